@@ -1,0 +1,54 @@
+"""Score search runs against pairwise preferences: Greedy PGC and compatibility.
+
+Names are loaded when they are first used: `import pgcjax` imports neither JAX nor
+pandas.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from pgcjax.errors import DataError, DataWarning, PgcjaxError, UsageError
+    from pgcjax.evaluation import evaluate
+    from pgcjax.scores import Scores, read_scores
+    from pgcjax.tables.preferences import read_preferences
+    from pgcjax.tables.qrels import read_qrels
+    from pgcjax.tables.runs import read_runs
+
+__all__ = [
+    "DataError",
+    "DataWarning",
+    "PgcjaxError",
+    "Scores",
+    "UsageError",
+    "evaluate",
+    "read_preferences",
+    "read_qrels",
+    "read_runs",
+    "read_scores",
+]
+
+_HOME = {
+    "DataError": "errors",
+    "DataWarning": "errors",
+    "PgcjaxError": "errors",
+    "Scores": "scores",
+    "UsageError": "errors",
+    "evaluate": "evaluation",
+    "read_preferences": "tables.preferences",
+    "read_qrels": "tables.qrels",
+    "read_runs": "tables.runs",
+    "read_scores": "scores",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module 'pgcjax' has no attribute {name!r}")
+    return getattr(import_module(f"pgcjax.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

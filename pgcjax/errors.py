@@ -1,0 +1,34 @@
+"""What goes wrong for a user, said in one line. Imports nothing."""
+
+
+class PgcjaxError(Exception):
+    """Base of every error that pgcjax raises on purpose."""
+
+
+class DataError(PgcjaxError, ValueError):
+    """Wrong data: what, where, and how to mend it, on one line.
+
+    Args:
+        problem: what was expected and what was found instead.
+        where: `file:line`, `file` or the name of a table; may be empty.
+        mend: what the user can do about it; may be empty.
+    """
+
+    def __init__(self, problem: str, *, where: str = "", mend: str = ""):
+        self.problem, self.where, self.mend = problem, where, mend
+        text = f"{where}: {problem}" if where else problem
+        if mend:
+            text = f"{text.rstrip('.')}. {mend}"
+        super().__init__(" ".join(text.split()))
+
+
+class UsageError(PgcjaxError, ValueError):
+    """A wrong argument, such as an unknown measure or a parameter out of its range."""
+
+
+class VerificationError(PgcjaxError):
+    """A score differs from its plain reference: a defect of pgcjax, not of data."""
+
+
+class DataWarning(UserWarning):
+    """Data that can be scored, but that its owner should look at."""
