@@ -1,0 +1,32 @@
+"""Compatibility (Compat), in plain Python."""
+
+from pgcjax.reference.rbo import rbo
+
+
+def compat_ideal(values: dict[str, float], run: list[str]) -> list[str]:
+    """List documents of positive value by value; ties as the run has them."""
+    rank = {doc: r for r, doc in enumerate(run)}
+    wanted = [doc for doc in values if values[doc] > 0]
+    return sorted(wanted, key=lambda d: (-values[d], rank.get(d, float("inf")), d))
+
+
+def compat(
+    values: dict[str, float],
+    run: list[str],
+    p: float = 0.95,
+    depth: int = 1000,
+    normalize: bool = True,
+) -> float:
+    """Score a run by RBO with the nearest ranking that its judgments call ideal.
+
+    Args:
+        values: preference value or grade of each judged document.
+        run: the documents that the system returned, best first.
+        p: persistence, 0 < p < 1.
+        depth: the last depth that counts.
+        normalize: divide by what the ideal ranking itself would get.
+
+    Source: Clarke, Vtyurina and Smucker, Assessing top-k preferences, TOIS 2021.
+    """
+    how = "ideal" if normalize else "weights"
+    return rbo(run, compat_ideal(values, run), p, depth, how)
