@@ -1,0 +1,1 @@
+"""What each measure is: name, parameters, tensors it needs, kernel, citation."""

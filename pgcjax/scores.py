@@ -1,0 +1,236 @@
+"""The score table: one value per run, query and measure; means, matrices, files."""
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pgcjax.errors import DataError, UsageError
+from pgcjax.tables import files
+from pgcjax.tables.schema import ids, numbers
+from pgcjax.tables.write import written_beside
+
+COLUMNS = ["run_id", "query_id", "measure", "value"]
+SUFFIXES = (".trec", ".tsv", ".csv", ".jsonl", ".parquet")
+_HEAD = "# pgcjax "
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores, and how they came about.
+
+    Attributes:
+        table: columns run_id, query_id, measure, value (float64); sorted by run and
+            query, measures in the order in which they were asked for.
+        metadata: version, parameters in full, and conventions.
+        notes: what was seen in the data, a line each.
+    """
+
+    table: pd.DataFrame
+    metadata: dict[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def measures(self) -> list[str]:
+        """The measures, as they were asked for."""
+        return list(dict.fromkeys(self.table["measure"]))
+
+    @property
+    def runs(self) -> list[str]:
+        """The runs, ascending."""
+        return sorted(set(self.table["run_id"]))
+
+    def mean(self) -> pd.DataFrame:
+        """Average over queries: a row per run, a column per measure."""
+        means = self.table.groupby(["run_id", "measure"], sort=True)["value"].mean()
+        return means.unstack("measure")[self.measures].rename_axis(columns=None)
+
+    def matrix(self, measure: str) -> pd.DataFrame:
+        """Lay one measure out: a row per run, a column per query; NaN where missing.
+
+        Args:
+            measure: as asked for, or another spelling: `PGC` finds `PGC(p=0.95)`.
+
+        Raises:
+            UsageError: there are no scores of this measure.
+        """
+        mine = self.table[self.table["measure"] == self._spelling(measure)]
+        wide = mine.pivot(index="run_id", columns="query_id", values="value")
+        return (
+            wide.sort_index(axis=0).sort_index(axis=1).rename_axis(columns="query_id")
+        )
+
+    def _spelling(self, measure: str) -> str:
+        if measure in self.measures:
+            return measure
+        from pgcjax.measures.catalogue import parse  # imports JAX: only if needed
+
+        wanted = parse(measure)
+        for known in self.measures:
+            try:
+                if parse(known) == wanted:
+                    return known
+            except UsageError:
+                continue  # a measure of another tool
+        raise UsageError(
+            f"no scores of {measure!r}; there are {', '.join(self.measures)}"
+        )
+
+    def lines(self, per_query: bool = False, digits: int | None = 4) -> Iterator[str]:
+        """Print as trec_eval does: `measure<TAB>query<TAB>value`, `all` for the mean.
+
+        A column with the run comes first if there is more than one.
+
+        Args:
+            per_query: also the scores of each query.
+            digits: decimals, or None for all that a float64 has.
+        """
+
+        def line(run: str, measure: str, query: str, value: float) -> str:
+            number = repr(value) if digits is None else f"{value:.{digits}f}"
+            start = f"{run}\t" if several else ""
+            return f"{start}{measure}\t{query}\t{number}"
+
+        yield header(self.metadata)
+        means, several = self.mean(), len(self.runs) > 1
+        for run in self.runs:
+            if per_query:
+                mine = self.table[self.table["run_id"] == run]
+                cells = (mine[c].tolist() for c in ("measure", "query_id", "value"))
+                for measure, query, value in zip(*cells, strict=True):
+                    yield line(run, measure, query, value)
+            for measure, value in zip(
+                self.measures, means.loc[run].to_numpy(float), strict=True
+            ):
+                if not np.isnan(value):
+                    yield line(run, measure, "all", float(value))
+
+    def save(self, path: str | os.PathLike) -> Path:
+        """Write all scores at full precision, whole or not at all.
+
+        The suffix decides: .trec (trec_eval's text), .tsv, .csv, .jsonl or .parquet.
+        Metadata goes into a first line `# pgcjax {…}` (.trec, .tsv, .csv), a first
+        record (.jsonl) or the schema (.parquet).
+
+        Raises:
+            UsageError: the suffix is none of these.
+            DataError: the file cannot be written.
+        """
+        path = Path(path)
+        suffix = check_suffix(path)
+        with written_beside(path) as beside:
+            if suffix == ".parquet":
+                self._save_parquet(beside)
+                return path
+            if suffix == ".trec":
+                text = "\n".join([*self.lines(True, None), ""])
+            elif suffix == ".jsonl":
+                records = self.table.to_dict("records")
+                text = "".join(
+                    json.dumps(r, ensure_ascii=False) + "\n"
+                    for r in [{"pgcjax": self.metadata}, *records]
+                )
+            else:
+                separator = "," if suffix == ".csv" else "\t"
+                rows = self.table.to_csv(
+                    index=False, sep=separator, lineterminator="\n"
+                )
+                text = f"{header(self.metadata)}\n{rows}"
+            beside.write_text(text, encoding="utf-8", newline="\n")
+        return path
+
+    def _save_parquet(self, path: Path) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        table = pa.Table.from_pandas(self.table, preserve_index=False)
+        metadata = table.schema.metadata or {}
+        head = header(self.metadata).encode()
+        pq.write_table(
+            table.replace_schema_metadata({**metadata, b"pgcjax": head}), path
+        )
+
+
+def header(metadata: dict[str, Any]) -> str:
+    """Say version, parameters and conventions in one comment line."""
+    return _HEAD + json.dumps(metadata, ensure_ascii=False)
+
+
+def check_target(path: str | os.PathLike) -> None:
+    """Refuse an output file that could not be written, before work is spent on it.
+
+    Raises:
+        UsageError: its suffix names no format of scores, or its folder is missing.
+    """
+    check_suffix(Path(path))
+    if not Path(path).parent.is_dir():
+        raise UsageError(f"{path}: there is no folder {Path(path).parent}; make it")
+
+
+def check_suffix(path: Path) -> str:
+    """Give the suffix of an output file.
+
+    Raises:
+        UsageError: it names no format of scores.
+    """
+    if path.suffix.lower() not in SUFFIXES:
+        raise UsageError(
+            f"{path}: the suffix of an output file is one of {', '.join(SUFFIXES)}"
+        )
+    return path.suffix.lower()
+
+
+def read_scores(path: str | os.PathLike) -> Scores:
+    """Read scores that `Scores.save` wrote, or any table with the same columns.
+
+    Raises:
+        DataError: the file is no score table.
+    """
+    path = Path(path)
+    content = files.load(path, "columns" if path.suffix == ".trec" else "auto")
+    metadata: dict[str, Any] = {}
+    if isinstance(content, files.Columns):
+        content = _from_trec(content)
+    frame = content.frame
+    for line in content.head:
+        if line.startswith(_HEAD):
+            metadata = json.loads(line.removeprefix(_HEAD))
+    if "pgcjax" in frame and isinstance(frame["pgcjax"].iloc[0], dict):
+        metadata = frame["pgcjax"].iloc[0]
+        frame = frame.iloc[1:].reset_index(drop=True)
+    missing = [name for name in COLUMNS if name not in frame]
+    if missing:
+        raise DataError(
+            f"missing columns {missing} (found {list(frame.columns)})",
+            where=str(path),
+            mend="A score table has run_id, query_id, measure, value.",
+        )
+    table = frame[COLUMNS].copy()
+    for name in COLUMNS[:3]:
+        table[name] = ids(table[name], content.origin)
+    table["value"] = numbers(table["value"], "value", content.origin)
+    return Scores(table, metadata)
+
+
+def _from_trec(content: files.Columns) -> files.Named:
+    rows, places = [], []
+    for i, row in enumerate(content.rows):
+        if len(row) not in (3, 4):
+            raise DataError(
+                f"expected '[run] measure query value', found {content.text(i)}",
+                where=content.origin.at(i),
+            )
+        if row[-2] != "all":
+            rows.append(["run", *row] if len(row) == 3 else row)
+            places.append(content.origin.places[i])
+    origin = content.origin
+    frame = pd.DataFrame(rows, columns=["run_id", "measure", "query_id", "value"])
+    head = tuple(content.head)
+    return files.Named(
+        frame, type(origin)(origin.name, origin.unit, np.array(places)), head
+    )

@@ -1,0 +1,1 @@
+"""Tables to padded, bucketed arrays: the only place that knows about padding."""
