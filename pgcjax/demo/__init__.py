@@ -1,0 +1,1 @@
+"""A small made-up collection, shipped with the package, and the simulator behind it."""
