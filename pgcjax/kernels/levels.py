@@ -19,7 +19,7 @@ def ideal_ranks(
     Returns:
         0-based rank of each document in the ideal ranking; n where not `where`.
 
-    Source: the ideal ranking of compatibility (Clarke, Vtyurina and Smucker 2021),
+    Source: the ideal ranking of compatibility (Clarke, Smucker and Vtyurina 2020),
     which is Greedy PGC's on the graph with an edge for each pair of unequal levels.
     """
     n = levels.shape[-1]

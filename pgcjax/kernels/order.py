@@ -9,7 +9,7 @@ from pgcjax.kernels import ABSENT
 def total_order(ranks: Int[Array, " n"]) -> Int[Array, " n"]:
     """Keys whose ascending order is the run, then the rest by ascending document id.
 
-    Greedy PGC [Luo 2022, Algorithms 3 and 4] leaves ties among documents that were not
+    Greedy PGC [Luo 2021, Algorithms 3 and 4] leaves ties among documents that were not
     retrieved arbitrary, which moves scores; this extension decides them by the data.
 
     Args:

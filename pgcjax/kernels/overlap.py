@@ -1,13 +1,18 @@
 """Rank-biased overlap (RBO) of two rankings, as a cumulative-overlap reduction."""
 
+from functools import cache
+
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, Int64
 
 UNIT = 2.0**-62
-"""What an overlap of 1 counts, so that every sum of weights fits 63 bits."""
+"""What a whole weight of 1 counts, so that every sum of weights fits 63 bits."""
+
+_ONE = 1 << 256  # 1 in the fixed-point arithmetic in which weights are computed
 
 
+@cache
 def rank_weights(p: float, depth: int) -> Int64[np.ndarray, " depth_plus_1"]:
     """Weight of a document that two rankings share, by the lower of its two ranks.
 
@@ -17,23 +22,41 @@ def rank_weights(p: float, depth: int) -> Int64[np.ndarray, " depth_plus_1"]:
     p^(d-1), d = 1..depth, and rounded to whole multiples of `UNIT`.
 
     Weights are integers for the sake of the result: integers add up to the same sum
-    in every order, so a score does not depend on padding, batch or device. The
-    rounding changes a score by less than depth * 2^-63: 1.1e-16 at depth 1000.
+    in every order, so a score does not depend on padding, batch or device; and they
+    are computed in integers, so it does not depend on a machine's `pow`. A score of
+    n shared documents is within n * 2^-63 of the exact one: 1.1e-16 for 1000.
 
     Args:
         p: persistence, 0 < p < 1.
         depth: number of ranks that count.
 
     Returns:
-        `depth + 1` weights that fall from rank 0 to 0 at rank `depth`.
+        `depth + 1` weights that fall from rank 0 to 0 at rank `depth`; read-only.
 
-    Source: Webber, Moffat and Zobel 2010, equation 7, cut at `depth`.
+    Source: Luo 2021, equation 2.8 (RBO of Webber, Moffat and Zobel 2010), cut.
     """
-    d = np.arange(1, depth + 1)
-    biased = p ** (d - 1.0)
-    tails = np.cumsum((biased / d)[::-1])[::-1]
-    scaled = np.rint(tails / biased.sum() / UNIT).astype(np.int64)
-    return np.append(scaled, np.int64(0))
+    biased = _powers(p, depth)[:depth]
+    total, tail = sum(biased), 0
+    weights = np.zeros(depth + 1, np.int64)
+    for rank in reversed(range(depth)):
+        tail += biased[rank] // (rank + 1)
+        weights[rank] = ((tail << 63) // total + 1) >> 1  # rounded to nearest
+    weights.flags.writeable = False
+    return weights
+
+
+def weight_within(p: float, depth: int) -> float:
+    """Give the share of all weight that depths up to `depth` have: 1 - p^depth."""
+    return (_ONE - _powers(p, depth)[depth]) / _ONE
+
+
+def _powers(p: float, depth: int) -> list[int]:
+    """List p^0..p^depth as multiples of 1 / _ONE: a float64 is a ratio of integers."""
+    numerator, denominator = p.as_integer_ratio()
+    powers = [_ONE]
+    for _ in range(depth):
+        powers.append(powers[-1] * numerator // denominator)
+    return powers
 
 
 def overlap(

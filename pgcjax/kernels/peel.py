@@ -28,7 +28,7 @@ def ideal_ranks(
     Returns:
         0-based rank of each vertex in the ideal ranking; n for padding.
 
-    Source: Luo 2022, Algorithms 2-4, with ties as in `order.total_order`.
+    Source: Luo 2021, Algorithms 2-4, with ties as in `order.total_order`.
     """
     n = edges.shape[-1]
     order = total_order(ranks)

@@ -1,6 +1,5 @@
 """Greedy PGC and compatibility: how near a run comes to its nearest ideal ranking."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,7 @@ import pandas as pd
 
 from pgcjax.kernels import levels as level_kernel
 from pgcjax.kernels import peel
-from pgcjax.kernels.overlap import overlap, rank_weights
+from pgcjax.kernels.overlap import overlap, rank_weights, weight_within
 from pgcjax.measures.spec import Definition, Parameter
 from pgcjax.tensors import graphs as g
 
@@ -123,7 +122,7 @@ def _pgc_scores(
     share = sums / weights.sum()
     if parameters["normalization"] == "weights":
         return share
-    return share * -math.expm1(depth * math.log(p))  # times 1 - p^depth
+    return share * weight_within(p, depth)
 
 
 def _compat_scores(
@@ -138,7 +137,7 @@ PGC = Definition(
     meaning="Greedy preference graph compatibility: RBO of a run with the ideal "
     "ranking nearest to it, peeled from the multigraph of preferences",
     parameters=(P, DEPTH, GRAPH, NORMALIZATION, TIES),
-    source="Luo 2022, Algorithms 2-4 and equation 2.8",
+    source="Luo 2021, Algorithms 2-4 and equation 2.8",
     needs=_pgc_needs,
     tensors=_pgc_tensors,
     finish=_pgc_scores,
@@ -148,7 +147,8 @@ COMPAT = Definition(
     meaning="Compatibility: RBO of a run with the ranking by grade (above 0) that is "
     "nearest to it",
     parameters=(P, DEPTH, NORMALIZE),
-    source="Clarke, Vtyurina and Smucker, Assessing top-k preferences, TOIS 2021",
+    source="Clarke, Smucker and Vtyurina, Offline evaluation by maximum similarity to "
+    "an ideal ranking, CIKM 2020; Clarke, Vtyurina and Smucker, TOIS 2021",
     needs=lambda parameters: frozenset({"qrels"}),
     tensors=_compat_tensors,
     finish=_compat_scores,

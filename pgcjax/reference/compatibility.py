@@ -26,7 +26,8 @@ def compat(
         depth: the last depth that counts.
         normalize: divide by what the ideal ranking itself would get.
 
-    Source: Clarke, Vtyurina and Smucker, Assessing top-k preferences, TOIS 2021.
+    Source: Clarke, Smucker and Vtyurina, Offline evaluation by maximum similarity to
+    an ideal ranking, CIKM 2020.
     """
     how = "ideal" if normalize else "weights"
     return rbo(run, compat_ideal(values, run), p, depth, how)

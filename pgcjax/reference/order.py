@@ -9,7 +9,7 @@ def ordered(rows: list[tuple[str, float, float]], order: str = "trec") -> list[s
         order: `trec` (score descending, then document id descending), `clarke`
             (score descending, then document id ascending) or `rank` (rank ascending).
 
-    Source: trec_eval's `form_res_rels`; Clarke's `compatibility.py`; Luo 2022.
+    Source: trec_eval's `form_res_rels`; Clarke's `compatibility.py`; Luo 2021.
     """
     if order == "trec":
         rows = sorted(rows, key=lambda row: row[0], reverse=True)

@@ -13,7 +13,7 @@ def greedy_ideal(
         run: the documents that the system returned, best first.
         vertices: further vertices, which no edge need touch.
 
-    Source: Luo 2022, Algorithms 2-4. Ties among documents that the run did not
+    Source: Luo 2021, Algorithms 2-4. Ties among documents that the run did not
     retrieve, arbitrary there, are decided by ascending document id.
     """
     left = {v for edge in edges for v in edge} | set(vertices)
@@ -56,7 +56,7 @@ def greedy_ideal(
 
 
 def derived_edges(grades: dict[str, float]) -> list[tuple[str, str]]:
-    """List an edge for each pair of documents with different grades [Luo 2022, 4.1]."""
+    """List an edge for each pair of documents with different grades [Luo 2021, 4.1]."""
     return [(a, b) for a in grades for b in grades if grades[a] > grades[b]]
 
 
@@ -68,5 +68,5 @@ def greedy_pgc(
     normalization: str = "weights",
     vertices: tuple[str, ...] = (),
 ) -> float:
-    """Score a run by RBO with its nearest ideal ranking [Luo 2022, Algorithm 2]."""
+    """Score a run by RBO with its nearest ideal ranking [Luo 2021, Algorithm 2]."""
     return rbo(run, greedy_ideal(edges, run, vertices), p, depth, normalization)

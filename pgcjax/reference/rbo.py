@@ -24,7 +24,7 @@ def rbo(
     Returns:
         A number from 0 to 1; 0 if the ideal ranking is empty.
 
-    Source: Luo 2022, equation 2.8; Clarke, Vtyurina and Smucker 2021.
+    Source: Luo 2021, equation 2.8; Clarke, Smucker and Vtyurina 2020.
     """
     if not ideal:
         return 0.0

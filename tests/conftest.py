@@ -1,0 +1,32 @@
+"""Shared fixtures: the public data beside the repository, and its expected values."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# Compiling a padded size for the first time can take seconds: no deadline.
+settings.register_profile("pgcjax", deadline=None, derandomize=True)
+settings.load_profile("pgcjax")
+
+SHARED = Path(
+    os.environ.get("PGCJAX_SHARED", Path(__file__).parents[2] / "shared")
+).resolve()
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """Folder of public runs and judgments, which the repository does not contain."""
+    if not (SHARED / "data").is_dir():
+        pytest.skip(f"no public data in {SHARED / 'data'} (set PGCJAX_SHARED)")
+    return SHARED / "data"
+
+
+@pytest.fixture(scope="session")
+def golden():
+    """Load expected values by name, from an independent implementation."""
+    if not (SHARED / "golden").is_dir():
+        pytest.skip(f"no expected values in {SHARED / 'golden'} (set PGCJAX_SHARED)")
+    return lambda name: json.loads((SHARED / "golden" / f"{name}.json").read_text())

@@ -1,0 +1,98 @@
+"""The peel: properties of its result, and its twin."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from builders import level_ranks, peel_ranks
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import cases
+
+from pgcjax.kernels import ABSENT, peel
+from pgcjax.reference.pgc import greedy_ideal
+
+
+@given(cases())
+def test_equals_the_twin_at_every_padded_size(case):
+    twin = greedy_ideal(case.edges, case.run, tuple(case.docs))
+    for size in (9, 16, 21):
+        ideal = peel_ranks(case.counts, case.ranks, size)
+        assert [case.docs[i] for i in np.argsort(ideal)] == twin
+        assert sorted(ideal) == list(range(len(case.docs)))
+
+
+@given(cases(), st.integers(2, 5))
+def test_multiplying_every_judgment_changes_nothing(case, factor):
+    once = peel_ranks(case.counts, case.ranks, 16)
+    assert (peel_ranks(case.counts * factor, case.ranks, 16) == once).all()
+
+
+@given(st.permutations(range(9)), cases(9, 9))
+def test_strict_order_has_one_ideal(order, case):
+    """A complete acyclic graph leaves the run no say."""
+    place = np.array(order)
+    counts = (place[:, None] < place[None, :]).astype(np.int32)
+    assert (peel_ranks(counts, case.ranks, 16) == place).all()
+
+
+@given(cases(), st.data())
+def test_peel_of_a_weak_order_is_the_level_path(case, data):
+    level = np.array(
+        data.draw(
+            st.lists(
+                st.integers(0, 3), min_size=len(case.docs), max_size=len(case.docs)
+            )
+        ),
+        np.int32,
+    )
+    counts = (level[:, None] > level[None, :]).astype(np.int32)
+    peeled = peel_ranks(counts, case.ranks, 16)
+    assert (peeled == level_ranks(level, case.ranks, 16)).all()
+
+
+def test_no_edges_gives_the_run_then_ascending_ids():
+    ranks = np.array([7, ABSENT, 2, ABSENT], np.int32)
+    assert peel_ranks(np.zeros((4, 4)), ranks).tolist() == [1, 2, 0, 3]
+
+
+@pytest.mark.parametrize("n", [1, 2, 16, 17, 40, 100])
+def test_larger_graphs_equal_the_twin(n):
+    rng = np.random.default_rng(n)
+    counts = rng.integers(0, 3, (n, n)) * (rng.random((n, n)) < 0.3)
+    np.fill_diagonal(counts, 0)
+    docs = [f"d{i:03}" for i in range(n)]
+    kept = rng.permutation(n)[: n // 2 + 1]
+    ranks = np.full(n, ABSENT, np.int32)
+    ranks[kept] = np.arange(len(kept))
+    edges = [
+        (docs[u], docs[v]) for u, v in np.argwhere(counts) for _ in range(counts[u, v])
+    ]
+    twin = greedy_ideal(edges, [docs[i] for i in kept], tuple(docs))
+    ideal = peel_ranks(counts, ranks, n + 3)
+    assert [docs[i] for i in np.argsort(ideal)] == twin
+
+
+def test_large_counts_do_not_overflow():
+    """Degrees near 2^30 and their differences near 2^31 - 1 are still compared."""
+    most = 2**30 - 1
+    counts = np.array([[0, most, 0], [0, 0, 1], [1, 0, 0]], np.int64)
+    docs_first = peel_ranks(counts, np.array([2, 1, 0], np.int32))
+    assert docs_first.tolist() == [0, 1, 2]
+
+
+def test_a_batch_equals_single_calls():
+    rng = np.random.default_rng(0)
+    edges = jnp.asarray(rng.integers(0, 2, (5, 12, 12)), jnp.int32)
+    edges = edges * (1 - jnp.eye(12, dtype=jnp.int32))
+    ranks = jnp.asarray([rng.permutation(12) for _ in range(5)], jnp.int32)
+    where = jnp.arange(12)[None, :] < jnp.asarray([12, 3, 0, 7, 1])[:, None]
+    edges = edges * where[:, :, None] * where[:, None, :]
+
+    def one(e, r, w):
+        return peel.ideal_ranks(e, r, where=w)
+
+    batch = jax.jit(jax.vmap(one))(edges, ranks, where)
+    for i in range(5):
+        single = jax.jit(one)(edges[i], ranks[i], where[i])
+        assert (np.asarray(batch[i]) == np.asarray(single)).all()

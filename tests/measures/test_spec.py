@@ -1,0 +1,100 @@
+"""Measures as strings: they parse, print back, and say what is wrong."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pgcjax.errors import UsageError
+from pgcjax.measures.catalogue import CATALOGUE, parse, parse_all
+
+
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("PGC", "PGC"),
+        ("pgc", "PGC"),
+        (" PGC ( p = .8 ) ", "PGC(p=0.8)"),
+        ("PGC()", "PGC"),
+        ("PGC(graph=derived,p=0.80)", "PGC(p=0.8,graph=derived)"),
+        ("compat(normalize=False)", "Compat(normalize=false)"),
+        (
+            "PGC(ties=doc_id,normalization=one-minus-p,depth=7)",
+            "PGC(depth=7,normalization=one-minus-p,ties=doc_id)",
+        ),
+    ],
+)
+def test_prints_in_canonical_order_what_was_given(text, printed):
+    assert str(parse(text)) == printed
+    assert str(parse(printed)) == printed
+
+
+def test_defaults_are_those_of_the_papers():
+    assert parse("PGC").parameters == {
+        "p": 0.95,
+        "depth": 1000,
+        "graph": "real",
+        "normalization": "weights",
+        "ties": "doc_id",
+    }
+    assert parse("Compat").in_full() == "Compat(p=0.95,depth=1000,normalize=true)"
+
+
+def test_equal_if_all_parameters_are():
+    assert parse("PGC") == parse("PGC(p=0.95)") != parse("PGC(p=0.8)")
+    assert [str(m) for m in parse_all(["PGC(p=0.95)", "PGC", "Compat"])] == [
+        "PGC(p=0.95)",
+        "Compat",
+    ]
+
+
+@given(
+    st.floats(0, 1, exclude_min=True, exclude_max=True),
+    st.integers(1, 10**6),
+    st.sampled_from(["real", "derived", "combined"]),
+)
+def test_round_trip(p, depth, graph):
+    text = f"PGC(p={p!r},depth={depth},graph={graph})"
+    measure = parse(text)
+    assert str(measure) == text
+    assert parse(str(measure)) == parse(measure.in_full()) == measure
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("PCG", "no measure is called 'PCG': did you mean PGC?"),
+        ("Compatt(p=0.9)", "did you mean Compat?"),
+        ("zzz", r"no measure is called 'zzz'; `pgcjax measures` lists them"),
+        ("PGC(q=1)", r"PGC has no parameter 'q'.*it has p, depth, graph"),
+        ("PGC(grpah=real)", "did you mean graph?"),
+        ("PGC(0.8)", "PGC has no parameter '0.8'"),
+        ("PGC(p=1)", "p=1: expected persistence, a number above 0 and below 1"),
+        ("PGC(p=0)", "p=0: expected persistence"),
+        ("PGC(p=nan)", "p=nan: expected persistence"),
+        ("PGC(p=0.9_5)", "p=0.9_5: expected persistence"),
+        ("PGC(p=)", "p=: expected persistence"),
+        ("PGC(depth=0)", "depth=0: expected last rank"),
+        ("PGC(depth=1.5)", "depth=1.5: expected last rank"),
+        ("PGC(graph=reel)", "graph=reel: expected one of real"),
+        ("Compat(normalize=maybe)", "normalize=maybe: expected true"),
+        ("PGC(p=0.8,p=0.9)", "gives p twice"),
+        ("PGC(p=0.8", "is not a measure such as"),
+        ("", "is not a measure such as"),
+        ("PGC@10", "is not a measure such as"),
+    ],
+)
+def test_mistakes(text, message):
+    with pytest.raises(UsageError, match=message) as caught:
+        parse(text)
+    assert "\n" not in str(caught.value)
+
+
+def test_every_definition_says_what_it_is():
+    for name, definition in CATALOGUE.items():
+        assert definition.name == name
+        assert definition.meaning and definition.source and definition.parameters
+        assert parse(name).definition is definition
+        for parameter in definition.parameters:
+            default = parameter.default
+            text = str(default).lower() if isinstance(default, bool) else str(default)
+            assert parameter.read(text) == default

@@ -1,0 +1,44 @@
+"""Padding."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pgcjax import plan
+from pgcjax.tensors import layout
+
+
+def test_few_sizes_without_a_largest():
+    sizes = {layout.padded_size(n) for n in range(5000)}
+    assert len(sizes) < 20
+    assert all(layout.padded_size(n) >= n for n in range(5000))
+    assert layout.padded_size(10**6) >= 10**6
+
+
+def test_buckets_keep_every_item_once():
+    assert layout.buckets([3, 100, 16, 17]) == {16: [0, 2], 32: [3], 128: [1]}
+
+
+def test_stack_pads_at_the_end():
+    out = layout.stack([np.array([[1, 2]]), np.zeros((0, 0), int)], (2, 3), 9)
+    assert out.tolist() == [[[1, 2, 9], [9, 9, 9]], [[9, 9, 9], [9, 9, 9]]]
+
+
+@given(
+    st.integers(1, 3000),
+    st.integers(1, 3000),
+    st.sampled_from([16, 128, 1024, 4096]),
+    st.booleans(),
+    st.sampled_from([1, 8]),
+    st.sampled_from([1, 2**20, 2**28]),
+)
+def test_tiles_fit_the_budget_or_are_as_small_as_can_be(
+    queries, runs, size, matrix, devices, budget
+):
+    q, r = plan.tile(
+        queries, runs, size, matrix=matrix, devices=devices, budget=budget
+    )
+    assert 1 <= r <= runs and q % devices == 0
+    assert q < queries + devices
+    per_query = 4 * size * (size if matrix else 1) + r * 32 * size
+    assert (q - devices + 1) * per_query <= budget or q == devices

@@ -1,0 +1,114 @@
+"""The house stays as it was built: imports point down, one place has the engine."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import pgcjax
+
+PACKAGE = Path(pgcjax.__file__).parent
+# From the ground up: a room imports rooms before it in this list, and itself.
+ROOMS = [
+    "errors",
+    "kernels",
+    "tables",
+    "tensors",
+    "measures",
+    "reference",
+    "plan",
+    "verify",
+    "scores",
+    "evaluation",
+    "report",
+    "demo",
+    "cli",
+    "__main__",
+]
+FILES = sorted(PACKAGE.rglob("*.py"))
+ENGINE = {"jit", "vmap", "pmap", "shard_map", "device_put", "NamedSharding"}
+
+
+def room(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported(path: Path) -> set[str]:
+    """Rooms of ours that a file imports, anywhere in it."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    ours = {n.split(".")[1] for n in names if n.startswith("pgcjax.")}
+    return ours - {"__version__"}
+
+
+def test_every_room_is_known():
+    assert {room(f) for f in FILES} - {"__init__"} == set(ROOMS)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda f: str(f.relative_to(PACKAGE)))
+def test_imports_point_down(path):
+    if path == PACKAGE / "__init__.py":
+        return  # the lazy front door names every room
+    below = set(ROOMS[: ROOMS.index(room(path)) + 1])
+    assert imported(path) <= below
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda f: str(f.relative_to(PACKAGE)))
+def test_files_can_be_read_in_one_sitting(path):
+    assert len(path.read_text().splitlines()) <= 400
+
+
+def test_the_engine_is_in_one_place():
+    users = {
+        room(path)
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if (isinstance(node, ast.Attribute) and node.attr in ENGINE)
+        or (isinstance(node, ast.Name) and node.id in ENGINE)
+    }
+    assert users == {"evaluation"}
+
+
+def test_tables_and_reference_need_no_jax():
+    for path in FILES:
+        if room(path) in ("tables", "reference", "errors"):
+            assert "jax" not in {
+                (getattr(node, "module", None) or "").split(".")[0]
+                for node in ast.walk(ast.parse(path.read_text()))
+            }
+            assert "import jax" not in path.read_text()
+
+
+def test_reference_shares_no_code_with_the_kernels():
+    for path in FILES:
+        if room(path) == "reference":
+            assert imported(path) <= {"reference"}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [f for f in FILES if room(f) == "reference"],
+    ids=lambda f: f.name,
+)
+def test_twins_are_short(path):
+    """At most 40 lines of code each, docstrings and blank lines aside."""
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.FunctionDef):
+            lines = set()
+            for inner in node.body[bool(ast.get_docstring(node)) :]:
+                lines |= set(range(inner.lineno, (inner.end_lineno or 0) + 1))
+            assert len(lines) <= 40
+
+
+def test_docstrings_are_at_most_25_lines():
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(
+                node, (ast.FunctionDef, ast.ClassDef, ast.Module)
+            ) and ast.get_docstring(node):
+                count = len((ast.get_docstring(node) or "").splitlines())
+                assert count <= 25, f"{path.name}: {getattr(node, 'name', '')}"

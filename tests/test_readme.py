@@ -1,0 +1,79 @@
+"""What README and docs tell users to type works, on files of the names they use."""
+
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+import pgcjax
+from pgcjax.cli import main
+from pgcjax.demo.files import demo_folder
+
+ROOT = Path(pgcjax.__file__).parents[1]
+README = ROOT / "README.md"
+pytestmark = [
+    pytest.mark.skipif(not README.exists(), reason="not in a checkout"),
+    pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning"),
+]
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder with judgments.txt, qrels.txt and runs/, as in the README."""
+    shutil.copytree(demo_folder(), tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_commands(here, capsys):
+    commands = re.findall(r"^    pgcjax (.+)$", README.read_text(), re.MULTILINE)
+    assert len(commands) >= 4
+    for command in commands:
+        with pytest.raises(SystemExit) as done:
+            main(shlex.split(command))
+        assert done.value.code == 0, capsys.readouterr().err
+    assert (here / "scores.parquet").exists()
+
+
+def test_python(here):
+    block = re.search(r"```python\n(.+?)```", README.read_text(), re.DOTALL)
+    assert block
+    names: dict = {}
+    exec(block[1], names)
+    assert list(names["scores"].mean().columns) == ["PGC(p=0.95)", "Compat"]
+
+
+def test_leaderboard_is_what_the_demo_prints(here, capsys):
+    with pytest.raises(SystemExit):
+        main(["demo"])
+    printed = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    rows = [line.strip() for line in README.read_text().splitlines()]
+    rows = [row for row in rows if re.match(r"│ \d", row)]
+    assert len(rows) == 4 and set(rows) <= set(printed)
+    assert (here / "pgcjax-demo-scores.csv").exists()
+
+
+def test_worked_example():
+    """The example in the README, and the score that it says was printed."""
+    import pandas as pd
+
+    edges = re.search(r"with the judgments (.+?)\nand the run `(.+?)`", README.read_text())
+    assert edges
+    pairs = re.findall(r"(\w)>(\w)", edges[1])
+    assert len(pairs) == 7
+    prefs = pd.DataFrame(pairs, columns=["winner", "loser"]).assign(query_id="q")
+    run = {"q": {doc: -i for i, doc in enumerate(edges[2].split())}}
+    measure = "PGC(depth=7,normalization=one-minus-p)"
+    scores = pgcjax.evaluate(run, preferences=prefs, measures=measure)
+    value = f"{scores.table.value.item():.3f}"
+    assert value == "0.146"
+    assert f"{value} at p = 0.95, as printed there" in README.read_text()
+
+
+def test_links_lead_somewhere():
+    for page in (README, *sorted((ROOT / "docs").glob("*.md"))):
+        for link in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+            if not link.startswith("http"):
+                assert (page.parent / link).exists(), f"{page.name}: {link}"

@@ -1,0 +1,77 @@
+"""The main job on real runs and judgments, as a user types it."""
+
+import pytest
+
+import pgcjax
+from pgcjax.cli import main
+
+pytestmark = pytest.mark.slow
+
+
+def evaluate(capsys, *args) -> tuple[list[list[str]], str]:
+    """Run the command line; give the fields of its lines, and what it said."""
+    with pytest.raises(SystemExit) as done:
+        main(["evaluate", *map(str, args)])
+    out, err = capsys.readouterr()
+    assert done.value.code == 0, err
+    lines = out.splitlines()
+    assert lines[0].startswith('# pgcjax {"version": ')
+    return [line.split("\t") for line in lines[1:]], err
+
+
+def test_dl21_human_preferences(capsys, data):
+    rows, err = evaluate(
+        capsys, "--prefs", data / "dl21/judgments.txt.gz", data / "dl21/runs", "-q"
+    )
+    assert len({row[0] for row in rows}) == 63
+    assert len({row[2] for row in rows}) == 50 + 1  # topics and "all"
+    assert len(rows) == 63 * 51
+    assert all(0 <= float(row[3]) <= 1 for row in rows)
+    assert "PGC: 63 runs, 50 judged queries" in err
+
+
+def test_dl21_preferences_of_a_language_model(capsys, data):
+    rows, err = evaluate(
+        capsys,
+        *("--prefs", data / "dl21/gpt4o/judge.*", data / "dl21/runs"),
+        *("--verify", "0.02"),
+    )
+    assert len(rows) == 63
+    assert "PGC: 63 runs, 53 judged queries" in err
+    assert "67 of 3339 scores equal their plain twins" in err
+
+
+def test_cast2019(capsys, data, tmp_path):
+    out = tmp_path / "scores.parquet"
+    cast = data / "cast2019"
+    rows, err = evaluate(
+        capsys,
+        *("--prefs", cast / "clarke-prefs/TREC-CAsT-2019.pref.gz"),
+        *("--qrels", cast / "qrels/2019qrels.txt.gz"),
+        *("-m", "PGC(p=0.8)", "-m", "PGC(p=0.8,graph=combined)", "-m", "Compat"),
+        *("--name-by", "file", cast / "runs", "-o", out, "--verify", "0.002"),
+    )
+    assert len(rows) == 26 * 3
+    assert "PGC(p=0.8): 26 runs, 171 judged queries" in err
+    assert "PGC(p=0.8,graph=combined): 26 runs, 173 judged queries" in err
+    assert "Compat: 26 runs, 173 judged queries" in err
+    scores = pgcjax.read_scores(out)
+    assert len(scores.table) == 26 * (171 + 173 + 173)
+    printed = {(run, m): value for run, m, _, value in rows}
+    for measure, column in scores.mean().items():
+        for run, value in column.items():
+            assert printed[run, measure] == f"{value:.4f}"
+
+
+def test_cast2019_runs_share_a_tag(capsys, data):
+    with pytest.raises(SystemExit) as done:
+        main(
+            [
+                "evaluate",
+                *("--qrels", str(data / "cast2019/qrels/2019qrels.txt.gz")),
+                str(data / "cast2019/runs"),
+            ]
+        )
+    assert done.value.code == 2
+    assert "claims the run name 'BERT-base'" in (err := capsys.readouterr().err)
+    assert "--name-by file" in err
