@@ -1,6 +1,13 @@
 """What goes wrong for a user, said in one line. Imports nothing."""
 
 
+def counted(n: int, noun: str) -> str:
+    """Count things in a message: `1 run`, `2 runs`, `3 queries`."""
+    if n == 1:
+        return f"1 {noun}"
+    return f"{n} {noun[:-1]}ies" if noun.endswith("ry") else f"{n} {noun}s"
+
+
 class PgcjaxError(Exception):
     """Base of every error that pgcjax raises on purpose."""
 

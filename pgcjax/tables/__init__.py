@@ -1,0 +1,1 @@
+"""Files and DataFrames in, canonical validated DataFrames out. No JAX."""

@@ -1,0 +1,152 @@
+"""What is in runs and judgments: counts that their owner should know."""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from pgcjax.errors import DataError, counted
+
+
+def summarise_runs(runs: pd.DataFrame) -> list[str]:
+    """Describe a runs table: sizes, depths, score ties, missing ranks."""
+    groups = runs.groupby(["run_id", "query_id"], sort=False)
+    depth = groups.size()
+    tied = int((groups["score"].nunique() < depth).sum())
+    lines = [
+        f"{counted(runs.run_id.nunique(), 'run')}, "
+        f"{counted(runs.query_id.nunique(), 'query')}, {counted(len(runs), 'row')}; "
+        f"{depth.min()}-{depth.max()} documents a query",
+        f"score ties in {tied} of {len(depth)} rankings ({tied / len(depth):.0%}): "
+        "their order follows --order",
+    ]
+    per_run = runs.groupby("run_id")["query_id"].nunique()
+    few = per_run[per_run < runs.query_id.nunique()]
+    if len(few):
+        few_runs = counted(len(few), "run")
+        lines.append(f"{few_runs} without a query that another run has")
+    unusable = int(runs["rank"].isna().sum())
+    if unusable:
+        rows = counted(unusable, "row")
+        lines.append(f"{rows} without a usable rank (--order rank needs one)")
+    return lines + _comments(runs)
+
+
+def summarise_qrels(qrels: pd.DataFrame) -> list[str]:
+    """Describe a qrels table: sizes and grades."""
+    grades = qrels["relevance"].value_counts().sort_index()
+    shown = ", ".join(f"{grade:g}: {count}" for grade, count in grades.head(12).items())
+    more = f", and {len(grades) - 12} more grades" if len(grades) > 12 else ""
+    lines = [
+        f"{counted(qrels.query_id.nunique(), 'query')}, {counted(len(qrels), 'grade')}",
+        f"grade: judgments = {shown}{more}",
+    ]
+    positive = qrels.loc[qrels.relevance > 0, "query_id"].nunique()
+    void = qrels.query_id.nunique() - positive
+    if void:
+        lines.append(f"{counted(void, 'query')} without a grade above 0")
+    if qrels.attrs.get("repeats"):
+        repeats = counted(qrels.attrs["repeats"], "judgment")
+        lines.append(f"{repeats} repeated, counted once")
+    return lines + _comments(qrels)
+
+
+def summarise_preferences(preferences: pd.DataFrame) -> list[str]:
+    """Describe a preferences table: sizes, ties, repeats, conflicts, bad documents."""
+    bad = preferences["other_doc_id"].isna()
+    ties = preferences["preference"] == 0
+    pairs = preferences[~bad & ~ties]
+    doc, other = pairs["doc_id"].to_numpy(str), pairs["other_doc_id"].to_numpy(str)
+    wins = (pairs["preference"] > 0).to_numpy()
+    edges = pd.DataFrame(
+        {
+            "query_id": pairs["query_id"].to_numpy(str),
+            "low": np.where(doc < other, doc, other),
+            "high": np.where(doc < other, other, doc),
+            "low_wins": np.where(doc < other, wins, ~wins),
+        }
+    )
+    judged = edges.drop_duplicates()
+    repeated = len(edges) - len(judged)
+    conflicts = int(judged.duplicated(["query_id", "low", "high"]).sum())
+    docs = _judged_documents(preferences)
+    lines = [
+        f"{counted(preferences.query_id.nunique(), 'query')}, "
+        f"{counted(len(preferences), 'judgment')} of {counted(len(docs), 'document')}",
+        f"{counted(repeated, 'repeated judgment')}, "
+        f"{counted(conflicts, 'conflicting pair')}: all count",
+    ]
+    if ties.any():
+        lines.append(f"{counted(int(ties.sum()), 'tie')}: no edge")
+    if bad.any():
+        lines.append(f"{counted(int(bad.sum()), 'bad document')}: no edge")
+    if preferences.attrs.get("silent"):
+        silent = counted(preferences.attrs["silent"], "query")
+        lines.append(f"{silent} without any preference: left out")
+    if "judge" in preferences:
+        lines.append(counted(preferences.judge.nunique(), "judge"))
+    return lines + _comments(preferences)
+
+
+def _judged_documents(table: pd.DataFrame) -> pd.DataFrame:
+    """List the distinct documents of preferences or qrels: query_id, doc_id."""
+    sides = [table[["query_id", "doc_id"]]]
+    if "other_doc_id" in table:
+        other = table.loc[table["other_doc_id"].notna(), ["query_id", "other_doc_id"]]
+        sides.append(other.set_axis(["query_id", "doc_id"], axis=1))
+    return pd.concat(sides).drop_duplicates()
+
+
+def _comments(table: pd.DataFrame) -> list[str]:
+    count = table.attrs.get("comments", 0)
+    skipped = f"{counted(count, 'comment line')} (beginning with #) skipped"
+    return [skipped] if count else []
+
+
+def check_common_queries(judged: Iterable[str], run_queries: Iterable[str]) -> None:
+    """Refuse judgments and runs that share no query.
+
+    Raises:
+        DataError: with sample ids from each side.
+    """
+    judged, run_queries = set(judged), set(run_queries)
+    if judged & run_queries:
+        return
+
+    def sample(ids: set[str]) -> str:
+        return ", ".join(map(repr, sorted(ids)[:3])) + (", …" if len(ids) > 3 else "")
+
+    raise DataError(
+        "judgments and runs have no query in common: judged are "
+        f"{sample(judged)}; runs have {sample(run_queries)}",
+        mend="Do both name queries in the same way?",
+    )
+
+
+def summarise_overlap(tables: dict[str, pd.DataFrame]) -> list[str]:
+    """Say how much of the judgments the runs hold; nothing without both."""
+    if "runs" not in tables:
+        return []
+    runs, lines = tables["runs"], []
+    found = runs[["query_id", "doc_id"]].drop_duplicates()
+    for name, table in tables.items():
+        if name == "runs":
+            continue
+        check_common_queries(table["query_id"], runs["query_id"])
+        judged = _judged_documents(table)
+        queries = set(judged["query_id"])
+        common = len(queries & set(found["query_id"]))
+        both = len(judged.merge(found))
+        lines.append(
+            f"{name} and runs: {counted(common, 'common query')}, of {len(queries)} "
+            f"judged and {found['query_id'].nunique()} in runs; {both} of "
+            f"{counted(len(judged), 'judged document')} retrieved"
+        )
+    return lines
+
+
+SUMMARIES = {
+    "preferences": summarise_preferences,
+    "qrels": summarise_qrels,
+    "runs": summarise_runs,
+}

@@ -1,0 +1,234 @@
+"""Canonical columns: their names, their aliases, and what may stand in them."""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from pgcjax.errors import DataError
+
+RUNS = ("run_id", "query_id", "doc_id", "score", "rank")
+QRELS = ("query_id", "doc_id", "relevance")
+PREFERENCES = ("query_id", "doc_id", "other_doc_id", "preference")
+
+ALIASES = {
+    "run_id": ("runid", "run", "run_name", "name", "tag", "runtag", "system"),
+    "query_id": ("qid", "q_id", "query", "queryid", "topic", "topic_id"),
+    "doc_id": ("docno", "docid", "doc", "did", "pid", "winner"),
+    "other_doc_id": ("other_docno", "other_docid", "other_doc", "other", "loser"),
+    "score": ("sim",),
+    "rank": (),
+    "relevance": ("label", "rel", "grade", "relevance_grade"),
+    "iteration": ("iter",),
+    "preference": ("pref",),
+    "judge": ("assessor", "annotator", "worker"),
+    "weight": ("count",),
+}
+_KNOWN = {*ALIASES, *(alias for aliases in ALIASES.values() for alias in aliases)}
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where rows came from, so that a message can name file and line.
+
+    Attributes:
+        name: a file, or what the caller passed.
+        unit: `line` for text files, `row` for tables without lines.
+        places: 1-based line or row of each row.
+    """
+
+    name: str
+    unit: str = "row"
+    places: Sequence[int] | np.ndarray = field(default=(), repr=False)
+
+    def at(self, i: int) -> str:
+        """Name the place of row i: `file:17` or `table, row 17`."""
+        place = self.places[i] if len(self.places) else i + 1
+        return f"{self.name}:{place}" if self.unit == "line" else f"{self} {place}"
+
+    def place(self, i: int) -> str:
+        """Name the place of row i inside its file: `line 17`."""
+        return f"{self.unit} {self.places[i] if len(self.places) else i + 1}"
+
+    def __str__(self) -> str:
+        return f"{self.name}, {self.unit}"
+
+
+class Origins:
+    """Where the rows of several tables, one below the other, came from."""
+
+    def __init__(self, origins: Sequence[Origin], lengths: Sequence[int]):
+        self._origins, self._starts = origins, np.cumsum([0, *lengths])
+
+    def at(self, i: int) -> str:
+        """Name the place of row i: `file:17`."""
+        k = int(np.searchsorted(self._starts, i, side="right")) - 1
+        return self._origins[k].at(i - int(self._starts[k]))
+
+
+def known_column(name: str) -> bool:
+    """Say whether a header names one of our columns."""
+    return name.strip().strip('"').lower() in _KNOWN
+
+
+def canonical(
+    frame: pd.DataFrame,
+    origin: Origin,
+    required: Sequence[str],
+    optional: Sequence[str] = (),
+) -> pd.DataFrame:
+    """Select and rename columns to their canonical names.
+
+    Where several columns mean the same, the canonical name wins, then the alias that
+    `ALIASES` lists first: a PyTerrier table has `qid` and the text `query`.
+
+    Raises:
+        DataError: a required column is missing.
+    """
+    lower = {str(column).strip().lower(): column for column in reversed(frame.columns)}
+    found = {}
+    for name in (*required, *optional):
+        spellings = [s for s in (name, *ALIASES[name]) if s in lower]
+        if spellings:
+            found[name] = lower[spellings[0]]
+    missing = [name for name in required if name not in found]
+    if missing:
+        raise DataError(
+            f"missing columns {missing} (found {[str(c) for c in frame.columns]})",
+            where=origin.name,
+            mend=f"Needed: {', '.join(required)}.",
+        )
+    twice = [str(c) for c in found.values() if list(frame.columns).count(c) > 1]
+    if twice:
+        raise DataError(
+            f"has more than one column {twice[0]!r}",
+            where=origin.name,
+            mend="Rename or drop one.",
+        )
+    frame = frame[list(found.values())]
+    return frame.set_axis(list(found), axis=1).reset_index(drop=True)
+
+
+# Where ids are written they are separated by these; everything else may stand in one.
+_SEPARATOR = re.compile(r"[\t\n\r\0]").search
+
+
+def _is_id(value: object) -> bool:
+    return (
+        isinstance(value, str)
+        and value != ""
+        and value == value.strip()
+        and not _SEPARATOR(value)
+    )
+
+
+def _void(cell: object) -> bool:
+    return cell is None or cell is pd.NA or (isinstance(cell, str) and not cell)
+
+
+def _shown(cell: object) -> str:
+    return "nothing" if _void(cell) else shorten(cell)
+
+
+def shorten(value: object, width: int = 80) -> str:
+    """Quote a value for a message, its middle left out when it is long."""
+    text = " ".join(repr(value).split())
+    if len(text) > width:
+        text = f"{text[: width // 2]} … {text[-width // 2 :]}"
+    return text
+
+
+def ids(column: pd.Series, origin: Origin, *, empty: bool = False) -> pd.Series:
+    """Make a column of ids text: text stays as it is, whole numbers lose nothing.
+
+    Args:
+        column: text or whole numbers.
+        origin: where the rows came from.
+        empty: whether a cell may be empty; it becomes missing.
+
+    Raises:
+        DataError: an id is empty, has a decimal point, or blanks around it.
+    """
+    if pd.api.types.is_integer_dtype(column.dtype) and not column.hasnans:
+        return column.astype("str")
+    if column.dtype == "str" and all(map(_is_id, column.unique().tolist())):
+        return column
+    texts: list[str | None] = []
+    for i, value in enumerate(column.tolist()):
+        if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+            value = str(value)
+        if _is_id(value):
+            texts.append(str(value))
+            continue
+        lost = isinstance(value, float) and math.isnan(value)
+        if empty and (lost or _void(value)):
+            texts.append(None)
+            continue
+        mend = "Ids are whole numbers, or text without tabs and without blanks around."
+        if lost:
+            mend = "pandas.read_csv(…, dtype=str, keep_default_na=False) loses no id."
+        elif isinstance(value, float):
+            mend = "Ids are text or whole numbers; a gap makes these floats in pandas."
+        raise DataError(
+            f"expected {column.name}, found {_shown(value)}",
+            where=origin.at(i),
+            mend=mend,
+        )
+    return pd.Series(texts, dtype="str", name=column.name)
+
+
+def numbers(
+    column: pd.Series, name: str, origin: Origin, mend: str = "Every row needs one."
+) -> np.ndarray:
+    """Read a column as finite float64 numbers.
+
+    Args:
+        column: numbers, or text.
+        name: what they are, for a message.
+        origin: where the rows came from.
+        mend: what the user can do if one is none.
+
+    Raises:
+        DataError: a cell is not a number, or is NaN or infinite.
+    """
+    values = lenient_numbers(column)
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad):
+        i = int(bad[0])
+        raise DataError(
+            f"expected a finite number as {name}, found {_shown(column.tolist()[i])}",
+            where=origin.at(i),
+            mend=mend,
+        )
+    return values
+
+
+def lenient_numbers(column: pd.Series) -> np.ndarray:
+    """Read a column as float64 numbers, NaN where a cell is none."""
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf":
+        return column.to_numpy(np.float64)
+    cells = map(lenient_number, column.tolist())
+    return np.fromiter(cells, np.float64, len(column))
+
+
+def lenient_number(cell: object) -> float:
+    """Read a cell as a number, NaN if it is none."""
+    if isinstance(cell, bool) or (isinstance(cell, str) and "_" in cell):
+        return math.nan  # Python reads True as 1 and 1_0 as 10; no file means that
+    try:
+        return float(cell)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+def first_repeat(frame: pd.DataFrame, columns: list[str]) -> tuple[int, int] | None:
+    """Find the first row that repeats an earlier one in `columns`, and that one."""
+    again = frame.duplicated(columns).to_numpy()
+    if not again.any():
+        return None
+    second = int(again.argmax())
+    same = (frame[columns] == frame.loc[second, columns]).all(axis=1).to_numpy()
+    return int(same.argmax()), second

@@ -1,0 +1,76 @@
+"""Summaries count what does not make a score wrong; the rest is refused."""
+
+import pandas as pd
+import pytest
+
+from pgcjax.errors import DataError
+from pgcjax.tables import check
+from pgcjax.tables.preferences import read_preferences
+from pgcjax.tables.qrels import read_qrels
+from pgcjax.tables.runs import read_runs
+
+
+def test_runs(put):
+    text = (
+        "# note\nq Q0 a 1 2 x\nq Q0 b - 2 x\nq Q0 c 3 1 x\nr Q0 a 1 2 x\nq Q0 a 1 2 y\n"
+    )
+    assert check.summarise_runs(read_runs(put("a.run", text))) == [
+        "2 runs, 2 queries, 5 rows; 1-3 documents a query",
+        "score ties in 1 of 3 rankings (33%): their order follows --order",
+        "1 run without a query that another run has",
+        "1 row without a usable rank (--order rank needs one)",
+        "1 comment line (beginning with #) skipped",
+    ]
+    assert len(check.summarise_runs(read_runs({"q": {"a": 1, "b": 2}}))) == 3
+
+
+def test_qrels(put):
+    text = "q 0 a 1\nq 0 a 1\nq 0 b 0.5\nr 0 a 0\n"
+    assert check.summarise_qrels(read_qrels(put("a.qrels", text))) == [
+        "2 queries, 3 grades",
+        "grade: judgments = 0: 1, 0.5: 1, 1: 1",
+        "1 query without a grade above 0",
+        "1 judgment repeated, counted once",
+    ]
+    many = check.summarise_qrels(read_qrels({"q": {f"d{i}": i for i in range(20)}}))
+    assert many[1].endswith("11: 1, and 8 more grades")
+
+
+def test_preferences(put):
+    text = "q a b -1\nq b a 1\nq a b 1\nq b c 0\nq d NA -2\nr a b -1\n"
+    prefs = read_preferences(put("a.txt", text))
+    assert check.summarise_preferences(prefs) == [
+        "2 queries, 6 judgments of 6 documents",
+        "1 repeated judgment, 1 conflicting pair: all count",
+        "1 tie: no edge",
+        "1 bad document: no edge",
+    ]
+    prefs = read_preferences(pd.DataFrame(
+        {"qid": "q", "winner": ["a", "a"], "loser": "b", "judge": ["x", "y"]}
+    ))  # fmt: skip
+    assert check.summarise_preferences(prefs)[-1] == "2 judges"
+
+
+def test_overlap():
+    runs = read_runs({"q1": {"a": 1, "b": 2}, "q2": {"a": 1}})
+    prefs = read_preferences(
+        pd.DataFrame({"qid": ["q1", "q3"], "winner": "a", "loser": "c"})
+    )
+    qrels = read_qrels({"q2": {"a": 1}})
+    assert check.summarise_overlap({"preferences": prefs, "qrels": qrels}) == []
+    tables = {"preferences": prefs, "qrels": qrels, "runs": runs}
+    assert check.summarise_overlap(tables) == [
+        "preferences and runs: 1 common query, of 2 judged and 2 in runs; 1 of 4 "
+        "judged documents retrieved",
+        "qrels and runs: 1 common query, of 1 judged and 2 in runs; 1 of 1 judged "
+        "document retrieved",
+    ]
+
+
+def test_no_common_query():
+    with pytest.raises(
+        DataError,
+        match=r"^judgments and runs have no query in common: judged are '1', '2', '3', "
+        r"…; runs have 'q1', 'q2'\. Do both name queries in the same way\?$",
+    ):
+        check.check_common_queries("4321", ["q2", "q1"])
