@@ -12,7 +12,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 import pgcjax
 from pgcjax import plan
-from pgcjax.errors import DataError, DataWarning, UsageError
+from pgcjax.errors import DataError, DataWarning, UsageError, counted
 from pgcjax.kernels import ABSENT
 from pgcjax.measures.catalogue import parse_all
 from pgcjax.measures.compatibility import Tensors
@@ -81,7 +81,7 @@ def evaluate(
     table = table[COLUMNS]
     if verify:
         count = recompute(table, chosen, tables, runs, order, verify)
-        notes.append(f"{count} of {len(table)} scores equal their plain twins")
+        notes.append(f"{count} of {len(table)} scores recomputed: equal")
     metadata = {
         "version": pgcjax.__version__,
         "order": order,
@@ -129,8 +129,8 @@ def _score(
         run, query = np.argwhere(~retrieved)[0]
         raise DataError(
             f"run {rankings.run_ids[run]!r} lacks query {queries[query]!r}, which is "
-            f"judged for {measure} ({(~retrieved).sum()} pairs of run and query are "
-            "missing in all)",
+            f"judged for {measure} ({counted((~retrieved).sum(), 'pair')} of run and "
+            "query missing in all)",
             mend="Complete it, or choose --missing zero or skip.",
         )
     sums = overlap_sums(tensors, rankings, queries, progress=progress)
@@ -167,23 +167,25 @@ def _notes(measure, rankings, queries, sizes, retrieved, missing) -> list[str]:
         shown = ", ".join(lacking[:3]) + (", …" if len(lacking) > 3 else "")
         effect = "scored 0" if missing == "zero" else "left out of the run's mean"
         warnings.warn(
-            f"{measure}: {(~retrieved).sum()} pairs of run and judged query are "
-            f"missing, in {len(lacking)} runs ({shown}): {effect}",
+            f"{measure}: judged queries are missing in {counted(len(lacking), 'run')} "
+            f"({shown}), {counted((~retrieved).sum(), 'score')} in all: {effect}",
             DataWarning,
             stacklevel=4,
         )
     void = [q for q, n in zip(queries, sizes, strict=True) if not n]
     if void:
         warnings.warn(
-            f"{measure}: {len(void)} judged queries have no ideal ranking (only ties, "
-            f"or no grade above 0), such as {void[0]!r}: every run scores 0",
+            f"{measure}: no ideal ranking (only ties, or no grade above 0) for "
+            f"{counted(len(void), 'judged query')}, such as {void[0]!r}: every run "
+            "scores 0",
             DataWarning,
             stacklevel=4,
         )
     unjudged = len(rankings.query_ids - set(queries))
     return [
-        f"{measure}: {len(rankings.run_ids)} runs, {len(queries)} judged queries"
-        + (f"; {unjudged} queries without judgments ignored" if unjudged else "")
+        f"{measure}: {counted(len(rankings.run_ids), 'run')}, "
+        + counted(len(queries), "judged query")
+        + (f"; {counted(unjudged, 'unjudged query')} ignored" if unjudged else "")
     ]
 
 

@@ -128,7 +128,10 @@ class Scores:
                 self._save_parquet(beside)
                 return path
             if suffix == ".trec":
-                text = "\n".join([*self.lines(True, None), ""])
+                head, *rest = self.lines(True, None)
+                if len(self.runs) == 1:  # only this line names the run then
+                    rest.insert(0, f"runid\tall\t{self.runs[0]}")
+                text = "\n".join([head, *rest, ""])
             elif suffix == ".jsonl":
                 records = self.table.to_dict("records")
                 text = "".join(
@@ -165,11 +168,14 @@ def check_target(path: str | os.PathLike) -> None:
     """Refuse an output file that could not be written, before work is spent on it.
 
     Raises:
-        UsageError: its suffix names no format of scores, or its folder is missing.
+        UsageError: its suffix names no format of scores, its folder is missing, or it
+            is a folder itself.
     """
     check_suffix(Path(path))
     if not Path(path).parent.is_dir():
         raise UsageError(f"{path}: there is no folder {Path(path).parent}; make it")
+    if Path(path).is_dir():
+        raise UsageError(f"{path}: is a folder; name a file")
 
 
 def check_suffix(path: Path) -> str:
@@ -192,14 +198,21 @@ def read_scores(path: str | os.PathLike) -> Scores:
         DataError: the file is no score table.
     """
     path = Path(path)
-    content = files.load(path, "columns" if path.suffix == ".trec" else "auto")
+    content = files.load(path, "tabs" if path.suffix.lower() == ".trec" else "auto")
     metadata: dict[str, Any] = {}
     if isinstance(content, files.Columns):
         content = _from_trec(content)
     frame = content.frame
     for line in content.head:
         if line.startswith(_HEAD):
-            metadata = json.loads(line.removeprefix(_HEAD))
+            try:
+                metadata = json.loads(line.removeprefix(_HEAD))
+            except ValueError:
+                raise DataError(
+                    "expected JSON after '# pgcjax'",
+                    where=f"{path}:1",
+                    mend="Restore or remove the line.",
+                ) from None
     if "pgcjax" in frame and isinstance(frame["pgcjax"].iloc[0], dict):
         metadata = frame["pgcjax"].iloc[0]
         frame = frame.iloc[1:].reset_index(drop=True)
@@ -219,6 +232,8 @@ def read_scores(path: str | os.PathLike) -> Scores:
 
 def _from_trec(content: files.Columns) -> files.Named:
     rows, places = [], []
+    names = [row[2] for row in content.rows if row[:2] == ["runid", "all"]]
+    name = names[0] if names else files.stem(content.origin.name)
     for i, row in enumerate(content.rows):
         if len(row) not in (3, 4):
             raise DataError(
@@ -226,7 +241,7 @@ def _from_trec(content: files.Columns) -> files.Named:
                 where=content.origin.at(i),
             )
         if row[-2] != "all":
-            rows.append(["run", *row] if len(row) == 3 else row)
+            rows.append([name, *row] if len(row) == 3 else row)
             places.append(content.origin.places[i])
     origin = content.origin
     frame = pd.DataFrame(rows, columns=["run_id", "measure", "query_id", "value"])

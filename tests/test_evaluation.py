@@ -35,7 +35,7 @@ def test_the_table_is_sorted_and_has_every_pair():
 
 
 def test_missing_queries():
-    zero = "1 pairs of run and judged query are missing, in 1 runs .bad.: scored 0"
+    zero = "judged queries are missing in 1 run .bad., 1 score in all: scored 0"
     with pytest.warns(DataWarning, match=zero):
         scores = pgcjax.evaluate(RUNS, preferences=PREFS)
     assert scores.matrix("PGC").loc["bad", "q3"] == 0.0
@@ -50,9 +50,7 @@ def test_missing_queries():
 
 def test_notes_count_what_is_ignored():
     scores = pgcjax.evaluate(RUNS["good"], preferences=PREFS)
-    assert scores.notes == (
-        "PGC: 1 runs, 3 judged queries; 1 queries without judgments ignored",
-    )
+    assert scores.notes == ("PGC: 1 run, 3 judged queries; 1 unjudged query ignored",)
 
 
 def test_default_measures_follow_the_judgments():
@@ -109,7 +107,9 @@ def test_nothing_judged_was_retrieved():
 
 def test_queries_without_an_ideal_are_counted():
     qrels = {"q1": {"A": 0}, "q2": {"A": 1}}
-    with pytest.warns(DataWarning, match="1 judged queries have no ideal .* 'q1'"):
+    with pytest.warns(
+        DataWarning, match="no ideal ranking .* 1 judged query, such as 'q1'"
+    ):
         pgcjax.evaluate(run_of("A", "q1") | run_of("A", "q2"), qrels=qrels)
 
 
@@ -140,8 +140,7 @@ def test_wrong_arguments(options, message):
 def test_no_common_query():
     with pytest.raises(
         DataError,
-        match="no query in common: judged are 'q1', 'q2', 'q3', …; "
-        "runs have 'p1', 'p2', …",
+        match="no query in common: judged are 'q1', 'q2', 'q3'; runs have 'p1', 'p2'",
     ):
         pgcjax.evaluate(run_of("A", "p1") | run_of("A", "p2"), preferences=PREFS)
 
@@ -156,9 +155,9 @@ def test_progress_reaches_its_end():
 
 def test_verify_recomputes_with_the_twins(monkeypatch):
     scores = pgcjax.evaluate(RUNS["good"], preferences=PREFS, verify=1.0)
-    assert scores.notes[-1] == "3 of 3 scores equal their plain twins"
+    assert scores.notes[-1] == "3 of 3 scores recomputed: equal"
     few = pgcjax.evaluate(RUNS["good"], preferences=PREFS, verify=0.01)
-    assert few.notes[-1] == "1 of 3 scores equal their plain twins"
+    assert few.notes[-1] == "1 of 3 scores recomputed: equal"
     from pgcjax import verify
 
     monkeypatch.setattr(verify, "twin_score", lambda *args: 0.123)
@@ -183,4 +182,4 @@ def test_verify_covers_every_measure_and_graph():
             order=order,
             verify=1.0,
         )
-        assert scores.notes[-1] == "33 of 33 scores equal their plain twins"
+        assert scores.notes[-1] == "33 of 33 scores recomputed: equal"

@@ -53,9 +53,7 @@ def collection(seed: int, queries: int = 5, runs: int = 4, most_docs: int = 40):
             prefs, columns=["query_id", "doc_id", "other_doc_id", "preference"]
         ),
         pd.DataFrame(qrels, columns=["query_id", "doc_id", "relevance"]),
-        pd.DataFrame(
-            ranked, columns=["run_id", "query_id", "doc_id", "score", "rank"]
-        ),
+        pd.DataFrame(ranked, columns=["run_id", "query_id", "doc_id", "score", "rank"]),
     )
 
 
@@ -141,9 +139,7 @@ def sums(tables, measure: str, **options) -> np.ndarray:
     judged = {"preferences": read_preferences(prefs), "qrels": read_qrels(qrels)}
     tensors = m.definition.tensors(m.parameters, judged)
     rankings = Rankings(read_runs(runs), "trec")
-    return evaluation.overlap_sums(
-        tensors, rankings, sorted(tensors.graphs), **options
-    )
+    return evaluation.overlap_sums(tensors, rankings, sorted(tensors.graphs), **options)
 
 
 @pytest.mark.parametrize("measure", MEASURES)

@@ -59,7 +59,9 @@ def test_worked_example():
     """The example in the README, and the score that it says was printed."""
     import pandas as pd
 
-    edges = re.search(r"with the judgments (.+?)\nand the run `(.+?)`", README.read_text())
+    edges = re.search(
+        r"with the judgments (.+?)\nand the run `(.+?)`", README.read_text()
+    )
     assert edges
     pairs = re.findall(r"(\w)>(\w)", edges[1])
     assert len(pairs) == 7

@@ -236,7 +236,7 @@ def test_nothing_is_left_of_a_failed_write(tmp_path, monkeypatch):
         return write(path, *args, **kwargs)
 
     monkeypatch.setattr(Path, "write_text", fill_the_disk)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(DataError, match="No space"):
         write_collection(collection, tmp_path / "half")
     assert list(tmp_path.iterdir()) == []
 

@@ -52,7 +52,9 @@ def test_derived_and_combined_pgc_equal_their_twins(case, data, p, how):
         ("derived", derived_edges(grades)),
         ("combined", case.edges + derived_edges(grades)),
     ):
-        ours = value(f"PGC(p={p},graph={graph},normalization={how})", case.run, **given_)
+        ours = value(
+            f"PGC(p={p},graph={graph},normalization={how})", case.run, **given_
+        )
         twin = greedy_pgc(edges, case.run, p, 1000, how, tuple(grades))
         assert ours == pytest.approx(twin, abs=EXACT)
         assert 0 <= ours <= 1

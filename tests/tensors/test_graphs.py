@@ -31,7 +31,10 @@ def test_weights_are_numbers_of_judgments():
 def test_vertices_are_the_documents_that_an_edge_touches():
     graphs = preference_graphs(
         prefs(
-            ("q", "A", "B", 1), ("q", "A", "C", 0), ("q", "E", None, -1), ("r", "A", "B", 0)
+            ("q", "A", "B", 1),
+            ("q", "A", "C", 0),
+            ("q", "E", None, -1),
+            ("r", "A", "B", 0),
         )
     )
     assert graphs["q"].doc_ids.tolist() == ["A", "B"]

@@ -35,9 +35,7 @@ def test_stack_pads_at_the_end():
 def test_tiles_fit_the_budget_or_are_as_small_as_can_be(
     queries, runs, size, matrix, devices, budget
 ):
-    q, r = plan.tile(
-        queries, runs, size, matrix=matrix, devices=devices, budget=budget
-    )
+    q, r = plan.tile(queries, runs, size, matrix=matrix, devices=devices, budget=budget)
     assert 1 <= r <= runs and q % devices == 0
     assert q < queries + devices
     per_query = 4 * size * (size if matrix else 1) + r * 32 * size

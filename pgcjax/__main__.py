@@ -1,0 +1,5 @@
+"""Run the command line: `python -m pgcjax`."""
+
+from pgcjax.cli import main
+
+main()

@@ -1,0 +1,51 @@
+"""The command line: one verb per function, thin. Loads JAX and pandas only to work."""
+
+import sys
+import warnings
+
+import click
+
+from pgcjax.cli.commands import cli
+from pgcjax.errors import DataWarning, PgcjaxError, VerificationError
+
+__all__ = ["cli", "main"]
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the command line and exit: 0 done, 2 wrong use or data, 1 a defect of ours.
+
+    Results go to stdout; every message is one line on stderr.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", DataWarning)
+        warnings.showwarning = _show_warning
+        sys.exit(_run(args))
+
+
+def _run(args: list[str] | None) -> int:
+    try:
+        return cli.main(args, prog_name="pgcjax", standalone_mode=False) or 0
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return 2
+    except click.ClickException as error:
+        return _fail(error.format_message(), 2)
+    except VerificationError as error:
+        return _fail(str(error), 1)
+    except PgcjaxError as error:
+        return _fail(str(error), 2)
+    except (click.Abort, KeyboardInterrupt):
+        return _fail("stopped", 130)
+    except SystemExit:
+        # So click leaves where the reader of a pipe has gone, as with `| head`.
+        return 0
+
+
+def _fail(message: str, code: int) -> int:
+    click.echo(f"pgcjax: error: {' '.join(message.split())}", err=True)
+    return code
+
+
+def _show_warning(message, category, filename, lineno, file=None, line=None) -> None:
+    if issubclass(category, DataWarning):
+        click.echo(f"pgcjax: warning: {message}", err=True)

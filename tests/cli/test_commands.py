@@ -1,0 +1,191 @@
+"""Every verb does what its help says."""
+
+import re
+import shlex
+
+import numpy as np
+import pytest
+
+from pgcjax import __version__, read_scores
+from pgcjax.cli import cli
+
+VERBS = ["check", "demo", "devices", "evaluate", "measures", "simulate"]
+
+
+def test_the_verbs():
+    assert sorted(cli.commands) == VERBS
+
+
+@pytest.mark.parametrize("verb", [[], *([v] for v in VERBS)])
+@pytest.mark.parametrize("option", ["--help", "-h"])
+def test_help(pgcjax, verb, option):
+    done = pgcjax(*verb, option)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith(" ".join(["Usage: pgcjax", *verb]) + " [OPTIONS]")
+    assert max(map(len, done.out.splitlines())) <= 88
+
+
+def test_version_and_wrong_verbs(pgcjax):
+    assert pgcjax("--version") == (0, f"pgcjax {__version__}\n", "")
+    done = pgcjax("evaluat")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("pgcjax: error: No such command 'evaluat'.")
+    done = pgcjax()
+    assert (done.code, done.out) == (2, "") and done.err.startswith("Usage: pgcjax")
+
+
+def test_measures(pgcjax):
+    done = pgcjax("measures")
+    assert (done.code, done.err) == (0, "")
+    assert [line.split()[0] for line in done.out.splitlines()] == ["PGC", "Compat"]
+    done = pgcjax("measures", "pgc(p=0.8)")
+    assert done.code == 0 and done.out.startswith("PGC(p=0.8,depth=1000,")
+    assert re.search(r"^  p=0\.8: persistence, ", done.out, re.MULTILINE)
+    assert pgcjax("measures", "x").err == (
+        "pgcjax: error: no measure is called 'x'; `pgcjax measures` lists them\n"
+    )
+
+
+def test_devices(pgcjax):
+    import jax
+
+    done = pgcjax("devices")
+    assert (done.code, done.err) == (0, "")
+    first, *rest = done.out.splitlines()
+    assert first == f"jax {jax.__version__}, {jax.default_backend()}"
+    assert len(rest) == jax.local_device_count()
+
+
+def test_demo(pgcjax, here):
+    done = pgcjax("demo")
+    assert done.code == 0
+    assert "8 runs by PGC" in done.out
+    assert str(here / "pgcjax-demo-scores.csv") in done.out
+    assert len(read_scores("pgcjax-demo-scores.csv").runs) == 8
+    done = pgcjax("demo", "-o", "none/x.csv")
+    assert done == (
+        2,
+        "",
+        "pgcjax: error: none/x.csv: there is no folder none; make it\n",
+    )
+
+
+def test_simulate_makes_what_evaluate_takes(pgcjax, here):
+    small = "--queries 3 --runs 2 --documents 6 --depth 5 --rows 2 --columns 2"
+    done = pgcjax("simulate", "-o", "made", *shlex.split(small))
+    assert done == (0, "", "pgcjax: wrote 2 runs and their judgments to made\n")
+    done = pgcjax("check", "--prefs", "made/preferences.csv", "made/runs")
+    assert done.code == 0 and "runs: 2 runs, 3 queries" in done.out
+    done = pgcjax("evaluate", "--prefs", "made/preferences.csv", "made/runs")
+    assert done.code == 0 and len(done.out.splitlines()) == 3
+    before = sorted((here / "made").rglob("*"))
+    done = pgcjax("simulate", "-o", "made")
+    assert done == (
+        2,
+        "",
+        "pgcjax: error: made exists already: name a new folder\n",
+    )
+    assert sorted((here / "made").rglob("*")) == before
+    done = pgcjax("simulate", "-o", "other", "--queries", "0")
+    assert (done.code, done.out) == (2, "") and not (here / "other").exists()
+
+
+def test_check_prints_a_summary(pgcjax):
+    done = pgcjax("check", "prefs.txt", "qrels.txt", "run.txt", "two.txt")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.splitlines() == [
+        "preferences: 2 queries, 3 judgments of 5 documents",
+        "preferences: 0 repeated judgments, 0 conflicting pairs: all count",
+        "qrels: 2 queries, 4 grades",
+        "qrels: grade: judgments = 0: 1, 1: 2, 2: 1",
+        "runs: 2 runs, 2 queries, 6 rows; 1-2 documents a query",
+        "runs: score ties in 0 of 4 rankings (0%): their order follows --order",
+        "preferences and runs: 2 common queries, of 2 judged and 2 in runs; 5 of 5 "
+        "judged documents retrieved",
+        "qrels and runs: 2 common queries, of 2 judged and 2 in runs; 4 of 4 judged "
+        "documents retrieved",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("check", "nothing to check: give FILE, --prefs or --qrels"),
+        ("check none.txt", "none.txt: no such file or folder. Check the path."),
+        (
+            "check doubt.txt",
+            "doubt.txt: may be any of runs and prefs. Say which: --as runs, --as prefs "
+            "or --as qrels.",
+        ),
+        (
+            "check --prefs prefs.txt --as runs other.txt",
+            "judgments and runs have no query in common: judged are 'q1', 'q2'; runs "
+            "have 'x'. Do both name queries in the same way?",
+        ),
+    ],
+)
+def test_check_refuses_what_evaluate_does(pgcjax, here, line, said):
+    (here / "doubt.txt").write_text("q1 a 1\n")
+    (here / "other.txt").write_text("x Q0 a 1 2 t\n")
+    assert pgcjax(*line.split()) == (2, "", f"pgcjax: error: {said}\n")
+    assert pgcjax("check", "--as", "runs", "doubt.txt").code == 0
+
+
+def test_check_takes_options_too(pgcjax, here):
+    (here / "doubt.txt").write_text("q1 a b 1\n")
+    done = pgcjax("check", "--prefs-format", "jelsas", "--prefs", "doubt.txt")
+    assert done.code == 0 and done.out.startswith("preferences: 1 query, 1 judgment of")
+    done = pgcjax("check", "--qrels", "qrels.txt", "--name-by", "file", "run.txt")
+    assert done.code == 0 and "qrels and runs: 2 common queries" in done.out
+
+
+def test_the_order_of_a_run(pgcjax, here):
+    """Ties by doc id, one way or the other, or the rank column."""
+    (here / "ties.txt").write_text("q1 Q0 a 2 1 t\nq1 Q0 b 3 1 t\nq1 Q0 c 1 0 t\n")
+    values = {}
+    for order in ("trec", "clarke", "rank"):
+        line = f"evaluate --prefs prefs.txt ties.txt -q --order {order}"
+        done = pgcjax(*line.split())
+        values[order] = [x.split("\t")[2] for x in done.out.splitlines() if "\tq1" in x]
+    assert len({tuple(v) for v in values.values()}) == 3
+
+
+def test_missing(pgcjax, here):
+    (here / "less.txt").write_text("q1 Q0 a 1 3 less\n")
+    means = {}
+    for missing in ("zero", "skip"):
+        line = f"evaluate --prefs prefs.txt less.txt -m PGC --missing {missing}"
+        done = pgcjax(*line.split())
+        assert "judged queries are missing in 1 run (less), 1 score in all" in done.err
+        means[missing] = float(done.out.splitlines()[-1].split("\t")[2])
+    assert np.isclose(means["skip"], 2 * means["zero"], atol=1e-4)
+
+
+def test_verify(pgcjax):
+    done = pgcjax("evaluate", "--prefs", "prefs.txt", "--verify", "1", "run.txt")
+    assert done.code == 0 and "2 of 2 scores recomputed: equal" in done.err
+
+
+def test_a_defect_of_ours_exits_with_1(pgcjax, monkeypatch):
+    from pgcjax import evaluation
+    from pgcjax.errors import VerificationError
+
+    def fail(*args):
+        raise VerificationError("PGC is 1.0, its reference 0.5")
+
+    monkeypatch.setattr(evaluation, "recompute", fail)
+    done = pgcjax("evaluate", "--prefs", "prefs.txt", "--verify", "1", "run.txt")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.endswith("pgcjax: error: PGC is 1.0, its reference 0.5\n")
+
+
+def test_stopped(pgcjax, monkeypatch):
+    from pgcjax.tables import runs
+
+    def stop(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(runs, "read_runs", stop)
+    done = pgcjax("evaluate", "--prefs", "prefs.txt", "run.txt", "-o", "out.csv")
+    assert (done.code, done.out) == (130, "")
+    assert done.err.strip() == "pgcjax: error: stopped"

@@ -1,0 +1,91 @@
+"""The program as a shell starts it: what it loads, and how it ends."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+LOADED = """
+import sys, runpy
+sys.argv = {argv}
+try:
+    {action}
+except SystemExit as done:
+    assert not done.code, done.code
+heavy = {{"jax", "jaxlib", "pandas", "numpy", "pyarrow", "scipy"}} & set(sys.modules)
+assert not heavy, heavy
+"""
+
+
+@pytest.mark.parametrize(
+    ("argv", "action"),
+    [
+        ([], "import pgcjax; dir(pgcjax); pgcjax.__version__"),
+        ([], "import pgcjax.cli"),
+        (["pgcjax", "--help"], "runpy.run_module('pgcjax', run_name='__main__')"),
+        (["pgcjax", "evaluate", "--help"], "from pgcjax.cli import main; main()"),
+        (["pgcjax", "--version"], "from pgcjax.cli import main; main()"),
+    ],
+)
+def test_nothing_heavy_is_loaded(argv, action):
+    code = LOADED.format(argv=argv, action=action)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_names_are_loaded_when_used():
+    code = (
+        "import sys, pgcjax; pgcjax.read_runs({'q': {'d': 1}}); assert 'pandas' in "
+        "sys.modules and 'jax' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def program(line: str, here) -> subprocess.CompletedProcess:
+    environment = {**os.environ, "PYTHON": sys.executable}
+    line = "set -o pipefail; " + line.replace("pgcjax", '"$PYTHON" -m pgcjax')
+    return subprocess.run(
+        ["bash", "-c", line], cwd=here, env=environment, capture_output=True, text=True
+    )
+
+
+def test_pipes(here):
+    """Runs come through a pipe, and a reader may leave early."""
+    (here / "long.txt").write_text(
+        "".join(f"q1 Q0 d{i} {i} {-i} r{i}\n" for i in range(30_000))
+    )
+    line = (
+        "evaluate --prefs prefs.txt long.txt -q --missing skip 2>/dev/null | head -n 2"
+    )
+    done = program(f"pgcjax {line}", here)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("# pgcjax {") and len(done.stdout.splitlines()) == 2
+    line = "evaluate --prefs <(gzip -c prefs.txt) <(cat run.txt)"
+    done = program(f"pgcjax {line}", here)
+    assert done.returncode == 0 and done.stdout.splitlines()[1].startswith("PGC\tall")
+
+
+def test_errors(here):
+    done = program("pgcjax evaluate --prefs run.txt run.txt", here)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(
+        "pgcjax: error: run.txt:1: expected preferences, found 6"
+    )
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_pattern_that_the_shell_expanded(here):
+    """Unquoted, `judge.*` gives --prefs one file and makes runs of the others."""
+    for i in range(3):
+        (here / f"judge.0{i}").write_text(f"q1 a b{i}\n")
+    done = program("pgcjax evaluate --prefs judge.* run.txt", here)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "pgcjax: error: judge.01:1: expected 'query doc score', found 'q1 a b1'. A run "
+        "has 6 or 3 columns, or a header; judgments go with --prefs or --qrels, once "
+        "for each file or as one quoted pattern.\n"
+    )
+    done = program("pgcjax evaluate --prefs 'judge.*' run.txt", here)
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[1].startswith("PGC\tall\t")
