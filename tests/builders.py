@@ -4,18 +4,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
+import polars as pl
 
-from pgcjax.kernels import ABSENT, levels, peel
+from pgcjax import compute
+from pgcjax.kernels import ABSENT, peel
 from pgcjax.tables.preferences import read_preferences
 from pgcjax.tables.runs import read_runs
-from pgcjax.tensors.graphs import preference_graphs
-from pgcjax.tensors.rankings import Rankings
+from pgcjax.tensors import forms
+from pgcjax.tensors.graphs import Graph, preference_graphs
+from pgcjax.tensors.layout import padded_size
+from pgcjax.tensors.rankings import Rankings, Retrieved
 
 peel_jit = jax.jit(
     lambda edges, ranks, where: peel.ideal_ranks(edges, ranks, where=where)
-)
-levels_jit = jax.jit(
-    lambda level, ranks, where: levels.ideal_ranks(level, ranks, where=where)
 )
 
 
@@ -54,22 +55,54 @@ def peel_ranks(edges, ranks, size=None) -> np.ndarray:
     return np.asarray(out)[:n]
 
 
-def level_ranks(level, ranks, size=None) -> np.ndarray:
-    """Ideal ranks by the level kernel, padded to `size`; padding cut off again."""
-    n = len(ranks)
-    size = size or n
-    out = levels_jit(
-        padded(np.asarray(level, np.int32), (size,), 0),
-        padded(np.asarray(ranks, np.int32), (size,), ABSENT),
-        padded(np.ones(n, bool), (size,), False),
-    )
-    assert (np.asarray(out)[n:] == size).all()
-    return np.asarray(out)[:n]
+def rankings_of(runs, judged, order="trec") -> Rankings:
+    """Rankings of what read_runs takes, in a table per run."""
+    table = pl.from_pandas(read_runs(runs))
+    return Rankings(table.partition_by("run_id"), judged, order)
+
+
+def retrieved_of(ranks) -> Retrieved:
+    """One run as the judged documents that it retrieved, from the rank of each."""
+    ranks = np.asarray(ranks)
+    vertex = np.argsort(ranks, kind="stable")[: int((ranks < ABSENT).sum())]
+    run = np.zeros(len(vertex), np.int64)
+    return Retrieved(run, vertex.astype(np.int32), ranks[vertex], len(ranks))
+
+
+def form_sum(graph: Graph, ranks, weights, form: str | None = None) -> int:
+    """The sum of weights by the form that suits the graph, or a given one."""
+    ready = forms.prepare(graph) if form is None else _as(form, graph)
+    found = retrieved_of(ranks)
+    fixed = forms.batch_graphs([ready], 1)
+    width = ready.size if ready.form != "levels" else padded_size(found.most())
+    moving, steps = forms.batch_rankings([ready], [found], slice(0, 1), (1, 1), width)
+    return int(compute._run(ready.form, fixed, moving, steps, weights)[0, 0])
+
+
+def _as(form: str, graph: Graph) -> forms.Prepared:
+    edges, n = graph.edges(), len(graph)
+    if form == "wide":
+        where = np.ones(n, bool)
+        return forms.Prepared("wide", padded_size(n), n, (edges, where))
+    return forms.as_words(edges, padded_size(n))
+
+
+def graph_of(counts) -> Graph:
+    """A graph over d00, d01, … from a matrix of counts."""
+    counts = np.asarray(counts)
+    pairs = np.argwhere(counts)
+    wins = np.column_stack([pairs, counts[pairs[:, 0], pairs[:, 1]]]).astype(np.int64)
+    docs = np.array([f"d{i:02}" for i in range(len(counts))], object)
+    return Graph("q", docs, wins)
 
 
 def ideal_of(edges, docs) -> list[str]:
     """The kernel's ideal ranking of one query and run, as document ids."""
     graph = preference_graphs(read_preferences(preferences_of(edges)))["q"]
-    rankings = Rankings(read_runs(run_of(docs)), "trec")
-    place = peel_ranks(graph.edges(), rankings.ranks("q", graph.doc_ids)[0])
+    found = rankings_of(run_of(docs), {"q": graph.doc_ids}).retrieved(
+        "q", graph.doc_ids
+    )
+    ranks = np.full(len(graph), ABSENT, np.int32)
+    ranks[found.vertex] = found.rank
+    place = peel_ranks(graph.edges(), ranks)
     return [str(d) for d in graph.doc_ids[np.argsort(place)]]

@@ -129,7 +129,7 @@ def test_queries_without_an_ideal_are_counted():
         ({"preferences": PREFS, "measures": []}, "no measure was asked for"),
         ({"preferences": PREFS, "order": "luo"}, "order is one of trec, clarke, rank"),
         ({"preferences": PREFS, "missing": "nan"}, "missing is one of zero, skip"),
-        ({"preferences": PREFS, "verify": 2}, "verify=2: expected a share above 0"),
+        ({"preferences": PREFS, "verify": 2}, "verify=2: expected a share from 0 to 1"),
     ],
 )
 def test_wrong_arguments(options, message):

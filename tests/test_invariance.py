@@ -8,17 +8,17 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from builders import rankings_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pgcjax
-from pgcjax import evaluation
+from pgcjax import compute
+from pgcjax.compute import overlap_sums
 from pgcjax.measures.catalogue import parse
 from pgcjax.tables.preferences import read_preferences
 from pgcjax.tables.qrels import read_qrels
-from pgcjax.tables.runs import read_runs
-from pgcjax.tensors import layout
-from pgcjax.tensors.rankings import Rankings
+from pgcjax.tensors import forms
 
 MEASURES = [
     "PGC",
@@ -138,8 +138,10 @@ def sums(tables, measure: str, **options) -> np.ndarray:
     m = parse(measure)
     judged = {"preferences": read_preferences(prefs), "qrels": read_qrels(qrels)}
     tensors = m.definition.tensors(m.parameters, judged)
-    rankings = Rankings(read_runs(runs), "trec")
-    return evaluation.overlap_sums(tensors, rankings, sorted(tensors.graphs), **options)
+    docs = {name: graph.doc_ids for name, graph in tensors.graphs.items()}
+    return overlap_sums(
+        tensors.graphs, rankings_of(runs, docs), tensors.weights, **options
+    )
 
 
 @pytest.mark.parametrize("measure", MEASURES)
@@ -155,9 +157,10 @@ def test_padded_to_any_size(measure, monkeypatch):
     tables = collection(8, most_docs=30)
     whole = sums(tables, measure)
     for step in (1, 7, 64):
-        monkeypatch.setattr(
-            layout, "padded_size", lambda n, step=step: max(1, -(-n // step)) * step
-        )
+        for module in (forms, compute):
+            monkeypatch.setattr(
+                module, "padded_size", lambda n, s=step: max(1, -(-n // s)) * s
+            )
         assert (sums(tables, measure) == whole).all()
 
 

@@ -2,9 +2,10 @@
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int
+from jaxtyping import Array, Bool, Int, Int64
 
 from pgcjax.kernels.order import total_order
+from pgcjax.kernels.overlap import overlap
 
 _LAST = jnp.iinfo(jnp.int32).max
 
@@ -66,3 +67,17 @@ def ideal_ranks(
         jnp.sum(where, dtype=jnp.int32) - 1,
     )
     return jax.lax.fori_loop(0, n, step, state)[0]
+
+
+def peeled_overlap(
+    edges: Int[Array, "n n"],
+    ranks: Int[Array, " n"],
+    weights: Int64[Array, " depth_plus_1"],
+    *,
+    where: Bool[Array, " n"],
+) -> Int64[Array, ""]:
+    """Add up RBO weights of a run and the ideal ranking nearest to it.
+
+    For graphs of any size and degree; `words.peeled_overlap` is faster where it can be.
+    """
+    return overlap(ranks, ideal_ranks(edges, ranks, where=where), weights, where=where)

@@ -1,6 +1,7 @@
 """What is in runs and judgments: counts that their owner should know."""
 
 from collections.abc import Iterable
+from hashlib import sha256
 
 import numpy as np
 import pandas as pd
@@ -101,6 +102,14 @@ def _comments(table: pd.DataFrame) -> list[str]:
     count = table.attrs.get("comments", 0)
     skipped = f"{counted(count, 'comment line')} (beginning with #) skipped"
     return [skipped] if count else []
+
+
+def fingerprint(table: pd.DataFrame) -> str:
+    """Name the content of judgments, whatever the order of their rows."""
+    columns = sorted(table.columns)
+    cells = (table[name].astype(object).map(repr) for name in columns)
+    rows = sorted("\t".join(row) for row in zip(*cells, strict=True))
+    return sha256("\n".join(["\t".join(columns), *rows]).encode()).hexdigest()[:16]
 
 
 def check_common_queries(judged: Iterable[str], run_queries: Iterable[str]) -> None:

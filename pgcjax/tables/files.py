@@ -1,11 +1,13 @@
 """Files as rows: found, and split line by line into fields."""
 
 import csv
+import gc
 import glob
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,7 +77,8 @@ def stem(path: Source) -> str:
             if name.lower().endswith(suffix) and len(name) > len(suffix):
                 name = name[: -len(suffix)]
                 break
-    return name
+    # A name that is not UTF-8 must be text all the same, and stay different.
+    return os.fsencode(name).decode(errors="backslashreplace")
 
 
 def expand(sources: Source | Iterable[Source]) -> list[Path]:
@@ -139,18 +142,37 @@ def load(path: Path, container: str = "auto") -> Columns | Named:
     """
     data = read_bytes(path)
     if container == "auto":
-        container = _container(path, data)
+        container = container_of(path, data)
+    return split(path, data, container)
+
+
+def split(path: Path, data: bytes, container: str) -> Columns | Named:
+    """Read the bytes of a file as rows of text; as `load`, after both are known."""
     if container == "parquet":
         return _parquet(path, data)
     text = decode(path, data)
-    if container in ("columns", "tabs"):
-        return _columns(path, text, _tabbed if container == "tabs" else _FIELDS)
-    if container == "jsonl":
-        return _jsonl(path, text)
-    return _delimited(path, text, "," if container == "csv" else "\t")
+    with _uncollected():
+        if container in ("columns", "tabs"):
+            return _columns(path, text, _tabbed if container == "tabs" else _FIELDS)
+        if container == "jsonl":
+            return _jsonl(path, text)
+        return _delimited(path, text, "," if container == "csv" else "\t")
 
 
-def _container(path: Path, data: bytes) -> str:
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Pause the search for cycles: rows make none, and it would walk them often."""
+    paused = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if paused:
+            gc.enable()
+
+
+def container_of(path: Path, data: bytes) -> str:
+    """Find the container of a file by its suffix, or else by its first line."""
     if data.startswith(b"PAR1"):
         return "parquet"
     name = path.name.lower()

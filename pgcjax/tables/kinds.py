@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pgcjax.errors import DataError
-from pgcjax.tables import files
+from pgcjax.tables import fast, files
+from pgcjax.tables.content import read_bytes
 from pgcjax.tables.schema import ALIASES, lenient_number
 
 KINDS = ("runs", "prefs", "qrels")
@@ -30,7 +31,12 @@ def sort_by_kind(
 
 
 def _kind(path: Path) -> str:
-    content = files.load(path)
+    data = read_bytes(path)
+    container = files.container_of(path, data)
+    run = fast.read(data) if container == "columns" else None
+    if run and "run_id" in run[0].columns:
+        return "runs"  # and no need to split it into fields
+    content = files.split(path, data, container)
     if isinstance(content, files.Named):
         fits = _by_header({str(c).strip().lower() for c in content.frame.columns})
     else:

@@ -1,14 +1,19 @@
 """Runs: files, tables, DataFrames and dicts in, one canonical table out."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars as pl
 
 from pgcjax.errors import DataError, UsageError
-from pgcjax.tables import files
+from pgcjax.tables import fast, files
+from pgcjax.tables.ahead import read_ahead
+from pgcjax.tables.content import read_bytes
 from pgcjax.tables.schema import (
     RUNS,
     Origin,
@@ -56,33 +61,42 @@ def read_runs(
         DataError: a row is malformed, a document is twice in a query of a run, or two
             files claim one name.
     """
+    _check_options(format, name_by)
+    if isinstance(source, (pd.DataFrame, Mapping)):
+        return _from_memory(source)
+    tables = list(_iter_files(files.expand(source), format, name_by, progress))
+    runs = pl.concat([table.frame for table in tables]).to_pandas()
+    runs.attrs = {"comments": sum(table.comments for table in tables)}
+    return runs
+
+
+def iter_runs(
+    source: files.Source | Iterable[files.Source] | pd.DataFrame | Mapping,
+    *,
+    format: str = "auto",
+    name_by: str = "tag",
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Generator[pl.DataFrame]:
+    """Read runs a file at a time, while what came before is worked on.
+
+    Takes what `read_runs` takes, and checks the same with the same messages: the
+    arguments at once, each file in its turn. Whoever stops early closes the generator.
+
+    Yields:
+        A table for each file, in order, or one for a DataFrame or a dict: run_id,
+        query_id, doc_id (String), score (Float64) and rank (Float64; NaN where the
+        input has none), whole runs in the order of the file.
+    """
+    _check_options(format, name_by)
+    if isinstance(source, (pd.DataFrame, Mapping)):
+        frame = _to_polars(_from_memory(source))
+        return (frame for _ in range(1))
+    return _frames(_iter_files(files.expand(source), format, name_by, progress))
+
+
+def _check_options(format: str, name_by: str) -> None:
     _one_of("format", format, FORMATS)
     _one_of("name_by", name_by, NAME_BY)
-    if isinstance(source, pd.DataFrame):
-        return _canonical_runs(source, Origin("runs"), "run")
-    if isinstance(source, Mapping):
-        return _canonical_runs(_from_dict(source), Origin("runs", "entry"), "run")
-    paths = files.expand(source)
-    owner: dict[str, Path] = {}
-    tables, comments = [], 0
-    for done, path in enumerate(paths, 1):
-        table = _read_file(path, format, name_by)
-        for run in table["run_id"].unique():
-            if run in owner:
-                other = "tag" if name_by == "file" else "file"
-                raise DataError(
-                    f"claims the run name {run!r}, as {owner[run]} does",
-                    where=str(path),
-                    mend=f"Name runs by {other} (--name-by {other}), or rename one.",
-                )
-            owner[run] = path
-        comments += table.attrs["comments"]
-        tables.append(table)
-        if progress:
-            progress("reading", done, len(paths))
-    runs = pd.concat(tables, ignore_index=True) if len(tables) > 1 else tables[0]
-    runs.attrs = {"comments": comments}
-    return runs
 
 
 def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
@@ -90,14 +104,69 @@ def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
         raise UsageError(f"{name} is one of {', '.join(allowed)}, not {value!r}")
 
 
-def _read_file(path: Path, format: str, name_by: str) -> pd.DataFrame:
-    content = files.load(path, format)
+@dataclass(frozen=True)
+class _Table:
+    """The runs of one file: canonical columns, run names, comment lines skipped."""
+
+    path: Path
+    frame: pl.DataFrame
+    names: tuple[str, ...]
+    comments: int
+
+
+def _frames(tables: Generator[_Table]) -> Generator[pl.DataFrame]:
+    with closing(tables):
+        for table in tables:
+            yield table.frame
+
+
+def _iter_files(
+    paths: list[Path],
+    format: str,
+    name_by: str,
+    progress: Callable[[str, int, int], None] | None,
+) -> Generator[_Table]:
+    owner: dict[str, Path] = {}
+    tables = read_ahead(lambda path: _read_file(path, format, name_by), paths)
+    with closing(tables):
+        for done, table in enumerate(tables, 1):
+            _claim(table, owner, name_by)
+            if progress:
+                progress("reading", done, len(paths))
+            yield table
+
+
+def _claim(table: _Table, owner: dict[str, Path], name_by: str) -> None:
+    """Note whose file each run is from; refuse a run that another file has."""
+    for run in table.names:
+        if run in owner:
+            other = "tag" if name_by == "file" else "file"
+            raise DataError(
+                f"claims the run name {run!r}, as {owner[run]} does",
+                where=str(table.path),
+                mend=f"Name runs by {other} (--name-by {other}), or rename one.",
+            )
+        owner[run] = table.path
+
+
+def _read_file(path: Path, format: str, name_by: str) -> _Table:
+    data = read_bytes(path)
+    container = files.container_of(path, data) if format == "auto" else format
     name = files.stem(path)
-    if isinstance(content, files.Columns):
-        content = _named(content)
-    runs = _canonical_runs(content.frame, content.origin, default_run=name)
+    read = fast.read(data) if container == "columns" else None
+    if read:
+        frame, comments = read
+        if "run_id" not in frame.columns:
+            tag, unranked = pl.lit(name).alias("run_id"), pl.lit(math.nan).alias("rank")
+            frame = frame.with_columns(tag, unranked)
+    else:
+        content = files.split(path, data, container)
+        if isinstance(content, files.Columns):
+            content = _named(content)
+        runs = _canonical_runs(content.frame, content.origin, default_run=name)
+        frame, comments = _to_polars(runs), content.comments
+    tags = _distinct(frame["run_id"])
     if name_by == "file":
-        tags = runs["run_id"].unique()
         if len(tags) > 1:
             raise DataError(
                 f"holds {len(tags)} runs, such as {tags[0]!r} and {tags[1]!r}, which "
@@ -105,9 +174,25 @@ def _read_file(path: Path, format: str, name_by: str) -> pd.DataFrame:
                 where=str(path),
                 mend="Name runs by tag: --name-by tag.",
             )
-        runs["run_id"] = name
-    runs.attrs = {"comments": content.comments}
-    return runs
+        frame, tags = frame.with_columns(pl.lit(name).alias("run_id")), (name,)
+    return _Table(path, frame.select(RUNS), tags, comments)
+
+
+def _to_polars(runs: pd.DataFrame) -> pl.DataFrame:
+    return pl.from_pandas(runs, nan_to_null=False)
+
+
+def _distinct(column: pl.Series) -> tuple[str, ...]:
+    """List the values of a column in order of appearance: often it is only one."""
+    if (column == column[0]).all():
+        return (column[0],)
+    return tuple(column.unique(maintain_order=True))
+
+
+def _from_memory(source: pd.DataFrame | Mapping) -> pd.DataFrame:
+    if isinstance(source, pd.DataFrame):
+        return _canonical_runs(source, Origin("runs"), "run")
+    return _canonical_runs(_from_dict(source), Origin("runs", "entry"), "run")
 
 
 def _named(content: files.Columns) -> files.Named:
@@ -124,7 +209,8 @@ def _named(content: files.Columns) -> files.Named:
             if i == 0 and width == 6
             else "All lines of a run have 6 columns, or all have 3.",
         )
-    columns = list(zip(*content.rows, strict=True))
+    # zip(*rows) makes an iterator for each row, which takes longer.
+    columns = [[row[i] for row in content.rows] for i in range(width)]
     if width == 3:
         if math.isnan(lenient_number(columns[2][0])) and columns[2][0].lower() != "nan":
             raise DataError(

@@ -49,6 +49,17 @@ class Graph:
             )
         return counts.astype(np.int32)
 
+    def weak_order(self) -> np.ndarray | None:
+        """Give the dense level of each vertex if every edge and no other follows it.
+
+        Then the peel is a sort: there is a sink at every step, whatever the counts.
+        """
+        if self.levels is not None and not len(self.wins) and (self.levels >= 0).all():
+            return self.levels
+        above = self.edges() > 0
+        level = np.unique(above.sum(1), return_inverse=True)[1].astype(np.int32)
+        return level if (above == (level[:, None] > level[None, :])).all() else None
+
 
 def preference_graphs(preferences: pd.DataFrame) -> dict[str, Graph]:
     """Build the multigraph of each query that has judgments.

@@ -1,28 +1,74 @@
-"""Runs as ranks of judged documents."""
+"""Runs as ranks of judged documents: all that scoring needs of them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
+import polars as pl
 
 from pgcjax.errors import DataError
 from pgcjax.kernels import ABSENT
 
 ORDERS = ("trec", "clarke", "rank")
+_KEYS = ["run_id", "query_id"]
+
+
+@dataclass(frozen=True)
+class Retrieved:
+    """The judged documents of one query that runs retrieved, best first.
+
+    Attributes:
+        run: index of the run of each, ascending.
+        vertex: index of the document among the judged ones.
+        rank: 0-based rank among all documents of the run, ascending within a run.
+        vertices: number of judged documents.
+    """
+
+    run: np.ndarray
+    vertex: np.ndarray
+    rank: np.ndarray
+    vertices: int
+
+    def most(self) -> int:
+        """Count the judged documents in the run that has most."""
+        return int(np.bincount(self.run).max()) if len(self.run) else 0
+
+    def of(self, runs: slice) -> tuple[np.ndarray, np.ndarray]:
+        """Lay some runs out as lists: vertices and ranks, int32 `[runs, most]`.
+
+        Lists are padded with vertex `vertices` and rank `ABSENT`.
+        """
+        low, high = np.searchsorted(self.run, (runs.start, runs.stop))
+        run = self.run[low:high] - runs.start
+        count = np.bincount(run, minlength=runs.stop - runs.start)
+        place = np.arange(len(run)) - np.repeat(np.cumsum(count) - count, count)
+        shape = (runs.stop - runs.start, int(count.max(initial=0)))
+        vertex = np.full(shape, self.vertices, np.int32)
+        rank = np.full(shape, ABSENT, np.int32)
+        vertex[run, place] = self.vertex[low:high]
+        rank[run, place] = self.rank[low:high]
+        return vertex, rank
 
 
 class Rankings:
-    """The rankings of many runs, in one order convention.
+    """The ranks of judged documents in many runs; tables pass through, and go.
 
     Attributes:
         run_ids: the runs, ascending.
+        query_ids: queries that any run answers, judged or not.
     """
 
-    def __init__(self, runs: pd.DataFrame, order: str):
-        """Rank the rows of every run and query.
+    def __init__(
+        self,
+        tables: Iterable[pl.DataFrame],
+        judged: Mapping[str, np.ndarray],
+        order: str,
+    ):
+        """Rank the documents of every run and query, and keep the judged ones.
 
         Args:
-            runs: canonical runs.
+            tables: canonical runs, whole runs in each.
+            judged: document ids of each judged query.
             order: `trec` (score descending, then document id descending), `clarke`
                 (score descending, then document id ascending) or `rank` (rank
                 ascending).
@@ -30,88 +76,128 @@ class Rankings:
         Raises:
             DataError: `order` is `rank`, and a rank is missing or is claimed twice.
         """
-        run, run_ids = pd.factorize(runs["run_id"], sort=True)
-        query, query_ids = pd.factorize(runs["query_id"], sort=True)
-        self.run_ids = [str(r) for r in run_ids]
-        if order == "rank":
-            best_first = np.lexsort((runs["rank"].to_numpy(), query, run))
-            _check_ranks(runs.iloc[best_first])
-        else:
-            tie = pd.factorize(runs["doc_id"], sort=True)[0]
-            tie = -tie if order == "trec" else tie
-            score = runs["score"].to_numpy()
-            best_first = np.lexsort((tie, -score, query, run))
-        run, query = run[best_first], query[best_first]
-        start = np.flatnonzero(
-            np.diff(run, prepend=-1).astype(bool) | np.diff(query, prepend=-1)
+        names = list(judged)
+        self._query = {name: i for i, name in enumerate(names)}
+        counts = [len(judged[name]) for name in names]
+        known = pl.DataFrame(
+            {
+                "query_id": np.repeat(np.array(names, object), counts).tolist(),
+                "doc_id": [d for name in names for d in judged[name].tolist()],
+                "query": np.repeat(np.arange(len(names), dtype=np.int32), counts),
+                "code": np.concatenate([np.arange(c, dtype=np.int32) for c in counts])
+                if names
+                else np.zeros(0, np.int32),
+            },
+            schema_overrides={"query_id": pl.String, "doc_id": pl.String},
         )
-        length = np.diff(np.append(start, len(run)))
-        rank = np.arange(len(run)) - np.repeat(start, length)
-        doc = runs["doc_id"].to_numpy(object)[best_first]
-        self._of: dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
-        by_query = np.argsort(query, kind="stable")
-        ends = np.cumsum(np.bincount(query, minlength=len(query_ids)))[:-1]
-        for name, rows in zip(query_ids, np.split(by_query, ends), strict=True):
-            self._of[str(name)] = run[rows], doc[rows], rank[rows].astype(np.int32)
+        self._judged = {name: judged[name] for name in names}
+        parts, answers = [], []
+        for table in tables:
+            ranked = _ranked(table, order)
+            answers.append(ranked.select(_KEYS).unique())
+            found = ranked.join(known, on=["query_id", "doc_id"], how="inner")
+            parts.append(found.select("run_id", "query", "code", "position"))
+        answered = pl.concat(answers)
+        self.run_ids = sorted(answered["run_id"].unique().to_list())
+        self.query_ids = set(answered["query_id"].unique().to_list())
+        self._answered = set(answered.iter_rows())
+        place = pl.DataFrame(
+            {"run_id": self.run_ids, "run": np.arange(len(self.run_ids), dtype="int32")}
+        )
+        found = pl.concat(parts).join(place, on="run_id")
+        found = found.sort("query", "run", "position")
+        columns = [found[c].to_numpy() for c in ("run", "code", "position")]
+        ends = np.searchsorted(found["query"].to_numpy(), np.arange(len(names) + 1))
+        self._of = {
+            name: tuple(c[ends[i] : ends[i + 1]] for c in columns)
+            for i, name in enumerate(names)
+        }
 
-    @property
-    def query_ids(self) -> set[str]:
-        """Queries that any run answers."""
-        return set(self._of)
-
-    def retrieved(self, query_ids: Sequence[str]) -> np.ndarray:
+    def answered(self, query_ids: list[str]) -> np.ndarray:
         """Say which run has which query: bool `[runs, queries]`."""
-        out = np.zeros((len(self.run_ids), len(query_ids)), bool)
-        for q, query in enumerate(query_ids):
-            if query in self._of:
-                out[self._of[query][0], q] = True
-        return out
+        return np.array(
+            [[(r, q) in self._answered for q in query_ids] for r in self.run_ids], bool
+        ).reshape(len(self.run_ids), len(query_ids))
 
-    def ranks(self, query_id: str, doc_ids: np.ndarray) -> np.ndarray:
-        """Give the 0-based ranks of documents, `ABSENT` if not retrieved.
+    def retrieved(self, query_id: str, doc_ids: np.ndarray) -> Retrieved:
+        """Give the ranks of some judged documents of a query.
 
         Args:
-            query_id: the query.
-            doc_ids: `[n]` distinct documents.
-
-        Returns:
-            int32 `[runs, n]`.
+            query_id: a judged query.
+            doc_ids: the documents, ascending.
         """
-        out = np.full((len(self.run_ids), len(doc_ids)), ABSENT, np.int32)
-        if query_id in self._of and len(doc_ids):
-            run, doc, rank = self._of[query_id]
-            vertex = pd.Index(doc_ids).get_indexer(pd.Index(doc))
-            known = vertex >= 0
-            out[run[known], vertex[known]] = rank[known]
-        return out
-
-    def ranking(self, run_id: str, query_id: str) -> list[str]:
-        """List the documents of one run and query, best first."""
-        if query_id not in self._of:
-            return []
-        run, doc, rank = self._of[query_id]
-        mine = run == self.run_ids.index(run_id)
-        return [str(d) for d in doc[mine][np.argsort(rank[mine])]]
+        run, code, rank = self._of[query_id]
+        judged = self._judged[query_id]
+        vertex_of = np.full(len(judged), -1, np.int32)
+        vertex_of[np.searchsorted(judged, doc_ids)] = np.arange(len(doc_ids))
+        vertex = vertex_of[code]
+        keep = vertex >= 0
+        return Retrieved(run[keep], vertex[keep], rank[keep], len(doc_ids))
 
 
-def _check_ranks(runs: pd.DataFrame) -> None:
+def _ranked(table: pl.DataFrame, order: str) -> pl.DataFrame:
+    """Add the 0-based position of every row in its run and query."""
+    by = {
+        "trec": (["score", "doc_id"], [True, True]),
+        "clarke": (["score", "doc_id"], [True, False]),
+        "rank": (["rank"], [False]),
+    }
+    columns, falling = by[order]
+    if order == "rank" or not _in_order(table, falling[1]):
+        table = table.sort(
+            [*_KEYS, *columns], descending=[False, False, *falling], nulls_last=True
+        )
+    if order == "rank":
+        _check_ranks(table)
+    start = table.select(
+        (pl.struct(_KEYS) != pl.struct(_KEYS).shift()).fill_null(True)
+    ).to_series()
+    index = np.arange(len(table))
+    first = np.where(start.to_numpy(), index, 0)
+    position = (index - np.maximum.accumulate(first)).astype(np.int32)
+    return table.with_columns(pl.Series("position", position))
+
+
+def _in_order(table: pl.DataFrame, ids_fall: bool) -> bool:
+    """Say whether rows stand run by run, query by query, best first."""
+    same = (
+        table.select((pl.struct(_KEYS) == pl.struct(_KEYS).shift()).fill_null(False))
+        .to_series()
+        .to_numpy()
+    )
+    if (~same).sum() != table.select(_KEYS).unique().height:
+        return False
+    score = table["score"].to_numpy()
+    step = np.diff(score, prepend=np.inf)
+    if (same & (step > 0)).any():
+        return False
+    tied = np.flatnonzero(same & (step == 0))
+    doc = table["doc_id"]
+    before, here = doc.gather(tied - 1), doc.gather(tied)
+    return bool((before > here if ids_fall else before < here).all())
+
+
+def _check_ranks(table: pl.DataFrame) -> None:
     """Refuse ranks that do not order a run; rows are sorted by run, query, rank."""
     mend = "Use --order trec or clarke (by score), or mend the rank column."
-    missing = runs["rank"].isna().to_numpy()
+    rank = table["rank"].to_numpy()
+    missing = np.isnan(rank)
     if missing.any():
-        row = runs.iloc[int(missing.argmax())]
+        row = table.row(int(missing.argmax()), named=True)
         raise DataError(
-            f"run {row.run_id!r} has no usable rank for document {row.doc_id!r} of "
-            f"query {row.query_id!r}",
+            f"run {row['run_id']!r} has no usable rank for document "
+            f"{row['doc_id']!r} of query {row['query_id']!r}",
             mend=mend,
         )
-    keys = runs[["run_id", "query_id", "rank"]]
-    twice = keys.duplicated().to_numpy()
+    twice = table.select(
+        (pl.struct(*_KEYS, "rank") == pl.struct(*_KEYS, "rank").shift())
+    ).to_series()
+    twice = twice.fill_null(False).to_numpy()
     if twice.any():
         i = int(twice.argmax())
-        a, b = runs.iloc[i - 1], runs.iloc[i]
+        a, b = table.row(i - 1, named=True), table.row(i, named=True)
         raise DataError(
-            f"run {b.run_id!r} gives {a.doc_id!r} and {b.doc_id!r} of query "
-            f"{b.query_id!r} the same rank {b['rank']:g}",
+            f"run {b['run_id']!r} gives {a['doc_id']!r} and {b['doc_id']!r} of query "
+            f"{b['query_id']!r} the same rank {b['rank']:g}",
             mend=mend,
         )

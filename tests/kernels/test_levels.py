@@ -1,27 +1,46 @@
-"""The level path: properties of its result, and its twin."""
+"""The level path: equal to the peel on every weak order."""
 
 import numpy as np
-from builders import level_ranks
+from builders import form_sum, graph_of, peel_ranks
 from hypothesis import given
 from hypothesis import strategies as st
+from kernel_weights import telling_weights
 from strategies import cases
 
 from pgcjax.kernels import ABSENT
-from pgcjax.reference.compatibility import compat_ideal
+from pgcjax.tensors import forms
 
 
 @given(cases(), st.data())
-def test_equals_the_twin_at_every_padded_size(case, data):
+def test_the_level_path_is_the_peel_of_a_weak_order(case, data):
+    """Whatever the counts: the edges of a weak order are followed, not counted."""
     n = len(case.docs)
-    level = data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))
-    values = {doc: x + 1.0 for doc, x in zip(case.docs, level, strict=True)}
-    twin = compat_ideal(values, case.run)
-    for size in (9, 16, 21):
-        ideal = level_ranks(level, case.ranks, size)
-        assert [case.docs[i] for i in np.argsort(ideal)] == twin
+    level = np.array(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)))
+    above = level[:, None] > level[None, :]
+    graph = graph_of(np.where(above, 1 + case.counts, 0))
+    assert forms.prepare(graph).form == "levels"
+    ideal = peel_ranks(graph.edges(), case.ranks, 16)
+    weights = telling_weights(data.draw(st.integers(0, 10**6)))
+    lower = np.minimum(np.maximum(case.ranks, ideal), len(weights) - 1)
+    assert form_sum(graph, case.ranks, weights) == weights[lower].sum()
 
 
-def test_ties_follow_the_run_then_ascending_ids():
-    ranks = np.array([ABSENT, 5, 3, ABSENT], np.int32)
-    assert level_ranks([1, 1, 1, 1], ranks).tolist() == [2, 1, 0, 3]
-    assert level_ranks([0, 0, 0, 9], ranks).tolist() == [3, 2, 1, 0]
+@given(cases())
+def test_other_graphs_do_not_take_it(case):
+    graph = graph_of(case.counts)
+    above = case.counts > 0
+    incomparable = ~above & ~above.T
+    weak = not (above & above.T).any() and all(
+        # Incomparable must be transitive, and comparable with the same documents.
+        (above[u] == above[v]).all() and (above[:, u] == above[:, v]).all()
+        for u, v in np.argwhere(incomparable)
+    )
+    transitive = not (((above.astype(int) @ above) > 0) & ~above).any()
+    assert (forms.prepare(graph).form == "levels") == (weak and transitive)
+
+
+def test_ties_follow_the_run():
+    weights = np.array([1000, 100, 10, 1, 0])
+    flat = graph_of(np.zeros((4, 4), int))
+    ranks = np.array([ABSENT, 2, 0, ABSENT], np.int32)
+    assert form_sum(flat, ranks, weights) == 1000 + 10

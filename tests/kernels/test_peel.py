@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from builders import level_ranks, peel_ranks
+from builders import peel_ranks
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import cases
@@ -34,21 +34,6 @@ def test_strict_order_has_one_ideal(order, case):
     place = np.array(order)
     counts = (place[:, None] < place[None, :]).astype(np.int32)
     assert (peel_ranks(counts, case.ranks, 16) == place).all()
-
-
-@given(cases(), st.data())
-def test_peel_of_a_weak_order_is_the_level_path(case, data):
-    level = np.array(
-        data.draw(
-            st.lists(
-                st.integers(0, 3), min_size=len(case.docs), max_size=len(case.docs)
-            )
-        ),
-        np.int32,
-    )
-    counts = (level[:, None] > level[None, :]).astype(np.int32)
-    peeled = peel_ranks(counts, case.ranks, 16)
-    assert (peeled == level_ranks(level, case.ranks, 16)).all()
 
 
 def test_no_edges_gives_the_run_then_ascending_ids():

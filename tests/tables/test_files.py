@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 
 import pandas as pd
 import pyarrow as pa
@@ -102,6 +103,15 @@ def test_a_file_named_twice(put, tmp_path):
 )
 def test_stem(name, expected):
     assert files.stem(f"some/folder/{name}") == expected
+
+
+@pytest.mark.parametrize("name_by", ["tag", "file"])
+def test_names_that_are_not_utf8(tmp_path, name_by):
+    for name in (b"a\xff", b"a\xfe"):
+        with open(os.fsencode(tmp_path) + b"/" + name, "wb") as file:
+            file.write(b"q d 1\n")
+    runs = read_runs(tmp_path, name_by=name_by)
+    assert runs["run_id"].tolist() == [r"a\xfe", r"a\xff"]
 
 
 ROWS = [("q1", "d1", "2.5"), ("q1", "d,2", "1"), ("NA", 'd"3', "-1e-3")]

@@ -27,16 +27,23 @@ def test_stack_pads_at_the_end():
 @given(
     st.integers(1, 3000),
     st.integers(1, 3000),
-    st.sampled_from([16, 128, 1024, 4096]),
-    st.booleans(),
+    st.sampled_from([64, 4 * 128**2, 4 * 4096**2]),
+    st.sampled_from([48, 48 * 128, 48 * 4096]),
     st.sampled_from([1, 8]),
     st.sampled_from([1, 2**20, 2**28]),
 )
 def test_tiles_fit_the_budget_or_are_as_small_as_can_be(
-    queries, runs, size, matrix, devices, budget
+    queries, runs, per_query, per_pair, devices, budget
 ):
-    q, r = plan.tile(queries, runs, size, matrix=matrix, devices=devices, budget=budget)
+    q, r = plan.tile(
+        queries,
+        runs,
+        per_query=per_query,
+        per_pair=per_pair,
+        devices=devices,
+        budget=budget,
+    )
     assert 1 <= r <= runs and q % devices == 0
     assert q < queries + devices
-    per_query = 4 * size * (size if matrix else 1) + r * 32 * size
-    assert (q - devices + 1) * per_query <= budget or q == devices
+    bytes_each = per_query + r * per_pair
+    assert (q - devices + 1) * bytes_each <= budget or q == devices

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from builders import rankings_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,9 +11,21 @@ from pgcjax.errors import DataError
 from pgcjax.kernels import ABSENT
 from pgcjax.reference.order import ordered
 from pgcjax.tables.runs import read_runs
-from pgcjax.tensors.rankings import ORDERS, Rankings
+from pgcjax.tensors.rankings import ORDERS, Retrieved
 
 ids = st.text(st.characters(codec="utf-8", exclude_categories=["Z", "C"]), min_size=1)
+
+
+def docs(*names) -> np.ndarray:
+    return np.array(names, object)
+
+
+def best_first(runs, order) -> list[str]:
+    """The documents of query q, as all of them judged and retrieved."""
+    judged = np.array(sorted(set(read_runs(runs)["doc_id"])), object)
+    found = rankings_of(runs, {"q": judged}, order).retrieved("q", judged)
+    assert found.rank.tolist() == list(range(len(judged)))
+    return [str(d) for d in judged[found.vertex]]
 
 
 @given(
@@ -26,28 +39,45 @@ def test_every_order_equals_its_twin(scores, order, random):
     random.shuffle(ranks)
     rows = [(d, s, float(r)) for (d, s), r in zip(scores.items(), ranks, strict=True)]
     frame = pd.DataFrame(rows, columns=["doc_id", "score", "rank"])
-    rankings = Rankings(read_runs(frame.assign(query_id="q")), order)
-    assert rankings.ranking("run", "q") == ordered(rows, order)
+    assert best_first(frame.assign(query_id="q"), order) == ordered(rows, order)
+    # In the right order already, which takes a shorter path.
+    twin = ordered(rows, order)
+    frame = frame.set_index("doc_id").loc[twin].reset_index()
+    assert best_first(frame.assign(query_id="q"), order) == twin
 
 
 def test_ties_by_convention():
-    runs = read_runs({"q": {"a": 1.0, "c": 1.0, "b": 2.0}})
-    assert Rankings(runs, "trec").ranking("run", "q") == ["b", "c", "a"]
-    assert Rankings(runs, "clarke").ranking("run", "q") == ["b", "a", "c"]
+    runs = {"q": {"a": 1.0, "c": 1.0, "b": 2.0}}
+    assert best_first(runs, "trec") == ["b", "c", "a"]
+    assert best_first(runs, "clarke") == ["b", "a", "c"]
 
 
 def test_ranks_of_judged_documents_among_all():
-    runs = read_runs(
-        {"r1": {"q": {"a": 3.0, "x": 2.0, "b": 1.0}}, "r2": {"p": {"a": 1.0}}}
-    )
-    rankings = Rankings(runs, "trec")
-    ranks = rankings.ranks("q", np.array(["a", "b", "c"], object))
-    assert ranks.tolist() == [[0, 2, ABSENT], [ABSENT] * 3]
-    assert rankings.ranks("none", np.array(["a"], object)).tolist() == [[ABSENT]] * 2
-    assert rankings.retrieved(["p", "q", "none"]).tolist() == [
+    runs = {"r1": {"q": {"a": 3.0, "x": 2.0, "b": 1.0}}, "r2": {"p": {"a": 1.0}}}
+    judged = {"none": docs("a"), "q": docs("a", "b", "c")}
+    rankings = rankings_of(runs, judged)
+    found = rankings.retrieved("q", docs("a", "b", "c"))
+    assert found.run.tolist() == [0, 0]
+    assert found.vertex.tolist() == [0, 1]
+    assert found.rank.tolist() == [0, 2]
+    some = rankings.retrieved("q", docs("b", "c"))
+    assert (some.vertex.tolist(), some.rank.tolist()) == ([0], [2])
+    assert rankings.retrieved("none", docs("a")).most() == 0
+    assert rankings.query_ids == {"p", "q"}
+    assert rankings.answered(["p", "q", "none"]).tolist() == [
         [False, True, False],
         [True, False, False],
     ]
+
+
+def test_lists_of_some_runs_are_padded():
+    found = Retrieved(
+        np.array([0, 2, 2]), np.array([5, 1, 3]), np.array([9, 0, 4]), vertices=6
+    )
+    vertex, rank = found.of(slice(1, 4))
+    assert vertex.tolist() == [[6, 6], [1, 3], [6, 6]]
+    assert rank.tolist() == [[ABSENT] * 2, [0, 4], [ABSENT] * 2]
+    assert found.most() == 2
 
 
 def test_rank_order_needs_ranks_that_order():
@@ -55,10 +85,9 @@ def test_rank_order_needs_ranks_that_order():
         {"query_id": "q", "doc_id": ["a", "b"], "score": 1.0, "rank": [1, 1]}
     )
     with pytest.raises(DataError, match="'a' and 'b' of query 'q' the same rank 1"):
-        Rankings(read_runs(frame), "rank")
+        best_first(frame, "rank")
     with pytest.raises(DataError, match="no usable rank for document 'a'"):
-        Rankings(read_runs(frame.drop(columns="rank")), "rank")
+        best_first(frame.drop(columns="rank"), "rank")
     only_ranks = frame.assign(rank=[2, 1]).drop(columns="score")
     for order in ORDERS:
-        rankings = Rankings(read_runs(only_ranks), order)
-        assert rankings.ranking("run", "q") == ["b", "a"]
+        assert best_first(only_ranks, order) == ["b", "a"]
