@@ -1,33 +1,27 @@
-"""Tables × measures → scores. The only place with jit, vmap and shardings."""
+"""Tables × measures → scores: arguments, conventions, missing data, the table."""
 
 import warnings
-from collections.abc import Callable, Iterable
-from functools import cache
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-import jax
 import numpy as np
 import pandas as pd
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 import pgcjax
-from pgcjax import plan
+from pgcjax.compute import Progress, overlap_sums
 from pgcjax.errors import DataError, DataWarning, UsageError, counted
-from pgcjax.kernels import ABSENT
 from pgcjax.measures.catalogue import parse_all
 from pgcjax.measures.compatibility import Tensors
 from pgcjax.measures.spec import Measure
 from pgcjax.scores import COLUMNS, Scores
-from pgcjax.tables.check import check_common_queries
+from pgcjax.tables.check import check_common_queries, fingerprint
 from pgcjax.tables.preferences import read_preferences
 from pgcjax.tables.qrels import read_qrels
-from pgcjax.tables.runs import read_runs
-from pgcjax.tensors import layout
+from pgcjax.tables.runs import iter_runs
 from pgcjax.tensors.rankings import ORDERS, Rankings
-from pgcjax.verify import verify as recompute
+from pgcjax.verify import Sample
 
 MISSING = ("zero", "skip", "error")
-Progress = Callable[[str, int, int], None]
 
 
 def evaluate(
@@ -44,7 +38,7 @@ def evaluate(
     """Score runs against judgments.
 
     Args:
-        runs: what `read_runs` takes or returns.
+        runs: what `read_runs` takes or returns, or what `iter_runs` yields.
         preferences: what `read_preferences` takes or returns.
         qrels: what `read_qrels` takes or returns.
         measures: such as `["PGC(p=0.8)", "Compat"]`; by default `PGC` if there are
@@ -68,27 +62,43 @@ def evaluate(
         tables["preferences"] = read_preferences(preferences)
     if qrels is not None:
         tables["qrels"] = read_qrels(qrels)
-    runs = read_runs(runs, progress=progress)
-    rankings = Rankings(runs, order)
+    sample = Sample(verify)
+    tensors = [m.definition.tensors(m.parameters, tables) for m in chosen]
+    judged = _judged(tensors)
+    if not isinstance(runs, Iterator):
+        runs = iter_runs(runs, progress=progress)
+    rankings = Rankings(sample.watch(runs), judged, order)
     notes, parts = [], []
-    for measure in chosen:
-        tensors = measure.definition.tensors(measure.parameters, tables)
-        part, seen = _score(measure, tensors, rankings, missing, progress)
+    for measure, tensor in zip(chosen, tensors, strict=True):
+        part, seen = _score(measure, tensor, rankings, missing, progress)
         parts.append(part.assign(place=len(parts)))
         notes += seen
     table = pd.concat(parts, ignore_index=True)
     table = table.sort_values(["run_id", "query_id", "place"], ignore_index=True)
     table = table[COLUMNS]
     if verify:
-        count = recompute(table, chosen, tables, runs, order, verify)
+        count = sample.verify(table, chosen, tables, order)
         notes.append(f"{count} of {len(table)} scores recomputed: equal")
     metadata = {
         "version": pgcjax.__version__,
         "order": order,
         "missing": missing,
         "measures": [m.in_full() for m in chosen],
+        "judgments": {name: fingerprint(t) for name, t in tables.items()},
     }
     return Scores(table, metadata, tuple(notes))
+
+
+def _judged(tensors: list[Tensors]) -> dict[str, np.ndarray]:
+    """Collect the documents of each query that any measure needs; ascending."""
+    docs: dict[str, list[np.ndarray]] = {}
+    for tensor in tensors:
+        for name, graph in tensor.graphs.items():
+            docs.setdefault(name, []).append(graph.doc_ids)
+    return {
+        name: parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
+        for name, parts in docs.items()
+    }
 
 
 def _check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
@@ -121,10 +131,10 @@ def _score(
     progress: Progress | None,
 ) -> tuple[pd.DataFrame, list[str]]:
     """Score every run on every judged query with one measure."""
-    queries = sorted(tensors.graphs)
+    queries = list(tensors.graphs)
     check_common_queries(queries, rankings.query_ids)
     sizes = np.array([len(tensors.graphs[q]) for q in queries])
-    retrieved = rankings.retrieved(queries)
+    retrieved = rankings.answered(queries)
     if missing == "error" and not retrieved.all():
         run, query = np.argwhere(~retrieved)[0]
         raise DataError(
@@ -133,7 +143,7 @@ def _score(
             "query missing in all)",
             mend="Complete it, or choose --missing zero or skip.",
         )
-    sums = overlap_sums(tensors, rankings, queries, progress=progress)
+    sums = overlap_sums(tensors.graphs, rankings, tensors.weights, progress=progress)
     values = measure.definition.finish(measure.parameters, sums, sizes)
     keep = retrieved if missing == "skip" else np.ones_like(retrieved)
     run, query = np.nonzero(keep)
@@ -187,76 +197,3 @@ def _notes(measure, rankings, queries, sizes, retrieved, missing) -> list[str]:
         + counted(len(queries), "judged query")
         + (f"; {counted(unjudged, 'unjudged query')} ignored" if unjudged else "")
     ]
-
-
-def overlap_sums(
-    tensors: Tensors,
-    rankings: Rankings,
-    queries: list[str],
-    *,
-    budget: int = plan.BUDGET,
-    progress: Progress | None = None,
-) -> np.ndarray:
-    """Run a measure's kernel on every run and query: int64 `[runs, queries]`.
-
-    Queries are grouped by padded size, cut into tiles that fit `budget` bytes, and
-    spread over all local devices. Sums are of integers: no cut changes them.
-    """
-    devices = jax.local_devices()
-    sharding = NamedSharding(
-        Mesh(np.array(devices), ("query",)), PartitionSpec("query")
-    )
-    runs, matrix = len(rankings.run_ids), tensors.form == "edges"
-    sums = np.zeros((runs, len(queries)), np.int64)
-    done, total = 0, runs * len(queries)
-    batch = _batched(tensors.kernel)
-    sizes = [len(tensors.graphs[q]) for q in queries]
-    for size, members in layout.buckets(sizes).items():
-        q_tile, r_tile = plan.tile(
-            len(members),
-            runs,
-            size,
-            matrix=matrix,
-            devices=len(devices),
-            budget=budget,
-        )
-        for q in range(0, len(members), q_tile):
-            some = members[q : q + q_tile]
-            graphs = [tensors.graphs[queries[i]] for i in some]
-            judged, where = _pad_graphs(graphs, matrix, size, q_tile)
-            # int64 needs JAX's x64 mode: switched on here alone, never for the program
-            # that imports us.
-            with jax.enable_x64(True):
-                judged, where = jax.device_put((judged, where), sharding)
-            ranks = [rankings.ranks(g.query_id, g.doc_ids) for g in graphs]
-            for r in range(0, runs, r_tile):
-                tile = [x[r : r + r_tile] for x in ranks]
-                tile += [np.zeros((0, 0), np.int32)] * (q_tile - len(some))
-                padded = layout.stack(tile, (r_tile, size), ABSENT)
-                with jax.enable_x64(True):
-                    padded = jax.device_put(padded, sharding)
-                    out = np.asarray(batch(judged, padded, where, tensors.weights))
-                width = min(r_tile, runs - r)
-                sums[r : r + width, some] = out[: len(some), :width].T
-                done += len(some) * width
-                if progress:
-                    progress("scoring", done, total)
-    return sums
-
-
-def _pad_graphs(graphs, matrix: bool, size: int, q_tile: int):
-    """Stack what is judged of some queries, with empty queries up to the tile."""
-    shape = (size, size) if matrix else (size,)
-    judged = [g.edges() if matrix else g.levels for g in graphs]
-    valid = [np.ones(len(g), bool) for g in graphs]
-    spare = q_tile - len(graphs)
-    judged += [np.zeros((0,) * len(shape), np.int32)] * spare
-    valid += [np.zeros(0, bool)] * spare
-    return layout.stack(judged, shape, 0), layout.stack(valid, (size,), False)
-
-
-@cache
-def _batched(kernel: Callable) -> Callable:
-    """Map a kernel of one query and one run over queries, and runs inside."""
-    runs = jax.vmap(kernel, in_axes=(None, 0, None, None))
-    return jax.jit(jax.vmap(runs, in_axes=(0, 0, 0, None)))

@@ -1,10 +1,10 @@
 """Scores recomputed from the tables by the plain twins in `reference/`."""
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from zlib import crc32
 
-import numpy as np
 import pandas as pd
+import polars as pl
 
 from pgcjax.errors import UsageError, VerificationError
 from pgcjax.measures.spec import Measure
@@ -16,60 +16,78 @@ TOLERANCE = 1e-12
 """Largest difference between a score and its twin: float64 sums of 1000 terms."""
 
 
-def verify(
-    table: pd.DataFrame,
-    measures: Sequence[Measure],
-    tables: Mapping[str, pd.DataFrame],
-    runs: pd.DataFrame,
-    order: str,
-    share: float,
-    seed: int = 0,
-) -> int:
-    """Recompute a random share of scores with the twins.
+class Sample:
+    """Rankings that are kept, as runs pass by, to be scored by the twins.
 
-    Args:
-        table: scores: run_id, query_id, measure, value.
-        measures: the measures in `table`.
-        tables: canonical judgments: `preferences`, `qrels`, or both.
-        runs: canonical runs.
-        order: order convention of the runs.
-        share: of the scores to recompute, 0 < share <= 1; at least one is.
-        seed: of the choice.
-
-    Returns:
-        How many scores were recomputed.
-
-    Raises:
-        VerificationError: a score differs from its twin.
+    A share of the pairs of run and query is chosen by a hash of their names, so that
+    the choice does not depend on files or their order; at least one is.
     """
-    if not 0 < share <= 1:
-        raise UsageError(f"verify={share}: expected a share above 0, at most 1")
-    count = math.ceil(share * len(table))
-    chosen = np.sort(np.random.default_rng(seed).permutation(len(table))[:count])
-    by_name = {str(m): m for m in measures}
-    rows_of = {
-        name: t.groupby("query_id").indices
-        for name, t in (*tables.items(), ("runs", runs))
-    }
-    for query_id, cells in table.iloc[chosen].groupby("query_id", sort=True):
 
-        def of_query(name: str, source: pd.DataFrame, query=query_id) -> pd.DataFrame:
-            return source.iloc[rows_of[name].get(query, [])]
+    def __init__(self, share: float):
+        """Choose a share of rankings; 0 chooses none.
 
-        judged = {name: of_query(name, t) for name, t in tables.items()}
-        answers = of_query("runs", runs)
-        columns = (cells[c].tolist() for c in ("run_id", "measure", "value"))
-        for run_id, name, value in zip(*columns, strict=True):
-            mine = answers[answers["run_id"] == run_id]
-            rows = list(zip(mine.doc_id, mine.score, mine["rank"], strict=True))
-            twin = twin_score(by_name[name], judged, ordered(rows, order))
+        Raises:
+            UsageError: the share is not in 0..1.
+        """
+        if not 0 <= share <= 1:
+            raise UsageError(f"verify={share}: expected a share from 0 to 1")
+        self._share = share
+        self._rows: dict[tuple[str, str], list[tuple[str, float, float]]] = {}
+
+    def watch(self, tables: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+        """Pass run tables on, and keep the chosen rankings."""
+        for table in tables:
+            if self._share:
+                groups = table.group_by(["run_id", "query_id"], maintain_order=True)
+                for key, rows in groups:
+                    run, query = map(str, key)
+                    chosen = crc32(f"{run}\t{query}".encode()) < self._share * 2**32
+                    if chosen or not self._rows:
+                        answers = rows.select("doc_id", "score", "rank").rows()
+                        self._rows[run, query] = answers
+            yield table
+
+    def verify(
+        self,
+        table: pd.DataFrame,
+        measures: Sequence[Measure],
+        tables: Mapping[str, pd.DataFrame],
+        order: str,
+    ) -> int:
+        """Recompute the scores of the chosen rankings.
+
+        Args:
+            table: scores: run_id, query_id, measure, value.
+            measures: the measures in `table`.
+            tables: canonical judgments: `preferences`, `qrels`, or both.
+            order: order convention of the runs.
+
+        Returns:
+            How many scores were recomputed.
+
+        Raises:
+            VerificationError: a score differs from its twin.
+        """
+        by_name = {str(m): m for m in measures}
+        rows_of = {n: t.groupby("query_id").indices for n, t in tables.items()}
+        index = pd.MultiIndex.from_frame(table[["run_id", "query_id"]])
+        cells = table[index.isin(list(self._rows))]
+        columns = (
+            cells[c].tolist() for c in ("run_id", "query_id", "measure", "value")
+        )
+        for run_id, query_id, name, value in zip(*columns, strict=True):
+            judged = {
+                n: t.iloc[rows_of[n].get(query_id, [])] for n, t in tables.items()
+            }
+            run = ordered(self._rows[run_id, query_id], order)
+            twin = twin_score(by_name[name], judged, run)
             if not abs(twin - value) <= TOLERANCE:
                 raise VerificationError(
                     f"run {run_id!r}, query {query_id!r}: {name} is {value!r}, its "
                     f"reference {twin!r}. This is a defect of pgcjax: please report "
                     "it with the data"
                 )
-    return count
+        return len(cells)
 
 
 def twin_score(

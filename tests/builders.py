@@ -7,11 +7,11 @@ import pandas as pd
 import polars as pl
 
 from pgcjax import compute
-from pgcjax.kernels import ABSENT, peel
+from pgcjax.kernels import ABSENT, peel, words
 from pgcjax.tables.preferences import read_preferences
 from pgcjax.tables.runs import read_runs
 from pgcjax.tensors import forms
-from pgcjax.tensors.graphs import Graph, preference_graphs
+from pgcjax.tensors.graphs import Graph, dense, preference_graphs
 from pgcjax.tensors.layout import padded_size
 from pgcjax.tensors.rankings import Rankings, Retrieved
 
@@ -66,12 +66,20 @@ def retrieved_of(ranks) -> Retrieved:
     ranks = np.asarray(ranks)
     vertex = np.argsort(ranks, kind="stable")[: int((ranks < ABSENT).sum())]
     run = np.zeros(len(vertex), np.int64)
-    return Retrieved(run, vertex.astype(np.int32), ranks[vertex], len(ranks))
+    return Retrieved(run, vertex.astype(np.int32), ranks[vertex], len(ranks), 1)
+
+
+def form_of(graph: Graph) -> str:
+    """The form that scoring chooses for a graph."""
+    return forms.prepare([graph], padded_size(len(graph)))[0].form
 
 
 def form_sum(graph: Graph, ranks, weights, form: str | None = None) -> int:
     """The sum of weights by the form that suits the graph, or a given one."""
-    ready = forms.prepare(graph) if form is None else _as(form, graph)
+    size = padded_size(len(graph))
+    ready = forms.prepare([graph], size)[0]
+    if form is not None:
+        ready = _as(form, graph, size)
     found = retrieved_of(ranks)
     fixed = forms.batch_graphs([ready], 1)
     width = ready.size if ready.form != "levels" else padded_size(found.most())
@@ -79,12 +87,14 @@ def form_sum(graph: Graph, ranks, weights, form: str | None = None) -> int:
     return int(compute._run(ready.form, fixed, moving, steps, weights)[0, 0])
 
 
-def _as(form: str, graph: Graph) -> forms.Prepared:
-    edges, n = graph.edges(), len(graph)
+def _as(form: str, graph: Graph, size: int) -> forms.Prepared:
+    edges, n = dense([graph], size)[0], len(graph)
+    where = np.arange(size) < n
     if form == "wide":
-        where = np.ones(n, bool)
-        return forms.Prepared("wide", padded_size(n), n, (edges, where))
-    return forms.as_words(edges, padded_size(n))
+        return forms.Prepared("wide", size, n, (edges, where))
+    rows = (edges.T << words.OUT) + (edges << words.IN)
+    start = (edges.sum(1) << words.OUT) + (edges.sum(0) << words.IN)
+    return forms.Prepared("words", size, n, (rows, start.astype(np.int32), where))
 
 
 def graph_of(counts) -> Graph:

@@ -2,10 +2,15 @@
 
 import json
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+# What tests compile stays out of the user's own cache.
+_CACHE = tempfile.TemporaryDirectory(prefix="pgcjax-tests-")
+os.environ["JAX_COMPILATION_CACHE_DIR"] = _CACHE.name
 
 # Compiling a padded size for the first time can take seconds: no deadline.
 settings.register_profile("pgcjax", deadline=None, derandomize=True)

@@ -8,6 +8,8 @@ from builders import preferences_of, run_of
 
 import pgcjax
 from pgcjax.errors import DataError, DataWarning, UsageError, VerificationError
+from pgcjax.tables.check import fingerprint
+from pgcjax.tables.preferences import read_preferences
 
 PREFS = pd.concat(
     [preferences_of([("A", "B"), ("B", "C")], q) for q in ("q1", "q2", "q3")]
@@ -87,7 +89,11 @@ def test_metadata_says_version_parameters_and_conventions():
         "measures": [
             "PGC(p=0.8,depth=1000,graph=real,normalization=weights,ties=doc_id)"
         ],
+        "judgments": {"preferences": fingerprint(read_preferences(PREFS))},
     }
+    shuffled = read_preferences(PREFS.sample(frac=1, random_state=0))
+    assert fingerprint(shuffled) == fingerprint(read_preferences(PREFS))
+    assert fingerprint(shuffled[1:]) != fingerprint(shuffled)
 
 
 def test_look_ups_compare_parsed_measures():

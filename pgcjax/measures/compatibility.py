@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pgcjax.kernels import levels as level_kernel
-from pgcjax.kernels import peel
-from pgcjax.kernels.overlap import overlap, rank_weights, weight_within
+from pgcjax.kernels.overlap import rank_weights, weight_within
 from pgcjax.measures.spec import Definition, Parameter
 from pgcjax.tensors import graphs as g
 
@@ -51,30 +49,15 @@ NORMALIZE = Parameter(
 
 @dataclass(frozen=True)
 class Tensors:
-    """What evaluation batches for a measure.
+    """What scoring batches for a measure.
 
     Attributes:
-        graphs: the judged documents of each query.
-        form: `edges` (a matrix of counts) or `levels` (a weak order).
-        kernel: `(edges or levels, ranks, where, weights)` to a sum, for one query and
-            one run.
-        weights: what every query shares.
+        graphs: the judged documents of each query, queries ascending.
+        weights: of a shared document, by the lower of its two ranks.
     """
 
     graphs: dict[str, g.Graph]
-    form: str
-    kernel: Any
     weights: np.ndarray
-
-
-def _peeled_overlap(edges, ranks, where, weights):
-    ideal = peel.ideal_ranks(edges, ranks, where=where)
-    return overlap(ranks, ideal, weights, where=where)
-
-
-def _levelled_overlap(levels, ranks, where, weights):
-    ideal = level_kernel.ideal_ranks(levels, ranks, where=where)
-    return overlap(ranks, ideal, weights, where=where)
 
 
 def _pgc_needs(parameters: Mapping[str, Any]) -> frozenset[str]:
@@ -89,18 +72,16 @@ def _pgc_tensors(parameters: Mapping[str, Any], tables: Mapping[str, pd.DataFram
     weights = rank_weights(parameters["p"], parameters["depth"])
     if parameters["graph"] == "derived":
         graphs = g.grade_graphs(tables["qrels"])
-        return Tensors(graphs, "levels", _levelled_overlap, weights)
-    if parameters["graph"] == "real":
+    elif parameters["graph"] == "real":
         graphs = g.preference_graphs(tables["preferences"])
     else:
         graphs = g.combined_graphs(tables["preferences"], tables["qrels"])
-    return Tensors(graphs, "edges", _peeled_overlap, weights)
+    return Tensors(graphs, weights)
 
 
 def _compat_tensors(parameters: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]):
     graphs = g.grade_graphs(tables["qrels"], positive_only=True)
-    weights = rank_weights(parameters["p"], parameters["depth"])
-    return Tensors(graphs, "levels", _levelled_overlap, weights)
+    return Tensors(graphs, rank_weights(parameters["p"], parameters["depth"]))
 
 
 def _pgc_scores(

@@ -61,7 +61,7 @@ class Definition:
         parameters: in canonical order.
         source: papers and equations.
         needs: gives the judgments that parameters ask for: `preferences`, `qrels`.
-        tensors: gives what evaluation batches; see `compatibility.Tensors`.
+        tensors: gives what scoring batches; see `compatibility.Tensors`.
         finish: turns kernel sums into scores.
     """
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgcjax.kernels import ABSENT, words
-from pgcjax.tensors.graphs import Graph
-from pgcjax.tensors.layout import padded_size, stack
-from pgcjax.tensors.rankings import Retrieved
+from pgcjax.tensors.graphs import Graph, dense
+from pgcjax.tensors.layout import stack
+from pgcjax.tensors.rankings import Retrieved, lists
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,8 @@ class Prepared:
         form: `levels` (a weak order), `words` (a matrix of words) or `wide` (a matrix
             of counts, without limits).
         size: padded length of the axis of vertices or levels.
-        steps: how many steps the kernel needs; for `levels`, of the run with most.
-        arrays: what does not depend on the run, unpadded.
+        steps: how many steps the kernel needs; for `levels`, rankings decide.
+        arrays: what does not depend on the run.
     """
 
     form: str
@@ -29,44 +29,65 @@ class Prepared:
     arrays: tuple[np.ndarray, ...]
 
 
-def prepare(graph: Graph) -> Prepared:
-    """Choose the form of a graph and lay it out."""
-    level = graph.weak_order()
-    if level is not None:
-        per_level = np.bincount(level) if len(level) else np.zeros(1, int)
-        better = per_level[::-1].cumsum()[::-1] - per_level
-        size = max(4, 1 << (len(better) - 1).bit_length())
-        return Prepared("levels", size, 0, (level, better.astype(np.int32)))
-    n, edges = len(graph), graph.edges()
-    size = padded_size(n)
-    out, into = edges.sum(1, dtype=np.int64), edges.sum(0, dtype=np.int64)
-    if n > words.MOST_VERTICES or max(out.max(), into.max()) >= words.MOST_DEGREE:
-        return Prepared("wide", size, n, (edges, np.ones(n, bool)))
-    return as_words(edges, size)
+def prepare(graphs: Sequence[Graph], size: int) -> list[Prepared]:
+    """Choose the form of each graph, and lay it out.
+
+    Args:
+        graphs: up to `size` vertices each, few enough for `[graphs, size, size]`.
+        size: padded number of vertices.
+    """
+    ready: dict[int, Prepared] = {}
+    for i, graph in enumerate(graphs):
+        level = graph.graded_only()
+        if level is not None:
+            ready[i] = _as_levels(level)
+    rest = [i for i in range(len(graphs)) if i not in ready]
+    if rest:
+        edges = dense([graphs[i] for i in rest], size)
+        forms = _as_edges(edges, np.array([len(graphs[i]) for i in rest]))
+        ready.update(zip(rest, forms, strict=True))
+    return [ready[i] for i in range(len(graphs))]
 
 
-def as_words(edges: np.ndarray, size: int) -> Prepared:
-    """Lay a matrix of counts within the limits of `kernels.words` out in words."""
-    rows = (edges.T << words.OUT) + (edges << words.IN)
-    start = (edges.sum(1) << words.OUT) + (edges.sum(0) << words.IN)
-    where = np.ones(len(edges), bool)
-    return Prepared("words", size, len(edges), (rows, start.astype(np.int32), where))
+def _as_edges(edges: np.ndarray, counts: np.ndarray) -> list[Prepared]:
+    """Lay out matrices of counts, `[graphs, size, size]`."""
+    size = edges.shape[-1]
+    where = np.arange(size) < counts[:, None]
+    # A weak order: everyone beats just those that beat fewer. Then the peel finds a sink
+    # at every step, whatever the counts, and is a sort.
+    above = edges > 0
+    beaten = above.sum(2, dtype=np.int32)
+    weak = above == ((beaten[:, :, None] > beaten[:, None, :]) & where[:, None, :])
+    weak = weak.all((1, 2))
+    degrees = edges.sum(2, dtype=np.int32), edges.sum(1, dtype=np.int32)
+    fits = np.maximum(*degrees).max(1, initial=0) < words.MOST_DEGREE
+    fits &= counts <= words.MOST_VERTICES
+    rows = (edges.swapaxes(1, 2) << words.OUT) + (edges << words.IN)
+    start = (degrees[0] << words.OUT) + (degrees[1] << words.IN)
+    return [
+        _as_levels(np.unique(beaten[i, :n], return_inverse=True)[1].astype(np.int32))
+        if weak[i]
+        else Prepared("words", size, n, (rows[i], start[i], where[i]))
+        if fits[i]
+        else Prepared("wide", size, n, (edges[i], where[i]))
+        for i, n in enumerate(counts.tolist())
+    ]
+
+
+def _as_levels(level: np.ndarray) -> Prepared:
+    per_level = np.bincount(level, minlength=1)
+    better = per_level[::-1].cumsum()[::-1] - per_level
+    size = max(4, 1 << (len(better) - 1).bit_length())
+    return Prepared("levels", size, 0, (level, better.astype(np.int32)))
 
 
 def batch_graphs(graphs: Sequence[Prepared], tile: int) -> tuple[np.ndarray, ...]:
     """Stack what does not depend on the run, with empty queries up to `tile`."""
     size = graphs[0].size
-    first = 1 if graphs[0].form == "levels" else 0  # levels of documents: see below
+    # The levels of documents are for `batch_rankings`; a kernel wants those of ranks.
+    first = 1 if graphs[0].form == "levels" else 0
     parts = zip(*(g.arrays[first:] for g in graphs), strict=True)
-    spare = tile - len(graphs)
-    return tuple(
-        stack(
-            [*part, *[np.zeros((0,) * part[0].ndim, part[0].dtype)] * spare],
-            (size,) * part[0].ndim,
-            0,
-        )
-        for part in parts
-    )
+    return tuple(stack(part, (tile, *(size,) * part[0].ndim), 0) for part in parts)
 
 
 def batch_rankings(
@@ -88,53 +109,31 @@ def batch_rankings(
     Returns:
         int32 arrays `[queries, runs, size]`, and the steps of each query.
     """
-    lists = [r.of(runs) for r in retrieved]
-    layouts = {"levels": _by_level, "words": _in_total_order, "wide": _by_vertex}
-    lay_out = layouts[graphs[0].form]
-    each = [lay_out(g, *x) for g, x in zip(graphs, lists, strict=True)]
-    fills = {"levels": (0, ABSENT), "words": (0, 0, ABSENT), "wide": (ABSENT,)}
+    form = graphs[0].form
+    query, run, place, vertex, rank = lists(retrieved, runs, tile)
+    by_place = np.full((*tile, size), ABSENT, np.int32)
     steps = np.zeros(tile[0], np.int32)
-    steps[: len(graphs)] = [
-        x[0].shape[1] if g.form == "levels" else g.steps
-        for g, x in zip(graphs, lists, strict=True)
-    ]
-    none = np.zeros((0, 0), np.int32)
-    spare = [none] * (tile[0] - len(graphs))
-    arrays = tuple(
-        stack([*part, *spare], (tile[1], size), fill)
-        for part, fill in zip(
-            zip(*each, strict=True), fills[graphs[0].form], strict=True
-        )
-    )
-    return arrays, steps
-
-
-def _by_level(graph: Prepared, vertex: np.ndarray, rank: np.ndarray):
-    level = graph.arrays[0]
-    known = np.minimum(vertex, max(len(level) - 1, 0))
-    return (level[known] if len(level) else np.zeros_like(vertex)), rank
-
-
-def _in_total_order(graph: Prepared, vertex: np.ndarray, rank: np.ndarray):
-    """Extend each run by the documents it did not retrieve, in ascending id."""
-    n, (runs, k) = graph.steps, vertex.shape
-    # Where a list is padded its vertex is n: an extra column takes those.
-    order = np.full((runs, n + 1), -1, np.int32)
-    place = np.broadcast_to(np.arange(k, dtype=np.int32), vertex.shape)
-    np.put_along_axis(order, vertex, place, axis=1)
-    order = order[:, :n]
+    steps[: len(graphs)] = [g.steps for g in graphs]
+    if form == "wide":
+        by_place[query, run, vertex] = rank
+        return (by_place,), steps
+    by_place[query, run, place] = rank
+    if form == "levels":
+        np.maximum.at(steps, query, place.astype(np.int32) + 1)
+        widest = max(len(g.arrays[0]) for g in graphs)
+        of_vertex = stack([g.arrays[0] for g in graphs], (tile[0], widest), 0)
+        level = np.zeros((*tile, size), np.int32)
+        level[query, run, place] = of_vertex[query, vertex]
+        return (level, by_place), steps
+    # Each run is extended by the documents that it did not retrieve, in ascending id;
+    # padding stands behind them.
+    order = np.full((*tile, size), -1, np.int32)
+    order[query, run, vertex] = place
     absent = order < 0
-    count = n - absent.sum(1, keepdims=True, dtype=np.int32)
-    order = np.where(absent, count + absent.cumsum(1, dtype=np.int32) - 1, order)
+    behind = absent.cumsum(2, dtype=np.int32)
+    found = size - behind[:, :, -1:]
+    np.copyto(order, found + behind - 1, where=absent)
     inverse = np.empty_like(order)
-    vertices = np.broadcast_to(np.arange(n, dtype=np.int32), order.shape)
-    np.put_along_axis(inverse, order, vertices, axis=1)
-    ranks = np.full((runs, n), ABSENT, np.int32)
-    ranks[:, : min(k, n)] = rank[:, :n]
-    return order, inverse, ranks
-
-
-def _by_vertex(graph: Prepared, vertex: np.ndarray, rank: np.ndarray):
-    ranks = np.full((len(vertex), graph.steps + 1), ABSENT, np.int32)
-    np.put_along_axis(ranks, vertex, rank, axis=1)
-    return (ranks[:, :-1],)
+    vertices = np.broadcast_to(np.arange(size, dtype=np.int32), order.shape)
+    np.put_along_axis(inverse, order, vertices, axis=2)
+    return (order, inverse, by_place), steps

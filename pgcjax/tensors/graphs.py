@@ -1,5 +1,6 @@
 """Judgments as graphs: one per query, vertices in ascending document id."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,30 +36,40 @@ class Graph:
 
         Grades, where there are any, add an edge for each pair that they tell apart.
         """
-        n = len(self)
-        counts = np.zeros((n, n), np.int64)
-        np.add.at(counts, (self.wins[:, 0], self.wins[:, 1]), self.wins[:, 2])
-        if self.levels is not None:
-            graded = self.levels >= 0
-            above = self.levels[:, None] > self.levels[None, :]
-            counts += above & graded[:, None] & graded[None, :]
-        if n and max(counts.sum(0).max(), counts.sum(1).max()) >= _MOST:
-            raise DataError(
-                f"query {self.query_id!r} has a document in 2^30 judgments or more",
-                mend="Lower the weights.",
-            )
-        return counts.astype(np.int32)
+        return dense([self], len(self))[0]
 
-    def weak_order(self) -> np.ndarray | None:
-        """Give the dense level of each vertex if every edge and no other follows it.
+    def graded_only(self) -> np.ndarray | None:
+        """Give the levels if every document has one and nothing else is known."""
+        if self.levels is None or (self.levels < 0).any() or len(self.wins):
+            return None
+        return self.levels
 
-        Then the peel is a sort: there is a sink at every step, whatever the counts.
-        """
-        if self.levels is not None and not len(self.wins) and (self.levels >= 0).all():
-            return self.levels
-        above = self.edges() > 0
-        level = np.unique(above.sum(1), return_inverse=True)[1].astype(np.int32)
-        return level if (above == (level[:, None] > level[None, :])).all() else None
+
+def dense(graphs: Sequence[Graph], size: int) -> np.ndarray:
+    """Count the edges of several graphs, padded: int32 `[graphs, size, size]`.
+
+    Raises:
+        DataError: a document is in more judgments than int32 degrees hold.
+    """
+    wins = np.concatenate([graph.wins for graph in graphs])
+    graph = np.repeat(np.arange(len(graphs)), [len(g.wins) for g in graphs])
+    cell = (graph * size + wins[:, 0]) * size + wins[:, 1]
+    # Sums of whole numbers below 2^53 are exact in float64.
+    counts = np.bincount(cell, wins[:, 2], len(graphs) * size * size)
+    counts = counts.reshape(len(graphs), size, size)
+    for row, graph in zip(counts, graphs, strict=True):
+        if graph.levels is not None:
+            n, level = len(graph), graph.levels
+            # Better than a graded document is only what is graded too.
+            row[:n, :n] += (level[:, None] > level[None, :]) & (level >= 0)[None, :]
+    most = np.maximum(counts.sum(1), counts.sum(2)).max(1, initial=0)
+    if (most >= _MOST).any():
+        query = graphs[int(most.argmax())].query_id
+        raise DataError(
+            f"query {query!r} has a document in 2^30 judgments or more",
+            mend="Lower the weights.",
+        )
+    return counts.astype(np.int32)
 
 
 def preference_graphs(preferences: pd.DataFrame) -> dict[str, Graph]:

@@ -1,5 +1,7 @@
 """Padding: few sizes, and what stands where no document does."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 _SIZES = (16, 32, 64, 128, 192, 256, 384, 512, 768, 1024)
@@ -13,19 +15,11 @@ def padded_size(n: int) -> int:
     return next((size for size in _SIZES if n <= size), -(-n // 512) * 512)
 
 
-def buckets(sizes: list[int]) -> dict[int, list[int]]:
-    """Group items by padded size; ascending, items in their given order."""
-    groups: dict[int, list[int]] = {}
-    for item, n in enumerate(sizes):
-        groups.setdefault(padded_size(n), []).append(item)
-    return dict(sorted(groups.items()))
-
-
 def stack(
-    arrays: list[np.ndarray], shape: tuple[int, ...], fill: int | bool
+    arrays: Sequence[np.ndarray], shape: tuple[int, ...], fill: int | bool
 ) -> np.ndarray:
-    """Pad arrays at the end of every axis to `shape` and stack them."""
-    out = np.full((len(arrays), *shape), fill, dtype=arrays[0].dtype)
-    for row, array in zip(out, arrays, strict=True):
-        row[tuple(slice(n) for n in array.shape)] = array
+    """Stack arrays and pad the stack at the end of every axis to `shape`."""
+    out = np.full(shape, fill, dtype=arrays[0].dtype)
+    for row, array in zip(out, arrays, strict=False):
+        row[tuple(map(slice, array.shape))] = array
     return out

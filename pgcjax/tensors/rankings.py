@@ -1,13 +1,12 @@
 """Runs as ranks of judged documents: all that scoring needs of them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from pgcjax.errors import DataError
-from pgcjax.kernels import ABSENT
 
 ORDERS = ("trec", "clarke", "rank")
 _KEYS = ["run_id", "query_id"]
@@ -22,32 +21,44 @@ class Retrieved:
         vertex: index of the document among the judged ones.
         rank: 0-based rank among all documents of the run, ascending within a run.
         vertices: number of judged documents.
+        runs: number of runs.
     """
 
     run: np.ndarray
     vertex: np.ndarray
     rank: np.ndarray
     vertices: int
+    runs: int
 
     def most(self) -> int:
         """Count the judged documents in the run that has most."""
         return int(np.bincount(self.run).max()) if len(self.run) else 0
 
-    def of(self, runs: slice) -> tuple[np.ndarray, np.ndarray]:
-        """Lay some runs out as lists: vertices and ranks, int32 `[runs, most]`.
 
-        Lists are padded with vertex `vertices` and rank `ABSENT`.
-        """
-        low, high = np.searchsorted(self.run, (runs.start, runs.stop))
-        run = self.run[low:high] - runs.start
-        count = np.bincount(run, minlength=runs.stop - runs.start)
-        place = np.arange(len(run)) - np.repeat(np.cumsum(count) - count, count)
-        shape = (runs.stop - runs.start, int(count.max(initial=0)))
-        vertex = np.full(shape, self.vertices, np.int32)
-        rank = np.full(shape, ABSENT, np.int32)
-        vertex[run, place] = self.vertex[low:high]
-        rank[run, place] = self.rank[low:high]
-        return vertex, rank
+def lists(
+    retrieved: Sequence[Retrieved], runs: slice, tile: tuple[int, int]
+) -> tuple[np.ndarray, ...]:
+    """Lay the judged documents that some runs retrieved end to end.
+
+    Args:
+        retrieved: of each query.
+        runs: which runs.
+        tile: numbers of queries and runs, at least as many as there are.
+
+    Returns:
+        For each document: index of its query, index of its run in `runs`, place among
+        the judged documents of that run, vertex, rank.
+    """
+    cut = [np.searchsorted(r.run, (runs.start, runs.stop)) for r in retrieved]
+    run, vertex, rank = (
+        np.concatenate([x[low:high] for x, (low, high) in zip(each, cut, strict=True)])
+        for each in zip(*((r.run, r.vertex, r.rank) for r in retrieved), strict=True)
+    )
+    query = np.repeat(np.arange(len(cut)), [high - low for low, high in cut])
+    run = run - runs.start
+    count = np.bincount(query * tile[1] + run, minlength=tile[0] * tile[1])
+    place = np.arange(len(run)) - np.repeat(np.cumsum(count) - count, count)
+    return query, run, place, vertex, rank
 
 
 class Rankings:
@@ -76,48 +87,48 @@ class Rankings:
         Raises:
             DataError: `order` is `rank`, and a rank is missing or is claimed twice.
         """
-        names = list(judged)
-        self._query = {name: i for i, name in enumerate(names)}
-        counts = [len(judged[name]) for name in names]
-        known = pl.DataFrame(
-            {
-                "query_id": np.repeat(np.array(names, object), counts).tolist(),
-                "doc_id": [d for name in names for d in judged[name].tolist()],
-                "query": np.repeat(np.arange(len(names), dtype=np.int32), counts),
-                "code": np.concatenate([np.arange(c, dtype=np.int32) for c in counts])
-                if names
-                else np.zeros(0, np.int32),
-            },
-            schema_overrides={"query_id": pl.String, "doc_id": pl.String},
-        )
-        self._judged = {name: judged[name] for name in names}
-        parts, answers = [], []
+        self._judged = dict(judged)
+        self._query = {name: i for i, name in enumerate(judged)}
+        self.query_ids: set[str] = set()
+        known = _known(list(judged.values()))
+        number: dict[str, int] = {}  # runs by first appearance
+        has: list[np.ndarray] = []  # which judged queries each has
+        found = []
         for table in tables:
-            ranked = _ranked(table, order)
-            answers.append(ranked.select(_KEYS).unique())
-            found = ranked.join(known, on=["query_id", "doc_id"], how="inner")
-            parts.append(found.select("run_id", "query", "code", "position"))
-        answered = pl.concat(answers)
-        self.run_ids = sorted(answered["run_id"].unique().to_list())
-        self.query_ids = set(answered["query_id"].unique().to_list())
-        self._answered = set(answered.iter_rows())
-        place = pl.DataFrame(
-            {"run_id": self.run_ids, "run": np.arange(len(self.run_ids), dtype="int32")}
-        )
-        found = pl.concat(parts).join(place, on="run_id")
-        found = found.sort("query", "run", "position")
-        columns = [found[c].to_numpy() for c in ("run", "code", "position")]
-        ends = np.searchsorted(found["query"].to_numpy(), np.arange(len(names) + 1))
+            ranked, start = _ranked(table, order)
+            groups = ranked.filter(start).select(_KEYS).rows()
+            code = np.full((2, len(groups)), -1, np.int32)
+            for i, (run, query) in enumerate(groups):
+                if run not in number:
+                    number[run] = len(has)
+                    has.append(np.zeros(len(judged), bool))
+                if query in self._query:
+                    code[:, i] = number[run], self._query[query]
+                    has[number[run]][self._query[query]] = True
+                self.query_ids.add(query)
+            lengths = np.diff(np.append(np.flatnonzero(start), len(ranked)))
+            run, query = np.repeat(code, lengths, axis=1)
+            ranked = ranked.select(
+                "doc_id", "position", pl.Series("run", run), pl.Series("query", query)
+            )
+            ranked = ranked.filter(pl.col("query") >= 0)
+            found.append(ranked.join(known, on=["query", "doc_id"]).drop("doc_id"))
+        self.run_ids = sorted(number)
+        self._has = np.array([has[number[run]] for run in self.run_ids])
+        kept = pl.concat(found)
+        place = np.argsort(np.argsort(np.array(list(number), object)))
+        kept = kept.with_columns(pl.Series("run", place[kept["run"].to_numpy()]))
+        kept = kept.sort("query", "run", "position")
+        columns = [kept[c].to_numpy() for c in ("run", "vertex", "position")]
+        ends = np.searchsorted(kept["query"].to_numpy(), np.arange(len(judged) + 1))
         self._of = {
             name: tuple(c[ends[i] : ends[i + 1]] for c in columns)
-            for i, name in enumerate(names)
+            for name, i in self._query.items()
         }
 
     def answered(self, query_ids: list[str]) -> np.ndarray:
-        """Say which run has which query: bool `[runs, queries]`."""
-        return np.array(
-            [[(r, q) in self._answered for q in query_ids] for r in self.run_ids], bool
-        ).reshape(len(self.run_ids), len(query_ids))
+        """Say which run has which judged query: bool `[runs, queries]`."""
+        return self._has[:, [self._query[query] for query in query_ids]]
 
     def retrieved(self, query_id: str, doc_ids: np.ndarray) -> Retrieved:
         """Give the ranks of some judged documents of a query.
@@ -128,53 +139,79 @@ class Rankings:
         """
         run, code, rank = self._of[query_id]
         judged = self._judged[query_id]
+        if len(doc_ids) == len(judged):
+            return Retrieved(run, code, rank, len(doc_ids), len(self.run_ids))
         vertex_of = np.full(len(judged), -1, np.int32)
         vertex_of[np.searchsorted(judged, doc_ids)] = np.arange(len(doc_ids))
         vertex = vertex_of[code]
         keep = vertex >= 0
-        return Retrieved(run[keep], vertex[keep], rank[keep], len(doc_ids))
+        found = run[keep], vertex[keep], rank[keep]
+        return Retrieved(*found, len(doc_ids), len(self.run_ids))
 
 
-def _ranked(table: pl.DataFrame, order: str) -> pl.DataFrame:
-    """Add the 0-based position of every row in its run and query."""
+def _known(docs: list[np.ndarray]) -> pl.DataFrame:
+    """Number the judged documents of each query: query, doc_id, vertex."""
+    counts = [len(d) for d in docs]
+    start = np.cumsum([0, *counts])[:-1]
+    return pl.DataFrame(
+        {
+            "query": np.repeat(np.arange(len(docs), dtype=np.int32), counts),
+            "doc_id": [doc for each in docs for doc in each.tolist()],
+            "vertex": np.arange(sum(counts)) - np.repeat(start, counts),
+        },
+        schema_overrides={"doc_id": pl.String, "vertex": pl.Int32},
+    )
+
+
+def _ranked(table: pl.DataFrame, order: str) -> tuple[pl.DataFrame, np.ndarray]:
+    """Add the 0-based position of every row in its run and query.
+
+    Returns:
+        The table, rows of a run and query together, and which rows begin one.
+    """
     by = {
         "trec": (["score", "doc_id"], [True, True]),
         "clarke": (["score", "doc_id"], [True, False]),
         "rank": (["rank"], [False]),
     }
     columns, falling = by[order]
-    if order == "rank" or not _in_order(table, falling[1]):
+    start = _starts(table)
+    score = table["score"].to_numpy()
+    groups = table.filter(start).select(_KEYS)
+    step = np.diff(score, prepend=np.inf)
+    # Most files stand query by query, best first, but for the order of ties.
+    ordered = groups.n_unique() == groups.height and not ((step > 0) & ~start).any()
+    if order == "rank" or not ordered:
         table = table.sort(
             [*_KEYS, *columns], descending=[False, False, *falling], nulls_last=True
         )
+        start = _starts(table)
     if order == "rank":
         _check_ranks(table)
-    start = table.select(
-        (pl.struct(_KEYS) != pl.struct(_KEYS).shift()).fill_null(True)
-    ).to_series()
-    index = np.arange(len(table))
-    first = np.where(start.to_numpy(), index, 0)
-    position = (index - np.maximum.accumulate(first)).astype(np.int32)
-    return table.with_columns(pl.Series("position", position))
+    index = np.arange(len(table), dtype=np.int32)
+    position = index - np.maximum.accumulate(np.where(start, index, 0))
+    if order != "rank" and ordered:
+        _order_ties(position, (step == 0) & ~start, table["doc_id"], falling[1])
+    return table.with_columns(pl.Series("position", position)), start
 
 
-def _in_order(table: pl.DataFrame, ids_fall: bool) -> bool:
-    """Say whether rows stand run by run, query by query, best first."""
-    same = (
-        table.select((pl.struct(_KEYS) == pl.struct(_KEYS).shift()).fill_null(False))
-        .to_series()
-        .to_numpy()
-    )
-    if (~same).sum() != table.select(_KEYS).unique().height:
-        return False
-    score = table["score"].to_numpy()
-    step = np.diff(score, prepend=np.inf)
-    if (same & (step > 0)).any():
-        return False
-    tied = np.flatnonzero(same & (step == 0))
-    doc = table["doc_id"]
-    before, here = doc.gather(tied - 1), doc.gather(tied)
-    return bool((before > here if ids_fall else before < here).all())
+def _order_ties(
+    position: np.ndarray, tied: np.ndarray, doc: pl.Series, ids_fall: bool
+) -> None:
+    """Order rows that tie with the row before by document id, in place."""
+    member = tied | np.append(tied[1:], False)
+    rows = np.flatnonzero(member)
+    block = np.cumsum(~tied[rows])
+    frame = pl.DataFrame({"block": block, "doc": doc.gather(rows), "row": rows})
+    frame = frame.sort("block", "doc", descending=[False, ids_fall])
+    position[frame["row"].to_numpy()] = position[rows]
+
+
+def _starts(table: pl.DataFrame) -> np.ndarray:
+    """Say which rows begin another run or query than the row before."""
+    differs = [pl.col(key) != pl.col(key).shift() for key in _KEYS]
+    start = table.select(pl.any_horizontal(differs).fill_null(True))
+    return start.to_series().to_numpy()
 
 
 def _check_ranks(table: pl.DataFrame) -> None:
@@ -190,7 +227,7 @@ def _check_ranks(table: pl.DataFrame) -> None:
             mend=mend,
         )
     twice = table.select(
-        (pl.struct(*_KEYS, "rank") == pl.struct(*_KEYS, "rank").shift())
+        pl.struct(*_KEYS, "rank") == pl.struct(*_KEYS, "rank").shift()
     ).to_series()
     twice = twice.fill_null(False).to_numpy()
     if twice.any():

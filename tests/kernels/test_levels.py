@@ -1,14 +1,13 @@
 """The level path: equal to the peel on every weak order."""
 
 import numpy as np
-from builders import form_sum, graph_of, peel_ranks
+from builders import form_of, form_sum, graph_of, peel_ranks
 from hypothesis import given
 from hypothesis import strategies as st
 from kernel_weights import telling_weights
 from strategies import cases
 
 from pgcjax.kernels import ABSENT
-from pgcjax.tensors import forms
 
 
 @given(cases(), st.data())
@@ -18,7 +17,7 @@ def test_the_level_path_is_the_peel_of_a_weak_order(case, data):
     level = np.array(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)))
     above = level[:, None] > level[None, :]
     graph = graph_of(np.where(above, 1 + case.counts, 0))
-    assert forms.prepare(graph).form == "levels"
+    assert form_of(graph) == "levels"
     ideal = peel_ranks(graph.edges(), case.ranks, 16)
     weights = telling_weights(data.draw(st.integers(0, 10**6)))
     lower = np.minimum(np.maximum(case.ranks, ideal), len(weights) - 1)
@@ -36,7 +35,7 @@ def test_other_graphs_do_not_take_it(case):
         for u, v in np.argwhere(incomparable)
     )
     transitive = not (((above.astype(int) @ above) > 0) & ~above).any()
-    assert (forms.prepare(graph).form == "levels") == (weak and transitive)
+    assert (form_of(graph) == "levels") == (weak and transitive)
 
 
 def test_ties_follow_the_run():

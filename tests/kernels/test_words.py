@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from builders import form_sum, graph_of, peel_ranks
+from builders import form_of, form_sum, graph_of, peel_ranks
 from hypothesis import given
 from hypothesis import strategies as st
 from kernel_weights import telling_weights
@@ -11,7 +11,6 @@ from strategies import cases
 from pgcjax.kernels import ABSENT
 from pgcjax.kernels.words import MOST_DEGREE
 from pgcjax.reference.pgc import greedy_ideal
-from pgcjax.tensors import forms
 
 
 def expected(graph, ranks, weights) -> int:
@@ -49,7 +48,7 @@ def test_degrees_at_the_limit(degree):
     counts = np.array([[0, degree, 0], [0, 0, degree], [degree, 0, 0]])
     graph, weights = graph_of(counts), telling_weights(degree)
     form = "words" if degree < MOST_DEGREE else "wide"
-    assert forms.prepare(graph).form == form
+    assert form_of(graph) == form
     ranks = np.array([4, ABSENT, 0], np.int32)
     assert form_sum(graph, ranks, weights) == expected(graph, ranks, weights)
 
@@ -60,10 +59,10 @@ def test_as_many_vertices_as_a_word_can_name():
     counts = (rng.random((n, n)) < 0.01).astype(int)
     np.fill_diagonal(counts, 0)
     graph, weights = graph_of(counts), telling_weights(1, 2000)
-    assert forms.prepare(graph).form == "words"
+    assert form_of(graph) == "words"
     ranks = np.where(rng.random(n) < 0.5, rng.permutation(3 * n)[:n], ABSENT)
     ranks = ranks.astype(np.int32)
     assert form_sum(graph, ranks, weights) == form_sum(graph, ranks, weights, "wide")
     bigger = np.zeros((n + 1, n + 1), int)
     bigger[:n, :n] = counts
-    assert forms.prepare(graph_of(bigger)).form == "wide"
+    assert form_of(graph_of(bigger)) == "wide"

@@ -2,16 +2,16 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from builders import rankings_of
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pgcjax.errors import DataError
-from pgcjax.kernels import ABSENT
 from pgcjax.reference.order import ordered
 from pgcjax.tables.runs import read_runs
-from pgcjax.tensors.rankings import ORDERS, Retrieved
+from pgcjax.tensors.rankings import ORDERS, Rankings, Retrieved, lists
 
 ids = st.text(st.characters(codec="utf-8", exclude_categories=["Z", "C"]), min_size=1)
 
@@ -54,7 +54,7 @@ def test_ties_by_convention():
 
 def test_ranks_of_judged_documents_among_all():
     runs = {"r1": {"q": {"a": 3.0, "x": 2.0, "b": 1.0}}, "r2": {"p": {"a": 1.0}}}
-    judged = {"none": docs("a"), "q": docs("a", "b", "c")}
+    judged = {"none": docs("a"), "p": docs("b"), "q": docs("a", "b", "c")}
     rankings = rankings_of(runs, judged)
     found = rankings.retrieved("q", docs("a", "b", "c"))
     assert found.run.tolist() == [0, 0]
@@ -70,14 +70,40 @@ def test_ranks_of_judged_documents_among_all():
     ]
 
 
-def test_lists_of_some_runs_are_padded():
-    found = Retrieved(
-        np.array([0, 2, 2]), np.array([5, 1, 3]), np.array([9, 0, 4]), vertices=6
+def test_a_table_of_several_runs_query_by_query():
+    """Each ranking stands together and in order, but runs take turns."""
+    rows = [
+        ("r2", "q1", "a", 2.0),
+        ("r2", "q1", "b", 1.0),
+        ("r1", "q1", "b", 2.0),
+        ("r2", "q2", "b", 3.0),
+        ("r1", "q2", "a", 2.0),
+    ]
+    frame = pd.DataFrame(rows, columns=["run_id", "query_id", "doc_id", "score"])
+    judged = {"q1": docs("a", "b"), "q2": docs("a", "b")}
+    rankings = Rankings([pl.from_pandas(read_runs(frame))], judged, "trec")
+    assert rankings.run_ids == ["r1", "r2"]
+    for query, run, vertex, rank in (
+        ("q1", [0, 1, 1], [1, 0, 1], [0, 0, 1]),
+        ("q2", [0, 1], [0, 1], [0, 0]),
+    ):
+        found = rankings.retrieved(query, judged[query])
+        assert (found.run.tolist(), found.vertex.tolist()) == (run, vertex)
+        assert found.rank.tolist() == rank
+
+
+def test_lists_of_some_runs():
+    first = Retrieved(
+        np.array([0, 2, 2]), np.array([5, 1, 3]), np.array([9, 0, 4]), 6, 4
     )
-    vertex, rank = found.of(slice(1, 4))
-    assert vertex.tolist() == [[6, 6], [1, 3], [6, 6]]
-    assert rank.tolist() == [[ABSENT] * 2, [0, 4], [ABSENT] * 2]
-    assert found.most() == 2
+    second = Retrieved(np.array([2]), np.array([0]), np.array([7]), 1, 4)
+    query, run, place, vertex, rank = lists([first, second], slice(1, 4), (2, 4))
+    assert query.tolist() == [0, 0, 1]
+    assert run.tolist() == [1, 1, 1]
+    assert place.tolist() == [0, 1, 0]
+    assert vertex.tolist() == [1, 3, 0]
+    assert rank.tolist() == [0, 4, 7]
+    assert first.most() == 2
 
 
 def test_rank_order_needs_ranks_that_order():
