@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -157,6 +157,44 @@ class Scores:
         pq.write_table(
             table.replace_schema_metadata({**metadata, b"pgcjax": head}), path
         )
+
+
+def merge(parts: Sequence[Scores], names: Sequence[str]) -> Scores:
+    """Put the parts of one job together: the same scores as without parts.
+
+    Args:
+        parts: scores whose metadata have `part: [i, n]`, 1 <= i <= n.
+        names: what to call each part in a message.
+
+    Raises:
+        DataError: a part is missing, there twice, or of another job.
+    """
+    jobs = [{k: v for k, v in p.metadata.items() if k != "part"} for p in parts]
+    total = parts[0].metadata.get("part", [0, 0])[1]
+    seen: dict[int, str] = {}
+    runs: dict[str, str] = {}
+    for score, job, name in zip(parts, jobs, names, strict=True):
+        i, n = score.metadata.get("part", [0, 0])
+        if not i:
+            raise DataError("is no part of a job (evaluate --part I/N)", where=name)
+        if n != total or job != jobs[0]:
+            other = [k for k in job if job[k] != jobs[0].get(k)]
+            what = f"it differs in {other[0]}" if other else f"it is one of {n} parts"
+            raise DataError(f"is of another job than {names[0]}: {what}", where=name)
+        if i in seen:
+            raise DataError(f"is part {i}/{n}, as {seen[i]} is", where=name)
+        seen[i] = name
+        for run in score.runs:
+            if run in runs:
+                raise DataError(f"scores run {run!r}, as {runs[run]} does", where=name)
+            runs[run] = name
+    missing = [f"{i}/{total}" for i in range(1, total + 1) if i not in seen]
+    if missing:
+        raise DataError(f"parts are missing: {', '.join(missing)}", mend="Add them.")
+    table = pd.concat([p.table for p in parts], ignore_index=True)
+    # Stable: measures stay in the order in which they were asked for.
+    table = table.sort_values(["run_id", "query_id"], kind="stable", ignore_index=True)
+    return Scores(table, jobs[0])
 
 
 def header(metadata: dict[str, Any]) -> str:

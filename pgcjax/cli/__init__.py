@@ -1,9 +1,11 @@
 """The command line: one verb per function, thin. Loads JAX and pandas only to work."""
 
+import os
 import sys
 import warnings
 
 import click
+import platformdirs
 
 from pgcjax.cli.commands import cli
 from pgcjax.errors import DataWarning, PgcjaxError, VerificationError
@@ -16,10 +18,22 @@ def main(args: list[str] | None = None) -> None:
 
     Results go to stdout; every message is one line on stderr.
     """
+    _keep_compiled()
     with warnings.catch_warnings():
         warnings.simplefilter("always", DataWarning)
         warnings.showwarning = _show_warning
         sys.exit(_run(args))
+
+
+def _keep_compiled() -> None:
+    """Let JAX keep what it compiles for the next call, unless the user decides."""
+    folder = platformdirs.user_cache_path("pgcjax") / "jax"
+    for name, value in (
+        ("JAX_COMPILATION_CACHE_DIR", str(folder)),
+        ("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0"),
+        ("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1"),
+    ):
+        os.environ.setdefault(name, value)
 
 
 def _run(args: list[str] | None) -> int:

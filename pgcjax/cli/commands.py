@@ -125,6 +125,11 @@ def _read_judgments(
     help="Recompute this share of the scores with the plain reference code.",
 )
 @click.option(
+    "--part",
+    metavar="I/N",
+    help="Score the I-th of N parts of the run files only; put together by merge.",
+)
+@click.option(
     "-o",
     "--output",
     type=FILE,
@@ -143,6 +148,7 @@ def evaluate(
     order: str,
     missing: str,
     verify: float,
+    part: str | None,
     output: str | None,
 ) -> None:
     """Score runs against preferences, graded judgments, or both."""
@@ -153,17 +159,22 @@ def evaluate(
 
     if output:
         check_target(output)
+    if part and not output:
+        raise click.UsageError("--part needs -o FILE: merge puts the files together")
+    share = _part(part) if part else None
     parse_all(measures)  # a typo is said before minutes of reading
     from pgcjax.evaluation import evaluate as score
-    from pgcjax.tables.runs import read_runs
+    from pgcjax.tables.runs import iter_runs
 
     with Progress() as progress:
         tables = _read_judgments(prefs, prefs_format, qrels)
-        table = read_runs(
-            runs, format=run_format, name_by=name_by, progress=progress.update
-        )
         scores = score(
-            table,
+            iter_runs(
+                _share(runs, share) if share else runs,
+                format=run_format,
+                name_by=name_by,
+                progress=progress.update,
+            ),
             **tables,
             measures=measures or None,
             order=order,
@@ -173,10 +184,51 @@ def evaluate(
         )
     for note in scores.notes:
         _say(note)
+    if share:
+        scores.metadata["part"] = list(share)
     if output:
         scores.save(output)
         _say(f"wrote {len(scores.table)} scores to {output}")
     for line in scores.lines(per_query):
+        click.echo(line)
+
+
+def _part(text: str) -> tuple[int, int]:
+    """Read `3/16`."""
+    i, _, n = text.partition("/")
+    if not (i.isdecimal() and n.isdecimal() and 1 <= int(i) <= int(n)):
+        raise click.UsageError(f"--part {text}: expected I/N such as 3/16, 1 <= I <= N")
+    return int(i), int(n)
+
+
+def _share(runs: tuple[str, ...], part: tuple[int, int]) -> list[Path]:
+    """Give the run files of a part: every N-th, so that parts are of like size."""
+    from pgcjax.tables.files import expand
+
+    i, n = part
+    files = expand(runs)
+    if n > len(files):
+        raise click.UsageError(
+            f"--part {i}/{n}: {len(files)} run files make at most {len(files)} parts"
+        )
+    return files[i - 1 :: n]
+
+
+@cli.command()
+@click.argument("parts", nargs=-1, required=True, type=FILE, metavar="PART...")
+@click.option(
+    "-o", "--output", required=True, type=FILE, metavar="FILE", help="All scores."
+)
+def merge(parts: tuple[str, ...], output: str) -> None:
+    """Put the files of evaluate --part together: the same as without parts."""
+    from pgcjax.scores import check_target, read_scores
+    from pgcjax.scores import merge as put_together
+
+    check_target(output)
+    scores = put_together([read_scores(part) for part in parts], parts)
+    scores.save(output)
+    _say(f"wrote {len(scores.table)} scores to {output}")
+    for line in scores.lines():
         click.echo(line)
 
 

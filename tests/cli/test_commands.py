@@ -9,7 +9,7 @@ import pytest
 from pgcjax import __version__, read_scores
 from pgcjax.cli import cli
 
-VERBS = ["check", "demo", "devices", "evaluate", "measures", "simulate"]
+VERBS = ["check", "demo", "devices", "evaluate", "measures", "merge", "simulate"]
 
 
 def test_the_verbs():
@@ -167,16 +167,14 @@ def test_verify(pgcjax):
 
 
 def test_a_defect_of_ours_exits_with_1(pgcjax, monkeypatch):
-    from pgcjax import evaluation
-    from pgcjax.errors import VerificationError
+    from pgcjax import verify
 
-    def fail(*args):
-        raise VerificationError("PGC is 1.0, its reference 0.5")
-
-    monkeypatch.setattr(evaluation, "recompute", fail)
+    monkeypatch.setattr(verify, "twin_score", lambda *args: 0.5)
     done = pgcjax("evaluate", "--prefs", "prefs.txt", "--verify", "1", "run.txt")
     assert (done.code, done.out) == (1, "")
-    assert done.err.endswith("pgcjax: error: PGC is 1.0, its reference 0.5\n")
+    last = done.err.splitlines()[-1]
+    assert last.startswith("pgcjax: error: run 'one', query 'q1': PGC is 0.")
+    assert "its reference 0.5. This is a defect of pgcjax" in last
 
 
 def test_stopped(pgcjax, monkeypatch):
@@ -185,7 +183,7 @@ def test_stopped(pgcjax, monkeypatch):
     def stop(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(runs, "read_runs", stop)
+    monkeypatch.setattr(runs, "iter_runs", stop)
     done = pgcjax("evaluate", "--prefs", "prefs.txt", "run.txt", "-o", "out.csv")
     assert (done.code, done.out) == (130, "")
     assert done.err.strip() == "pgcjax: error: stopped"
