@@ -1,0 +1,114 @@
+"""`python -m benchmarks`: ratios of pgcjax to other ways, side by side in one run."""
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from benchmarks.harness import ROOT, Report, facts
+
+NAMES = ("peel", "levels", "reading", "end-to-end", "growth", "memory")
+
+
+class Shape(click.ParamType):
+    """Queries × runs × documents, such as 173x1000x170."""
+
+    name = "QxRxN"
+
+    def convert(self, value, param, ctx):
+        """Read three numbers."""
+        try:
+            q, r, n = map(int, value.split("x"))
+        except ValueError:
+            self.fail(f"{value!r} is not queries x runs x documents: 173x1000x170")
+        return q, r, n
+
+
+def _data() -> Path:
+    return Path(os.environ.get("PGCJAX_SHARED", ROOT.parent / "shared")) / "data"
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("names", nargs=-1, type=click.Choice([*NAMES, "all"]))
+@click.option("-o", "--output", type=Path, metavar="FILE.json", help="Write all there.")
+@click.option(
+    "--data",
+    type=Path,
+    metavar="DIR",
+    help="Public collections: DIR/cast2019, DIR/dl21. By default $PGCJAX_SHARED/data, "
+    "or ../shared/data beside the repository.",
+)
+@click.option("--synthetic-only", is_flag=True, help="Only made-up graphs and runs.")
+@click.option(
+    "--shape",
+    "shapes",
+    multiple=True,
+    type=Shape(),
+    metavar="QxRxN",
+    help="Of made-up graphs in peel and levels, such as 173x1000x170; repeat.",
+)
+@click.option("--rounds", default=5, show_default=True, help="Of each race.")
+@click.option("--runs", default=100, show_default=True, help="Run files of end-to-end.")
+def main(
+    names: tuple[str, ...],
+    output: Path | None,
+    data: Path | None,
+    synthetic_only: bool,
+    shapes: tuple[tuple[int, int, int], ...],
+    rounds: int,
+    runs: int,
+) -> None:
+    """Time pgcjax beside other ways to do the same; by default all of it.
+
+    Every table first checks that all rows computed the same, to 1e-12.
+    """
+    report = Report(rounds=rounds)
+    known = facts([Path(sys.executable).name, "-m", "benchmarks", *sys.argv[1:]])
+    machine = known["machine"]
+    report.say(
+        f"{machine['cpu']}, {machine['cores_allowed']} cores, {machine['memory']}, "
+        f"{', '.join(machine['devices'])}; load {machine['load'][0]:.1f}; "
+        f"median of {rounds} rounds (lowest-highest)\n"
+    )
+    data = None if synthetic_only else data or _data()
+    for name in ("cast2019", "dl21"):
+        if data and not (data / name).is_dir():
+            report.say(f"left out: a real collection (no {data / name}; see --data)")
+    chosen = NAMES if not names or "all" in names else names
+    for name in dict.fromkeys(chosen):
+        _run(name, report, data, shapes, runs)
+    if output:
+        report.save(output, known)
+
+
+def _run(name: str, report: Report, data: Path | None, shapes, runs: int) -> None:
+    """Run one benchmark; what it needs is imported only then."""
+    if name == "peel":
+        from benchmarks import peel
+
+        peel.run(report, data, shapes or peel.SHAPES)
+    elif name == "levels":
+        from benchmarks import levels
+
+        levels.run(report, data, shapes or levels.SHAPES)
+    elif name == "reading":
+        from benchmarks import reading
+
+        reading.run(report, data)
+    elif name == "end-to-end":
+        from benchmarks import end_to_end
+
+        end_to_end.run(report, runs)
+    elif name == "growth":
+        from benchmarks import growth
+
+        growth.run(report)
+    else:
+        from benchmarks import memory
+
+        memory.run(report)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""The benchmarks run, and refuse to time what does not agree. No time is asserted."""
+
+import json
+
+import numpy as np
+import pytest
+
+harness = pytest.importorskip("benchmarks.harness", reason="not in a checkout")
+from benchmarks import baselines, growth, inputs, levels, peel  # noqa: E402
+
+
+@pytest.fixture
+def report():
+    return harness.Report(rounds=2)
+
+
+def numba_is_installed() -> bool:
+    try:
+        import numba  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch):
+    monkeypatch.setattr(harness, "LEAST", 0.0)
+
+
+@pytest.mark.parametrize(("race", "draw"), [(peel, "cyclic"), (levels, "graded")])
+def test_rows_agree_and_are_timed(report, tmp_path, capsys, race, draw):
+    case = getattr(inputs, draw)(3, 4, 7)
+    race.race(report, case, seconds=0.001)
+    (found,) = report.races
+    rows = {figure["name"]: figure for figure in found["figures"]}
+    expected = {
+        "published Python",
+        "Python, RBO counted",
+        "pgcjax",
+        "its device part",
+        *(["textbook JAX"] if race is peel else []),
+        *(["numba, one core"] if numba_is_installed() else []),
+    }
+    assert set(rows) == expected
+    assert found["units"] == 12
+    for row in rows.values():
+        assert len(row["rounds"]) == 2
+        assert set(row["ratios"]) == {"pgcjax", "its device part"}
+    out = tmp_path / "out.json"
+    report.save(out, harness.facts(["test"]))
+    saved = json.loads(out.read_text())
+    assert saved["races"] == report.races
+    assert saved["machine"]["devices"]
+    assert "÷ pgcjax" in capsys.readouterr().out
+
+
+def test_a_difference_is_loud(report):
+    contenders = [
+        harness.Contender("theirs", lambda: np.array([0.5, 0.5]), 2),
+        harness.Contender("ours", lambda: np.array([0.5, 0.5 + 1e-9]), 2, ours=True),
+    ]
+    with pytest.raises(harness.NotEqualError, match="theirs and ours .* up to 1e-09"):
+        report.race("a job", contenders, per="score", units=2)
+    assert not report.races
+
+
+def test_growth_fits_exponents(report):
+    growth.run(report, {"Q": (2, 4), "N": (4, 8)})
+    titles = [table["title"] for table in report.tables]
+    assert titles == [f"growth in {x}: µs per (query, run)" for x in "QN"]
+    assert report.tables[0]["rows"][-1][0] == "exponent"
+
+
+def test_both_overlaps_are_one_number():
+    run, ideal = ["a", "x", "b", "c"], ["c", "a", "d"]
+    expected = baselines.rbo(run, ideal, 0.9, 1000)
+    assert baselines.counted_rbo(run, ideal, 0.9, 1000) == pytest.approx(expected)
+    weights = baselines.suffix_weights(0.9, 1000)
+    assert weights[1] + weights[3] == pytest.approx(expected)
