@@ -10,6 +10,7 @@ from pgcjax.errors import DataError
 
 ORDERS = ("trec", "clarke", "rank")
 _KEYS = ["run_id", "query_id"]
+_ROWS = 200_000  # that are looked up at once: of small files, several
 
 
 @dataclass(frozen=True)
@@ -93,10 +94,9 @@ class Rankings:
         known = _known(list(judged.values()))
         number: dict[str, int] = {}  # runs by first appearance
         has: list[np.ndarray] = []  # which judged queries each has
-        found = []
+        ranked, found = [], []
         for table in tables:
-            ranked, start = _ranked(table, order)
-            groups = ranked.filter(start).select(_KEYS).rows()
+            doc_id, position, groups, lengths = _ranked(table, order)
             code = np.full((2, len(groups)), -1, np.int32)
             for i, (run, query) in enumerate(groups):
                 if run not in number:
@@ -106,13 +106,17 @@ class Rankings:
                     code[:, i] = number[run], self._query[query]
                     has[number[run]][self._query[query]] = True
                 self.query_ids.add(query)
-            lengths = np.diff(np.append(np.flatnonzero(start), len(ranked)))
             run, query = np.repeat(code, lengths, axis=1)
-            ranked = ranked.select(
-                "doc_id", "position", pl.Series("run", run), pl.Series("query", query)
+            ranked.append(
+                pl.DataFrame(
+                    {"doc_id": doc_id, "position": position, "run": run, "query": query}
+                )
             )
-            ranked = ranked.filter(pl.col("query") >= 0)
-            found.append(ranked.join(known, on=["query", "doc_id"]).drop("doc_id"))
+            if sum(map(len, ranked)) > _ROWS:
+                found.append(_judged_rows(ranked, known))
+                ranked = []
+        if ranked:
+            found.append(_judged_rows(ranked, known))
         self.run_ids = sorted(number)
         self._has = np.array([has[number[run]] for run in self.run_ids])
         kept = pl.concat(found)
@@ -163,11 +167,21 @@ def _known(docs: list[np.ndarray]) -> pl.DataFrame:
     )
 
 
-def _ranked(table: pl.DataFrame, order: str) -> tuple[pl.DataFrame, np.ndarray]:
-    """Add the 0-based position of every row in its run and query.
+def _judged_rows(ranked: list[pl.DataFrame], known: pl.DataFrame) -> pl.DataFrame:
+    """Keep the judged documents: run, query, vertex, position."""
+    rows = pl.concat(ranked).lazy().filter(pl.col("query") >= 0)
+    rows = rows.join(known.lazy(), on=["query", "doc_id"])
+    return rows.select("run", "query", "vertex", "position").collect()
+
+
+def _ranked(
+    table: pl.DataFrame, order: str
+) -> tuple[pl.Series, np.ndarray, list[tuple[str, str]], np.ndarray]:
+    """Find the 0-based position of every row in its run and query.
 
     Returns:
-        The table, rows of a run and query together, and which rows begin one.
+        Documents and positions, those of a run and query together; the runs and
+        queries, and how many documents each has.
     """
     by = {
         "trec": (["score", "doc_id"], [True, True]),
@@ -175,43 +189,47 @@ def _ranked(table: pl.DataFrame, order: str) -> tuple[pl.DataFrame, np.ndarray]:
         "rank": (["rank"], [False]),
     }
     columns, falling = by[order]
-    start = _starts(table)
-    score = table["score"].to_numpy()
-    groups = table.filter(start).select(_KEYS)
-    step = np.diff(score, prepend=np.inf)
+    start, groups = _groups(table)
+    step = np.diff(table["score"].to_numpy(), prepend=np.inf)
     # Most files stand query by query, best first, but for the order of ties.
-    ordered = groups.n_unique() == groups.height and not ((step > 0) & ~start).any()
+    ordered = len(set(groups)) == len(groups) and not ((step > 0) & ~start).any()
     if order == "rank" or not ordered:
         table = table.sort(
             [*_KEYS, *columns], descending=[False, False, *falling], nulls_last=True
         )
-        start = _starts(table)
+        start, groups = _groups(table)
     if order == "rank":
         _check_ranks(table)
-    index = np.arange(len(table), dtype=np.int32)
-    position = index - np.maximum.accumulate(np.where(start, index, 0))
+    first = np.flatnonzero(start)
+    lengths = np.diff(np.append(first, len(table)))
+    position = np.arange(len(table), dtype=np.int32)
+    position -= np.repeat(first, lengths).astype(np.int32)
     if order != "rank" and ordered:
         _order_ties(position, (step == 0) & ~start, table["doc_id"], falling[1])
-    return table.with_columns(pl.Series("position", position)), start
+    return table["doc_id"], position, groups, lengths
 
 
 def _order_ties(
     position: np.ndarray, tied: np.ndarray, doc: pl.Series, ids_fall: bool
 ) -> None:
     """Order rows that tie with the row before by document id, in place."""
-    member = tied | np.append(tied[1:], False)
-    rows = np.flatnonzero(member)
+    rows = np.flatnonzero(tied | np.append(tied[1:], False))
+    if not len(rows):
+        return
     block = np.cumsum(~tied[rows])
     frame = pl.DataFrame({"block": block, "doc": doc.gather(rows), "row": rows})
     frame = frame.sort("block", "doc", descending=[False, ids_fall])
     position[frame["row"].to_numpy()] = position[rows]
 
 
-def _starts(table: pl.DataFrame) -> np.ndarray:
-    """Say which rows begin another run or query than the row before."""
+def _groups(table: pl.DataFrame) -> tuple[np.ndarray, list[tuple[str, str]]]:
+    """Say which rows begin another run or query than the row before, and which."""
     differs = [pl.col(key) != pl.col(key).shift() for key in _KEYS]
     start = table.select(pl.any_horizontal(differs).fill_null(True))
-    return start.to_series().to_numpy()
+    start = start.to_series().to_numpy()
+    first = np.flatnonzero(start)
+    runs, queries = (table[key].gather(first).to_list() for key in _KEYS)
+    return start, list(zip(runs, queries, strict=True))
 
 
 def _check_ranks(table: pl.DataFrame) -> None:
