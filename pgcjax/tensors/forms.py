@@ -132,7 +132,7 @@ def batch_rankings(
     absent = order < 0
     behind = absent.cumsum(2, dtype=np.int32)
     found = size - behind[:, :, -1:]
-    np.copyto(order, found + behind - 1, where=absent)
+    order += absent * (found + behind)  # theirs is -1 so far
     inverse = np.empty_like(order)
     vertices = np.broadcast_to(np.arange(size, dtype=np.int32), order.shape)
     np.put_along_axis(inverse, order, vertices, axis=2)
