@@ -53,8 +53,8 @@ def _as_edges(edges: np.ndarray, counts: np.ndarray) -> list[Prepared]:
     """Lay out matrices of counts, `[graphs, size, size]`."""
     size = edges.shape[-1]
     where = np.arange(size) < counts[:, None]
-    # A weak order: everyone beats just those that beat fewer. Then the peel finds a sink
-    # at every step, whatever the counts, and is a sort.
+    # A weak order: everyone beats just those that beat fewer. Then the peel finds a
+    # sink at every step, whatever the counts, and is a sort.
     above = edges > 0
     beaten = above.sum(2, dtype=np.int32)
     weak = above == ((beaten[:, :, None] > beaten[:, None, :]) & where[:, None, :])
