@@ -13,7 +13,7 @@ from pgcjax import compute
 from pgcjax.kernels import ABSENT
 from pgcjax.kernels.overlap import rank_weights
 from pgcjax.tensors.graphs import Graph
-from pgcjax.tensors.rankings import Retrieved
+from pgcjax.tensors.retrieved import Retrieved
 
 __all__ = ["ABSENT", "Graph", "Retrieved"]
 

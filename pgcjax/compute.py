@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import jax
 import numpy as np
@@ -15,7 +15,10 @@ from pgcjax.kernels import levels, peel, words
 from pgcjax.tensors import forms
 from pgcjax.tensors.graphs import Graph
 from pgcjax.tensors.layout import padded_size
-from pgcjax.tensors.rankings import Rankings, Retrieved
+from pgcjax.tensors.retrieved import Retrieved
+
+if TYPE_CHECKING:
+    from pgcjax.tensors.rankings import Rankings
 
 Progress = Callable[[str, int, int], None]
 _THREADS = min(4, os.cpu_count() or 1)
@@ -24,7 +27,7 @@ _BLOCK = 2**27  # bytes that matrices and their copies take while they are laid 
 
 def overlap_sums(
     graphs: Mapping[str, Graph],
-    rankings: Rankings,
+    rankings: "Rankings",
     weights: np.ndarray,
     *,
     budget: int = plan.BUDGET,
@@ -89,7 +92,7 @@ class _Tile(NamedTuple):
 def _tiles(
     queries: list[tuple[int, str]],
     graphs: Mapping[str, Graph],
-    rankings: Rankings,
+    rankings: "Rankings",
     budget: int,
 ) -> Iterator[_Tile]:
     some = [graphs[name] for _, name in queries]

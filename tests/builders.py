@@ -13,7 +13,8 @@ from pgcjax.tables.runs import read_runs
 from pgcjax.tensors import forms
 from pgcjax.tensors.graphs import Graph, dense, preference_graphs
 from pgcjax.tensors.layout import padded_size
-from pgcjax.tensors.rankings import Rankings, Retrieved
+from pgcjax.tensors.rankings import Rankings
+from pgcjax.tensors.retrieved import Retrieved
 
 peel_jit = jax.jit(
     lambda edges, ranks, where: peel.ideal_ranks(edges, ranks, where=where)

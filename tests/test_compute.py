@@ -1,5 +1,8 @@
 """The engine: one result by every way of mapping a kernel, for every platform."""
 
+import subprocess
+import sys
+
 import jax
 import numpy as np
 import pytest
@@ -85,3 +88,12 @@ def test_lowers_for_accelerators(platform, form):
         batched = compute._batched(form, 1, "gpu")
         lowered = batched.trace(*seen["args"]).lower(lowering_platforms=(platform,))
     assert "stablehlo" in lowered.as_text()
+
+
+def test_the_engine_needs_no_tables():
+    """It runs where tables are read elsewhere, or not at all."""
+    code = (
+        "import sys, pgcjax.compute; "
+        "assert not {'pandas', 'polars', 'pyarrow'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

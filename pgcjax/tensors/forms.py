@@ -8,7 +8,7 @@ import numpy as np
 from pgcjax.kernels import ABSENT, words
 from pgcjax.tensors.graphs import Graph, dense
 from pgcjax.tensors.layout import stack
-from pgcjax.tensors.rankings import Retrieved, lists
+from pgcjax.tensors.retrieved import Retrieved, lists
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from pgcjax.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _MOST = 2**30  # judgments of one document that int32 degrees hold with room
 
@@ -72,7 +75,7 @@ def dense(graphs: Sequence[Graph], size: int) -> np.ndarray:
     return counts.astype(np.int32)
 
 
-def preference_graphs(preferences: pd.DataFrame) -> dict[str, Graph]:
+def preference_graphs(preferences: "pd.DataFrame") -> dict[str, Graph]:
     """Build the multigraph of each query that has judgments.
 
     A tie and a bad document add no edge; the vertices are the documents that an edge
@@ -99,7 +102,7 @@ def preference_graphs(preferences: pd.DataFrame) -> dict[str, Graph]:
 
 
 def grade_graphs(
-    qrels: pd.DataFrame, *, positive_only: bool = False
+    qrels: "pd.DataFrame", *, positive_only: bool = False
 ) -> dict[str, Graph]:
     """Build the weak order of each query's graded documents.
 
@@ -120,7 +123,9 @@ def grade_graphs(
     return graphs
 
 
-def combined_graphs(preferences: pd.DataFrame, qrels: pd.DataFrame) -> dict[str, Graph]:
+def combined_graphs(
+    preferences: "pd.DataFrame", qrels: "pd.DataFrame"
+) -> dict[str, Graph]:
     """Add up, per query, the multigraph of judgments and that derived from grades."""
     real, derived = preference_graphs(preferences), grade_graphs(qrels)
     graphs = {}

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from pgcjax.errors import DataError
 from pgcjax.reference.order import ordered
 from pgcjax.tables.runs import read_runs
-from pgcjax.tensors.rankings import ORDERS, Rankings, Retrieved, lists
+from pgcjax.tensors.rankings import ORDERS, Rankings
+from pgcjax.tensors.retrieved import Retrieved, lists
 
 ids = st.text(st.characters(codec="utf-8", exclude_categories=["Z", "C"]), min_size=1)
 
