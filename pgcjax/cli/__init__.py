@@ -8,6 +8,7 @@ import click
 import platformdirs
 
 from pgcjax.cli.commands import cli
+from pgcjax.cli.progress import say
 from pgcjax.errors import DataWarning, PgcjaxError, VerificationError
 
 __all__ = ["cli", "main"]
@@ -62,4 +63,4 @@ def _fail(message: str, code: int) -> int:
 
 def _show_warning(message, category, filename, lineno, file=None, line=None) -> None:
     if issubclass(category, DataWarning):
-        click.echo(f"pgcjax: warning: {message}", err=True)
+        say(f"warning: {message}")

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from pgcjax import __version__
-from pgcjax.cli.progress import Progress
+from pgcjax.cli.progress import Progress, say
 
 FILE = click.Path(path_type=str)
 HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 88}
@@ -20,10 +20,6 @@ def cli() -> None:
 
     FILE and RUN are files, folders or quoted glob patterns; .gz .bz2 .xz .zst too.
     """
-
-
-def _say(message: str) -> None:
-    click.echo(f"pgcjax: {message}", err=True)
 
 
 def _judgment_options(command: Callable) -> Callable:
@@ -183,12 +179,12 @@ def evaluate(
             progress=progress.update,
         )
     for note in scores.notes:
-        _say(note)
+        say(note)
     if share:
         scores.metadata["part"] = list(share)
     if output:
         scores.save(output)
-        _say(f"wrote {len(scores.table)} scores to {output}")
+        say(f"wrote {len(scores.table)} scores to {output}")
     for line in scores.lines(per_query):
         click.echo(line)
 
@@ -227,7 +223,7 @@ def merge(parts: tuple[str, ...], output: str) -> None:
     check_target(output)
     scores = put_together([read_scores(part) for part in parts], parts)
     scores.save(output)
-    _say(f"wrote {len(scores.table)} scores to {output}")
+    say(f"wrote {len(scores.table)} scores to {output}")
     for line in scores.lines():
         click.echo(line)
 
@@ -302,7 +298,7 @@ def simulate(output: str, **settings: int | None) -> None:
     from pgcjax.demo.simulator import simulate as make
 
     write_collection(make(given), output)
-    _say(f"wrote {given.runs} runs and their judgments to {output}")
+    say(f"wrote {given.runs} runs and their judgments to {output}")
 
 
 @cli.command()
@@ -335,7 +331,7 @@ def demo(output: str) -> None:
         )
     scores.save(output)
     for note in scores.notes:
-        _say(note)
+        say(note)
     leaderboard(scores)
     click.echo(f"Scores of every run and query: {Path(output).resolve()}")
     click.echo(f"The collection and its true order of runs: {folder}")

@@ -1,10 +1,22 @@
-"""Progress on stderr: a bar on a terminal, now and then a line elsewhere."""
+"""Messages and progress on stderr: a bar on a terminal, lines elsewhere."""
 
 import sys
 import time
 from typing import Any
 
+import click
+
 _EVERY = 10.0  # seconds between lines where there is no terminal
+_bar: Any = None  # the one that is on the screen
+
+
+def say(message: str) -> None:
+    """Print a line on stderr, above the bar if there is one."""
+    text = f"pgcjax: {message}"
+    if _bar is None:
+        click.echo(text, err=True)
+    else:
+        _bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 class Progress:
@@ -14,29 +26,31 @@ class Progress:
     """
 
     def __init__(self):
-        self._bar: Any = None
         self._tasks: dict[str, Any] = {}
         self._last = time.monotonic()
 
     def __enter__(self) -> "Progress":
+        global _bar
         if sys.stderr.isatty():
             from rich.console import Console
             from rich.progress import Progress as Bar
 
-            self._bar = Bar(console=Console(stderr=True), transient=True)
-            self._bar.start()
+            _bar = Bar(console=Console(stderr=True), transient=True)
+            _bar.start()
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self._bar:
-            self._bar.stop()
+        global _bar
+        if _bar is not None:
+            _bar.stop()
+            _bar = None
 
     def update(self, stage: str, done: int, total: int) -> None:
         """Say that `done` of `total` steps of a stage are done."""
-        if self._bar:
+        if _bar is not None:
             if stage not in self._tasks:
-                self._tasks[stage] = self._bar.add_task(stage, total=total)
-            self._bar.update(self._tasks[stage], completed=done, total=total)
+                self._tasks[stage] = _bar.add_task(stage, total=total)
+            _bar.update(self._tasks[stage], completed=done, total=total)
         elif time.monotonic() - self._last > _EVERY:
             self._last = time.monotonic()
-            print(f"pgcjax: {stage} {done}/{total}", file=sys.stderr, flush=True)
+            say(f"{stage} {done}/{total}")

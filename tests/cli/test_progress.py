@@ -1,0 +1,36 @@
+"""Progress and messages on stderr, on a terminal and elsewhere."""
+
+import io
+import sys
+
+from pgcjax.cli import progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_bar_on_a_terminal_with_messages_above_it(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    with progress.Progress() as shown:
+        shown.update("reading", 1, 2)
+        progress.say("warning: [bold] stays as it is")
+        shown.update("reading", 2, 2)
+        shown.update("scoring", 10, 10)
+    progress.say("done")
+    lines = sys.stderr.getvalue().splitlines()  # type: ignore[attr-defined]
+    assert any("reading" in line and "100%" in line for line in lines)
+    assert any("scoring" in line for line in lines)
+    message = next(line for line in lines if "warning" in line)
+    assert message.endswith("pgcjax: warning: [bold] stays as it is")
+    assert lines[-1].endswith("pgcjax: done")
+
+
+def test_lines_now_and_then_elsewhere(monkeypatch, capsys):
+    with progress.Progress() as shown:
+        shown.update("reading", 1, 2)
+        monkeypatch.setattr(progress, "_EVERY", -1.0)
+        shown.update("reading", 2, 2)
+    assert capsys.readouterr() == ("", "pgcjax: reading 2/2\n")
