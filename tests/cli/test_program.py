@@ -13,7 +13,7 @@ try:
     {action}
 except SystemExit as done:
     assert not done.code, done.code
-heavy = {{"jax", "jaxlib", "pandas", "numpy", "pyarrow", "scipy"}} & set(sys.modules)
+heavy = {{"jax", "pandas", "numpy", "polars", "pyarrow", "scipy"}} & set(sys.modules)
 assert not heavy, heavy
 """
 
