@@ -1,7 +1,7 @@
 """Tables × measures → scores: arguments, conventions, missing data, the table."""
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -41,8 +41,8 @@ def evaluate(
         runs: what `read_runs` takes or returns, or what `iter_runs` yields.
         preferences: what `read_preferences` takes or returns.
         qrels: what `read_qrels` takes or returns.
-        measures: such as `["PGC(p=0.8)", "Compat"]`; by default `PGC` if there are
-            preferences, and `PGC(graph=derived)` or `Compat` if there are qrels.
+        measures: such as `["PGC(p=0.8)", "Compat"]`; by default `PGC` of preferences
+            (without them `PGC(graph=derived)` of qrels), and `Compat` of qrels.
         order: of documents in a run: `trec`, `clarke` or `rank`.
         missing: what a judged query that a run lacks does: `zero` scores 0, `skip`
             leaves it out of the run's mean, `error` refuses the run.
@@ -67,7 +67,11 @@ def evaluate(
     judged = _judged(tensors)
     if not isinstance(runs, Iterator):
         runs = iter_runs(runs, progress=progress)
-    rankings = Rankings(sample.watch(runs), judged, order)
+    try:
+        rankings = Rankings(sample.watch(runs, judged), judged, order)
+    finally:
+        if isinstance(runs, Generator):
+            runs.close()  # so that an error leaves no reader running
     notes, parts = [], []
     for measure, tensor in zip(chosen, tensors, strict=True):
         part, seen = _score(measure, tensor, rankings, missing, progress)

@@ -98,9 +98,9 @@ class Scores:
 
         yield header(self.metadata)
         means, several = self.mean(), len(self.runs) > 1
-        for run in self.runs:
+        for run, mine in self.table.groupby("run_id", sort=True):
+            run = str(run)
             if per_query:
-                mine = self.table[self.table["run_id"] == run]
                 cells = (mine[c].tolist() for c in ("measure", "query_id", "value"))
                 for measure, query, value in zip(*cells, strict=True):
                     yield line(run, measure, query, value)

@@ -1,6 +1,6 @@
 """Scores recomputed from the tables by the plain twins in `reference/`."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from zlib import crc32
 
 import pandas as pd
@@ -19,8 +19,9 @@ TOLERANCE = 1e-12
 class Sample:
     """Rankings that are kept, as runs pass by, to be scored by the twins.
 
-    A share of the pairs of run and query is chosen by a hash of their names, so that
-    the choice does not depend on files or their order; at least one is.
+    A share of the pairs of run and judged query is chosen by a hash of their names, so
+    that the choice does not depend on files or their order. If it chooses none, the
+    pair of the least hash is kept: something is always recomputed.
     """
 
     def __init__(self, share: float):
@@ -34,17 +35,23 @@ class Sample:
         self._share = share
         self._rows: dict[tuple[str, str], list[tuple[str, float, float]]] = {}
 
-    def watch(self, tables: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-        """Pass run tables on, and keep the chosen rankings."""
+    def watch(
+        self, tables: Iterable[pl.DataFrame], judged: Container[str]
+    ) -> Iterator[pl.DataFrame]:
+        """Pass run tables on, and keep the chosen rankings of judged queries."""
+        bound, least = self._share * 2**32, 2**32
         for table in tables:
-            if self._share:
-                groups = table.group_by(["run_id", "query_id"], maintain_order=True)
-                for key, rows in groups:
-                    run, query = map(str, key)
-                    chosen = crc32(f"{run}\t{query}".encode()) < self._share * 2**32
-                    if chosen or not self._rows:
-                        answers = rows.select("doc_id", "score", "rank").rows()
-                        self._rows[run, query] = answers
+            groups = table.group_by(["run_id", "query_id"]) if self._share else ()
+            for key, rows in groups:
+                run, query = map(str, key)
+                hashed = crc32(f"{run}\t{query}".encode())
+                if query not in judged or hashed >= max(bound, least):
+                    continue
+                if least >= bound:  # what was kept, if anything, was a makeshift
+                    self._rows.clear()
+                least = min(least, hashed)
+                answers = rows.select("doc_id", "score", "rank").rows()
+                self._rows[run, query] = answers
             yield table
 
     def verify(

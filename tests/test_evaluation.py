@@ -171,6 +171,28 @@ def test_verify_recomputes_with_the_twins(monkeypatch):
         pgcjax.evaluate(RUNS["good"], preferences=PREFS, verify=1.0)
 
 
+def test_the_sample_is_never_empty_and_knows_no_order():
+    """However small the share, and whatever queries nobody judged come first."""
+    from pgcjax.tables.runs import iter_runs
+    from pgcjax.verify import Sample
+
+    runs = {
+        f"r{r}": {f"{kind}{q}": {"A": 1.0} for kind in ("a", "q") for q in range(5)}
+        for r in range(4)
+    }
+    judged = {f"q{q}" for q in range(5)}
+    for share in (1e-9, 0.3, 1.0):
+        kept = []
+        for names in (sorted(runs), sorted(runs, reverse=True)):
+            sample = Sample(share)
+            tables = [t for n in names for t in iter_runs({n: runs[n]})]
+            assert len(list(sample.watch(tables, judged))) == 4
+            kept.append(set(sample._rows))
+        assert kept[0] == kept[1]
+        assert {query for _, query in kept[0]} <= judged
+        assert len(kept[0]) == {1e-9: 1, 1.0: 20}.get(share, len(kept[0])) > 0
+
+
 def test_verify_covers_every_measure_and_graph():
     prefs = PREFS.assign(weight=[1, 2] * 3)
     measures = [

@@ -94,8 +94,8 @@ def _read_judgments(
     "measures",
     multiple=True,
     metavar="MEASURE",
-    help="Such as 'PGC(p=0.8)' or Compat; repeat for several. By default PGC with "
-    "--prefs, and Compat with --qrels.",
+    help="Such as 'PGC(p=0.8)' or Compat; repeat for several. By default PGC of "
+    "--prefs (without them, PGC(graph=derived) of --qrels), and Compat of --qrels.",
 )
 @click.option("-q", "--per-query", is_flag=True, help="Also print each query's score.")
 @click.option(
