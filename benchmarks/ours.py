@@ -76,17 +76,19 @@ def rankings_of(runs: Iterable[Path], judged: Mapping[str, np.ndarray]) -> Any:
         runs: files; each is named after its file.
         judged: documents of each query, ascending.
     """
-    from pgcjax.tables.runs import iter_runs
-    from pgcjax.tensors.rankings import Rankings
+    from pgcjax.tables.runs import Runs
+    from pgcjax.tensors.rankings import Judged, Rankings, batches, find
 
-    return Rankings(iter_runs(runs, name_by="file"), judged, "trec")
+    known = Judged(judged)
+    tables = Runs(runs, name_by="file").read(judged)
+    return Rankings(known, [find(some, known, "trec") for some in batches(tables)])
 
 
 def read(runs: Iterable[Path]) -> None:
     """Read run files, and drop them at once."""
-    from pgcjax.tables.runs import iter_runs
+    from pgcjax.tables.runs import Runs
 
-    for _ in iter_runs(runs, name_by="file"):
+    for _ in Runs(runs, name_by="file").tables():
         pass
 
 

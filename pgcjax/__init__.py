@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pgcjax.errors import DataError, DataWarning, PgcjaxError, UsageError
     from pgcjax.evaluation import evaluate
     from pgcjax.scores import Scores, read_scores
+    from pgcjax.tables.pack import pack
     from pgcjax.tables.preferences import read_preferences
     from pgcjax.tables.qrels import read_qrels
     from pgcjax.tables.runs import read_runs
@@ -24,6 +25,7 @@ __all__ = [
     "Scores",
     "UsageError",
     "evaluate",
+    "pack",
     "read_preferences",
     "read_qrels",
     "read_runs",
@@ -37,6 +39,7 @@ _HOME = {
     "Scores": "scores",
     "UsageError": "errors",
     "evaluate": "evaluation",
+    "pack": "tables.pack",
     "read_preferences": "tables.preferences",
     "read_qrels": "tables.qrels",
     "read_runs": "tables.runs",

@@ -1,24 +1,30 @@
 """Tables × measures → scores: arguments, conventions, missing data, the table."""
 
+import os
 import warnings
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import jax
 import numpy as np
 import pandas as pd
 
 import pgcjax
-from pgcjax.compute import Progress, overlap_sums
+from pgcjax import distributed as processes
+from pgcjax import job, plan
+from pgcjax.compute import Progress
 from pgcjax.errors import DataError, DataWarning, UsageError, counted
+from pgcjax.journal import Chunk, Journal
 from pgcjax.measures.catalogue import parse_all
 from pgcjax.measures.compatibility import Tensors
 from pgcjax.measures.spec import Measure
-from pgcjax.scores import COLUMNS, Scores
+from pgcjax.scores import Scores
 from pgcjax.tables.check import check_common_queries, fingerprint
+from pgcjax.tables.order import ORDERS
 from pgcjax.tables.preferences import read_preferences
 from pgcjax.tables.qrels import read_qrels
-from pgcjax.tables.runs import iter_runs
-from pgcjax.tensors.rankings import ORDERS, Rankings
+from pgcjax.tables.runs import Runs
+from pgcjax.tensors.rankings import Judged
 from pgcjax.verify import Sample
 
 MISSING = ("zero", "skip", "error")
@@ -33,12 +39,15 @@ def evaluate(
     order: str = "trec",
     missing: str = "zero",
     verify: float = 0.0,
+    memory: str | int | None = None,
+    journal: str | os.PathLike | None = None,
+    distributed: bool = False,
     progress: Progress | None = None,
 ) -> Scores:
     """Score runs against judgments.
 
     Args:
-        runs: what `read_runs` takes or returns, or what `iter_runs` yields.
+        runs: what `read_runs` takes or returns.
         preferences: what `read_preferences` takes or returns.
         qrels: what `read_qrels` takes or returns.
         measures: such as `["PGC(p=0.8)", "Compat"]`; by default `PGC` of preferences
@@ -47,6 +56,10 @@ def evaluate(
         missing: what a judged query that a run lacks does: `zero` scores 0, `skip`
             leaves it out of the run's mean, `error` refuses the run.
         verify: share of the scores to recompute with the plain twins.
+        memory: bytes that runs in work may take, or a size such as `2GB`.
+        journal: folder for finished work, with which the same call goes on.
+        distributed: share the runs among all processes of `jax.distributed`; each makes
+            this call, and gets all scores.
         progress: called with `(stage, done, total)`.
 
     Raises:
@@ -55,6 +68,7 @@ def evaluate(
     """
     _check_choice("order", order, ORDERS)
     _check_choice("missing", missing, MISSING)
+    limits = plan.Limits.of(memory)
     chosen = parse_all(_defaults(preferences, qrels) if measures is None else measures)
     _check_needs(chosen, preferences, qrels)
     tables: dict[str, pd.DataFrame] = {}
@@ -64,25 +78,10 @@ def evaluate(
         tables["qrels"] = read_qrels(qrels)
     sample = Sample(verify)
     tensors = [m.definition.tensors(m.parameters, tables) for m in chosen]
-    judged = _judged(tensors)
-    if not isinstance(runs, Iterator):
-        runs = iter_runs(runs, progress=progress)
-    try:
-        rankings = Rankings(sample.watch(runs, judged), judged, order)
-    finally:
-        if isinstance(runs, Generator):
-            runs.close()  # so that an error leaves no reader running
-    notes, parts = [], []
-    for measure, tensor in zip(chosen, tensors, strict=True):
-        part, seen = _score(measure, tensor, rankings, missing, progress)
-        parts.append(part.assign(place=len(parts)))
-        notes += seen
-    table = pd.concat(parts, ignore_index=True)
-    table = table.sort_values(["run_id", "query_id", "place"], ignore_index=True)
-    table = table[COLUMNS]
-    if verify:
-        count = sample.verify(table, chosen, tables, order)
-        notes.append(f"{count} of {len(table)} scores recomputed: equal")
+    judged = Judged(_documents(tensors))
+    runs = Runs(runs)
+    if distributed:
+        runs = runs.share(jax.process_index(), jax.process_count())
     metadata = {
         "version": pgcjax.__version__,
         "order": order,
@@ -90,10 +89,41 @@ def evaluate(
         "measures": [m.in_full() for m in chosen],
         "judgments": {name: fingerprint(t) for name, t in tables.items()},
     }
+
+    def work() -> Chunk:
+        return job.run(
+            runs,
+            judged,
+            tensors,
+            order,
+            limits=limits,
+            journal=Journal(journal, metadata, runs.identities()) if journal else None,
+            watch=lambda some: sample.watch(some, judged.docs),
+            inspect=_refusal(chosen, tensors, judged)
+            if missing == "error"
+            else _accept,
+            progress=progress,
+        )
+
+    total = processes.gather(work) if distributed else work()
+    notes = list(runs.notes)
+    values = np.zeros((len(total.run_ids), len(judged), len(chosen)))
+    keep = np.zeros(values.shape, bool)
+    for i, (measure, tensor) in enumerate(zip(chosen, tensors, strict=True)):
+        columns = [judged.number[query] for query in tensor.graphs]
+        has = total.has[:, columns]
+        notes += _look(measure, tensor, total, has, total.sums[i], missing)
+        sizes = np.array([len(graph) for graph in tensor.graphs.values()])
+        scores = measure.definition.finish(measure.parameters, total.sums[i], sizes)
+        values[:, columns, i] = scores
+        keep[:, columns, i] = has if missing == "skip" else True
+    table = _table(total.run_ids, list(judged.docs), chosen, values, keep)
+    if verify:
+        notes.append(_verified(sample, table, chosen, tables, order, distributed))
     return Scores(table, metadata, tuple(notes))
 
 
-def _judged(tensors: list[Tensors]) -> dict[str, np.ndarray]:
+def _documents(tensors: Sequence[Tensors]) -> dict[str, np.ndarray]:
     """Collect the documents of each query that any measure needs; ascending."""
     docs: dict[str, list[np.ndarray]] = {}
     for tensor in tensors:
@@ -127,77 +157,110 @@ def _check_needs(measures: list[Measure], preferences: Any, qrels: Any) -> None:
         raise UsageError("no measure was asked for")
 
 
-def _score(
+def _accept(run_ids: Sequence[str], has: np.ndarray) -> None:
+    """Take runs as they are."""
+
+
+def _refusal(
+    measures: Sequence[Measure], tensors: Sequence[Tensors], judged: Judged
+) -> Callable[[Sequence[str], np.ndarray], None]:
+    """Make what refuses runs that lack a judged query, before hours go into others."""
+    queries = [list(tensor.graphs) for tensor in tensors]
+    columns = [[judged.number[query] for query in some] for some in queries]
+
+    def refuse(run_ids: Sequence[str], has: np.ndarray) -> None:
+        for measure, some, mine in zip(measures, queries, columns, strict=True):
+            lacking = np.argwhere(~has[:, mine])
+            if len(lacking):
+                run, query = lacking[0]
+                raise DataError(
+                    f"run {run_ids[run]!r} lacks query {some[query]!r}, which is "
+                    f"judged for {measure}",
+                    mend="Complete it, or choose --missing zero or skip.",
+                )
+
+    return refuse
+
+
+def _verified(
+    sample: Sample,
+    table: pd.DataFrame,
+    measures: Sequence[Measure],
+    tables: dict[str, pd.DataFrame],
+    order: str,
+    distributed: bool,
+) -> str:
+    count = 0
+
+    def verify() -> None:
+        nonlocal count
+        count = sample.verify(table, measures, tables, order)
+
+    processes.agree(verify) if distributed else verify()
+    return f"{count} of {len(table)} scores recomputed: equal"
+
+
+def _table(
+    run_ids: list[str],
+    query_ids: list[str],
+    measures: Sequence[Measure],
+    values: np.ndarray,
+    keep: np.ndarray,
+) -> pd.DataFrame:
+    """Lay `[runs, queries, measures]` out as rows, in that order."""
+
+    def named(places: np.ndarray, names: list[str]) -> pd.Series:
+        column = pd.Categorical.from_codes(places, dtype=pd.CategoricalDtype(names))
+        return pd.Series(column).astype("str")
+
+    run, query, measure = np.nonzero(keep)
+    return pd.DataFrame(
+        {
+            "run_id": named(run, run_ids),
+            "query_id": named(query, query_ids),
+            "measure": named(measure, [str(m) for m in measures]),
+            "value": values[keep],
+        }
+    )
+
+
+def _look(
     measure: Measure,
     tensors: Tensors,
-    rankings: Rankings,
+    total: Chunk,
+    has: np.ndarray,
+    sums: np.ndarray,
     missing: str,
-    progress: Progress | None,
-) -> tuple[pd.DataFrame, list[str]]:
-    """Score every run on every judged query with one measure."""
-    queries = list(tensors.graphs)
-    check_common_queries(queries, rankings.query_ids)
-    sizes = np.array([len(tensors.graphs[q]) for q in queries])
-    retrieved = rankings.answered(queries)
-    if missing == "error" and not retrieved.all():
-        run, query = np.argwhere(~retrieved)[0]
-        raise DataError(
-            f"run {rankings.run_ids[run]!r} lacks query {queries[query]!r}, which is "
-            f"judged for {measure} ({counted((~retrieved).sum(), 'pair')} of run and "
-            "query missing in all)",
-            mend="Complete it, or choose --missing zero or skip.",
-        )
-    sums = overlap_sums(tensors.graphs, rankings, tensors.weights, progress=progress)
-    values = measure.definition.finish(measure.parameters, sums, sizes)
-    keep = retrieved if missing == "skip" else np.ones_like(retrieved)
-    run, query = np.nonzero(keep)
-    part = pd.DataFrame(
-        {
-            "run_id": np.array(rankings.run_ids, object)[run],
-            "query_id": np.array(queries, object)[query],
-            "measure": str(measure),
-            "value": values[run, query],
-        }
-    ).astype({"run_id": "str", "query_id": "str", "measure": "str"})
-    notes = _notes(measure, rankings, queries, sizes, retrieved, missing)
-    if retrieved.any() and not sums.any():
-        warnings.warn(
-            f"{measure}: no run retrieved a judged document: do runs and judgments "
-            "name documents in the same way?",
-            DataWarning,
-            stacklevel=3,
-        )
-    return part, notes
-
-
-def _notes(measure, rankings, queries, sizes, retrieved, missing) -> list[str]:
+) -> list[str]:
     """Warn of what lowers scores; count the rest."""
-    if not retrieved.all():
-        lacking = [
-            r
-            for r, has in zip(rankings.run_ids, retrieved, strict=True)
-            if not has.all()
-        ]
+    check_common_queries(tensors.graphs, total.query_ids)
+    if not has.all():
+        lacking = [total.run_ids[i] for i in np.flatnonzero(~has.all(1))]
         shown = ", ".join(lacking[:3]) + (", …" if len(lacking) > 3 else "")
         effect = "scored 0" if missing == "zero" else "left out of the run's mean"
-        warnings.warn(
+        _warn(
             f"{measure}: judged queries are missing in {counted(len(lacking), 'run')} "
-            f"({shown}), {counted((~retrieved).sum(), 'score')} in all: {effect}",
-            DataWarning,
-            stacklevel=4,
+            f"({shown}), {counted((~has).sum(), 'score')} in all: {effect}"
         )
-    void = [q for q, n in zip(queries, sizes, strict=True) if not n]
+    void = [query for query, graph in tensors.graphs.items() if not len(graph)]
     if void:
-        warnings.warn(
+        _warn(
             f"{measure}: no ideal ranking (only ties, or no grade above 0) for "
             f"{counted(len(void), 'judged query')}, such as {void[0]!r}: every run "
-            "scores 0",
-            DataWarning,
-            stacklevel=4,
+            "scores 0"
         )
-    unjudged = len(rankings.query_ids - set(queries))
+    if has.any() and not sums.any():
+        _warn(
+            f"{measure}: no run retrieved a judged document: do runs and judgments "
+            "name documents in the same way?"
+        )
+    unjudged = len(total.query_ids - set(tensors.graphs))
     return [
-        f"{measure}: {counted(len(rankings.run_ids), 'run')}, "
-        + counted(len(queries), "judged query")
+        f"{measure}: {counted(len(total.run_ids), 'run')}, "
+        + counted(len(tensors.graphs), "judged query")
         + (f"; {counted(unjudged, 'unjudged query')} ignored" if unjudged else "")
     ]
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, DataWarning, stacklevel=4)  # at the caller of evaluate

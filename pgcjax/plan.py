@@ -1,4 +1,11 @@
-"""How a job is cut: tiles of queries and runs that fit a memory budget."""
+"""How a job is cut: chunks of runs, and tiles of queries and runs, that fit memory."""
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from pgcjax.errors import UsageError
 
 BUDGET = 256 * 2**20
 """Bytes that the arrays of one tile may take."""
@@ -40,3 +47,73 @@ def tile(
     if query_tile * devices > max(afford, devices):
         query_tile //= 2
     return query_tile * devices, run_tile
+
+
+_UNITS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
+_LEAST = 64 * 2**20
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bytes that a job may take, beyond the libraries that it loads.
+
+    Attributes:
+        memory: all of it.
+    """
+
+    memory: int
+
+    @property
+    def found(self) -> int:
+        """Bytes of the judged documents that are found for one chunk of runs.
+
+        They are there three times while a chunk is put together, and those of the next
+        are read meanwhile.
+        """
+        return self.memory // 8
+
+    @property
+    def tile(self) -> int:
+        """Bytes of one tile's arrays; some are laid out while others are computed."""
+        return min(BUDGET, self.memory // 8)
+
+    @classmethod
+    def of(cls, memory: str | int | None) -> "Limits":
+        """Read a size such as `2GB` or `500MiB`; None is a quarter of the machine's.
+
+        Raises:
+            UsageError: it is no size, or too small to work with.
+        """
+        if memory is None:
+            return cls(max(_LEAST, min(2 * 2**30, machine_memory() // 4)))
+        match = re.fullmatch(
+            r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", str(memory).strip(), re.IGNORECASE
+        )
+        if not match:
+            raise UsageError(f"memory {memory!r}: expected a size such as 2GB or 500MB")
+        number, unit, binary = match.groups()
+        size = int(float(number) * (1024 if binary else 1000) ** _UNITS[unit.upper()])
+        if size < _LEAST:
+            raise UsageError(f"memory {memory!r}: at least 64MiB are needed")
+        return cls(size)
+
+
+def machine_memory() -> int:
+    """Tell the bytes of memory that this process may use in all."""
+    sizes = []
+    try:
+        sizes.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, OSError, ValueError):
+        sizes.append(8 * 2**30)  # where a machine does not tell
+    for limit in ("memory.max", "memory/memory.limit_in_bytes"):  # of a container
+        try:
+            sizes.append(int(Path("/sys/fs/cgroup", limit).read_text()))
+        except (OSError, ValueError):
+            continue
+    return min(sizes)
+
+
+def side_by_side(runs: int, size: int) -> int:
+    """Choose how many runs of a tile a CPU peels in one step: they divide `runs`."""
+    most = max(1, WORDS // size)
+    return next(n for n in range(min(runs, most), 0, -1) if runs % n == 0)

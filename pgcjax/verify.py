@@ -1,8 +1,10 @@
 """Scores recomputed from the tables by the plain twins in `reference/`."""
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from functools import partial
 from zlib import crc32
 
+import numpy as np
 import pandas as pd
 import polars as pl
 
@@ -11,6 +13,9 @@ from pgcjax.measures.spec import Measure
 from pgcjax.reference.compatibility import compat
 from pgcjax.reference.order import ordered
 from pgcjax.reference.pgc import derived_edges, greedy_pgc
+from pgcjax.tables.packed import Block
+
+Rows = list[tuple[str, float, float]]  # doc_id, score, rank
 
 TOLERANCE = 1e-12
 """Largest difference between a score and its twin: float64 sums of 1000 terms."""
@@ -33,26 +38,26 @@ class Sample:
         if not 0 <= share <= 1:
             raise UsageError(f"verify={share}: expected a share from 0 to 1")
         self._share = share
-        self._rows: dict[tuple[str, str], list[tuple[str, float, float]]] = {}
+        self._least = 2**32
+        self._rows: dict[tuple[str, str], Rows] = {}
 
     def watch(
-        self, tables: Iterable[pl.DataFrame], judged: Container[str]
-    ) -> Iterator[pl.DataFrame]:
-        """Pass run tables on, and keep the chosen rankings of judged queries."""
-        bound, least = self._share * 2**32, 2**32
-        for table in tables:
-            groups = table.group_by(["run_id", "query_id"]) if self._share else ()
-            for key, rows in groups:
-                run, query = map(str, key)
-                hashed = crc32(f"{run}\t{query}".encode())
-                if query not in judged or hashed >= max(bound, least):
-                    continue
-                if least >= bound:  # what was kept, if anything, was a makeshift
-                    self._rows.clear()
-                least = min(least, hashed)
-                answers = rows.select("doc_id", "score", "rank").rows()
-                self._rows[run, query] = answers
-            yield table
+        self, tables: Sequence[pl.DataFrame] | Block, judged: Container[str]
+    ) -> None:
+        """Look at whole runs, and keep the chosen rankings of judged queries."""
+        if not self._share:
+            return
+        bound, least = self._share * 2**32, self._least
+        parts = [tables] if isinstance(tables, Block) else tables
+        for run, query, rows in (ranking for part in parts for ranking in _each(part)):
+            hashed = crc32(f"{run}\t{query}".encode())
+            if query not in judged or hashed >= max(bound, least):
+                continue
+            if least >= bound:  # what was kept, if anything, was a makeshift
+                self._rows.clear()
+            least = min(least, hashed)
+            self._rows[run, query] = rows()
+        self._least = least
 
     def verify(
         self,
@@ -95,6 +100,35 @@ class Sample:
                     "it with the data"
                 )
         return len(cells)
+
+
+def _each(table: pl.DataFrame | Block) -> Iterator[tuple[str, str, Callable[[], Rows]]]:
+    """Give run, query and rows of each ranking."""
+    if isinstance(table, pl.DataFrame):
+        for (run, query), rows in table.group_by(["run_id", "query_id"]):
+            rows = rows.select("doc_id", "score", "rank")
+            yield str(run), str(query), rows.rows
+        return
+    ranking = table.query.astype(np.int64) * len(table.run_ids) + table.run
+    ends = np.flatnonzero(np.diff(ranking, append=-1)) + 1
+    for start, end in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True):
+        run, query = (
+            table.run_ids[table.run[start]],
+            table.query_ids[table.query[start]],
+        )
+        yield run, query, partial(_packed_rows, table, query, slice(start, end))
+
+
+def _packed_rows(block: Block, query: str, rows: slice) -> Rows:
+    """Lay a packed ranking out; what was not read is as a document nobody judged."""
+    position = block.position[rows].tolist()
+    docs = [f"\0{i}" for i in range(max(position) + 1)]
+    for i, place in zip(range(rows.start, rows.stop), position, strict=True):
+        if block.doc is not None and block.doc_ids is not None:
+            docs[place] = block.doc_ids[int(block.doc[i])]
+        elif block.judged is not None and block.judged[i] >= 0:
+            docs[place] = block.docs[query][block.judged[i]]
+    return [(doc, -float(i), float(i)) for i, doc in enumerate(docs)]
 
 
 def twin_score(

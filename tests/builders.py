@@ -13,7 +13,7 @@ from pgcjax.tables.runs import read_runs
 from pgcjax.tensors import forms
 from pgcjax.tensors.graphs import Graph, dense, preference_graphs
 from pgcjax.tensors.layout import padded_size
-from pgcjax.tensors.rankings import Rankings
+from pgcjax.tensors.rankings import Judged, Rankings, find
 from pgcjax.tensors.retrieved import Retrieved
 
 peel_jit = jax.jit(
@@ -59,7 +59,10 @@ def peel_ranks(edges, ranks, size=None) -> np.ndarray:
 def rankings_of(runs, judged, order="trec") -> Rankings:
     """Rankings of what read_runs takes, in a table per run."""
     table = pl.from_pandas(read_runs(runs))
-    return Rankings(table.partition_by("run_id"), judged, order)
+    known = Judged(judged)
+    return Rankings(
+        known, [find([run], known, order) for run in table.partition_by("run_id")]
+    )
 
 
 def retrieved_of(ranks) -> Retrieved:

@@ -173,7 +173,7 @@ def test_verify_recomputes_with_the_twins(monkeypatch):
 
 def test_the_sample_is_never_empty_and_knows_no_order():
     """However small the share, and whatever queries nobody judged come first."""
-    from pgcjax.tables.runs import iter_runs
+    from pgcjax.tables.runs import Runs
     from pgcjax.verify import Sample
 
     runs = {
@@ -185,8 +185,8 @@ def test_the_sample_is_never_empty_and_knows_no_order():
         kept = []
         for names in (sorted(runs), sorted(runs, reverse=True)):
             sample = Sample(share)
-            tables = [t for n in names for t in iter_runs({n: runs[n]})]
-            assert len(list(sample.watch(tables, judged))) == 4
+            for name in names:
+                sample.watch(list(Runs({name: runs[name]}).tables()), judged)
             kept.append(set(sample._rows))
         assert kept[0] == kept[1]
         assert {query for _, query in kept[0]} <= judged

@@ -7,8 +7,8 @@ import warnings
 import click
 import platformdirs
 
-from pgcjax.cli.commands import cli
 from pgcjax.cli.progress import say
+from pgcjax.cli.scoring import cli  # with all verbs
 from pgcjax.errors import DataWarning, PgcjaxError, VerificationError
 
 __all__ = ["cli", "main"]

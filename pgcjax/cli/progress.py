@@ -25,13 +25,14 @@ class Progress:
     Use as a context manager and pass `update` on as a callback.
     """
 
-    def __init__(self):
+    def __init__(self, silent: bool = False):
+        self._silent = silent
         self._tasks: dict[str, Any] = {}
         self._last = time.monotonic()
 
     def __enter__(self) -> "Progress":
         global _bar
-        if sys.stderr.isatty():
+        if sys.stderr.isatty() and not self._silent:
             from rich.console import Console
             from rich.progress import Progress as Bar
 
@@ -51,6 +52,6 @@ class Progress:
             if stage not in self._tasks:
                 self._tasks[stage] = _bar.add_task(stage, total=total)
             _bar.update(self._tasks[stage], completed=done, total=total)
-        elif time.monotonic() - self._last > _EVERY:
+        elif not self._silent and time.monotonic() - self._last > _EVERY:
             self._last = time.monotonic()
             say(f"{stage} {done}/{total}")

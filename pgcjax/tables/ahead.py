@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 _THREADS = min(4, os.cpu_count() or 1)  # each of which polars helps with all cores
@@ -15,27 +16,29 @@ _FILES = 2 * _THREADS
 _BYTES = 2**26
 
 
-def read_ahead(read: Callable[[Path], T], paths: Sequence[Path]) -> Generator[T]:
-    """Yield `read(path)` of each path in order, a few files ahead of the consumer.
+def read_ahead(
+    read: Callable[[S], T], things: Sequence[S], size: Callable[[S], int]
+) -> Generator[T]:
+    """Yield `read(thing)` of each in order, a few things ahead of the consumer.
 
-    At most `_FILES` files are under way or wait to be taken, and of large files only so
-    many that they have `_BYTES` on disk, or one. An error is raised in its file's turn.
-    When the generator ends or is closed, nothing is left running.
+    At most `_FILES` are under way or wait to be taken, and of large ones only so many
+    that they have `_BYTES`, or one. What has size 0 is read when its turn comes. An
+    error is raised in its turn. When the generator ends or is closed, nothing is left
+    running.
     """
     pool = ThreadPoolExecutor(_THREADS, "pgcjax-reader")
-    todo = deque(paths)
+    todo = deque(things)
     ahead: deque[tuple[Callable[[], T], int]] = deque()
 
     def fill() -> None:
         while todo and len(ahead) < _FILES:
-            path = todo[0]
-            size = _size(path)
-            if ahead and size + sum(size for _, size in ahead) > _BYTES:
+            bytes_ = size(todo[0])
+            if ahead and bytes_ + sum(b for _, b in ahead) > _BYTES:
                 return
-            todo.popleft()
+            thing = todo.popleft()
             # Waiting for a pipe in a thread could not be interrupted.
-            task = pool.submit(read, path).result if size else partial(read, path)
-            ahead.append((task, size))
+            task = pool.submit(read, thing).result if bytes_ else partial(read, thing)
+            ahead.append((task, bytes_))
 
     try:
         fill()
@@ -47,7 +50,7 @@ def read_ahead(read: Callable[[Path], T], paths: Sequence[Path]) -> Generator[T]
         pool.shutdown(cancel_futures=True)
 
 
-def _size(path: Path) -> int:
+def size_on_disk(path: Path) -> int:
     """Tell the size of a file; 0 of a pipe, or where reading will say what is wrong."""
     try:
         return path.stat().st_size if path.is_file() else 0

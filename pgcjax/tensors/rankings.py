@@ -1,89 +1,221 @@
 """Runs as ranks of judged documents: all that scoring needs of them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from pgcjax.errors import DataError
+from pgcjax.tables.order import ranked
+from pgcjax.tables.packed import Block
 from pgcjax.tensors.retrieved import Retrieved
 
-ORDERS = ("trec", "clarke", "rank")
-_KEYS = ["run_id", "query_id"]
 _ROWS = 200_000  # that are looked up at once: of small files, several
 
 
-class Rankings:
-    """The ranks of judged documents in many runs; tables pass through, and go.
+class Judged:
+    """The judged documents of every query, numbered.
 
     Attributes:
-        run_ids: the runs, ascending.
+        docs: document ids of each query, ascending; queries ascending, too.
+        number: place of each query in `docs`.
+        table: query, doc_id, vertex: all of them by number.
+    """
+
+    def __init__(self, docs: Mapping[str, np.ndarray]):
+        self.docs = docs = {query: docs[query] for query in sorted(docs)}
+        self.number = {query: i for i, query in enumerate(docs)}
+        self._places: dict[int, tuple[dict[str, int], np.ndarray]] = {}
+        counts = [len(d) for d in docs.values()]
+        vertex = np.concatenate([np.arange(n, dtype=np.int32) for n in [0, *counts]])
+        self.table = pl.DataFrame(
+            {
+                "query": np.repeat(np.arange(len(docs), dtype=np.int32), counts),
+                "doc_id": [doc for each in docs.values() for doc in each.tolist()],
+                "vertex": vertex,
+            },
+            schema_overrides={"doc_id": pl.String},
+        )
+
+    def __len__(self) -> int:
+        return len(self.docs)
+
+    def vertices(
+        self,
+        docs: Mapping[str, Sequence[str]],
+        query_ids: Sequence[str],
+        query: np.ndarray,
+        place: np.ndarray,
+    ) -> np.ndarray:
+        """Translate places among other lists of documents: vertices, or -1.
+
+        Args:
+            docs: the other documents of each query; the same object at every call.
+            query_ids: queries, ...
+            query: ... the place of each document's among them, ...
+            place: ... and its own place in `docs` of that query; -1 gives -1.
+        """
+        if id(docs) not in self._places:
+            start, flat = {}, [-1]
+            for name, some in docs.items():
+                mine = {doc: i for i, doc in enumerate(self.docs.get(name, ()))}
+                start[name] = len(flat)
+                flat += [mine.get(doc, -1) for doc in some]
+            self._places[id(docs)] = start, np.array(flat, np.int32)
+        start, flat = self._places[id(docs)]
+        starts = np.array([start.get(name, 0) for name in query_ids], np.int32)
+        return flat[np.where(place < 0, 0, starts[query] + place)]
+
+
+@dataclass(frozen=True)
+class Found:
+    """The judged documents that some whole runs retrieved.
+
+    Attributes:
+        run_ids: the runs.
+        query_ids: queries that any of them answers, judged or not.
+        has: bool `[runs, judged queries]`: which run answers which.
+        rows: query, run, vertex and position (int32) of each document, by query, then
+            by run, then by position.
+    """
+
+    run_ids: list[str]
+    query_ids: set[str]
+    has: np.ndarray
+    rows: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return self.has.nbytes + sum(column.nbytes for column in self.rows)
+
+
+def batches(
+    tables: Iterable[pl.DataFrame | Block],
+) -> Generator[list[pl.DataFrame] | Block]:
+    """Put small tables together, to be looked up at once."""
+    waiting: list[pl.DataFrame] = []
+    for table in tables:
+        if isinstance(table, pl.DataFrame):
+            waiting.append(table)
+            if sum(map(len, waiting)) > _ROWS:
+                yield waiting
+                waiting = []
+        else:
+            if waiting:
+                yield waiting
+                waiting = []
+            yield table
+    if waiting:
+        yield waiting
+
+
+def find(tables: Sequence[pl.DataFrame] | Block, judged: Judged, order: str) -> Found:
+    """Rank the documents of every run and query, and keep the judged ones.
+
+    Args:
+        tables: canonical runs, or a block of packed ones; whole runs, each in one.
+        judged: the documents to keep.
+        order: `trec`, `clarke` or `rank`: see `tables.order`; of a block, as read.
+
+    Raises:
+        DataError: `order` is `rank`, and a rank is missing or is claimed twice.
+    """
+    if isinstance(tables, Block):
+        return _find_packed(tables, judged)
+    return _find_rows(tables, judged, order)
+
+
+def _find_rows(tables: Sequence[pl.DataFrame], judged: Judged, order: str) -> Found:
+    run_ids: list[str] = []
+    query_ids: set[str] = set()
+    has: list[np.ndarray] = []
+    frames = []
+    for table in tables:
+        number: dict[str, int] = {}
+        doc_id, position, groups, lengths = ranked(table, order)
+        code = np.full((2, len(groups)), -1, np.int32)
+        for i, (run, query) in enumerate(groups):
+            if run not in number:
+                number[run] = len(run_ids)
+                run_ids.append(run)
+                has.append(np.zeros(len(judged), bool))
+            if query in judged.number:
+                code[:, i] = number[run], judged.number[query]
+                has[number[run]][judged.number[query]] = True
+            query_ids.add(query)
+        run, query = np.repeat(code, lengths, axis=1)
+        columns = {"doc_id": doc_id, "position": position, "run": run, "query": query}
+        frames.append(pl.DataFrame(columns))
+    rows = pl.concat(frames).lazy().filter(pl.col("query") >= 0)
+    rows = rows.join(judged.table.lazy(), on=["query", "doc_id"])
+    rows = rows.select("query", "run", "vertex", "position")
+    rows = rows.sort("query", "run", "position").collect()
+    columns = tuple(rows[c].to_numpy() for c in ("query", "run", "vertex", "position"))
+    return Found(run_ids, query_ids, np.array(has), columns)
+
+
+def _find_packed(block: Block, judged: Judged) -> Found:
+    number = np.array([judged.number.get(q, -1) for q in block.query_ids], np.int32)
+    query = number[block.query]
+    has = np.zeros((len(block.run_ids), len(judged) + 1), bool)
+    has[block.run, query] = True  # an unjudged query goes into the last column, and out
+    if block.judged is not None:
+        vertex = judged.vertices(block.docs, block.query_ids, block.query, block.judged)
+    else:
+        vertex = _look_up(block, query, judged)
+    keep = (vertex >= 0) & (query >= 0)
+    rows = query[keep], block.run[keep], vertex[keep], block.position[keep]
+    return Found(block.run_ids, set(block.query_ids), has[:, :-1], rows)
+
+
+def _look_up(block: Block, query: np.ndarray, judged: Judged) -> np.ndarray:
+    """Give the vertex of each document by its id, or -1."""
+    assert block.doc is not None and block.doc_ids is not None
+    ids = block.doc_ids.to_frame("doc_id").with_row_index("doc")
+    known = ids.join(judged.table, on="doc_id").drop("doc_id")
+    wanted = np.zeros(len(ids), bool)
+    wanted[known["doc"].to_numpy()] = True
+    rows = np.flatnonzero(wanted[block.doc])
+    some = {"row": rows, "doc": block.doc[rows].astype(np.uint32), "query": query[rows]}
+    hits = pl.DataFrame(some).join(known, on=["query", "doc"])
+    vertex = np.full(len(query), -1, np.int32)
+    vertex[hits["row"].to_numpy()] = hits["vertex"].to_numpy()
+    return vertex
+
+
+class Rankings:
+    """The ranks of judged documents in many runs.
+
+    Attributes:
+        run_ids: the runs.
         query_ids: queries that any run answers, judged or not.
     """
 
-    def __init__(
-        self,
-        tables: Iterable[pl.DataFrame],
-        judged: Mapping[str, np.ndarray],
-        order: str,
-    ):
-        """Rank the documents of every run and query, and keep the judged ones.
-
-        Args:
-            tables: canonical runs, whole runs in each.
-            judged: document ids of each judged query.
-            order: `trec` (score descending, then document id descending), `clarke`
-                (score descending, then document id ascending) or `rank` (rank
-                ascending).
-
-        Raises:
-            DataError: `order` is `rank`, and a rank is missing or is claimed twice.
-        """
-        self._judged = dict(judged)
-        self._query = {name: i for i, name in enumerate(judged)}
-        self.query_ids: set[str] = set()
-        known = _known(list(judged.values()))
-        number: dict[str, int] = {}  # runs by first appearance
-        has: list[np.ndarray] = []  # which judged queries each has
-        ranked, found = [], []
-        for table in tables:
-            doc_id, position, groups, lengths = _ranked(table, order)
-            code = np.full((2, len(groups)), -1, np.int32)
-            for i, (run, query) in enumerate(groups):
-                if run not in number:
-                    number[run] = len(has)
-                    has.append(np.zeros(len(judged), bool))
-                if query in self._query:
-                    code[:, i] = number[run], self._query[query]
-                    has[number[run]][self._query[query]] = True
-                self.query_ids.add(query)
-            run, query = np.repeat(code, lengths, axis=1)
-            ranked.append(
-                pl.DataFrame(
-                    {"doc_id": doc_id, "position": position, "run": run, "query": query}
-                )
-            )
-            if sum(map(len, ranked)) > _ROWS:
-                found.append(_judged_rows(ranked, known))
-                ranked = []
-        if ranked:
-            found.append(_judged_rows(ranked, known))
-        self.run_ids = sorted(number)
-        self._has = np.array([has[number[run]] for run in self.run_ids])
-        kept = pl.concat(found)
-        place = np.argsort(np.argsort(np.array(list(number), object)))
-        kept = kept.with_columns(pl.Series("run", place[kept["run"].to_numpy()]))
-        kept = kept.sort("query", "run", "position")
-        columns = [kept[c].to_numpy() for c in ("run", "vertex", "position")]
-        ends = np.searchsorted(kept["query"].to_numpy(), np.arange(len(judged) + 1))
-        self._of = {
-            name: tuple(c[ends[i] : ends[i + 1]] for c in columns)
-            for name, i in self._query.items()
-        }
+    def __init__(self, judged: Judged, found: Sequence[Found]):
+        """Put together what was found, in order."""
+        self._judged = judged
+        self.run_ids = [run for part in found for run in part.run_ids]
+        self.query_ids = {query for part in found for query in part.query_ids}
+        self._has = np.concatenate([part.has for part in found])
+        query, run, vertex, position = (
+            np.concatenate(column)
+            for column in zip(*(part.rows for part in found), strict=True)
+        )
+        counts = [len(part.run_ids) for part in found]
+        lengths = [len(part.rows[0]) for part in found]
+        run += np.repeat(np.cumsum([0, *counts[:-1]]), lengths).astype(np.int32)
+        if len(found) > 1:  # stable: runs stay in order
+            small = np.int16 if len(judged) < 2**15 else np.int32  # faster to sort
+            by_query = np.argsort(query.astype(small), kind="stable")
+            query, run = query[by_query], run[by_query]
+            vertex, position = vertex[by_query], position[by_query]
+        self._columns = run, vertex, position
+        self._ends = np.searchsorted(query, np.arange(len(judged) + 1))
 
     def answered(self, query_ids: list[str]) -> np.ndarray:
         """Say which run has which judged query: bool `[runs, queries]`."""
-        return self._has[:, [self._query[query] for query in query_ids]]
+        return self._has[:, [self._judged.number[query] for query in query_ids]]
 
     def retrieved(self, query_id: str, doc_ids: np.ndarray) -> Retrieved:
         """Give the ranks of some judged documents of a query.
@@ -92,8 +224,9 @@ class Rankings:
             query_id: a judged query.
             doc_ids: the documents, ascending.
         """
-        run, code, rank = self._of[query_id]
-        judged = self._judged[query_id]
+        i = self._judged.number[query_id]
+        run, code, rank = (c[self._ends[i] : self._ends[i + 1]] for c in self._columns)
+        judged = self._judged.docs[query_id]
         if len(doc_ids) == len(judged):
             return Retrieved(run, code, rank, len(doc_ids), len(self.run_ids))
         vertex_of = np.full(len(judged), -1, np.int32)
@@ -102,108 +235,3 @@ class Rankings:
         keep = vertex >= 0
         found = run[keep], vertex[keep], rank[keep]
         return Retrieved(*found, len(doc_ids), len(self.run_ids))
-
-
-def _known(docs: list[np.ndarray]) -> pl.DataFrame:
-    """Number the judged documents of each query: query, doc_id, vertex."""
-    counts = [len(d) for d in docs]
-    start = np.cumsum([0, *counts])[:-1]
-    return pl.DataFrame(
-        {
-            "query": np.repeat(np.arange(len(docs), dtype=np.int32), counts),
-            "doc_id": [doc for each in docs for doc in each.tolist()],
-            "vertex": np.arange(sum(counts)) - np.repeat(start, counts),
-        },
-        schema_overrides={"doc_id": pl.String, "vertex": pl.Int32},
-    )
-
-
-def _judged_rows(ranked: list[pl.DataFrame], known: pl.DataFrame) -> pl.DataFrame:
-    """Keep the judged documents: run, query, vertex, position."""
-    rows = pl.concat(ranked).lazy().filter(pl.col("query") >= 0)
-    rows = rows.join(known.lazy(), on=["query", "doc_id"])
-    return rows.select("run", "query", "vertex", "position").collect()
-
-
-def _ranked(
-    table: pl.DataFrame, order: str
-) -> tuple[pl.Series, np.ndarray, list[tuple[str, str]], np.ndarray]:
-    """Find the 0-based position of every row in its run and query.
-
-    Returns:
-        Documents and positions, those of a run and query together; the runs and
-        queries, and how many documents each has.
-    """
-    by = {
-        "trec": (["score", "doc_id"], [True, True]),
-        "clarke": (["score", "doc_id"], [True, False]),
-        "rank": (["rank"], [False]),
-    }
-    columns, falling = by[order]
-    start, groups = _groups(table)
-    step = np.diff(table["score"].to_numpy(), prepend=np.inf)
-    # Most files stand query by query, best first, but for the order of ties.
-    ordered = len(set(groups)) == len(groups) and not ((step > 0) & ~start).any()
-    if order == "rank" or not ordered:
-        table = table.sort(
-            [*_KEYS, *columns], descending=[False, False, *falling], nulls_last=True
-        )
-        start, groups = _groups(table)
-    if order == "rank":
-        _check_ranks(table)
-    first = np.flatnonzero(start)
-    lengths = np.diff(np.append(first, len(table)))
-    position = np.arange(len(table), dtype=np.int32)
-    position -= np.repeat(first, lengths).astype(np.int32)
-    if order != "rank" and ordered:
-        _order_ties(position, (step == 0) & ~start, table["doc_id"], falling[1])
-    return table["doc_id"], position, groups, lengths
-
-
-def _order_ties(
-    position: np.ndarray, tied: np.ndarray, doc: pl.Series, ids_fall: bool
-) -> None:
-    """Order rows that tie with the row before by document id, in place."""
-    rows = np.flatnonzero(tied | np.append(tied[1:], False))
-    if not len(rows):
-        return
-    block = np.cumsum(~tied[rows])
-    frame = pl.DataFrame({"block": block, "doc": doc.gather(rows), "row": rows})
-    frame = frame.sort("block", "doc", descending=[False, ids_fall])
-    position[frame["row"].to_numpy()] = position[rows]
-
-
-def _groups(table: pl.DataFrame) -> tuple[np.ndarray, list[tuple[str, str]]]:
-    """Say which rows begin another run or query than the row before, and which."""
-    differs = [pl.col(key) != pl.col(key).shift() for key in _KEYS]
-    start = table.select(pl.any_horizontal(differs).fill_null(True))
-    start = start.to_series().to_numpy()
-    first = np.flatnonzero(start)
-    runs, queries = (table[key].gather(first).to_list() for key in _KEYS)
-    return start, list(zip(runs, queries, strict=True))
-
-
-def _check_ranks(table: pl.DataFrame) -> None:
-    """Refuse ranks that do not order a run; rows are sorted by run, query, rank."""
-    mend = "Use --order trec or clarke (by score), or mend the rank column."
-    rank = table["rank"].to_numpy()
-    missing = np.isnan(rank)
-    if missing.any():
-        row = table.row(int(missing.argmax()), named=True)
-        raise DataError(
-            f"run {row['run_id']!r} has no usable rank for document "
-            f"{row['doc_id']!r} of query {row['query_id']!r}",
-            mend=mend,
-        )
-    twice = table.select(
-        pl.struct(*_KEYS, "rank") == pl.struct(*_KEYS, "rank").shift()
-    ).to_series()
-    twice = twice.fill_null(False).to_numpy()
-    if twice.any():
-        i = int(twice.argmax())
-        a, b = table.row(i - 1, named=True), table.row(i, named=True)
-        raise DataError(
-            f"run {b['run_id']!r} gives {a['doc_id']!r} and {b['doc_id']!r} of query "
-            f"{b['query_id']!r} the same rank {b['rank']:g}",
-            mend=mend,
-        )

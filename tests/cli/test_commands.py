@@ -9,7 +9,16 @@ import pytest
 from pgcjax import __version__, read_scores
 from pgcjax.cli import cli
 
-VERBS = ["check", "demo", "devices", "evaluate", "measures", "merge", "simulate"]
+VERBS = [
+    "check",
+    "demo",
+    "devices",
+    "evaluate",
+    "measures",
+    "merge",
+    "pack",
+    "simulate",
+]
 
 
 def test_the_verbs():
@@ -183,7 +192,7 @@ def test_stopped(pgcjax, monkeypatch):
     def stop(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(runs, "iter_runs", stop)
+    monkeypatch.setattr(runs, "Runs", stop)
     done = pgcjax("evaluate", "--prefs", "prefs.txt", "run.txt", "-o", "out.csv")
     assert (done.code, done.out) == (130, "")
     assert done.err.strip() == "pgcjax: error: stopped"

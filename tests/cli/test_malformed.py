@@ -289,8 +289,8 @@ OPTIONS = {
         "No such option…--measures…--measure…"
     ),
     "--prefs prefs.txt run.txt --missing error": (
-        "run 'one' lacks query 'q3', which is judged for PGC (1 pair of run and query "
-        "missing in all). Complete it, or choose --missing zero or skip."
+        "run 'one' lacks query 'q3', which is judged for PGC. Complete it, or choose "
+        "--missing zero or skip."
     ),
     "--prefs prefs.txt ranks.txt --order rank": (
         "run 't' gives 'a' and 'b' of query 'q1' the same rank 1. Use --order trec or "

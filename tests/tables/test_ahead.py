@@ -34,17 +34,17 @@ def readers_alive():
 
 def test_in_order_and_a_few_ahead(paths):
     read = Reader()
-    for done, name in enumerate(ahead.read_ahead(read, paths), 1):
+    for done, name in enumerate(ahead.read_ahead(read, paths, ahead.size_on_disk), 1):
         assert name == paths[done - 1].name
         assert len(read.begun) <= done + ahead._FILES
     assert sorted(read.begun) == [p.name for p in paths]
     assert not readers_alive()
-    assert list(ahead.read_ahead(read, [])) == []
+    assert list(ahead.read_ahead(read, [], ahead.size_on_disk)) == []
 
 
 def test_while_one_is_worked_on_the_next_is_read(paths):
     read = Reader()
-    tables = ahead.read_ahead(read, paths)
+    tables = ahead.read_ahead(read, paths, ahead.size_on_disk)
     next(tables)
     deadline = time.monotonic() + 60
     while len(read.begun) < 2 and time.monotonic() < deadline:
@@ -56,18 +56,18 @@ def test_while_one_is_worked_on_the_next_is_read(paths):
 def test_of_large_files_one_ahead(paths, monkeypatch):
     monkeypatch.setattr(ahead, "_BYTES", 15)
     read = Reader()
-    for done, _ in enumerate(ahead.read_ahead(read, paths), 1):
+    for done, _ in enumerate(ahead.read_ahead(read, paths, ahead.size_on_disk), 1):
         time.sleep(0.002)
         assert len(read.begun) <= done + 1
     monkeypatch.setattr(ahead, "_BYTES", 0)
-    assert len(list(ahead.read_ahead(read, paths))) == 30
+    assert len(list(ahead.read_ahead(read, paths, ahead.size_on_disk))) == 30
 
 
 def test_an_error_has_its_turn(paths):
     """An earlier file that is slow to fail comes before a later one that is quick."""
     read, seen = Reader(bad=("05", "06")), []
     with pytest.raises(ValueError, match="05"):
-        for name in ahead.read_ahead(read, paths):
+        for name in ahead.read_ahead(read, paths, ahead.size_on_disk):
             seen.append(name)
     assert seen == [p.name for p in paths[:5]]
     assert not readers_alive()
@@ -77,7 +77,7 @@ def test_an_error_has_its_turn(paths):
 @pytest.mark.parametrize("how", ["close", "forget", "raise"])
 def test_stopping_early(paths, how):
     read = Reader()
-    tables = ahead.read_ahead(read, paths)
+    tables = ahead.read_ahead(read, paths, ahead.size_on_disk)
     next(tables)
     if how == "close":
         tables.close()
@@ -96,11 +96,13 @@ def test_stopping_early(paths, how):
 def test_a_pipe_is_read_in_its_turn_and_can_be_interrupted(paths, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     order = [paths[0], tmp_path / "pipe", paths[1]]
-    found = ahead.read_ahead(lambda _: threading.current_thread().name[:6], order)
+    found = ahead.read_ahead(
+        lambda _: threading.current_thread().name[:6], order, ahead.size_on_disk
+    )
     assert list(found) == ["pgcjax", "MainTh", "pgcjax"]
 
 
 def test_a_file_that_is_not_there_is_said_by_its_reader(tmp_path):
-    assert list(ahead.read_ahead(lambda path: path.name, [tmp_path / "none"])) == [
-        "none"
-    ]
+    paths = [tmp_path / "none"]
+    names = ahead.read_ahead(lambda path: path.name, paths, ahead.size_on_disk)
+    assert list(names) == ["none"]

@@ -12,7 +12,7 @@ from polars.testing import assert_frame_equal
 from pgcjax.errors import DataError
 from pgcjax.tables import fast
 from pgcjax.tables.content import read_bytes
-from pgcjax.tables.runs import iter_runs
+from pgcjax.tables.runs import Runs
 
 SIX = b"q1 Q0 d1 1 2.5 tag\nq1 Q0 d2 2 -1e-3 tag\nq2 Q0 d1 1 7 tag\n"
 THREE = b"q1\td1\t2.5\nq1\td2\t-1e-3\n"
@@ -22,9 +22,9 @@ def outcome(path, exactly=False):
     """The table that a file holds, or what is said against it."""
     try:
         if not exactly:
-            return next(iter_runs(path))
+            return next(Runs(path).tables())
         with mock.patch.object(fast, "read", lambda data: None):
-            return next(iter_runs(path))
+            return next(Runs(path).tables())
     except DataError as error:
         return str(error)
 

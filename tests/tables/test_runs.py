@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from pgcjax.errors import DataError, UsageError
-from pgcjax.tables.runs import iter_runs, read_runs
+from pgcjax.tables.runs import Runs, read_runs
 
 TREC = "q1 Q0 d1 1 2.5 {0}\nq1\tQ0\td2\t2\t1e-3\t{0}\nq2  Q0  d1 \t 1 -4 {0}\n"
 DICT = {"q1": {"d1": 2.5, "d2": 1e-3}, "q2": {"d1": -4}}
@@ -110,7 +110,7 @@ def test_file_by_file(put, tmp_path):
     put("runs/a.run", TREC.format("A"))
     put("runs/b.txt", "q d 1\n")
     put("runs/c.csv", "run,qid,docno,rank\nx,q,d,1\ny,q,d,2\n")
-    tables = list(iter_runs(tmp_path / "runs", progress=lambda *x: seen.append(x)))
+    tables = list(Runs(tmp_path / "runs").tables(progress=lambda *x: seen.append(x)))
     for table in tables:
         assert list(table.schema.items()) == [
             ("run_id", pl.String),
@@ -130,21 +130,21 @@ def test_file_by_file(put, tmp_path):
     whole = pl.concat(tables).to_pandas()
     pd.testing.assert_frame_equal(whole, read_runs(tmp_path / "runs"))
     for source in (DICT, read_runs(DICT)):
-        (table,) = iter_runs(source)
+        (table,) = Runs(source).tables()
         pd.testing.assert_frame_equal(table.to_pandas(), read_runs(DICT))
 
 
 def test_what_is_wrong_is_said_in_its_turn(put, tmp_path):
     """Arguments at once; a file after those before it."""
     with pytest.raises(UsageError, match="^format is one of"):
-        iter_runs(DICT, format="trec")
+        Runs(DICT, format="trec")
     with pytest.raises(DataError, match="no such file"):
-        iter_runs(tmp_path / "none")
+        Runs(tmp_path / "none")
     with pytest.raises(DataError, match=r"^runs: expected a dict of documents"):
-        iter_runs({})
+        Runs({})
     for name, text in (("a", TREC.format("A")), ("b", "q Q0 d\n"), ("c", "q\n")):
         put(f"runs/{name}.run", text)
-    tables = iter_runs(tmp_path / "runs")
+    tables = Runs(tmp_path / "runs").tables()
     assert next(tables)["run_id"][0] == "A"
     with pytest.raises(DataError, match=r"b\.run:1: expected 'query doc score'"):
         next(tables)

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from pgcjax.errors import DataError
 from pgcjax.reference.order import ordered
+from pgcjax.tables.order import ORDERS
 from pgcjax.tables.runs import read_runs
-from pgcjax.tensors.rankings import ORDERS, Rankings
+from pgcjax.tensors.rankings import Judged, Rankings, find
 from pgcjax.tensors.retrieved import Retrieved, lists
 
 ids = st.text(st.characters(codec="utf-8", exclude_categories=["Z", "C"]), min_size=1)
@@ -82,11 +83,14 @@ def test_a_table_of_several_runs_query_by_query():
     ]
     frame = pd.DataFrame(rows, columns=["run_id", "query_id", "doc_id", "score"])
     judged = {"q1": docs("a", "b"), "q2": docs("a", "b")}
-    rankings = Rankings([pl.from_pandas(read_runs(frame))], judged, "trec")
-    assert rankings.run_ids == ["r1", "r2"]
+    known = Judged(judged)
+    rankings = Rankings(
+        known, [find([pl.from_pandas(read_runs(frame))], known, "trec")]
+    )
+    assert rankings.run_ids == ["r2", "r1"]
     for query, run, vertex, rank in (
-        ("q1", [0, 1, 1], [1, 0, 1], [0, 0, 1]),
-        ("q2", [0, 1], [0, 1], [0, 0]),
+        ("q1", [0, 0, 1], [0, 1, 1], [0, 1, 0]),
+        ("q2", [0, 1], [1, 0], [0, 0]),
     ):
         found = rankings.retrieved(query, judged[query])
         assert (found.run.tolist(), found.vertex.tolist()) == (run, vertex)

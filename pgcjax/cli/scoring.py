@@ -1,0 +1,248 @@
+"""The verbs that score: evaluate, merge, pack."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pgcjax.cli.commands import cli
+from pgcjax.cli.options import FILE, judgment_options, read_judgments, run_options
+from pgcjax.cli.progress import Progress, say
+from pgcjax.errors import counted
+
+if TYPE_CHECKING:
+    from pgcjax.scores import Scores
+
+
+@cli.command()
+@click.argument("runs", nargs=-1, required=True, type=FILE, metavar="RUN...")
+@judgment_options
+@run_options
+@click.option(
+    "-m",
+    "--measure",
+    "measures",
+    multiple=True,
+    metavar="MEASURE",
+    help="Such as 'PGC(p=0.8)' or Compat; repeat for several. By default PGC of "
+    "--prefs (without them, PGC(graph=derived) of --qrels), and Compat of --qrels.",
+)
+@click.option("-q", "--per-query", is_flag=True, help="Also print each query's score.")
+@click.option(
+    "--order",
+    type=click.Choice(["trec", "clarke", "rank"]),
+    default="trec",
+    show_default=True,
+    help="Order of a run: by score with ties by doc id descending (trec) or ascending "
+    "(clarke), or by the rank column.",
+)
+@click.option(
+    "--missing",
+    type=click.Choice(["zero", "skip", "error"]),
+    default="zero",
+    show_default=True,
+    help="What a judged query that a run lacks does to the run's mean.",
+)
+@click.option(
+    "--verify",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    metavar="SHARE",
+    help="Recompute this share of the scores with the plain reference code.",
+)
+@click.option(
+    "--part",
+    metavar="I/N",
+    help="Score the I-th of N parts of the run files only; put together by merge.",
+)
+@click.option(
+    "--memory",
+    metavar="SIZE",
+    help="What runs in work may take, such as 500MB; by default a quarter of the "
+    "machine's, at most 2GiB.",
+)
+@click.option("--dry-run", is_flag=True, help="Say how the job would be cut, and stop.")
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Go on with what the same call, if it was stopped, left in FILE.partial.",
+)
+@click.option(
+    "--distributed",
+    metavar="HOW",
+    help="Share the job with other processes that make the same call: auto (SLURM and "
+    "other launchers that JAX knows) or I/N@HOST:PORT, the I-th of N.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=FILE,
+    metavar="FILE",
+    help="Write all scores at full precision: .trec .tsv .csv .jsonl .parquet.",
+)
+def evaluate(
+    runs: tuple[str, ...],
+    prefs: tuple[str, ...],
+    prefs_format: str,
+    qrels: tuple[str, ...],
+    run_format: str,
+    name_by: str,
+    measures: tuple[str, ...],
+    per_query: bool,
+    order: str,
+    missing: str,
+    verify: float,
+    part: str | None,
+    memory: str | None,
+    dry_run: bool,
+    resume: bool,
+    distributed: str | None,
+    output: str | None,
+) -> None:
+    """Score runs against preferences, graded judgments, or both."""
+    if not prefs and not qrels:
+        raise click.UsageError("no judgments: give --prefs FILE, --qrels FILE or both")
+    from pgcjax.measures.catalogue import parse_all
+    from pgcjax.scores import check_target
+
+    if output:
+        check_target(output)
+    if part and not output:
+        raise click.UsageError("--part needs -o FILE: merge puts the files together")
+    if resume and not output:
+        raise click.UsageError("--resume needs -o FILE, beside which work is kept")
+    share = _part(part) if part else None
+    parse_all(measures)  # a typo is said before minutes of reading
+    from pgcjax import evaluation
+    from pgcjax.journal import remove
+    from pgcjax.tables.runs import Runs
+
+    mine, processes = 0, 1
+    if distributed:
+        from pgcjax.distributed import start
+
+        mine, processes = start(distributed)
+    kept = _kept(output, mine, processes) if output else None
+    if kept and not resume and remove(kept):
+        say(f"{kept}: dropped; --resume would have gone on with it")
+    with _said(kept), Progress(silent=mine > 0) as progress:
+        tables = read_judgments(prefs, prefs_format, qrels)
+        source = Runs(runs, format=run_format, name_by=name_by)
+        scores = evaluation.evaluate(
+            source.part(*share) if share else source,
+            **tables,
+            measures=measures or None,
+            order=order,
+            missing=missing,
+            verify=verify,
+            memory=memory,
+            journal=kept,
+            distributed=distributed is not None,
+            progress=progress.update,
+        )
+    if mine == 0:  # it says and writes it all
+        _give(scores, share, output, per_query)
+    if kept:
+        remove(kept)
+
+
+def _give(
+    scores: "Scores", part: tuple[int, int] | None, output: str | None, per_query: bool
+) -> None:
+    for note in scores.notes:
+        say(note)
+    if part:
+        scores.metadata["part"] = list(part)
+    if output:
+        scores.save(output)
+        say(f"wrote {len(scores.table)} scores to {output}")
+    for line in scores.lines(per_query):
+        click.echo(line)
+
+
+@contextmanager
+def _said(kept: Path | None) -> Iterator[None]:
+    """Say, when a job is stopped, what is left of it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if kept and kept.exists():
+            say(f"what is done is in {kept}: --resume goes on with it")
+        raise
+
+
+def _kept(output: str, mine: int, processes: int) -> Path:
+    """Name the folder in which finished work is kept."""
+    of = f".{mine + 1}-of-{processes}" if processes > 1 else ""
+    return Path(f"{output}.partial{of}")
+
+
+def _part(text: str) -> tuple[int, int]:
+    """Read `3/16`."""
+    i, _, n = text.partition("/")
+    if not (i.isdecimal() and n.isdecimal() and 1 <= int(i) <= int(n)):
+        raise click.UsageError(f"--part {text}: expected I/N such as 3/16, 1 <= I <= N")
+    return int(i), int(n)
+
+
+@cli.command()
+@click.argument("parts", nargs=-1, required=True, type=FILE, metavar="PART...")
+@click.option(
+    "-o", "--output", required=True, type=FILE, metavar="FILE", help="All scores."
+)
+def merge(parts: tuple[str, ...], output: str) -> None:
+    """Put the files of evaluate --part together: the same as without parts."""
+    from pgcjax.scores import check_target, read_scores
+    from pgcjax.scores import merge as put_together
+
+    check_target(output)
+    scores = put_together([read_scores(part) for part in parts], parts)
+    scores.save(output)
+    say(f"wrote {len(scores.table)} scores to {output}")
+    for line in scores.lines():
+        click.echo(line)
+
+
+@cli.command()
+@click.argument("runs", nargs=-1, required=True, type=FILE, metavar="RUN...")
+@judgment_options
+@run_options
+@click.option(
+    "--only-judged",
+    is_flag=True,
+    help="Leave out the documents that --prefs and --qrels do not name: a smaller "
+    "file, which fits no other judgments.",
+)
+@click.option(
+    "-o", "--output", required=True, type=FILE, metavar="FILE", help="New: .parquet."
+)
+def pack(
+    runs: tuple[str, ...],
+    prefs: tuple[str, ...],
+    prefs_format: str,
+    qrels: tuple[str, ...],
+    run_format: str,
+    name_by: str,
+    only_judged: bool,
+    output: str,
+) -> None:
+    """Write runs as one file that evaluate reads many times faster.
+
+    Fastest with the judgments that it is packed for; other judgments read all of it.
+    """
+    if only_judged and not prefs and not qrels:
+        raise click.UsageError("--only-judged needs --prefs FILE or --qrels FILE")
+    from pgcjax.tables.pack import pack as write
+    from pgcjax.tables.runs import Runs
+
+    with Progress() as progress:
+        count = write(
+            Runs(runs, format=run_format, name_by=name_by),
+            output,
+            **read_judgments(prefs, prefs_format, qrels),
+            only_judged=only_judged,
+            progress=progress.update,
+        )
+    say(f"packed {counted(count, 'run')} into {output}")

@@ -1,0 +1,121 @@
+"""A job in chunks of runs: read, look up, add up; bounded in memory, resumable."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+
+import numpy as np
+import polars as pl
+
+from pgcjax import plan
+from pgcjax.compute import Progress, overlap_sums
+from pgcjax.journal import Chunk, Journal, together
+from pgcjax.measures.compatibility import Tensors
+from pgcjax.tables.packed import Block
+from pgcjax.tables.runs import Runs
+from pgcjax.tensors.rankings import Found, Judged, Rankings, batches, find
+
+_SECONDS = 30.0  # after which a chunk is finished, so that it can be kept
+
+Watch = Callable[[Sequence[pl.DataFrame] | Block], None]
+Inspect = Callable[[Sequence[str], np.ndarray], None]
+
+
+def run(
+    runs: Runs,
+    judged: Judged,
+    tensors: Sequence[Tensors],
+    order: str,
+    *,
+    limits: plan.Limits,
+    journal: Journal | None = None,
+    watch: Watch = lambda tables: None,
+    inspect: Inspect = lambda run_ids, has: None,
+    progress: Progress | None = None,
+) -> Chunk:
+    """Add up the weights of every run and judged query, for each measure.
+
+    Chunks of runs pass through memory: while one is computed, the next is read. Sums do
+    not depend on how runs are cut into chunks.
+
+    Args:
+        runs: the runs.
+        judged: all documents that any measure needs.
+        tensors: of each measure.
+        order: of documents in a run.
+        limits: what may be in memory.
+        journal: where finished chunks are kept, and found again.
+        watch: sees all tables.
+        inspect: sees which runs have which judged queries, and may refuse.
+        progress: called with `(stage, done, total)`.
+
+    Returns:
+        All runs, ascending.
+    """
+    done, chunks = journal.load() if journal else (0, [])
+    for chunk in chunks:
+        inspect(chunk.run_ids, chunk.has)
+    nothing = [np.zeros((0, len(t.graphs)), np.int64) for t in tensors]
+    chunks.append(Chunk([], set(), np.zeros((0, len(judged)), bool), nothing))
+
+    def finish(found: list[Found], first: int, end: int, last: bool) -> Chunk:
+        rankings = Rankings(judged, found)
+        found.clear()  # so that it is not in memory twice
+        sums = [
+            overlap_sums(t.graphs, rankings, t.weights, progress=progress)
+            for t in tensors
+        ]
+        answered = rankings.answered(list(judged.docs))
+        chunk = Chunk(rankings.run_ids, rankings.query_ids, answered, sums)
+        if journal and not last:
+            journal.save(first, end, chunk)
+        return chunk
+
+    with ThreadPoolExecutor(1, "pgcjax-scorer") as pool:
+        tables = runs.read(judged.docs, order, skip=done, progress=progress)
+        pending: Future[Chunk] | None = None
+        with closing(tables):
+            parts = _found(tables, judged, order, watch, inspect)
+            for found, units in _chunks(parts, limits.found, journal is not None):
+                if pending:
+                    chunks.append(pending.result())
+                last = done + units == len(runs.units)
+                pending = pool.submit(finish, found, done, done + units, last)
+                done += units
+                del found
+        if pending:
+            chunks.append(pending.result())
+    return together(chunks)
+
+
+def _found(
+    tables: Iterable[pl.DataFrame | Block],
+    judged: Judged,
+    order: str,
+    watch: Watch,
+    inspect: Inspect,
+) -> Iterator[tuple[Found, int]]:
+    """Look the judged documents up, and count the units that they are from."""
+    for batch in batches(tables):
+        watch(batch)
+        found = find(batch, judged, order)
+        inspect(found.run_ids, found.has)
+        yield found, 1 if isinstance(batch, Block) else len(batch)
+
+
+def _chunks(
+    parts: Iterable[tuple[Found, int]], most: int, timed: bool
+) -> Iterator[tuple[list[Found], int]]:
+    """Gather what was found until it takes `most` bytes or, if `timed`, some time."""
+    found: list[Found] = []
+    units, began = 0, time.monotonic()
+    for part, count in parts:
+        found.append(part)
+        units += count
+        late = timed and time.monotonic() - began > _SECONDS
+        if late or sum(f.nbytes for f in found) > most:
+            yield found, units
+            found, units, began = [], 0, time.monotonic()
+    if found:
+        yield found, units

@@ -1,0 +1,174 @@
+"""Runs into a file of packed runs: see `packed`."""
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pgcjax.errors import DataError, UsageError
+from pgcjax.tables.order import in_order
+from pgcjax.tables.packed import MARK, VERSION
+from pgcjax.tables.preferences import read_preferences
+from pgcjax.tables.qrels import read_qrels
+from pgcjax.tables.runs import Progress, Runs
+from pgcjax.tables.write import written_beside
+
+ROWS = 2**22  # about as many in a block; they are in memory at once
+_SCHEMA = pa.schema(
+    [
+        *(
+            pa.field(name, pa.dictionary(pa.int32(), pa.string()), nullable=False)
+            for name in ("run_id", "query_id", "doc_id")
+        ),
+        pa.field("judged", pa.int32(), nullable=False),
+        pa.field("position", pa.int32(), nullable=False),
+        pa.field("clarke", pa.int32()),
+        pa.field("rank", pa.int32()),
+    ]
+)
+_FORMAT: dict[str, Any] = {
+    "compression": "zstd",
+    "use_dictionary": ["run_id", "query_id", "doc_id"],
+    "column_encoding": {"position": "DELTA_BINARY_PACKED"},
+    "dictionary_pagesize_limit": 2**30,
+    "write_statistics": False,
+}
+
+
+def pack(
+    runs: Any,
+    target: str | os.PathLike,
+    *,
+    preferences: Any = None,
+    qrels: Any = None,
+    only_judged: bool = False,
+    progress: Progress | None = None,
+) -> int:
+    """Write runs as a file of packed runs, from which `evaluate` reads them fast.
+
+    The order of every ranking is kept, by each convention; scores are not. With the
+    judgments that the file was packed for, or fewer, only a part of it is read.
+
+    Args:
+        runs: what `read_runs` takes or returns.
+        target: the file: .parquet.
+        preferences: judgments to pack for, as `read_preferences` takes or returns.
+        qrels: judgments to pack for, as `read_qrels` takes or returns.
+        only_judged: leave the documents out that are not judged. The file is smaller,
+            and fits no other judgments.
+        progress: called with `(stage, done, total)`.
+
+    Returns:
+        Number of runs.
+
+    Raises:
+        DataError: the data cannot be read, a run comes twice, or the file cannot be
+            written. UsageError: there is nothing to leave documents out by.
+    """
+    if Path(target).suffix.lower() != ".parquet":
+        raise UsageError(f"{target}: packed runs are a .parquet file")
+    tables = []
+    if preferences is not None:
+        tables.append(read_preferences(preferences))
+    if qrels is not None:
+        tables.append(read_qrels(qrels))
+    if only_judged and not tables:
+        raise UsageError("only_judged needs judgments: give preferences or qrels")
+    known = _judged(tables)
+    with closing(Runs(runs).tables(progress=progress)) as frames:
+        return _write(frames, Path(target), known, whole=not only_judged)
+
+
+def _judged(tables: Sequence[pd.DataFrame]) -> pl.DataFrame:
+    """Number judged documents within their query: query_id, doc_id, judged."""
+    sides = [pl.DataFrame(schema={"query_id": pl.String, "doc_id": pl.String})]
+    for table in tables:
+        for column in ("doc_id", "other_doc_id"):
+            if column in table:
+                side = pl.from_pandas(table[["query_id", column]].dropna())
+                sides.append(side.select("query_id", pl.col(column).alias("doc_id")))
+    docs = pl.concat(sides).unique().sort("query_id", "doc_id")
+    number = pl.int_range(pl.len(), dtype=pl.Int32).over("query_id")
+    return docs.with_columns(judged=number)
+
+
+def _write(
+    tables: Iterable[pl.DataFrame],
+    target: Path,
+    known: pl.DataFrame,
+    *,
+    whole: bool,
+    rows: int = ROWS,
+) -> int:
+    runs: list[int] = []
+    groups: list[list[int]] = []
+    seen: set[str] = set()
+    with written_beside(target) as beside:
+        with pq.ParquetWriter(beside, _SCHEMA, **_FORMAT) as writer:
+            for block in _blocks(tables, rows):
+                names = block["run_id"].unique().to_list()
+                if not seen.isdisjoint(names):
+                    run = min(seen.intersection(names))
+                    raise DataError(f"run {run!r} comes twice", mend="Give it once.")
+                seen.update(names)
+                runs.append(len(names))
+                parts = _parts(block, known, whole)
+                done = sum(map(len, groups))
+                groups.append(list(range(done, done + len(parts))))
+                for part in parts:
+                    writer.write_table(part, row_group_size=max(1, len(part)))
+            docs = known.group_by("query_id", maintain_order=True).agg("doc_id")
+            about = {
+                "version": VERSION,
+                "whole": whole,
+                "runs": runs,
+                "groups": groups,
+                "judged": dict(docs.iter_rows()),
+            }
+            writer.add_key_value_metadata({MARK: json.dumps(about)})
+    return len(seen)
+
+
+def _blocks(tables: Iterable[pl.DataFrame], rows: int) -> Iterable[pl.DataFrame]:
+    waiting: list[pl.DataFrame] = []
+    for table in tables:
+        waiting.append(in_order(table))
+        if sum(map(len, waiting)) >= rows:
+            yield pl.concat(waiting)
+            waiting = []
+    if waiting:
+        yield pl.concat(waiting)
+
+
+def _parts(block: pl.DataFrame, known: pl.DataFrame, whole: bool) -> list[pa.Table]:
+    """Cut a block into the documents that are read fast, and all others."""
+    block = block.join(
+        known, on=["query_id", "doc_id"], how="left", maintain_order="left"
+    ).with_columns(pl.col("judged").fill_null(-1))
+    block = block.sort("query_id", "run_id", maintain_order=True)
+    first = (pl.col("judged") >= 0) | (pl.col("position") == 0)
+    parts = [block.filter(first)]
+    if whole:
+        parts.append(block.filter(~first))
+    return [_table(part) for part in parts]
+
+
+def _table(rows: pl.DataFrame) -> pa.Table:
+    return pa.table(
+        [_column(rows[field.name], field) for field in _SCHEMA],
+        schema=_SCHEMA,
+    )
+
+
+def _column(column: pl.Series, field: pa.Field) -> pa.Array:
+    array = column.to_arrow()
+    if pa.types.is_dictionary(field.type):
+        array = array.cast(pa.string()).dictionary_encode()
+    return array.cast(field.type)
