@@ -5,6 +5,7 @@ from hashlib import sha256
 
 import numpy as np
 import pandas as pd
+import polars as pl
 
 from pgcjax.errors import DataError, counted
 
@@ -105,11 +106,22 @@ def _comments(table: pd.DataFrame) -> list[str]:
 
 
 def fingerprint(table: pd.DataFrame) -> str:
-    """Name the content of judgments, whatever the order of their rows."""
-    columns = sorted(table.columns)
-    cells = (table[name].astype(object).map(repr) for name in columns)
-    rows = sorted("\t".join(row) for row in zip(*cells, strict=True))
-    return sha256("\n".join(["\t".join(columns), *rows]).encode()).hexdigest()[:16]
+    """Name the content of canonical judgments, whatever the order of their rows.
+
+    Hashed are sorted lines of cells with tabs between, which no id holds, columns
+    ascending by name. A missing cell is NUL, a number the integer that its bits make.
+    """
+    names = sorted(table.columns)
+    cells = pl.DataFrame([_text(table[name]).alias(name) for name in names])
+    rows = cells.select(pl.concat_str(names, separator="\t").sort().str.join("\n"))
+    return sha256("\n".join(["\t".join(names), rows.item()]).encode()).hexdigest()[:16]
+
+
+def _text(column: pd.Series) -> pl.Series:
+    if pd.api.types.is_numeric_dtype(column.dtype):
+        values = column.to_numpy(np.float64) + 0.0  # -0 judges as 0 does
+        return pl.Series(values.view(np.int64)).cast(pl.String)
+    return pl.from_pandas(column).cast(pl.String).fill_null("\0")
 
 
 def check_common_queries(judged: Iterable[str], run_queries: Iterable[str]) -> None:

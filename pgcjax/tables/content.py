@@ -7,6 +7,8 @@ import os
 import zlib
 from pathlib import Path
 
+from isal import igzip
+
 from pgcjax.errors import DataError
 
 # By content, not by name: files named .gz that are plain are common, and so is the
@@ -44,7 +46,7 @@ def read_bytes(path: Path) -> bytes:
         kind = None  # text that happens to begin with BZh
     try:
         if kind == "gz":
-            data = gzip.decompress(data)
+            data = _gz(data)
         elif kind == "bz2":
             data = bz2.decompress(data)
         elif kind == "xz":
@@ -58,6 +60,13 @@ def read_bytes(path: Path) -> bytes:
             mend="It may be cut off: fetch it again.",
         ) from None
     return data
+
+
+def _gz(data: bytes) -> bytes:
+    try:
+        return igzip.decompress(data)  # in half the time that gzip takes
+    except Exception:
+        return gzip.decompress(data)  # or says what is the matter, as it always did
 
 
 def _zst(data: bytes) -> bytes:

@@ -1,45 +1,100 @@
-"""Regular runs, read fast; whatever is unusual is left to the exact reader."""
+"""Regular files, read fast; whatever is unusual is left to the exact reader."""
 
 import re
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-_TEXT, _NUMBER = pl.String, pl.Float64
-# The columns of a run by how many there are; nobody needs what stands for Q0.
-_LAYOUTS = {
+from pgcjax.tables import files
+from pgcjax.tables.content import read_bytes
+from pgcjax.tables.schema import Origin
+
+TEXT, NUMBER = pl.String, pl.Float64
+Parse = Callable[[bytes], pl.DataFrame | None]
+"""Makes a table of a regular file; None of any other."""
+Layouts = Mapping[int, Mapping[str, type[pl.DataType]]]
+"""The columns of a file by how many there are."""
+
+_RUNS: Layouts = {
     6: {
-        "query_id": _TEXT,
-        "Q0": _TEXT,
-        "doc_id": _TEXT,
-        "rank": _NUMBER,
-        "score": _NUMBER,
-        "run_id": _TEXT,
+        "query_id": TEXT,
+        "Q0": TEXT,
+        "doc_id": TEXT,
+        "rank": NUMBER,
+        "score": NUMBER,
+        "run_id": TEXT,
     },
-    3: {"query_id": _TEXT, "doc_id": _TEXT, "score": _NUMBER},
+    3: {"query_id": TEXT, "doc_id": TEXT, "score": NUMBER},
 }
 _MARK = b"\xef\xbb\xbf"
 _CHUNK = 2**18  # bytes that stay in a core's cache
 
 
-def read(data: bytes) -> tuple[pl.DataFrame, int] | None:
+def read(data: bytes, *, ranks: bool = True) -> tuple[pl.DataFrame, int] | None:
     """Read a run: its table, and how many comment lines it has; None as `parse`."""
+    return tidied(data, partial(parse, ranks=ranks))
+
+
+def parse(data: bytes, *, ranks: bool = True) -> pl.DataFrame | None:
+    """Read a run of 6 or 3 columns with one blank or one tab between fields.
+
+    Args:
+        data: the bytes of the file.
+        ranks: whether ranks are wanted. If not, nobody looks at them: the exact reader
+            refuses no file for its ranks, as they matter to one order only.
+
+    Returns:
+        Table of query_id, doc_id, score (finite) and, of 6 columns, rank (if wanted)
+        and run_id: what the exact reader gives. None where that is anything unusual:
+        what `table` leaves, a score that is not finite, a document twice in a query of
+        a run.
+    """
+    frame = table(data, _RUNS, skip=("Q0",) if ranks else ("Q0", "rank"))
+    if frame is None or not frame["score"].is_finite().all():
+        return None
+    ids = [name for name in ("run_id", "query_id", "doc_id") if name in frame.columns]
+    return frame if all_differ(frame.select(ids)) else None
+
+
+def load(path: Path, container: str, parse: Parse) -> files.Columns | files.Named:
+    """Read one file as `files.load`, or at once if it is of columns and regular."""
+    data = read_bytes(path)
+    if container == "auto":
+        container = files.container_of(path, data)
+    read = tidied(data, parse) if container == "columns" else None
+    if read is None:
+        return files.split(path, data, container)
+    frame, comments = read
+    origin = Origin(str(path), "line", places(data, len(frame)))
+    return files.Named(frame.to_pandas(), origin, comments=comments, checked=True)
+
+
+def tidied(data: bytes, parse: Parse) -> tuple[pl.DataFrame, int] | None:
+    """Parse a file as it is, or else tidied; its table, and how many comments."""
     frame, comments = parse(data), 0
     if frame is None and _is_text(data):  # also in the comments, which go
-        tidied, comments = tidy(data)
-        frame = parse(tidied) if tidied != data else None
+        tidy_data, comments = tidy(data)
+        frame = parse(tidy_data) if tidy_data != data else None
     return None if frame is None else (frame, comments)
 
 
-def parse(data: bytes) -> pl.DataFrame | None:
-    """Read a run of 6 or 3 columns with one blank or one tab between fields.
+def table(
+    data: bytes, layouts: Layouts, skip: Collection[str] = ()
+) -> pl.DataFrame | None:
+    """Read columns of text and numbers with one blank or one tab between fields.
+
+    Args:
+        data: the bytes of the file.
+        layouts: the columns, by how many there are.
+        skip: columns that nobody needs; never the last, which a short line lacks.
 
     Returns:
-        Table of query_id, doc_id, score (finite) and, of 6 columns, rank and run_id:
-        what the exact reader gives. None where anything is unusual: other separators,
-        empty fields, lines of another width, comments, control characters, text that is
-        not UTF-8, a score or a rank that is not a plain number, a document twice in a
-        query of a run.
+        The table: text is fit for ids. None where anything is unusual: other
+        separators, empty fields, lines of another width, comments, control characters,
+        text that is not UTF-8, a number that is not plain.
 
     Fields are counted by what ends them: `_blanks` finds none empty, polars gives each
     row all of its columns, and so their number leaves no row more. Polars reads fewer
@@ -48,11 +103,9 @@ def parse(data: bytes) -> pl.DataFrame | None:
     end = data.find(b"\n")
     first = data if end < 0 else data[:end]
     separator = "\t" if b"\t" in first else " "
-    layout = _LAYOUTS.get(first.count(separator.encode()) + 1)
+    layout = layouts.get(first.count(separator.encode()) + 1)
     blanks = _blanks(data) if layout else 0
-    if not layout or not blanks or data.startswith(_MARK):
-        return None
-    if not _is_text(data):
+    if not layout or not blanks or data.startswith(_MARK) or not _is_text(data):
         return None
     try:
         frame = pl.read_csv(
@@ -61,14 +114,27 @@ def parse(data: bytes) -> pl.DataFrame | None:
             separator=separator,
             quote_char=None,
             schema=layout,
-            columns=[i for i, name in enumerate(layout) if name != "Q0"],
+            columns=[i for i, name in enumerate(layout) if name not in skip],
         )
     except pl.exceptions.PolarsError:
         return None
     fields = blanks + (not data.endswith(b"\n"))
     if frame.height * len(layout) != fields or any(s.null_count() for s in frame):
         return None
-    return frame if _sound(frame, data.isascii()) else None
+    if frame.to_series(0).str.starts_with("#").any():  # a comment
+        return None
+    # Of ASCII, all blanks are counted.
+    return frame if data.isascii() or _stripped(frame) else None
+
+
+def all_differ(frame: pl.DataFrame) -> bool:
+    """Say that no row repeats another; False also where it is in doubt."""
+    # Equal rows have equal hashes; a slower look tells whether they are equal.
+    return frame.hash_rows().n_unique() == len(frame)
+
+
+def _stripped(frame: pl.DataFrame) -> bool:
+    return all((s.str.strip_chars() == s).all() for s in frame if s.dtype == TEXT)
 
 
 def _is_text(data: bytes) -> bool:
@@ -92,21 +158,6 @@ def _blanks(data: bytes) -> int | None:
     return count
 
 
-def _sound(frame: pl.DataFrame, ascii: bool) -> bool:
-    """Check scores and ids, and that no document is twice."""
-    ids = [name for name in ("run_id", "query_id", "doc_id") if name in frame.columns]
-    checks = [
-        pl.col("score").is_finite().all(),
-        ~pl.col("query_id").str.starts_with("#").any(),
-    ]
-    if not ascii:  # of ASCII, all blanks are counted
-        stripped = pl.col(ids).str.strip_chars() == pl.col(ids)
-        checks.append(stripped.all().name.suffix(" stripped"))
-    # Equal rows have equal hashes; the exact reader tells whether they are equal.
-    hashes = frame.select(ids).hash_rows()
-    return all(frame.select(checks).row(0)) and hashes.n_unique() == len(hashes)
-
-
 def tidy(data: bytes) -> tuple[bytes, int]:
     """Make one blank of all between two fields, and drop comments and empty lines.
 
@@ -114,16 +165,28 @@ def tidy(data: bytes) -> tuple[bytes, int]:
         What the exact reader reads the same rows from, and how many comments there
         were.
     """
-    data = data.removeprefix(_MARK)
-    if b"\r" in data:
-        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    data = data.replace(b"\t", b" ")
+    data = _unix(data).replace(b"\t", b" ")
     data = _single(data, b" ").replace(b" \n", b"\n").replace(b"\n ", b"\n")
     data = _single(data, b"\n").strip(b" \n")
     comments = 0
     if data.startswith(b"#") or b"\n#" in data:
         data, comments = re.subn(rb"(?m)^#.*\n?", b"", data)
     return data, comments
+
+
+def places(data: bytes, rows: int) -> np.ndarray:
+    """Number the lines (from 1) that rows are from; empty if row i is of line i + 1."""
+    if b"\r" not in data and data.count(b"\n") + (not data.endswith(b"\n")) == rows:
+        return np.array([], int)
+    lines = (line.lstrip(b" \t") for line in _unix(data).split(b"\n"))
+    # A slice, not the first byte: an empty line has none.
+    return np.array([i for i, x in enumerate(lines, 1) if x[:1] not in (b"", b"#")])
+
+
+def _unix(data: bytes) -> bytes:
+    """Drop the byte-order mark, and give lines their Unix ends."""
+    data = data.removeprefix(_MARK)
+    return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
 
 
 def _single(data: bytes, character: bytes) -> bytes:

@@ -33,7 +33,7 @@ def sort_by_kind(
 def _kind(path: Path) -> str:
     data = read_bytes(path)
     container = files.container_of(path, data)
-    run = fast.read(data) if container == "columns" else None
+    run = fast.read(data, ranks=False) if container == "columns" else None
     if run and "run_id" in run[0].columns:
         return "runs"  # and no need to split it into fields
     content = files.split(path, data, container)

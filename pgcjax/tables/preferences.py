@@ -1,12 +1,13 @@
 """Preference judgments: files, tables and DataFrames in, a canonical table out."""
 
 from collections.abc import Iterable
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
 from pgcjax.errors import DataError, UsageError
-from pgcjax.tables import files
+from pgcjax.tables import fast, files, pairs
 from pgcjax.tables.formats import FORMATS, Format
 from pgcjax.tables.schema import PREFERENCES, Origin, canonical, ids, numbers
 
@@ -41,17 +42,18 @@ def read_preferences(
             or more than one fits.
     """
     if isinstance(source, pd.DataFrame):
-        return _canonical_preferences(source, Origin("preferences"))
+        return _canonical_preferences(files.Named(source, Origin("preferences")))
     if format not in ("auto", *FORMATS, *_TABLES):
         allowed = ", ".join(("auto", *FORMATS, *_TABLES))
         raise UsageError(f"format is one of {allowed}, not {format!r}")
     tables, comments, silent = [], 0, 0
     for path in files.expand(source):
         container = format if format in _TABLES else "auto"
-        content = files.load(path, "columns" if format in FORMATS else container)
+        container = "columns" if format in FORMATS else container
+        content = fast.load(path, container, partial(pairs.parse, format=format))
         if isinstance(content, files.Columns):
             content = _named(content, format)
-        tables.append(_canonical_preferences(content.frame, content.origin))
+        tables.append(_canonical_preferences(content))
         comments += content.comments
         silent += content.silent
     preferences = pd.concat(tables, ignore_index=True)
@@ -144,7 +146,26 @@ def _recognise(content: files.Columns, width: int) -> Format:
     )
 
 
-def _canonical_preferences(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
+def _canonical_preferences(content: files.Named) -> pd.DataFrame:
+    origin = content.origin
+    table = content.frame if content.checked else _columns(content.frame, origin)
+    _refuse(
+        (table["doc_id"] == table["other_doc_id"]).fillna(False).to_numpy(bool),
+        lambda i: f"document {table.doc_id[i]!r} is compared with itself",
+        origin,
+        "Remove the judgment.",
+    )
+    _refuse(
+        (table["other_doc_id"].isna() & (table["preference"] >= 0)).to_numpy(bool),
+        lambda i: f"document {table.doc_id[i]!r} has no other, and is not judged bad",
+        origin,
+        "Give other_doc_id, or a preference below 0 for a bad document.",
+    )
+    return table
+
+
+def _columns(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
+    """Select the columns, and check ids and numbers."""
     if frame.empty:
         raise DataError("holds no rows", where=origin.name, mend="Add rows.")
     names = {str(column).strip().lower() for column in frame.columns}
@@ -178,18 +199,6 @@ def _canonical_preferences(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
             origin,
             "A weight is the number of equal judgments that a row stands for.",
         )
-    _refuse(
-        (table["doc_id"] == table["other_doc_id"]).fillna(False).to_numpy(bool),
-        lambda i: f"document {table.doc_id[i]!r} is compared with itself",
-        origin,
-        "Remove the judgment.",
-    )
-    _refuse(
-        (table["other_doc_id"].isna() & (table["preference"] >= 0)).to_numpy(bool),
-        lambda i: f"document {table.doc_id[i]!r} has no other, and is not judged bad",
-        origin,
-        "Give other_doc_id, or a preference below 0 for a bad document.",
-    )
     return table
 
 

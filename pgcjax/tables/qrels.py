@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pandas as pd
+import polars as pl
 
 from pgcjax.errors import DataError
-from pgcjax.tables import files
+from pgcjax.tables import fast, files
 from pgcjax.tables.schema import (
     QRELS,
     Origin,
@@ -17,6 +18,12 @@ from pgcjax.tables.schema import (
     numbers,
 )
 
+_LAYOUT = {
+    "query_id": fast.TEXT,
+    "iteration": fast.TEXT,
+    "doc_id": fast.TEXT,
+    "relevance": fast.NUMBER,
+}
 _NEEDED = "Every row needs one; preferences go with --prefs."
 
 
@@ -42,13 +49,19 @@ def read_qrels(
     elif isinstance(source, Mapping):
         frames = [files.Named(_from_dict(source), Origin("qrels", "entry"))]
     else:
-        contents = map(files.load, files.expand(source))
+        contents = (fast.load(path, "auto", _parse) for path in files.expand(source))
         frames = [_named(c) if isinstance(c, files.Columns) else c for c in contents]
-    tables = [_canonical_qrels(c.frame, c.origin) for c in frames]
+    tables = [_canonical_qrels(c) for c in frames]
     origins = Origins([c.origin for c in frames], [len(t) for t in tables])
     qrels, repeats = _without_repeats(pd.concat(tables, ignore_index=True), origins)
     qrels.attrs = {"comments": sum(c.comments for c in frames), "repeats": repeats}
     return qrels
+
+
+def _parse(data: bytes) -> pl.DataFrame | None:
+    """Read regular qrels fast; None of what is unusual or wrong."""
+    frame = fast.table(data, {len(_LAYOUT): _LAYOUT})
+    return frame if frame is not None and frame["relevance"].is_finite().all() else None
 
 
 def _named(content: files.Columns) -> files.Named:
@@ -81,7 +94,10 @@ def _from_dict(source: Mapping) -> pd.DataFrame:
     )
 
 
-def _canonical_qrels(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
+def _canonical_qrels(content: files.Named) -> pd.DataFrame:
+    frame, origin = content.frame, content.origin
+    if content.checked:
+        return frame
     if frame.empty:
         raise DataError("holds no rows", where=origin.name, mend="Add rows.")
     table = canonical(frame, origin, QRELS, ("iteration",))
@@ -93,6 +109,8 @@ def _canonical_qrels(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
 
 def _without_repeats(table: pd.DataFrame, origins: Origins) -> tuple[pd.DataFrame, int]:
     """Keep each judgment once, and count those that repeat another."""
+    if fast.all_differ(pl.from_pandas(table[list(QRELS[:2])])):
+        return table[list(QRELS)], 0
     once = ~table.duplicated(list(QRELS))
     unique = table[once]
     repeat = first_repeat(unique.reset_index(drop=True), list(QRELS[:2]))

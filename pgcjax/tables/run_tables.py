@@ -46,13 +46,14 @@ class RunTable:
     comments: int
 
 
-def read_file(path: Path, format: str, name_by: str) -> RunTable:
+def read_file(path: Path, format: str, name_by: str, ranks: bool = True) -> RunTable:
     """Read a file of runs.
 
     Args:
         path: of the file.
         format: as of `runs.Runs`.
         name_by: as of `runs.Runs`.
+        ranks: whether ranks are needed; else they may be NaN, whatever the file has.
 
     Raises:
         DataError: it is malformed.
@@ -60,12 +61,15 @@ def read_file(path: Path, format: str, name_by: str) -> RunTable:
     data = read_bytes(path)
     container = files.container_of(path, data) if format == "auto" else format
     name = files.stem(path)
-    read = fast.read(data) if container == "columns" else None
+    read = fast.read(data, ranks=ranks) if container == "columns" else None
     if read:
         frame, comments = read
-        if "run_id" not in frame.columns:
-            tag, unranked = pl.lit(name).alias("run_id"), pl.lit(math.nan).alias("rank")
-            frame = frame.with_columns(tag, unranked)
+        lacking = {"run_id": pl.lit(name), "rank": pl.lit(math.nan)}
+        frame = frame.with_columns(
+            value.alias(column)
+            for column, value in lacking.items()
+            if column not in frame.columns
+        )
     else:
         content = files.split(path, data, container)
         if isinstance(content, files.Columns):

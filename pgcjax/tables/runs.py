@@ -195,6 +195,7 @@ class Runs:
     def _read(
         self, docs: Docs | None, order: str, skip: int, progress: Progress | None
     ) -> Generator[RunTable | Block]:
+        ranks = docs is None or order == "rank"
         every = {
             name: self._every(packed, docs) for name, packed in self.packed.items()
         }
@@ -203,7 +204,7 @@ class Runs:
             if self._table is not None:
                 return RunTable(self._table, (), 0)
             if unit.block < 0:
-                return read_file(Path(unit.name), *self._options)
+                return read_file(Path(unit.name), *self._options, ranks)
             packed = self.packed[unit.name]
             if docs is None:
                 return RunTable(*packed.frame(unit.block), 0)

@@ -112,8 +112,9 @@ def canonical(
     return frame.set_axis(list(found), axis=1).reset_index(drop=True)
 
 
-# Where ids are written they are separated by these; everything else may stand in one.
-_SEPARATOR = re.compile(r"[\t\n\r\0]").search
+# Where ids are written they are separated by these, and half a surrogate pair (JSON can
+# hold one) cannot be written; everything else may stand in one.
+_UNWRITABLE = re.compile(r"[\t\n\r\0\ud800-\udfff]").search
 
 
 def _is_id(value: object) -> bool:
@@ -121,7 +122,7 @@ def _is_id(value: object) -> bool:
         isinstance(value, str)
         and value != ""
         and value == value.strip()
-        and not _SEPARATOR(value)
+        and not _UNWRITABLE(value)
     )
 
 

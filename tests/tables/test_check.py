@@ -67,6 +67,52 @@ def test_overlap():
     ]
 
 
+ROWS = [("q", "a", "b", 1.0), ("q", "c", None, -1.0), ("r", "a", "b", 0.1)]
+NAMES = ["query_id", "doc_id", "other_doc_id", "preference"]
+
+
+def judged(rows, **more):
+    return read_preferences(pd.DataFrame(rows, columns=NAMES).assign(**more))
+
+
+def test_fingerprints_name_the_content():
+    """The same in any order and of any type, and with any version of a library."""
+    table = judged(ROWS)
+    assert check.fingerprint(table) == "fd4add5a6b2d4680"
+    for same in (
+        judged(ROWS[::-1]),
+        table[NAMES[::-1]],
+        *(table.astype(dict.fromkeys(NAMES[:3], t)) for t in ("object", "category")),
+        table.set_index(pd.Index([7, 7, 7])),
+    ):
+        assert check.fingerprint(same) == "fd4add5a6b2d4680"
+    floats = judged([("q", "a", "b", 1), ("q", "b", "a", 0)])
+    whole = floats.astype({"preference": int})
+    assert check.fingerprint(whole) == check.fingerprint(floats)
+    floats["preference"] *= [1, -1]
+    assert check.fingerprint(whole) == check.fingerprint(floats)
+
+
+def test_fingerprints_differ_wherever_content_does():
+    tables = [judged(ROWS), judged(ROWS[:2]), judged(ROWS + ROWS[:1])]
+    for i, name in enumerate(NAMES):
+        for j in range(len(ROWS)):
+            for other in ("b", "x") if i < 3 else (2.0, 1 + 2**-52):
+                changed = judged(ROWS)
+                changed.loc[j, name] = other
+                if not changed.equals(tables[0]):
+                    tables.append(changed)
+    tables += [
+        judged([("q", "ab", "c", 1)]),
+        judged([("q", "a", "bc", 1)]),
+        judged([("qa", "b", "c", 1)]),
+        judged(ROWS, weight=1),
+        *(judged(ROWS, judge=["x", None, of]) for of in ("x", None, "None", "nan")),
+        read_qrels({"q": {"a": 1}}),
+    ]
+    assert len({check.fingerprint(table) for table in tables}) == len(tables) > 30
+
+
 def test_no_common_query():
     with pytest.raises(
         DataError,

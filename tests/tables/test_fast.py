@@ -23,7 +23,7 @@ def outcome(path, exactly=False):
     try:
         if not exactly:
             return next(Runs(path).tables())
-        with mock.patch.object(fast, "read", lambda data: None):
+        with mock.patch.object(fast, "tidied", lambda data, parse: None):
             return next(Runs(path).tables())
     except DataError as error:
         return str(error)
@@ -121,6 +121,27 @@ def test_what_is_unusual_is_left(put, name):
     assert (fast.read(data) is not None) == (name in UNUSUAL and name != "empty")
 
 
+def test_ranks_that_nobody_wants_may_be_anything():
+    """A file is read as it would be with other ranks, and refused as it would be."""
+    for name, data in (UNUSUAL | WRONG | ODD).items():
+        read = fast.read(data, ranks=False)
+        assert (read is not None) == (
+            name in UNUSUAL and name != "empty" or name == "junk ranks"
+        )
+        if read:
+            expected = fast.parse(SIX, ranks=False)
+            assert expected is not None
+            assert_frame_equal(read[0], expected)
+    frame = fast.parse(SIX)
+    assert frame is not None
+    for data in (SIX, SIX.replace(b" 1 ", b" - "), SIX.replace(b" 1 ", b" nan ")):
+        unranked = fast.parse(data, ranks=False)
+        assert unranked is not None
+        assert_frame_equal(unranked, frame.drop("rank"))
+    for data in (SIX.replace(b" 1 ", b"  "), SIX.replace(b" 1 ", b" ")):
+        assert fast.read(data, ranks=False) is None
+
+
 @pytest.mark.parametrize("data", [SIX, THREE])
 def test_tidied_files(put, data):
     """Any blanks between fields, any line ends, and comments, which are counted."""
@@ -170,6 +191,11 @@ def test_any_file_is_read_as_the_exact_reader_reads_it(tmp_path_factory, data):
     path.write_bytes(data)
     exact = outcome(path, exactly=True)
     assert_same(outcome(path), exact)
+    unranked = fast.read(data, ranks=False)
+    assert unranked or not fast.read(data)
+    if unranked:
+        assert isinstance(exact, pl.DataFrame)
+        assert_frame_equal(unranked[0], exact.select(unranked[0].columns))
     frame = fast.parse(data)
     if frame is not None:
         assert isinstance(exact, pl.DataFrame)
@@ -231,3 +257,8 @@ def test_public_runs(data, folder):
         assert (fast.parse(content) is None) == (b"\r" in content)
         assert fast.read(content) is not None
         assert_same(outcome(path), outcome(path, exactly=True))
+        unranked = fast.read(content, ranks=False)
+        ranked = fast.read(content)
+        assert unranked and ranked and unranked[1] == ranked[1]
+        kept = [name for name in ranked[0].columns if name != "rank"]
+        assert_frame_equal(unranked[0], ranked[0].select(kept))

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import sys
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from pgcjax.errors import DataError
 from pgcjax.tables.preferences import read_preferences
 from pgcjax.tables.qrels import read_qrels
 from pgcjax.tables.runs import read_runs
+from pgcjax.tables.schema import Origin, ids
 
 PLAIN = [
     "007", "1e5", "1_000", "31_1", "9007199254740993", "1.0", "-0", "inf", "nan", "NaN",
@@ -70,6 +72,22 @@ def test_ids_that_could_not_be_written_again(put, form, wrong):
         read_runs(run_in(form, "q", wrong, put))
 
 
+def test_blanks_are_what_python_takes_for_blanks():
+    """A column is checked at once; of any character, the outcome is the same."""
+    for character in map(chr, range(sys.maxunicode)):
+        if character.isspace() or character < " " or character in "\x7f\xad\u200b":
+            for wrong in (character, "a" + character, character + "a"):
+                column, refused = pd.Series(["a", wrong], name="doc_id"), False
+                try:
+                    assert ids(column, Origin("x")).tolist() == ["a", wrong]
+                except DataError:
+                    refused = True
+                assert refused == (wrong != wrong.strip() or character == "\0"), wrong
+            inner = pd.Series(["a", f"a{character}a"], name="doc_id")
+            if character not in "\t\n\r\0":
+                assert ids(inner, Origin("x")).equals(inner)
+
+
 @pytest.mark.parametrize("odd", PLAIN)
 def test_odd_ids_in_judgments(put, odd):
     qrels = read_qrels(put("a.qrels", f"{odd} 0 {odd} 1\n"))
@@ -123,6 +141,17 @@ def test_other_types_are_no_ids(column, message):
     with pytest.raises(DataError, match=r"^runs, row \d: expected doc_id, ") as caught:
         read_runs(frame)
     caught.match(message)
+
+
+def test_half_a_character_is_no_text(put):
+    """JSON can write one half of a surrogate pair, which no file in UTF-8 can."""
+    record = '{"qid": "q", "docno": "a\\ud83d", "score": 1}'
+    message = r"^\S+/a\.jsonl:1: expected doc_id, found 'a\\ud83d'\. Ids are whole "
+    with pytest.raises(DataError, match=message):
+        read_runs(put("a.jsonl", record))
+    record = '{"qid": "\\ude00", "docno": "a", "rel": 1}'
+    with pytest.raises(DataError, match=r":1: expected query_id, found '\\ude00'\. "):
+        read_qrels(put("a.jsonl", record))
 
 
 @pytest.mark.parametrize(

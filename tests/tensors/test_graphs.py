@@ -3,9 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pgcjax.errors import DataError
 from pgcjax.tables.preferences import read_preferences
+from pgcjax.tables.qrels import read_qrels
 from pgcjax.tensors.graphs import combined_graphs, grade_graphs, preference_graphs
 
 
@@ -76,3 +79,73 @@ def test_counts_that_degrees_could_not_hold_are_refused():
     graph = preference_graphs(prefs(("q", "A", "B", 1), weight=2**30))["q"]
     with pytest.raises(DataError, match=r"query 'q' .* 2\^30 judgments"):
         graph.edges()
+
+
+# Python orders text by code points: the last two the other way round than UTF-16 does.
+ID = st.sampled_from(
+    ["a", "B", "10", "9", "é", "e\u0301", "two words", "x" * 20, "\uffff", "🙂"]
+)
+PAIR = st.tuples(ID, ID, st.one_of(ID, st.none()), st.sampled_from([1, 0, -2]))
+PREFERENCES = st.lists(
+    PAIR.filter(lambda row: row[1] != row[2] and (row[2] or row[3] < 0)), min_size=1
+)
+GRADE = st.sampled_from([-1.0, -0.0, 0.0, 0.5, 1.0, 3.0])
+QRELS = st.dictionaries(ID, st.dictionaries(ID, GRADE, min_size=1), min_size=1)
+
+
+def plain(preferences, weights, qrels):
+    """What is in the graph of each query, row by row: documents, wins, levels."""
+    graphs = {}
+    for query in sorted({row[0] for row in preferences} | set(qrels)):
+        rows = [
+            (row[1:], weight)
+            for row, weight in zip(preferences, weights, strict=True)
+            if row[0] == query and row[2] is not None and row[3]
+        ]
+        grades = qrels.get(query, {})
+        docs = sorted({doc for (a, b, _), _ in rows for doc in (a, b)} | set(grades))
+        wins = []
+        for (a, b, sign), weight in rows:
+            better, worse = (a, b) if sign > 0 else (b, a)
+            wins.append([docs.index(better), docs.index(worse), weight])
+        steps = sorted(set(grades.values()))
+        levels = [steps.index(grades[d]) if d in grades else -1 for d in docs]
+        graphs[query] = (docs, wins, levels)
+    return graphs
+
+
+def contents(graphs):
+    for query, graph in graphs.items():
+        assert graph.query_id == query and type(graph.query_id) is str
+        assert graph.doc_ids.dtype == object
+        assert graph.wins.dtype == np.int64 and graph.wins.shape[1] == 3
+        assert graph.levels is None or graph.levels.dtype == np.int32
+    return {
+        query: (
+            graph.doc_ids.tolist(),
+            graph.wins.tolist(),
+            None if graph.levels is None else graph.levels.tolist(),
+        )
+        for query, graph in graphs.items()
+    }
+
+
+@given(PREFERENCES, QRELS, st.data())
+def test_graphs_are_what_the_rows_say(rows, grades, data):
+    weights = st.lists(
+        st.integers(1, 2**30), min_size=len(rows), max_size=len(rows)
+    ) | st.just([1] * len(rows))
+    weights = data.draw(weights)
+    columns = {} if set(weights) == {1} else {"weight": weights}
+    preferences, qrels = prefs(*rows, **columns), read_qrels(grades)
+    found = contents(preference_graphs(preferences))
+    expected = plain(rows, weights, {})
+    assert found == {q: (docs, wins, None) for q, (docs, wins, _) in expected.items()}
+    assert list(found) == list(expected)
+    assert contents(grade_graphs(qrels)) == plain([], [], grades)
+    positive = {q: {d: g for d, g in row.items() if g > 0} for q, row in grades.items()}
+    found = grade_graphs(qrels, positive_only=True)
+    assert contents(found) == plain([], [], positive)
+    found = contents(combined_graphs(preferences, qrels))
+    expected = plain(rows, weights, grades)
+    assert found == expected and list(found) == list(expected)
