@@ -1,16 +1,17 @@
 """Graphs × rankings → sums of weights: the only place with jit, vmap and shardings."""
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from pgcjax import plan
+from pgcjax import peels, plan
 from pgcjax.kernels import levels, peel, words
 from pgcjax.tensors import forms
 from pgcjax.tensors.graphs import Graph
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str, int, int], None]
 _THREADS = min(4, os.cpu_count() or 1)
-_BLOCK = 2**27  # bytes that matrices and their copies take while they are laid out
+_LARGE = 64  # vertices: smaller tiles take about as long to lay out as to compute
 
 
 def overlap_sums(
@@ -41,95 +42,193 @@ def overlap_sums(
     Returns:
         int64 `[runs, queries]`, queries in the order of `graphs`; 0 for empty graphs.
     """
-    runs = len(rankings.run_ids)
-    sums = np.zeros((runs, len(graphs)), np.int64)
-    done, total = 0, runs * sum(len(graph) > 0 for graph in graphs.values())
-    # Threads, because laying out a tile and computing another use different things.
-    with ThreadPoolExecutor(_THREADS) as pool:
-        for block in _blocks(graphs):
-            tiles = _tiles(block, graphs, rankings, budget)
-            for some, part in pool.map(lambda tile: _tile_sums(tile, weights), tiles):
-                sums[:, some] = part
-                done += part.size
-                if progress:
-                    progress("scoring", done, total)
-    return sums
+    batches = Batches(graphs, keep=0)
+    return batches.sums(rankings, weights, budget=budget, progress=progress)
+
+
+class Batches:
+    """Graphs that are laid out once for many calls: runs may come in chunks."""
+
+    def __init__(self, graphs: Mapping[str, Graph], *, keep: int = plan.BUDGET):
+        """Group queries by size.
+
+        Args:
+            graphs: of each query.
+            keep: bytes of laid out graphs to keep for the next call.
+        """
+        self._graphs = graphs
+        self._blocks = list(_blocks(graphs))
+        self._ready: dict[int, list[forms.Prepared]] = {}
+        self._room = keep
+
+    def sums(
+        self,
+        rankings: "Rankings",
+        weights: np.ndarray,
+        *,
+        budget: int = plan.BUDGET,
+        progress: Progress | None = None,
+    ) -> np.ndarray:
+        """Do what `overlap_sums` does, for these graphs."""
+        runs = len(rankings.run_ids)
+        sums = np.zeros((len(self._graphs), runs), np.int64)
+        done, total = 0, runs * sum(map(len, self._blocks))
+
+        def collect(columns: list[int], some: slice, part: Callable) -> None:
+            nonlocal done
+            mine = np.asarray(part())[: len(columns), : some.stop - some.start]
+            sums[columns, some] = mine
+            done += mine.size
+            if progress:
+                progress("scoring", done, total)
+
+        # This thread lays tiles out, while others compute those before.
+        pending: deque[tuple[list[int], slice, Callable]] = deque()
+        for tile in self._tiles(rankings, budget):
+            for some, arguments in _arguments(tile, runs):
+                part = _start(tile, arguments, weights, progress)
+                pending.append((tile.columns, some, part))
+                if len(pending) > 2 * _THREADS:
+                    collect(*pending.popleft())
+        while pending:
+            collect(*pending.popleft())
+        return np.ascontiguousarray(sums.T)
+
+    def _tiles(self, rankings: "Rankings", budget: int) -> Iterator["_Tile"]:
+        for i, block in enumerate(self._blocks):
+            found = [
+                rankings.retrieved(name, self._graphs[name].doc_ids)
+                for _, name in block
+            ]
+            columns = [column for column, _ in block]
+            members = list(zip(columns, self._prepared(i), found, strict=True))
+            yield from _tiles(members, len(rankings.run_ids), budget)
+
+    def _prepared(self, i: int) -> list[forms.Prepared]:
+        """Lay out the graphs of a block, or find them."""
+        if i in self._ready:
+            return self._ready[i]
+        graphs = [self._graphs[name] for _, name in self._blocks[i]]
+        ready = forms.prepare(graphs, padded_size(max(map(len, graphs))))
+        size = sum(array.nbytes for graph in ready for array in graph.arrays)
+        if size <= self._room:
+            self._room -= size
+            self._ready[i] = ready
+        return ready
 
 
 _Member = tuple[int, forms.Prepared, Retrieved]
+_Arguments = tuple[str, Any, Any, Any]
 
 
 def _blocks(graphs: Mapping[str, Graph]) -> Iterator[list[tuple[int, str]]]:
-    """Cut queries, by size, into blocks that are laid out at the same time."""
-    sizes = sorted(
-        (padded_size(len(graph)), column, name)
-        for column, (name, graph) in enumerate(graphs.items())
-        if len(graph)
-    )
-    block: list[tuple[int, str]] = []
-    for i, (size, column, name) in enumerate(sizes):
-        block.append((column, name))
-        last = i + 1 == len(sizes) or sizes[i + 1][0] != size
-        if last or len(block) * 32 * size * size > _BLOCK:
-            yield block
-            block = []
+    """Cut queries, by size, into blocks that are laid out at the same time.
+
+    Large ones come first: what is computed last should be soon done. Grades alone need
+    no matrices, so they are one block.
+    """
+    groups: dict[tuple[bool, int], list[tuple[int, int, str]]] = {}
+    for column, (name, graph) in enumerate(graphs.items()):
+        if n := len(graph):
+            graded = graph.levels is not None and not len(graph.wins)
+            key = graded, 0 if graded else padded_size(n)
+            groups.setdefault(key, []).append((-n, column, name))
+    for graded, size in sorted(groups, key=lambda key: (key[0], -key[1])):
+        queries = [(column, name) for _, column, name in sorted(groups[graded, size])]
+        most = plan.block(size)
+        for i in range(0, len(queries), most):
+            yield queries[i : i + most]
 
 
 class _Tile(NamedTuple):
     """Some queries of one form and size, for all runs.
 
     Attributes:
-        members: column, graph and rankings of each query.
+        columns: number of each query.
+        graphs: what does not depend on the run.
+        found: judged documents that runs retrieved.
         shape: numbers of queries and runs that are computed at once.
         width: padded number of documents in a ranking.
     """
 
-    members: list[_Member]
+    columns: list[int]
+    graphs: list[forms.Prepared]
+    found: list[Retrieved]
     shape: tuple[int, int]
     width: int
 
 
-def _tiles(
-    queries: list[tuple[int, str]],
-    graphs: Mapping[str, Graph],
-    rankings: "Rankings",
-    budget: int,
-) -> Iterator[_Tile]:
-    some = [graphs[name] for _, name in queries]
-    prepared = forms.prepare(some, padded_size(max(map(len, some))))
+def _tiles(members: list[_Member], runs: int, budget: int) -> Iterator[_Tile]:
     groups: dict[tuple[str, int], list[_Member]] = {}
-    for (column, name), ready in zip(queries, prepared, strict=True):
-        member = column, ready, rankings.retrieved(name, graphs[name].doc_ids)
-        groups.setdefault((ready.form, ready.size), []).append(member)
-    for (form, size), members in sorted(groups.items(), key=lambda item: item[0]):
+    for member in members:
+        groups.setdefault((member[1].form, member[1].size), []).append(member)
+    cpu = jax.default_backend() == "cpu"
+    for (form, size), some in sorted(groups.items(), key=lambda item: item[0]):
+        columns, graphs, found = (list(x) for x in zip(*some, strict=True))
         width = size
         if form == "levels":
-            width = padded_size(max(found.most() for _, _, found in members))
-        per_tile, runs = plan.tile(
-            len(members),
-            len(rankings.run_ids),
+            # The lists of all runs lie end to end: room for the average is enough. But
+            # elsewhere than on a CPU it also tells the number of steps.
+            together = plan.runs_at_once(runs) if cpu else 1
+            most = max(f.most(together) for f in found)
+            width = padded_size(-(-most // together))
+        per_tile, run_tile = plan.tile(
+            len(some),
+            runs,
             per_query=4 * size * (1 if form == "levels" else size),
             per_pair=48 * width,  # three int32 arrays, and as much again on the way
             devices=jax.local_device_count(),
             budget=budget,
+            near=cpu,
         )
-        for i in range(0, len(members), per_tile):
-            yield _Tile(members[i : i + per_tile], (per_tile, runs), width)
+        for i in range(0, len(some), per_tile):
+            part = slice(i, i + per_tile)
+            shape = per_tile, run_tile
+            yield _Tile(columns[part], graphs[part], found[part], shape, width)
 
 
-def _tile_sums(tile: _Tile, weights: np.ndarray) -> tuple[list[int], np.ndarray]:
-    """Compute a tile: the columns of its queries, and sums `[runs, queries]`."""
-    columns, graphs, found = (list(x) for x in zip(*tile.members, strict=True))
-    fixed = _place(forms.batch_graphs(graphs, tile.shape[0]))
-    parts = []
-    for low in range(0, found[0].runs, tile.shape[1]):
-        runs = slice(low, min(low + tile.shape[1], found[0].runs))
+def _arguments(tile: _Tile, runs: int) -> Iterator[tuple[slice, _Arguments]]:
+    """Lay a tile out: which runs, and what `_run` needs to compute them."""
+    fixed = _place(forms.batch_graphs(tile.graphs, tile.shape[0]))
+    for low in range(0, runs, tile.shape[1]):
+        some = slice(low, min(low + tile.shape[1], runs))
         moving, steps = forms.batch_rankings(
-            graphs, found, runs, tile.shape, tile.width
+            tile.graphs, tile.found, some, tile.shape, tile.width
         )
-        out = _run(graphs[0].form, fixed, _place(moving), _place(steps), weights)
-        parts.append(out[: len(columns), : runs.stop - low].T)
-    return columns, np.concatenate(parts)
+        yield some, (tile.graphs[0].form, fixed, _place(moving), _place(steps))
+
+
+_seen: set[tuple] = set()  # shapes of calls of this process: they are compiled
+
+
+def _start(
+    tile: _Tile,
+    arguments: _Arguments,
+    weights: np.ndarray,
+    progress: Progress | None,
+) -> Callable:
+    """Begin to compute a tile; what is returned waits for the sums."""
+    form, size = tile.graphs[0].form, tile.graphs[0].size
+    shapes = form, tile.shape, tile.width, size, weights.shape, jax.device_count()
+    if shapes not in _seen:
+        _seen.add(shapes)
+        if progress:
+            progress("compiling", len(_seen) - 1, len(_seen))
+        sums = _call(*arguments, weights)
+        if progress:
+            progress("compiling", len(_seen), len(_seen))
+        return lambda: sums
+    if form == "levels" or size < _LARGE:
+        # JAX computes it while we go on, but one after another: as fast as we lay out.
+        sums = _call(*arguments, weights)
+        return lambda: sums
+    return _pool().submit(_run, *arguments, weights).result
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    # Kept for the next call, which may be so short that starting threads is felt.
+    return ThreadPoolExecutor(_THREADS, "pgcjax")
 
 
 def _place(arrays):
@@ -142,22 +241,45 @@ def _place(arrays):
 
 
 def _run(form: str, fixed, moving, steps, weights: np.ndarray) -> np.ndarray:
+    return np.asarray(_call(form, fixed, moving, steps, weights))
+
+
+def _call(form: str, fixed, moving, steps, weights: np.ndarray) -> jax.Array:
     # int64 needs JAX's x64 mode: switched on around our calls alone, never for the
     # program that imports us.
+    devices, backend = jax.local_device_count(), jax.default_backend()
+
+    def call(form: str) -> jax.Array:
+        return _batched(form, devices, backend)(fixed, moving, steps, weights)
+
     with jax.enable_x64(True):
-        batched = _batched(form, jax.local_device_count(), jax.default_backend())
-        return np.asarray(batched(fixed, moving, steps, weights))
+        if form == "words" and backend != "cpu":
+            form = peels.choose(moving[0].shape, call)
+        return call(form)
 
 
 def _levels(fixed, moving, steps, weights):
-    (starts,), (level, ranks) = fixed, moving
-    return levels.levelled_overlap(starts, level, ranks, steps, weights)
+    (starts,), (level, ranks, first, count) = fixed, moving
+    return levels.levelled_overlap(starts, level, ranks, first, count, steps, weights)
 
 
 def _words(fixed, moving, steps, weights):
     (rows, start, where), (order, inverse, ranks) = fixed, moving
     return words.peeled_overlap(
         rows, start, order, inverse, ranks, steps, weights, where=where
+    )
+
+
+def _launch(fixed, moving, steps, weights):
+    # Pallas takes a moment to import, and is for GPUs.
+    from pgcjax.kernels import launch
+
+    (rows, start, where), (order, inverse, ranks) = fixed, moving
+    interpret = jax.local_devices()[0].platform == "cpu"  # to test it
+    return launch.peeled_overlap(
+        *(rows, start, order, inverse, ranks, steps, weights),
+        where=where,
+        interpret=interpret,
     )
 
 
@@ -170,21 +292,48 @@ def _wide(fixed, moving, steps, weights):
 def _batched(form: str, devices: int, backend: str) -> Callable:
     """Map a kernel of one query and one run over queries, and runs inside.
 
-    On CPU queries follow each other, each with as many steps as it needs; elsewhere
-    all are computed at once, with as many steps as there are places.
+    On CPU queries follow each other, each with as many steps as it needs, and so do
+    runs if they are many; elsewhere all are computed at once, with as many steps as
+    there are places. Levels are so small that they are computed at once everywhere.
     """
-    kernel = {"levels": _levels, "words": _words, "wide": _wide}[form]
+    kernel = {"levels": _levels, "launch": _launch, "words": _words, "wide": _wide}[
+        form
+    ]
     over_runs = jax.vmap(kernel, in_axes=(None, 0, None, None))
 
-    def over_queries(fixed, moving, steps, weights):
-        if backend == "cpu":
+    def one_by_one(fixed, moving, steps, weights):
+        queries, runs, size = moving[0].shape
+        together, some = plan.side_by_side(queries, runs, size)
+
+        def few(queries):
+            mine, theirs, count = queries
+            if together > 1:
+                over = jax.vmap(over_runs, in_axes=(0, 0, None, None))
+                return over(mine, theirs, count.max(), weights)
+            mine, theirs, count = jax.tree.map(lambda x: x[0], queries)
             return jax.lax.map(
-                lambda query: over_runs(query[0], query[1], query[2], weights),
-                (fixed, moving, steps),
+                lambda run: kernel(mine, run, count, weights), theirs, batch_size=some
             )
+
+        grouped = jax.tree.map(
+            lambda x: x.reshape(-1, together, *x.shape[1:]), (fixed, moving, steps)
+        )
+        return jax.lax.map(few, grouped).reshape(queries, runs)
+
+    def at_once(fixed, moving, steps, weights):
+        if form == "launch":
+            over = jax.vmap(kernel, in_axes=(0, 0, 0, None))
+            return over(fixed, moving, steps, weights)
+        if form == "levels":
+            over = jax.vmap(kernel, in_axes=(0, 0, None, None))
+            # A number that all know beforehand spares other devices to ask for it.
+            most = moving[0].shape[-1] // moving[2].shape[-1]
+            most = steps.max() if backend == "cpu" else most
+            return over(fixed, moving, most, weights)
         most = moving[0].shape[-1]
         return jax.vmap(lambda f, m: over_runs(f, m, most, weights))(fixed, moving)
 
+    over_queries = one_by_one if backend == "cpu" and form != "levels" else at_once
     if devices == 1:
         return jax.jit(over_queries)
     query, everywhere = PartitionSpec("query"), PartitionSpec()

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from pgcjax import plan
-from pgcjax.compute import Progress, overlap_sums
+from pgcjax.compute import Batches, Progress
 from pgcjax.journal import Chunk, Journal, together
 from pgcjax.measures.compatibility import Tensors
 from pgcjax.tables.packed import Block
@@ -59,12 +59,14 @@ def run(
     nothing = [np.zeros((0, len(t.graphs)), np.int64) for t in tensors]
     chunks.append(Chunk([], set(), np.zeros((0, len(judged)), bool), nothing))
 
+    laid_out = [Batches(t.graphs, keep=limits.kept // len(tensors)) for t in tensors]
+
     def finish(found: list[Found], first: int, end: int, last: bool) -> Chunk:
         rankings = Rankings(judged, found)
         found.clear()  # so that it is not in memory twice
         sums = [
-            overlap_sums(t.graphs, rankings, t.weights, progress=progress)
-            for t in tensors
+            graphs.sums(rankings, t.weights, budget=limits.tile, progress=progress)
+            for graphs, t in zip(laid_out, tensors, strict=True)
         ]
         answered = rankings.answered(list(judged.docs))
         chunk = Chunk(rankings.run_ids, rankings.query_ids, answered, sums)
@@ -77,7 +79,7 @@ def run(
         pending: Future[Chunk] | None = None
         with closing(tables):
             parts = _found(tables, judged, order, watch, inspect)
-            for found, units in _chunks(parts, limits.found, journal is not None):
+            for found, units in _chunks(parts, limits, journal is not None):
                 if pending:
                     chunks.append(pending.result())
                 last = done + units == len(runs.units)
@@ -105,15 +107,17 @@ def _found(
 
 
 def _chunks(
-    parts: Iterable[tuple[Found, int]], most: int, timed: bool
+    parts: Iterable[tuple[Found, int]], limits: plan.Limits, timed: bool
 ) -> Iterator[tuple[list[Found], int]]:
-    """Gather what was found until it takes `most` bytes or, if `timed`, some time."""
+    """Gather what was found until it takes enough bytes or, if `timed`, some time."""
     found: list[Found] = []
     units, began = 0, time.monotonic()
     for part, count in parts:
         found.append(part)
         units += count
         late = timed and time.monotonic() - began > _SECONDS
+        runs = sum(len(f.run_ids) for f in found)
+        most = limits.enough if runs >= plan.RUNS else limits.found
         if late or sum(f.nbytes for f in found) > most:
             yield found, units
             found, units, began = [], 0, time.monotonic()

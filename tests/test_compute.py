@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 
 import jax
 import numpy as np
@@ -9,7 +10,8 @@ import pytest
 from builders import graph_of, rankings_of
 from kernel_weights import telling_weights
 
-from pgcjax import compute
+from pgcjax import compute, peels
+from pgcjax.errors import UsageError
 from pgcjax.tensors.graphs import Graph
 
 
@@ -36,17 +38,14 @@ def job(seed: int = 0):
 
 
 def tiles_of(graphs, rankings):
-    return [
-        tile
-        for block in compute._blocks(graphs)
-        for tile in compute._tiles(block, graphs, rankings, compute.plan.BUDGET)
-    ]
+    batches = compute.Batches(graphs)
+    return list(batches._tiles(rankings, compute.plan.BUDGET))
 
 
 def test_all_forms_occur():
     graphs, rankings, _ = job()
     tiles = tiles_of(graphs, rankings)
-    forms = {ready.form for tile in tiles for _, ready, _ in tile.members}
+    forms = {ready.form for tile in tiles for ready in tile.graphs}
     assert forms == {"levels", "words", "wide"}
 
 
@@ -61,11 +60,64 @@ def test_queries_at_once_or_one_by_one(monkeypatch):
     assert (at_once == one_by_one).all()
 
 
+def test_one_launch_gives_the_same(monkeypatch):
+    """The engine with the kernel for GPUs, interpreted."""
+    graphs, rankings, weights = job()
+    whole = compute.overlap_sums(graphs, rankings, weights)
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    monkeypatch.setattr(peels, "choose", lambda shape, run: "launch")
+    assert (compute.overlap_sums(graphs, rankings, weights) == whole).all()
+
+
+def test_the_faster_peel_is_chosen(monkeypatch):
+    monkeypatch.delenv(peels.VARIABLE, raising=False)
+    assert peels.choose("here", str) == "words"  # no GPU
+    monkeypatch.setattr(peels, "can_launch", lambda: True)
+    calls = []
+
+    def run(form, slow="words"):
+        calls.append(form)
+        time.sleep(0.05 * (form == slow))
+        return np.zeros(1)
+
+    def fails(form):
+        if form == "launch":
+            raise RuntimeError("no such GPU")
+        return np.zeros(1)
+
+    assert peels.choose("a", run) == peels.choose("a", run) == "launch"
+    assert calls == ["words", "words", "launch", "launch"]  # the first to compile
+    assert peels.choose("b", lambda form: run(form, "launch")) == "words"
+    assert peels.choose("c", fails) == "words"
+    for wanted, form in (("xla", "words"), ("pallas", "launch")):
+        monkeypatch.setenv(peels.VARIABLE, wanted)
+        assert peels.choose("a", run) == form
+    monkeypatch.setattr(peels, "can_launch", lambda: False)
+    with pytest.raises(UsageError, match="PGCJAX_PEEL=pallas needs an NVIDIA GPU of"):
+        peels.choose("a", run)
+    monkeypatch.setenv(peels.VARIABLE, "cuda")
+    with pytest.raises(UsageError, match="PGCJAX_PEEL=cuda: expected one of auto, xla"):
+        peels.choose("a", run)
+
+
+def test_compiling_is_said_once_for_a_shape(monkeypatch):
+    graphs, rankings, weights = job(7)
+    monkeypatch.setattr(compute, "_seen", set())
+    said = []
+    for _ in range(2):
+        compute.overlap_sums(
+            graphs, rankings, weights, progress=lambda *step: said.append(step)
+        )
+    compiled = [step for step in said if step[0] == "compiling"]
+    assert len(compiled) == 2 * len(compute._seen) > 2
+    assert compiled[-1][1:] == (len(compute._seen),) * 2
+
+
 def test_blocks_of_queries(monkeypatch):
     graphs, rankings, weights = job(1)
     whole = compute.overlap_sums(graphs, rankings, weights)
     for block in (1, 20_000):
-        monkeypatch.setattr(compute, "_BLOCK", block)
+        monkeypatch.setattr(compute.plan, "BLOCK", block)
         assert (compute.overlap_sums(graphs, rankings, weights) == whole).all()
 
 
@@ -74,19 +126,11 @@ def test_blocks_of_queries(monkeypatch):
 def test_lowers_for_accelerators(platform, form):
     graphs, rankings, weights = job()
     tiles = tiles_of(graphs, rankings)
-    tile = next(t for t in tiles if t.members[0][1].form == form)
-    seen = {}
-
-    def record(form, fixed, moving, steps, weights):
-        seen["args"] = fixed, moving, steps, weights
-        return np.zeros(tile.shape, np.int64)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compute, "_run", record)
-        compute._tile_sums(tile, weights)
+    tile = next(t for t in tiles if t.graphs[0].form == form)
+    _, (_, *arguments) = next(compute._arguments(tile, len(rankings.run_ids)))
     with jax.enable_x64(True):
-        batched = compute._batched(form, 1, "gpu")
-        lowered = batched.trace(*seen["args"]).lower(lowering_platforms=(platform,))
+        traced = compute._batched(form, 1, "gpu").trace(*arguments, weights)
+        lowered = traced.lower(lowering_platforms=(platform,))
     assert "stablehlo" in lowered.as_text()
 
 
@@ -97,3 +141,25 @@ def test_the_engine_needs_no_tables():
         "assert not {'pandas', 'polars', 'pyarrow'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("keep", [0, 5000, 2**28])
+def test_graphs_laid_out_once_for_many_calls(keep):
+    """Runs may come in chunks, of any number of runs; the second finds what is kept."""
+    graphs, rankings, weights = job(2)
+    batches = compute.Batches(graphs, keep=keep)
+    whole = compute.overlap_sums(graphs, rankings, weights)
+    for _ in range(2):
+        assert (batches.sums(rankings, weights) == whole).all()
+
+
+@pytest.mark.parametrize("words", [1, 100, 2**20])
+def test_runs_and_queries_side_by_side(words, monkeypatch):
+    """However many a CPU peels in one step."""
+    graphs, rankings, weights = job(3)
+    whole = compute.overlap_sums(graphs, rankings, weights)
+    monkeypatch.setattr(compute.plan, "WORDS", words)
+    monkeypatch.setattr(compute.plan, "TOGETHER", 1)
+    compute._batched.cache_clear()
+    assert (compute.overlap_sums(graphs, rankings, weights) == whole).all()
+    compute._batched.cache_clear()

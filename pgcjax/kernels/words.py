@@ -3,11 +3,11 @@
 The same peel as `peel.ideal_ranks`, several times faster, for graphs of up to 1024
 vertices with degrees below 1024. A word holds, from the top,
 
-    outdegree: 10 bits | indegree: 11 bits | first-come priority: 10 bits
+    sign: 1 bit | outdegree: 10 bits | indegree: 11 bits | place in the run: 10 bits
 
 so that removing a vertex is one subtraction of a row of words, and choosing the next
 one is a single maximum. No field can borrow from its neighbour: what is subtracted is
-part of what is there. Vertices that are gone are -1.
+part of what is there. Removing a vertex flips its own sign: it is gone.
 """
 
 import jax
@@ -18,8 +18,9 @@ OUT, IN = 21, 10
 MOST_VERTICES = MOST_DEGREE = 1024
 _PRIORITY = (1 << IN) - 1
 _DEGREE = (1 << (OUT - IN)) - 1
-# Keys for the maximum: delta - the lowest is -2047 - above 0, then bands above delta.
-_SHIFT = 1 << (OUT - IN)
+_GONE = -(1 << 31)
+_NO_SOURCE = _GONE | _DEGREE << IN  # what a source has none of
+# Keys for the maximum: bands of sources and of sinks above every delta.
 _SOURCE, _SINK = 1 << 22, 1 << 23
 
 
@@ -37,47 +38,53 @@ def peeled_overlap(
     """Add up RBO weights of a run and the ideal ranking nearest to it.
 
     Args:
-        rows: `rows[u]` is what removing u takes from every word.
-        words: degrees of every vertex; priority 0.
+        rows: `rows[u]` is what removing u takes from every other word.
+        words: degrees of every vertex; place 0.
         order: place of each vertex in the run, extended to a total order; from 0.
         inverse: the vertex at each place of that order.
         ranks: rank in the run of the vertex at each place, `ABSENT` if not retrieved.
-        steps: number of vertices; more are harmless.
+        steps: number of vertices; more, up to n, are harmless.
         weights: from `overlap.rank_weights`.
-        where: True for vertices, False for padding.
+        where: True for vertices, False for padding, which has the last places.
 
     Returns:
         What `overlap.overlap` gives for `peel.ideal_ranks`.
 
     Source: Luo 2021, Algorithms 2-4.
     """
-    depth = weights.shape[-1] - 1
-
-    def step(_, state: tuple) -> tuple:
-        word, front, back, total = state
-        out, into = word >> OUT, (word >> IN) & _DEGREE
-        priority = word & _PRIORITY
-        key = ((out - into + _SHIFT) << IN) | priority
-        key = jnp.where(into == 0, _SOURCE | priority, key)
-        key = jnp.where(out == 0, _SINK | (_PRIORITY - priority), key)
-        best = _maximum(jnp.where(word < 0, -1, key))
-        is_sink, low = best >= _SINK, best & _PRIORITY
-        place = jnp.where(is_sink, low, _PRIORITY - low)
-        ideal = jnp.where(is_sink, back, front)
-        gain = weights[jnp.minimum(jnp.maximum(ranks[place], ideal), depth)]
-        some = best >= 0
-        gone = (word < 0) | (priority == _PRIORITY - place)
-        return (
-            jnp.where(gone, -1, word - rows[inverse[place]]),
-            front + (some & ~is_sink),
-            back - (some & is_sink),
-            total + jnp.where(some, gain, 0),
-        )
-
+    n, depth = words.shape[-1], weights.shape[-1] - 1
     last = jnp.sum(where, dtype=jnp.int32) - 1
-    start = jnp.where(where, words + (_PRIORITY - order), -1)
-    state = (start, jnp.int32(0), last, jnp.int64(0))
-    return jax.lax.fori_loop(0, steps, step, state)[3]
+    rows = jnp.where(jnp.eye(n, dtype=bool) & where, _GONE, rows)
+
+    def step(i, state: tuple) -> tuple:
+        word, back, total = state
+        best = _maximum(_key(word))
+        is_sink = best >= _SINK
+        place = jnp.where(is_sink, best, -best) & _PRIORITY
+        # Deltas of what is left add up to 0, so a best key below all of delta 0 means
+        # that nothing is left; then there is padding at the end, which takes nothing.
+        place = jnp.where(best > -MOST_VERTICES, place, n - 1)
+        # What is not behind is in front: i steps placed i vertices.
+        ideal = jnp.where(is_sink, back, back - last + i)
+        gain = weights[jnp.minimum(jnp.maximum(ranks[place], ideal), depth)]
+        return word - rows[inverse[place]], back - is_sink, total + gain
+
+    start = jnp.where(where, words + order, -1)
+    state = (start, last, jnp.int64(0))
+    return jax.lax.fori_loop(0, steps, step, state)[2]
+
+
+def _key(word: Int32[Array, " n"]) -> Int32[Array, " n"]:
+    """Give what is greatest for the next vertex: delta above, less the place below.
+
+    A word is outdegree << OUT, plus indegree << IN, plus place: so the key is one
+    product, less the word. The sign of what is gone makes its outdegree less by 1024,
+    and its key at most -1024, since no delta is above 1023.
+    """
+    out, place = word >> OUT, word & _PRIORITY
+    key = out * ((1 << OUT) + (1 << IN)) - word
+    key = jnp.where(word & _NO_SOURCE == 0, _SOURCE - place, key)
+    return jnp.where(out == 0, _SINK + place, key)
 
 
 def _maximum(x: Int32[Array, " n"]) -> Int32[Array, ""]:

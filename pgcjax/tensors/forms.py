@@ -10,6 +10,8 @@ from pgcjax.tensors.graphs import Graph, dense
 from pgcjax.tensors.layout import stack
 from pgcjax.tensors.retrieved import Retrieved, lists
 
+_FEW = 2**29  # judgments in all, of which int32 holds any sum
+
 
 @dataclass(frozen=True)
 class Prepared:
@@ -36,49 +38,96 @@ def prepare(graphs: Sequence[Graph], size: int) -> list[Prepared]:
         graphs: up to `size` vertices each, few enough for `[graphs, size, size]`.
         size: padded number of vertices.
     """
-    ready: dict[int, Prepared] = {}
-    for i, graph in enumerate(graphs):
-        level = graph.graded_only()
-        if level is not None:
-            ready[i] = _as_levels(level)
-    rest = [i for i in range(len(graphs)) if i not in ready]
-    if rest:
-        edges = dense([graphs[i] for i in rest], size)
-        forms = _as_edges(edges, np.array([len(graphs[i]) for i in rest]))
-        ready.update(zip(rest, forms, strict=True))
-    return [ready[i] for i in range(len(graphs))]
+    graded = [graph.graded_only() for graph in graphs]
+    levels = iter(_as_levels([level for level in graded if level is not None]))
+    rest = [g for g, level in zip(graphs, graded, strict=True) if level is None]
+    edges = iter(_as_edges(rest, size))
+    return [next(edges if level is None else levels) for level in graded]
 
 
-def _as_edges(edges: np.ndarray, counts: np.ndarray) -> list[Prepared]:
-    """Lay out matrices of counts, `[graphs, size, size]`."""
-    size = edges.shape[-1]
+def _as_edges(graphs: Sequence[Graph], size: int) -> list[Prepared]:
+    """Lay out matrices; those of a weak order are levels."""
+    if not graphs:
+        return []
+    edges, counts = _edges(graphs, size), np.array([len(g) for g in graphs])
     where = np.arange(size) < counts[:, None]
-    # A weak order: everyone beats just those that beat fewer. Then the peel finds a
-    # sink at every step, whatever the counts, and is a sort.
-    above = edges > 0
-    beaten = above.sum(2, dtype=np.int32)
-    weak = above == ((beaten[:, :, None] > beaten[:, None, :]) & where[:, None, :])
-    weak = weak.all((1, 2))
     degrees = edges.sum(2, dtype=np.int32), edges.sum(1, dtype=np.int32)
     fits = np.maximum(*degrees).max(1, initial=0) < words.MOST_DEGREE
     fits &= counts <= words.MOST_VERTICES
-    rows = (edges.swapaxes(1, 2) << words.OUT) + (edges << words.IN)
     start = (degrees[0] << words.OUT) + (degrees[1] << words.IN)
+    ready = _weak_orders(edges, where)
+    for i in np.flatnonzero(~fits).tolist():
+        n = int(counts[i])
+        ready.setdefault(i, Prepared("wide", size, n, (edges[i].copy(), where[i])))
+    # In place: it is new memory that takes time here.
+    rows = np.ascontiguousarray(edges.swapaxes(1, 2))
+    rows <<= words.OUT
+    edges <<= words.IN
+    rows += edges
+    for i, n in enumerate(counts.tolist()):
+        if i not in ready:
+            ready[i] = Prepared("words", size, n, (rows[i], start[i], where[i]))
+    return [ready[i] for i in range(len(graphs))]
+
+
+def _edges(graphs: Sequence[Graph], size: int) -> np.ndarray:
+    """Do what `graphs.dense` does, but sooner where counts are small."""
+    wins = np.concatenate([graph.wins for graph in graphs])
+    if wins[:, 2].sum() > _FEW:
+        return dense(graphs, size)
+    edges = np.zeros((len(graphs), size, size), np.int32)
+    graph = np.repeat(np.arange(len(graphs)), [len(g.wins) for g in graphs])
+    cell = (graph * size + wins[:, 0]) * size + wins[:, 1]
+    np.add.at(edges.reshape(-1), cell, wins[:, 2].astype(np.int32))
+    for row, graph in zip(edges, graphs, strict=True):
+        if graph.levels is not None:
+            n, level = len(graph), graph.levels
+            row[:n, :n] += (level[:, None] > level[None, :]) & (level >= 0)[None, :]
+    return edges
+
+
+def _weak_orders(edges: np.ndarray, where: np.ndarray) -> dict[int, Prepared]:
+    """Find the matrices of weak orders, and lay them out as levels.
+
+    In a weak order everyone beats just those that beat fewer. Then the peel finds a
+    sink at every step, whatever the counts, and is a sort.
+    """
+    above = edges > 0
+    beaten = above.sum(2, dtype=np.int32)
+    # Most others are told apart by their best vertices alone: they beat all the rest.
+    most = beaten.max(1, keepdims=True)
+    best = (where & (beaten == most)).sum(1)
+    some = np.flatnonzero(most[:, 0] + best == where.sum(1))
+    beat = beaten[some]
+    beats = (beat[:, :, None] > beat[:, None, :]) & where[some, None, :]
+    some = some[(above[some] == beats).all((1, 2))]
+    level = [np.unique(beaten[i, where[i]], return_inverse=True)[1] for i in some]
+    return dict(zip(some.tolist(), _as_levels(level), strict=True))
+
+
+def _as_levels(levels: Sequence[np.ndarray]) -> list[Prepared]:
+    """Lay out weak orders, given the level of each document: 0 is the lowest."""
+    if not levels:
+        return []
+    lengths = [len(level) for level in levels]
+    level = np.concatenate(levels).astype(np.int32)
+    ends = np.cumsum(lengths, dtype=np.int64)
+    counts = np.maximum.reduceat(level, ends - np.array(lengths)) + 1
+    width = counts.max()
+    cell = level + np.repeat(np.arange(len(levels)) * width, lengths)
+    per_level = np.bincount(cell, minlength=len(levels) * width).reshape(-1, width)
+    better = (np.array(lengths)[:, None] - per_level.cumsum(1)).astype(np.int32)
     return [
-        _as_levels(np.unique(beaten[i, :n], return_inverse=True)[1].astype(np.int32))
-        if weak[i]
-        else Prepared("words", size, n, (rows[i], start[i], where[i]))
-        if fits[i]
-        else Prepared("wide", size, n, (edges[i], where[i]))
-        for i, n in enumerate(counts.tolist())
+        Prepared(
+            "levels",
+            max(4, 1 << (count - 1).bit_length()),
+            0,
+            (level[end - length : end], better[i, :count]),
+        )
+        for i, (count, end, length) in enumerate(
+            zip(counts.tolist(), ends.tolist(), lengths, strict=True)
+        )
     ]
-
-
-def _as_levels(level: np.ndarray) -> Prepared:
-    per_level = np.bincount(level, minlength=1)
-    better = per_level[::-1].cumsum()[::-1] - per_level
-    size = max(4, 1 << (len(better) - 1).bit_length())
-    return Prepared("levels", size, 0, (level, better.astype(np.int32)))
 
 
 def batch_graphs(graphs: Sequence[Prepared], tile: int) -> tuple[np.ndarray, ...]:
@@ -107,33 +156,55 @@ def batch_rankings(
         size: padded length of the axis of documents.
 
     Returns:
-        int32 arrays `[queries, runs, size]`, and the steps of each query.
+        int32 arrays, and the steps of each query. For `levels` lists of all documents
+        that runs retrieved, `[queries, runs * size]`, and where in them each run begins
+        and how many it has, `[queries, runs]`; else `[queries, runs, size]`.
     """
     form = graphs[0].form
-    query, run, place, vertex, rank = lists(retrieved, runs, tile)
-    by_place = np.full((*tile, size), ABSENT, np.int32)
+    if form == "levels":
+        return _levels_of_lists(graphs, retrieved, runs, tile, size)
     steps = np.zeros(tile[0], np.int32)
     steps[: len(graphs)] = [g.steps for g in graphs]
+    query, run, place, vertex, rank = lists(retrieved, runs, tile)
+    # Where each run begins in flat arrays: one index is faster than three.
+    begin = (query * tile[1] + run) * size
+    by_vertex = begin + vertex
+    ranks = np.full(tile[0] * tile[1] * size, ABSENT, np.int32)
     if form == "wide":
-        by_place[query, run, vertex] = rank
-        return (by_place,), steps
-    by_place[query, run, place] = rank
-    if form == "levels":
-        np.maximum.at(steps, query, place.astype(np.int32) + 1)
-        widest = max(len(g.arrays[0]) for g in graphs)
-        of_vertex = stack([g.arrays[0] for g in graphs], (tile[0], widest), 0)
-        level = np.zeros((*tile, size), np.int32)
-        level[query, run, place] = of_vertex[query, vertex]
-        return (level, by_place), steps
-    # Each run is extended by the documents that it did not retrieve, in ascending id;
-    # padding stands behind them.
-    order = np.full((*tile, size), -1, np.int32)
-    order[query, run, vertex] = place
-    absent = order < 0
-    behind = absent.cumsum(2, dtype=np.int32)
-    found = size - behind[:, :, -1:]
-    order += absent * (found + behind)  # theirs is -1 so far
-    inverse = np.empty_like(order)
-    vertices = np.broadcast_to(np.arange(size, dtype=np.int32), order.shape)
-    np.put_along_axis(inverse, order, vertices, axis=2)
-    return (order, inverse, by_place), steps
+        ranks[by_vertex] = rank
+        return (ranks.reshape(*tile, size),), steps
+    by_place = begin + place
+    ranks[by_place] = rank
+    # Padding has the last places, in order.
+    number = np.arange(size, dtype=np.int32)
+    order = np.where(number < steps[:, None], -1, number).astype(np.int32)
+    order = np.repeat(order, tile[1], axis=0).reshape(-1)
+    inverse = order.copy()
+    order[by_vertex] = place
+    inverse[by_place] = vertex
+    # The documents that a run did not retrieve take the places that are left, both
+    # ascending.
+    left, places = np.flatnonzero(order < 0), np.flatnonzero(inverse < 0)
+    number = np.tile(number, tile[0] * tile[1])
+    order[left], inverse[places] = number[places], number[left]
+    return tuple(x.reshape(*tile, size) for x in (order, inverse, ranks)), steps
+
+
+def _levels_of_lists(
+    graphs: Sequence[Prepared],
+    retrieved: Sequence[Retrieved],
+    runs: slice,
+    tile: tuple[int, int],
+    size: int,
+) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
+    """Put the levels of documents in place of vertices; lists stay as they are."""
+    level, ranks = np.zeros((2, tile[0], tile[1] * size), np.int32)
+    bounds = np.zeros((tile[0], tile[1] + 1), np.int32)
+    numbers = np.arange(runs.start, runs.start + tile[1] + 1, dtype=np.int32)
+    for i, (graph, found) in enumerate(zip(graphs, retrieved, strict=True)):
+        run, vertex, rank = found.of_runs(runs)
+        level[i, : len(run)] = graph.arrays[0][vertex]
+        ranks[i, : len(run)] = rank
+        bounds[i] = run.searchsorted(numbers)
+    count = np.diff(bounds)
+    return (level, ranks, bounds[:, :-1].copy(), count), count.max(1)

@@ -1,5 +1,6 @@
 """Padding: few sizes, and what stands where no document does."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,7 +13,8 @@ def padded_size(n: int) -> int:
 
     Beyond 1024 the sizes grow in steps of 512: there is no largest.
     """
-    return next((size for size in _SIZES if n <= size), -(-n // 512) * 512)
+    i = bisect_left(_SIZES, n)
+    return _SIZES[i] if i < len(_SIZES) else -(-n // 512) * 512
 
 
 def stack(
@@ -20,6 +22,9 @@ def stack(
 ) -> np.ndarray:
     """Stack arrays and pad the stack at the end of every axis to `shape`."""
     out = np.full(shape, fill, dtype=arrays[0].dtype)
+    if all(array.shape == shape[1:] for array in arrays):
+        np.concatenate(arrays, axis=None, out=out[: len(arrays)].reshape(-1))
+        return out
     for row, array in zip(out, arrays, strict=False):
         row[tuple(map(slice, array.shape))] = array
     return out

@@ -213,6 +213,11 @@ class Rankings:
         self._columns = run, vertex, position
         self._ends = np.searchsorted(query, np.arange(len(judged) + 1))
 
+    @property
+    def size(self) -> int:
+        """Number of judged documents that all runs retrieved."""
+        return len(self._columns[0])
+
     def answered(self, query_ids: list[str]) -> np.ndarray:
         """Say which run has which judged query: bool `[runs, queries]`."""
         return self._has[:, [self._judged.number[query] for query in query_ids]]

@@ -24,9 +24,19 @@ class Retrieved:
     vertices: int
     runs: int
 
-    def most(self) -> int:
-        """Count the judged documents in the run that has most."""
-        return int(np.bincount(self.run).max()) if len(self.run) else 0
+    def most(self, runs: int = 1) -> int:
+        """Count the judged documents in those that have most of every so many runs."""
+        if runs >= self.runs or not len(self.run):
+            return len(self.run)
+        count = np.bincount(self.run, minlength=self.runs)
+        return int(np.add.reduceat(count, range(0, self.runs, runs)).max())
+
+    def of_runs(self, runs: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Give runs, vertices and ranks of the documents of some runs."""
+        if len(range(*runs.indices(self.runs))) == self.runs:
+            return self.run, self.vertex, self.rank
+        low, high = np.searchsorted(self.run, (runs.start, runs.stop))
+        return self.run[low:high], self.vertex[low:high], self.rank[low:high]
 
 
 def lists(
@@ -43,12 +53,9 @@ def lists(
         For each document: index of its query, index of its run in `runs`, place among
         the judged documents of that run, vertex, rank.
     """
-    cut = [np.searchsorted(r.run, (runs.start, runs.stop)) for r in retrieved]
-    run, vertex, rank = (
-        np.concatenate([x[low:high] for x, (low, high) in zip(each, cut, strict=True)])
-        for each in zip(*((r.run, r.vertex, r.rank) for r in retrieved), strict=True)
-    )
-    query = np.repeat(np.arange(len(cut)), [high - low for low, high in cut])
+    some = [r.of_runs(runs) for r in retrieved]
+    run, vertex, rank = (np.concatenate(each) for each in zip(*some, strict=True))
+    query = np.repeat(np.arange(len(some)), [len(each[0]) for each in some])
     run = run - runs.start
     count = np.bincount(query * tile[1] + run, minlength=tile[0] * tile[1])
     place = np.arange(len(run)) - np.repeat(np.cumsum(count) - count, count)

@@ -27,9 +27,10 @@ def test_stack_pads_at_the_end():
     st.sampled_from([48, 48 * 128, 48 * 4096]),
     st.sampled_from([1, 8]),
     st.sampled_from([1, 2**20, 2**28]),
+    st.booleans(),
 )
 def test_tiles_fit_the_budget_or_are_as_small_as_can_be(
-    queries, runs, per_query, per_pair, devices, budget
+    queries, runs, per_query, per_pair, devices, budget, near
 ):
     q, r = plan.tile(
         queries,
@@ -38,9 +39,20 @@ def test_tiles_fit_the_budget_or_are_as_small_as_can_be(
         per_pair=per_pair,
         devices=devices,
         budget=budget,
+        near=near,
     )
     assert r % 4 == 0 and r <= 64 and (r < runs + 4 or r == 4)
     each = q // devices
     assert q == each * devices and each & (each - 1) == 0
     assert each <= 32 and each < 2 * -(-queries // devices)
     assert q * (per_query + r * per_pair) <= budget or q == devices
+
+
+@given(
+    st.sampled_from([1, 2, 4, 8, 32]), st.integers(1, 16), st.sampled_from([16, 1024])
+)
+def test_what_is_side_by_side_divides_the_tile(queries, fours, size):
+    together, some = plan.side_by_side(queries, 4 * fours, size)
+    assert queries % together == 0 and 4 * fours % some == 0
+    assert together == 1 or some == 4 * fours
+    assert together * some <= max(plan.WORDS // size, plan.TOGETHER)
