@@ -8,7 +8,16 @@ import click
 
 from benchmarks.harness import ROOT, Report, facts
 
-NAMES = ("peel", "levels", "reading", "end-to-end", "growth", "memory")
+NAMES = (
+    "peel",
+    "levels",
+    "reading",
+    "end-to-end",
+    "growth",
+    "memory",
+    "costs",
+    "significance",
+)
 
 
 class Shape(click.ParamType):
@@ -104,6 +113,14 @@ def _run(name: str, report: Report, data: Path | None, shapes, runs: int) -> Non
         from benchmarks import growth
 
         growth.run(report)
+    elif name == "costs":
+        from benchmarks import costs
+
+        costs.run(report)
+    elif name == "significance":
+        from benchmarks import significance
+
+        significance.run(report)
     else:
         from benchmarks import memory
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import baselines, inputs, ours, texts
+from benchmarks import baselines, inputs, texts
 from benchmarks.harness import Contender, NotEqualError, Report, child
 
 PER = "1000 lines"
@@ -32,11 +32,10 @@ def run(report: Report, runs: int = 100, queries: int = 173, depth: int = 1000) 
             "pgcjax, .gz": folder / "gz",
             "pgcjax, plain": folder / "plain",
         }
-        if ours.can_pack():
-            sources["pgcjax, packed"] = folder / "runs.parquet"
-            child("-m", "pgcjax", "pack", *made_up.gz, "-o", folder / "runs.parquet")
-        else:
-            report.say("left out: packed runs (this version has no `pgcjax pack`)")
+        sources["pgcjax, packed"] = folder / "runs.parquet"
+        options = ("--prefs", made_up.prefs, "--qrels", made_up.qrels)
+        target = ("-o", folder / "runs.parquet")
+        child("-m", "pgcjax", "pack", *options, *made_up.gz, *target)
         title = f"{runs} runs × {queries} queries × depth {depth}"
         processes(report, title, made_up, sources)
         calls(report, title, made_up, sources)

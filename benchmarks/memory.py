@@ -10,18 +10,20 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks import ours, texts
+from benchmarks import packed, texts
 from benchmarks.harness import Report, child
 
 QUERIES, N = 200, 170
 SCORING = (10, 100, 1000, 4000)  # runs
 READING = (10, 20, 40, 80)
+PACKED = (100, 1000, 10_000)
 
 
 def run(
     report: Report,
     scoring: tuple[int, ...] = SCORING,
     reading: tuple[int, ...] = READING,
+    from_packed: tuple[int, ...] = PACKED,
     queries: int = 50,
     depth: int = 1000,
 ) -> None:
@@ -39,15 +41,14 @@ def run(
             peak("pgcjax", "evaluate", *judgments, *made_up.plain[:r]) for r in reading
         ]
         report.table(f"memory: {of} from text", columns, _growth(reading, peaks))
-        if not ours.can_pack():
-            report.say("left out: packed runs (this version has no `pgcjax pack`)")
-            return
-        peaks = []
-        for r in reading:
-            packed = folder / f"{r}.parquet"
-            child("-m", "pgcjax", "pack", *made_up.plain[:r], "-o", packed)
-            peaks.append(peak("pgcjax", "evaluate", *judgments, packed))
-        report.table(f"memory: {of} from packed", columns, _growth(reading, peaks))
+    peaks = []
+    for r in from_packed:
+        with TemporaryDirectory(prefix="pgcjax-bench-") as name:
+            runs, prefs = packed.write(Path(name), r, QUERIES, N)
+            job = ("evaluate", "--prefs", prefs, runs, "-o", Path(name) / "out.parquet")
+            peaks.append(peak("pgcjax", *job))
+    of = f"evaluating {QUERIES} queries, N = {N}, cyclic graphs"
+    report.table(f"memory: {of} from packed", columns, _growth(from_packed, peaks))
 
 
 def _growth(runs: tuple[int, ...], peaks: list[float]) -> list[list[object]]:

@@ -1,7 +1,7 @@
 """All that the benchmarks touch inside pgcjax: when it moves, only this file does."""
 
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -50,9 +50,8 @@ def device_calls(
             jax.block_until_ready(function(*arguments))
 
     def replay() -> None:
-        with ThreadPoolExecutor(compute._THREADS) as pool:
-            for _ in pool.map(one, *zip(*calls, strict=True)):
-                pass
+        for _ in compute._pool().map(one, *zip(*calls, strict=True)):
+            pass
 
     return replay
 
@@ -100,8 +99,86 @@ def dense_ranks(rankings: Any, query: str, docs: np.ndarray) -> np.ndarray:
     return ranks
 
 
-def can_pack() -> bool:
-    """Say whether this version has `pgcjax pack`."""
-    from pgcjax.cli import cli
+def judged_documents(judgments: Mapping[str, Any]) -> Mapping[str, np.ndarray]:
+    """Give the documents that evaluating PGC and Compat by some judgments asks for."""
+    from pgcjax.request import ask
 
-    return "pack" in cli.commands
+    known = ask(judgments["preferences"], judgments["qrels"], None, "trec")
+    return known.judged.docs
+
+
+def judgments_of(prefs: Path, qrels: Path) -> None:
+    """Do all that judgments ask for, before a run is read."""
+    from pgcjax.request import ask
+    from pgcjax.tables.check import fingerprint
+
+    for table in ask(prefs, qrels, None, "trec").tables.values():
+        fingerprint(table)
+
+
+@contextmanager
+def nothing_computed() -> Iterator[None]:
+    """Lay out all that is given to the device, and compute nothing."""
+
+    def call(form: str, fixed: Any, moving: Any, *_: Any) -> np.ndarray:
+        runs = moving[2] if form == "levels" else moving[0]
+        return np.zeros(runs.shape[:2], np.int64)
+
+    with mock.patch.object(compute, "_call", call):
+        yield
+
+
+def write_packed(
+    path: Path, runs: int, docs: Mapping[str, list[str]], block: int
+) -> None:
+    """Write packed runs that retrieve all of `docs`, in one order per block."""
+    import json
+
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from pgcjax.tables import pack, packed
+
+    query_ids = sorted(docs)
+    per_run = [len(docs[query]) for query in query_ids]
+    rng = np.random.default_rng(0)
+    starts = np.cumsum([0, *per_run[:-1]])
+    # By query, then by run, then by position.
+    judged = [
+        rng.random((block, n)).argsort(1).ravel().astype(np.int32) for n in per_run
+    ]
+    repeats = [block * n for n in per_run]
+    columns = {
+        "query": np.repeat(np.arange(len(docs), dtype=np.int32), repeats),
+        "run": np.concatenate(
+            [np.repeat(np.arange(block, dtype=np.int32), n) for n in per_run]
+        ),
+        "doc": np.concatenate([s + j for s, j in zip(starts, judged, strict=True)]),
+        "judged": np.concatenate(judged),
+        "position": np.concatenate(
+            [np.tile(np.arange(n, dtype=np.int32), block) for n in per_run]
+        ),
+    }
+    names = pa.array([doc for query in query_ids for doc in docs[query]])
+    about = {"version": packed.VERSION, "whole": True, "judged": dict(docs)}
+    counts = [min(block, runs - low) for low in range(0, runs, block)]
+    about |= {"runs": counts, "groups": [[i] for i in range(len(counts))]}
+
+    def dictionary(code: np.ndarray, names: pa.Array) -> pa.DictionaryArray:
+        return pa.DictionaryArray.from_arrays(pa.array(code.astype(np.int32)), names)
+
+    with pq.ParquetWriter(path, pack._SCHEMA, **pack._FORMAT) as writer:
+        for i, count in enumerate(counts):
+            run_ids = pa.array([f"r{i * block + j:06}" for j in range(count)])
+            some = {name: c[columns["run"] < count] for name, c in columns.items()}
+            none = pa.nulls(len(some["run"]), pa.int32())
+            arrays = [
+                dictionary(some["run"], run_ids),
+                dictionary(some["query"], pa.array(query_ids)),
+                dictionary(some["doc"], names),
+                *(pa.array(some[name]) for name in ("judged", "position")),
+                *(none, none),
+            ]
+            table = pa.table(arrays, schema=pack._SCHEMA)
+            writer.write_table(table, row_group_size=len(table))
+        writer.add_key_value_metadata({packed.MARK: json.dumps(about)})

@@ -15,14 +15,11 @@ from pgcjax import job, plan
 from pgcjax.compute import Progress
 from pgcjax.errors import DataError, DataWarning, UsageError, counted
 from pgcjax.journal import Chunk, Journal
-from pgcjax.measures.catalogue import parse_all
 from pgcjax.measures.compatibility import Tensors
 from pgcjax.measures.spec import Measure
+from pgcjax.request import Asked, ask
 from pgcjax.scores import Scores
 from pgcjax.tables.check import check_common_queries, fingerprint
-from pgcjax.tables.order import ORDERS
-from pgcjax.tables.preferences import read_preferences
-from pgcjax.tables.qrels import read_qrels
 from pgcjax.tables.runs import Runs
 from pgcjax.tensors.rankings import Judged
 from pgcjax.verify import Sample
@@ -66,19 +63,11 @@ def evaluate(
         DataError: the data cannot be scored. UsageError: an argument is wrong.
         VerificationError: a score differs from its plain twin.
     """
-    _check_choice("order", order, ORDERS)
     _check_choice("missing", missing, MISSING)
     limits = plan.Limits.of(memory)
-    chosen = parse_all(_defaults(preferences, qrels) if measures is None else measures)
-    _check_needs(chosen, preferences, qrels)
-    tables: dict[str, pd.DataFrame] = {}
-    if preferences is not None:
-        tables["preferences"] = read_preferences(preferences)
-    if qrels is not None:
-        tables["qrels"] = read_qrels(qrels)
     sample = Sample(verify)
-    tensors = [m.definition.tensors(m.parameters, tables) for m in chosen]
-    judged = Judged(_documents(tensors))
+    asked = ask(preferences, qrels, measures, order)
+    chosen, tensors, judged = asked.measures, asked.tensors, asked.judged
     runs = Runs(runs)
     if distributed:
         runs = runs.share(jax.process_index(), jax.process_count())
@@ -87,7 +76,7 @@ def evaluate(
         "order": order,
         "missing": missing,
         "measures": [m.in_full() for m in chosen],
-        "judgments": {name: fingerprint(t) for name, t in tables.items()},
+        "judgments": {name: fingerprint(t) for name, t in asked.tables.items()},
     }
 
     def work() -> Chunk:
@@ -119,42 +108,13 @@ def evaluate(
         keep[:, columns, i] = has if missing == "skip" else True
     table = _table(total.run_ids, list(judged.docs), chosen, values, keep)
     if verify:
-        notes.append(_verified(sample, table, chosen, tables, order, distributed))
+        notes.append(_verified(sample, table, asked, distributed))
     return Scores(table, metadata, tuple(notes))
-
-
-def _documents(tensors: Sequence[Tensors]) -> dict[str, np.ndarray]:
-    """Collect the documents of each query that any measure needs; ascending."""
-    docs: dict[str, list[np.ndarray]] = {}
-    for tensor in tensors:
-        for name, graph in tensor.graphs.items():
-            docs.setdefault(name, []).append(graph.doc_ids)
-    return {
-        name: parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
-        for name, parts in docs.items()
-    }
 
 
 def _check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         raise UsageError(f"{name} is one of {', '.join(allowed)}, not {value!r}")
-
-
-def _defaults(preferences: Any, qrels: Any) -> list[str]:
-    if preferences is None:
-        return ["PGC(graph=derived)", "Compat"]
-    return ["PGC"] if qrels is None else ["PGC", "Compat"]
-
-
-def _check_needs(measures: list[Measure], preferences: Any, qrels: Any) -> None:
-    given = {"preferences": preferences, "qrels": qrels}
-    for measure in measures:
-        for need in sorted(measure.definition.needs(measure.parameters)):
-            if given[need] is None:
-                option = "--prefs" if need == "preferences" else "--qrels"
-                raise UsageError(f"{measure} needs {need}: give {option} FILE")
-    if not measures:
-        raise UsageError("no measure was asked for")
 
 
 def _accept(run_ids: Sequence[str], has: np.ndarray) -> None:
@@ -185,16 +145,14 @@ def _refusal(
 def _verified(
     sample: Sample,
     table: pd.DataFrame,
-    measures: Sequence[Measure],
-    tables: dict[str, pd.DataFrame],
-    order: str,
+    asked: Asked,
     distributed: bool,
 ) -> str:
     count = 0
 
     def verify() -> None:
         nonlocal count
-        count = sample.verify(table, measures, tables, order)
+        count = sample.verify(table, asked.measures, asked.tables, asked.order)
 
     processes.agree(verify) if distributed else verify()
     return f"{count} of {len(table)} scores recomputed: equal"

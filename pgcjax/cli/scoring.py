@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     "--memory",
     metavar="SIZE",
     help="What runs in work may take, such as 500MB; by default a quarter of the "
-    "machine's, at most 2GiB.",
+    "machine's.",
 )
 @click.option("--dry-run", is_flag=True, help="Say how the job would be cut, and stop.")
 @click.option(
@@ -119,6 +119,21 @@ def evaluate(
     from pgcjax.journal import remove
     from pgcjax.tables.runs import Runs
 
+    if dry_run:
+        from pgcjax.estimate import estimate
+        from pgcjax.report.foresight import describe
+
+        source = Runs(runs, format=run_format, name_by=name_by)
+        job = estimate(
+            source.part(*share) if share else source,
+            **read_judgments(prefs, prefs_format, qrels),
+            measures=measures or None,
+            order=order,
+            memory=memory,
+        )
+        for line in describe(job):
+            click.echo(line)
+        return
     mine, processes = 0, 1
     if distributed:
         from pgcjax.distributed import start

@@ -1,0 +1,235 @@
+"""What a job takes: chunks, calls, bytes and time, without doing it."""
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from pgcjax import plan
+
+MiB, GiB = 2**20, 2**30
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What a machine does in a second of one core or device; docs/scaling.md.
+
+    Attributes:
+        cores: of the host, for all processes together.
+        devices: that compute; 0 if the cores do.
+        line: seconds of a core to read a line of text and look its document up.
+        inflate: seconds of a core more for a line of .gz.
+        packed: seconds of a core to read a judged document of packed runs.
+        lay_out: seconds of a core to lay out a judged document for a measure.
+        pair: seconds of a core for each run and query.
+        peel: seconds of a core or device for a place in a step of the peel.
+        step: seconds of a core or device for a step of the peel itself.
+        level: seconds of a core or device for a judged document on the level path.
+        query: seconds of a core to lay out a graph, per square of its places.
+        judgment: seconds of a core to read a judgment, and to make a graph of it.
+        score: seconds of a core to put a score into the table and on disk.
+        parts: of the job, each of which writes its own scores.
+    """
+
+    cores: int
+    devices: int
+    line: float
+    inflate: float
+    packed: float
+    lay_out: float
+    pair: float
+    peel: float
+    step: float
+    level: float
+    query: float
+    judgment: float
+    score: float
+    parts: int = 1
+
+
+CORE = Machine(
+    cores=1,
+    devices=0,
+    line=0.27e-6,
+    inflate=0.085e-6,
+    packed=50e-9,
+    lay_out=18e-9,
+    pair=0.12e-6,
+    peel=0.4e-9,
+    step=16e-9,
+    level=15e-9,
+    query=6e-9,
+    judgment=1.7e-6,
+    score=0.8e-6,
+)
+"""One core of a Xeon: measured by `python -m benchmarks costs`."""
+
+
+def this_machine() -> Machine:
+    """Take this machine's cores as those that were measured."""
+    return replace(CORE, cores=os.cpu_count() or 1)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Queries of a measure that are computed alike.
+
+    Attributes:
+        measure: its name.
+        form: `levels`, `words` or `wide`.
+        size: padded number of places.
+        queries: how many.
+        vertices: documents of all of them.
+        found: judged documents that a run retrieves for them, about.
+    """
+
+    measure: str
+    form: str
+    size: int
+    queries: int
+    vertices: int
+    found: float
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job: what there is to read and to compute.
+
+    Attributes:
+        runs: number of runs, about.
+        units: files, or blocks of packed runs.
+        lines: documents to read as text.
+        compressed: how many of them are compressed.
+        packed: judged documents to read from packed runs.
+        found: judged documents of a run, about.
+        groups: of queries.
+        limits: of memory.
+        judgments: to read.
+        cpu: whether a CPU computes.
+    """
+
+    runs: int
+    units: int
+    lines: float
+    compressed: float
+    packed: float
+    found: float
+    groups: Sequence[Group]
+    limits: plan.Limits
+    judgments: int = 0
+    cpu: bool = True
+
+    @cached_property
+    def per_chunk(self) -> int:
+        """Runs in a chunk, about: enough for a tile if they fit, and at least one."""
+        each = max(1, round(plan.FOUND * self.found))
+        enough = max(plan.RUNS, self.limits.enough // each + 1)
+        return max(1, min(self.runs, enough, self.limits.found // each + 1))
+
+    def chunks(self) -> Iterator[int]:
+        """Give the number of runs in each chunk."""
+        for low in range(0, self.runs, self.per_chunk):
+            yield min(self.per_chunk, self.runs - low)
+
+    def tiles(
+        self, runs: int, devices: int = 1
+    ) -> Iterator[tuple[Group, int, int, int]]:
+        """Give the calls for a chunk: group, its queries and runs in one, how many."""
+        for group in self.groups:
+            levels = group.form == "levels"
+            block = group.queries if levels else plan.block(group.size)
+            whole, rest = divmod(group.queries, block)
+            for many, count in ((block, whole), (rest, bool(rest))):
+                queries, some = plan.tile(
+                    many,
+                    runs,
+                    per_query=4 * group.size * (1 if levels else group.size),
+                    per_pair=48 * group.size,
+                    devices=devices,
+                    budget=self.limits.tile,
+                    near=self.cpu,
+                )
+                calls = count * -(-many // queries) * -(-runs // some)
+                if calls:
+                    yield group, queries, some, calls
+
+    @property
+    def scores(self) -> int:
+        """How many scores there will be."""
+        return self.runs * sum(group.queries for group in self.groups)
+
+    @property
+    def padding(self) -> float:
+        """Share of the places of all tiles where no document stands."""
+        places = used = 0
+        for runs, count in Counter(self.chunks()).items():
+            for group, queries, some, calls in self.tiles(runs):
+                places += count * calls * queries * some * group.size
+                used += count * runs * group.vertices
+        return 1 - used / places if places else 0.0
+
+    def bytes(self, devices: int = 1) -> dict[str, int]:
+        """Tell what is in memory at most, beyond libraries and judgments."""
+        tile = max(
+            (
+                queries * (4 * group.size**2 + 48 * group.size * some)
+                for group, queries, some, _ in self.tiles(self.per_chunk, devices)
+            ),
+            default=0,
+        )
+        found = round(plan.FOUND * self.found * self.per_chunk)
+        return {
+            "judged documents of two chunks": 4 * found,
+            "tiles in work": 4 * tile,
+            "scores": 64 * self.scores,
+        }
+
+    def seconds(self, machine: Machine) -> dict[str, float]:
+        """Estimate the time of each part, where each has the machine to itself."""
+        read = self.lines * machine.line + self.compressed * machine.inflate
+        read += self.packed * machine.packed
+        judge = self.judgments * machine.judgment  # on one core
+        laid = compute = 0.0
+        workers = machine.devices or machine.cores
+        graphs = sum(4 * g.queries * g.size**2 for g in self.groups)
+        again = graphs > self.limits.kept  # then each chunk lays them out
+        for runs, count in Counter(self.chunks()).items():
+            for group in self.groups:
+                laid_out = count if again else 1
+                laid += laid_out * group.queries * machine.query * group.size**2
+                pairs = count * runs * group.queries
+                laid += pairs * machine.pair
+                laid += count * runs * group.found * machine.lay_out
+                if group.form == "levels":
+                    compute += count * runs * group.found * machine.level
+                else:
+                    steps = group.size * group.vertices * machine.peel
+                    compute += count * runs * (steps + group.vertices * machine.step)
+        return {
+            "reading": judge + read / machine.cores,
+            "laying out": laid / machine.cores,
+            "computing": compute / workers,
+            "writing": self.scores * machine.score / machine.parts,
+        }
+
+    def total(self, machine: Machine) -> float:
+        """Estimate the time of it all: devices work while cores read."""
+        parts = self.seconds(machine)
+        if not machine.devices:
+            return sum(parts.values())
+        return (
+            max(parts["reading"] + parts["laying out"], parts["computing"])
+            + (parts["writing"])
+        )
+
+    def part(self, n: int) -> "Job":
+        """Give one of n equal parts, as of `--part` or of several processes."""
+        share = {"lines": self.lines, "compressed": self.compressed}
+        share |= {"packed": self.packed}
+        return replace(
+            self,
+            runs=-(-self.runs // n),
+            units=-(-self.units // n),
+            **{name: value / n for name, value in share.items()},
+        )

@@ -1,0 +1,76 @@
+"""pack, --dry-run, --memory and --resume, as users call them."""
+
+import shutil
+
+import pytest
+
+from pgcjax.demo.files import demo_folder
+
+JUDGED = ("--prefs", "judgments.txt", "--qrels", "qrels.txt")
+pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
+
+
+@pytest.fixture
+def demo(tmp_path, monkeypatch):
+    shutil.copytree(demo_folder(), tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_packed_runs_stand_for_runs(pgcjax, demo):
+    done = pgcjax("pack", *JUDGED, "runs", "-o", "runs.parquet")
+    assert done == (0, "", "pgcjax: packed 8 runs into runs.parquet\n")
+    text = pgcjax("evaluate", *JUDGED, "runs", "-o", "a.csv")
+    packed = pgcjax("evaluate", *JUDGED, "runs.parquet", "-o", "b.csv")
+    assert text.code == packed.code == 0
+    assert text.out == packed.out
+    assert (demo / "a.csv").read_bytes() == (demo / "b.csv").read_bytes()
+    done = pgcjax("check", "runs.parquet")
+    assert done.code == 0 and "8 runs" in done.out
+    lines = (demo / "qrels.txt").read_text().splitlines(keepends=True)
+    (demo / "few.txt").write_text("".join(lines[:3]))
+    only = ["--only-judged", "-o", "only.parquet"]
+    assert pgcjax("pack", "--qrels", "few.txt", "runs", *only).code == 0
+    done = pgcjax("evaluate", *JUDGED, "only.parquet")
+    assert done.code == 2 and "only.parquet: was packed for other judgments" in done.err
+
+
+def test_dry_run_says_and_does_nothing(pgcjax, demo):
+    before = sorted(demo.rglob("*"))
+    line = ["evaluate", *JUDGED, "runs", "--dry-run", "--memory", "1GB"]
+    done = pgcjax(*line, "-o", "out.csv")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("runs: about 8 in 8 units")
+    for words in ("PGC: 20 queries as", "chunks: 1 of 8 runs", "time: about"):
+        assert f"\n{words}" in done.out
+    assert "memory: 954 MiB allowed" in done.out
+    assert sorted(demo.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("pack runs -o runs.csv", "runs.csv: packed runs are a .parquet file"),
+        (
+            "pack runs -o runs.parquet --only-judged",
+            "--only-judged needs --prefs FILE or --qrels FILE",
+        ),
+        ("pack none -o runs.parquet", "none: no such file or folder. Check the path."),
+        (
+            "evaluate --qrels qrels.txt runs --resume",
+            "--resume needs -o FILE, beside which work is kept",
+        ),
+        (
+            "evaluate --qrels qrels.txt runs --memory lots",
+            "memory 'lots': expected a size such as 2GB or 500MB",
+        ),
+        (
+            "evaluate --qrels qrels.txt runs --distributed 5",
+            "--distributed 5: expected auto, or I/N@HOST:PORT such as 1/4@node0:8476",
+        ),
+    ],
+)
+def test_mistakes(pgcjax, demo, line, said):
+    before = sorted(demo.rglob("*"))
+    assert pgcjax(*line.split()) == (2, "", f"pgcjax: error: {said}\n")
+    assert sorted(demo.rglob("*")) == before

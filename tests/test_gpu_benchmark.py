@@ -1,0 +1,133 @@
+"""The benchmark for a GPU, on a CPU: what it needs, and that it checks what it does."""
+
+import json
+import os
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pgcjax
+
+harness = pytest.importorskip("benchmarks.harness", reason="not in a checkout")
+from benchmarks import gpu_bench, gpu_rows, inputs  # noqa: E402
+
+ROOT = Path(pgcjax.__file__).parents[1]
+# Whatever is installed here, this process finds what jax brings along, and no more.
+ALONE = """
+import sys
+from importlib.metadata import packages_distributions
+KNOWN = {"jax", "jaxlib", "numpy", "scipy", "ml_dtypes", "opt_einsum"}
+OTHERS = set(packages_distributions()) - KNOWN - {"benchmarks", "pgcjax"}
+class Nothing:
+    def find_spec(self, name, *_):
+        if name.split(".")[0] in OTHERS:
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Nothing())
+assert "rich" in OTHERS
+from benchmarks.gpu import main
+sys.exit(main())
+"""
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch):
+    monkeypatch.setattr(harness, "LEAST", 0.0)
+    monkeypatch.setattr(gpu_bench, "SAMPLE", 4)
+    monkeypatch.setattr(gpu_bench, "BLOCKS", (2,))
+    monkeypatch.setattr(gpu_bench, "WARPS", (1,))
+
+
+@pytest.fixture
+def bench():
+    """A bench that takes the paths of a GPU."""
+    report = harness.Report(rounds=2)
+    report.console.quiet = True
+    return gpu_bench.Bench(report, "gpu")
+
+
+@pytest.mark.slow
+def test_it_needs_jax_and_numpy_alone(tmp_path):
+    out = tmp_path / "out.json"
+    shape = "--queries 2 --runs 3 --n 9 --sizes 7 --rounds 2"
+    done = subprocess.run(
+        [sys.executable, "-c", ALONE, "-o", str(out), *shape.split()],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "This is no GPU" in done.stdout
+    assert "left out: Pallas" in done.stdout
+    found = json.loads(out.read_text())
+    assert list(found) == ["command", "when", "machine", "versions", "races", "tables"]
+    assert found["machine"]["gpu"]["kind"] == "cpu"
+    peel, derived, smaller = found["races"]
+    rows = [figure["name"] for figure in peel["figures"]]
+    assert rows == ["textbook JAX", "XLA, one word", "pgcjax's tiles"]
+    assert "levels" in [figure["name"] for figure in derived["figures"]]
+    assert "N = 9: 2 queries × 3 runs" in peel["title"]
+    assert "N = 7" in smaller["title"]
+
+
+def test_the_paths_of_a_gpu_agree(bench, monkeypatch, capsys):
+    if gpu_rows.has_pallas():
+        monkeypatch.setattr(
+            gpu_rows, "pallas", partial(gpu_rows.pallas, interpret=True)
+        )
+    best = bench.peel(inputs.cyclic(3, 4, 9))
+    bench.levels(inputs.graded(3, 4, 9))
+    printed = capsys.readouterr().out
+    assert not bench.wrong
+    assert "textbook JAX ÷ it" in best
+    assert "the CPU's sums: the same bits, 12 pairs" in printed
+    rows = [figure["name"] for figure in bench.report.races[0]["figures"]]
+    if gpu_rows.has_pallas():
+        assert rows[3:] == ["Pallas, its own choice", "Pallas, block=2, num_warps=1"]
+    else:
+        assert "left out: Pallas" in printed
+
+
+def test_what_is_wrong_or_fails_is_not_timed(bench, monkeypatch, capsys):
+    right = gpu_rows.textbook
+
+    def wrong(*arguments):
+        row = right(*arguments)
+        return gpu_rows.replace(row, sums=lambda: row.sums() + np.int64(1))
+
+    def fails(*_):
+        raise RuntimeError("out of memory")
+
+    monkeypatch.setattr(gpu_rows, "textbook", wrong)
+    monkeypatch.setattr(gpu_rows, "shipped", fails)
+    bench.levels(inputs.graded(3, 4, 9))
+    bench.end()
+    assert bench.wrong == ["textbook JAX: 12 of 12 sums differ"]
+    printed = capsys.readouterr().out
+    assert "left out: pgcjax's tiles (RuntimeError: out of memory)" in printed
+    last = {table["title"]: table["rows"] for table in bench.report.tables[-2:]}
+    assert last["WRONG"] == [bench.wrong]
+    assert ["pgcjax's tiles (RuntimeError: out of memory)"] in last["left out"]
+    (race,) = bench.report.races
+    assert [figure["name"] for figure in race["figures"]] == ["levels"]
+
+
+def test_plain_python_is_compared_bit_by_bit(bench):
+    case = inputs.cyclic(3, 4, 9)
+    weights = gpu_bench.rank_weights(case.p, case.depth)
+    arrays = gpu_rows.lay_out(case, weights, "words").on(bench.device)
+    truth = gpu_rows.one_word(arrays, "cpu").sums()
+    bench._published(case, truth)
+    assert not bench.wrong
+    bench._published(case, truth + 1)
+    assert len(bench.wrong) == 1 and "4 of 4 sums differ" in bench.wrong[0]
+
+
+def test_queries_are_left_out_for_the_memory(bench, capsys):
+    assert bench.fit(173, 1000, 170) == (98, 1000, 170)
+    assert "left out: 75 of 173 queries at N = 170" in capsys.readouterr().out
+    assert bench.fit(8, 32, 512) == (8, 32, 512)
