@@ -38,12 +38,12 @@ class Scores:
     @property
     def measures(self) -> list[str]:
         """The measures, as they were asked for."""
-        return list(dict.fromkeys(self.table["measure"]))
+        return self.table["measure"].unique().tolist()
 
     @property
     def runs(self) -> list[str]:
         """The runs, ascending."""
-        return sorted(set(self.table["run_id"]))
+        return sorted(self.table["run_id"].unique())
 
     def mean(self) -> pd.DataFrame:
         """Average over queries: a row per run, a column per measure."""
@@ -70,13 +70,12 @@ class Scores:
             return measure
         from pgcjax.measures.catalogue import parse  # imports JAX: only if needed
 
-        wanted = parse(measure)
         for known in self.measures:
             try:
-                if parse(known) == wanted:
+                if parse(known) == parse(measure):
                     return known
             except UsageError:
-                continue  # a measure of another tool
+                continue  # one of them is a measure of another tool
         raise UsageError(
             f"no scores of {measure!r}; there are {', '.join(self.measures)}"
         )
@@ -97,16 +96,16 @@ class Scores:
             return f"{start}{measure}\t{query}\t{number}"
 
         yield header(self.metadata)
-        means, several = self.mean(), len(self.runs) > 1
-        for run, mine in self.table.groupby("run_id", sort=True):
-            run = str(run)
+        means = self.mean()
+        several = len(means) > 1
+        rows = self.table.groupby("run_id").indices if per_query else {}
+        for run, mean in zip(means.index, means.to_numpy(float), strict=True):
             if per_query:
+                mine = self.table.iloc[rows[run]]
                 cells = (mine[c].tolist() for c in ("measure", "query_id", "value"))
                 for measure, query, value in zip(*cells, strict=True):
                     yield line(run, measure, query, value)
-            for measure, value in zip(
-                self.measures, means.loc[run].to_numpy(float), strict=True
-            ):
+            for measure, value in zip(means.columns, mean, strict=True):
                 if not np.isnan(value):
                     yield line(run, measure, "all", float(value))
 
@@ -202,29 +201,29 @@ def header(metadata: dict[str, Any]) -> str:
     return _HEAD + json.dumps(metadata, ensure_ascii=False)
 
 
-def check_target(path: str | os.PathLike) -> None:
+def check_target(path: str | os.PathLike, suffixes: tuple[str, ...] = SUFFIXES) -> None:
     """Refuse an output file that could not be written, before work is spent on it.
 
     Raises:
-        UsageError: its suffix names no format of scores, its folder is missing, or it
-            is a folder itself.
+        UsageError: its suffix is none of these, its folder is missing, or it is a
+            folder itself.
     """
-    check_suffix(Path(path))
+    check_suffix(Path(path), suffixes)
     if not Path(path).parent.is_dir():
         raise UsageError(f"{path}: there is no folder {Path(path).parent}; make it")
     if Path(path).is_dir():
         raise UsageError(f"{path}: is a folder; name a file")
 
 
-def check_suffix(path: Path) -> str:
+def check_suffix(path: Path, suffixes: tuple[str, ...] = SUFFIXES) -> str:
     """Give the suffix of an output file.
 
     Raises:
-        UsageError: it names no format of scores.
+        UsageError: it is none of these.
     """
-    if path.suffix.lower() not in SUFFIXES:
+    if path.suffix.lower() not in suffixes:
         raise UsageError(
-            f"{path}: the suffix of an output file is one of {', '.join(SUFFIXES)}"
+            f"{path}: the suffix of an output file is one of {', '.join(suffixes)}"
         )
     return path.suffix.lower()
 

@@ -7,11 +7,12 @@ import warnings
 import click
 import platformdirs
 
+from pgcjax.cli import comparing, findings, scoring  # they add their verbs
+from pgcjax.cli.commands import cli
 from pgcjax.cli.progress import say
-from pgcjax.cli.scoring import cli  # with all verbs
 from pgcjax.errors import DataWarning, PgcjaxError, VerificationError
 
-__all__ = ["cli", "main"]
+__all__ = ["cli", "comparing", "findings", "main", "scoring"]
 
 
 def main(args: list[str] | None = None) -> None:

@@ -1,12 +1,16 @@
 """Options that several verbs share, and what reads the files that they name."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 FILE = click.Path(path_type=str)
+TESTS = ["tukey", "bootstrap", "permutation", "t", "wilcoxon", "anova"]
 
 
 def judgment_options(command: Callable) -> Callable:
@@ -72,3 +76,17 @@ def read_judgments(
     if qrels:
         tables["qrels"] = read_qrels(qrels)
     return tables
+
+
+def lines_of(table: "pd.DataFrame") -> Iterator[str]:
+    """Print a table with tabs, four decimals and a header."""
+    yield "\t".join(table.columns)
+    for row in table.itertuples(index=False):
+        yield "\t".join(
+            f"{cell:.4f}"
+            if isinstance(cell, float)
+            else str(cell).lower()
+            if isinstance(cell, bool)
+            else str(cell)
+            for cell in row
+        )

@@ -10,9 +10,13 @@ from pgcjax import __version__, read_scores
 from pgcjax.cli import cli
 
 VERBS = [
+    "agree",
     "check",
+    "compare",
+    "correlate",
     "demo",
     "devices",
+    "discriminate",
     "evaluate",
     "measures",
     "merge",

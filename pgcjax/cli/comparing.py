@@ -1,0 +1,163 @@
+"""The verb that tests which runs differ: compare."""
+
+from pathlib import Path
+
+import click
+
+from pgcjax.cli.commands import cli
+from pgcjax.cli.options import FILE, TESTS, lines_of
+from pgcjax.cli.progress import Progress, say
+
+
+@cli.command()
+@click.argument("scores", type=FILE, metavar="SCORES")
+@click.option("-m", "--measure", metavar="NAME", help="Needed if there are several.")
+@click.option(
+    "--test",
+    type=click.Choice(TESTS),
+    default="tukey",
+    show_default=True,
+    help="tukey: randomised Tukey HSD; bootstrap: paired, studentised; permutation: "
+    "sign flips; t and wilcoxon: paired; anova: of two ways, with Tukey HSD.",
+)
+@click.option(
+    "--baseline",
+    "baselines",
+    multiple=True,
+    metavar="RUN",
+    help="Compare with this run only; repeat for several. By default all pairs.",
+)
+@click.option(
+    "--correction",
+    type=click.Choice(["none", "holm", "bh"]),
+    default="none",
+    show_default=True,
+    help="Of p for many tests, where the test is not for all pairs at once.",
+)
+@click.option("--resamples", type=int, metavar="N", help="5000 of tukey, 1000 or more.")
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--alpha", type=float, default=0.05, show_default=True)
+@click.option(
+    "--interval",
+    type=click.Choice(["t", "percentile", "bca", "hsd"]),
+    help="Of differences; by default the one that suits the test.",
+)
+@click.option(
+    "--precision",
+    type=float,
+    metavar="E",
+    help="Resample until no Monte-Carlo standard error of a p is larger.",
+)
+@click.option(
+    "--missing",
+    type=click.Choice(["error", "drop", "zero"]),
+    default="error",
+    show_default=True,
+    help="What a query that some runs lack does: drop leaves it out for all.",
+)
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    metavar="NAME=COLUMN",
+    help="Where run_id, query_id, measure or value stand, as value=ndcg; repeat.",
+)
+@click.option("--pairs", is_flag=True, help="Print pairs; with --baseline always so.")
+@click.option("--required", is_flag=True, help="Say what difference is significant.")
+@click.option("--memory", metavar="SIZE", help="For intermediate results, as 500MB.")
+@click.option("--resume", is_flag=True, help="Go on with what is in FILE.partial.")
+@click.option(
+    "-o",
+    "--output",
+    type=FILE,
+    metavar="FILE",
+    help="Write all pairs at full precision: .csv .tsv .jsonl .parquet.",
+)
+@click.option("--runs-output", type=FILE, metavar="FILE", help="Write runs, likewise.")
+def compare(
+    scores: str,
+    measure: str | None,
+    test: str,
+    baselines: tuple[str, ...],
+    correction: str,
+    resamples: int | None,
+    seed: int,
+    alpha: float,
+    interval: str | None,
+    precision: float | None,
+    missing: str,
+    columns: tuple[str, ...],
+    pairs: bool,
+    required: bool,
+    memory: str | None,
+    resume: bool,
+    output: str | None,
+    runs_output: str | None,
+) -> None:
+    """Test which runs differ, in scores of evaluate or of any other tool.
+
+    Prints mean, interval and rank of each run, and letters: runs that share one do not
+    differ significantly.
+    """
+    if resume and not output:
+        raise click.UsageError("--resume needs -o FILE, beside which work is kept")
+    if required and test not in ("tukey", "bootstrap"):
+        raise click.UsageError("--required is of --test tukey and bootstrap")
+    from pgcjax.journal import remove
+    from pgcjax.scores import check_target
+    from pgcjax.stats import compare as comparison
+    from pgcjax.stats.findings import SUFFIXES
+    from pgcjax.stats.matrix import read
+    from pgcjax.stats.required import required_difference
+
+    for path in (output, runs_output):
+        if path:
+            check_target(path, SUFFIXES)
+    kept = Path(f"{output}.partial") if output else None
+    if kept and not resume and remove(kept):
+        say(f"{kept}: dropped; --resume would have gone on with it")
+    matrix = read(scores, measure=measure, columns=_mapping(columns), missing=missing)
+    with Progress() as progress:
+        found = comparison.compare(
+            matrix,
+            test=test,
+            baselines=list(baselines),
+            correction=correction,
+            resamples=resamples,
+            seed=seed,
+            alpha=alpha,
+            interval=interval,
+            precision=precision,
+            memory=memory,
+            progress=progress.update,
+            journal=kept,
+        )
+    for note in found.notes:
+        say(note)
+    if required:
+        least = required_difference(
+            matrix, test=test, resamples=resamples, seed=seed, alpha=alpha
+        )
+        what = "no difference is significant" if least is None else f"{least:.4f}"
+        say(f"difference required for significance at {alpha:g}: {what}")
+    if output:
+        found.save(output)
+        say(f"wrote {len(found.table)} pairs to {output}")
+    if runs_output:
+        found.save(runs_output, runs=True)
+    if kept:
+        remove(kept)
+    table = found.table if pairs or baselines else found.runs
+    for line in lines_of(table):
+        click.echo(line)
+
+
+def _mapping(columns: tuple[str, ...]) -> dict[str, str]:
+    """Read `value=ndcg`."""
+    found = {}
+    for text in columns:
+        name, equals, column = text.partition("=")
+        if not (name and equals and column):
+            raise click.UsageError(f"--column {text}: expected NAME=COLUMN")
+        found[name] = column
+    return found

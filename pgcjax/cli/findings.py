@@ -1,0 +1,239 @@
+"""The verbs that ask what scores mean: discriminate, agree, correlate."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pgcjax.cli.commands import cli
+from pgcjax.cli.options import FILE, TESTS, lines_of
+from pgcjax.cli.progress import say
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def _several(command: Callable) -> Callable:
+    """Add what the verbs on several measures share."""
+    for option in (
+        click.option(
+            "-o",
+            "--output",
+            type=FILE,
+            metavar="FILE",
+            help="Write the table at full precision: .csv .tsv .jsonl .parquet.",
+        ),
+        click.option(
+            "--missing",
+            type=click.Choice(["error", "drop", "zero"]),
+            default="error",
+            show_default=True,
+            help="What a query that a run or a measure lacks does: drop leaves it out.",
+        ),
+        click.option(
+            "-m",
+            "--measure",
+            "measures",
+            multiple=True,
+            metavar="NAME",
+            help="Repeat for several; by default all of SCORES.",
+        ),
+        click.argument("scores", nargs=-1, required=True, type=FILE, metavar="SCORES…"),
+    ):
+        command = option(command)
+    return command
+
+
+def _sources(scores: tuple[str, ...]) -> Any:
+    """Take one file with all measures, or several, each a measure named as its file."""
+    if len(scores) == 1:
+        return scores[0]
+    from pgcjax.tables.files import stem
+
+    names = [stem(path) for path in scores]
+    for name in names:
+        if names.count(name) > 1:
+            raise click.UsageError(f"two files of scores are called {name}: rename one")
+    return dict(zip(names, scores, strict=True))
+
+
+def _give(table: "pd.DataFrame", output: str | None, **used: Any) -> None:
+    """Print a table, and write it."""
+    from pgcjax import __version__
+    from pgcjax.stats.findings import write
+
+    if output:
+        write(table, output, {"version": __version__, **used})
+        say(f"wrote {len(table)} rows to {output}")
+    for line in lines_of(table):
+        click.echo(line)
+
+
+def _check_output(output: str | None) -> None:
+    if output:
+        from pgcjax.scores import check_target
+        from pgcjax.stats.findings import SUFFIXES
+
+        check_target(output, SUFFIXES)
+
+
+@cli.command()
+@_several
+@click.option(
+    "--test",
+    "tests",
+    multiple=True,
+    type=click.Choice(TESTS),
+    help="Repeat for several; by default bootstrap.",
+)
+@click.option("--alpha", type=float, default=0.05, show_default=True)
+@click.option("--resamples", type=int, default=1000, show_default=True)
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option(
+    "--show",
+    type=click.Choice(["power", "curves", "overlaps", "pairs"]),
+    default="power",
+    show_default=True,
+    help="The share of significant pairs; or p of all pairs, sorted (ASL curves); or "
+    "which pairs are significant in common; or all pairs.",
+)
+@click.option(
+    "--gold",
+    multiple=True,
+    metavar="NAME",
+    help="Show instead which of two measures agrees more with these (intuitiveness).",
+)
+def discriminate(
+    scores: tuple[str, ...],
+    measures: tuple[str, ...],
+    missing: str,
+    output: str | None,
+    tests: tuple[str, ...],
+    alpha: float,
+    resamples: int,
+    seed: int,
+    show: str,
+    gold: tuple[str, ...],
+) -> None:
+    """Say of each measure how many pairs of runs it tells apart."""
+    _check_output(output)
+    from pgcjax.stats import discrimination
+
+    source, names = _sources(scores), list(measures) or None
+    if gold:
+        table = discrimination.intuitiveness(source, list(gold), names, missing=missing)
+        _give(table, output, gold=list(gold), missing=missing)
+        return
+    found = discrimination.discriminate(
+        source,
+        names,
+        list(tests) or "bootstrap",
+        alpha=alpha,
+        resamples=resamples,
+        seed=seed,
+        missing=missing,
+    )
+    table = {
+        "power": lambda: found.table,
+        "curves": found.curves,
+        "overlaps": found.overlaps,
+        "pairs": lambda: found.pairs,
+    }[show]()
+    _give(table, output, **found.metadata)
+
+
+@cli.command()
+@_several
+@click.option(
+    "--serp",
+    type=FILE,
+    metavar="FILE",
+    help="What people prefer: a table of query_id, run_a, run_b, preference (> 0: a is "
+    "better). Without it, measures are compared with each other.",
+)
+@click.option(
+    "--threshold",
+    type=float,
+    default=0.0,
+    show_default=True,
+    help="Score differences up to here are ties.",
+)
+@click.option(
+    "--tie-share",
+    metavar="SHARE",
+    help="Instead, thresholds for this share of ties; preferences: that of FILE.",
+)
+def agree(
+    scores: tuple[str, ...],
+    measures: tuple[str, ...],
+    missing: str,
+    output: str | None,
+    serp: str | None,
+    threshold: float,
+    tie_share: str | None,
+) -> None:
+    """Say how often measures prefer what people, or other measures, prefer."""
+    _check_output(output)
+    from pgcjax.stats import agreement
+    from pgcjax.stats.sources import load
+
+    share: Any = None if tie_share is None else _share(tie_share, serp)
+    source, names = _sources(scores), list(measures) or None
+    used: dict[str, Any] = {"threshold": threshold, "tie_share": share}
+    used["missing"] = missing
+    if serp:
+        people, _ = load(Path(serp))
+        table = agreement.agree(source, people, names, **used).table
+    else:
+        table = agreement.agree_measures(source, names, **used)
+    _give(table, output, **used)
+
+
+def _share(text: str, serp: str | None) -> float | str:
+    if text == "preferences" and serp:
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise click.UsageError(
+            f"--tie-share {text}: expected a share such as 0.2"
+            + (", or preferences" if serp else "")
+        ) from None
+
+
+@cli.command()
+@_several
+@click.option(
+    "--coefficient",
+    "coefficients",
+    multiple=True,
+    type=click.Choice(
+        [
+            "tau",
+            "tau_ap",
+            "tau_ap_symmetric",
+            "tau_ap_a",
+            "tau_ap_b",
+            "pearson",
+            "spearman",
+        ]
+    ),
+    help="Repeat for several; by default tau (of Kendall, b) and tau_ap_b.",
+)
+def correlate(
+    scores: tuple[str, ...],
+    measures: tuple[str, ...],
+    missing: str,
+    output: str | None,
+    coefficients: tuple[str, ...],
+) -> None:
+    """Say how alike measures order the runs."""
+    _check_output(output)
+    from pgcjax.stats import correlation
+
+    chosen = list(coefficients) or ["tau", "tau_ap_b"]
+    table = correlation.correlate(
+        _sources(scores), list(measures) or None, chosen, missing=missing
+    )
+    _give(table, output, coefficients=chosen, missing=missing)

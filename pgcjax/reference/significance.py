@@ -1,0 +1,142 @@
+"""Tests of differences between runs, as the papers print them, one resample by one."""
+
+from itertools import combinations, product
+from math import inf, sqrt
+
+_SAME = 1e-10  # up to here, relatively, two statistics are one that was rounded
+
+
+def studentised(sample: list[float], scale: float) -> float:
+    """Give t = mean / (σ / √N), σ the sample's; scale is that of the scores.
+
+    Without variance it is infinite, or 0 if the mean is 0 too.
+    """
+    n = len(sample)
+    mean = sum(sample) / n
+    sigma = sqrt(sum((x - mean) ** 2 for x in sample) / (n - 1))
+    if abs(mean) <= 1e-12 * scale:
+        mean = 0.0
+    if sigma <= 1e-12 * scale:
+        return inf if mean else 0.0
+    return mean / (sigma / sqrt(n))
+
+
+def _reaches(value: float, observed: float) -> bool:
+    return abs(value) == inf or abs(value) >= abs(observed) * (1 - _SAME)
+
+
+def bootstrap_counts(matrix: list[list[float]], drawn: list[list[int]]) -> list[int]:
+    """Count, per pair i < j, the bootstrap samples with |t(w*)| >= |t(z)|.
+
+    Args:
+        matrix: scores, a row per run.
+        drawn: places of queries, a row per resample.
+
+    Source: Sakai and Song 2012, Figure 2.
+    """
+    counts = []
+    for r1, r2 in combinations(matrix, 2):
+        scale = max(abs(x) for x in (*r1, *r2))
+        z = [a - b for a, b in zip(r1, r2, strict=True)]
+        mean = sum(z) / len(z)
+        w = [x - mean for x in z]
+        observed = studentised(z, scale)
+        counts.append(
+            sum(
+                _reaches(studentised([w[q] for q in sample], scale), observed)
+                for sample in drawn
+            )
+        )
+    return counts
+
+
+def bootstrap_difference(
+    matrix: list[list[float]], drawn: list[list[int]], alpha: float
+) -> float:
+    """Estimate the difference required for significance by the bootstrap.
+
+    Source: Sakai and Song 2012, Figure 3.
+    """
+    deltas = []
+    for r1, r2 in combinations(matrix, 2):
+        scale = max(abs(x) for x in (*r1, *r2))
+        z = [a - b for a, b in zip(r1, r2, strict=True)]
+        mean = sum(z) / len(z)
+        samples = [[z[q] - mean for q in sample] for sample in drawn]
+        by_t = sorted(
+            ((abs(studentised(w, scale)), abs(sum(w) / len(w))) for w in samples),
+            reverse=True,
+        )
+        deltas.append(by_t[int(len(drawn) * alpha) - 1][1])
+    return max(deltas)
+
+
+def sign_flip_counts(matrix: list[list[float]], signs: list[list[int]]) -> list[int]:
+    """Count, per pair i < j, the sign flips whose |sum| reaches the observed one.
+
+    Args:
+        matrix: scores, a row per run.
+        signs: 1 or -1 per query, a row per resample.
+
+    Source: Fisher's randomisation test; Smucker, Allan and Carterette 2007.
+    """
+    counts = []
+    for r1, r2 in combinations(matrix, 2):
+        z = [a - b for a, b in zip(r1, r2, strict=True)]
+        scale = max(abs(x) for x in (*r1, *r2))
+        reach = abs(sum(z)) - 1e-12 * scale * len(z)
+        flipped = (sum(s * x for s, x in zip(row, z, strict=True)) for row in signs)
+        counts.append(sum(abs(total) >= reach for total in flipped))
+    return counts
+
+
+def sign_flip_p(matrix: list[list[float]]) -> list[float]:
+    """Give the exact p of the same test, per pair i < j."""
+    rows = [list(row) for row in product([1, -1], repeat=len(matrix[0]))]
+    return [count / len(rows) for count in sign_flip_counts(matrix, rows)]
+
+
+def tukey_counts(
+    matrix: list[list[float]], permuted: list[list[list[float]]]
+) -> list[int]:
+    """Count, per pair i < j, the permuted matrices whose largest difference reaches it.
+
+    The figure prints `>`; a difference that equals the largest counts here, as an
+    equal statistic does in every other test.
+
+    Args:
+        matrix: scores, a row per run.
+        permuted: matrices whose columns, the queries, are permutations of its columns.
+
+    Source: Sakai and Song 2012, Figure 4; Carterette 2012.
+    """
+    n = len(matrix[0])
+    scale = max(abs(x) for row in matrix for x in row)
+    means = [sum(row) / n for row in matrix]
+    largest = []
+    for other in permuted:
+        found = [sum(row) / n for row in other]
+        largest.append(max(found) - min(found) + 1e-12 * scale)
+    return [
+        sum(most >= abs(a - b) for most in largest) for a, b in combinations(means, 2)
+    ]
+
+
+def residual_mean_square(matrix: list[list[float]]) -> float:
+    """Give the error of a two-way analysis of variance without replication."""
+    runs, queries = len(matrix), len(matrix[0])
+    grand = sum(map(sum, matrix)) / (runs * queries)
+    total = sum((x - grand) ** 2 for row in matrix for x in row)
+    of_runs = queries * sum((sum(row) / queries - grand) ** 2 for row in matrix)
+    columns = list(zip(*matrix, strict=True))
+    of_queries = runs * sum((sum(c) / runs - grand) ** 2 for c in columns)
+    return (total - of_runs - of_queries) / ((runs - 1) * (queries - 1))
+
+
+def holm(p: list[float]) -> list[float]:
+    """Adjust p by Holm 1979: the k-th smallest of n times n - k + 1, never falling."""
+    adjusted, highest = [0.0] * len(p), 0.0
+    for k, i in enumerate(sorted(range(len(p)), key=p.__getitem__)):
+        highest = max(highest, min(1.0, p[i] * (len(p) - k)))
+        adjusted[i] = highest
+    return adjusted

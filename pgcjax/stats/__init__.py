@@ -1,0 +1,1 @@
+"""From a score table to findings: tests, intervals, agreement, discriminative power."""

@@ -1,0 +1,245 @@
+"""Which differences between runs are real: tests, intervals, effect sizes, groups."""
+
+import math
+import os
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import pgcjax
+from pgcjax.errors import UsageError, counted
+from pgcjax.plan import Limits
+from pgcjax.stats import groups, intervals, procedures, tests
+from pgcjax.stats.findings import Comparison
+from pgcjax.stats.matrix import Matrix, read
+from pgcjax.stats.procedures import Outcome, Progress
+from pgcjax.stats.tests import Pairs
+
+CORRECTIONS = ("none", "holm", "bh")
+_INTERVAL = {"tukey": "hsd", "anova": "hsd", "bootstrap": "bca", "permutation": "bca"}
+
+
+def compare(
+    scores: Any,
+    *,
+    measure: str | None = None,
+    test: str = "tukey",
+    baselines: str | Sequence[str] | None = None,
+    correction: str | None = None,
+    resamples: int | None = None,
+    seed: int = 0,
+    alpha: float = 0.05,
+    interval: str | None = None,
+    missing: str = "error",
+    precision: float | None = None,
+    memory: str | int | None = None,
+    progress: Progress | None = None,
+    journal: str | os.PathLike | None = None,
+) -> Comparison:
+    """Test which runs differ: all pairs, or all runs against baselines.
+
+    Args:
+        scores: what `stats.matrix.read` takes.
+        measure: which one; needed if the scores are of several.
+        test: one of `procedures.TESTS`.
+        baselines: runs that take the place of b; by default all pairs.
+        correction: of p for many tests: `holm`, `bh` or `none`, the default; "tukey"
+            and "anova" need none.
+        resamples: by default `procedures.RESAMPLES`.
+        seed: of the random numbers.
+        alpha: level of the decisions, and 1 less that of the intervals.
+        interval: `t`, `percentile` or `bca` (of the bootstrap), or `hsd`, simultaneous,
+            the default of "tukey" and "anova". Corrections widen none.
+        missing: what a query that some runs lack does: `error`, `drop` or `zero`.
+        precision: resample until no Monte-Carlo standard error of a p is larger.
+        memory: bytes that intermediate results may take, or a size such as `2GB`.
+        progress: called with `(stage, done, total)`.
+        journal: folder for what is counted, with which the same call goes on.
+
+    Raises:
+        DataError: the scores cannot be compared. UsageError: an argument is wrong.
+    """
+    matrix = read(scores, measure=measure, missing=missing)
+    correction = correction or "none"
+    interval = interval or _INTERVAL.get(test, "t")
+    _check(test, correction, interval, alpha, resamples)
+    names = [baselines] if isinstance(baselines, str) else list(baselines or [])
+    pairs = _pairs(matrix, names)
+    values = matrix.values
+    outcome = procedures.run(
+        values,
+        pairs,
+        test,
+        resamples=resamples,
+        seed=seed,
+        precision=precision,
+        memory=memory,
+        progress=progress,
+        journal=journal,
+    )
+    mean, deviation = tests.moments(values, pairs)
+    same = tests.identical(values, pairs)
+    bounds = _bounds(values, pairs, outcome, interval, alpha, seed, memory)
+    adjusted = tests.adjust(outcome.p_value, correction)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        effect = np.where(same | (mean == 0), 0.0, mean / deviation)
+    ids = np.array(matrix.run_ids, object)
+    table = pd.DataFrame(
+        {
+            "run_a": pd.Series(ids[pairs[0]], dtype="str"),
+            "run_b": pd.Series(ids[pairs[1]], dtype="str"),
+            "difference": mean,
+            "low": bounds[0],
+            "high": bounds[1],
+            "effect_size": effect,
+            "p_value": outcome.p_value,
+            "p_adjusted": adjusted,
+            "significant": adjusted < alpha,
+            "identical": same,
+            "p_error": outcome.error,
+        }
+    )
+    different = None if names else _square(len(values), pairs, adjusted < alpha)
+    metadata = {
+        "version": pgcjax.__version__,
+        "measure": matrix.measure,
+        "test": test,
+        "correction": correction,
+        "alpha": alpha,
+        "interval": interval,
+        "resamples": outcome.resamples,
+        "exact": outcome.exact,
+        "seed": seed,
+        "missing": missing,
+        "baselines": names,
+        "runs": len(values),
+        "queries": values.shape[1],
+        "scores": sha256(values.tobytes()).hexdigest()[:16],
+    }
+    notes = (*matrix.notes, *_notes(values, table, outcome, test, alpha))
+    return Comparison(table, _runs(matrix, different, alpha), metadata, notes)
+
+
+def _check(
+    test: str, correction: str, interval: str, alpha: float, resamples: int | None
+) -> None:
+    for name, value, choices in (
+        ("test", test, procedures.TESTS),
+        ("correction", correction, CORRECTIONS),
+        ("interval", interval, intervals.INTERVALS),
+    ):
+        if value not in choices:
+            raise UsageError(f"{name} {value!r}: choose from {', '.join(choices)}")
+    if not 0 < alpha < 1:
+        raise UsageError(f"alpha={alpha}: expected a level between 0 and 1")
+    family = test in procedures.FAMILY
+    if family and correction != "none":
+        raise UsageError(f"test {test!r} is for all pairs at once: correct it by none")
+    if interval == "hsd" and not family:
+        raise UsageError(f"interval 'hsd' is of {' and '.join(procedures.FAMILY)}")
+    if test in procedures.RESAMPLES and resamples and 1 / (1 + resamples) >= alpha:
+        raise UsageError(
+            f"resamples={resamples}: no p can be below {alpha}; at least "
+            f"{math.floor(1 / alpha)} are needed"
+        )
+
+
+def _pairs(matrix: Matrix, baselines: list[str]) -> Pairs:
+    if not baselines:
+        return tests.all_pairs(len(matrix.run_ids))
+    unknown = [name for name in baselines if name not in matrix.run_ids]
+    if unknown:
+        some = ", ".join(matrix.run_ids[:5])
+        raise UsageError(f"baseline {unknown[0]!r} is no run; there are {some}, …")
+    place = {name: i for i, name in enumerate(matrix.run_ids)}
+    base = [place[name] for name in dict.fromkeys(baselines)]
+    found = [
+        (run, b)
+        for k, b in enumerate(base)
+        for run in range(len(place))
+        if run not in base[: k + 1]  # two baselines meet once
+    ]
+    first, second = np.array(found).T
+    return first, second
+
+
+def _bounds(
+    values: np.ndarray,
+    pairs: Pairs,
+    outcome: Outcome,
+    interval: str,
+    alpha: float,
+    seed: int,
+    memory: str | int | None,
+) -> tuple[np.ndarray, np.ndarray]:
+    mean, deviation = tests.moments(values, pairs)
+    if interval == "t":
+        return intervals.student(mean, deviation, values.shape[1], alpha)
+    if interval == "hsd":
+        if outcome.ranges is None:
+            half = tests.critical_difference(values, alpha)
+        else:
+            half = intervals.resampled_critical_difference(outcome.ranges, alpha)
+        return mean - half, mean + half
+    resamples = max(1000, min(outcome.resamples, 10_000))
+    return intervals.bootstrap(
+        values,
+        pairs,
+        resamples=resamples,
+        seed=seed,
+        alpha=alpha,
+        corrected=interval == "bca",
+        budget=min(2**24, Limits.of(memory).memory // 8),
+    )
+
+
+def _square(runs: int, pairs: Pairs, significant: np.ndarray) -> np.ndarray:
+    square = np.zeros((runs, runs), bool)
+    square[pairs] = significant
+    return square | square.T
+
+
+def _runs(matrix: Matrix, different: np.ndarray | None, alpha: float) -> pd.DataFrame:
+    values = matrix.values
+    mean, queries = values.mean(1), values.shape[1]
+    low, high = intervals.student(mean, values.std(1, ddof=1), queries, alpha)
+    order = np.sort(-mean)
+    return pd.DataFrame(
+        {
+            "run_id": pd.Series(matrix.run_ids, dtype="str"),
+            "mean": mean,
+            "low": low,
+            "high": high,
+            "rank": np.searchsorted(order, -mean) + 1,
+            "groups": ""
+            if different is None
+            else pd.Series(groups.letters(different, mean), dtype="str"),
+        }
+    )
+
+
+def _notes(
+    values: np.ndarray, table: pd.DataFrame, outcome: Outcome, test: str, alpha: float
+) -> list[str]:
+    runs, queries = values.shape
+    notes = [
+        f"{counted(runs, 'run')}, {queries} queries: {counted(len(table), 'pair')}, "
+        f"{int(table.significant.sum())} significant at {alpha:g}"
+    ]
+    if table.identical.any():
+        notes.append(f"{counted(int(table.identical.sum()), 'pair')} identical: p = 1")
+    if test == "anova":
+        _, freedom, f, p = tests.anova(values)
+        notes.append(f"two-way ANOVA: F({runs - 1}, {freedom}) = {f:.4g}, p = {p:.4g}")
+    if outcome.resamples and outcome.exact:
+        notes.append(f"exact: all {outcome.resamples} sign flips")
+    near = (table.p_value - alpha).abs() < 2 * table.p_error
+    if near.any() and (table.p_value == table.p_adjusted).all():
+        notes.append(
+            f"{counted(int(near.sum()), 'pair')} within 2 Monte-Carlo standard errors "
+            f"of {alpha:g}: more resamples may decide otherwise"
+        )
+    return notes

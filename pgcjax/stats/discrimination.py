@@ -1,0 +1,242 @@
+"""How many differences a measure can tell from chance, and which ones it gets right."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import nan
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pgcjax.errors import UsageError
+from pgcjax.stats import pairs, procedures
+
+
+def power(p_values: np.ndarray, alpha: float = 0.05) -> float:
+    """Share the pairs of runs that differ significantly, p < alpha, among all pairs.
+
+    Args:
+        p_values: of a test of each pair [pairs].
+        alpha: significance level.
+
+    Source: Sakai 2012, 4.1.
+    """
+    return float(np.mean(p_values < alpha))
+
+
+def curve(p_values: np.ndarray) -> np.ndarray:
+    """Sort p-values [pairs], largest first: the sooner they fall, the better.
+
+    Source: the curves of achieved significance levels (ASL) of Sakai 2012, Figure 8.
+    """
+    return np.sort(p_values)[::-1]
+
+
+def overlap(a: np.ndarray, b: np.ndarray) -> tuple[int, int, int]:
+    """Count the pairs significant by the first only, by both, by the second only.
+
+    Args:
+        a: whether each pair is significant [pairs].
+        b: the same by another measure or test [pairs].
+
+    Source: Sakai 2012, Table 4.
+    """
+    return int((a & ~b).sum()), int((a & b).sum()), int((b & ~a).sum())
+
+
+@dataclass(frozen=True)
+class Discrimination:
+    """Tests of all pairs of runs, by several measures.
+
+    Attributes:
+        pairs: a row for each test, measure and pair: test, measure, run_a, run_b,
+            difference (mean of a less mean of b), p_value, significant.
+        metadata: alpha, resamples, seed, and how missing queries were treated.
+    """
+
+    pairs: pd.DataFrame
+    metadata: dict[str, Any]
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """Discriminative power: test, measure, significant, pairs, power (a share)."""
+        groups = self.pairs.groupby(["test", "measure"], sort=False)["significant"]
+        table = groups.agg(significant="sum", pairs="size").reset_index()
+        return table.assign(power=table["significant"] / table["pairs"])
+
+    def curves(self) -> pd.DataFrame:
+        """ASL curves: test, measure, position (from 1), p_value, largest first."""
+        parts = []
+        for (test, measure), mine in self._groups():
+            values = curve(mine["p_value"].to_numpy())
+            where = {"test": test, "measure": measure}
+            place = np.arange(1, len(values) + 1)
+            parts.append(pd.DataFrame({**where, "position": place, "p_value": values}))
+        return pd.concat(parts, ignore_index=True)
+
+    def overlaps(self) -> pd.DataFrame:
+        """Significant pairs in common [Sakai 2012, Table 4], in whichever two columns.
+
+        A row for each two of the (test, measure): test_a, measure_a, test_b,
+        measure_b, only_a, both, only_b.
+        """
+        found = {key: mine["significant"].to_numpy() for key, mine in self._groups()}
+        rows = [
+            (*one, *other, *overlap(found[one], found[other]))
+            for one, other in combinations(found, 2)
+        ]
+        names = ["test_a", "measure_a", "test_b", "measure_b"]
+        return pd.DataFrame(rows, columns=[*names, "only_a", "both", "only_b"])
+
+    def _groups(self) -> Any:
+        return self.pairs.groupby(["test", "measure"], sort=False)
+
+
+def discriminate(
+    scores: Any,
+    measures: Sequence[str] | None = None,
+    test: str | Sequence[str] = "bootstrap",
+    alpha: float = 0.05,
+    resamples: int = 1000,
+    seed: int = 0,
+    missing: str = "error",
+) -> Discrimination:
+    """Test all pairs of runs by each measure: how many differences are significant?
+
+    Args:
+        scores: a score table, or a table for each measure, by name.
+        measures: all of the table if None.
+        test: one or several of those of `procedures.p_values`.
+        alpha: significance level; a pair with p < alpha is significant.
+        resamples: of tests that resample.
+        seed: of tests that resample.
+        missing: what a query does that a run or a measure lacks: `error`, `drop` it
+            for all, or `zero` for those that lack it.
+
+    Source: Sakai 2012, 4.1.
+
+    Raises:
+        UsageError: an unknown measure, test or policy, or alpha not between 0 and 1.
+        DataError: a score is missing or there twice, or there is one run only.
+    """
+    if not 0 < alpha < 1:
+        raise UsageError(f"alpha is between 0 and 1, not {alpha}")
+    side = pairs.side_by_side(scores, measures, missing)
+    tests = [test] if isinstance(test, str) else list(dict.fromkeys(test))
+    if not tests:
+        raise UsageError("name a test")
+    first, second = np.triu_indices(len(side.runs), 1)
+    runs = np.array(side.runs, object)
+    parts = []
+    for name in tests:
+        for measure, values in zip(side.measures, side.values, strict=True):
+            p = procedures.p_values(values, name, resamples=resamples, seed=seed)
+            means = values.mean(axis=1)
+            columns = {
+                "run_a": runs[first],
+                "run_b": runs[second],
+                "difference": means[first] - means[second],
+                "p_value": p,
+                "significant": p < alpha,
+            }
+            parts.append(pd.DataFrame({"test": name, "measure": measure, **columns}))
+    used = {"alpha": alpha, "resamples": resamples, "seed": seed, "missing": missing}
+    return Discrimination(pd.concat(parts, ignore_index=True), used)
+
+
+def sensitivity(
+    scores: Any,
+    measures: Sequence[str] | None = None,
+    alpha: float = 0.05,
+    missing: str = "error",
+) -> pd.DataFrame:
+    """Share the pairs of runs whose paired t-test has p < alpha [Luo 2021, chapter 4].
+
+    Returns:
+        Columns measure, significant, pairs, sensitivity. Arguments and errors are those
+        of `discriminate`.
+    """
+    table = discriminate(scores, measures, "t", alpha, missing=missing).table
+    return table.drop(columns="test").rename(columns={"power": "sensitivity"})
+
+
+def concordance(values: np.ndarray, gold: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Count where measures disagree about two runs on a query, and which one is right.
+
+    A measure is right where no gold measure prefers the other run: a tie of the gold
+    counts as correct.
+
+    Args:
+        values: scores [measures, runs, queries].
+        gold: scores by the gold measures [golds, runs, queries].
+
+    Returns:
+        Disagreements [measures, measures], symmetric; and in row i, column j those of
+        them in which measure i is right.
+
+    Source: Sakai 2012, Figure 6 and the end of 4.2.
+    """
+    count = len(values)
+    disagreements, correct = np.zeros((count, count)), np.zeros((count, count))
+    a, b = np.triu_indices(values.shape[1], 1)
+    for query in range(values.shape[2]):  # so that memory suffices for many runs
+        mine = pairs.preferred(values[:, a, query], values[:, b, query])
+        theirs = pairs.preferred(gold[:, a, query], gold[:, b, query])
+        better, worse = (mine > 0).astype(float), (mine < 0).astype(float)
+        disagreements += better @ worse.T + worse @ better.T
+        better *= (theirs >= 0).all(axis=0)
+        worse *= (theirs <= 0).all(axis=0)
+        correct += better @ (mine < 0).T + worse @ (mine > 0).T
+    return disagreements.astype(np.int64), correct.astype(np.int64)
+
+
+def intuitiveness(
+    scores: Any,
+    gold: str | Sequence[str],
+    measures: Sequence[str] | None = None,
+    missing: str = "error",
+) -> pd.DataFrame:
+    """Compare how often two measures are right where they disagree [Sakai 2012, 4.2].
+
+    Args:
+        scores: a score table, or a table for each measure, by name.
+        gold: a measure that is right by definition, or several, all to be agreed with;
+            as the table spells them.
+        measures: all but the gold ones if None.
+        missing: what a query does that a run or a measure lacks: `error`, `drop` it
+            for all, or `zero` for those that lack it.
+
+    Returns:
+        A row for each two measures: measure_a, measure_b, gold, disagreements,
+        correct_a, correct_b, intuitiveness_a, intuitiveness_b (shares of the
+        disagreements), undefined: why there are no shares, if there are none.
+
+    Raises:
+        UsageError: fewer than two measures, or an unknown one or policy.
+        DataError: a score is missing, or there twice.
+    """
+    golds = [gold] if isinstance(gold, str) else list(gold)
+    if not golds:
+        raise UsageError("name a gold measure")
+    known = pairs.names(scores)
+    unknown = [g for g in golds if g not in known]
+    if unknown:
+        raise UsageError(f"no scores of {unknown[0]!r}; there are {', '.join(known)}")
+    if measures is None:
+        measures = [m for m in known if m not in golds]
+    if len(measures) < 2:
+        raise UsageError(f"compare two measures or more, not {len(measures)}")
+    both = pairs.side_by_side(scores, [*measures, *golds], missing)
+    values, truths = np.split(both.values, [len(measures)])
+    disagreements, correct = concordance(values, truths)
+    rows = []
+    for i, j in combinations(range(len(measures)), 2):
+        n, right = int(disagreements[i, j]), (int(correct[i, j]), int(correct[j, i]))
+        shares = [r / n if n else nan for r in right]
+        why = "" if n else "the two never disagree"
+        which = measures[i], measures[j], " & ".join(golds)
+        rows.append((*which, n, *right, *shares, why))
+    names = ["measure_a", "measure_b", "gold", "disagreements", "correct_a"]
+    names += ["correct_b", "intuitiveness_a", "intuitiveness_b", "undefined"]
+    return pd.DataFrame(rows, columns=names)

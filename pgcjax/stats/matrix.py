@@ -1,0 +1,243 @@
+"""Scores of any tool → float64 runs × queries of one measure."""
+
+import os
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pgcjax.errors import DataError, DataWarning, UsageError, counted
+from pgcjax.scores import Scores
+from pgcjax.stats.sources import load
+from pgcjax.tables.schema import ALIASES, Origin, first_repeat, ids, numbers
+
+MISSING = ("error", "drop", "zero")
+NAMES = {
+    "run_id": ("run_id", *ALIASES["run_id"]),
+    "query_id": ("query_id", *ALIASES["query_id"]),
+    "measure": ("measure", "metric"),
+    "value": ("value", "score"),
+}
+_AVERAGES = ("all", "amean", "average")
+_KEYS = ["run_id", "query_id"]
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Scores of one measure, complete.
+
+    Attributes:
+        run_ids: ascending.
+        query_ids: ascending.
+        values: float64 `[runs, queries]`, finite.
+        measure: its name; empty if the source has none.
+        notes: what was done to the data, a line each.
+    """
+
+    run_ids: list[str]
+    query_ids: list[str]
+    values: np.ndarray
+    measure: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def read(
+    scores: Any,
+    *,
+    measure: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    missing: str = "error",
+) -> Matrix:
+    """Read scores of one measure.
+
+    Args:
+        scores: our `Scores`; a DataFrame; a CSV, TSV, JSONL or Parquet file, or .trec
+            as trec_eval prints it; with a row per score, or wide: a row per query and
+            a column per run, or, if a column is run_id, the other way round.
+        measure: which one, if there are several.
+        columns: names of run_id, query_id, measure or value in the source.
+        missing: what a query that some runs lack does: `error`, `drop` it for all, or
+            `zero` for those that lack it.
+
+    Raises:
+        DataError: the source holds no such scores, one twice, one that is not finite,
+            or not all that are needed. UsageError: an argument is wrong.
+    """
+    if missing not in MISSING:
+        raise UsageError(f"missing {missing!r}: choose from {', '.join(MISSING)}")
+    if isinstance(scores, Matrix):
+        return scores
+    where = "scores"
+    if isinstance(scores, (str, os.PathLike)):
+        where = str(scores)
+        scores = load(Path(scores))
+    frame, origin = scores if isinstance(scores, tuple) else (scores, Origin(where))
+    if isinstance(frame, Scores):
+        frame = frame.table
+    if not isinstance(frame, pd.DataFrame):
+        raise UsageError(
+            f"expected scores, a DataFrame or a file, found {type(frame).__name__}"
+        )
+    found = _columns(frame, columns or {}, where)
+    notes: tuple[str, ...] = ()
+    if {"run_id", "query_id", "value"} <= set(found):
+        wide, name = _long(frame, found, origin, measure)
+    elif "value" in found or {"run_id", "query_id"} <= set(found) or columns:
+        lacking = [n for n in ("run_id", "query_id", "value") if n not in found]
+        raise DataError(
+            f"missing columns {lacking} (found {[str(c) for c in frame.columns]})",
+            where=where,
+            mend="Name them by columns=, such as {'value': 'ndcg'}.",
+        )
+    else:
+        wide, notes = _wide(frame, found, origin)
+        name = measure or ""
+    matrix = _complete(wide, name, missing, notes, where)
+    if len(matrix.query_ids) < wide.shape[1]:
+        # What is left out changes every finding: said aloud, not in the notes alone.
+        warnings.warn(f"{where}: {matrix.notes[-1]}", DataWarning, stacklevel=3)
+    return matrix
+
+
+def _columns(
+    frame: pd.DataFrame, wanted: Mapping[str, str], where: str
+) -> dict[str, Any]:
+    """Find what columns are called: canonical name → name in the frame."""
+    unknown = [n for n in wanted if n not in NAMES]
+    if unknown:
+        raise UsageError(f"columns: {unknown[0]!r} is none of {', '.join(NAMES)}")
+    names = list(frame.columns)
+    twice = [str(n) for n in names if names.count(n) > 1]
+    if twice:
+        raise DataError(f"has more than one column {twice[0]!r}", where=where)
+    absent = [n for n in wanted.values() if n not in names]
+    if absent:
+        raise DataError(
+            f"has no column {absent[0]!r} (found {[str(n) for n in names]})",
+            where=where,
+        )
+    lower = {str(n).strip().lower(): n for n in reversed(names)}
+    taken = set(wanted.values())
+    found: dict[str, Any] = dict(wanted)
+    for name, aliases in NAMES.items():
+        for alias in aliases:
+            if name not in found and alias in lower and lower[alias] not in taken:
+                found[name] = lower[alias]
+    return found
+
+
+def _long(
+    frame: pd.DataFrame, found: dict[str, Any], origin: Origin, measure: str | None
+) -> tuple[pd.DataFrame, str]:
+    table = pd.DataFrame({name: frame[column] for name, column in found.items()})
+    table = table.reset_index(drop=True)
+    keep = ~table["query_id"].isin(_AVERAGES).to_numpy()
+    places = np.arange(1, len(table) + 1) if not len(origin.places) else origin.places
+    origin = replace(origin, places=np.asarray(places)[keep])
+    table = table[keep].reset_index(drop=True)
+    if "measure" not in table:
+        table["measure"] = measure or ""
+    for name in ("run_id", "query_id", "measure"):
+        empty = name == "measure" and "measure" not in found
+        if not empty:
+            table[name] = ids(table[name], origin)
+    table["value"] = numbers(table["value"], "value", origin)
+    again = first_repeat(table, [*_KEYS, "measure"])
+    if again:
+        run, query = table.loc[again[1], _KEYS]
+        raise DataError(
+            f"scores run {run!r}, query {query!r} twice, first in "
+            f"{origin.place(again[0])}",
+            where=origin.at(again[1]),
+            mend="Keep one.",
+        )
+    known = Scores(table)
+    if measure is None and len(known.measures) > 1:
+        raise UsageError(
+            f"scores of {len(known.measures)} measures: choose one of "
+            f"{', '.join(known.measures)}"
+        )
+    name = known.measures[0] if measure is None else measure
+    return known.matrix(name), name
+
+
+def _wide(
+    frame: pd.DataFrame, found: dict[str, Any], origin: Origin
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Lay a wide table out as runs × queries; NaN where a cell is empty."""
+    notes: tuple[str, ...] = ()
+    rows = "run_id" if "run_id" in found else "query_id"
+    other = "query_id" if rows == "run_id" else "run_id"
+    if rows in found:
+        names = ids(frame[found[rows]].reset_index(drop=True), origin)
+        cells = frame.drop(columns=found[rows])
+    elif str(frame.index.name).lower() in NAMES["run_id"] + NAMES["query_id"]:
+        return _wide(frame.reset_index(), _columns(frame.reset_index(), {}, ""), origin)
+    else:
+        names = pd.Series(
+            [f"{i + 1:0{len(str(len(frame)))}}" for i in range(len(frame))]
+        )
+        cells = frame
+        notes = (
+            f"no column names the queries: {counted(len(frame), 'row')}, numbered",
+        )
+    if names.duplicated().any():
+        i = int(names.duplicated().to_numpy().argmax())
+        raise DataError(
+            f"has {rows} {names[i]!r} twice", where=origin.at(i), mend="Keep one."
+        )
+    values = np.full(cells.shape, np.nan)
+    for k, column in enumerate(cells.columns):
+        cell = cells[column].reset_index(drop=True)
+        full = np.flatnonzero(~(cell.isna() | (cell == "")).to_numpy())
+        places = np.asarray(origin.places)[full] if len(origin.places) else full + 1
+        values[full, k] = numbers(
+            cell.iloc[full],
+            f"score, {other} {str(column)!r}",
+            replace(origin, places=places),
+        )
+    wide = pd.DataFrame(
+        values, index=names.to_numpy(), columns=[str(c) for c in cells.columns]
+    )
+    return (wide if rows == "run_id" else wide.T), notes
+
+
+def _complete(
+    wide: pd.DataFrame, measure: str, missing: str, notes: tuple[str, ...], where: str
+) -> Matrix:
+    """Sort, and do what `missing` says."""
+    wide = wide.sort_index(axis=0).sort_index(axis=1)
+    absent = np.asarray(wide.isna())
+    if absent.any() and missing == "error":
+        run, query = np.argwhere(absent)[0]
+        raise DataError(
+            f"run {wide.index[run]!r} has no score for query {wide.columns[query]!r} "
+            f"(missing in all: {int(absent.sum())})",
+            where=where,
+            mend="Complete them, or choose missing drop or zero.",
+        )
+    if absent.any() and missing == "drop":
+        gaps = np.any(absent, axis=0)
+        wide = wide.iloc[:, np.flatnonzero(~gaps)]
+        notes += (f"{counted(int(gaps.sum()), 'query')} left out that some run lacks",)
+    elif absent.any():
+        wide = wide.fillna(0.0)
+        notes += (f"{counted(int(absent.sum()), 'missing score')} counted as 0",)
+    for name, size in (("run", len(wide)), ("query", len(wide.columns))):
+        if size < 2:
+            raise DataError(
+                f"holds {counted(size, name)} to compare",
+                where=where,
+                mend="At least 2 runs and 2 queries that all of them have are needed.",
+            )
+    return Matrix(
+        [str(n) for n in wide.index],
+        [str(n) for n in wide.columns],
+        np.ascontiguousarray(wide.to_numpy(np.float64)),
+        measure,
+        notes,
+    )

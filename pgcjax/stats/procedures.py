@@ -1,0 +1,135 @@
+"""Tests of differences between runs, by name; resampled ones block by block."""
+
+import math
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from pgcjax.errors import UsageError
+from pgcjax.plan import Limits
+from pgcjax.stats import tests
+from pgcjax.stats.tests import Pairs
+
+RESAMPLES = {"tukey": 5000, "bootstrap": 1000, "permutation": 10_000}
+"""How many by default: as Sakai 2012; signs cost least."""
+
+TESTS = ("tukey", "bootstrap", "permutation", "t", "wilcoxon", "anova")
+FAMILY = ("tukey", "anova")
+"""Tests whose p-values are for all pairs together already."""
+
+_EXACT = 16  # queries up to which all sign flips are enumerated
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a test found.
+
+    Attributes:
+        p_value: `[pairs]`.
+        error: Monte-Carlo standard error of each p, 0 where p is exact.
+        resamples: how many were made, or all there are; 0 for tests without.
+        exact: whether p is the share among all possible ones.
+        ranges: of "tukey", ascending largest differences between means, resampled.
+    """
+
+    p_value: np.ndarray
+    error: np.ndarray
+    resamples: int = 0
+    exact: bool = True
+    ranges: np.ndarray | None = None
+
+
+def p_values(
+    values: np.ndarray, test: str, *, resamples: int = 1000, seed: int = 0
+) -> np.ndarray:
+    """Test every pair of runs.
+
+    Args:
+        values: float64 `[runs, queries]`, finite, at least 2 of both.
+        test: one of `TESTS`.
+        resamples: of the resampled ones.
+        seed: of their random numbers.
+
+    Returns:
+        float64 `[pairs]`, in the order of `np.triu_indices(runs, 1)`.
+
+    Raises:
+        UsageError: there is no such test, or nothing to resample.
+    """
+    pairs = tests.all_pairs(len(values))
+    return run(values, pairs, test, resamples=resamples, seed=seed).p_value
+
+
+def run(
+    values: np.ndarray,
+    pairs: Pairs,
+    test: str,
+    *,
+    resamples: int | None = None,
+    seed: int = 0,
+    precision: float | None = None,
+    memory: str | int | None = None,
+    progress: Progress | None = None,
+    journal: str | os.PathLike | None = None,
+) -> Outcome:
+    """Test pairs of runs, two-sided.
+
+    Args:
+        values: float64 `[runs, queries]`, finite, at least 2 of both.
+        pairs: two int arrays `[pairs]`; "tukey" and "anova" look at all runs anyway.
+        test: one of `TESTS`.
+        resamples: `RESAMPLES` by default.
+        seed: of the random numbers, from 0.
+        precision: resample until no Monte-Carlo standard error of a p is larger.
+        memory: bytes that intermediate results may take.
+        progress: called with `(stage, done, total)`.
+        journal: folder for what is counted, with which the same call goes on.
+
+    Raises:
+        UsageError: an argument is wrong. DataError: the journal is of another job.
+    """
+    if test not in TESTS:
+        raise UsageError(f"test {test!r}: choose from {', '.join(TESTS)}")
+    if test not in RESAMPLES:
+        plain = {"t": tests.t, "wilcoxon": tests.wilcoxon, "anova": tests.tukey}
+        p = plain[test](values, pairs)
+        return Outcome(p, np.zeros_like(p))
+    wanted = RESAMPLES[test] if resamples is None else resamples
+    if wanted < 1 or seed < 0 or (precision is not None and not 0 < precision < 0.5):
+        raise UsageError(
+            f"resamples={wanted}, seed={seed}, precision={precision}: expected at "
+            "least 1 resample, a seed from 0 and a precision between 0 and 0.5"
+        )
+    limits = Limits.of(memory)
+    from pgcjax.stats.resample import BLOCK, Whole  # loads JAX: only if needed
+    from pgcjax.stats.sweep import Sweep
+
+    scores = Whole.of(values)
+    queries = values.shape[1]
+    exact = test == "permutation" and 2**queries <= max(wanted, 2**_EXACT)
+    sweep = Sweep(scores, pairs, test, seed, exact, limits, progress, journal)
+    if exact:
+        sweep.extend(2 ** (queries - 1))
+        share = sweep.counts() / sweep.done
+        return Outcome(_of_different(share, values, pairs), 0 * share, 2**queries)
+    if precision is not None:
+        wanted = -(-wanted // BLOCK) * BLOCK  # whole blocks can be added to
+    while True:
+        sweep.extend(wanted)
+        p = (1 + sweep.counts()) / (1 + wanted)
+        p = _of_different(p, values, pairs)
+        variance = p * (1 - p)
+        if precision is None or variance.max(initial=0.0) / wanted <= precision**2:
+            break
+        needed = math.ceil(float(variance.max()) / precision**2)
+        wanted = -(-max(needed, wanted + BLOCK) // BLOCK) * BLOCK
+    ranges = np.sort(sweep.total) * scores.unit / queries if test == "tukey" else None
+    return Outcome(p, np.sqrt(variance / wanted), wanted, False, ranges)
+
+
+def _of_different(p: np.ndarray, values: np.ndarray, pairs: Pairs) -> np.ndarray:
+    return np.where(tests.identical(values, pairs), 1.0, p)

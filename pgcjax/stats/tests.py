@@ -1,0 +1,168 @@
+"""Tests without resampling, of pairs of runs, and corrections for many of them."""
+
+import math
+import warnings
+from collections.abc import Iterator
+
+import numpy as np
+from scipy import integrate, stats
+
+_PAIRS = 2**14  # that are laid out at once: their differences query by query
+_DIRECT = 100  # distinct studentised ranges up to which each is integrated
+_SAME = 1e-12
+
+Pairs = tuple[np.ndarray, np.ndarray]
+
+
+def all_pairs(runs: int) -> Pairs:
+    """List the pairs i < j, in the order of `np.triu_indices`."""
+    first, second = np.triu_indices(runs, 1)
+    return first, second
+
+
+def differences(
+    values: np.ndarray, pairs: Pairs, most: int = _PAIRS
+) -> Iterator[tuple[slice, np.ndarray]]:
+    """Give differences `[some pairs, queries]` of some pairs after the others."""
+    first, second = pairs
+    for low in range(0, len(first), most):
+        some = slice(low, low + most)
+        yield some, values[first[some]] - values[second[some]]
+
+
+def identical(values: np.ndarray, pairs: Pairs) -> np.ndarray:
+    """Find pairs whose scores are equal, up to 1e-12 of the largest: bool `[pairs]`."""
+    same = np.zeros(len(pairs[0]), bool)
+    limit = _SAME * np.abs(values).max(initial=0.0)
+    for some, z in differences(values, pairs):
+        same[some] = (np.abs(z) <= limit).all(1)
+    return same
+
+
+def moments(values: np.ndarray, pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
+    """Give mean and standard deviation (ddof 1) of the differences of each pair.
+
+    A deviation below 1e-12 of the largest score is rounding, and 0.
+    """
+    mean, deviation = np.zeros(len(pairs[0])), np.zeros(len(pairs[0]))
+    for some, z in differences(values, pairs):
+        mean[some], deviation[some] = z.mean(1), z.std(1, ddof=1)
+    deviation[deviation <= _SAME * np.abs(values).max(initial=0.0)] = 0.0
+    return mean, deviation
+
+
+def t(values: np.ndarray, pairs: Pairs) -> np.ndarray:
+    """Test each pair by the paired t test, two-sided; p `[pairs]`.
+
+    A constant difference other than 0 has p = 0; identical runs have p = 1.
+    """
+    queries = values.shape[1]
+    mean, deviation = moments(values, pairs)
+    error = deviation / math.sqrt(queries)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = 2 * stats.t.sf(np.abs(mean / error), queries - 1)
+    return np.where(identical(values, pairs), 1.0, p)
+
+
+def wilcoxon(values: np.ndarray, pairs: Pairs) -> np.ndarray:
+    """Test each pair by Wilcoxon's signed ranks, as scipy does it; p `[pairs]`.
+
+    Differences are rounded to 1e-12 of the largest score first: what rounding alone
+    tells apart is a tie. scipy's method then depends on the pair alone: exact for up to
+    50 queries without ties and zeros, all permutations for up to 13, else normal.
+    """
+    p = np.ones(len(pairs[0]))
+    scale = np.abs(values).max(initial=0.0) or 1.0
+    for some, z in differences(values, pairs):
+        z = np.round(z / scale, 12)
+        sizes = np.sort(np.abs(z), axis=1)
+        # scipy chooses for all rows of a call: rows that need another method go apart.
+        tied = (sizes[:, 0] == 0) | (np.diff(sizes, axis=1) == 0).any(1)
+        void = ~z.any(1)
+        found = np.ones(len(z))
+        for rows in (~tied, tied & ~void):
+            step = 32 if z.shape[1] <= 13 else len(z)
+            which = np.flatnonzero(rows)
+            for low in range(0, len(which), step):
+                part = which[low : low + step]
+                found[part] = np.asarray(stats.wilcoxon(z[part], axis=1).pvalue)
+        p[some] = found
+    return p
+
+
+def anova(values: np.ndarray) -> tuple[float, int, float, float]:
+    """Two-way analysis of variance, runs and queries, without replication.
+
+    Returns:
+        Mean square of the residuals, its degrees of freedom, and F and p of the runs.
+    """
+    runs, queries = values.shape
+    means = values.mean(1, keepdims=True)
+    residuals = values - means - values.mean(0) + values.mean()
+    freedom = (runs - 1) * (queries - 1)
+    error = float((residuals**2).sum()) / freedom
+    if error <= (_SAME * np.abs(values).max(initial=0.0)) ** 2:
+        error = 0.0
+    effect = queries * float(np.var(means)) * runs / (runs - 1)
+    f = effect / error if error else (math.inf if effect else 0.0)
+    return error, freedom, f, float(stats.f.sf(f, runs - 1, freedom))
+
+
+def tukey(values: np.ndarray, pairs: Pairs) -> np.ndarray:
+    """Test each pair by Tukey's HSD after `anova`, two-sided; p `[pairs]`.
+
+    The studentised range is scipy's; of many pairs, whose p are one smooth function of
+    the difference, it is integrated at the nodes of a Chebyshev polynomial.
+    """
+    runs, queries = values.shape
+    error, freedom, *_ = anova(values)
+    mean, _ = moments(values, pairs)
+    same = identical(values, pairs)
+    if not error:
+        return np.where(np.abs(mean) > _SAME * np.abs(values).max(), 0.0, 1.0)
+    ranges, where = np.unique(
+        np.abs(mean) / math.sqrt(error / queries), return_inverse=True
+    )
+
+    def p(q: np.ndarray) -> np.ndarray:
+        with warnings.catch_warnings():
+            # Far out, where p is 0 in float64, the integrals cannot get closer.
+            warnings.simplefilter("ignore", integrate.IntegrationWarning)
+            return np.asarray(stats.studentized_range.sf(q, runs, freedom))
+
+    if len(ranges) <= _DIRECT:
+        found = p(ranges)
+    else:
+        most = 8.0
+        while most < ranges[-1] and p(np.array(most)) > 1e-14:
+            most *= 1.25
+        curve = np.polynomial.Chebyshev.interpolate(p, _DIRECT - 1, [0.0, most])
+        found = np.asarray(curve(np.minimum(ranges, most)))
+    return np.where(same, 1.0, np.clip(found, 0.0, 1.0)[where])
+
+
+def critical_difference(values: np.ndarray, alpha: float) -> float:
+    """Give the difference beyond which `tukey` is significant."""
+    runs, queries = values.shape
+    error, freedom, *_ = anova(values)
+    if not error:
+        return 0.0
+    q = float(stats.studentized_range.isf(alpha, runs, freedom))
+    return q * math.sqrt(error / queries)
+
+
+def adjust(p: np.ndarray, correction: str) -> np.ndarray:
+    """Adjust p for the number of tests: `none`, `holm` or `bh`.
+
+    Holm bounds the chance of any false finding, Benjamini-Hochberg the expected share
+    of false findings; p_adjusted < α decides.
+    """
+    if correction == "none" or not len(p):
+        return p
+    if correction == "bh":
+        return np.asarray(stats.false_discovery_control(p, method="bh"))
+    order = np.argsort(p, kind="stable")
+    steps = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum(steps, 1.0)
+    return adjusted

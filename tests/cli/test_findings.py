@@ -1,0 +1,127 @@
+"""compare, discriminate, agree and correlate, as users call them."""
+
+import pandas as pd
+import pytest
+
+import pgcjax as package
+from pgcjax.demo.files import demo_folder
+
+pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
+DEMO = demo_folder()
+
+
+@pytest.fixture(scope="module")
+def demo_scores():
+    return package.evaluate(
+        DEMO / "runs", preferences=DEMO / "preferences.csv", qrels=DEMO / "qrels.txt"
+    )
+
+
+@pytest.fixture
+def scores(here, demo_scores):
+    return str(demo_scores.save("scores.parquet"))
+
+
+def rows(text: str) -> list[list[str]]:
+    return [line.split("\t") for line in text.splitlines()]
+
+
+def test_runs_with_letters_and_pairs_in_a_file(pgcjax, here, scores):
+    line = ["compare", scores, "-m", "PGC", "--test", "bootstrap", "-o", "pairs.csv"]
+    done = pgcjax(*line, "--runs-output", "runs.csv", "--required")
+    assert done.code == 0, done.err
+    head, *runs = rows(done.out)
+    assert head == ["run_id", "mean", "low", "high", "rank", "groups"]
+    means = package.read_scores(scores).mean()["PGC"]
+    assert {run[0]: run[1] for run in runs} == {
+        run: f"{mean:.4f}" for run, mean in means.items()
+    }
+    assert "difference required for significance at 0.05: 0." in done.err
+    assert "wrote 28 pairs to pairs.csv" in done.err
+    pairs = pd.read_csv(here / "pairs.csv", comment="#")
+    found = package.compare(scores, measure="PGC", test="bootstrap")
+    pd.testing.assert_frame_equal(
+        pairs, found.table, check_dtype=False, check_exact=True
+    )
+    assert len(pd.read_csv(here / "runs.csv", comment="#")) == 8
+    assert not list(here.glob("*.partial"))
+
+
+def test_baselines_print_pairs(pgcjax, scores):
+    done = pgcjax("compare", scores, "-m", "Compat", "--baseline", "oak", "--test", "t")
+    head, *pairs = rows(done.out)
+    assert head[:3] == ["run_a", "run_b", "difference"]
+    assert {pair[1] for pair in pairs} == {"oak"} and len(pairs) == 7
+    assert {pair[8] for pair in pairs} <= {"true", "false"}
+
+
+def test_scores_of_another_tool(pgcjax, here):
+    text = "system;topic;ndcg\n" + "".join(
+        f"s{s};t{t};0.{(7 * s + 3 * t * t) % 10}\n" for s in range(3) for t in range(9)
+    )
+    (here / "theirs.csv").write_text(text.replace(";", ","))
+    line = ["compare", "theirs.csv", "--test", "permutation"]
+    done = pgcjax(*line, "--column", "value=ndcg")
+    assert done.code == 0, done.err
+    assert len(rows(done.out)) == 4
+    done = pgcjax(*line, "--column", "ndcg")
+    assert done.err == "pgcjax: error: --column ndcg: expected NAME=COLUMN\n"
+
+
+def test_measures_compared(pgcjax, here, scores):
+    done = pgcjax("discriminate", scores, "--test", "t", "-o", "power.csv")
+    assert done.code == 0, done.err
+    assert [row[:2] for row in rows(done.out)[1:]] == [["t", "PGC"], ["t", "Compat"]]
+    assert len(pd.read_csv(here / "power.csv", comment="#")) == 2
+    for show, count in (("curves", 56), ("overlaps", 1), ("pairs", 56)):
+        done = pgcjax("discriminate", scores, "--test", "t", "--show", show)
+        assert len(rows(done.out)) == 1 + count
+    judged = ["--prefs", DEMO / "preferences.csv", "--qrels", DEMO / "qrels.txt"]
+    three = ["-m", "PGC", "-m", "PGC(p=0.8)", "-m", "Compat", "-o", "three.parquet"]
+    pgcjax("evaluate", *map(str, judged), *three, str(DEMO / "runs"))
+    done = pgcjax("discriminate", "three.parquet", "--gold", "Compat")
+    assert done.code == 0, done.err
+    assert rows(done.out)[1][:2] == ["PGC", "PGC(p=0.8)"]
+    done = pgcjax("correlate", scores, "--coefficient", "tau_ap_symmetric")
+    assert rows(done.out)[1][:3] == ["PGC", "Compat", "tau_ap_symmetric"]
+
+
+def test_agreement(pgcjax, here, scores):
+    done = pgcjax("agree", scores, "--tie-share", "0.2")
+    assert rows(done.out)[1][:2] == ["PGC", "Compat"]
+    people = ["query_id,run_a,run_b,preference", "q101,reed,oak,1", "q102,oak,reed,-1"]
+    (here / "people.csv").write_text("\n".join([*people, "q103,reed,sage,0\n"]))
+    done = pgcjax("agree", scores, "--serp", "people.csv", "-m", "PGC")
+    assert done.code == 0, done.err
+    table = package.agree(scores, pd.read_csv("people.csv"), ["PGC"]).table
+    assert rows(done.out)[0] == list(table.columns)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("compare scores.parquet", "scores of 2 measures: choose one of PGC, Compat"),
+        ("compare none.csv", "none.csv: cannot read it: No such file or directory. C"),
+        ("compare scores.parquet -m PGC --baseline x", "baseline 'x' is no run; there"),
+        ("compare scores.parquet -m PGC --resume", "--resume needs -o FILE, beside wh"),
+        ("compare scores.parquet -m PGC -o x.trec", "x.trec: the suffix of an output "),
+        (
+            "compare scores.parquet -m PGC --test t --required",
+            "--required is of --test",
+        ),
+        ("compare scores.parquet -m PGC --alpha 2", "alpha=2.0: expected a level betw"),
+        (
+            "discriminate scores.parquet -m nDCG",
+            "no scores of 'nDCG'; there are PGC, Comp",
+        ),
+        ("discriminate a/s.csv b/s.csv", "two files of scores are called s: rename o"),
+        ("agree scores.parquet --tie-share lots", "--tie-share lots: expected a share"),
+        ("agree scores.parquet --serp no.csv", "no.csv: cannot read it: No such file "),
+        ("correlate scores.parquet -m PGC", ""),
+    ],
+)
+def test_mistakes(pgcjax, here, scores, line, said):
+    done = pgcjax(*line.split())
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"pgcjax: error: {said}"), done.err
+    assert len(done.err.splitlines()) == 1

@@ -1,0 +1,342 @@
+"""Agreement of measures with people and with each other."""
+
+from math import isnan
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from pgcjax.errors import DataError, UsageError
+from pgcjax.reference import correlation as twin
+from pgcjax.stats import agreement, pairs
+from pgcjax.stats.agreement import agree, agree_measures, findings
+
+LABELS = st.lists(st.tuples(*[st.sampled_from([-1, 0, 1])] * 2), min_size=1)
+
+
+def scores_of(**measures) -> pd.DataFrame:
+    """Score table from measure={run: {query: value}}."""
+    rows = [
+        (run, query, measure, value)
+        for measure, runs in measures.items()
+        for run, queries in runs.items()
+        for query, value in queries.items()
+    ]
+    return pd.DataFrame(rows, columns=["run_id", "query_id", "measure", "value"])
+
+
+def judged(*rows) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=["query_id", "run_a", "run_b", "preference"])
+
+
+TWO = scores_of(
+    M={
+        "a": {"1": 0.9, "2": 0.5, "3": 0.1, "4": 0.7},
+        "b": {"1": 0.5, "2": 0.6, "3": 0.1, "4": 0.1},
+    }
+)
+FOUR = judged(("1", "a", "b", 2), ("2", "b", "a", -1), ("3", "a", "b", 1))
+FOUR = pd.concat([FOUR, judged(("4", "b", "a", 0))], ignore_index=True)
+
+
+def image_scores(golden) -> dict[str, pd.DataFrame]:
+    """Scores of each query and image search engine, by measure."""
+    xie, pgc = golden("xie"), golden("image_pgc")
+    named = {**xie["per_query"]}
+    named |= {f"PGC_{order}": values for order, values in pgc["scores"].items()}
+    out = {}
+    for measure, values in named.items():
+        table = pd.DataFrame(values, columns=xie["columns"])
+        table.insert(0, "query_id", [str(i) for i in range(len(table))])
+        out[measure] = table
+    return out
+
+
+def image_preferences(golden) -> pd.DataFrame:
+    signs = golden("xie")["serp(-1 sogou,0 tie,1 baidu)"]
+    rows = [(str(i), "sogou", "baidu", -sign) for i, sign in enumerate(signs)]
+    return judged(*rows)
+
+
+def test_published_tables_of_image_search(golden):
+    for name, known in golden("image_summary")["summary"].items():
+        found = findings(np.array(known["table"]))
+        assert found["chi2"] == pytest.approx(known["chi2"], rel=1e-12), name
+        assert found["chi2_p"] == pytest.approx(known["chi2_p"], rel=1e-9)
+        exact, normal = known["binom_exact"], known["binom_normal_cc"]
+        assert found["side_p_exact"] == pytest.approx(exact, rel=1e-9)
+        assert found["side_p_normal"] == pytest.approx(normal, rel=1e-9)
+
+
+def test_published_tables_from_the_scores_of_each_query(golden):
+    scores, summary = image_scores(golden), golden("image_summary")["summary"]
+    found = agree(scores, image_preferences(golden))
+    shared = set(summary) & set(scores)
+    assert {"PMR_D", "PMR_N", "WR", "PGC_default", "PGC_euclidean"} <= shared
+    for measure in shared:
+        assert found.contingency[measure].tolist() == summary[measure]["table"], measure
+
+
+def test_luo_figure_5_6():
+    printed = {
+        "WR": ([[9, 3, 3], [19, 25, 42], [0, 0, 1]], 3.8182, 0.0507, 0.000017),
+        "PB": ([[8, 0, 4], [3, 15, 9], [17, 13, 33]], 15.7576, 0.00007, 0.038778),
+        "PMR_N": ([[18, 12, 25], [10, 16, 21], [0, 0, 0]], 2.5846, 0.1079, 0.34425),
+        "PWP": ([[17, 3, 10], [11, 25, 36], [0, 0, 0]], 15.2444, 0.00009, 0.02251),
+    }
+    for table, chi2, chi2_p, side in printed.values():
+        found = findings(np.array(table))
+        assert found["chi2"] == pytest.approx(chi2, abs=5e-5)
+        assert found["chi2_p"] == pytest.approx(chi2_p, abs=5e-5)
+        assert found["side_p_normal"] == pytest.approx(side, abs=5e-6)
+
+
+def test_every_pair_is_counted_once():
+    found = agree(TWO, FOUR)
+    row = found.table.iloc[0]
+    # 1: both a. 2: both b, said the other way round. 3: the measure ties. 4: people.
+    counts = "agree", "disagree", "ties_measure", "ties_preference", "ties_both"
+    assert row[list(counts)].tolist() == [1, 1, 1, 1, 0]
+    assert row["pairs"] == 4
+
+
+@given(LABELS)
+def test_kappa_and_jaccard_are_their_twins(labels):
+    first, second = ([pair[i] for pair in labels] for i in (0, 1))
+    table = agreement.contingency(np.array(first), np.array(second))
+    assert agreement.jaccard(table) == pytest.approx(twin.jaccard(first, second))
+    if len(set(first) | set(second)) > 1:
+        expected = twin.kappa(first, second)
+        assert agreement.kappa(table) == pytest.approx(expected, abs=1e-12)
+        assert -1 <= agreement.kappa(table) <= 1
+    else:
+        assert isnan(agreement.kappa(table))
+        assert "kappa: both always say the same" in findings(table)["undefined"]
+    assert agreement.kappa(table.T) == pytest.approx(
+        agreement.kappa(table), nan_ok=True
+    )
+    total = ["agree", "disagree", "ties_measure", "ties_preference", "ties_both"]
+    assert sum(findings(table)[name] for name in total) == len(labels)
+
+
+def test_worked_example_of_kappa():
+    # Two readers of 50 proposals, as in Wikipedia's "Cohen's kappa": .7, .5, so .4.
+    assert agreement.kappa(np.array([[20, 5], [10, 15]])) == pytest.approx(0.4)
+    # Two pairs of readers who agree on 60 of 100, there too.
+    assert agreement.kappa(np.array([[45, 15], [25, 15]])) == pytest.approx(
+        0.1304, abs=5e-5
+    )
+    assert agreement.kappa(np.array([[25, 35], [5, 35]])) == pytest.approx(
+        0.2593, abs=5e-5
+    )
+
+
+@given(st.lists(st.integers(0, 30), min_size=9, max_size=9))
+def test_the_tests_are_those_of_scipy(counts):
+    table = np.array(counts).reshape(3, 3)
+    found, corner = findings(table), table[:2, :2]
+    if corner.sum(axis=0).all() and corner.sum(axis=1).all():
+        expected = stats.chi2_contingency(corner, correction=False)
+        assert found["chi2"] == pytest.approx(expected.statistic, rel=1e-12)
+        assert found["chi2_p"] == pytest.approx(expected.pvalue, rel=1e-12)
+    else:
+        assert "chi2: a side is never preferred" in found["undefined"]
+    n, k = int(corner.sum()), int(np.trace(corner))
+    if n:
+        exact = stats.binomtest(k, n, alternative="greater").pvalue
+        assert found["agree_p_exact"] == pytest.approx(exact, rel=1e-12)
+        approximate = stats.norm.sf(k - 0.5, n / 2, np.sqrt(n) / 2)
+        assert found["agree_p_normal"] == pytest.approx(approximate, rel=1e-9)
+    else:
+        assert "agree_p_exact: all pairs have ties" in found["undefined"]
+
+
+def test_a_threshold_is_a_tie_itself():
+    threshold = 0.7 - 0.6  # the difference on query 2, but for rounding
+    counts = agree(TWO, FOUR, threshold=threshold).contingency["M"]
+    assert counts.sum() == 4
+    assert counts[2].sum() == 2
+
+
+@pytest.mark.parametrize(
+    ("share", "threshold", "ties"),
+    [(0, 0, 1), (0.25, 0, 1), (0.5, 0.1, 2), (0.7, 0.4, 3), (1, 0.6, 4)],
+)
+def test_the_threshold_for_a_share_of_ties(share, threshold, ties):
+    found = agree(TWO, FOUR, tie_share=share)
+    assert found.table["threshold"][0] == pytest.approx(threshold)
+    assert found.contingency["M"][2].sum() == ties
+
+
+def test_as_many_ties_as_people_have():
+    found = agree(TWO, FOUR, tie_share="preferences")
+    assert found.contingency["M"][2].sum() == found.contingency["M"][:, 2].sum() == 1
+
+
+@given(
+    st.lists(st.tuples(*[st.integers(0, 9)] * 2), min_size=1, max_size=30),
+    st.floats(0, 1),
+)
+def test_no_threshold_is_nearer_to_the_share(scores, share):
+    a, b = np.array(scores, float).T / 9
+    chosen = pairs.tie_threshold(a, b, share)
+
+    def off(threshold):
+        ties = np.mean(pairs.preferred(a, b, threshold) == 0)
+        return abs(ties - share)
+
+    for other in [0, *np.abs(a - b)]:
+        assert off(chosen) <= off(other) + 1e-12
+
+
+def test_no_measure_agrees_better_with_itself():
+    rng = np.random.default_rng(0)
+    tables = {name: rng.integers(0, 5, (6, 9)) / 4 for name in "abc"}
+    tables["d"] = tables["a"]
+    found = agree_measures(wide(tables)).set_index(["measure_a", "measure_b"])
+    assert found.loc[("a", "d"), ["kappa", "jaccard"]].tolist() == [1, 1]
+    assert found.loc[("a", "b"), "kappa"] < 1
+    assert (found["pairs"] == 9 * 15).all()
+    # The runs in another order, and so most pairs the other way round.
+    turned = {name: values[::-1] for name, values in tables.items()}
+    again = agree_measures(wide(turned)).set_index(["measure_a", "measure_b"])
+    pd.testing.assert_frame_equal(found, again)
+
+
+def test_measures_that_say_nothing_have_no_kappa():
+    same = np.ones((3, 4))
+    found = agree_measures(wide({"a": same, "b": same}))
+    assert found["undefined"][0] == "kappa: both always say the same"
+    assert isnan(found["kappa"][0])
+    assert found["jaccard"][0] == 1
+
+
+def wide(tables) -> dict[str, pd.DataFrame]:
+    """A row per query and a column per run, for each measure."""
+    out = {}
+    for name, values in tables.items():
+        table = pd.DataFrame(values.T, columns=[f"r{i}" for i in range(len(values))])
+        table.insert(0, "query_id", [f"q{i}" for i in range(len(table))])
+        out[name] = table
+    return out
+
+
+def test_measures_of_a_real_collection(data):
+    folder = data / "score-matrices" / "dl"
+    tables = {}
+    for measure in ("ndcg_cut_10", "map", "recip_rank"):
+        path = folder / f"dl2019_{measure}.csv.gz"
+        tables[measure] = pd.read_csv(path, dtype={"topic": str})
+    found = agree_measures(tables, tie_share=0.25)
+    # Reciprocal rank is coarse: it has more ties than asked for at threshold 0.
+    crude = found[found["measure_b"] == "recip_rank"].iloc[0]
+    assert crude["threshold_b"] == 0
+    assert (crude["ties_b"] + crude["ties_both"]) / crude["pairs"] > 0.25
+    fine = found.iloc[0]
+    ties = fine["ties_a"] + fine["ties_both"]
+    assert ties / fine["pairs"] == pytest.approx(0.25, abs=0.01)
+    assert found["kappa"].between(0, 1).all()
+
+
+PROBLEMS = [
+    (
+        judged(("1", "a", "a", 1)),
+        {},
+        "preferences, row 1: compares a run with itself",
+    ),
+    (
+        judged(("1", "a", "b", 1), ("1", "b", "a", 1)),
+        {},
+        "preferences, row 2: judges a pair of runs that was judged before. Give one "
+        "preference for each query and pair, such as the majority's.",
+    ),
+    (
+        judged(("1", "a", "b", None)),
+        {},
+        "preferences, row 1: expected a finite number as preference, found nothing. "
+        "Every row needs one.",
+    ),
+    (
+        judged(("1", "a", "c", 1)),
+        {},
+        "preferences, row 1: there are no scores of run_b 'c'. missing='drop' leaves "
+        "such pairs out.",
+    ),
+    (
+        judged(("9", "a", "b", 1)),
+        {"missing": "drop"},
+        "preferences: no judged pair of runs has scores",
+    ),
+    (
+        FOUR.drop(columns="run_b"),
+        {},
+        "preferences: missing column 'run_b' (found ['query_id', 'run_a', "
+        "'preference']). Needed: query_id, run_a, run_b, preference.",
+    ),
+    (
+        FOUR,
+        {"threshold": -1},
+        "a tie threshold is a difference from 0 up, not -1",
+    ),
+    (FOUR, {"tie_share": 2}, "a share of ties is from 0 to 1, not 2"),
+    (FOUR, {"tie_share": "some"}, "a share of ties is from 0 to 1, not 'some'"),
+    (
+        FOUR,
+        {"tie_share": 0.5, "threshold": 0.1},
+        "give a tie threshold or a share of ties, not both",
+    ),
+]
+
+
+@pytest.mark.parametrize(("preferences", "options", "message"), PROBLEMS)
+def test_what_cannot_be_compared(preferences, options, message):
+    with pytest.raises((DataError, UsageError)) as error:
+        agree(TWO, preferences, **options)
+    assert str(error.value) == message
+
+
+def test_one_measure_or_run_is_not_compared():
+    with pytest.raises(UsageError) as usage:
+        agree_measures(TWO)
+    assert str(usage.value) == "compare two measures or more, not 1"
+    with pytest.raises(DataError) as data:
+        agree_measures(TWO[TWO["run_id"] == "a"])
+    assert str(data.value).startswith("scores: holds 1 run to compare.")
+
+
+def test_measures_that_do_not_fit_together():
+    one, other = np.ones((2, 3)), np.ones((3, 3))
+    with pytest.raises(DataError) as error:
+        agree_measures(wide({"a": one, "b": other}))
+    assert str(error.value) == (
+        "of a and b, only one has scores of run 'r2'. Complete the other, or drop it."
+    )
+    with pytest.raises(UsageError) as unknown:
+        agree_measures(wide({"a": one, "b": one}), measures=["a", "c"])
+    assert str(unknown.value) == "no scores of 'c'; there are a, b"
+    with pytest.raises(UsageError) as twice:
+        agree_measures(wide({"a": one, "b": one}), measures=["a", "a"])
+    assert str(twice.value) == "a measure is named twice"
+
+
+def test_queries_that_only_one_measure_has():
+    rng = np.random.default_rng(0)
+    tables = wide({"a": rng.random((3, 4)), "b": rng.random((3, 4))})
+    tables["b"] = tables["b"].iloc[1:]
+    with pytest.raises(DataError) as error:
+        agree_measures(tables)
+    assert str(error.value) == (
+        "of a and b, only one has scores of query 'q0'. Complete the other, or drop it."
+    )
+    assert agree_measures(tables, missing="drop")["pairs"][0] == 3 * 3
+    padded = agree_measures(tables, missing="zero")
+    assert padded["pairs"][0] == 3 * 4
+    assert padded["ties_b"][0] == 3
+    tables["b"] = tables["b"].iloc[1:]
+    tables["a"] = tables["a"].iloc[:3]
+    with pytest.raises(DataError) as few:
+        agree_measures(tables, missing="drop")
+    assert str(few.value) == "all measures have 1 query in common; two are needed"

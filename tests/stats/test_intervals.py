@@ -1,0 +1,111 @@
+"""Intervals equal scipy's from the same resamples."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from pgcjax.reference import significance as twin
+from pgcjax.stats import intervals, resample, tests
+from pgcjax.stats.required import borderline, required_difference
+
+few = settings(max_examples=10)
+seeds = st.integers(0, 10**6)
+
+
+@few
+@given(seeds, st.sampled_from(["percentile", "BCa"]), st.sampled_from([0, 5]))
+def test_bootstrap_intervals_are_scipys(seed, method, steps):
+    values = np.random.default_rng(seed).random((3, 15))
+    if steps:
+        values = np.round(values * steps)
+        values[:, 0] = [0, steps, 2 * steps]
+    pairs = tests.all_pairs(3)
+    low, high = intervals.bootstrap(
+        values,
+        pairs,
+        resamples=700,
+        seed=seed,
+        alpha=0.1,
+        corrected=method == "BCa",
+        budget=10_000,
+    )
+    drawn = np.concatenate(
+        [resample.indices(seed, 0, 500, 15), resample.indices(seed, 1, 200, 15)]
+    )
+    for k, (i, j) in enumerate(zip(*pairs, strict=True)):
+        z = values[i] - values[j]
+        same = SimpleNamespace(bootstrap_distribution=z[drawn].mean(1))
+        expected = stats.bootstrap(
+            (z,),
+            np.mean,
+            n_resamples=0,
+            bootstrap_result=same,
+            method=method,
+            confidence_level=0.9,
+        ).confidence_interval
+        assert low[k] == pytest.approx(expected.low, abs=1e-10)
+        assert high[k] == pytest.approx(expected.high, abs=1e-10)
+
+
+def test_constant_differences_have_intervals_without_width():
+    values = np.array([[0.1, 0.5, 0.3], [0.1, 0.5, 0.3], [0.2, 0.6, 0.4]])
+    for corrected in (False, True):
+        low, high = intervals.bootstrap(
+            values,
+            tests.all_pairs(3),
+            resamples=50,
+            seed=0,
+            alpha=0.05,
+            corrected=corrected,
+        )
+        assert low == pytest.approx([0, -0.1, -0.1])
+        assert high == pytest.approx(low)
+
+
+def test_student_is_scipys():
+    z = np.random.default_rng(0).random(12)
+    expected = stats.ttest_1samp(z, 0).confidence_interval(0.9)
+    found = intervals.student(z.mean(), z.std(ddof=1), 12, 0.1)
+    assert found == pytest.approx((expected.low, expected.high))
+
+
+@few
+@given(seeds, st.integers(20, 200), st.sampled_from([0.01, 0.05, 0.2]))
+def test_critical_difference_decides_as_p_does(seed, resamples, alpha):
+    ranges = np.sort(np.random.default_rng(seed).random(resamples))
+    if 1 / (1 + resamples) >= alpha:
+        return
+    critical = intervals.resampled_critical_difference(ranges, alpha)
+    for d in np.concatenate([ranges - 1e-9, ranges + 1e-9]):
+        p = (1 + (ranges >= d).sum()) / (1 + resamples)
+        assert (p < alpha) == (d > critical)
+
+
+@few
+@given(seeds)
+def test_required_difference_is_that_of_the_pseudocode(seed):
+    values = np.random.default_rng(seed).random((4, 10))
+    found = required_difference_of(values, seed)
+    drawn = resample.indices(seed, 0, 200, 10)
+    expected = twin.bootstrap_difference(values.tolist(), drawn.tolist(), 0.05)
+    assert found == pytest.approx(expected, abs=1e-12)
+
+
+def required_difference_of(values, seed):
+    weights = resample.multiplicities(resample.indices(seed, 0, 200, 10))
+    return borderline(values, tests.all_pairs(4), weights, 10).max()
+
+
+def test_required_difference_of_both_tests(frame):
+    table = frame(8, 30)
+    few = required_difference(table, test="bootstrap")
+    assert few is not None and 0 < few < 1
+    needed = required_difference(table, test="tukey")
+    assert needed is not None and 0 < needed < 1
+    table["value"] = 0.5
+    assert required_difference(table, test="bootstrap") is None
+    assert required_difference(table, test="tukey", resamples=100) is None

@@ -1,0 +1,286 @@
+"""Resampling: counts of the papers' loops, exact sums, and no effect of any cut."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import pgcjax
+from pgcjax.errors import DataError, UsageError
+from pgcjax.reference import significance as twin
+from pgcjax.stats import procedures, resample, sweep, tests
+from pgcjax.stats.resample import Whole
+
+few = settings(max_examples=15)
+
+
+def scores(seed: int, runs: int = 6, queries: int = 9, steps: int = 0) -> np.ndarray:
+    """Random scores; with few steps there are ties, as precision at 10 has them."""
+    random = np.random.default_rng(seed)
+    values = random.random((runs, queries)) + 0.1 * random.random((runs, 1))
+    return np.round(values * steps) / steps if steps else values
+
+
+seeds, grid = st.integers(0, 10**6), st.sampled_from([0, 2, 5, 10])
+
+
+@few
+@given(seeds, grid, st.integers(2, 12))
+def test_bootstrap_counts_are_those_of_the_pseudocode(seed, steps, queries):
+    values = scores(seed, 5, queries, steps)
+    drawn = resample.indices(seed, 0, 60, queries)
+    counts = resample.count(
+        "bootstrap",
+        Whole.of(values),
+        tests.all_pairs(5),
+        resample.multiplicities(drawn),
+    )
+    expected = twin.bootstrap_counts(values.tolist(), drawn.tolist())
+    different = ~tests.identical(values, tests.all_pairs(5))
+    assert counts[different].tolist() == np.array(expected)[different].tolist()
+
+
+@few
+@given(seeds, grid, st.integers(2, 12))
+def test_sign_flip_counts_are_those_of_the_loop(seed, steps, queries):
+    values = scores(seed, 5, queries, steps)
+    signs = resample.signs(seed, 0, 60, queries)
+    counts = resample.count("permutation", Whole.of(values), tests.all_pairs(5), signs)
+    expected = twin.sign_flip_counts(values.tolist(), signs.T.astype(int).tolist())
+    assert counts.tolist() == expected
+
+
+@few
+@given(seeds, grid)
+def test_tukey_counts_are_those_of_the_pseudocode(seed, steps):
+    values = scores(seed, 4, 7, steps)
+    random = resample.generator(seed, "tukey", 0)
+    columns = np.sort(values, axis=0).T
+    permuted = [random.permuted(columns, axis=1).T.tolist() for _ in range(40)]
+    found = procedures.run(values, tests.all_pairs(4), "tukey", resamples=40, seed=seed)
+    expected = np.array(twin.tukey_counts(values.tolist(), permuted))
+    assert np.rint(found.p_value * 41 - 1).tolist() == expected.tolist()
+
+
+def test_near_identical_runs_are_counted_as_the_pseudocode_does():
+    values = scores(1, 3, 12)
+    values[1] = values[0]
+    values[1, 3] += 1e-3  # one query apart
+    values[2] = values[0] + 0.25  # a constant apart
+    drawn = resample.indices(0, 0, 200, 12)
+    counts = resample.count(
+        "bootstrap",
+        Whole.of(values),
+        tests.all_pairs(3),
+        resample.multiplicities(drawn),
+    )
+    assert counts.tolist() == twin.bootstrap_counts(values.tolist(), drawn.tolist())
+    assert counts[1] == 0  # no resample reaches an infinite t
+
+
+@few
+@given(seeds, grid, st.integers(2, 10))
+def test_enumerated_sign_flips_are_scipys_exact_test(seed, steps, queries):
+    values = scores(seed, 3, queries, steps)
+    found = procedures.run(values, tests.all_pairs(3), "permutation")
+    assert found.exact and found.resamples == 2**queries and not found.error.any()
+    assert found.p_value == pytest.approx(twin.sign_flip_p(values.tolist()), abs=1e-12)
+    for p, (i, j) in zip(found.p_value, [(0, 1), (0, 2), (1, 2)], strict=True):
+        z = np.round(values[i] - values[j], 12)
+        exact = stats.permutation_test(
+            (z,), np.mean, permutation_type="samples", n_resamples=np.inf
+        )
+        assert p == pytest.approx(exact.pvalue, abs=1e-12)
+
+
+def test_sign_flips_agree_with_scipy_within_monte_carlo_error():
+    values = scores(3, 4, 40)
+    found = procedures.run(values, tests.all_pairs(4), "permutation", resamples=20_000)
+    assert not found.exact
+    for p, error, i, j in zip(
+        found.p_value, found.error, *tests.all_pairs(4), strict=True
+    ):
+        other = stats.permutation_test(
+            (values[i] - values[j],),
+            np.mean,
+            permutation_type="samples",
+            n_resamples=20_000,
+            rng=np.random.default_rng(1),
+        )
+        assert abs(p - other.pvalue) < 5 * np.hypot(error, error)
+
+
+def test_bootstrap_agrees_with_student_where_both_hold():
+    values = np.random.default_rng(5).normal(size=(8, 60))
+    pairs = tests.all_pairs(8)
+    found = procedures.run(values, pairs, "bootstrap", resamples=4000)
+    assert np.abs(found.p_value - tests.t(values, pairs)).max() < 0.05
+
+
+@pytest.mark.parametrize("test", procedures.TESTS)
+def test_identical_and_constant_pairs(test):
+    values = scores(2, 3, 10)
+    values[1] = values[0]
+    values[2] = values[0] + 0.5
+    found = procedures.p_values(values, test, resamples=99)
+    assert np.isfinite(found).all()
+    assert found[0] == 1
+    assert found[1] == found[2] < 0.05
+    assert (procedures.p_values(np.zeros((3, 5)), test, resamples=99) == 1).all()
+
+
+def test_a_difference_that_rounding_makes_is_none():
+    values = np.array([[0.1 + 0.2, 0.7, 0.1], [0.3, 0.7, 0.1]])
+    for test in procedures.TESTS:
+        assert procedures.p_values(values, test).tolist() == [1.0]
+
+
+@few
+@given(seeds, st.sampled_from(["bootstrap", "permutation", "tukey"]), grid)
+def test_order_of_runs_does_not_change_p(seed, test, steps):
+    values = scores(seed, 5, 20, steps)
+    order = np.random.default_rng(seed).permutation(5)
+    square, shuffled = np.zeros((2, 5, 5))
+    pairs = tests.all_pairs(5)
+    square[pairs] = procedures.p_values(values, test, resamples=200)
+    shuffled[pairs] = procedures.p_values(values[order], test, resamples=200)
+    square, shuffled = square + square.T, shuffled + shuffled.T
+    assert (square[np.ix_(order, order)] == shuffled).all()
+
+
+def test_cuts_do_not_change_counts(monkeypatch):
+    values, pairs = scores(4, 30, 25, 10), tests.all_pairs(30)
+    whole = Whole.of(values)
+    drawn = resample.multiplicities(resample.indices(0, 0, 300, 25))
+    expected = resample.count("bootstrap", whole, pairs, drawn)
+    monkeypatch.setattr(resample, "_NEAR", 32)
+    assert (resample.count("bootstrap", whole, pairs, drawn) == expected).all()
+    some = resample.count("bootstrap", whole, (pairs[0][7:9], pairs[1][7:9]), drawn)
+    assert (some == expected[7:9]).all()
+    ranges = resample.largest_ranges(whole.x, 0, 0, 50)
+    assert (resample.largest_ranges(whole.x, 0, 0, 50, near=1) == ranges).all()
+
+
+def test_fewer_resamples_are_the_first_of_more():
+    for draw in (resample.indices, lambda *a: resample.signs(*a).T):
+        assert (draw(3, 1, 20, 7) == draw(3, 1, 50, 7)[:20]).all()
+        assert (draw(3, 0, 20, 7) != draw(3, 1, 20, 7)).any()
+        assert (draw(4, 1, 20, 7) != draw(3, 1, 20, 7)).any()
+    x = Whole.of(scores(0)).x
+    ranges = resample.largest_ranges(x, 3, 1, 50)
+    assert (resample.largest_ranges(x, 3, 1, 20) == ranges[:20]).all()
+
+
+@given(seeds, st.integers(2, 60), st.sampled_from([1e-300, 1e-6, 1.0, 1e9]))
+def test_whole_numbers_add_up_exactly(seed, queries, scale):
+    values = (np.random.default_rng(seed).random((2, queries)) - 0.5) * scale
+    whole = Whole.of(values)
+    assert (whole.x == np.rint(whole.x)).all()
+    assert np.abs(whole.x).max() * queries <= 2**52
+    assert [sum(map(int, row)) for row in whole.x] == whole.x.sum(1).tolist()
+    assert whole.x * whole.unit == pytest.approx(values, rel=1e-9, abs=1e-12 * scale)
+
+
+CHILD = """
+import sys
+import jax
+jax.config.update("jax_num_cpu_devices", int(sys.argv[1]))
+import numpy as np
+from pgcjax.stats import procedures
+assert len(jax.local_devices()) == int(sys.argv[1])
+values = np.random.default_rng(0).random((12, 30)).round(2)
+for test in ("bootstrap", "permutation", "tukey"):
+    p = procedures.p_values(values, test, resamples=2345)
+    sys.stdout.buffer.write(p.tobytes())
+"""
+
+
+@pytest.mark.slow
+def test_one_or_eight_devices():
+    path = str(Path(pgcjax.__file__).parents[1])
+    outputs = [
+        subprocess.run(
+            [sys.executable, "-c", CHILD, str(devices)],
+            env={**os.environ, "PYTHONPATH": path, "JAX_PLATFORMS": "cpu"},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for devices in (1, 8)
+    ]
+    assert len(outputs[0]) == 8 * 66 * 3
+    assert outputs[0] == outputs[1]
+
+
+def test_precision_raises_the_number_of_resamples():
+    values, pairs = scores(6, 4, 30), tests.all_pairs(4)
+    calls = []
+    found = procedures.run(
+        values,
+        pairs,
+        "bootstrap",
+        resamples=100,
+        precision=0.01,
+        progress=lambda *call: calls.append(call),
+    )
+    assert found.error.max() <= 0.01 and found.resamples % resample.BLOCK == 0
+    again = procedures.run(values, pairs, "bootstrap", resamples=found.resamples)
+    assert (found.p_value == again.p_value).all()
+    assert calls[-1] == ("resampling", found.resamples, found.resamples)
+
+
+class Stop(Exception):
+    pass
+
+
+@pytest.mark.parametrize("test", ["bootstrap", "permutation", "tukey"])
+def test_a_stopped_sweep_goes_on(test, tmp_path, monkeypatch):
+    monkeypatch.setattr(sweep, "_EVERY", 0.0)
+    values, pairs, folder = scores(7, 4, 30), tests.all_pairs(4), tmp_path / "work"
+
+    def stop(stage, done, total):
+        if done == 1000:
+            raise Stop
+
+    def run(progress=None, seed=0, resamples=2100):
+        return procedures.run(
+            values,
+            pairs,
+            test,
+            resamples=resamples,
+            seed=seed,
+            journal=folder,
+            progress=progress,
+        )
+
+    with pytest.raises(Stop):
+        run(stop)
+    seen = []
+    found = run(lambda stage, done, total: seen.append(done))
+    assert seen == [1500, 2000, 2100]
+    expected = procedures.run(values, pairs, test, resamples=2100).p_value
+    assert (found.p_value == expected).all()
+    assert (run(resamples=500).p_value != expected).any()  # from the beginning
+    with pytest.raises(DataError, match="another job: it differs in seed"):
+        run(seed=1)
+    (folder / "finished-blocks.npz").write_bytes(b"cut off")
+    assert (run().p_value == expected).all()
+    (folder / "job.json").write_text("cut off")
+    with pytest.raises(DataError, match="differs in version"):
+        run()
+
+
+def test_wrong_arguments():
+    values = scores(0)
+    with pytest.raises(UsageError, match="test 'z': choose from tukey, bootstrap"):
+        procedures.p_values(values, "z")
+    for wrong in ({"resamples": 0}, {"seed": -1}):
+        with pytest.raises(UsageError, match="expected at least 1 resample"):
+            procedures.p_values(values, "bootstrap", **wrong)
+    with pytest.raises(UsageError, match="a precision between 0 and 0.5"):
+        procedures.run(values, tests.all_pairs(6), "tukey", precision=0.0)

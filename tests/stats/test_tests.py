@@ -1,0 +1,105 @@
+"""Classical tests equal scipy; corrections equal their definitions."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from pgcjax.reference import significance as twin
+from pgcjax.stats import tests
+
+few = settings(max_examples=15)
+seeds = st.integers(0, 10**6)
+
+
+def each(values, function):
+    return [function(values[i], values[j]) for i, j in zip(*pairs(values), strict=True)]
+
+
+def pairs(values):
+    return tests.all_pairs(len(values))
+
+
+@few
+@given(seeds, st.integers(2, 60))
+def test_t_is_scipys(seed, queries):
+    values = np.random.default_rng(seed).random((4, queries))
+    expected = each(values, lambda a, b: stats.ttest_rel(a, b).pvalue)
+    assert tests.t(values, pairs(values)) == pytest.approx(expected, abs=1e-10)
+
+
+@few
+@given(seeds, st.sampled_from([5, 12, 30, 60]), st.sampled_from([0, 5, 100]))
+def test_wilcoxon_is_scipys(seed, queries, steps):
+    values = np.random.default_rng(seed).random((4, queries))
+    if steps:
+        values = np.round(values * steps)  # whole: no rounding parts ties
+        values[:, 0] = [0, steps, 2 * steps, 3 * steps]  # and no pair is identical
+    expected = each(values, lambda a, b: stats.wilcoxon(a, b).pvalue)
+    assert tests.wilcoxon(values, pairs(values)) == pytest.approx(expected, abs=1e-10)
+
+
+def test_wilcoxon_takes_for_tied_what_is_tied_on_paper():
+    tenths = np.array([[3, 7, 9, 1, 4, 8], [1, 6, 9, 2, 6, 3]])
+    expected = stats.wilcoxon(tenths[0], tenths[1]).pvalue
+    found = tests.wilcoxon(tenths / 10, pairs(tenths))
+    assert found == pytest.approx([expected], abs=1e-12)
+
+
+@few
+@given(seeds, st.integers(3, 8), st.integers(2, 20))
+def test_anova_is_the_literal_sum_of_squares(seed, runs, queries):
+    values = np.random.default_rng(seed).random((runs, queries))
+    error, freedom, f, p = tests.anova(values)
+    assert error == pytest.approx(twin.residual_mean_square(values.tolist()), abs=1e-12)
+    expected = stats.studentized_range.sf(
+        each(values, lambda a, b: abs(np.mean(a - b)) / np.sqrt(error / queries)),
+        runs,
+        freedom,
+    )
+    found = tests.tukey(values, pairs(values))
+    assert found == pytest.approx(expected, abs=1e-10)
+    assert 0 <= p <= 1 and f > 0
+    # Beyond the critical difference, and only there, p is below alpha.
+    mean, _ = tests.moments(values, pairs(values))
+    critical = tests.critical_difference(values, 0.3)
+    assert ((np.abs(mean) > critical) == (found < 0.3)).all()
+
+
+def test_tukey_of_two_runs_is_the_paired_t_test():
+    values = np.random.default_rng(0).random((2, 20))
+    found = tests.tukey(values, pairs(values))
+    assert found == pytest.approx(tests.t(values, pairs(values)), abs=1e-10)
+    _, _, _, p = tests.anova(values)
+    assert found == pytest.approx([p], abs=1e-10)
+
+
+def test_tukey_of_many_pairs_is_scipys_as_well():
+    random = np.random.default_rng(1)
+    values = random.random((22, 25)) + np.linspace(0, 0.4, 22)[:, None]
+    error, freedom, *_ = tests.anova(values)
+    mean, _ = tests.moments(values, pairs(values))
+    some = random.permutation(len(mean))[:60]
+    ranges = np.abs(mean[some]) / np.sqrt(error / 25)
+    expected = stats.studentized_range.sf(ranges, 22, freedom)
+    found = tests.tukey(values, pairs(values))[some]
+    assert found == pytest.approx(expected, abs=1e-10)
+    assert found.min() < 0.001 and found.max() > 0.9
+
+
+@given(st.lists(st.floats(0, 1), max_size=12))
+def test_corrections(p):
+    given_p = np.array(p)
+    assert tests.adjust(given_p, "none").tolist() == p
+    assert tests.adjust(given_p, "holm") == pytest.approx(twin.holm(p), abs=1e-15)
+    if p:
+        expected = stats.false_discovery_control(p)
+        assert tests.adjust(given_p, "bh") == pytest.approx(expected)
+    for correction in ("holm", "bh"):
+        assert (tests.adjust(given_p, correction) >= given_p - 1e-15).all()
+
+
+def test_holm_by_hand():
+    p = tests.adjust(np.array([0.01, 0.04, 0.03, 0.005]), "holm")
+    assert p == pytest.approx([0.03, 0.06, 0.06, 0.02])
