@@ -283,7 +283,9 @@ def facts(command: Sequence[str]) -> dict[str, Any]:
 
     import pgcjax
 
-    names = "jax jaxlib numpy scipy pandas polars pyarrow numba ir_measures".split()
+    names = (
+        "jax jaxlib numpy scipy pandas polars pyarrow numba ir_measures ranx".split()
+    )
     git = ["git", "-C", str(ROOT)]
     return {
         "command": shlex.join(command),

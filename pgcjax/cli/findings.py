@@ -88,7 +88,7 @@ def _check_output(output: str | None) -> None:
     help="Repeat for several; by default bootstrap.",
 )
 @click.option("--alpha", type=float, default=0.05, show_default=True)
-@click.option("--resamples", type=int, default=1000, show_default=True)
+@click.option("--resamples", type=int, metavar="N", help="As of compare.")
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option(
     "--show",
@@ -111,7 +111,7 @@ def discriminate(
     output: str | None,
     tests: tuple[str, ...],
     alpha: float,
-    resamples: int,
+    resamples: int | None,
     seed: int,
     show: str,
     gold: tuple[str, ...],

@@ -98,7 +98,7 @@ def discriminate(
     measures: Sequence[str] | None = None,
     test: str | Sequence[str] = "bootstrap",
     alpha: float = 0.05,
-    resamples: int = 1000,
+    resamples: int | None = None,
     seed: int = 0,
     missing: str = "error",
 ) -> Discrimination:
@@ -109,7 +109,7 @@ def discriminate(
         measures: all of the table if None.
         test: one or several of those of `procedures.p_values`.
         alpha: significance level; a pair with p < alpha is significant.
-        resamples: of tests that resample.
+        resamples: of tests that resample; by default `procedures.RESAMPLES`.
         seed: of tests that resample.
         missing: what a query does that a run or a measure lacks: `error`, `drop` it
             for all, or `zero` for those that lack it.
@@ -128,10 +128,11 @@ def discriminate(
         raise UsageError("name a test")
     first, second = np.triu_indices(len(side.runs), 1)
     runs = np.array(side.runs, object)
+    counts = {name: resamples or procedures.RESAMPLES.get(name, 1) for name in tests}
     parts = []
     for name in tests:
         for measure, values in zip(side.measures, side.values, strict=True):
-            p = procedures.p_values(values, name, resamples=resamples, seed=seed)
+            p = procedures.p_values(values, name, resamples=counts[name], seed=seed)
             means = values.mean(axis=1)
             columns = {
                 "run_a": runs[first],

@@ -1,0 +1,129 @@
+"""Benchmarks of significance run and agree; calibration holds where few trials show."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+harness = pytest.importorskip("benchmarks.harness", reason="not in a checkout")
+from benchmarks import calibration, significance  # noqa: E402
+from pgcjax.stats import procedures  # noqa: E402
+
+
+@pytest.fixture
+def report(monkeypatch):
+    monkeypatch.setattr(harness, "LEAST", 0.0)
+    return harness.Report(rounds=2)
+
+
+def test_rows_agree_and_are_timed(report):
+    significance.run(
+        report,
+        runs=7,
+        queries=20,  # too many for all sign flips to be enumerated
+        resamples=700,
+        shuffles=600,
+        families=(5,),
+        many=6,
+        sampled=4,
+    )
+    titles = [race["title"].partition(":")[0] for race in report.races]
+    assert titles == ["bootstrap", "sign flips", "randomised Tukey HSD"]
+    rows = [{f["name"] for f in race["figures"]} for race in report.races]
+    assert rows[0] == {
+        "scipy.stats.bootstrap of t",
+        "numpy, textbook",
+        "numpy, our formula",
+        "pgcjax",
+    }
+    assert {"numpy, pair by pair", "numpy, our formula", "pgcjax"} <= rows[1]
+    assert rows[2] == {"numpy, one by one", "the same by PCG64", "pgcjax"}
+    compared, large = report.tables
+    assert [row[0] for row in compared["rows"]] == list(procedures.TESTS)
+    assert all(row[2] > 100 for row in large["rows"])  # MiB
+
+
+def test_another_p_value_is_refused():
+    ours = np.array([0.5, 0.02])
+    significance._check_near("theirs", ours, ours + 0.01, 1000)
+    with pytest.raises(harness.NotEqualError, match="theirs: .* up to 0.2, beyond"):
+        significance._check_near("theirs", ours, ours + 0.2, 1000)
+
+
+def test_bytes_are_counted_where_they_could_overflow():
+    for length in (7, 8, 1000, 8 * 255, 8 * 256):
+        assert significance._ones(np.ones((2, length), bool)).tolist() == [length] * 2
+
+
+def test_a_share_is_put_beside_what_chance_allows():
+    hits = np.arange(1000) < 50
+    found = calibration.share(hits, 0.05)
+    assert found["share"] == 0.05 and found["expected"] == [0.033, 0.069]
+    assert found["where"] == "within"
+    assert calibration.share(hits, 0.01)["where"] == "above"
+    assert calibration.share(hits, 0.1)["where"] == "below"
+
+
+def test_the_page_has_the_tables_of_the_committed_study():
+    made = harness.ROOT / "benchmarks" / "results" / "calibration-cpu.json"
+    done = CliRunner().invoke(calibration.main, ["--tables", str(made)])
+    assert done.exit_code == 0, done.output
+    page = (harness.ROOT / "docs" / "significance.md").read_text()
+    tables = done.output.strip().split("\n\n")
+    assert len(tables) == 5
+    for table in tables:
+        assert table.strip() in page, "make it by benchmarks.calibration --tables"
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory):
+    if not calibration.data().is_dir():
+        pytest.skip(f"no {calibration.data()}")
+    path = tmp_path_factory.mktemp("calibration") / "quick.json"
+    done = CliRunner().invoke(calibration.main, ["--quick", "-o", str(path)])
+    assert done.exit_code == 0, done.output
+    return json.loads(path.read_text())
+
+
+def test_equal_runs_are_rejected_as_often_as_promised(quick):
+    rows = [row for row in quick["nulls"] if row["null"] == "exchangeable"]
+    assert {row["test"] for row in rows} == set(calibration.PAIRED)
+    assert {row["measure"] for row in rows} == set(calibration.SOURCES)
+    for row in rows:
+        assert row["trials"] == 500
+        assert row["share"] <= 2 * row["alpha"], row
+        assert row["where"] != "above", row
+        if row["alpha"] == 0.05:
+            assert row["share"] >= 0.01, row
+
+
+def test_families_of_equal_runs_are_protected(quick):
+    rows = {"t": [], "others": []}
+    for row in quick["families"]:
+        rows["t" if row["test"] == "t" else "others"].append(row["where"])
+    assert "above" not in rows["others"]
+    assert set(rows["t"]) == {"above"}  # ten tests at α each
+
+
+def test_power_grows_with_the_difference_and_the_queries(quick):
+    found = {
+        (row["measure"], row["test"], row["queries"], row["effect"]): row["share"]
+        for part in ("power", "family_power")
+        for row in quick[part]
+    }
+    for (measure, test, queries, effect), share in found.items():
+        if effect == 0.1:
+            assert share < found[measure, test, queries, 0.8]
+        if effect == 0.4 and queries == 25:
+            assert share <= found[measure, test, 50, effect] + 0.1
+
+
+def test_real_runs_are_tested_by_all(quick):
+    rows = {row["measure"]: row for row in quick["matrices"]}
+    assert set(rows) == {"err20", "ndcg20"}
+    for row in rows.values():
+        assert row["pairs"] == row["runs"] * (row["runs"] - 1) // 2
+        assert set(row["significant"]) == set(procedures.TESTS)
+        assert row["tukey_not_bootstrap"] == 0 and row["examples"] == []
+        assert row["significant"]["tukey"] <= row["significant"]["t"]
