@@ -3,6 +3,7 @@
 import os
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import jax
@@ -71,13 +72,7 @@ def evaluate(
     runs = Runs(runs)
     if distributed:
         runs = runs.share(jax.process_index(), jax.process_count())
-    metadata = {
-        "version": pgcjax.__version__,
-        "order": order,
-        "missing": missing,
-        "measures": [m.in_full() for m in chosen],
-        "judgments": {name: fingerprint(t) for name, t in asked.tables.items()},
-    }
+    described = _describe(asked, missing)
 
     def work() -> Chunk:
         return job.run(
@@ -86,7 +81,9 @@ def evaluate(
             tensors,
             order,
             limits=limits,
-            journal=Journal(journal, metadata, runs.identities()) if journal else None,
+            journal=Journal(journal, described.result(), runs.identities())
+            if journal
+            else None,
             watch=lambda some: sample.watch(some, judged.docs),
             inspect=_refusal(chosen, tensors, judged)
             if missing == "error"
@@ -109,7 +106,26 @@ def evaluate(
     table = _table(total.run_ids, list(judged.docs), chosen, values, keep)
     if verify:
         notes.append(_verified(sample, table, asked, distributed))
-    return Scores(table, metadata, tuple(notes))
+    return Scores(table, described.result(), tuple(notes))
+
+
+def _describe(asked: Asked, missing: str) -> Future[dict[str, Any]]:
+    """Say what scores depend on, while runs are read: fingerprints take a while."""
+
+    def describe() -> dict[str, Any]:
+        return {
+            "version": pgcjax.__version__,
+            "order": asked.order,
+            "missing": missing,
+            "measures": [m.in_full() for m in asked.measures],
+            "judgments": {name: fingerprint(t) for name, t in asked.tables.items()},
+        }
+
+    pool = ThreadPoolExecutor(1)
+    try:
+        return pool.submit(describe)
+    finally:
+        pool.shutdown(wait=False)
 
 
 def _check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:

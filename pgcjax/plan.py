@@ -76,7 +76,7 @@ FOUND = 16
 
 _UNITS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 _LEAST = 64 * 2**20
-_ENOUGH = 64 * 2**20
+_ENOUGH = 8 * 2**20
 
 
 @dataclass(frozen=True)

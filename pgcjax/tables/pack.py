@@ -34,7 +34,7 @@ _SCHEMA = pa.schema(
     ]
 )
 _FORMAT: dict[str, Any] = {
-    "compression": "zstd",
+    "compression": "lz4",  # a third larger than zstd, read in a third of the time
     "use_dictionary": ["run_id", "query_id", "doc_id"],
     "column_encoding": {"position": "DELTA_BINARY_PACKED"},
     "dictionary_pagesize_limit": 2**30,

@@ -222,6 +222,8 @@ def _sorted_codes(column: Any) -> tuple[np.ndarray, list[str]]:
     codes, dictionary = _codes(column)
     names = dictionary.to_pylist()
     ascending = sorted(range(len(names)), key=names.__getitem__)
+    if ascending == list(range(len(names))):
+        return codes, names
     place = np.empty(len(names), np.int32)
     place[ascending] = np.arange(len(names))
     return place[codes], [names[i] for i in ascending]

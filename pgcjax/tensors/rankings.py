@@ -2,6 +2,7 @@
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -25,7 +26,7 @@ class Judged:
     def __init__(self, docs: Mapping[str, np.ndarray]):
         self.docs = docs = {query: docs[query] for query in sorted(docs)}
         self.number = {query: i for i, query in enumerate(docs)}
-        self._places: dict[int, tuple[dict[str, int], np.ndarray]] = {}
+        self._places: dict[int, tuple[dict[str, int], np.ndarray] | None] = {}
         counts = [len(d) for d in docs.values()]
         vertex = np.concatenate([np.arange(n, dtype=np.int32) for n in [0, *counts]])
         self.table = pl.DataFrame(
@@ -56,15 +57,28 @@ class Judged:
             place: ... and its own place in `docs` of that query; -1 gives -1.
         """
         if id(docs) not in self._places:
-            start, flat = {}, [-1]
-            for name, some in docs.items():
-                mine = {doc: i for i, doc in enumerate(self.docs.get(name, ()))}
-                start[name] = len(flat)
-                flat += [mine.get(doc, -1) for doc in some]
-            self._places[id(docs)] = start, np.array(flat, np.int32)
-        start, flat = self._places[id(docs)]
+            self._places[id(docs)] = self._translation(docs)
+        if (found := self._places[id(docs)]) is None:
+            return place
+        start, flat = found
         starts = np.array([start.get(name, 0) for name in query_ids], np.int32)
-        return flat[np.where(place < 0, 0, starts[query] + place)]
+        at = starts[query]
+        at += place
+        return flat[at]
+
+    def _translation(
+        self, docs: Mapping[str, Sequence[str]]
+    ) -> tuple[dict[str, int], np.ndarray] | None:
+        """Lay out what `vertices` looks up; None if these are the same documents."""
+        mine = {query: some.tolist() for query, some in self.docs.items()}
+        if mine == docs:
+            return None
+        start, flat = {}, [-1, -1]  # a query that is not here: whatever its place
+        for name, some in docs.items():
+            known = {doc: i for i, doc in enumerate(mine.get(name, ()))}
+            start[name] = len(flat) + 1
+            flat += [-1, *(known.get(doc, -1) for doc in some)]  # -1 stands before 0
+        return start, np.array(flat, np.int32)
 
 
 @dataclass(frozen=True)
@@ -157,14 +171,17 @@ def _find_rows(tables: Sequence[pl.DataFrame], judged: Judged, order: str) -> Fo
 
 def _find_packed(block: Block, judged: Judged) -> Found:
     number = np.array([judged.number.get(q, -1) for q in block.query_ids], np.int32)
-    query = number[block.query]
+    same = (number == np.arange(len(judged))).all() if len(number) == len(judged) else 0
+    query = block.query if same else number[block.query]
     has = np.zeros((len(block.run_ids), len(judged) + 1), bool)
-    has[block.run, query] = True  # an unjudged query goes into the last column, and out
+    changes = (np.diff(block.query) != 0) | (np.diff(block.run) != 0)
+    first = np.append(0, np.flatnonzero(changes) + 1)
+    has[block.run[first], query[first]] = True  # unjudged queries: the last column
     if block.judged is not None:
         vertex = judged.vertices(block.docs, block.query_ids, block.query, block.judged)
     else:
         vertex = _look_up(block, query, judged)
-    keep = (vertex >= 0) & (query >= 0)
+    keep = np.flatnonzero(vertex >= 0 if same else (vertex >= 0) & (query >= 0))
     rows = query[keep], block.run[keep], vertex[keep], block.position[keep]
     return Found(block.run_ids, set(block.query_ids), has[:, :-1], rows)
 
@@ -198,20 +215,20 @@ class Rankings:
         self.run_ids = [run for part in found for run in part.run_ids]
         self.query_ids = {query for part in found for query in part.query_ids}
         self._has = np.concatenate([part.has for part in found])
-        query, run, vertex, position = (
-            np.concatenate(column)
-            for column in zip(*(part.rows for part in found), strict=True)
+        # Each part stands query by query: so do slices of all parts, put together.
+        queries = np.arange(len(judged) + 1)
+        ends = [np.searchsorted(part.rows[0], queries) for part in found]
+        first = np.cumsum([0, *(len(part.run_ids) for part in found)]).tolist()
+        runs = [
+            part.rows[1] + np.int32(n) for part, n in zip(found, first, strict=False)
+        ]
+        columns = runs, [part.rows[2] for part in found], [p.rows[3] for p in found]
+        bounds = np.transpose(ends).tolist()
+        self._columns = tuple(
+            _by_query(column, bounds) if len(found) > 1 else column[0]
+            for column in columns
         )
-        counts = [len(part.run_ids) for part in found]
-        lengths = [len(part.rows[0]) for part in found]
-        run += np.repeat(np.cumsum([0, *counts[:-1]]), lengths).astype(np.int32)
-        if len(found) > 1:  # stable: runs stay in order
-            small = np.int16 if len(judged) < 2**15 else np.int32  # faster to sort
-            by_query = np.argsort(query.astype(small), kind="stable")
-            query, run = query[by_query], run[by_query]
-            vertex, position = vertex[by_query], position[by_query]
-        self._columns = run, vertex, position
-        self._ends = np.searchsorted(query, np.arange(len(judged) + 1))
+        self._ends = np.sum(ends, axis=0)
 
     @property
     def size(self) -> int:
@@ -240,3 +257,15 @@ class Rankings:
         keep = vertex >= 0
         found = run[keep], vertex[keep], rank[keep]
         return Retrieved(*found, len(doc_ids), len(self.run_ids))
+
+
+def _by_query(parts: list[np.ndarray], bounds: list[list[int]]) -> np.ndarray:
+    """Put parts together, query by query; `bounds` is `[queries + 1, parts]`."""
+    return np.concatenate(
+        [
+            part[low:high]
+            for lows, highs in pairwise(bounds)
+            for part, low, high in zip(parts, lows, highs, strict=True)
+        ]
+        or [np.zeros(0, np.int32)]
+    )
