@@ -51,16 +51,16 @@ class Machine:
 CORE = Machine(
     cores=1,
     devices=0,
-    line=0.27e-6,
-    inflate=0.085e-6,
-    packed=50e-9,
+    line=0.25e-6,
+    inflate=0.08e-6,
+    packed=20e-9,
     lay_out=18e-9,
     pair=0.12e-6,
     peel=0.4e-9,
     step=16e-9,
-    level=15e-9,
+    level=20e-9,
     query=6e-9,
-    judgment=1.7e-6,
+    judgment=1.5e-6,
     score=0.8e-6,
 )
 """One core of a Xeon: measured by `python -m benchmarks costs`."""
