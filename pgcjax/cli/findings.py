@@ -8,7 +8,7 @@ import click
 
 from pgcjax.cli.commands import cli
 from pgcjax.cli.options import FILE, TESTS, lines_of
-from pgcjax.cli.progress import say
+from pgcjax.cli.progress import Progress, say
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -125,15 +125,17 @@ def discriminate(
         table = discrimination.intuitiveness(source, list(gold), names, missing=missing)
         _give(table, output, gold=list(gold), missing=missing)
         return
-    found = discrimination.discriminate(
-        source,
-        names,
-        list(tests) or "bootstrap",
-        alpha=alpha,
-        resamples=resamples,
-        seed=seed,
-        missing=missing,
-    )
+    with Progress() as progress:
+        found = discrimination.discriminate(
+            source,
+            names,
+            list(tests) or "bootstrap",
+            alpha=alpha,
+            resamples=resamples,
+            seed=seed,
+            missing=missing,
+            progress=progress.update,
+        )
     table = {
         "power": lambda: found.table,
         "curves": found.curves,

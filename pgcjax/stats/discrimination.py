@@ -101,6 +101,7 @@ def discriminate(
     resamples: int | None = None,
     seed: int = 0,
     missing: str = "error",
+    progress: procedures.Progress | None = None,
 ) -> Discrimination:
     """Test all pairs of runs by each measure: how many differences are significant?
 
@@ -113,6 +114,7 @@ def discriminate(
         seed: of tests that resample.
         missing: what a query does that a run or a measure lacks: `error`, `drop` it
             for all, or `zero` for those that lack it.
+        progress: called with `("measures", done, total)`.
 
     Source: Sakai 2012, 4.1.
 
@@ -142,6 +144,8 @@ def discriminate(
                 "significant": p < alpha,
             }
             parts.append(pd.DataFrame({"test": name, "measure": measure, **columns}))
+            if progress:
+                progress("measures", len(parts), len(tests) * len(side.measures))
     used = {"alpha": alpha, "resamples": resamples, "seed": seed, "missing": missing}
     return Discrimination(pd.concat(parts, ignore_index=True), used)
 

@@ -99,7 +99,14 @@ def test_a_resampled_test_knows_its_seed():
 
 def test_identical_runs_do_not_differ():
     values = np.vstack([VALUES["A"][:1], VALUES["A"][:1]])
-    found = discriminate(table({"A": values}), test=["t", "bootstrap"], resamples=9)
+    said = []
+    found = discriminate(
+        table({"A": values}),
+        test=["t", "bootstrap"],
+        resamples=9,
+        progress=lambda *step: said.append(step),
+    )
+    assert said == [("measures", 1, 2), ("measures", 2, 2)]
     assert found.pairs["p_value"].tolist() == [1, 1]
     assert found.table["power"].tolist() == [0, 0]
 
