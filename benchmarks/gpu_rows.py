@@ -5,12 +5,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
-from unittest import mock
 
 import jax
 import numpy as np
 
-from benchmarks import baselines
+from benchmarks import baselines, ours
 from benchmarks.inputs import Case
 from pgcjax import compute
 from pgcjax.kernels import words
@@ -243,20 +242,9 @@ def shipped(case: Case, weights: np.ndarray, moved: int) -> Row:
 
     Its note says the time from graphs and ranks on the host, laying out included.
     """
-    calls: list[tuple[Callable, tuple]] = []
-    batched = compute._batched
-
-    def recording(*key: Any) -> Callable:
-        function = batched(*key)
-
-        def call(*arguments: Any) -> Any:
-            calls.append((function, arguments))
-            return function(*arguments)
-
-        return call
-
-    with mock.patch.object(compute, "_batched", recording):
-        compute.overlap_sums(case.graphs, case.rankings, weights)
+    calls = ours.recorded(
+        lambda: compute.overlap_sums(case.graphs, case.rankings, weights)
+    )
     start = time.perf_counter()
     sums = compute.overlap_sums(case.graphs, case.rankings, weights).T
     seconds = time.perf_counter() - start

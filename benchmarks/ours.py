@@ -26,10 +26,9 @@ def scores(
     return compute.overlap_sums(graphs, rankings, weights) / weights.sum()
 
 
-def device_calls(
-    graphs: Mapping[str, Graph], rankings: Any, p: float, depth: int
-) -> Callable[[], None]:
-    """Give the calls on the device alone that `scores` makes, inputs being there."""
+def recorded(work: Callable[[], Any]) -> list[tuple[Callable, tuple]]:
+    """Give the calls on the device that some work makes, and what they are given."""
+    work()  # compiles, and on a GPU chooses between peels
     calls: list[tuple[Callable, tuple]] = []
     batched = compute._batched
 
@@ -43,7 +42,15 @@ def device_calls(
         return call
 
     with mock.patch.object(compute, "_batched", recording):
-        scores(graphs, rankings, p, depth)
+        work()
+    return calls
+
+
+def device_calls(
+    graphs: Mapping[str, Graph], rankings: Any, p: float, depth: int
+) -> Callable[[], None]:
+    """Give the calls on the device alone that `scores` makes, inputs being there."""
+    calls = recorded(lambda: scores(graphs, rankings, p, depth))
 
     def one(function: Callable, arguments: tuple) -> None:
         with jax.enable_x64(True):

@@ -81,20 +81,7 @@ class Journal:
             DataError: the folder has chunks of another job.
         """
         self.folder, self._job, self._units = Path(folder), job, units
-        about = self.folder / _ABOUT
-        if not about.exists():
-            return
-        try:
-            known = json.loads(about.read_text())
-        except (OSError, ValueError):
-            known = {}
-        differs = [key for key in job if known.get(key) != job[key]]
-        if differs:
-            raise DataError(
-                f"has finished work of another job: it differs in {differs[0]}",
-                where=str(self.folder),
-                mend="Start without --resume, or remove the folder.",
-            )
+        check_job(self.folder, job)
 
     def save(self, first: int, end: int, chunk: Chunk) -> None:
         """Keep the chunk of the units from `first` up to `end`, whole or not at all.
@@ -102,16 +89,7 @@ class Journal:
         Raises:
             DataError: the folder cannot be written.
         """
-        try:
-            self.folder.mkdir(exist_ok=True)
-        except OSError as error:
-            raise DataError(
-                f"cannot keep finished work there: {error.strerror}",
-                where=str(self.folder),
-            ) from None
-        if not (self.folder / _ABOUT).exists():
-            with written_beside(self.folder / _ABOUT) as beside:
-                beside.write_text(json.dumps(self._job))
+        begin(self.folder, self._job)
         with written_beside(self.folder / f"{first}-{end}.npz") as beside:
             chunk.save(beside, units=self._name(first, end))
 
@@ -136,6 +114,44 @@ class Journal:
 
     def _name(self, first: int, end: int) -> str:
         return sha256("\n".join(self._units[first:end]).encode()).hexdigest()
+
+
+def check_job(folder: Path, job: dict[str, Any]) -> None:
+    """Refuse a folder with finished work of another job.
+
+    Raises:
+        DataError: it has some.
+    """
+    try:
+        known = json.loads((folder / _ABOUT).read_text())
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except (OSError, ValueError):
+        known = {}
+    differs = [key for key in job if known.get(key) != job[key]]
+    if differs:
+        raise DataError(
+            f"has finished work of another job: it differs in {differs[0]}",
+            where=str(folder),
+            mend="Start without --resume, or remove the folder.",
+        )
+
+
+def begin(folder: Path, job: dict[str, Any]) -> None:
+    """Make the folder of a job, if it is not there.
+
+    Raises:
+        DataError: it cannot be written.
+    """
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise DataError(
+            f"cannot keep finished work there: {error.strerror}", where=str(folder)
+        ) from None
+    if not (folder / _ABOUT).exists():
+        with written_beside(folder / _ABOUT) as beside:
+            beside.write_text(json.dumps(job))
 
 
 def remove(folder: str | os.PathLike) -> bool:

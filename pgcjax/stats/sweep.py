@@ -1,6 +1,5 @@
 """Resamples of one test, block by block: with progress, and to be gone on with."""
 
-import json
 import os
 import time
 import zipfile
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import pgcjax
-from pgcjax.errors import DataError
+from pgcjax.journal import begin, check_job
 from pgcjax.plan import Limits
 from pgcjax.stats import resample
 from pgcjax.stats.tests import Pairs
@@ -103,19 +102,7 @@ class Ledger:
 
     def __init__(self, folder: Path, job: dict[str, Any]):
         self._folder, self._job, self._saved = folder, job, time.monotonic()
-        try:
-            known = json.loads((folder / "job.json").read_text())
-        except FileNotFoundError:
-            return
-        except (OSError, ValueError):
-            known = {}
-        differs = [key for key in job if known.get(key) != job[key]]
-        if differs:
-            raise DataError(
-                f"has finished work of another job: it differs in {differs[0]}",
-                where=str(folder),
-                mend="Name another folder, or remove this one.",
-            )
+        check_job(folder, job)
 
     def load(self) -> tuple[int, np.ndarray | None]:
         """Give the resamples that are done, and their counts, if there are any."""
@@ -133,16 +120,7 @@ class Ledger:
         """
         if not last and time.monotonic() - self._saved < _EVERY:
             return
-        try:
-            self._folder.mkdir(exist_ok=True)
-        except OSError as error:
-            raise DataError(
-                f"cannot keep finished work there: {error.strerror}",
-                where=str(self._folder),
-            ) from None
-        if not (self._folder / "job.json").exists():
-            with written_beside(self._folder / "job.json") as beside:
-                beside.write_text(json.dumps(self._job))
+        begin(self._folder, self._job)
         with written_beside(self._folder / "finished-blocks.npz") as beside:
             np.savez(beside, done=done, total=total)
         self._saved = time.monotonic()
