@@ -222,14 +222,3 @@ class Job:
             max(parts["reading"] + parts["laying out"], parts["computing"])
             + (parts["writing"])
         )
-
-    def part(self, n: int) -> "Job":
-        """Give one of n equal parts, as of `--part` or of several processes."""
-        share = {"lines": self.lines, "compressed": self.compressed}
-        share |= {"packed": self.packed}
-        return replace(
-            self,
-            runs=-(-self.runs // n),
-            units=-(-self.units // n),
-            **{name: value / n for name, value in share.items()},
-        )

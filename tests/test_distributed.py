@@ -75,6 +75,17 @@ def test_devices_processes_and_parts_give_the_same_bytes(tmp_path):
 
 
 @pytest.mark.slow
+def test_more_processes_than_runs(tmp_path):
+    (run,) = (path for path in (DEMO / "runs").iterdir() if path.stem == "reed")
+    job = ("evaluate", *JUDGED, run, "-o")
+    (code, out, err), other = together(tmp_path, *job, "two.csv")
+    assert (code, *other[:2]) == (0, 0, ""), err
+    assert call(tmp_path, *job, "one.csv").communicate()[0] == out
+    outputs = [(tmp_path / f"{name}.csv").read_bytes() for name in ("one", "two")]
+    assert outputs[0] == outputs[1]
+
+
+@pytest.mark.slow
 def test_what_is_wrong_in_one_share_stops_all(tmp_path):
     (tmp_path / "a.run").write_text("1 Q0 a 1 2.0 a\n")
     (tmp_path / "b.run").write_text("1 Q0 a 1 2.0 b\n1 Q0 a x\n")

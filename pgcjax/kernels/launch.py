@@ -3,8 +3,8 @@
 The same sums as `words.peeled_overlap`, bit for bit, as a Pallas kernel for Triton.
 Nothing but loads leaves the warp while it peels: a step is one maximum within a warp,
 then, from the place that it chose, the vertex and its row, and beside them its rank
-and weight: two loads behind each other. What bounds it is the integer unit: in code
-compiled for an H100, a step of a run takes 78 instructions of 192 places, 10 of 16.
+and weight: two loads behind each other. It has been compiled for GPUs and interpreted,
+and not been timed on one: `python -m benchmarks.gpu` does.
 
 Needs an NVIDIA GPU of compute capability 8.0 or more. Importing it imports Pallas.
 """
@@ -20,8 +20,8 @@ from jaxtyping import Array, Bool, Int, Int32, Int64
 
 from pgcjax.kernels.words import _DEGREE, _PRIORITY, _SINK, _SOURCE, IN, OUT
 
-# 32 words for each of 32 threads. A step needs a word, its key and its row at once:
-# 120 registers at most, so 17 warps or more on a multiprocessor, which hide the loads.
+# 32 words for each of 32 threads. A step needs a word, its key and its row at once, in
+# registers, of which there must be enough for many warps: they hide the loads.
 _PER_WARP = 1024
 # Fewer threads per run save instructions that each of them repeats; but a load wants
 # 16 bytes for every thread, and 64 in a row: at least 4 threads for a run.

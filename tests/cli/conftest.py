@@ -1,10 +1,12 @@
 """The command line, run in this process, in a folder with a small collection."""
 
+import shutil
 from typing import NamedTuple
 
 import pytest
 
 from pgcjax.cli import main
+from pgcjax.demo.files import demo_folder
 
 SMALL = {
     "prefs.txt": "q1 a b a\nq1 b c b\nq2 a c c\n",
@@ -25,6 +27,14 @@ def here(tmp_path, monkeypatch):
     """An own folder, with prefs.txt, qrels.txt and two runs in it."""
     for name, text in SMALL.items():
         (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def demo(tmp_path, monkeypatch):
+    """An own folder, with the demo collection in it."""
+    shutil.copytree(demo_folder(), tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

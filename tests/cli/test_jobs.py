@@ -1,20 +1,9 @@
 """pack, --dry-run, --memory and --resume, as users call them."""
 
-import shutil
-
 import pytest
-
-from pgcjax.demo.files import demo_folder
 
 JUDGED = ("--prefs", "judgments.txt", "--qrels", "qrels.txt")
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
-
-
-@pytest.fixture
-def demo(tmp_path, monkeypatch):
-    shutil.copytree(demo_folder(), tmp_path, dirs_exist_ok=True)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def test_packed_runs_stand_for_runs(pgcjax, demo):

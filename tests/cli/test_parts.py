@@ -5,17 +5,9 @@ import shutil
 import pytest
 
 import pgcjax as package
-from pgcjax.demo.files import demo_folder
 
 JUDGED = ("--prefs", "judgments.txt", "--qrels", "qrels.txt")
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
-
-
-@pytest.fixture
-def demo(tmp_path, monkeypatch):
-    shutil.copytree(demo_folder(), tmp_path, dirs_exist_ok=True)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl"])
