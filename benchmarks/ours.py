@@ -10,6 +10,7 @@ import jax
 import numpy as np
 
 from pgcjax import compute
+from pgcjax.calls import pool
 from pgcjax.kernels import ABSENT
 from pgcjax.kernels.overlap import rank_weights
 from pgcjax.tensors.graphs import Graph
@@ -57,7 +58,7 @@ def device_calls(
             jax.block_until_ready(function(*arguments))
 
     def replay() -> None:
-        for _ in compute._pool().map(one, *zip(*calls, strict=True)):
+        for _ in pool().map(one, *zip(*calls, strict=True)):
             pass
 
     return replay
@@ -68,11 +69,12 @@ def graphs_of(measure: str, **judgments: Any) -> dict[str, Graph]:
     from pgcjax.measures.catalogue import parse
     from pgcjax.tables.preferences import read_preferences
     from pgcjax.tables.qrels import read_qrels
+    from pgcjax.tensors.judgments import Judgments
 
     read = {"preferences": read_preferences, "qrels": read_qrels}
     tables = {name: read[name](source) for name, source in judgments.items()}
     parsed = parse(measure)
-    return parsed.definition.tensors(parsed.parameters, tables).graphs
+    return parsed.definition.tensors(parsed.parameters, Judgments(tables)).graphs
 
 
 def rankings_of(runs: Iterable[Path], judged: Mapping[str, np.ndarray]) -> Any:
@@ -110,7 +112,7 @@ def judged_documents(judgments: Mapping[str, Any]) -> Mapping[str, np.ndarray]:
     """Give the documents that evaluating PGC and Compat by some judgments asks for."""
     from pgcjax.request import ask
 
-    known = ask(judgments["preferences"], judgments["qrels"], None, "trec")
+    known = ask(judgments, None, "trec")
     return known.judged.docs
 
 
@@ -119,7 +121,8 @@ def judgments_of(prefs: Path, qrels: Path) -> None:
     from pgcjax.request import ask
     from pgcjax.tables.check import fingerprint
 
-    for table in ask(prefs, qrels, None, "trec").tables.values():
+    sources = {"preferences": prefs, "qrels": qrels}
+    for table in ask(sources, None, "trec").tables.values():
         fingerprint(table)
 
 
@@ -155,6 +158,9 @@ def write_packed(
         rng.random((block, n)).argsort(1).ravel().astype(np.int32) for n in per_run
     ]
     repeats = [block * n for n in per_run]
+    position = np.concatenate(
+        [np.tile(np.arange(n, dtype=np.int32), block) for n in per_run]
+    )
     columns = {
         "query": np.repeat(np.arange(len(docs), dtype=np.int32), repeats),
         "run": np.concatenate(
@@ -162,9 +168,8 @@ def write_packed(
         ),
         "doc": np.concatenate([s + j for s, j in zip(starts, judged, strict=True)]),
         "judged": np.concatenate(judged),
-        "position": np.concatenate(
-            [np.tile(np.arange(n, dtype=np.int32), block) for n in per_run]
-        ),
+        "position": position,
+        "length": np.where(position == 0, np.repeat(per_run, repeats), 0).astype("i4"),
     }
     names = pa.array([doc for query in query_ids for doc in docs[query]])
     about = {"version": packed.VERSION, "whole": True, "judged": dict(docs)}
@@ -183,9 +188,80 @@ def write_packed(
                 dictionary(some["run"], run_ids),
                 dictionary(some["query"], pa.array(query_ids)),
                 dictionary(some["doc"], names),
-                *(pa.array(some[name]) for name in ("judged", "position")),
+                *(pa.array(some[name]) for name in ("judged", "position", "length")),
                 *(none, none),
             ]
             table = pa.table(arrays, schema=pack._SCHEMA)
             writer.write_table(table, row_group_size=len(table))
         writer.add_key_value_metadata({packed.MARK: json.dumps(about)})
+
+
+def names_of(*families: str) -> list[str]:
+    """List the measures of some files of `measures/`, cut at 10 where they must be."""
+    from importlib import import_module
+
+    from pgcjax.measures.catalogue import catalogue
+
+    definitions = [
+        d
+        for d in catalogue().values()
+        if any(d in _all(import_module(f"pgcjax.measures.{f}")) for f in families)
+    ]
+    return [d.name + ("" if d.cutoff == "no" else "@10") for d in definitions]
+
+
+def _all(module: Any) -> list[Any]:
+    values = [v if type(v) is tuple else (v,) for v in vars(module).values()]
+    return [x for value in values for x in value]
+
+
+def frame_of(runs: Mapping[str, Mapping[str, list[str]]]) -> Any:
+    """Lay runs out as one DataFrame: run_id, query_id, doc_id, score."""
+    import pandas as pd
+
+    rows = [
+        (run, query, doc, float(-i))
+        for run, ranked in sorted(runs.items())
+        for query, docs in ranked.items()
+        for i, doc in enumerate(docs)
+    ]
+    return pd.DataFrame(rows, columns=["run_id", "query_id", "doc_id", "score"])
+
+
+def canonical_runs(runs: Mapping[str, Mapping[str, list[str]]]) -> list[Any]:
+    """Lay runs out as `Runs` reads them: a table of each."""
+    import polars as pl
+
+    frame = pl.from_pandas(frame_of(runs)).with_columns(rank=-pl.col("score"))
+    return frame.partition_by("run_id", maintain_order=True)
+
+
+def measures_job(names: list[str], judgments: Mapping[str, Any]) -> Callable:
+    """Make what scores tables of runs: float64 `[runs, queries, measures]`, flat."""
+    from pgcjax import listwise
+    from pgcjax.request import ask
+    from pgcjax.tensors.rankings import Rankings, batches, find
+
+    asked = ask(judgments, names, "trec")
+    groups = listwise.groups(asked.measures, asked.tensors)
+
+    def job(tables: list[Any]) -> np.ndarray:
+        found = [find(some, asked.judged, "trec") for some in batches(tables)]
+        rankings = Rankings(asked.judged, found)
+        scores: dict[int, np.ndarray] = {}
+        for group in groups:
+            parts = listwise.scores(group, rankings)
+            scores.update(zip(group.places, parts, strict=True))
+        parts = [scores[i] for i in range(len(names))]
+        if len({part.shape for part in parts}) > 1:
+            return np.concatenate([part.ravel() for part in parts])
+        return np.stack(parts, axis=-1).ravel()
+
+    return job
+
+
+def evaluated(runs: Any, judgments: Mapping[str, Any], names: list[str]) -> Any:
+    """Score a DataFrame of runs by the public function."""
+    import pgcjax
+
+    return pgcjax.evaluate(runs, **judgments, measures=names)

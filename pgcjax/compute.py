@@ -1,17 +1,15 @@
-"""Graphs × rankings → sums of weights: the only place with jit, vmap and shardings."""
+"""Graphs × rankings → sums of weights: the peel over queries, runs and devices."""
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from pgcjax import peels, plan
+from pgcjax.calls import THREADS, Progress, over_devices, place, start
 from pgcjax.kernels import levels, peel, words
 from pgcjax.tensors import forms
 from pgcjax.tensors.graphs import Graph
@@ -21,8 +19,6 @@ from pgcjax.tensors.retrieved import Retrieved
 if TYPE_CHECKING:
     from pgcjax.tensors.rankings import Rankings
 
-Progress = Callable[[str, int, int], None]
-_THREADS = min(4, os.cpu_count() or 1)
 _LARGE = 64  # vertices: smaller tiles take about as long to lay out as to compute
 
 
@@ -88,7 +84,7 @@ class Batches:
             for some, arguments in _arguments(tile, runs):
                 part = _start(tile, arguments, weights, progress)
                 pending.append((tile.columns, some, part))
-                if len(pending) > 2 * _THREADS:
+                if len(pending) > 2 * THREADS:
                     collect(*pending.popleft())
         while pending:
             collect(*pending.popleft())
@@ -188,17 +184,14 @@ def _tiles(members: list[_Member], runs: int, budget: int) -> Iterator[_Tile]:
 
 
 def _arguments(tile: _Tile, runs: int) -> Iterator[tuple[slice, _Arguments]]:
-    """Lay a tile out: which runs, and what `_run` needs to compute them."""
-    fixed = _place(forms.batch_graphs(tile.graphs, tile.shape[0]))
+    """Lay a tile out: which runs, and what `_call` needs to compute them."""
+    fixed = place(forms.batch_graphs(tile.graphs, tile.shape[0]))
     for low in range(0, runs, tile.shape[1]):
         some = slice(low, min(low + tile.shape[1], runs))
         moving, steps = forms.batch_rankings(
             tile.graphs, tile.found, some, tile.shape, tile.width
         )
-        yield some, (tile.graphs[0].form, fixed, _place(moving), _place(steps))
-
-
-_seen: set[tuple] = set()  # shapes of calls of this process: they are compiled
+        yield some, (tile.graphs[0].form, fixed, place(moving), place(steps))
 
 
 def _start(
@@ -209,39 +202,10 @@ def _start(
 ) -> Callable:
     """Begin to compute a tile; what is returned waits for the sums."""
     form, size = tile.graphs[0].form, tile.graphs[0].size
-    shapes = form, tile.shape, tile.width, size, weights.shape, jax.device_count()
-    if shapes not in _seen:
-        _seen.add(shapes)
-        if progress:
-            progress("compiling", len(_seen) - 1, len(_seen))
-        sums = _call(*arguments, weights)
-        if progress:
-            progress("compiling", len(_seen), len(_seen))
-        return lambda: sums
-    if form == "levels" or size < _LARGE:
-        # JAX computes it while we go on, but one after another: as fast as we lay out.
-        sums = _call(*arguments, weights)
-        return lambda: sums
-    return _pool().submit(_run, *arguments, weights).result
-
-
-@cache
-def _pool() -> ThreadPoolExecutor:
-    # Kept for the next call, which may be so short that starting threads is felt.
-    return ThreadPoolExecutor(_THREADS, "pgcjax")
-
-
-def _place(arrays):
-    """Cut arrays along their first axis, the queries, over all devices."""
-    if jax.local_device_count() == 1:
-        return arrays  # the call brings them there, sooner
-    mesh = Mesh(np.array(jax.local_devices()), ("query",))
-    with jax.enable_x64(True):
-        return jax.device_put(arrays, NamedSharding(mesh, PartitionSpec("query")))
-
-
-def _run(form: str, fixed, moving, steps, weights: np.ndarray) -> np.ndarray:
-    return np.asarray(_call(form, fixed, moving, steps, weights))
+    key = form, tile.shape, tile.width, size, weights.shape, jax.device_count()
+    # Small tiles JAX computes one after another while we go on, as fast as we lay out.
+    apart = form != "levels" and size >= _LARGE
+    return start(key, lambda: _call(*arguments, weights), progress, apart=apart)
 
 
 def _call(form: str, fixed, moving, steps, weights: np.ndarray) -> jax.Array:
@@ -334,15 +298,4 @@ def _batched(form: str, devices: int, backend: str) -> Callable:
         return jax.vmap(lambda f, m: over_runs(f, m, most, weights))(fixed, moving)
 
     over_queries = one_by_one if backend == "cpu" and form != "levels" else at_once
-    if devices == 1:
-        return jax.jit(over_queries)
-    query, everywhere = PartitionSpec("query"), PartitionSpec()
-    return jax.jit(
-        jax.shard_map(
-            over_queries,
-            mesh=Mesh(np.array(jax.local_devices()), ("query",)),
-            in_specs=(query, query, query, everywhere),
-            out_specs=query,
-            check_vma=False,
-        )
-    )
+    return over_devices(over_queries, devices)

@@ -77,7 +77,7 @@ class Group:
 
     Attributes:
         measure: its name.
-        form: `levels`, `words` or `wide`.
+        form: `levels`, `words`, `wide` or `lists`.
         size: padded number of places.
         queries: how many.
         vertices: documents of all of them.
@@ -137,7 +137,7 @@ class Job:
     ) -> Iterator[tuple[Group, int, int, int]]:
         """Give the calls for a chunk: group, its queries and runs in one, how many."""
         for group in self.groups:
-            levels = group.form == "levels"
+            levels = group.form in ("levels", "lists")
             block = group.queries if levels else plan.block(group.size)
             whole, rest = divmod(group.queries, block)
             for many, count in ((block, whole), (rest, bool(rest))):
@@ -201,7 +201,7 @@ class Job:
                 pairs = count * runs * group.queries
                 laid += pairs * machine.pair
                 laid += count * runs * group.found * machine.lay_out
-                if group.form == "levels":
+                if group.form in ("levels", "lists"):
                     compute += count * runs * group.found * machine.level
                 else:
                     steps = group.size * group.vertices * machine.peel

@@ -11,6 +11,7 @@ from pgcjax.kernels import words
 from pgcjax.request import Asked, ask
 from pgcjax.tables.runs import Runs
 from pgcjax.tensors.graphs import Graph
+from pgcjax.tensors.judgments import Overlaps
 from pgcjax.tensors.layout import padded_size
 from pgcjax.tensors.rankings import batches, find
 
@@ -18,18 +19,17 @@ from pgcjax.tensors.rankings import batches, find
 def estimate(
     runs: Any,
     *,
-    preferences: Any = None,
-    qrels: Any = None,
     measures: str | Iterable[str] | None = None,
     order: str = "trec",
     memory: str | int | None = None,
+    **judgments: Any,
 ) -> Job:
     """Estimate a job. Arguments, and what is raised: as of `evaluate`.
 
     Of runs, the first file or block is read, and stands for all of its size.
     """
     limits = plan.Limits.of(memory)
-    asked = ask(preferences, qrels, measures, order)
+    asked = ask(judgments, measures, order)
     runs = Runs(runs)
     first = runs.share(0, len(runs.units))
     batch = next(batches(first.read(asked.judged.docs, order)))
@@ -67,10 +67,12 @@ def _groups(asked: Asked, share: float) -> list[Group]:
     """
     groups: dict[tuple[str, str, int], list[int]] = {}
     for measure, tensor in zip(asked.measures, asked.tensors, strict=True):
-        for graph in tensor.graphs.values():
-            if n := len(graph):
-                key = str(measure), _form(graph), padded_size(n)
-                groups.setdefault(key, []).append(n)
+        for query, docs in tensor.docs.items():
+            if n := len(docs):
+                form = "lists"
+                if isinstance(tensor, Overlaps):
+                    form = _form(tensor.graphs[query])
+                groups.setdefault((str(measure), form, padded_size(n)), []).append(n)
     return [
         Group(*key, len(sizes), sum(sizes), share * sum(sizes))
         for key, sizes in groups.items()

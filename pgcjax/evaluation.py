@@ -13,15 +13,15 @@ import pandas as pd
 import pgcjax
 from pgcjax import distributed as processes
 from pgcjax import job, plan
-from pgcjax.compute import Progress
+from pgcjax.calls import Progress
 from pgcjax.errors import DataError, DataWarning, UsageError, counted
 from pgcjax.journal import Chunk, Journal
-from pgcjax.measures.compatibility import Tensors
 from pgcjax.measures.spec import Measure
 from pgcjax.request import Asked, ask
 from pgcjax.scores import Scores
 from pgcjax.tables.check import check_common_queries, fingerprint
 from pgcjax.tables.runs import Runs
+from pgcjax.tensors.judgments import Overlaps, Tensors
 from pgcjax.tensors.rankings import Judged
 from pgcjax.verify import Sample
 
@@ -33,6 +33,9 @@ def evaluate(
     *,
     preferences: Any = None,
     qrels: Any = None,
+    intent_qrels: Any = None,
+    intents: Any = None,
+    context: Any = None,
     measures: str | Iterable[str] | None = None,
     order: str = "trec",
     missing: str = "zero",
@@ -42,13 +45,16 @@ def evaluate(
     distributed: bool = False,
     progress: Progress | None = None,
 ) -> Scores:
-    """Score runs against judgments.
+    """Score runs against judgments of any kind; `read_...` says what each may be.
 
     Args:
         runs: what `read_runs` takes or returns.
-        preferences: what `read_preferences` takes or returns.
-        qrels: what `read_qrels` takes or returns.
-        measures: such as `["PGC(p=0.8)", "Compat"]`; by default `PGC` of preferences
+        preferences: for PGC and the measures of preferences.
+        qrels: grades, for Compat and graded measures.
+        intent_qrels: grades per intent, for measures of diversity.
+        intents: their probabilities and kinds.
+        context: grades of documents after others.
+        measures: such as `["PGC(p=0.8)", "nDCG@10"]`; by default `PGC` of preferences
             (without them `PGC(graph=derived)` of qrels), and `Compat` of qrels.
         order: of documents in a run: `trec`, `clarke` or `rank`.
         missing: what a judged query that a run lacks does: `zero` scores 0, `skip`
@@ -56,8 +62,8 @@ def evaluate(
         verify: share of the scores to recompute with the plain twins.
         memory: bytes that runs in work may take, or a size such as `2GB`.
         journal: folder for finished work, with which the same call goes on.
-        distributed: share the runs among all processes of `jax.distributed`; each makes
-            this call, and gets all scores.
+        distributed: share runs among the processes of `jax.distributed`, all of which
+            make this call and get all scores.
         progress: called with `(stage, done, total)`.
 
     Raises:
@@ -67,7 +73,14 @@ def evaluate(
     _check_choice("missing", missing, MISSING)
     limits = plan.Limits.of(memory)
     sample = Sample(verify)
-    asked = ask(preferences, qrels, measures, order)
+    sources = {
+        "preferences": preferences,
+        "qrels": qrels,
+        "intent_qrels": intent_qrels,
+        "intents": intents,
+        "context": context,
+    }
+    asked = ask(sources, measures, order)
     chosen, tensors, judged = asked.measures, asked.tensors, asked.judged
     runs = Runs(runs)
     if distributed:
@@ -78,6 +91,7 @@ def evaluate(
         return job.run(
             runs,
             judged,
+            chosen,
             tensors,
             order,
             limits=limits,
@@ -96,12 +110,15 @@ def evaluate(
     values = np.zeros((len(total.run_ids), len(judged), len(chosen)))
     keep = np.zeros(values.shape, bool)
     for i, (measure, tensor) in enumerate(zip(chosen, tensors, strict=True)):
-        columns = [judged.number[query] for query in tensor.graphs]
+        columns = [judged.number[query] for query in tensor.docs]
         has = total.has[:, columns]
-        notes += _look(measure, tensor, total, has, total.sums[i], missing)
-        sizes = np.array([len(graph) for graph in tensor.graphs.values()])
-        scores = measure.definition.finish(measure.parameters, total.sums[i], sizes)
-        values[:, columns, i] = scores
+        notes += _look(measure, tensor, total, has, total.parts[i], missing)
+        scores = total.parts[i]
+        if isinstance(tensor, Overlaps):
+            sizes = np.array([len(docs) for docs in tensor.docs.values()])
+            scores = tensor.finish(scores, sizes)
+        # A run without the query retrieved nothing: not even a residual is scored.
+        values[:, columns, i] = np.where(has, scores, 0)
         keep[:, columns, i] = has if missing == "skip" else True
     table = _table(total.run_ids, list(judged.docs), chosen, values, keep)
     if verify:
@@ -141,7 +158,7 @@ def _refusal(
     measures: Sequence[Measure], tensors: Sequence[Tensors], judged: Judged
 ) -> Callable[[Sequence[str], np.ndarray], None]:
     """Make what refuses runs that lack a judged query, before hours go into others."""
-    queries = [list(tensor.graphs) for tensor in tensors]
+    queries = [list(tensor.docs) for tensor in tensors]
     columns = [[judged.number[query] for query in some] for some in queries]
 
     def refuse(run_ids: Sequence[str], has: np.ndarray) -> None:
@@ -203,11 +220,11 @@ def _look(
     tensors: Tensors,
     total: Chunk,
     has: np.ndarray,
-    sums: np.ndarray,
+    part: np.ndarray,
     missing: str,
 ) -> list[str]:
     """Warn of what lowers scores; count the rest."""
-    check_common_queries(tensors.graphs, total.query_ids)
+    check_common_queries(tensors.docs, total.query_ids)
     if not has.all():
         lacking = [total.run_ids[i] for i in np.flatnonzero(~has.all(1))]
         shown = ", ".join(lacking[:3]) + (", …" if len(lacking) > 3 else "")
@@ -216,22 +233,21 @@ def _look(
             f"{measure}: judged queries are missing in {counted(len(lacking), 'run')} "
             f"({shown}), {counted((~has).sum(), 'score')} in all: {effect}"
         )
-    void = [query for query, graph in tensors.graphs.items() if not len(graph)]
-    if void:
+    if void := tensors.void:
         _warn(
             f"{measure}: no ideal ranking (only ties, or no grade above 0) for "
             f"{counted(len(void), 'judged query')}, such as {void[0]!r}: every run "
             "scores 0"
         )
-    if has.any() and not sums.any():
+    if has.any() and not part.any():
         _warn(
             f"{measure}: no run retrieved a judged document: do runs and judgments "
             "name documents in the same way?"
         )
-    unjudged = len(total.query_ids - set(tensors.graphs))
+    unjudged = len(total.query_ids - set(tensors.docs))
     return [
         f"{measure}: {counted(len(total.run_ids), 'run')}, "
-        + counted(len(tensors.graphs), "judged query")
+        + counted(len(tensors.docs), "judged query")
         + (f"; {counted(unjudged, 'unjudged query')} ignored" if unjudged else "")
     ]
 

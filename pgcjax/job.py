@@ -1,19 +1,22 @@
-"""A job in chunks of runs: read, look up, add up; bounded in memory, resumable."""
+"""A job in chunks of runs: read, look up, compute; bounded in memory, resumable."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from pgcjax import plan
-from pgcjax.compute import Batches, Progress
+from pgcjax import listwise, plan
+from pgcjax.calls import Progress
+from pgcjax.compute import Batches
 from pgcjax.journal import Chunk, Journal, together
-from pgcjax.measures.compatibility import Tensors
+from pgcjax.measures.spec import Measure
 from pgcjax.tables.packed import Block
 from pgcjax.tables.runs import Runs
+from pgcjax.tensors.judgments import Overlaps, Tensors
 from pgcjax.tensors.rankings import Found, Judged, Rankings, batches, find
 
 _SECONDS = 30.0  # after which a chunk is finished, so that it can be kept
@@ -25,6 +28,7 @@ Inspect = Callable[[Sequence[str], np.ndarray], None]
 def run(
     runs: Runs,
     judged: Judged,
+    measures: Sequence[Measure],
     tensors: Sequence[Tensors],
     order: str,
     *,
@@ -34,14 +38,15 @@ def run(
     inspect: Inspect = lambda run_ids, has: None,
     progress: Progress | None = None,
 ) -> Chunk:
-    """Add up the weights of every run and judged query, for each measure.
+    """Compute every run and judged query, for each measure: see `Chunk.parts`.
 
-    Chunks of runs pass through memory: while one is computed, the next is read. Sums do
-    not depend on how runs are cut into chunks.
+    Chunks of runs pass through memory: while one is computed, the next is read. Results
+    do not depend on how runs are cut into chunks.
 
     Args:
         runs: the runs.
         judged: all documents that any measure needs.
+        measures: what to compute.
         tensors: of each measure.
         order: of documents in a run.
         limits: what may be in memory.
@@ -56,20 +61,34 @@ def run(
     done, chunks = journal.load() if journal else (0, [])
     for chunk in chunks:
         inspect(chunk.run_ids, chunk.has)
-    nothing = [np.zeros((0, len(t.graphs)), np.int64) for t in tensors]
+    nothing = [
+        np.zeros((0, len(t.docs)), np.int64 if isinstance(t, Overlaps) else np.float64)
+        for t in tensors
+    ]
     chunks.append(Chunk([], set(), np.zeros((0, len(judged)), bool), nothing))
 
-    laid_out = [Batches(t.graphs, keep=limits.kept // len(tensors)) for t in tensors]
+    keep = limits.kept // len(tensors)
+    peeled = {
+        i: (Batches(t.graphs, keep=keep), t.weights)
+        for i, t in enumerate(tensors)
+        if isinstance(t, Overlaps)
+    }
+    listed = listwise.groups(measures, tensors)
+    how: dict[str, Any] = {"budget": limits.tile, "progress": progress}
 
     def finish(found: list[Found], first: int, end: int, last: bool) -> Chunk:
         rankings = Rankings(judged, found)
         found.clear()  # so that it is not in memory twice
-        sums = [
-            graphs.sums(rankings, t.weights, budget=limits.tile, progress=progress)
-            for graphs, t in zip(laid_out, tensors, strict=True)
-        ]
+        parts = {
+            i: graphs.sums(rankings, weights, **how)
+            for i, (graphs, weights) in peeled.items()
+        }
+        for group in listed:
+            scores = listwise.scores(group, rankings, **how)
+            parts.update(zip(group.places, scores, strict=True))
         answered = rankings.answered(list(judged.docs))
-        chunk = Chunk(rankings.run_ids, rankings.query_ids, answered, sums)
+        in_order = [parts[i] for i in range(len(tensors))]
+        chunk = Chunk(rankings.run_ids, rankings.query_ids, answered, in_order)
         if journal and not last:
             journal.save(first, end, chunk)
         return chunk

@@ -25,13 +25,14 @@ class Chunk:
         run_ids: the runs.
         query_ids: queries that any of them answers, judged or not.
         has: bool `[runs, judged queries]`: which run answers which.
-        sums: int64 `[runs, queries]` of each measure, for its own queries.
+        parts: `[runs, queries]` of each measure, for its own queries: sums of weights
+            (int64), or scores (float64).
     """
 
     run_ids: list[str]
     query_ids: set[str]
     has: np.ndarray
-    sums: list[np.ndarray]
+    parts: list[np.ndarray]
 
     def save(self, file: Any, **more: Any) -> None:
         """Write it to a file or a path, and more arrays with it."""
@@ -40,7 +41,7 @@ class Chunk:
             run_ids=np.array(self.run_ids, np.str_),
             query_ids=np.array(sorted(self.query_ids), np.str_),
             has=self.has,
-            **{f"sums{i}": sums for i, sums in enumerate(self.sums)},
+            **{f"part{i}": part for i, part in enumerate(self.parts)},
             **more,
         )
 
@@ -54,10 +55,10 @@ class Chunk:
         with np.load(file) as arrays:
             if any(arrays[name] != value for name, value in more.items()):
                 raise ValueError("it was written for something else")
-            count = sum(key.startswith("sums") for key in arrays.files)
-            sums = [arrays[f"sums{i}"] for i in range(count)]
+            count = sum(key.startswith("part") for key in arrays.files)
+            parts = [arrays[f"part{i}"] for i in range(count)]
             ids = arrays["run_ids"].tolist(), set(arrays["query_ids"].tolist())
-            return cls(*ids, arrays["has"], sums)
+            return cls(*ids, arrays["has"], parts)
 
 
 class Journal:
@@ -178,9 +179,9 @@ def together(chunks: Sequence[Chunk]) -> Chunk:
         if name == after:
             raise DataError(f"run {name!r} comes twice", mend="Give each run once.")
     has = np.concatenate([chunk.has for chunk in chunks])[ascending]
-    sums = [
-        np.concatenate(parts)[ascending]
-        for parts in zip(*(chunk.sums for chunk in chunks), strict=True)
+    parts = [
+        np.concatenate(each)[ascending]
+        for each in zip(*(chunk.parts for chunk in chunks), strict=True)
     ]
     query_ids = {query for chunk in chunks for query in chunk.query_ids}
-    return Chunk(names, query_ids, has, sums)
+    return Chunk(names, query_ids, has, parts)

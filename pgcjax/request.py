@@ -1,6 +1,6 @@
 """What is asked: measures and judgments, read and laid out as graphs."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,11 +9,10 @@ import pandas as pd
 
 from pgcjax.errors import UsageError
 from pgcjax.measures.catalogue import parse_all
-from pgcjax.measures.compatibility import Tensors
 from pgcjax.measures.spec import Measure
+from pgcjax.tables.judgments import KINDS, read_judgments
 from pgcjax.tables.order import ORDERS
-from pgcjax.tables.preferences import read_preferences
-from pgcjax.tables.qrels import read_qrels
+from pgcjax.tensors.judgments import Judgments, Tensors
 from pgcjax.tensors.rankings import Judged
 
 
@@ -23,7 +22,7 @@ class Asked:
 
     Attributes:
         measures: as they were asked for.
-        tables: canonical judgments: `preferences`, `qrels`, or both.
+        tables: canonical judgments, by kind.
         tensors: of each measure.
         judged: all documents that any measure needs.
         order: of documents in a run.
@@ -37,9 +36,14 @@ class Asked:
 
 
 def ask(
-    preferences: Any, qrels: Any, measures: str | Iterable[str] | None, order: str
+    sources: Mapping[str, Any], measures: str | Iterable[str] | None, order: str
 ) -> Asked:
-    """Read judgments for some measures. Arguments: as of `evaluate`.
+    """Read judgments for some measures.
+
+    Args:
+        sources: judgments by the names of `tables.judgments.KINDS`; None is nothing.
+        measures: as of `evaluate`.
+        order: of documents in a run.
 
     Raises:
         DataError: judgments cannot be read. UsageError: a measure lacks judgments, or
@@ -47,41 +51,40 @@ def ask(
     """
     if order not in ORDERS:
         raise UsageError(f"order is one of {', '.join(ORDERS)}, not {order!r}")
-    chosen = parse_all(_defaults(preferences, qrels) if measures is None else measures)
-    _check_needs(chosen, preferences, qrels)
-    tables: dict[str, pd.DataFrame] = {}
-    if preferences is not None:
-        tables["preferences"] = read_preferences(preferences)
-    if qrels is not None:
-        tables["qrels"] = read_qrels(qrels)
-    tensors = [m.definition.tensors(m.parameters, tables) for m in chosen]
+    given = {kind for kind, source in sources.items() if source is not None}
+    chosen = parse_all(_defaults(given) if measures is None else measures)
+    _check_needs(chosen, given)
+    tables = read_judgments(sources)
+    judgments = Judgments(tables)
+    tensors = [m.definition.tensors(m.parameters, judgments) for m in chosen]
     return Asked(chosen, tables, tensors, Judged(_documents(tensors)), order)
 
 
 def _documents(tensors: Sequence[Tensors]) -> dict[str, np.ndarray]:
     """Collect the documents of each query that any measure needs; ascending."""
     docs: dict[str, list[np.ndarray]] = {}
+    seen: list[Any] = []
     for tensor in tensors:
-        for name, graph in tensor.graphs.items():
-            docs.setdefault(name, []).append(graph.doc_ids)
+        if any(tensor.docs is known for known in seen):
+            continue  # measures share it
+        seen.append(tensor.docs)
+        for name, some in tensor.docs.items():
+            docs.setdefault(name, []).append(some)
     return {
         name: parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
         for name, parts in docs.items()
     }
 
 
-def _defaults(preferences: Any, qrels: Any) -> list[str]:
-    if preferences is None:
+def _defaults(given: set[str]) -> list[str]:
+    if "preferences" not in given:
         return ["PGC(graph=derived)", "Compat"]
-    return ["PGC"] if qrels is None else ["PGC", "Compat"]
+    return ["PGC", "Compat"] if "qrels" in given else ["PGC"]
 
 
-def _check_needs(measures: list[Measure], preferences: Any, qrels: Any) -> None:
-    given = {"preferences": preferences, "qrels": qrels}
+def _check_needs(measures: list[Measure], given: set[str]) -> None:
     for measure in measures:
-        for need in sorted(measure.definition.needs(measure.parameters)):
-            if given[need] is None:
-                option = "--prefs" if need == "preferences" else "--qrels"
-                raise UsageError(f"{measure} needs {need}: give {option} FILE")
+        for need in sorted(measure.definition.needs(measure.parameters) - given):
+            raise UsageError(f"{measure} needs {need}: give {KINDS[need].option} FILE")
     if not measures:
         raise UsageError("no measure was asked for")

@@ -9,10 +9,8 @@ import pandas as pd
 import polars as pl
 
 from pgcjax.errors import UsageError, VerificationError
-from pgcjax.measures.spec import Measure
-from pgcjax.reference.compatibility import compat
+from pgcjax.measures.spec import Case, Measure
 from pgcjax.reference.order import ordered
-from pgcjax.reference.pgc import derived_edges, greedy_pgc
 from pgcjax.tables.packed import Block
 
 Rows = list[tuple[str, float, float]]  # doc_id, score, rank
@@ -92,7 +90,9 @@ class Sample:
                 n: t.iloc[rows_of[n].get(query_id, [])] for n, t in tables.items()
             }
             run = ordered(self._rows[run_id, query_id], order)
-            twin = twin_score(by_name[name], judged, run)
+            measure = by_name[name]
+            case = Case(query_id, run, measure.parameters, judged, tables)
+            twin = measure.definition.twin(case)
             if not abs(twin - value) <= TOLERANCE:
                 raise VerificationError(
                     f"run {run_id!r}, query {query_id!r}: {name} is {value!r}, its "
@@ -129,32 +129,3 @@ def _packed_rows(block: Block, query: str, rows: slice) -> Rows:
         elif block.judged is not None and block.judged[i] >= 0:
             docs[place] = block.docs[query][block.judged[i]]
     return [(doc, -float(i), float(i)) for i, doc in enumerate(docs)]
-
-
-def twin_score(
-    measure: Measure, judged: Mapping[str, pd.DataFrame], run: list[str]
-) -> float:
-    """Score one run and query with the plain twin of a measure.
-
-    Args:
-        measure: the measure.
-        judged: canonical judgments of this query.
-        run: retrieved documents, best first.
-    """
-    q = measure.parameters
-    grades, edges = {}, []
-    if "qrels" in judged:
-        rows = judged["qrels"]
-        grades = dict(zip(rows.doc_id, rows.relevance, strict=True))
-    if measure.name == "Compat":
-        return compat(grades, run, q["p"], q["depth"], q["normalize"])
-    if q["graph"] != "derived":
-        for row in judged["preferences"].to_dict("records"):
-            pair = (row["doc_id"], row["other_doc_id"])
-            if row["preference"] and not pd.isna(pair[1]):
-                pair = pair if row["preference"] > 0 else pair[::-1]
-                edges += [pair] * int(row.get("weight", 1))
-    if q["graph"] == "real":
-        grades = {}
-    edges += derived_edges(grades)
-    return greedy_pgc(edges, run, q["p"], q["depth"], q["normalization"], tuple(grades))

@@ -88,7 +88,7 @@ def form_sum(graph: Graph, ranks, weights, form: str | None = None) -> int:
     fixed = forms.batch_graphs([ready], 1)
     width = ready.size if ready.form != "levels" else padded_size(found.most())
     moving, steps = forms.batch_rankings([ready], [found], slice(0, 1), (1, 1), width)
-    return int(compute._run(ready.form, fixed, moving, steps, weights)[0, 0])
+    return int(compute._call(ready.form, fixed, moving, steps, weights)[0, 0])
 
 
 def _as(form: str, graph: Graph, size: int) -> forms.Prepared:

@@ -10,7 +10,7 @@ import pytest
 from builders import graph_of, rankings_of
 from kernel_weights import telling_weights
 
-from pgcjax import compute, peels
+from pgcjax import calls, compute, peels
 from pgcjax.errors import UsageError
 from pgcjax.tensors.graphs import Graph
 
@@ -102,15 +102,15 @@ def test_the_faster_peel_is_chosen(monkeypatch):
 
 def test_compiling_is_said_once_for_a_shape(monkeypatch):
     graphs, rankings, weights = job(7)
-    monkeypatch.setattr(compute, "_seen", set())
+    monkeypatch.setattr(calls, "_seen", set())
     said = []
     for _ in range(2):
         compute.overlap_sums(
             graphs, rankings, weights, progress=lambda *step: said.append(step)
         )
     compiled = [step for step in said if step[0] == "compiling"]
-    assert len(compiled) == 2 * len(compute._seen) > 2
-    assert compiled[-1][1:] == (len(compute._seen),) * 2
+    assert len(compiled) == 2 * len(calls._seen) > 2
+    assert compiled[-1][1:] == (len(calls._seen),) * 2
 
 
 def test_blocks_of_queries(monkeypatch):

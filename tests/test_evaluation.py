@@ -1,6 +1,7 @@
 """evaluate: arguments, conventions, missing data, warnings, the score table."""
 
 import math
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -8,6 +9,7 @@ from builders import preferences_of, run_of
 
 import pgcjax
 from pgcjax.errors import DataError, DataWarning, UsageError, VerificationError
+from pgcjax.measures.catalogue import catalogue, parse
 from pgcjax.tables.check import fingerprint
 from pgcjax.tables.preferences import read_preferences
 
@@ -164,9 +166,8 @@ def test_verify_recomputes_with_the_twins(monkeypatch):
     assert scores.notes[-1] == "3 of 3 scores recomputed: equal"
     few = pgcjax.evaluate(RUNS["good"], preferences=PREFS, verify=0.01)
     assert few.notes[-1] == "1 of 3 scores recomputed: equal"
-    from pgcjax import verify
-
-    monkeypatch.setattr(verify, "twin_score", lambda *args: 0.123)
+    twin = replace(parse("PGC").definition, twin=lambda case: 0.123)
+    monkeypatch.setitem(catalogue(), "PGC", twin)
     with pytest.raises(VerificationError, match="run 'run', query 'q1': PGC is 0.*123"):
         pgcjax.evaluate(RUNS["good"], preferences=PREFS, verify=1.0)
 

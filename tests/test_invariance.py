@@ -18,6 +18,7 @@ from pgcjax.compute import overlap_sums
 from pgcjax.measures.catalogue import parse
 from pgcjax.tables.preferences import read_preferences
 from pgcjax.tables.qrels import read_qrels
+from pgcjax.tensors.judgments import Judgments
 
 MEASURES = [
     "PGC",
@@ -136,7 +137,7 @@ def sums(tables, measure: str, **options) -> np.ndarray:
     prefs, qrels, runs = tables
     m = parse(measure)
     judged = {"preferences": read_preferences(prefs), "qrels": read_qrels(qrels)}
-    tensors = m.definition.tensors(m.parameters, judged)
+    tensors = m.definition.tensors(m.parameters, Judgments(judged))
     docs = {name: graph.doc_ids for name, graph in tensors.graphs.items()}
     return overlap_sums(
         tensors.graphs, rankings_of(runs, docs), tensors.weights, **options

@@ -1,12 +1,14 @@
 """The verbs of the command line. What a verb needs is imported inside it."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from pgcjax import __version__
 from pgcjax.cli.options import FILE, judgment_options, read_judgments, run_options
 from pgcjax.cli.progress import Progress, say
+from pgcjax.tables.judgments import KINDS
 
 HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 88}
 
@@ -34,23 +36,24 @@ def cli() -> None:
 )
 def check(
     paths: tuple[str, ...],
-    prefs: tuple[str, ...],
-    prefs_format: str,
-    qrels: tuple[str, ...],
+    judgments: dict[str, Any],
     run_format: str,
     name_by: str,
     kind: str,
 ) -> None:
     """Read files as evaluate would, and say what is in them."""
-    if not (paths or prefs or qrels):
+    if not (paths or judgments):
         raise click.UsageError("nothing to check: give FILE, --prefs or --qrels")
     from pgcjax.tables import check as checks
     from pgcjax.tables.kinds import sort_by_kind
 
     sorted_paths = sort_by_kind(paths, kind)
-    tables = read_judgments(
-        (*prefs, *sorted_paths["prefs"]), prefs_format, (*qrels, *sorted_paths["qrels"])
-    )
+    if found := sorted_paths["prefs"]:
+        given, form = judgments.get("preferences", ((), "auto"))
+        judgments["preferences"] = (*given, *found), form
+    if found := sorted_paths["qrels"]:
+        judgments["qrels"] = *judgments.get("qrels", ()), *found
+    tables = read_judgments(judgments)
     if sorted_paths["runs"]:
         from pgcjax.tables.runs import read_runs
 
@@ -133,20 +136,33 @@ def demo(output: str) -> None:
 @click.argument("name", required=False)
 def measures(name: str | None) -> None:
     """List the measures, or explain one."""
-    from pgcjax.measures.catalogue import CATALOGUE, parse
+    from pgcjax.measures.catalogue import catalogue, parse
 
     if not name:
-        width = max(map(len, CATALOGUE))
-        for definition in CATALOGUE.values():
+        width = max(map(len, catalogue()))
+        for definition in catalogue().values():
             click.echo(f"{definition.name:{width}}  {definition.meaning}")
         return
     measure = parse(name)
     definition = measure.definition
-    click.echo(f"{measure.in_full()}\n{definition.meaning}.\nParameters:")
+    click.echo(f"{measure.in_full()}\n{definition.meaning}.")
+    if definition.formula:
+        click.echo(f"Formula: {definition.formula}.")
+    needs = sorted(definition.needs(measure.parameters))
+    click.echo(f"Needs: {', '.join(KINDS[kind].option for kind in needs)}")
+    if definition.cutoff != "no":
+        click.echo(f"Cutoff: @k {definition.cutoff} follow the name.")
+    if definition.parameters:
+        click.echo("Parameters:")
     for parameter in definition.parameters:
         value = measure.parameters[parameter.name]
         click.echo(f"  {parameter.name}={value}: {parameter.meaning}")
-    click.echo(f"Source: {definition.source}")
+    click.echo(f"Source: {definition.source}.")
+    if definition.differs:
+        click.echo(f"Differs: {definition.differs}.")
+    if definition.aliases:
+        names = (f"{a} = {m}" for a, m in definition.aliases.items())
+        click.echo("Also called: " + ", ".join(names).replace("{k}", "k"))
 
 
 @cli.command()

@@ -1,10 +1,12 @@
 """Options that several verbs share, and what reads the files that they name."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from pgcjax.tables.judgments import KINDS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -14,32 +16,37 @@ TESTS = ["tukey", "bootstrap", "permutation", "t", "wilcoxon", "anova"]
 
 
 def judgment_options(command: Callable) -> Callable:
-    """Add --prefs, --prefs-format and --qrels."""
-    for option in (
-        click.option(
-            "--prefs-format",
-            default="auto",
-            metavar="NAME",
-            help="clarke, luo, jelsas, trec-prefs, trec-qrels-prefs, csv, tsv, jsonl, "
-            "parquet; by default found from the content.",
-        ),
-        click.option(
-            "--qrels",
+    """Add an option for each kind of judgments, and --prefs-format.
+
+    The command gets what `read_judgments` takes as `judgments`.
+    """
+
+    @wraps(command)
+    def gathered(*args: Any, prefs_format: str, **options: Any) -> Any:
+        given = {kind: options.pop(kind) for kind in KINDS}
+        judgments = {kind: paths for kind, paths in given.items() if paths}
+        if "preferences" in judgments:
+            judgments["preferences"] = judgments["preferences"], prefs_format
+        return command(*args, judgments=judgments, **options)
+
+    formats = click.option(
+        "--prefs-format",
+        default="auto",
+        metavar="NAME",
+        help="clarke, luo, jelsas, trec-prefs, trec-qrels-prefs, csv, tsv, jsonl, "
+        "parquet; by default found from the content.",
+    )
+    gathered = formats(gathered)
+    for name, kind in reversed(KINDS.items()):
+        gathered = click.option(
+            kind.option,
+            name,
             multiple=True,
             type=FILE,
             metavar="FILE",
-            help="Graded judgments.",
-        ),
-        click.option(
-            "--prefs",
-            multiple=True,
-            type=FILE,
-            metavar="FILE",
-            help="Preference judgments; repeat for several files.",
-        ),
-    ):
-        command = option(command)
-    return command
+            help=kind.meaning,
+        )(gathered)
+    return gathered
 
 
 def run_options(command: Callable) -> Callable:
@@ -63,19 +70,17 @@ def run_options(command: Callable) -> Callable:
     return command
 
 
-def read_judgments(
-    prefs: tuple[str | Path, ...], prefs_format: str, qrels: tuple[str | Path, ...]
-) -> dict[str, Any]:
+def read_judgments(judgments: dict[str, Any]) -> dict[str, Any]:
     """Read judgments as keyword arguments of `evaluate`."""
+    from pgcjax.tables import judgments as tables
     from pgcjax.tables.preferences import read_preferences
-    from pgcjax.tables.qrels import read_qrels
 
-    tables: dict[str, Any] = {}
-    if prefs:
-        tables["preferences"] = read_preferences(prefs, format=prefs_format)
-    if qrels:
-        tables["qrels"] = read_qrels(qrels)
-    return tables
+    sources = dict(judgments)
+    read: dict[str, Any] = {}
+    if "preferences" in sources:
+        paths, form = sources.pop("preferences")
+        read["preferences"] = read_preferences(paths, format=form)
+    return {**read, **tables.read_judgments(sources)}
 
 
 def lines_of(table: "pd.DataFrame") -> Iterator[str]:

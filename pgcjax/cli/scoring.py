@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     "measures",
     multiple=True,
     metavar="MEASURE",
-    help="Such as 'PGC(p=0.8)' or Compat; repeat for several. By default PGC of "
+    help="Such as 'PGC(p=0.8)' or nDCG@10; repeat for several. By default PGC of "
     "--prefs (without them, PGC(graph=derived) of --qrels), and Compat of --qrels.",
 )
 @click.option("-q", "--per-query", is_flag=True, help="Also print each query's score.")
@@ -84,9 +84,7 @@ if TYPE_CHECKING:
 )
 def evaluate(
     runs: tuple[str, ...],
-    prefs: tuple[str, ...],
-    prefs_format: str,
-    qrels: tuple[str, ...],
+    judgments: dict[str, Any],
     run_format: str,
     name_by: str,
     measures: tuple[str, ...],
@@ -101,8 +99,11 @@ def evaluate(
     distributed: str | None,
     output: str | None,
 ) -> None:
-    """Score runs against preferences, graded judgments, or both."""
-    if not prefs and not qrels:
+    """Score runs against preferences, graded judgments, or both.
+
+    `pgcjax measures` lists what can be scored, and says what each needs.
+    """
+    if not judgments:
         raise click.UsageError("no judgments: give --prefs FILE, --qrels FILE or both")
     from pgcjax.measures.catalogue import parse_all
     from pgcjax.scores import check_target
@@ -126,7 +127,7 @@ def evaluate(
         source = Runs(runs, format=run_format, name_by=name_by)
         job = estimate(
             source.part(*share) if share else source,
-            **read_judgments(prefs, prefs_format, qrels),
+            **read_judgments(judgments),
             measures=measures or None,
             order=order,
             memory=memory,
@@ -143,7 +144,7 @@ def evaluate(
     if kept and not resume and remove(kept):
         say(f"{kept}: dropped; --resume would have gone on with it")
     with _said(kept), Progress(silent=mine > 0) as progress:
-        tables = read_judgments(prefs, prefs_format, qrels)
+        tables = read_judgments(judgments)
         source = Runs(runs, format=run_format, name_by=name_by)
         scores = evaluation.evaluate(
             source.part(*share) if share else source,
@@ -235,9 +236,7 @@ def merge(parts: tuple[str, ...], output: str) -> None:
 )
 def pack(
     runs: tuple[str, ...],
-    prefs: tuple[str, ...],
-    prefs_format: str,
-    qrels: tuple[str, ...],
+    judgments: dict[str, Any],
     run_format: str,
     name_by: str,
     only_judged: bool,
@@ -247,7 +246,7 @@ def pack(
 
     Fastest with the judgments that it is packed for; other judgments read all of it.
     """
-    if only_judged and not prefs and not qrels:
+    if only_judged and not judgments:
         raise click.UsageError("--only-judged needs --prefs FILE or --qrels FILE")
     from pgcjax.tables.pack import pack as write
     from pgcjax.tables.runs import Runs
@@ -256,7 +255,7 @@ def pack(
         count = write(
             Runs(runs, format=run_format, name_by=name_by),
             output,
-            **read_judgments(prefs, prefs_format, qrels),
+            **read_judgments(judgments),
             only_judged=only_judged,
             progress=progress.update,
         )

@@ -1,15 +1,18 @@
 """Greedy PGC and compatibility: how near a run comes to its nearest ideal ranking."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from pgcjax.kernels.overlap import rank_weights, weight_within
-from pgcjax.measures.spec import Definition, Parameter
+from pgcjax.measures.cases import edges_of, grades_of
+from pgcjax.measures.spec import Case, Definition, Parameter
+from pgcjax.reference.compatibility import compat
+from pgcjax.reference.pgc import derived_edges, greedy_pgc
 from pgcjax.tensors import graphs as g
+from pgcjax.tensors.judgments import Judgments, Overlaps
 
 P = Parameter(
     "p",
@@ -47,19 +50,6 @@ NORMALIZE = Parameter(
 )
 
 
-@dataclass(frozen=True)
-class Tensors:
-    """What scoring batches for a measure.
-
-    Attributes:
-        graphs: the judged documents of each query, queries ascending.
-        weights: of a shared document, by the lower of its two ranks.
-    """
-
-    graphs: dict[str, g.Graph]
-    weights: np.ndarray
-
-
 def _pgc_needs(parameters: Mapping[str, Any]) -> frozenset[str]:
     return {
         "real": frozenset({"preferences"}),
@@ -68,23 +58,28 @@ def _pgc_needs(parameters: Mapping[str, Any]) -> frozenset[str]:
     }[parameters["graph"]]
 
 
-def _pgc_tensors(parameters: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]):
-    weights = rank_weights(parameters["p"], parameters["depth"])
+def _pgc_tensors(parameters: Mapping[str, Any], judgments: Judgments) -> Overlaps:
     if parameters["graph"] == "derived":
-        graphs = g.grade_graphs(tables["qrels"])
+        graphs = judgments.once(g.grade_graphs, "qrels")
     elif parameters["graph"] == "real":
-        graphs = g.preference_graphs(tables["preferences"])
+        graphs = judgments.once(g.preference_graphs, "preferences")
     else:
-        graphs = g.combined_graphs(tables["preferences"], tables["qrels"])
-    return Tensors(graphs, weights)
+        graphs = judgments.once(g.combined_graphs, "preferences", "qrels")
+    return _overlaps(graphs, parameters)
 
 
-def _compat_tensors(parameters: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]):
-    graphs = g.grade_graphs(tables["qrels"], positive_only=True)
-    return Tensors(graphs, rank_weights(parameters["p"], parameters["depth"]))
+def _compat_tensors(parameters: Mapping[str, Any], judgments: Judgments) -> Overlaps:
+    graphs = judgments.once(g.grade_graphs, "qrels", positive_only=True)
+    how = "ideal" if parameters["normalize"] else "weights"
+    return _overlaps(graphs, {**parameters, "normalization": how})
 
 
-def _pgc_scores(
+def _overlaps(graphs: Mapping[str, g.Graph], parameters: Mapping[str, Any]) -> Overlaps:
+    weights = rank_weights(parameters["p"], parameters["depth"])
+    return Overlaps(graphs, weights, partial(_scores, parameters))
+
+
+def _scores(
     parameters: Mapping[str, Any], sums: np.ndarray, sizes: np.ndarray
 ) -> np.ndarray:
     """Divide sums of weights (`[runs, queries]`) as the normalization says.
@@ -106,11 +101,23 @@ def _pgc_scores(
     return share * weight_within(p, depth)
 
 
-def _compat_scores(
-    parameters: Mapping[str, Any], sums: np.ndarray, sizes: np.ndarray
-) -> np.ndarray:
-    how = "ideal" if parameters["normalize"] else "weights"
-    return _pgc_scores({**parameters, "normalization": how}, sums, sizes)
+def _pgc_twin(case: Case) -> float:
+    q = case.parameters
+    edges, grades = [], {}
+    if q["graph"] != "derived":
+        edges = edges_of(case.judged["preferences"])
+    if q["graph"] != "real":
+        grades = grades_of(case.judged["qrels"])
+    edges += derived_edges(grades)
+    documents = tuple(grades)
+    how = q["p"], q["depth"], q["normalization"]
+    return greedy_pgc(edges, case.run, *how, documents)
+
+
+def _compat_twin(case: Case) -> float:
+    q = case.parameters
+    grades = grades_of(case.judged["qrels"])
+    return compat(grades, case.run, q["p"], q["depth"], q["normalize"])
 
 
 PGC = Definition(
@@ -119,9 +126,13 @@ PGC = Definition(
     "ranking nearest to it, peeled from the multigraph of preferences",
     parameters=(P, DEPTH, GRAPH, NORMALIZATION, TIES),
     source="Luo 2021, Algorithms 2-4 and equation 2.8",
+    formula="RBO(R, I) = sum over d = 1..depth of p^(d-1) |R[1..d] & I[1..d]| / d, "
+    "normalised; I: the peel's ideal ranking, ties broken by the run R",
+    differs="The published code leaves ties among documents that were not retrieved "
+    "open: here they follow the run in ascending doc id",
     needs=_pgc_needs,
     tensors=_pgc_tensors,
-    finish=_pgc_scores,
+    twin=_pgc_twin,
 )
 COMPAT = Definition(
     name="Compat",
@@ -130,7 +141,11 @@ COMPAT = Definition(
     parameters=(P, DEPTH, NORMALIZE),
     source="Clarke, Smucker and Vtyurina, Offline evaluation by maximum similarity to "
     "an ideal ranking, CIKM 2020; Clarke, Vtyurina and Smucker, TOIS 2021",
+    formula="RBO(R, I) / RBO(I, I) over depth ranks; I: documents above grade 0 by "
+    "grade, ties broken by the run R, those not retrieved last",
+    differs="Clarke's compatibility.py orders runs as --order clarke does, and takes "
+    "the mean over the queries of the run",
     needs=lambda parameters: frozenset({"qrels"}),
     tensors=_compat_tensors,
-    finish=_compat_scores,
+    twin=_compat_twin,
 )

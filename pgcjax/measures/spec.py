@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pgcjax.errors import UsageError
+from pgcjax.tensors.judgments import Judgments
 
 Value = float | int | bool | str
+CUTOFF = "k"  # what `@10` is among the parameters: 10, or None without a cutoff
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,25 @@ class Parameter:
 
 
 @dataclass(frozen=True)
+class Case:
+    """One run and query, as a plain twin takes them.
+
+    Attributes:
+        query_id: the query.
+        run: retrieved documents, best first.
+        parameters: of the measure; `k` is its cutoff.
+        judged: canonical judgments of this query, by kind.
+        tables: the same of all queries, for what depends on the collection.
+    """
+
+    query_id: str
+    run: list[str]
+    parameters: Mapping[str, Any]
+    judged: Mapping[str, Any]
+    tables: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class Definition:
     """What a measure is: name, meaning, parameters, and where it comes from.
 
@@ -60,9 +81,13 @@ class Definition:
         meaning: one line.
         parameters: in canonical order.
         source: papers and equations.
-        needs: gives the judgments that parameters ask for: `preferences`, `qrels`.
-        tensors: gives what scoring batches; see `compatibility.Tensors`.
-        finish: turns kernel sums into scores.
+        needs: gives the kinds of judgments that parameters ask for, such as `qrels`.
+        tensors: gives what scoring batches, `tensors.judgments.Overlaps` or `Lists`.
+        twin: scores one `Case` plainly, by `reference`.
+        formula: in plain text.
+        differs: how it differs from other tools and papers, or "".
+        cutoff: `no`, `may` or `must`: whether `@k` follows the name.
+        aliases: other names, such as `ndcg_cut_{k}`, and the measures they mean.
     """
 
     name: str
@@ -70,8 +95,12 @@ class Definition:
     parameters: tuple[Parameter, ...]
     source: str
     needs: Callable[[Mapping[str, Any]], frozenset[str]]
-    tensors: Callable[..., Any]
-    finish: Callable[..., Any]
+    tensors: Callable[[Mapping[str, Any], Judgments], Any]
+    twin: Callable[[Case], float]
+    formula: str = ""
+    differs: str = ""
+    cutoff: str = "no"
+    aliases: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -86,23 +115,27 @@ class Measure:
     name: str
     values: tuple[tuple[str, Value], ...]
     given: tuple[str, ...] = field(compare=False)
+    k: int | None = None
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """All parameters, given or by default."""
-        return dict(self.values)
+        """All parameters, given or by default; `k` if it may have a cutoff."""
+        values: dict[str, Any] = dict(self.values)
+        if self.definition.cutoff != "no":
+            values[CUTOFF] = self.k
+        return values
 
     def __str__(self) -> str:
-        return _spell(self.name, [(k, v) for k, v in self.values if k in self.given])
+        return self._spell([(k, v) for k, v in self.values if k in self.given])
 
     def in_full(self) -> str:
         """Print the measure with all its parameters."""
-        return _spell(self.name, self.values)
+        return self._spell(self.values)
 
-
-def _spell(name: str, values: Iterable[tuple[str, Value]]) -> str:
-    inside = ",".join(f"{k}={_word(v)}" for k, v in values)
-    return f"{name}({inside})" if inside else name
+    def _spell(self, values: Iterable[tuple[str, Value]]) -> str:
+        inside = ",".join(f"{k}={_word(v)}" for k, v in values)
+        cutoff = f"@{self.k}" if self.k else ""
+        return (f"{self.name}({inside})" if inside else self.name) + cutoff
 
 
 def _word(value: Value) -> str:
@@ -110,15 +143,21 @@ def _word(value: Value) -> str:
 
 
 def parse(text: str, catalogue: Mapping[str, Definition]) -> Measure:
-    """Read a measure such as `PGC(p=0.8, graph=derived)`.
+    """Read a measure such as `PGC(p=0.8, graph=derived)` or `nDCG@10`.
 
     Raises:
         UsageError: the name or a parameter is unknown, or a value is out of range.
     """
-    form = re.fullmatch(r"\s*([^()@\s]+)\s*(?:\((.*)\))?\s*", text)
+    form = re.fullmatch(
+        r"\s*([^()@\s]+)\s*(?:\((.*)\))?\s*(?:@\s*(\S+)\s*)?", text, re.DOTALL
+    )
     if not form:
-        raise UsageError(f"{text!r} is not a measure such as PGC or PGC(p=0.95)")
-    definition = _look_up(form[1], catalogue)
+        raise UsageError(f"{text!r} is not a measure such as PGC, PGC(p=0.95), nDCG@10")
+    definition, meant = _look_up(form[1], catalogue)
+    if meant and not form[2] and not form[3]:
+        return parse(meant, catalogue)
+    if meant:
+        raise UsageError(f"{text!r}: {form[1]} is {meant}: write that, and change it")
     known = {p.name: p for p in definition.parameters}
     given: dict[str, Value] = {}
     for part in (form[2] or "").split(","):
@@ -126,9 +165,10 @@ def parse(text: str, catalogue: Mapping[str, Definition]) -> Measure:
             continue
         name, equals, value = (x.strip() for x in part.partition("="))
         if not equals or name not in known:
+            has = f"it has {', '.join(known)}" if known else "it has none"
             raise UsageError(
                 f"{definition.name} has no parameter {name!r}{_hint(name, known)}; "
-                f"it has {', '.join(known)}"
+                + has
             )
         if name in given:
             raise UsageError(f"{text!r} gives {name} twice")
@@ -136,15 +176,42 @@ def parse(text: str, catalogue: Mapping[str, Definition]) -> Measure:
     values = tuple(
         (p.name, given.get(p.name, p.default)) for p in definition.parameters
     )
-    return Measure(definition, definition.name, values, tuple(given))
+    k = _cutoff(definition, form[3], text.strip())
+    return Measure(definition, definition.name, values, tuple(given), k)
 
 
-def _look_up(name: str, catalogue: Mapping[str, Definition]) -> Definition:
+def _cutoff(definition: Definition, given: str | None, text: str) -> int | None:
+    name = definition.name
+    if given is None:
+        if definition.cutoff == "must":
+            raise UsageError(f"{text} needs a cutoff: such as {text}@10")
+        return None
+    if definition.cutoff == "no":
+        raise UsageError(f"{text}: {name} has no cutoff: write it without @{given}")
+    if not re.fullmatch(r"[1-9]\d{0,6}", given):
+        raise UsageError(
+            f"{text}: expected a whole number from 1 to 9999999 as cutoff, "
+            f"found {given!r}"
+        )
+    return int(given)
+
+
+def _look_up(
+    name: str, catalogue: Mapping[str, Definition]
+) -> tuple[Definition, str | None]:
+    """Find a definition by its name, or by an alias: then the measure that is meant."""
     by_lower = {known.lower(): known for known in catalogue}
     if name.lower() in by_lower:
-        return catalogue[by_lower[name.lower()]]
+        return catalogue[by_lower[name.lower()]], None
+    for definition in catalogue.values():
+        for alias, meant in definition.aliases.items():
+            pattern = re.escape(alias).replace(r"\{k\}", r"([1-9]\d{0,6})")
+            if found := re.fullmatch(pattern, name, re.IGNORECASE):
+                k = found[1] if found.groups() else ""
+                return definition, meant.replace("{k}", k)
+    aliases = [a for d in catalogue.values() for a in d.aliases if "{k}" not in a]
     raise UsageError(
-        f"no measure is called {name!r}{_hint(name, catalogue)}; "
+        f"no measure is called {name!r}{_hint(name, [*catalogue, *aliases])}; "
         "`pgcjax measures` lists them"
     )
 

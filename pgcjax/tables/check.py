@@ -93,9 +93,9 @@ def summarise_preferences(preferences: pd.DataFrame) -> list[str]:
 def _judged_documents(table: pd.DataFrame) -> pd.DataFrame:
     """List the distinct documents of preferences or qrels: query_id, doc_id."""
     sides = [table[["query_id", "doc_id"]]]
-    if "other_doc_id" in table:
-        other = table.loc[table["other_doc_id"].notna(), ["query_id", "other_doc_id"]]
-        sides.append(other.set_axis(["query_id", "doc_id"], axis=1))
+    for other in {"other_doc_id", "previous_doc_id"} & set(table):
+        some = table.loc[table[other].notna(), ["query_id", other]]
+        sides.append(some.set_axis(["query_id", "doc_id"], axis=1))
     return pd.concat(sides).drop_duplicates()
 
 
@@ -151,7 +151,7 @@ def summarise_overlap(tables: dict[str, pd.DataFrame]) -> list[str]:
     runs, lines = tables["runs"], []
     found = runs[["query_id", "doc_id"]].drop_duplicates()
     for name, table in tables.items():
-        if name == "runs":
+        if name == "runs" or "doc_id" not in table:
             continue
         check_common_queries(table["query_id"], runs["query_id"])
         judged = _judged_documents(table)
@@ -166,8 +166,21 @@ def summarise_overlap(tables: dict[str, pd.DataFrame]) -> list[str]:
     return lines
 
 
+def summarise_intents(intents: pd.DataFrame) -> list[str]:
+    """Describe a table of intents: how many, of which kinds."""
+    kinds = intents["kind"].value_counts().sort_index()
+    shown = ", ".join(f"{kind}: {count}" for kind, count in kinds.items())
+    return [
+        f"{counted(intents.query_id.nunique(), 'query')}, "
+        f"{counted(len(intents), 'intent')}; kind = {shown}"
+    ]
+
+
 SUMMARIES = {
     "preferences": summarise_preferences,
     "qrels": summarise_qrels,
+    "intent_qrels": summarise_qrels,
+    "intents": summarise_intents,
+    "context": summarise_qrels,
     "runs": summarise_runs,
 }

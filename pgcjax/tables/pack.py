@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pgcjax.errors import DataError, UsageError
+from pgcjax.tables.judgments import KINDS, read_judgments
 from pgcjax.tables.order import in_order
 from pgcjax.tables.packed import MARK, VERSION
-from pgcjax.tables.preferences import read_preferences
-from pgcjax.tables.qrels import read_qrels
 from pgcjax.tables.runs import Progress, Runs
 from pgcjax.tables.write import written_beside
 
@@ -29,6 +28,7 @@ _SCHEMA = pa.schema(
         ),
         pa.field("judged", pa.int32(), nullable=False),
         pa.field("position", pa.int32(), nullable=False),
+        pa.field("length", pa.int32(), nullable=False),
         pa.field("clarke", pa.int32()),
         pa.field("rank", pa.int32()),
     ]
@@ -46,10 +46,9 @@ def pack(
     runs: Any,
     target: str | os.PathLike,
     *,
-    preferences: Any = None,
-    qrels: Any = None,
     only_judged: bool = False,
     progress: Progress | None = None,
+    **judgments: Any,
 ) -> int:
     """Write runs as a file of packed runs, from which `evaluate` reads them fast.
 
@@ -59,38 +58,36 @@ def pack(
     Args:
         runs: what `read_runs` takes or returns.
         target: the file: .parquet.
-        preferences: judgments to pack for, as `read_preferences` takes or returns.
-        qrels: judgments to pack for, as `read_qrels` takes or returns.
         only_judged: leave the documents out that are not judged. The file is smaller,
             and fits no other judgments.
         progress: called with `(stage, done, total)`.
+        judgments: to pack for, as of `evaluate`: `preferences=`, `qrels=` and so on.
 
     Returns:
         Number of runs.
 
     Raises:
         DataError: the data cannot be read, a run comes twice, or the file cannot be
-            written. UsageError: there is nothing to leave documents out by.
+            written. UsageError: there is nothing to leave documents out by, or no such
+            kind of judgments.
     """
     if Path(target).suffix.lower() != ".parquet":
         raise UsageError(f"{target}: packed runs are a .parquet file")
-    tables = []
-    if preferences is not None:
-        tables.append(read_preferences(preferences))
-    if qrels is not None:
-        tables.append(read_qrels(qrels))
+    if unknown := sorted(set(judgments) - set(KINDS)):
+        raise UsageError(f"{unknown[0]} is none of {', '.join(KINDS)}")
+    tables = read_judgments(judgments)
     if only_judged and not tables:
         raise UsageError("only_judged needs judgments: give preferences or qrels")
-    known = _judged(tables)
+    known = _judged(tables.values())
     with closing(Runs(runs).tables(progress=progress)) as frames:
         return _write(frames, Path(target), known, whole=not only_judged)
 
 
-def _judged(tables: Sequence[pd.DataFrame]) -> pl.DataFrame:
+def _judged(tables: Iterable[pd.DataFrame]) -> pl.DataFrame:
     """Number judged documents within their query: query_id, doc_id, judged."""
     sides = [pl.DataFrame(schema={"query_id": pl.String, "doc_id": pl.String})]
     for table in tables:
-        for column in ("doc_id", "other_doc_id"):
+        for column in ("doc_id", "other_doc_id", "previous_doc_id"):
             if column in table:
                 side = pl.from_pandas(table[["query_id", column]].dropna())
                 sides.append(side.select("query_id", pl.col(column).alias("doc_id")))
@@ -151,7 +148,12 @@ def _parts(block: pl.DataFrame, known: pl.DataFrame, whole: bool) -> list[pa.Tab
     """Cut a block into the documents that are read fast, and all others."""
     block = block.join(
         known, on=["query_id", "doc_id"], how="left", maintain_order="left"
-    ).with_columns(pl.col("judged").fill_null(-1))
+    ).with_columns(
+        pl.col("judged").fill_null(-1),
+        length=pl.when(pl.col("position") == 0)
+        .then(pl.len().over("query_id", "run_id"))
+        .otherwise(0),
+    )
     block = block.sort("query_id", "run_id", maintain_order=True)
     first = (pl.col("judged") >= 0) | (pl.col("position") == 0)
     parts = [block.filter(first)]

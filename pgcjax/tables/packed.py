@@ -4,6 +4,7 @@ A row is a document of a run and query: run_id, query_id, doc_id, and 0-based pl
 `position` by `--order trec`; `clarke` and `rank` by those orders, empty where they are
 the same, -1 in `rank` where the input's ranks order nothing. `judged` is its place
 among the documents that the file was packed for, which the metadata has; else -1.
+`length` is the number of documents of its ranking in the first row of that, else 0.
 
 Rows stand in blocks of whole runs. Of each block, one row group has the documents that
 are judged and the first of every ranking; the row group after it has all others, which
@@ -27,7 +28,7 @@ import pyarrow.parquet as pq
 from pgcjax.errors import DataError, counted
 
 MARK = "pgcjax runs"  # the key of the metadata
-VERSION = 1
+VERSION = 2
 _NAMES = ["run_id", "query_id", "doc_id"]
 
 
@@ -39,6 +40,7 @@ class Block:
     `query_ids` and `run_ids`.
 
     Attributes:
+        length: documents of a ranking, once for each; else 0.
         judged: place of each document among `docs` of its query, or -1; None if doc
             tells.
         doc: place of each document in `doc_ids`; None if `judged` tells.
@@ -50,6 +52,7 @@ class Block:
     run: np.ndarray
     query: np.ndarray
     position: np.ndarray
+    length: np.ndarray
     judged: np.ndarray | None
     doc: np.ndarray | None
     doc_ids: pl.Series | None
@@ -128,12 +131,12 @@ class Packed:
             DataError: it cannot be read; `order` is `rank`, and the input's ranks order
                 nothing.
         """
-        columns = ["run_id", "query_id", "position", "doc_id" if every else "judged"]
+        columns = [*_NAMES[:2], "position", "length", "doc_id" if every else "judged"]
         if order != "trec":
             columns.append(order)
         groups = self._groups[block] if every else self._groups[block][:1]
         table = self._table(groups, columns)
-        position = table["position"].to_numpy()
+        position, length = table["position"].to_numpy(), table["length"].to_numpy()
         run, run_ids = _sorted_codes(table["run_id"])
         query, query_ids = _sorted_codes(table["query_id"])
         if order != "trec":
@@ -155,12 +158,11 @@ class Packed:
         else:
             judged = table["judged"].to_numpy()
             by = np.lexsort((position, run, query)) if order != "trec" else slice(None)
-        run, query, position = run[by], query[by], position[by]
+        run, query, position, length = run[by], query[by], position[by], length[by]
         doc = doc[by] if doc is not None else None
         judged = judged[by] if judged is not None else None
-        return Block(
-            run_ids, query_ids, run, query, position, judged, doc, doc_ids, self.docs
-        )
+        rows = run, query, position, length, judged, doc
+        return Block(run_ids, query_ids, *rows, doc_ids, self.docs)
 
     def frame(self, block: int) -> tuple[pl.DataFrame, tuple[str, ...]]:
         """Read a block as a canonical table, and the names of its runs.

@@ -88,20 +88,25 @@ class Found:
     Attributes:
         run_ids: the runs.
         query_ids: queries that any of them answers, judged or not.
-        has: bool `[runs, judged queries]`: which run answers which.
+        lengths: int32 `[runs, judged queries]`: documents that each retrieved in all.
         rows: query, run, vertex and position (int32) of each document, by query, then
             by run, then by position.
     """
 
     run_ids: list[str]
     query_ids: set[str]
-    has: np.ndarray
+    lengths: np.ndarray
     rows: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+    @property
+    def has(self) -> np.ndarray:
+        """Which run answers which judged query: bool `[runs, judged queries]`."""
+        return self.lengths > 0
 
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
-        return self.has.nbytes + sum(column.nbytes for column in self.rows)
+        return self.lengths.nbytes + sum(column.nbytes for column in self.rows)
 
 
 def batches(
@@ -143,20 +148,20 @@ def find(tables: Sequence[pl.DataFrame] | Block, judged: Judged, order: str) -> 
 def _find_rows(tables: Sequence[pl.DataFrame], judged: Judged, order: str) -> Found:
     run_ids: list[str] = []
     query_ids: set[str] = set()
-    has: list[np.ndarray] = []
+    retrieved: list[np.ndarray] = []
     frames = []
     for table in tables:
         number: dict[str, int] = {}
         doc_id, position, groups, lengths = ranked(table, order)
         code = np.full((2, len(groups)), -1, np.int32)
-        for i, (run, query) in enumerate(groups):
+        for i, ((run, query), length) in enumerate(zip(groups, lengths, strict=True)):
             if run not in number:
                 number[run] = len(run_ids)
                 run_ids.append(run)
-                has.append(np.zeros(len(judged), bool))
+                retrieved.append(np.zeros(len(judged), np.int32))
             if query in judged.number:
                 code[:, i] = number[run], judged.number[query]
-                has[number[run]][judged.number[query]] = True
+                retrieved[number[run]][judged.number[query]] = length
             query_ids.add(query)
         run, query = np.repeat(code, lengths, axis=1)
         columns = {"doc_id": doc_id, "position": position, "run": run, "query": query}
@@ -166,24 +171,25 @@ def _find_rows(tables: Sequence[pl.DataFrame], judged: Judged, order: str) -> Fo
     rows = rows.select("query", "run", "vertex", "position")
     rows = rows.sort("query", "run", "position").collect()
     columns = tuple(rows[c].to_numpy() for c in ("query", "run", "vertex", "position"))
-    return Found(run_ids, query_ids, np.array(has), columns)
+    return Found(run_ids, query_ids, np.array(retrieved), columns)
 
 
 def _find_packed(block: Block, judged: Judged) -> Found:
     number = np.array([judged.number.get(q, -1) for q in block.query_ids], np.int32)
     same = (number == np.arange(len(judged))).all() if len(number) == len(judged) else 0
     query = block.query if same else number[block.query]
-    has = np.zeros((len(block.run_ids), len(judged) + 1), bool)
-    changes = (np.diff(block.query) != 0) | (np.diff(block.run) != 0)
-    first = np.append(0, np.flatnonzero(changes) + 1)
-    has[block.run[first], query[first]] = True  # unjudged queries: the last column
+    # Each ranking begins with its first document, judged or not, which has its length.
+    first = np.flatnonzero(block.length)
+    lengths = np.zeros((len(block.run_ids), len(judged) + 1), np.int32)
+    # Unjudged queries: the last column.
+    lengths[block.run[first], query[first]] = block.length[first]
     if block.judged is not None:
         vertex = judged.vertices(block.docs, block.query_ids, block.query, block.judged)
     else:
         vertex = _look_up(block, query, judged)
     keep = np.flatnonzero(vertex >= 0 if same else (vertex >= 0) & (query >= 0))
     rows = query[keep], block.run[keep], vertex[keep], block.position[keep]
-    return Found(block.run_ids, set(block.query_ids), has[:, :-1], rows)
+    return Found(block.run_ids, set(block.query_ids), lengths[:, :-1], rows)
 
 
 def _look_up(block: Block, query: np.ndarray, judged: Judged) -> np.ndarray:
@@ -214,7 +220,7 @@ class Rankings:
         self._judged = judged
         self.run_ids = [run for part in found for run in part.run_ids]
         self.query_ids = {query for part in found for query in part.query_ids}
-        self._has = np.concatenate([part.has for part in found])
+        self._lengths = np.concatenate([part.lengths for part in found])
         # Each part stands query by query: so do slices of all parts, put together.
         queries = np.arange(len(judged) + 1)
         ends = [np.searchsorted(part.rows[0], queries) for part in found]
@@ -237,7 +243,11 @@ class Rankings:
 
     def answered(self, query_ids: list[str]) -> np.ndarray:
         """Say which run has which judged query: bool `[runs, queries]`."""
-        return self._has[:, [self._judged.number[query] for query in query_ids]]
+        return self._lengths[:, [self._judged.number[q] for q in query_ids]] > 0
+
+    def lengths(self, query_id: str) -> np.ndarray:
+        """Give how many documents each run has for a judged query: int32 `[runs]`."""
+        return self._lengths[:, self._judged.number[query_id]]
 
     def retrieved(self, query_id: str, doc_ids: np.ndarray) -> Retrieved:
         """Give the ranks of some judged documents of a query.

@@ -31,6 +31,11 @@ class Retrieved:
         count = np.bincount(self.run, minlength=self.runs)
         return int(np.add.reduceat(count, range(0, self.runs, runs)).max())
 
+    def within(self, depth: int | None) -> int:
+        """Count the judged documents in the run that has most of them to a depth."""
+        run = self.run if depth is None else self.run[self.rank < depth]
+        return int(np.bincount(run, minlength=1).max())
+
     def of_runs(self, runs: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Give runs, vertices and ranks of the documents of some runs."""
         if len(range(*runs.indices(self.runs))) == self.runs:
@@ -60,3 +65,35 @@ def lists(
     count = np.bincount(query * tile[1] + run, minlength=tile[0] * tile[1])
     place = np.arange(len(run)) - np.repeat(np.cumsum(count) - count, count)
     return query, run, place, vertex, rank
+
+
+def listed(
+    retrieved: Sequence[Retrieved],
+    runs: slice,
+    tile: tuple[int, int],
+    width: int,
+    depth: int | None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Lay out the judged documents that some runs retrieved within a depth.
+
+    Args:
+        retrieved: of each query.
+        runs: which runs.
+        tile: numbers of queries and runs, at least as many as there are.
+        width: length of a list, at least as many as any run has.
+        depth: last rank that counts; None if all do.
+
+    Returns:
+        Vertices and ranks from 1, both 0 where there is none: int32
+        `[queries, runs, width]`.
+    """
+    query, run, place, vertex, rank = lists(retrieved, runs, tile)
+    if depth is not None:  # ranks ascend in a run: places stay
+        near = rank < depth
+        query, run, place = query[near], run[near], place[near]
+        vertex, rank = vertex[near], rank[near]
+    cell = (query * tile[1] + run) * width + place
+    vertices, ranks = np.zeros((2, tile[0] * tile[1] * width), np.int32)
+    vertices[cell], ranks[cell] = vertex, rank + 1
+    shape = *tile, width
+    return vertices.reshape(shape), ranks.reshape(shape)

@@ -2,12 +2,14 @@
 
 import re
 import shlex
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from pgcjax import __version__, read_scores
 from pgcjax.cli import cli
+from pgcjax.measures.catalogue import catalogue
 
 VERBS = [
     "agree",
@@ -50,7 +52,8 @@ def test_version_and_wrong_verbs(pgcjax):
 def test_measures(pgcjax):
     done = pgcjax("measures")
     assert (done.code, done.err) == (0, "")
-    assert [line.split()[0] for line in done.out.splitlines()] == ["PGC", "Compat"]
+    listed = [line.split()[0] for line in done.out.splitlines()]
+    assert {"PGC", "Compat", "nDCG"} <= set(listed) == set(catalogue())
     done = pgcjax("measures", "pgc(p=0.8)")
     assert done.code == 0 and done.out.startswith("PGC(p=0.8,depth=1000,")
     assert re.search(r"^  p=0\.8: persistence, ", done.out, re.MULTILINE)
@@ -180,9 +183,8 @@ def test_verify(pgcjax):
 
 
 def test_a_defect_of_ours_exits_with_1(pgcjax, monkeypatch):
-    from pgcjax import verify
-
-    monkeypatch.setattr(verify, "twin_score", lambda *args: 0.5)
+    wrong = replace(catalogue()["PGC"], twin=lambda case: 0.5)
+    monkeypatch.setitem(catalogue(), "PGC", wrong)
     done = pgcjax("evaluate", "--prefs", "prefs.txt", "--verify", "1", "run.txt")
     assert (done.code, done.out) == (1, "")
     last = done.err.splitlines()[-1]

@@ -250,7 +250,7 @@ OPTIONS = {
         "PGC has no parameter 'deep': did you mean depth?; it has p, depth, graph, …"
     ),
     "--prefs prefs.txt run.txt -m 'PGC(p=.5'": (
-        "'PGC(p=.5' is not a measure such as PGC or PGC(p=0.95)"
+        "'PGC(p=.5' is not a measure such as PGC, PGC(p=0.95), nDCG@10"
     ),
     "--prefs prefs.txt run.txt -m Compat": "Compat needs qrels: give --qrels FILE",
     "--qrels qrels.txt run.txt -m PGC": "PGC needs preferences: give --prefs FILE",

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgcjax.errors import UsageError
-from pgcjax.measures.catalogue import CATALOGUE, parse, parse_all
+from pgcjax.measures.catalogue import catalogue, parse, parse_all
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,10 @@ def test_round_trip(p, depth, graph):
         ("PGC(p=0.8,p=0.9)", "gives p twice"),
         ("PGC(p=0.8", "is not a measure such as"),
         ("", "is not a measure such as"),
-        ("PGC@10", "is not a measure such as"),
+        ("PGC@10", "PGC@10: PGC has no cutoff: write it without @10"),
+        ("nDCG@0", "expected a whole number from 1 to 9999999 as cutoff, found '0'"),
+        ("nDCG@", "is not a measure such as"),
+        ("ndcg_cut_10(gain=exp)", "ndcg_cut_10 is nDCG@10: write that, and change it"),
     ],
 )
 def test_mistakes(text, message):
@@ -90,7 +93,7 @@ def test_mistakes(text, message):
 
 
 def test_every_definition_says_what_it_is():
-    for name, definition in CATALOGUE.items():
+    for name, definition in catalogue().items():
         assert definition.name == name
         assert definition.meaning and definition.source and definition.parameters
         assert parse(name).definition is definition

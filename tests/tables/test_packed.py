@@ -202,7 +202,7 @@ def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(DataError, match="cannot read it as Parquet"):
         pgcjax.evaluate(path, qrels=QRELS)
     later = pa.table({"run_id": ["r"]})
-    about = json.dumps({"version": 2})
+    about = json.dumps({"version": 3})
     pq.write_table(later.replace_schema_metadata({MARK: about}), path)
-    with pytest.raises(DataError, match="is of version 2 of packed runs; this pgcjax"):
+    with pytest.raises(DataError, match="is of version 3 of packed runs; this pgcjax"):
         Packed(path)

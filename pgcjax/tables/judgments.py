@@ -1,0 +1,66 @@
+"""Judgments of every kind: what they are called, and what reads them."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Kind(NamedTuple):
+    """A kind of judgments.
+
+    Attributes:
+        option: of the command line.
+        meaning: one line.
+        room: the module here that has the reader, ...
+        reader: ... and its name.
+    """
+
+    option: str
+    meaning: str
+    room: str
+    reader: str
+
+
+KINDS = {
+    "preferences": Kind(
+        "--prefs", "Preference judgments.", "preferences", "read_preferences"
+    ),
+    "qrels": Kind("--qrels", "Graded judgments.", "qrels", "read_qrels"),
+    "intent_qrels": Kind(
+        "--intent-qrels",
+        "Graded judgments per intent: query intent doc grade.",
+        "intents",
+        "read_intent_qrels",
+    ),
+    "intents": Kind(
+        "--intents",
+        "Intents: a table of query_id, intent_id, probability, kind; or TREC topics.",
+        "intents",
+        "read_intents",
+    ),
+    "context": Kind(
+        "--context",
+        "Grades of a document after another: query doc previous-doc grade.",
+        "context",
+        "read_context",
+    ),
+}
+"""By the names that `evaluate` gives them."""
+
+
+def read_judgments(sources: Mapping[str, Any]) -> "dict[str, pd.DataFrame]":
+    """Read judgments by the names of `KINDS`; what is None is left out.
+
+    Raises:
+        DataError: they cannot be read.
+    """
+    tables = {}
+    for name, source in sources.items():
+        if source is not None:
+            kind = KINDS[name]
+            room = import_module(f"pgcjax.tables.{kind.room}")
+            tables[name] = getattr(room, kind.reader)(source)
+    return tables
