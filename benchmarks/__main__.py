@@ -17,6 +17,8 @@ NAMES = (
     "memory",
     "costs",
     "significance",
+    "rbo",
+    "measures",
 )
 
 
@@ -117,6 +119,14 @@ def _run(name: str, report: Report, data: Path | None, shapes, runs: int) -> Non
         from benchmarks import costs
 
         costs.run(report)
+    elif name == "measures":
+        from benchmarks import measures
+
+        measures.run(report, data)
+    elif name == "rbo":
+        from benchmarks import rbo
+
+        rbo.run(report)
     elif name == "significance":
         from benchmarks import significance
 

@@ -236,28 +236,37 @@ def canonical_runs(runs: Mapping[str, Mapping[str, list[str]]]) -> list[Any]:
     return frame.partition_by("run_id", maintain_order=True)
 
 
-def measures_job(names: list[str], judgments: Mapping[str, Any]) -> Callable:
-    """Make what scores tables of runs: float64 `[runs, queries, measures]`, flat."""
-    from pgcjax import listwise
-    from pgcjax.request import ask
-    from pgcjax.tensors.rankings import Rankings, batches, find
+class MeasuresJob:
+    """Some measures and judgments, to score tables of runs."""
 
-    asked = ask(judgments, names, "trec")
-    groups = listwise.groups(asked.measures, asked.tensors)
+    def __init__(self, names: list[str], judgments: Mapping[str, Any]):
+        """Lay the judgments out."""
+        from pgcjax import listwise
+        from pgcjax.request import ask
 
-    def job(tables: list[Any]) -> np.ndarray:
-        found = [find(some, asked.judged, "trec") for some in batches(tables)]
-        rankings = Rankings(asked.judged, found)
+        self._asked = ask(judgments, names, "trec")
+        self._groups = listwise.groups(self._asked.measures, self._asked.tensors)
+
+    def look_up(self, tables: list[Any]) -> Any:
+        """Find the judged documents of runs, and their ranks."""
+        from pgcjax.tensors.rankings import Rankings, batches, find
+
+        judged = self._asked.judged
+        return Rankings(judged, [find(b, judged, "trec") for b in batches(tables)])
+
+    def score(self, rankings: Any) -> list[np.ndarray]:
+        """Compute every measure: float64 `[runs, queries]` of each."""
+        from pgcjax import listwise
+
         scores: dict[int, np.ndarray] = {}
-        for group in groups:
+        for group in self._groups:
             parts = listwise.scores(group, rankings)
             scores.update(zip(group.places, parts, strict=True))
-        parts = [scores[i] for i in range(len(names))]
-        if len({part.shape for part in parts}) > 1:
-            return np.concatenate([part.ravel() for part in parts])
-        return np.stack(parts, axis=-1).ravel()
+        return [scores[i] for i in range(len(scores))]
 
-    return job
+    def __call__(self, tables: list[Any]) -> np.ndarray:
+        """Do both: `[runs, queries, measures]`, flat, if they share their queries."""
+        return np.stack(self.score(self.look_up(tables)), axis=-1).ravel()
 
 
 def evaluated(runs: Any, judgments: Mapping[str, Any], names: list[str]) -> Any:

@@ -21,6 +21,7 @@ ROOMS = [
     "peels",
     "compute",
     "listwise",
+    "gridwise",
     "costs",
     "request",
     "estimate",
@@ -31,6 +32,7 @@ ROOMS = [
     "scores",
     "stats",
     "evaluation",
+    "similarity",
     "report",
     "demo",
     "cli",
@@ -82,7 +84,7 @@ def test_the_engine_is_in_one_place():
         if (isinstance(node, ast.Attribute) and node.attr in ENGINE)
         or (isinstance(node, ast.Name) and node.id in ENGINE)
     }
-    assert users == {"calls", "compute", "listwise"}
+    assert users == {"calls", "compute", "listwise", "gridwise", "similarity"}
 
 
 def test_tables_and_reference_need_no_jax():

@@ -1,5 +1,10 @@
 """Rank-biased overlap, in plain Python."""
 
+from collections.abc import Sequence
+from math import log1p, sqrt
+
+Groups = Sequence[Sequence[str]]
+
 
 def rbo(
     ranking: list[str],
@@ -47,3 +52,96 @@ def _sum(ranking: list[str], ideal: list[str], p: float, depth: int) -> float:
             shared = len(seen & wanted)
         total += p ** (d - 1) * shared / d
     return total
+
+
+def rbo_of_ties(
+    ranking: Groups, other: Groups, p: float, ties: str = "a"
+) -> dict[str, float]:
+    """Compare two rankings that have ties, and that may go on unseen.
+
+    At depth d two rankings agree by X / size: X adds, over documents of both, the
+    product of what each ranking shows of it (`_shown`). RBO is the sum of (1 - p)
+    p^(d-1) X / size over all depths. Beyond the end of the shorter ranking, of s
+    documents, it has one more at each depth, untied. Those are, by `min`, in no other
+    ranking; by `max`, the documents of the longer one that it shows most of; by `ext`,
+    each such a document with the chance A, the agreement at s, and shown as much as
+    they are on average. Beyond both, see `_beyond`.
+
+    Args:
+        ranking: tie groups of document ids, best first; not empty.
+        other: the same.
+        p: persistence, 0 < p < 1.
+        ties: `w`, `a` or `b`.
+
+    Returns:
+        `min`, `ext`, `max`, and `res` = max - min.
+
+    Source: Webber, Moffat and Zobel 2010; ties by Corsi and Urbano 2024.
+    """
+    short, long = sorted((ranking, other), key=lambda groups: sum(map(len, groups)))
+    s, n = (sum(map(len, groups)) for groups in (short, long))
+    known = {doc for group in short for doc in group}
+    low = guess = high = agreement = shared = 0.0
+    for d in range(1, n + 1):
+        mine, theirs = _shown(short, d, ties), _shown(long, d, ties)
+        shared = sum(mine[doc] * theirs[doc] for doc in mine.keys() & theirs.keys())
+        unseen = max(0, d - s)
+        size = _size([*mine.values(), *[1.0] * unseen], [*theirs.values()], ties)
+        weight = (1 - p) * p ** (d - 1) / size
+        if d <= s:
+            agreement = shared / size
+        free = sorted(
+            (c for doc, c in theirs.items() if doc not in known), reverse=True
+        )
+        likely = agreement * unseen * sum(free) / len(free) if unseen else 0.0
+        low += weight * shared
+        guess += weight * (shared + likely)
+        high += weight * (shared + sum(free[:unseen]))
+    least, expected, most = _beyond(s, n, round(shared), agreement, p)
+    low, guess, high = low + least, guess + expected, high + most
+    return {"min": low, "ext": guess, "max": high, "res": high - low}
+
+
+def _shown(groups: Groups, depth: int, ties: str) -> dict[str, float]:
+    """Say how much of each document a ranking shows at a depth, above 0.
+
+    A group from rank t to rank b shows nothing above t. From t on, `w` has all of it;
+    `a` and `b` have the same share of each document: of b - t + 1 documents the
+    depth has room for depth - t + 1.
+    """
+    shown, top = {}, 1
+    for group in groups:
+        if top > depth:
+            break
+        share = 1.0 if ties == "w" else min(1.0, (depth - top + 1) / len(group))
+        shown |= dict.fromkeys(group, share)
+        top += len(group)
+    return shown
+
+
+def _size(mine: list[float], theirs: list[float], ties: str) -> float:
+    """Give the overlap of rankings that agree, by what each shows of its documents."""
+    if ties == "b":
+        return sqrt(sum(c * c for c in mine)) * sqrt(sum(c * c for c in theirs))
+    return (sum(mine) + sum(theirs)) / 2  # by `a`, both are the depth
+
+
+def _beyond(
+    s: int, n: int, shared: int, agreement: float, p: float
+) -> tuple[float, float, float]:
+    """Add up all depths beyond n, where both rankings end, by min, ext and max.
+
+    By `min` the overlap stays: the sum of (1 - p) p^(d-1) shared / d from n + 1 on, of
+    which the sum of p^d / d over all depths is -ln(1 - p). By `ext` the agreement
+    stays that of depth n. By `max` either ranking adds a document of the other at each
+    depth, until at depth s + n - shared they have all documents in common.
+    """
+    harmonic = -log1p(-p) - sum(p**d / d for d in range(1, n + 1))
+    least = (1 - p) / p * shared * harmonic
+    expected = p**n * (shared + agreement * (n - s)) / n
+    most, depth = 0.0, n + 1
+    while depth < s + n - shared:
+        both = shared + (depth - s) + (depth - n)
+        most += (1 - p) * p ** (depth - 1) * both / depth
+        depth += 1
+    return least, expected, most + p ** (depth - 1)

@@ -1,0 +1,1 @@
+"""Rankings beside rankings: how alike they are, without judgments."""

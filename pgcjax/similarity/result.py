@@ -1,0 +1,110 @@
+"""What comparing runs found: a value per pair of runs and query; means, matrices."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pgcjax.stats.findings import write
+
+
+@dataclass(frozen=True)
+class Overlaps:
+    """RBO of pairs of runs.
+
+    Attributes:
+        measure: with all its parameters.
+        runs_a: runs, ascending.
+        runs_b: the runs that they are compared with; the same runs if there are none.
+        pairs: int `[pairs]`, places in runs_a, and in runs_b.
+        queries: ascending.
+        values: float64 `[pairs, queries]`; NaN where a pair has no value.
+        own: mean of each run with itself, where runs_b are the same runs; else empty.
+        metadata: version, conventions and parameters.
+        notes: what was seen, a line each.
+    """
+
+    measure: str
+    runs_a: list[str]
+    runs_b: list[str]
+    pairs: tuple[np.ndarray, np.ndarray]
+    queries: list[str]
+    values: np.ndarray
+    own: np.ndarray
+    metadata: dict[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """A row per pair and query: run_a, run_b, query_id, measure, value."""
+        pair, query = np.nonzero(~np.isnan(self.values))
+        return self._rows(pair, query_id=_named(query, self.queries)).assign(
+            value=self.values[pair, query]
+        )
+
+    def mean(self) -> pd.DataFrame:
+        """Average over queries: a row per pair: run_a, run_b, measure, mean."""
+        return self._rows(np.arange(len(self.values))).assign(mean=self._means)
+
+    def matrix(self) -> pd.DataFrame:
+        """Lay means out: a row per run of a, a column per run of b.
+
+        Without other runs it is symmetric; on the diagonal is a run with itself, which
+        is 1 by `ext` unless `ties=a` meets ties.
+        """
+        first, second = self.pairs
+        square = np.full((len(self.runs_a), len(self.runs_b)), np.nan)
+        square[first, second] = self._means
+        if len(self.own):
+            square[second, first] = self._means
+            np.fill_diagonal(square, self.own)
+        rows = pd.Index(self.runs_a, name="run_a")
+        return pd.DataFrame(square, rows, pd.Index(self.runs_b, name="run_b"))
+
+    def save(self, path: str | os.PathLike) -> Path:
+        """Write the table at full precision, whole or not at all.
+
+        By suffix .csv, .tsv, .jsonl or .parquet; metadata goes where `Scores.save`
+        puts it.
+
+        Raises:
+            UsageError: the suffix is none of these.
+            DataError: the file cannot be written.
+        """
+        return write(self.table, path, self.metadata)
+
+    @cached_property
+    def _means(self) -> np.ndarray:
+        return means(self.values)
+
+    def _rows(self, pair: np.ndarray, **more: pd.Series) -> pd.DataFrame:
+        first, second = self.pairs
+        rows = {
+            "run_a": _named(first[pair], self.runs_a),
+            "run_b": _named(second[pair], self.runs_b),
+            **more,
+        }
+        return pd.DataFrame(rows).assign(measure=self.measure)
+
+
+def means(values: np.ndarray) -> np.ndarray:
+    """Average `[pairs, queries]` over queries, NaN left out; NaN without a value.
+
+    Query by query, so that queries which a pair does not have change nothing.
+    """
+    total, count = np.zeros((2, len(values)))
+    for column in values.T:
+        there = ~np.isnan(column)
+        total[there] += column[there]
+        count += there
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def _named(places: np.ndarray, names: Sequence[str]) -> pd.Series:
+    column = pd.Categorical.from_codes(places, dtype=pd.CategoricalDtype(list(names)))
+    return pd.Series(column).astype("str")

@@ -1,0 +1,100 @@
+"""pgcjax rbo, as users call it."""
+
+import json
+
+import pandas as pd
+import pytest
+
+import pgcjax as package
+from pgcjax.demo.files import demo_folder
+
+pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
+RUNS = demo_folder() / "runs"
+NAME = "RBO(p=0.9,variant=ext,ties=a)"
+
+
+def rows(text: str) -> list[list[str]]:
+    return [line.split("\t") for line in text.splitlines()]
+
+
+def test_all_pairs_and_a_file_at_full_precision(pgcjax, here):
+    done = pgcjax("rbo", str(RUNS), "-o", "pairs.csv")
+    assert done.code == 0, done.err
+    head, *pairs = rows(done.out)
+    assert head == ["run_a", "run_b", "measure", "mean"]
+    found = package.rbo(RUNS)
+    assert pairs == [
+        [row.run_a, row.run_b, NAME, f"{row.mean:.4f}"]
+        for row in found.mean().itertuples(index=False)
+    ]
+    assert len(pairs) == 28
+    assert f"{NAME}: 28 pairs of runs, 20 queries\n" in done.err
+    assert f"wrote {len(found.table)} values to pairs.csv\n" in done.err
+    table = pd.read_csv(here / "pairs.csv", comment="#")
+    pd.testing.assert_frame_equal(
+        table, found.table, check_dtype=False, check_exact=True
+    )
+    first = (here / "pairs.csv").read_text().splitlines()[0]
+    assert json.loads(first.removeprefix("# pgcjax ")) == found.metadata
+
+
+def test_queries_runs_against_others_and_conventions(pgcjax):
+    one = str(next(RUNS.glob("reed*")))
+    line = ["rbo", one, "--against", str(RUNS), "-p", "0.5", "--ties", "broken"]
+    done = pgcjax(*line, "--variant", "min", "--order", "clarke", "--depth", "10", "-q")
+    assert done.code == 0, done.err
+    head, *values = rows(done.out)
+    assert head == ["run_a", "run_b", "measure", "query_id", "value"]
+    options = {"p": 0.5, "ties": "broken", "variant": "min", "depth": 10}
+    found = package.rbo(one, RUNS, order="clarke", **options)
+    assert {v[2] for v in values} == {
+        "RBO(p=0.5,variant=min,ties=broken,depth=10)",
+        found.measure,
+    }
+    means = {v[1]: v[4] for v in values if v[3] == "all"}
+    assert means == {m.run_b: f"{m.mean:.4f}" for m in found.mean().itertuples()}
+    assert len(values) == len(found.table) + 8
+    # The mean stands behind the values of its pair.
+    assert [v[3] for v in values[:21]] == [*(f"q{i}" for i in range(101, 121)), "all"]
+
+
+def test_missing_queries(pgcjax, here):
+    (here / "two.txt").write_text("q1 Q0 a 1 3 two\nq1 Q0 c 2 2 two\n")
+    values = {
+        how: pgcjax("rbo", "run.txt", "two.txt", "--missing", how)
+        for how in ("zero", "skip", "error")
+    }
+    assert rows(values["zero"].out)[1][3] == "0.5000"
+    assert "only one has a query: 1 value in all have the value 0" in values["zero"].err
+    assert rows(values["skip"].out)[1][3] == "1.0000"
+    assert values["error"].code == 2
+    assert values["error"].err.startswith(
+        "pgcjax: error: run 'two' lacks query 'q2', which another run has. Complete"
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("rbo", "Missing argument 'RUN...'."),
+        ("rbo run.txt", "run 'one' is the only one. Give another run to compare"),
+        ("rbo run.txt two.txt -p 1", "p=1.0: expected a number above 0 and below 1"),
+        ("rbo run.txt two.txt -p x", "Invalid value for '-p': 'x' is not a valid"),
+        ("rbo run.txt two.txt --variant low", "Invalid value for '--variant': 'low'"),
+        ("rbo run.txt two.txt --ties c", "Invalid value for '--ties': 'c' is not one"),
+        ("rbo run.txt two.txt --depth 0", "depth=0: expected a whole number from 1 up"),
+        ("rbo run.txt two.txt -o x.trec", "x.trec: the suffix of an output file is o"),
+        ("rbo run.txt two.txt -o no/x.csv", "no/x.csv: there is no folder no; make it"),
+        ("rbo run.txt none.txt", "none.txt: no such file or folder. Check the path."),
+        ("rbo run.txt empty.txt", "empty.txt: "),
+        ("rbo run.txt qrels.txt", "qrels.txt:1: expected 'query Q0 doc rank score "),
+        ("rbo run.txt --against other.txt", "no two runs have the same query. Compar"),
+    ],
+)
+def test_mistakes(pgcjax, here, line, said):
+    (here / "empty.txt").write_text("")
+    (here / "other.txt").write_text("q9 Q0 a 1 3 other\n")
+    done = pgcjax(*line.split())
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"pgcjax: error: {said}"), done.err
+    assert len(done.err.splitlines()) == 1

@@ -1,0 +1,23 @@
+"""The benchmark of RBO runs, and all its rows compute the same. No time is asserted."""
+
+import pytest
+
+harness = pytest.importorskip("benchmarks.harness", reason="not in a checkout")
+from benchmarks import rbo  # noqa: E402
+
+
+@pytest.mark.slow
+def test_rows_agree_and_a_large_job_is_measured(monkeypatch, capsys):
+    monkeypatch.setattr(harness, "LEAST", 0.0)
+    report = harness.Report(rounds=1)
+    rbo.run(report, runs=4, queries=2, depth=20, large=(3, 2))
+    rows = [[figure["name"] for figure in race["figures"]] for race in report.races]
+    ours = ["pgcjax", "with reading and table"]
+    assert rows == [
+        ["plain twin", "Python, overlap counted", *ours],
+        ["plain twin", *ours],
+        ["plain twin", *ours],
+    ]
+    (table,) = report.tables
+    assert [row[:2] for row in table["rows"]] == [[t, 6] for t in ("broken", *"wab")]
+    assert "÷ pgcjax" in capsys.readouterr().out
