@@ -12,7 +12,7 @@ import pandas as pd
 
 import pgcjax
 from pgcjax import distributed as processes
-from pgcjax import job, plan
+from pgcjax import gridwise, job, plan
 from pgcjax.calls import Progress
 from pgcjax.errors import DataError, DataWarning, UsageError, counted
 from pgcjax.journal import Chunk, Journal
@@ -20,8 +20,10 @@ from pgcjax.measures.spec import Measure
 from pgcjax.request import Asked, ask
 from pgcjax.scores import Scores
 from pgcjax.tables.check import check_common_queries, fingerprint
+from pgcjax.tables.grids import is_grids, read_grids
 from pgcjax.tables.runs import Runs
-from pgcjax.tensors.judgments import Overlaps, Tensors
+from pgcjax.tensors.examination import as_runs
+from pgcjax.tensors.judgments import OnGrids, Overlaps, Tensors
 from pgcjax.tensors.rankings import Judged
 from pgcjax.verify import Sample
 
@@ -48,7 +50,7 @@ def evaluate(
     """Score runs against judgments of any kind; `read_...` says what each may be.
 
     Args:
-        runs: what `read_runs` takes or returns.
+        runs: what `read_runs` takes or returns, or what `read_grids` returns.
         preferences: for PGC and the measures of preferences.
         qrels: grades, for Compat and graded measures.
         intent_qrels: grades per intent, for measures of diversity.
@@ -80,19 +82,24 @@ def evaluate(
         "intents": intents,
         "context": context,
     }
-    asked = ask(sources, measures, order)
+    grids = read_grids(runs) if is_grids(runs) else None
+    asked = ask(sources, measures, order, grids=grids is not None)
     chosen, tensors, judged = asked.measures, asked.tensors, asked.judged
-    runs = Runs(runs)
+    runs = Runs(runs if grids is None else as_runs(grids))
+    if distributed and grids is not None:
+        raise UsageError("grids are not shared among processes: score them in one")
     if distributed:
         runs = runs.share(jax.process_index(), jax.process_count())
     described = _describe(asked, missing)
+
+    listed = [i for i, t in enumerate(tensors) if not isinstance(t, OnGrids)]
 
     def work() -> Chunk:
         return job.run(
             runs,
             judged,
-            chosen,
-            tensors,
+            [chosen[i] for i in listed],
+            [tensors[i] for i in listed],
             order,
             limits=limits,
             journal=Journal(journal, described.result(), runs.identities())
@@ -106,14 +113,20 @@ def evaluate(
         )
 
     total = processes.gather(work) if distributed else work()
+    parts = dict(zip(listed, total.parts, strict=True))
+    if grids is not None:
+        shown = {i: t for i, t in enumerate(tensors) if isinstance(t, OnGrids)}
+        how: dict[str, Any] = {"budget": limits.tile, "progress": progress}
+        found = gridwise.results(grids, list(shown.values()), **how)
+        parts.update(zip(shown, found, strict=True))
     notes = list(runs.notes)
     values = np.zeros((len(total.run_ids), len(judged), len(chosen)))
     keep = np.zeros(values.shape, bool)
     for i, (measure, tensor) in enumerate(zip(chosen, tensors, strict=True)):
         columns = [judged.number[query] for query in tensor.docs]
         has = total.has[:, columns]
-        notes += _look(measure, tensor, total, has, total.parts[i], missing)
-        scores = total.parts[i]
+        notes += _look(measure, tensor, total, has, parts[i], missing)
+        scores = parts[i]
         if isinstance(tensor, Overlaps):
             sizes = np.array([len(docs) for docs in tensor.docs.values()])
             scores = tensor.finish(scores, sizes)
@@ -122,7 +135,7 @@ def evaluate(
         keep[:, columns, i] = has if missing == "skip" else True
     table = _table(total.run_ids, list(judged.docs), chosen, values, keep)
     if verify:
-        notes.append(_verified(sample, table, asked, distributed))
+        notes.append(_verified(sample, table, asked, grids, distributed))
     return Scores(table, described.result(), tuple(notes))
 
 
@@ -179,13 +192,15 @@ def _verified(
     sample: Sample,
     table: pd.DataFrame,
     asked: Asked,
+    grids: pd.DataFrame | None,
     distributed: bool,
 ) -> str:
     count = 0
 
     def verify() -> None:
         nonlocal count
-        count = sample.verify(table, asked.measures, asked.tables, asked.order)
+        tables = asked.tables if grids is None else asked.tables | {"grids": grids}
+        count = sample.verify(table, asked.measures, tables, asked.order)
 
     processes.agree(verify) if distributed else verify()
     return f"{count} of {len(table)} scores recomputed: equal"

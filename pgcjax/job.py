@@ -67,7 +67,7 @@ def run(
     ]
     chunks.append(Chunk([], set(), np.zeros((0, len(judged)), bool), nothing))
 
-    keep = limits.kept // len(tensors)
+    keep = limits.kept // max(1, len(tensors))
     peeled = {
         i: (Batches(t.graphs, keep=keep), t.weights)
         for i, t in enumerate(tensors)

@@ -10,7 +10,7 @@ import pandas as pd
 from pgcjax.errors import UsageError
 from pgcjax.measures.catalogue import parse_all
 from pgcjax.measures.spec import Measure
-from pgcjax.tables.judgments import KINDS, read_judgments
+from pgcjax.tables.judgments import KINDS, by_kind, read_judgments
 from pgcjax.tables.order import ORDERS
 from pgcjax.tensors.judgments import Judgments, Tensors
 from pgcjax.tensors.rankings import Judged
@@ -36,7 +36,11 @@ class Asked:
 
 
 def ask(
-    sources: Mapping[str, Any], measures: str | Iterable[str] | None, order: str
+    sources: Mapping[str, Any],
+    measures: str | Iterable[str] | None,
+    order: str,
+    *,
+    grids: bool = False,
 ) -> Asked:
     """Read judgments for some measures.
 
@@ -44,6 +48,7 @@ def ask(
         sources: judgments by the names of `tables.judgments.KINDS`; None is nothing.
         measures: as of `evaluate`.
         order: of documents in a run.
+        grids: whether runs are image grids.
 
     Raises:
         DataError: judgments cannot be read. UsageError: a measure lacks judgments, or
@@ -51,9 +56,10 @@ def ask(
     """
     if order not in ORDERS:
         raise UsageError(f"order is one of {', '.join(ORDERS)}, not {order!r}")
-    given = {kind for kind, source in sources.items() if source is not None}
+    sources = by_kind(sources)
+    given = set(sources)
     chosen = parse_all(_defaults(given) if measures is None else measures)
-    _check_needs(chosen, given)
+    _check_needs(chosen, given | {"grids"} if grids else given)
     tables = read_judgments(sources)
     judgments = Judgments(tables)
     tensors = [m.definition.tensors(m.parameters, judgments) for m in chosen]
@@ -85,6 +91,12 @@ def _defaults(given: set[str]) -> list[str]:
 def _check_needs(measures: list[Measure], given: set[str]) -> None:
     for measure in measures:
         for need in sorted(measure.definition.needs(measure.parameters) - given):
-            raise UsageError(f"{measure} needs {need}: give {KINDS[need].option} FILE")
+            raise UsageError(f"{measure} needs {need}: {_how(need)}")
     if not measures:
         raise UsageError("no measure was asked for")
+
+
+def _how(need: str) -> str:
+    if need == "grids":
+        return "runs with row and column, and --grids on the command line"
+    return f"give {KINDS[need].option} FILE"

@@ -69,7 +69,7 @@ class Sample:
         Args:
             table: scores: run_id, query_id, measure, value.
             measures: the measures in `table`.
-            tables: canonical judgments: `preferences`, `qrels`, or both.
+            tables: canonical judgments by kind; `grids`, too, if runs are grids.
             order: order convention of the runs.
 
         Returns:
@@ -91,7 +91,7 @@ class Sample:
             }
             run = ordered(self._rows[run_id, query_id], order)
             measure = by_name[name]
-            case = Case(query_id, run, measure.parameters, judged, tables)
+            case = Case(run_id, query_id, run, measure.parameters, judged, tables)
             twin = measure.definition.twin(case)
             if not abs(twin - value) <= TOLERANCE:
                 raise VerificationError(

@@ -29,7 +29,7 @@ def cli() -> None:
 @click.option(
     "--as",
     "kind",
-    type=click.Choice(["auto", "runs", "prefs", "qrels"]),
+    type=click.Choice(["auto", "runs", "prefs", "qrels", "grids"]),
     default="auto",
     show_default=True,
     help="What FILE... are.",
@@ -60,6 +60,10 @@ def check(
         tables["runs"] = read_runs(
             sorted_paths["runs"], format=run_format, name_by=name_by
         )
+    if sorted_paths["grids"]:
+        from pgcjax.tables.grids import read_grids
+
+        tables["grids"] = read_grids(sorted_paths["grids"])
     lines = [
         f"{name}: {line}"
         for name, table in tables.items()

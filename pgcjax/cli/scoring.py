@@ -63,6 +63,12 @@ if TYPE_CHECKING:
     help="What runs in work may take, such as 500MB; by default a quarter of the "
     "machine's.",
 )
+@click.option(
+    "--grids",
+    is_flag=True,
+    help="RUN... are image grids: query_id, run_id, doc_id, row, column; or "
+    "Image_position.json of Xie et al.",
+)
 @click.option("--dry-run", is_flag=True, help="Say how the job would be cut, and stop.")
 @click.option(
     "--resume",
@@ -94,6 +100,7 @@ def evaluate(
     verify: float,
     part: str | None,
     memory: str | None,
+    grids: bool,
     dry_run: bool,
     resume: bool,
     distributed: str | None,
@@ -118,13 +125,17 @@ def evaluate(
     parse_all(measures)  # a typo is said before minutes of reading
     from pgcjax import evaluation
     from pgcjax.journal import remove
+    from pgcjax.tables.grids import read_grids
     from pgcjax.tables.runs import Runs
 
+    how: dict[str, Any] = {"format": run_format, "name_by": name_by}
+    if grids and (part or dry_run or distributed):
+        raise click.UsageError("--grids: not with --part, --dry-run, --distributed")
     if dry_run:
         from pgcjax.estimate import estimate
         from pgcjax.report.foresight import describe
 
-        source = Runs(runs, format=run_format, name_by=name_by)
+        source = Runs(runs, **how)
         job = estimate(
             source.part(*share) if share else source,
             **read_judgments(judgments),
@@ -145,7 +156,7 @@ def evaluate(
         say(f"{kept}: dropped; --resume would have gone on with it")
     with _said(kept), Progress(silent=mine > 0) as progress:
         tables = read_judgments(judgments)
-        source = Runs(runs, format=run_format, name_by=name_by)
+        source: Any = read_grids(runs) if grids else Runs(runs, **how)
         scores = evaluation.evaluate(
             source.part(*share) if share else source,
             **tables,

@@ -76,10 +76,10 @@ def _compat_tensors(parameters: Mapping[str, Any], judgments: Judgments) -> Over
 
 def _overlaps(graphs: Mapping[str, g.Graph], parameters: Mapping[str, Any]) -> Overlaps:
     weights = rank_weights(parameters["p"], parameters["depth"])
-    return Overlaps(graphs, weights, partial(_scores, parameters))
+    return Overlaps(graphs, weights, partial(finished, parameters))
 
 
-def _scores(
+def finished(
     parameters: Mapping[str, Any], sums: np.ndarray, sizes: np.ndarray
 ) -> np.ndarray:
     """Divide sums of weights (`[runs, queries]`) as the normalization says.

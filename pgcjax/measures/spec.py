@@ -58,13 +58,16 @@ class Case:
     """One run and query, as a plain twin takes them.
 
     Attributes:
+        run_id: the run.
         query_id: the query.
         run: retrieved documents, best first.
         parameters: of the measure; `k` is its cutoff.
         judged: canonical judgments of this query, by kind.
-        tables: the same of all queries, for what depends on the collection.
+        tables: the same of all queries, for what depends on the collection; and
+            `grids` of all systems, if runs are grids.
     """
 
+    run_id: str
     query_id: str
     run: list[str]
     parameters: Mapping[str, Any]
@@ -82,7 +85,7 @@ class Definition:
         parameters: in canonical order.
         source: papers and equations.
         needs: gives the kinds of judgments that parameters ask for, such as `qrels`.
-        tensors: gives what scoring batches, `tensors.judgments.Overlaps` or `Lists`.
+        tensors: gives what scoring batches, one of `tensors.judgments.Tensors`.
         twin: scores one `Case` plainly, by `reference`.
         formula: in plain text.
         differs: how it differs from other tools and papers, or "".

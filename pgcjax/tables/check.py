@@ -151,7 +151,7 @@ def summarise_overlap(tables: dict[str, pd.DataFrame]) -> list[str]:
     runs, lines = tables["runs"], []
     found = runs[["query_id", "doc_id"]].drop_duplicates()
     for name, table in tables.items():
-        if name == "runs" or "doc_id" not in table:
+        if name in ("runs", "grids") or "doc_id" not in table:
             continue
         check_common_queries(table["query_id"], runs["query_id"])
         judged = _judged_documents(table)
@@ -176,11 +176,25 @@ def summarise_intents(intents: pd.DataFrame) -> list[str]:
     ]
 
 
+def summarise_grids(grids: pd.DataFrame) -> list[str]:
+    """Describe a table of grids: how many, and their sizes."""
+    of_grid = grids.groupby(["query_id", "run_id"])
+    images, rows = of_grid.size(), of_grid["row"].max() + 1
+    return [
+        f"{counted(grids.run_id.nunique(), 'system')}, "
+        f"{counted(grids.query_id.nunique(), 'query')}, "
+        f"{counted(len(images), 'grid')} of {images.min()}-{images.max()} images in "
+        f"{rows.min()}-{rows.max()} rows of up to "
+        + counted(grids.column.max() + 1, "column")
+    ]
+
+
 SUMMARIES = {
     "preferences": summarise_preferences,
     "qrels": summarise_qrels,
     "intent_qrels": summarise_qrels,
     "intents": summarise_intents,
     "context": summarise_qrels,
+    "grids": summarise_grids,
     "runs": summarise_runs,
 }

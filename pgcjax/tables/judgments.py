@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pgcjax.errors import UsageError
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -51,16 +53,32 @@ KINDS = {
 """By the names that `evaluate` gives them."""
 
 
-def read_judgments(sources: Mapping[str, Any]) -> "dict[str, pd.DataFrame]":
-    """Read judgments by the names of `KINDS`; what is None is left out.
+def by_kind(sources: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out what is None; a DataFrame of qrels with `intent_id` is `intent_qrels`.
 
     Raises:
-        DataError: they cannot be read.
+        UsageError: there is no such kind of judgments.
+    """
+    found = {}
+    for name, source in sources.items():
+        if name not in KINDS:
+            raise UsageError(f"{name} is none of {', '.join(KINDS)}")
+        if name == "qrels" and "intent_id" in getattr(source, "columns", ()):
+            name = "intent_qrels"
+        if source is not None:
+            found[name] = source
+    return found
+
+
+def read_judgments(sources: Mapping[str, Any]) -> "dict[str, pd.DataFrame]":
+    """Read judgments by the names of `KINDS`; see `by_kind`.
+
+    Raises:
+        DataError: they cannot be read. UsageError: there is no such kind.
     """
     tables = {}
-    for name, source in sources.items():
-        if source is not None:
-            kind = KINDS[name]
-            room = import_module(f"pgcjax.tables.{kind.room}")
-            tables[name] = getattr(room, kind.reader)(source)
+    for name, source in by_kind(sources).items():
+        kind = KINDS[name]
+        room = import_module(f"pgcjax.tables.{kind.room}")
+        tables[name] = getattr(room, kind.reader)(source)
     return tables

@@ -1,4 +1,4 @@
-"""Which of several files are runs, preferences or qrels, found from their content."""
+"""Which of several files are runs, judgments or grids, found from their content."""
 
 import math
 from collections.abc import Sequence
@@ -9,13 +9,13 @@ from pgcjax.tables import fast, files
 from pgcjax.tables.content import read_bytes
 from pgcjax.tables.schema import ALIASES, lenient_number
 
-KINDS = ("runs", "prefs", "qrels")
+KINDS = ("runs", "prefs", "qrels", "grids")
 
 
 def sort_by_kind(
     sources: Sequence[files.Source], kind: str = "auto"
 ) -> dict[str, list[Path]]:
-    """Sort files into runs, preferences and qrels.
+    """Sort files into runs, preferences, qrels and grids.
 
     Args:
         sources: files, folders and globs.
@@ -55,6 +55,7 @@ def _by_header(names: set[str]) -> list[str]:
         return bool(names & {column, *ALIASES[column]})
 
     marks = {"other_doc_id": "prefs", "relevance": "qrels", "score": "runs"}
+    marks["column"] = "grids"
     fits = [kind for column, kind in marks.items() if has(column)]
     return fits or (["runs"] if has("rank") else [])
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pgcjax.errors import DataError, UsageError
-from pgcjax.tables.judgments import KINDS, read_judgments
+from pgcjax.tables.judgments import read_judgments
 from pgcjax.tables.order import in_order
 from pgcjax.tables.packed import MARK, VERSION
 from pgcjax.tables.runs import Progress, Runs
@@ -73,8 +73,6 @@ def pack(
     """
     if Path(target).suffix.lower() != ".parquet":
         raise UsageError(f"{target}: packed runs are a .parquet file")
-    if unknown := sorted(set(judgments) - set(KINDS)):
-        raise UsageError(f"{unknown[0]} is none of {', '.join(KINDS)}")
     tables = read_judgments(judgments)
     if only_judged and not tables:
         raise UsageError("only_judged needs judgments: give preferences or qrels")

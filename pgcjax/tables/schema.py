@@ -13,12 +13,17 @@ from pgcjax.errors import DataError
 RUNS = ("run_id", "query_id", "doc_id", "score", "rank")
 QRELS = ("query_id", "doc_id", "relevance")
 PREFERENCES = ("query_id", "doc_id", "other_doc_id", "preference")
+INTENT_QRELS = ("query_id", "doc_id", "intent_id", "relevance")
+INTENTS = ("query_id", "intent_id", "probability", "kind")
+CONTEXT = ("query_id", "doc_id", "previous_doc_id", "relevance")
+GRIDS = ("query_id", "run_id", "doc_id", "row", "column")
 
 ALIASES = {
     "run_id": ("runid", "run", "run_name", "name", "tag", "runtag", "system"),
     "query_id": ("qid", "q_id", "query", "queryid", "topic", "topic_id"),
     "doc_id": ("docno", "docid", "doc", "did", "pid", "winner"),
     "other_doc_id": ("other_docno", "other_docid", "other_doc", "other", "loser"),
+    "previous_doc_id": ("previous_docno", "previous_docid", "previous_doc", "previous"),
     "score": ("sim",),
     "rank": (),
     "relevance": ("label", "rel", "grade", "relevance_grade"),
@@ -26,6 +31,12 @@ ALIASES = {
     "preference": ("pref",),
     "judge": ("assessor", "annotator", "worker"),
     "weight": ("count",),
+    "seconds": (),
+    "intent_id": ("intent", "subtopic", "subtopic_id", "iteration", "iter"),
+    "probability": ("prob",),
+    "kind": ("type",),
+    "row": (),
+    "column": ("col",),
 }
 _KNOWN = {*ALIASES, *(alias for aliases in ALIASES.values() for alias in aliases)}
 

@@ -41,12 +41,20 @@ def prepare(graphs: Sequence[Graph], size: int) -> list[Prepared]:
     graded = [graph.graded_only() for graph in graphs]
     levels = iter(_as_levels([level for level in graded if level is not None]))
     rest = [g for g, level in zip(graphs, graded, strict=True) if level is None]
-    edges = iter(_as_edges(rest, size))
+    edges = iter(matrices(rest, size, levels=True))
     return [next(edges if level is None else levels) for level in graded]
 
 
-def _as_edges(graphs: Sequence[Graph], size: int) -> list[Prepared]:
-    """Lay out matrices; those of a weak order are levels."""
+def matrices(
+    graphs: Sequence[Graph], size: int, *, levels: bool = False
+) -> list[Prepared]:
+    """Lay graphs out as words or, if they do not fit, as counts.
+
+    Args:
+        graphs: up to `size` vertices each, few enough for `[graphs, size, size]`.
+        size: padded number of vertices.
+        levels: lay out weak orders as levels.
+    """
     if not graphs:
         return []
     edges, counts = _edges(graphs, size), np.array([len(g) for g in graphs])
@@ -55,7 +63,7 @@ def _as_edges(graphs: Sequence[Graph], size: int) -> list[Prepared]:
     fits = np.maximum(*degrees).max(1, initial=0) < words.MOST_DEGREE
     fits &= counts <= words.MOST_VERTICES
     start = (degrees[0] << words.OUT) + (degrees[1] << words.IN)
-    ready = _weak_orders(edges, where)
+    ready = _weak_orders(edges, where) if levels else {}
     for i in np.flatnonzero(~fits).tolist():
         n = int(counts[i])
         ready.setdefault(i, Prepared("wide", size, n, (edges[i].copy(), where[i])))

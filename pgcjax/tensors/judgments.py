@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pgcjax.tensors.graphs import Graph
+from pgcjax.tensors.grids import Pairs
 
 T = TypeVar("T")
 
@@ -89,4 +90,33 @@ class Lists:
     notes: tuple[str, ...] = ()
 
 
-Tensors = Overlaps | Lists
+@dataclass(frozen=True)
+class OnGrids:
+    """What a measure of image grids batches; `gridwise` computes it.
+
+    Attributes:
+        docs: the judged images of each query, ascending; queries ascending.
+        order: of examination.
+        graphs: votes on the images of each query, for PGC.
+        weights: of a shared image, by the lower of its two ranks, for PGC.
+        pairs: what most votes say of pairs, for counts of them; in place of graphs.
+        shared: whether all systems have one ideal.
+        finish: makes scores of what was computed: of sums of weights and numbers of
+            images, both `[runs, queries]`; or of `gridwise.Counts`.
+    """
+
+    docs: Mapping[str, np.ndarray]
+    finish: Callable[..., np.ndarray]
+    order: str = "default"
+    graphs: Mapping[str, Graph] | None = None
+    weights: np.ndarray | None = None
+    pairs: Mapping[str, Pairs] | None = None
+    shared: bool = False
+
+    @property
+    def void(self) -> list[str]:
+        """Queries of which nothing can be found: every run scores 0."""
+        return [query for query, docs in self.docs.items() if not len(docs)]
+
+
+Tensors = Overlaps | Lists | OnGrids

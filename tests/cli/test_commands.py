@@ -20,9 +20,11 @@ VERBS = [
     "devices",
     "discriminate",
     "evaluate",
+    "judgments",
     "measures",
     "merge",
     "pack",
+    "rbo",
     "simulate",
 ]
 
@@ -202,3 +204,26 @@ def test_stopped(pgcjax, monkeypatch):
     done = pgcjax("evaluate", "--prefs", "prefs.txt", "run.txt", "-o", "out.csv")
     assert (done.code, done.out) == (130, "")
     assert done.err.strip() == "pgcjax: error: stopped"
+
+
+def test_image_grids(pgcjax, here):
+    (here / "grids.csv").write_text(
+        "query_id,run_id,doc_id,row,column\n"
+        "q1,left,A,0,0\nq1,left,B,0,1\nq1,right,B,0,0\nq1,right,A,1,0\n"
+    )
+    votes = ("--prefs", "votes.txt", "--prefs-format", "luo")
+    (here / "votes.txt").write_text("q1 A B\n")
+    done = pgcjax(
+        "evaluate", *votes, "-m", "ImagePGC", "-m", "PMR", "--grids", "grids.csv"
+    )
+    assert done.code == 0, done.err
+    lines = done.out.splitlines()
+    assert {"left\tPMR\tall\t1.0000", "right\tPMR\tall\t0.0000"} < set(lines)
+    wrong = pgcjax(
+        "evaluate", *votes, "--grids", "--part", "1/2", "-o", "x.csv", "grids.csv"
+    )
+    assert wrong.code == 2
+    assert "--grids: not with --part, --dry-run, --distributed" in wrong.err
+    checked = pgcjax("check", "grids.csv")
+    about = "2 grids of 2-2 images in 1-2 rows of up to 2 columns"
+    assert checked.out == f"grids: 2 systems, 1 query, {about}\n"

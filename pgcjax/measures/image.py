@@ -1,0 +1,246 @@
+"""Measures of image grids: PGC by orders of examination, and agreement with pairs."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pgcjax.kernels import ABSENT
+from pgcjax.kernels.overlap import rank_weights
+from pgcjax.measures.cases import edges_of
+from pgcjax.measures.compatibility import DEPTH, NORMALIZATION, P, finished
+from pgcjax.measures.spec import Case, Definition, Parameter
+from pgcjax.reference import image as twins
+from pgcjax.tables.majority import SPLITS, majority
+from pgcjax.tensors.examination import ORDERS
+from pgcjax.tensors.graphs import preference_graphs
+from pgcjax.tensors.grids import Pairs, pairs
+from pgcjax.tensors.judgments import Judgments, OnGrids
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Parameters = Mapping[str, Any]
+XIE = "Xie et al. 2020"
+
+ORDER = Parameter(
+    "order",
+    "default",
+    "one of " + ", ".join(ORDERS) + ": in which order images are looked at",
+    allowed=tuple(ORDERS),
+)
+IDEAL = Parameter(
+    "ideal",
+    "own",
+    "one of own (nearest to the grid, as Algorithms 5-7), shared (one for all systems, "
+    "as the published numbers)",
+    allowed=("own", "shared"),
+)
+SPLIT = Parameter(
+    "split",
+    "tie",
+    "one of tie, left, drop: what equally many votes for several answers are",
+    allowed=SPLITS,
+)
+FIRST_RANK = Parameter(
+    "first_rank",
+    1,
+    "0 (the published code) or 1 (the paper): rank of the first image in variant W",
+    valid=lambda rank: rank in (0, 1),
+)
+VARIANT = Parameter(
+    "variant",
+    "N",
+    "one of D (all pairs, by reading), W (weighted by rank), M (from the middle of "
+    "rows), N (at most 2 rows and columns apart)",
+    allowed=("D", "W", "M", "N"),
+)
+GAMMA = Parameter("gamma", 0.1, "a number from 0 to 1", valid=lambda g: 0 <= g <= 1)
+WEIGHT = Parameter(
+    "lambda", 0.7, "of PMR against WR, from 0 to 1", valid=lambda w: 0 <= w <= 1
+)
+
+
+def _needs(q: Parameters) -> frozenset[str]:
+    return frozenset({"preferences", "grids"})
+
+
+def _pgc_tensors(q: Parameters, judgments: Judgments) -> OnGrids:
+    graphs = judgments.once(preference_graphs, "preferences")
+    return OnGrids(
+        {query: graph.doc_ids for query, graph in graphs.items()},
+        partial(finished, q),
+        order=q["order"],
+        graphs=graphs,
+        weights=rank_weights(q["p"], q["depth"]),
+        shared=q["ideal"] == "shared",
+    )
+
+
+def _pgc_twin(case: Case) -> float:
+    q, grids = case.parameters, _grids(case)
+    return twins.image_pgc(
+        edges_of(case.judged["preferences"]),
+        grids[case.run_id],
+        q["order"],
+        q["p"],
+        q["depth"],
+        q["normalization"],
+        grids if q["ideal"] == "shared" else None,
+    )
+
+
+IMAGE_PGC = Definition(
+    name="ImagePGC",
+    meaning="Greedy PGC of an image grid: distance in the grid in place of rank",
+    parameters=(P, DEPTH, ORDER, NORMALIZATION, IDEAL),
+    formula="RBO of the ideal ranking with the grid as a list by distance, equal "
+    "distances in the order of the ideal",
+    source="Luo 2021, Algorithms 5-7",
+    differs="Equal distances in the peel, arbitrary there, follow the order of "
+    "reading; the published numbers have one ideal for both systems (ideal=shared)",
+    needs=_needs,
+    tensors=_pgc_tensors,
+    twin=_pgc_twin,
+)
+
+
+def _majority_pairs(preferences: "pd.DataFrame", split: str) -> dict[str, Pairs]:
+    return pairs(majority(preferences, split=split))
+
+
+def _pair_tensors(
+    finish: Callable[[Parameters, Any], np.ndarray],
+    q: Parameters,
+    judgments: Judgments,
+) -> OnGrids:
+    known = judgments.once(_majority_pairs, "preferences", split=q["split"])
+    middle = q.get("variant") == "M"
+    return OnGrids(
+        {query: p.doc_ids for query, p in known.items()},
+        partial(finish, q),
+        order="middle-rows" if middle else "default",
+        pairs=known,
+    )
+
+
+def _pmr(q: Parameters, counts: Any) -> np.ndarray:
+    agreed, known = counts.agreed, counts.pairs
+    if q["variant"] == "N":
+        agreed, known = counts.near_agreed, counts.near_pairs
+    if q["variant"] != "W":
+        return _ratio(agreed.sum(2), known.sum(2))
+    # Nothing is before the first image: its weight plays no part.
+    rank = np.where(counts.first < ABSENT, counts.first, 0)
+    weight = 1 / np.log2(np.maximum(rank + q["first_rank"] + 1, 2))
+    return _ratio(*((part * weight).cumsum(2)[..., -1] for part in (agreed, known)))
+
+
+def _wr(q: Parameters, counts: Any) -> np.ndarray:
+    return _ratio(counts.won, counts.met)
+
+
+def _pb(q: Parameters, counts: Any) -> np.ndarray:
+    return q["gamma"] ** counts.bad.astype(np.float64)
+
+
+def _pwp(q: Parameters, counts: Any) -> np.ndarray:
+    share = q["lambda"]
+    inside = share * _pmr(q, counts) + (1 - share) * _wr(q, counts)
+    return inside * _pb(q, counts)
+
+
+def _ratio(over: np.ndarray, under: np.ndarray) -> np.ndarray:
+    return np.where(under > 0, over / np.where(under > 0, under, 1), 0.0)
+
+
+def _grids(case: Case) -> dict[str, twins.Grid]:
+    """Give the grid of each system for the query of a case."""
+    found: dict[str, twins.Grid] = {}
+    for row in case.judged["grids"].to_dict("records"):
+        grid = found.setdefault(row["run_id"], {})
+        grid[row["doc_id"]] = (row["row"], row["column"])
+    return found
+
+
+def _won(case: Case) -> twins.Won:
+    won: twins.Won = {}
+    votes = case.judged["preferences"]
+    for row in majority(votes, split=case.parameters["split"]).to_dict("records"):
+        a, b, sign = row["doc_id"], row["other_doc_id"], int(row["preference"])
+        won[a, b], won[b, a] = sign, -sign
+    return won
+
+
+def _pair_twin(case: Case, measure: Callable[..., float]) -> float:
+    grids = _grids(case)
+    mine = grids[case.run_id]
+    other = {
+        d: at for run, g in grids.items() if run != case.run_id for d, at in g.items()
+    }
+    return measure(mine, other, _won(case), case.parameters)
+
+
+def _of_pairs(
+    name: str,
+    meaning: str,
+    parameters: tuple[Parameter, ...],
+    finish: Callable[[Parameters, Any], np.ndarray],
+    twin: Callable[..., float],
+    **more: Any,
+) -> Definition:
+    return Definition(
+        name=name,
+        meaning=meaning,
+        parameters=(*parameters, SPLIT),
+        needs=_needs,
+        tensors=partial(_pair_tensors, finish),
+        twin=lambda case: _pair_twin(case, twin),
+        **more,
+    )
+
+
+PMR = _of_pairs(
+    "PMR",
+    "Preference matching rate: share of pairs in a grid whose order agrees with people",
+    (VARIANT, FIRST_RANK),
+    _pmr,
+    lambda grid, other, won, q: twins.matching_rate(
+        grid, won, q["variant"], q["first_rank"]
+    ),
+    formula="agreeing pairs / judged pairs; a tie agrees; W weighs 1 / log2(1 + rank "
+    "of the later image)",
+    source=f"{XIE}, equations 2 and 3",
+    differs="The published numbers of W count ranks from 0 (first_rank=0), and take "
+    "split votes as left (split=left)",
+)
+WR = _of_pairs(
+    "WR",
+    "Winning rate: share of pairs with images of the other systems that are won",
+    (),
+    _wr,
+    lambda grid, other, won, q: twins.winning_rate(grid, other, won),
+    formula="won pairs / judged pairs between the grid and the others",
+    source=f"{XIE}, equation 4",
+)
+PB = _of_pairs(
+    "PB",
+    "Penalty of bad cases: images to which all images of the others are preferred",
+    (GAMMA,),
+    _pb,
+    lambda grid, other, won, q: twins.penalty(grid, other, won, q["gamma"]),
+    formula="gamma^(number of bad cases)",
+    source=f"{XIE}, equation 5",
+)
+PWP = _of_pairs(
+    "PWP",
+    "Preference-winning-penalty: PMR and WR, blended, times PB",
+    (WEIGHT, GAMMA, VARIANT, FIRST_RANK),
+    _pwp,
+    lambda grid, other, won, q: twins.pwp(
+        grid, other, won, q["lambda"], q["gamma"], q["variant"], q["first_rank"]
+    ),
+    formula="(lambda PMR + (1 - lambda) WR) PB",
+    source=f"{XIE}, equation 6",
+)

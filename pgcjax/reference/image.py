@@ -1,0 +1,215 @@
+"""Measures of image grids, in plain Python."""
+
+from collections import Counter
+from math import exp, log2, sqrt
+
+from pgcjax.reference.pgc import greedy_ideal
+from pgcjax.reference.rbo import rbo
+
+Grid = dict[str, tuple[int, int]]  # row and column of each image, from 0
+Won = dict[tuple[str, str], int]  # of a pair: 1 the first is preferred, 0 tie, -1
+
+
+def reading_order(grid: Grid) -> list[str]:
+    """List images from left to right, top to bottom."""
+    return sorted(grid, key=lambda image: grid[image])
+
+
+def distances(grid: Grid, order: str) -> dict[str, float]:
+    """Give the distance of each image by an examination order.
+
+    Source: Luo 2021, 5.4.4; for `middle-rows` Xie et al. 2020, 4.1.
+    """
+    width = {}
+    for row, column in grid.values():
+        width[row] = max(column + 1, width.get(row, 0))
+    out = {}
+    for i, image in enumerate(reading_order(grid)):
+        (r, c), n = grid[image], width[grid[image][0]]
+        out[image] = {
+            "default": i,
+            "reverse": -i,
+            "weighted": log2(i + 2),
+            "weight-as-distance": 1 / log2(i + 2),
+            "middle": r + abs(n // 2 - c),
+            "middle-rows": r + abs(c - (n - 1) / 2) / n,
+            "manhattan": r + c,
+            "euclidean": sqrt(r * r + c * c),
+        }[order]
+    return out
+
+
+def visits(grids: dict[str, Grid], order: str) -> list[str]:
+    """List images by distance; ties by system, then in reading order.
+
+    An image that several systems show counts where it comes first.
+    """
+    keys = []
+    for system in sorted(grids):
+        distance = distances(grids[system], order)
+        for i, image in enumerate(reading_order(grids[system])):
+            keys.append((distance[image], system, i, image))
+    return list(dict.fromkeys(image for *_, image in sorted(keys)))
+
+
+def image_list(grid: Grid, order: str, ideal: list[str]) -> list[str]:
+    """List a grid by distance, equal distances as in the ideal [Luo 2021, 5.3].
+
+    Images that nobody judged have no place in the ideal: they come last.
+    """
+    distance, place = distances(grid, order), {d: i for i, d in enumerate(ideal)}
+    return sorted(grid, key=lambda d: (distance[d], place.get(d, len(ideal))))
+
+
+def image_pgc(
+    edges: list[tuple[str, str]],
+    grid: Grid,
+    order: str = "default",
+    p: float = 0.95,
+    depth: int = 1000,
+    normalization: str = "weights",
+    others: dict[str, Grid] | None = None,
+) -> float:
+    """Score a grid by RBO with the ideal ranking nearest to it.
+
+    Args:
+        edges: `(u, v)` for each vote that u is preferred to v; repeats count.
+        grid: of the system.
+        order: of examination; see `distances`.
+        p: persistence.
+        depth: the last depth that counts.
+        normalization: see `rbo`.
+        others: grids of all systems, by name, if all are to have one ideal.
+
+    Source: Luo 2021, Algorithms 5-7. Equal distances, arbitrary there, are decided by
+    the order of reading; images outside of the grid by ascending document id.
+    """
+    ideal = greedy_ideal(edges, visits(others or {"": grid}, order))
+    return rbo(image_list(grid, order, ideal), ideal, p, depth, normalization)
+
+
+def most_frequent(votes: list[int], split: str = "tie") -> int | None:
+    """Give the majority of votes 1 (left), 0 (tie) and -1 (right).
+
+    Args:
+        votes: on one pair.
+        split: what it is if several are equally frequent: `tie`; `drop`, None; or
+            `left`, the first of left, tie, right [the numbers of Xie et al. 2020].
+    """
+    counts = Counter(votes)
+    first = [v for v in (1, 0, -1) if counts[v] == max(counts.values())]
+    if split == "left" or len(first) == 1:
+        return first[0]
+    return 0 if split == "tie" else None
+
+
+def matching_rate(
+    grid: Grid, won: Won, variant: str = "D", first_rank: int = 0
+) -> float:
+    """Share of pairs whose order agrees with people (PMR); ties always do.
+
+    Args:
+        grid: of the system.
+        won: majority judgments, both ways round; pairs that nobody judged are left out.
+        variant: D (reading order), W (weighted 1 / log2(j + 1) by the rank j of the
+            later image), M (from the middle of each row outwards; equal places are
+            left out) or N (images at most 2 rows and 2 columns apart).
+        first_rank: of the first image: 0 as in the published code, 1 as in the paper.
+
+    Source: Xie et al. 2020, equations 2 and 3.
+    """
+    key = distances(grid, "middle-rows" if variant == "M" else "default")
+    images = reading_order(grid)
+    agreed = total = 0.0
+    for j, b in enumerate(images):
+        for a in images[:j]:
+            apart = max(abs(grid[a][i] - grid[b][i]) for i in (0, 1))
+            if (a, b) not in won or key[a] == key[b] or variant == "N" and apart > 2:
+                continue
+            weight = 1 / log2(first_rank + j + 1) if variant == "W" else 1
+            above, below = (a, b) if key[a] < key[b] else (b, a)
+            total += weight
+            agreed += weight * (won[above, below] >= 0)
+    return agreed / total if total else 0.0
+
+
+def winning_rate(grid: Grid, other: Grid, won: Won) -> float:
+    """Share of pairs with the other system's images that are won [Xie 2020, eq. 4].
+
+    Pairs that nobody judged are left out; in Xie's data there are none.
+    """
+    judged = [won[a, b] for a in grid for b in other if (a, b) in won]
+    return sum(w > 0 for w in judged) / len(judged) if judged else 0.0
+
+
+def bad_cases(grid: Grid, other: Grid, won: Won) -> int:
+    """Count images to which every image of the other system is preferred."""
+    return sum(bool(other) and all(won.get((b, a), 0) > 0 for b in other) for a in grid)
+
+
+def penalty(grid: Grid, other: Grid, won: Won, gamma: float = 0.1) -> float:
+    """Give gamma to the number of bad cases, PB [Xie et al. 2020, equation 5]."""
+    return gamma ** bad_cases(grid, other, won)
+
+
+def pwp(
+    grid: Grid,
+    other: Grid,
+    won: Won,
+    weight: float = 0.7,
+    gamma: float = 0.1,
+    variant: str = "N",
+    first_rank: int = 0,
+) -> float:
+    """Preference-Winning-Penalty: (λ PMR + (1 - λ) WR) PB [Xie 2020, equation 6]."""
+    inside = matching_rate(grid, won, variant, first_rank)
+    between = winning_rate(grid, other, won)
+    return (weight * inside + (1 - weight) * between) * penalty(grid, other, won, gamma)
+
+
+def second_preferred(first: float, second: float) -> float:
+    """Give the probability that the second of two systems is preferred, by scores.
+
+    Source: Xie et al. 2020, equation 7 as printed, which they say to be that of the
+    first; their data label the second, Baidu, as 2 and the first, Sogou, as 0.
+    """
+    return 1 / (1 + exp(first - second))
+
+
+def ndcg(
+    gains: list[float], ideal: list[float], k: int, discount: str = "log-rank"
+) -> float:
+    """Discounted cumulated gain of a grid in reading order, over that of an ideal.
+
+    Args:
+        gains: of the images of a grid, in reading order.
+        ideal: gains of all images that may be in the ideal ranking, in any order.
+        k: cutoff.
+        discount: `log-rank`, log2(r) from rank 3 on and none before, as in the numbers
+            of Xie et al. [Järvelin and Kekäläinen 2000]; or `standard`, log2(r + 1).
+    """
+
+    def dcg(values: list[float]) -> float:
+        shift = 0 if discount == "log-rank" else 1
+        ranked = enumerate(values[:k], 1)
+        return sum(g / max(1, log2(r + shift)) for r, g in ranked)
+
+    best = dcg(sorted(ideal, reverse=True))
+    return dcg(gains) / best if best else 0.0
+
+
+def rank_biased_precision(gains: list[float], p: float, most: float = 100.0) -> float:
+    """Give (1 - p) sum of p^(r - 1) g / most (RBP); `most` is 1 to keep raw gains."""
+    return (1 - p) * sum(p**r * g / most for r, g in enumerate(gains))
+
+
+def graded_ideal(grades: dict[str, float], sort: str = "number") -> list[str]:
+    """List images by grade, highest first; equal grades in the order of the dict.
+
+    Args:
+        grades: of each image.
+        sort: `number`, or `text` to compare grades as text, so that 9.0 is above 83.0:
+            a bug of the published Figure 5.11 (c) and (d) of Luo 2021.
+    """
+    value = str if sort == "text" else float
+    return sorted(grades, key=lambda image: value(grades[image]), reverse=True)

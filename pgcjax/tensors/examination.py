@@ -1,0 +1,185 @@
+"""Orders of examination: in which order the images of a grid are looked at.
+
+An order gives each image of a grid a distance; images are looked at by ascending
+distance. `ORDERS["snake"] = Order(lambda c: …, "…", "…")` adds one.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pgcjax.errors import UsageError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The places of images, int64 `[images]` each: grids of any number, in any order.
+
+    Attributes:
+        row: from 0, downwards.
+        column: from 0, to the right.
+        index: place in the order of reading: images of the grid above, or left of it.
+        width: columns of the image's row: of the last image in it, plus one.
+        rows: rows of the image's grid.
+        columns: columns of its longest row.
+    """
+
+    row: np.ndarray
+    column: np.ndarray
+    index: np.ndarray
+    width: np.ndarray
+    rows: np.ndarray
+    columns: np.ndarray
+
+
+class Order(NamedTuple):
+    """An order of examination.
+
+    Attributes:
+        distance: gives the distance of each image, float64 `[images]`.
+        meaning: one line.
+        source: paper and section.
+    """
+
+    distance: Callable[[Cells], np.ndarray]
+    meaning: str
+    source: str
+
+
+ORDERS: dict[str, Order] = {
+    "default": Order(
+        lambda c: c.index,
+        "left to right, top to bottom",
+        "Xie et al. 2020, 4.1; Luo 2021, 5.4.4",
+    ),
+    "reverse": Order(
+        lambda c: -c.index, "right to left, bottom to top", "Luo 2021, 5.4.4"
+    ),
+    "manhattan": Order(
+        lambda c: c.row + c.column, "row + column, from the top left", "Luo 2021, 5.4.4"
+    ),
+    "euclidean": Order(
+        lambda c: np.sqrt(c.row**2 + c.column**2),
+        "as the crow flies, from the top left",
+        "Luo 2021, 5.2 and 5.4.4",
+    ),
+    "middle": Order(
+        lambda c: c.row + np.abs(c.width // 2 - c.column),
+        "row + columns from the middle one, of two the right one, of the image's row",
+        "Luo 2021, 5.4.4",
+    ),
+    "middle-rows": Order(
+        lambda c: c.row + np.abs(c.column - (c.width - 1) / 2) / c.width,
+        "row by row, from the middle of each outwards",
+        "Xie et al. 2020, 4.1",
+    ),
+    "weighted": Order(
+        lambda c: np.log2(c.index + 2),
+        "1 / weight by rank, log2(rank + 1): the same visits as default",
+        "Xie et al. 2020, 4.1; Luo 2021, 5.4.4",
+    ),
+    "weight-as-distance": Order(
+        lambda c: 1 / np.log2(c.index + 2),
+        "the weight by rank itself, so that the last image is nearest: the same visits "
+        "as reverse. A bug of the published 'weighted default' numbers",
+        "Luo 2021, Figures 5.8 (b) and 5.9 (b)",
+    ),
+}
+
+
+class Codes(NamedTuple):
+    """The queries, systems (both ascending) and grids of a table, as numbers.
+
+    Attributes:
+        query_ids: the queries.
+        run_ids: the systems.
+        query: number of each image's query.
+        run: number of each image's system.
+        grid: number of each image's grid.
+    """
+
+    query_ids: list[str]
+    run_ids: list[str]
+    query: np.ndarray
+    run: np.ndarray
+    grid: np.ndarray
+
+    @classmethod
+    def of(cls, grids: "pd.DataFrame") -> "Codes":
+        """Number a canonical table."""
+        import pandas as pd
+
+        query, query_ids = pd.factorize(grids["query_id"], sort=True)
+        run, run_ids = pd.factorize(grids["run_id"], sort=True)
+        _, grid = np.unique(query * len(run_ids) + run, return_inverse=True)
+        return cls(query_ids.tolist(), run_ids.tolist(), query, run, grid)
+
+
+def cells(grids: "pd.DataFrame", codes: Codes | None = None) -> Cells:
+    """Measure grids: the size of rows and grids, and the order of reading.
+
+    Args:
+        grids: canonical.
+        codes: of the table, if they are known.
+    """
+    grid = (codes or Codes.of(grids)).grid
+    row, column = (grids[c].to_numpy().astype(np.int64) for c in ("row", "column"))
+    _, in_row = np.unique(grid * (row.max(initial=0) + 1) + row, return_inverse=True)
+    return Cells(
+        row,
+        column,
+        _places(grid, np.lexsort((column, row, grid))),
+        _most(in_row, column)[in_row] + 1,
+        _most(grid, row)[grid] + 1,
+        _most(grid, column)[grid] + 1,
+    )
+
+
+def _places(group: np.ndarray, visit: np.ndarray) -> np.ndarray:
+    """Number the rows of each group from 0, in an order that has whole groups."""
+    out = np.empty(len(visit), np.int64)
+    out[visit] = np.arange(len(visit))
+    sizes = np.bincount(group)
+    return out - (np.cumsum(sizes) - sizes)[group]
+
+
+def _most(group: np.ndarray, values: np.ndarray) -> np.ndarray:
+    most = np.zeros(group.max(initial=-1) + 1, np.int64)
+    np.maximum.at(most, group, values)
+    return most
+
+
+def distances(where: Cells, order: str) -> np.ndarray:
+    """Give the distance of each image by an order: float64 `[images]`.
+
+    Raises:
+        UsageError: there is no such order, or it gives something else than a finite
+            number for each image.
+    """
+    if order not in ORDERS:
+        raise UsageError(f"no order {order!r}; there are {', '.join(ORDERS)}")
+    found = np.asarray(ORDERS[order].distance(where), np.float64)
+    if found.shape != where.row.shape or not np.isfinite(found).all():
+        raise UsageError(f"order {order!r} must give a finite number for each image")
+    return found
+
+
+def as_runs(grids: "pd.DataFrame", order: str = "default") -> "pd.DataFrame":
+    """Make runs of grids, for measures of lists: distance ascending, ties as read.
+
+    Returns:
+        Table of run_id, query_id, doc_id, score (-rank) and rank (from 0).
+    """
+    import pandas as pd
+
+    codes = Codes.of(grids)
+    where = cells(grids, codes)
+    visit = np.lexsort((where.index, distances(where, order), codes.grid))
+    rank = _places(codes.grid, visit).astype(np.float64)
+    ids = {name: grids[name].to_numpy() for name in ("run_id", "query_id", "doc_id")}
+    return pd.DataFrame({**ids, "score": -rank, "rank": rank})
