@@ -7,12 +7,13 @@ import warnings
 import click
 import platformdirs
 
-from pgcjax.cli import comparing, findings, scoring  # they add their verbs
+# They add their verbs.
+from pgcjax.cli import comparing, findings, judgments, rankings, scoring
 from pgcjax.cli.commands import cli
 from pgcjax.cli.progress import say
 from pgcjax.errors import DataWarning, PgcjaxError, VerificationError
 
-__all__ = ["cli", "comparing", "findings", "main", "scoring"]
+__all__ = ["cli", "comparing", "findings", "judgments", "main", "rankings", "scoring"]
 
 
 def main(args: list[str] | None = None) -> None:

@@ -1,0 +1,251 @@
+"""An analysis of judgments as text, and as one table."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from pgcjax.stats.inferred import grade_agreement
+from pgcjax.stats.judgments import judge_agreement
+from pgcjax.stats.options import TIE
+from pgcjax.stats.strength import judgment_strength, judgment_times
+from pgcjax.stats.transitivity import transitivity
+from pgcjax.stats.votes import judged
+
+_SHOWN = 20  # rows of judges, or of two judges, that a page of text has room for
+_NO_GRADES = "there are no grades (--qrels)"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A table of a section.
+
+    Attributes:
+        name: of the table, in a file.
+        caption: what it shows.
+        frame: the table.
+        keys: the columns, one or two, that name its rows.
+        long: whether it may have too many rows to be printed.
+    """
+
+    name: str
+    caption: str
+    frame: pd.DataFrame
+    keys: tuple[str, ...]
+    long: bool = False
+
+
+@dataclass(frozen=True)
+class Section:
+    """One analysis: its tables and notes, or why there is none."""
+
+    title: str
+    parts: tuple[Part, ...] = ()
+    notes: tuple[str, ...] = ()
+    why_not: str = ""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What an analysis depends on; as of the functions of `pgcjax.stats`."""
+
+    judges: Sequence[str] | None = None
+    sides: str = "any"
+    bad: bool = False
+    split: str = "drop"
+
+
+def analyse(
+    preferences: pd.DataFrame, qrels: pd.DataFrame | None, choices: Choices
+) -> list[Section]:
+    """Make each analysis of judgments that the data allow.
+
+    Args:
+        preferences: canonical, with `seconds` where times are known.
+        qrels: canonical, if there are any.
+        choices: what the analyses depend on.
+
+    Raises:
+        UsageError: an unknown judge or choice.
+        DataError: a pair is given both ways round, and sides matter.
+    """
+    sections: list[Callable[..., Section]] = [
+        _overview,
+        _agreement,
+        _transitivity,
+        _grades,
+        _strength,
+        _times,
+    ]
+    return [section(preferences, qrels, choices) for section in sections]
+
+
+def _overview(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Section:
+    table = judged(preferences, choices.judges)
+    bad = table["other_doc_id"].isna()
+    counts = {
+        "judgments": len(table),
+        "ties": int(((table["preference"] == 0) & ~bad).sum()),
+        "bad": int(bad.sum()),
+        "queries": table["query_id"].nunique(),
+        "judges": table["judge"].nunique() if "judge" in table else 0,
+    }
+    frame = pd.DataFrame(list(counts.items()), columns=["of", "count"])
+    return Section("Judgments", (Part("counts", "", frame, ("of",)),))
+
+
+def _agreement(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Section:
+    title = "Agreement of judges"
+    fixed: dict[str, Any] = {"judges": choices.judges, "sides": choices.sides}
+    fixed["bad"] = choices.bad
+    found = {"all": judge_agreement(preferences, grouping="all", **fixed)}
+    every = found["all"]
+    if not every.pairs:
+        return Section(title, why_not="no pair has two votes")
+    options = list(every.table.columns)
+    if any(name not in ("A<B", TIE, "A>B") for name in options):
+        found["sign"] = judge_agreement(preferences, grouping="sign", **fixed)
+    if TIE in options:
+        found["strict"] = judge_agreement(preferences, grouping="strict", **fixed)
+    rows = [
+        (name, len(f.table), f.pairs, f.votes, f.agreement, f.kappa)
+        for name, f in found.items()
+    ]
+    columns = ["grouping", "options", "pairs", "votes", "agreement", "kappa"]
+    kappas = pd.DataFrame(rows, columns=columns)
+    shares = every.shares().assign(total=every.table.sum(axis=1))
+    shares = shares.rename_axis("option").reset_index()
+    parts = [
+        Part("agreement", "Fleiss' kappa", kappas, ("grouping",)),
+        Part("options", "P(another judge says … | one says …)", shares, ("option",)),
+    ]
+    named = found.get("sign", every).judges
+    if len(named):
+        caption = "Two judges, by sign (kappa: Cohen's)"
+        parts.append(Part("judges", caption, named, ("judge_a", "judge_b"), long=True))
+    return Section(title, tuple(parts), every.notes)
+
+
+def _transitivity(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Section:
+    title, judges = "Transitivity", choices.judges
+    table = transitivity(preferences, split=choices.split, judges=judges)
+    parts = [Part("transitivity", "Of the majority", table, ("judge", "kind"))]
+    if "judge" in preferences and preferences["judge"].notna().any():
+        each = transitivity(preferences, of="judges", judges=judges)
+        each = each[each["triples"] > 0]
+        if len(each):
+            parts.append(
+                Part("judges", "Of each judge", each, ("judge", "kind"), long=True)
+            )
+    if not sum(part.frame["triples"].sum() for part in parts):
+        return Section(title, why_not="no three documents have all pairs judged")
+    return Section(title, tuple(parts))
+
+
+def _grades(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Section:
+    title = "Agreement with grades"
+    if qrels is None:
+        return Section(title, why_not=_NO_GRADES)
+    found = grade_agreement(
+        preferences, qrels, judges=choices.judges, sides=choices.sides
+    )
+    if not found.table["votes"].any():
+        return Section(title, why_not="no judged pair has two grades")
+    options = found.options.rename_axis("option").reset_index()
+    whole, each = found.table.iloc[:1], found.table.iloc[1:]
+    parts = [
+        Part("grades", "Votes and the preferences of grades", whole, ("judge",)),
+        Part("options", "Votes, by what grades prefer", options, ("option",)),
+    ]
+    if len(each):
+        parts.append(Part("judges", "Each judge", each, ("judge",), long=True))
+    return Section(title, tuple(parts), found.notes)
+
+
+def _strength(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Section:
+    title = "Strength against relevance"
+    if qrels is None:
+        return Section(title, why_not=_NO_GRADES)
+    found = judgment_strength(preferences, qrels, judges=choices.judges)
+    if found.pairs.empty:
+        return Section(title, why_not="no judged pair has two grades that differ")
+    parts = (
+        Part(
+            "strength",
+            "Correlation with the grade of the better (B) and of the other (A)",
+            found.table,
+            ("of", "relation"),
+        ),
+        Part("gap", "By the gap B - A", found.by_gap, ("low", "high")),
+    )
+    return Section(title, parts, found.notes)
+
+
+def _times(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Section:
+    title = "Judging times"
+    known = judged(preferences, choices.judges)
+    if "seconds" not in known or known["seconds"].isna().all():
+        return Section(title, why_not="judgments have no times (a column seconds)")
+    table = judgment_times(preferences, judges=choices.judges)
+    broad = table["group"].isin(["all", "option"])
+    keys = ("group", "name")
+    parts = (
+        Part("times", "Seconds", table[broad], keys),
+        Part("times", "Seconds, by judge and query", table[~broad], keys, long=True),
+    )
+    return Section(title, parts)
+
+
+def lines(sections: Sequence[Section]) -> Iterator[str]:
+    """Print sections: a heading, tables, notes; or one line on why there is none."""
+    for i, section in enumerate(sections):
+        yield from ([""] if i else [])
+        if section.why_not:
+            yield f"{section.title}: left out, as {section.why_not}"
+            continue
+        yield section.title
+        for part in section.parts:
+            yield from (["", f"  {part.caption}"] if part.caption else [])
+            frame = part.frame
+            if "undefined" in frame and not frame["undefined"].any():
+                frame = frame.drop(columns="undefined")
+            if part.long and len(frame) > _SHOWN:
+                yield f"    {len(frame)} rows: written with -o"
+            else:
+                yield from (f"    {line}" for line in aligned(frame))
+        for note in section.notes:
+            yield f"  {note}"
+
+
+def aligned(frame: pd.DataFrame) -> Iterator[str]:
+    """Print a table with its columns aligned, numbers to the right."""
+    columns = []
+    for name, cells in frame.items():
+        texts = [str(name), *map(_text, cells.tolist())]
+        width = max(map(len, texts))
+        number = pd.api.types.is_numeric_dtype(cells)
+        columns.append([t.rjust(width) if number else t.ljust(width) for t in texts])
+    for row in zip(*columns, strict=True):
+        yield "  ".join(row).rstrip()
+
+
+def _text(cell: object) -> str:
+    if not isinstance(cell, float):
+        return str(cell)
+    return f"{cell:.1e}" if 0 < abs(cell) < 5e-5 else f"{cell:.4f}"
+
+
+def tidy(sections: Sequence[Section]) -> pd.DataFrame:
+    """Give all numbers as one table, a row for each, named by what they are of."""
+    columns = ["analysis", "table", "subject", "item", "statistic", "value"]
+    rows = []
+    for section in sections:
+        for part in section.parts:
+            numbers = part.frame.drop(columns=list(part.keys))
+            numbers = numbers.select_dtypes("number")
+            names = part.frame[list(part.keys)].astype(str).to_numpy().tolist()
+            for name, values in zip(names, numbers.to_dict("records"), strict=True):
+                head = (section.title, part.name, *(*name, "")[:2])
+                rows += [(*head, str(k), float(v)) for k, v in values.items()]
+    return pd.DataFrame(rows, columns=columns)

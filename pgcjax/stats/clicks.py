@@ -1,0 +1,262 @@
+"""What clicks say of runs, and whether two measures find the same queries good."""
+
+import os
+from collections.abc import Sequence
+from itertools import combinations
+from math import nan
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+
+from pgcjax.errors import DataError, UsageError
+from pgcjax.scores import Scores, read_scores
+from pgcjax.stats import correlation
+from pgcjax.tables.order import ORDERS, ranked
+from pgcjax.tables.runs import read_runs
+from pgcjax.tables.schema import ALIASES, Origin, first_repeat, ids, numbers
+from pgcjax.tables.times import times
+
+GAINS = ("exponential", "linear")
+_COUNTS = ("shown", "clicks", "satisfied")
+_KEY = ["query_id", "doc_id"]
+
+
+def click_counts(log: pd.DataFrame, satisfied: float = 30.0) -> pd.DataFrame:
+    """Count how often documents were shown, clicked, and clicked with satisfaction.
+
+    Args:
+        log: a row each time that a document was shown: query_id, doc_id, clicked (0 or
+            1) and seconds, for which the page was read (empty if not known).
+        satisfied: seconds from which on a click is one of satisfaction.
+
+    Returns:
+        query_id, doc_id, shown, clicks, satisfied; a row for each query and document.
+
+    Source: Golbus et al. 2014, 5.2.1, footnote 3.
+
+    Raises:
+        DataError: a column is missing, or a cell is of no use.
+    """
+    origin = Origin("log")
+    table = _named(log, _KEY, ("clicked", "seconds"), origin)
+    seconds, clicked = times(table["seconds"], origin), table["clicked"]
+    if clicked.dtype == bool:
+        clicked = clicked.astype("int64")
+    hit = numbers(clicked, "clicked", origin) == 1
+    _refuse(
+        ~hit & (numbers(clicked, "clicked", origin) != 0), "clicked is 0 or 1", origin
+    )
+    counts = {"shown": 1, "clicks": hit, "satisfied": hit & (seconds >= satisfied)}
+    sums = table[_KEY].assign(**counts).groupby(_KEY, sort=True)[list(_COUNTS)].sum()
+    return sums.astype("int64").reset_index()
+
+
+def click_labels(counts: pd.DataFrame) -> pd.DataFrame:
+    """Label documents by their clicks: 2 satisfied, 1 clicked, 0 none; as qrels.
+
+    Args:
+        counts: as of `click_counts`.
+
+    Returns:
+        query_id, doc_id, relevance: what `evaluate` takes as qrels.
+
+    Source: Golbus et al. 2014, 5.2.1.
+
+    Raises:
+        DataError: a column is missing, a cell is of no use, or a document is there
+            twice in a query.
+    """
+    table = _checked(counts)
+    label = (table["clicks"] > 0).astype(float) + (table["satisfied"] > 0)
+    return table[_KEY].assign(relevance=label)
+
+
+def click_scores(
+    counts: pd.DataFrame,
+    runs: Any,
+    *,
+    depth: int = 5,
+    gain: str = "exponential",
+    order: str = "trec",
+) -> pd.DataFrame:
+    """Score runs by clicks: mean click-through rate, and nDCG of labels from clicks.
+
+    CTR@k is the mean of satisfied / shown over those of the first k documents that were
+    ever shown; a query without one has no CTR. click-nDCG@k takes the labels of
+    `click_labels`: Σ gain / log2(rank + 1), divided by that of the best order of all
+    documents with counts; 0 where none was clicked.
+
+    Args:
+        counts: as of `click_counts`, from the logs of all rankings.
+        runs: as of `read_runs`; queries without counts are left out.
+        depth: k.
+        gain: `exponential` (2^label - 1) or `linear` (the label).
+        order: of the runs, as of `evaluate`.
+
+    Returns:
+        Score table: run_id, query_id, measure (`CTR@5`, `click-nDCG@5`), value.
+
+    Source: Golbus et al. 2014, 5.2.1, with equation 2.
+
+    Raises:
+        UsageError: a bad argument.
+        DataError: counts or runs are malformed, or share no query.
+    """
+    if depth < 1:
+        raise UsageError(f"the depth is 1 or more, not {depth}")
+    if gain not in GAINS or order not in ORDERS:
+        raise UsageError(f"gain is one of {GAINS}, order one of {ORDERS}")
+    table = _checked(counts)
+    label = click_labels(counts)["relevance"].to_numpy()
+    table["gain"] = 2.0**label - 1 if gain == "exponential" else label
+    shown = table["shown"].to_numpy(np.float64)
+    rate = np.divide(table["satisfied"], shown, where=shown > 0, out=shown * nan)
+    known = dict(list(table.assign(rate=rate).set_index("doc_id").groupby("query_id")))
+    discount = 1 / np.log2(np.arange(2, depth + 2))
+    docs, position, groups, lengths = ranked(pl.from_pandas(read_runs(runs)), order)
+    rows, start = [], 0
+    for (run, query), length in zip(groups, lengths.tolist(), strict=True):
+        here = slice(start, start := start + length)
+        if query not in known:
+            continue
+        places = position[here]
+        first = places < depth
+        top = docs[here].to_numpy()[first][np.argsort(places[first])]
+        best = np.sort(known[query]["gain"].to_numpy())[::-1][:depth]
+        ideal = float(best @ discount[: len(best)])
+        mine = known[query].reindex(top)
+        value = float(mine["gain"].fillna(0.0).to_numpy() @ discount[: len(top)])
+        value = value / ideal if ideal else 0.0
+        rows.append((run, query, f"click-nDCG@{depth}", value))
+        if mine["rate"].notna().any():
+            rows.append((run, query, f"CTR@{depth}", float(mine["rate"].mean())))
+    if not rows:
+        raise DataError("runs and clicks share no query", where="clicks")
+    scores = pd.DataFrame(rows, columns=["run_id", "query_id", "measure", "value"])
+    return scores.sort_values(["run_id", "query_id", "measure"], ignore_index=True)
+
+
+def correlate_queries(
+    scores: Any,
+    measures: Sequence[str] | None = None,
+    coefficients: Sequence[str] = ("tau", "spearman"),
+    missing: str = "error",
+) -> pd.DataFrame:
+    """Correlate the orders in which measures put the queries, run by run.
+
+    Args:
+        scores: a score table: our `Scores`, a file, or a DataFrame of run_id, query_id,
+            measure and value, such as of `click_scores` and `evaluate` together.
+        measures: all that there are if None.
+        coefficients: names as of `correlation`.
+        missing: what a query does that one of two measures lacks: `error` or `drop`.
+
+    Returns:
+        A row for each run, two measures and coefficient: run_id, measure_a, measure_b,
+        coefficient, value, queries, undefined (why value is NaN).
+
+    Source: Golbus et al. 2014, 5.2.1, Figures 4 and 5.
+
+    Raises:
+        UsageError: fewer than two measures, or an unknown one, coefficient or policy.
+        DataError: a score is missing, there twice, or no number.
+    """
+    for name in coefficients:
+        if name not in correlation.COEFFICIENTS:
+            known = ", ".join(correlation.COEFFICIENTS)
+            raise UsageError(f"no coefficient {name!r}; there are {known}")
+    if missing not in ("error", "drop"):
+        raise UsageError(f"missing is error or drop, not {missing!r}")
+    table = _score_table(scores)
+    there = table["measure"].unique().tolist()
+    wanted = there if measures is None else list(measures)
+    unknown = [measure for measure in wanted if measure not in there]
+    if unknown or len(wanted) < 2:
+        what = f"no measure {unknown[0]!r}" if unknown else "two measures are needed"
+        raise UsageError(f"{what}; there are {', '.join(there)}")
+    rows = []
+    for run, mine in table.groupby("run_id"):
+        wide = mine.pivot(index="query_id", columns="measure", values="value")
+        for a, b in combinations(wanted, 2):
+            two = wide.reindex(columns=[a, b])
+            lacking = two.isna().any(axis=1)
+            if lacking.any() and missing == "error":
+                raise DataError(
+                    f"run {run!r} has no score by {a!r} or {b!r} for query "
+                    f"{lacking.idxmax()!r}",
+                    where="scores",
+                    mend="Complete them, or leave such queries out (missing='drop').",
+                )
+            x, y = two[~lacking].to_numpy(np.float64).T
+            for name in coefficients:
+                value, why = nan, ""
+                try:
+                    value = correlation.correlation(x, y, name)
+                except DataError as error:
+                    why = error.problem.replace(" runs", " queries")
+                rows.append((run, a, b, name, value, len(x), why))
+    columns = ["run_id", "measure_a", "measure_b", "coefficient", "value"]
+    return pd.DataFrame(rows, columns=[*columns, "queries", "undefined"])
+
+
+def _score_table(scores: Any) -> pd.DataFrame:
+    if isinstance(scores, (str, os.PathLike)):
+        scores = read_scores(scores)
+    table = scores.table if isinstance(scores, Scores) else scores
+    if not isinstance(table, pd.DataFrame):
+        kind = type(table).__name__
+        raise UsageError(f"expected scores, a DataFrame or a file, found {kind}")
+    origin = Origin("scores")
+    key = ("run_id", "query_id", "measure")
+    table = _named(table, key, ("value",), origin)
+    table["value"] = numbers(table["value"], "value", origin)
+    again = first_repeat(table, list(key))
+    if again:
+        raise DataError("is there twice", where=origin.at(again[1]), mend="Keep one.")
+    return table
+
+
+def _checked(counts: pd.DataFrame) -> pd.DataFrame:
+    origin = Origin("clicks")
+    table = _named(counts, _KEY, _COUNTS, origin)
+    for name in _COUNTS:
+        values = numbers(table[name], name, origin)
+        _refuse((values < 0) | (values % 1 != 0), f"{name} is a count", origin)
+        table[name] = values
+    less = (table["satisfied"] > table["clicks"]) | (table["clicks"] > table["shown"])
+    _refuse(less.to_numpy(), "satisfied ≤ clicks ≤ shown", origin)
+    again = first_repeat(table, _KEY)
+    if again:
+        raise DataError(
+            f"document {table.doc_id[again[1]]!r} of query "
+            f"{table.query_id[again[1]]!r} is there twice",
+            where=origin.at(again[1]),
+            mend="Add its counts up.",
+        )
+    return table
+
+
+def _named(
+    frame: pd.DataFrame, key: Sequence[str], others: Sequence[str], origin: Origin
+) -> pd.DataFrame:
+    """Find columns by name or alias, with those of the key as ids."""
+    lower = {str(name).strip().lower(): name for name in frame.columns}
+    found = {}
+    for name in (*key, *others):
+        spelling = next((s for s in (name, *ALIASES.get(name, ())) if s in lower), "")
+        if not spelling:
+            raise DataError(
+                f"missing column {name!r} (found {list(lower)})",
+                where=origin.name,
+                mend=f"Needed: {', '.join((*key, *others))}.",
+            )
+        found[name] = frame[lower[spelling]].reset_index(drop=True).rename(name)
+    table = pd.DataFrame(found)
+    return table.assign(**{name: ids(table[name], origin) for name in key})
+
+
+def _refuse(bad: np.ndarray, rule: str, origin: Origin) -> None:
+    if bad.any():
+        raise DataError(f"expected that {rule}", where=origin.at(int(bad.argmax())))
