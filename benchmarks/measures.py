@@ -101,7 +101,7 @@ def race(
 
 def _each(report: Report, title: str, tables: Any, judgments: Any, pairs: int) -> None:
     """Time every graded and preference measure, and all of them together."""
-    names = ours.names_of("gains", "graded", "binary", "preference", "preferences")
+    names = ours.names_of("graded", "binary", "preference")
     job = ours.MeasuresJob(names, judgments)
     rankings = job.look_up(tables)
     jobs = [

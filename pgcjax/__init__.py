@@ -13,15 +13,24 @@ if TYPE_CHECKING:
     from pgcjax.errors import DataError, DataWarning, PgcjaxError, UsageError
     from pgcjax.evaluation import evaluate
     from pgcjax.scores import Scores, read_scores
+    from pgcjax.similarity.rbo import rbo
     from pgcjax.stats.agreement import agree, agree_measures
     from pgcjax.stats.compare import compare
     from pgcjax.stats.correlation import correlate
     from pgcjax.stats.discrimination import discriminate, intuitiveness, sensitivity
+    from pgcjax.stats.inferred import grade_agreement
+    from pgcjax.stats.judgments import judge_agreement
     from pgcjax.stats.required import required_difference
+    from pgcjax.stats.strength import judgment_strength, judgment_times
+    from pgcjax.stats.transitivity import transitivity
+    from pgcjax.tables.context import read_context
+    from pgcjax.tables.grids import read_grids
+    from pgcjax.tables.intents import read_intent_qrels, read_intents
     from pgcjax.tables.pack import pack
     from pgcjax.tables.preferences import read_preferences
     from pgcjax.tables.qrels import read_qrels
     from pgcjax.tables.runs import read_runs
+    from pgcjax.tables.xie import read_xie_votes
 
 __all__ = [
     "DataError",
@@ -35,14 +44,25 @@ __all__ = [
     "correlate",
     "discriminate",
     "evaluate",
+    "grade_agreement",
     "intuitiveness",
+    "judge_agreement",
+    "judgment_strength",
+    "judgment_times",
     "pack",
+    "rbo",
+    "read_context",
+    "read_grids",
+    "read_intent_qrels",
+    "read_intents",
     "read_preferences",
     "read_qrels",
     "read_runs",
     "read_scores",
+    "read_xie_votes",
     "required_difference",
     "sensitivity",
+    "transitivity",
 ]
 
 _HOME = {
@@ -57,14 +77,25 @@ _HOME = {
     "correlate": "stats.correlation",
     "discriminate": "stats.discrimination",
     "evaluate": "evaluation",
+    "grade_agreement": "stats.inferred",
     "intuitiveness": "stats.discrimination",
+    "judge_agreement": "stats.judgments",
+    "judgment_strength": "stats.strength",
+    "judgment_times": "stats.strength",
     "pack": "tables.pack",
+    "rbo": "similarity.rbo",
+    "read_context": "tables.context",
+    "read_grids": "tables.grids",
+    "read_intent_qrels": "tables.intents",
+    "read_intents": "tables.intents",
     "read_preferences": "tables.preferences",
     "read_qrels": "tables.qrels",
     "read_runs": "tables.runs",
     "read_scores": "scores",
+    "read_xie_votes": "tables.xie",
     "required_difference": "stats.required",
     "sensitivity": "stats.discrimination",
+    "transitivity": "stats.transitivity",
 }
 
 

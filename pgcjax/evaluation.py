@@ -250,7 +250,7 @@ def _look(
         )
     if void := tensors.void:
         _warn(
-            f"{measure}: no ideal ranking (only ties, or no grade above 0) for "
+            f"{measure}: nothing to find (only ties, or nothing relevant) for "
             f"{counted(len(void), 'judged query')}, such as {void[0]!r}: every run "
             "scores 0"
         )

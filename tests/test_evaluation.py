@@ -116,7 +116,7 @@ def test_nothing_judged_was_retrieved():
 def test_queries_without_an_ideal_are_counted():
     qrels = {"q1": {"A": 0}, "q2": {"A": 1}}
     with pytest.warns(
-        DataWarning, match="no ideal ranking .* 1 judged query, such as 'q1'"
+        DataWarning, match="nothing to find .* 1 judged query, such as 'q1'"
     ):
         pgcjax.evaluate(run_of("A", "q1") | run_of("A", "q2"), qrels=qrels)
 

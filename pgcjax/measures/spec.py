@@ -142,6 +142,8 @@ class Measure:
 
 
 def _word(value: Value) -> str:
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -159,7 +161,7 @@ def parse(text: str, catalogue: Mapping[str, Definition]) -> Measure:
     definition, meant = _look_up(form[1], catalogue)
     if meant and not form[2] and not form[3]:
         return parse(meant, catalogue)
-    if meant:
+    if meant and meant != definition.name:
         raise UsageError(f"{text!r}: {form[1]} is {meant}: write that, and change it")
     known = {p.name: p for p in definition.parameters}
     given: dict[str, Value] = {}
@@ -221,5 +223,8 @@ def _look_up(
 
 def _hint(word: str, known: Iterable[str]) -> str:
     by_lower = {k.lower(): k for k in known}
-    near = difflib.get_close_matches(word.lower(), by_lower, n=1)
-    return f": did you mean {by_lower[near[0]]}?" if near else ""
+    near = difflib.get_close_matches(word.lower(), by_lower, n=3)
+    turned = [k for k in by_lower if sorted(k) == sorted(word.lower())]
+    if turned:  # letters that changed places, as in PCG, are the likeliest slip
+        near = turned[:1]
+    return f": did you mean {' or '.join(by_lower[k] for k in near)}?" if near else ""

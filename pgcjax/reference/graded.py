@@ -1,14 +1,178 @@
-"""Graded measures, in plain Python: lists of gains in, a score out."""
+"""Graded measures, in plain Python: lists of gains in, a score out.
 
-from math import log2
+`run` holds the gains of a run's documents, best first, 0 of those that are not relevant
+or that nobody judged; `pool` the gains of all judged documents; `k` is the last rank
+that counts, or None.
+"""
+
+from math import log, log2, prod
 
 
-def dcg(gains: list[float], k: int | None) -> float:
-    """Discount gains by rank and add them up [Järvelin and Kekäläinen 2002]."""
-    return sum(g / log2(1 + r) for r, g in enumerate(gains[:k], start=1))
+def gain(grade: float, how: str) -> float:
+    """Map a grade to a gain: itself, or 2^g - 1; none of a grade up to 0."""
+    if grade <= 0:
+        return 0.0
+    return grade if how == "linear" else 2.0**grade - 1
 
 
-def ndcg(run: list[float], pool: list[float], k: int | None) -> float:
+def stop(grade: float, highest: float, how: str) -> float:
+    """Give the probability to stop at a document, by its grade and the highest grade.
+
+    `exp` is Chapelle et al. 2009, `linear` is NTCIREVAL's.
+    """
+    if grade <= 0:
+        return 0.0
+    if how == "exp":
+        return (2.0**grade - 1) / 2.0**highest
+    return grade / (highest + 1)
+
+
+def cg(run: list[float], k: int | None) -> float:
+    """Add up gains [Järvelin and Kekäläinen 2002]."""
+    return sum(run[:k])
+
+
+def dcg(run: list[float], k: int | None, discount: str = "standard") -> float:
+    """Discount gains by rank and add them up.
+
+    `original` is Järvelin and Kekäläinen 2002 with logarithms to base 2.
+    """
+    score = 0.0
+    for r, g in enumerate(run[:k], start=1):
+        if discount == "original":
+            score += g if r < 2 else g / log2(r)
+        else:
+            score += g / log2(1 + r)
+    return score
+
+
+def ndcg(
+    run: list[float], pool: list[float], k: int | None, discount: str = "standard"
+) -> float:
     """Divide the run's DCG by that of the best list of all judged documents."""
-    best = dcg(sorted(pool, reverse=True), k)
-    return dcg(run, k) / best if best else 0.0
+    best = dcg(sorted(pool, reverse=True), k, discount)
+    return dcg(run, k, discount) / best if best else 0.0
+
+
+def msndcg(run: list[float], pool: list[float], k: int | None) -> float:
+    """Discount by the natural logarithm of 1 + r, and divide by the best [Burges 2005].
+
+    Source: Sakai and Song 2011, equation 1.
+    """
+
+    def score(gains: list[float]) -> float:
+        return sum(g / log(r + 1) for r, g in enumerate(gains[:k], start=1))
+
+    best = score(sorted(pool, reverse=True))
+    return score(run) / best if best else 0.0
+
+
+def err(run: list[float], k: int | None) -> float:
+    """Expect 1 / r of the rank where a user stops; gains are chances to stop.
+
+    Source: Chapelle et al. 2009, equation 4.
+    """
+    return sum(
+        stop / r * prod(1 - before for before in run[: r - 1])
+        for r, stop in enumerate(run[:k], start=1)
+    )
+
+
+def nerr(run: list[float], pool: list[float], k: int | None) -> float:
+    """Divide ERR by that of the best list."""
+    best = err(sorted(pool, reverse=True), k)
+    return err(run, k) / best if best else 0.0
+
+
+def blended_ratio(run: list[float], pool: list[float], r: int, beta: float) -> float:
+    """Blend precision with gains: BR(r) of Sakai and Song 2011, equation 2."""
+    ideal = sorted(pool, reverse=True)
+    count = sum(g > 0 for g in run[:r])
+    return (count + beta * sum(run[:r])) / (r + beta * sum(ideal[:r]))
+
+
+def q_measure(
+    run: list[float], pool: list[float], k: int | None, beta: float = 1.0
+) -> float:
+    """Average BR over relevant documents [Sakai and Song 2011, equation 3]."""
+    relevant = sum(g > 0 for g in pool)
+    most = relevant if k is None else min(k, relevant)
+    ratios = (
+        blended_ratio(run, pool, r, beta)
+        for r, g in enumerate(run[:k], start=1)
+        if g > 0
+    )
+    return sum(ratios) / most if most else 0.0
+
+
+def p_plus(
+    run: list[float], pool: list[float], k: int | None, beta: float = 1.0
+) -> float:
+    """Average BR down to the preferred rank [Sakai and Song 2011, equation 4]."""
+    top = run[:k]
+    if not top or max(top) <= 0:
+        return 0.0
+    preferred = top.index(max(top)) + 1
+    ranks = [r for r in range(1, preferred + 1) if top[r - 1] > 0]
+    return sum(blended_ratio(run, pool, r, beta) for r in ranks) / len(ranks)
+
+
+def o_measure(
+    run: list[float], pool: list[float], k: int | None, beta: float = 1.0
+) -> float:
+    """Give BR at the first relevant document [Sakai 2007]."""
+    for r, g in enumerate(run[:k], start=1):
+        if g > 0:
+            return blended_ratio(run, pool, r, beta)
+    return 0.0
+
+
+def rbp(run: list[float], p: float, k: int | None) -> float:
+    """Expect the gain of a user who goes on with probability p [Moffat, Zobel 2008]."""
+    return (1 - p) * sum(g * p**r for r, g in enumerate(run[:k]))
+
+
+def rbp_residual(judged: list[bool], p: float, k: int | None) -> float:
+    """Add to RBP what it were if all that nobody judged, listed or not, gained 1."""
+    known = sum(p**r for r, known in enumerate(judged[:k]) if known)
+    return 1 - (1 - p) * known
+
+
+def average_precision(
+    run: list[float], pool: list[float], k: int | None, relevant: str = "all"
+) -> float:
+    """Average precision over the ranks of all relevant documents.
+
+    trec_eval divides by all of them, NTCIREVAL by at most k (`reachable`).
+    """
+    count = sum(g > 0 for g in pool)
+    if relevant == "reachable" and k is not None:
+        count = min(count, k)
+    score = 0.0
+    for r, g in enumerate(run[:k], start=1):
+        if g > 0:
+            score += sum(before > 0 for before in run[:r]) / r
+    return score / count if count else 0.0
+
+
+def reciprocal_rank(run: list[float], k: int | None) -> float:
+    """Give 1 / r of the first relevant document."""
+    return next((1 / r for r, g in enumerate(run[:k], start=1) if g > 0), 0.0)
+
+
+def precision(run: list[float], k: int | None) -> float:
+    """Share relevant documents in k, or in all that the run retrieved."""
+    of = len(run) if k is None else k
+    return sum(g > 0 for g in run[:k]) / of if of else 0.0
+
+
+def recall(run: list[float], pool: list[float], k: int | None) -> float:
+    """Share those found in all relevant documents."""
+    count = sum(g > 0 for g in pool)
+    return sum(g > 0 for g in run[:k]) / count if count else 0.0
+
+
+def judged(known: list[bool], k: int | None) -> float:
+    """Share judged documents in those that the run retrieved, of k at most."""
+    top = known[:k]
+    return sum(top) / len(top) if top else 0.0

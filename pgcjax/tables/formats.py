@@ -5,6 +5,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -119,7 +120,8 @@ def _trec_prefs(columns: Fields, origin: Origin) -> Parsed:
     """Turn levels into pairs, as trec_eval's `get_prefs.c` describes them.
 
     Levels compare documents of one subgroup. What the subgroups of one judgment group
-    say together is transitive, counts once, and may not contradict itself.
+    say together is transitive, counts once, and may not contradict itself. A group
+    that prefers nothing is kept as ties, for measures that count judges or queries.
 
     Of its second example, the comment there lists 4>1 and 4>2 but not 4>3, which
     follows from 4>1 and 1>3. trec_eval itself counts such pairs (its test query
@@ -130,7 +132,8 @@ def _trec_prefs(columns: Fields, origin: Origin) -> Parsed:
     groups = defaultdict(lambda: defaultdict(list))
     for i in range(len(query)):
         groups[query[i], group[i]][subgroup[i]].append(i)
-    out = {name: [] for name in ("query_id", "doc_id", "other_doc_id", "judge")}
+    names = ("query_id", "doc_id", "other_doc_id", "judge", "preference")
+    out: dict[str, list] = {name: [] for name in names}
     places = []
     for (q, g), subgroups in groups.items():
         row_of = _last_rows(subgroups, doc, level, origin)
@@ -157,12 +160,27 @@ def _trec_prefs(columns: Fields, origin: Origin) -> Parsed:
                     mend="Judgments that conflict belong to different groups.",
                 )
         better, worse = np.nonzero(above)
+        preference = 1.0
+        if not len(better):
+            better, worse, preference = *_chain(vertex, subgroups, doc), 0.0
         out["query_id"] += [q] * len(better)
         out["judge"] += [g] * len(better)
         out["doc_id"] += [docs[v] for v in better]
         out["other_doc_id"] += [docs[v] for v in worse]
+        out["preference"] += [preference] * len(better)
         places += [row_of[docs[v]] for v in better]
-    return {**out, "preference": [1.0] * len(places)}, np.array(places, int)
+    return {**out}, np.array(places, int)
+
+
+def _chain(
+    vertex: dict[str, int], subgroups: dict[str, list[int]], doc: Sequence
+) -> tuple[list[int], list[int]]:
+    """Tie the documents of each subgroup, all equal, one to the next."""
+    ties: dict[tuple[int, int], None] = {}
+    for rows in subgroups.values():
+        equal = sorted({vertex[doc[i]] for i in rows})
+        ties |= dict.fromkeys(pairwise(equal))
+    return [a for a, _ in ties], [b for _, b in ties]
 
 
 def _last_rows(

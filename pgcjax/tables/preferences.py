@@ -10,6 +10,7 @@ from pgcjax.errors import DataError, UsageError
 from pgcjax.tables import fast, files, pairs
 from pgcjax.tables.formats import FORMATS, Format
 from pgcjax.tables.schema import PREFERENCES, Origin, canonical, ids, numbers
+from pgcjax.tables.times import times
 
 _MOST = 2**30  # so that sums of weights are exact
 _TABLES = tuple(c for c in files.CONTAINERS if c != "columns")
@@ -32,10 +33,11 @@ def read_preferences(
 
     Returns:
         Table of query_id, doc_id, other_doc_id, preference (> 0: doc_id is preferred,
-        < 0: the other, 0: a tie) and, where given, judge and weight (the number of
-        equal judgments that a row stands for). A missing other_doc_id: doc_id was
-        judged bad. Repeats and conflicts are kept. A query in a TREC format whose
-        levels prefer no document to another is left out and counted.
+        < 0: the other, 0: a tie) and, where given, judge, seconds (NaN: not known) and
+        weight (the number of equal judgments that a row stands for). A missing
+        other_doc_id: doc_id was judged bad. Repeats and conflicts are kept. A query in
+        a TREC format whose levels compare no two documents is left out and counted; a
+        group of judgments that finds all its documents equal ties one to the next.
 
     Raises:
         DataError: a row is malformed, a document is preferred to itself, or no format
@@ -92,7 +94,7 @@ def _named(content: files.Columns, format: str) -> files.Named:
     if places is not None:
         origin = Origin(origin.name, origin.unit, np.asarray(origin.places)[places])
     silent = len(set(columns[0]) - set(named["query_id"]))
-    if not named["query_id"]:
+    if places is not None and not any(named["preference"]):
         raise DataError(
             "prefers no document to another: all levels of a subgroup are equal",
             where=origin.name,
@@ -171,7 +173,7 @@ def _columns(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
     names = {str(column).strip().lower() for column in frame.columns}
     if {"winner", "loser"} <= names and not {"preference", "pref"} & names:
         frame = frame.assign(preference=1.0)
-    table = canonical(frame, origin, PREFERENCES, ("judge", "weight"))
+    table = canonical(frame, origin, PREFERENCES, ("judge", "weight", "seconds"))
     table["query_id"] = ids(table["query_id"], origin)
     table["doc_id"] = ids(table["doc_id"], origin)
     table["other_doc_id"] = ids(table["other_doc_id"], origin, empty=True)
@@ -179,6 +181,8 @@ def _columns(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
     if "judge" in table:
         # Of several files, some may name judges.
         table["judge"] = ids(table["judge"], origin, empty=True)
+    if "seconds" in table:
+        table["seconds"] = times(table["seconds"], origin)
     if "weight" in table:
         table["weight"] = numbers(table["weight"], "weight", origin)
         _refuse(

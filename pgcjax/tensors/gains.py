@@ -1,5 +1,6 @@
-"""Grades of judged documents, query by query."""
+"""Grades of judged documents, and what the best list of them gains, query by query."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,3 +47,53 @@ def grades(qrels: pd.DataFrame, *, positive_only: bool = True) -> Grades:
         {name: relevance[some] for name, some in zip(names, parts, strict=True)},
         highest,
     )
+
+
+def best_first(gains: np.ndarray, depth: int | None = None) -> np.ndarray:
+    """Give the gains above 0 in the order of the ideal list, down to a depth."""
+    return -np.sort(-gains[gains > 0])[:depth]
+
+
+# A perfect run must score 1 to the last bit: these sums have the order of those in
+# `kernels.seen`, and its products are those of the kernels.
+
+
+def total(terms: np.ndarray) -> float:
+    """Add terms up as `kernels.seen.total` does."""
+    size = 1 << max(0, len(terms) - 1).bit_length()
+    x = np.pad(terms, (0, size - len(terms)))
+    while size > 1:
+        size //= 2
+        x = x[:size] + x[size:]
+    return float(x[0])
+
+
+def running(
+    join: Callable[[np.ndarray, np.ndarray], np.ndarray], x: np.ndarray
+) -> np.ndarray:
+    """Join every item with all before it as `kernels.seen.running` does."""
+    step = 1
+    while step < len(x):
+        x, step = np.append(x[:step], join(x[step:], x[:-step])), 2 * step
+    return x
+
+
+def best_discounted(gains: np.ndarray, weights: np.ndarray) -> float:
+    """Give the most that `kernels.gain.discounted` can be.
+
+    Args:
+        gains: in the order of the ideal list.
+        weights: of ranks 0.. up to the last of these at least.
+    """
+    return total(gains * weights[1 : len(gains) + 1])
+
+
+def best_reciprocal(gains: np.ndarray, weights: np.ndarray) -> float:
+    """Give the most that `kernels.gain.reciprocal` can be; arguments as above."""
+    reached = np.append(1.0, running(np.multiply, 1 - gains))[:-1]
+    return total(gains * reached * weights[1 : len(gains) + 1])
+
+
+def cumulative(gains: np.ndarray) -> np.ndarray:
+    """Give cg*, the cumulative gains of the ideal list: at least one rank of them."""
+    return running(np.add, gains) if len(gains) else np.zeros(1)

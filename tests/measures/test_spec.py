@@ -95,8 +95,14 @@ def test_mistakes(text, message):
 def test_every_definition_says_what_it_is():
     for name, definition in catalogue().items():
         assert definition.name == name
-        assert definition.meaning and definition.source and definition.parameters
-        assert parse(name).definition is definition
+        assert definition.meaning and definition.source and definition.formula
+        cutoff = "@10" if definition.cutoff == "must" else ""
+        assert parse(name + cutoff).definition is definition
+        assert definition.needs(parse(name + cutoff).parameters)
+        for alias, meant in definition.aliases.items():
+            meant = meant.replace("{k}", "7")
+            assert str(parse(alias.replace("{k}", "7").upper())) == meant
+            assert parse(meant).definition is definition
         for parameter in definition.parameters:
             default = parameter.default
             text = str(default).lower() if isinstance(default, bool) else str(default)

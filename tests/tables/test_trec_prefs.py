@@ -75,18 +75,39 @@ def test_qrels_prefs(put):
     ]
 
 
-def test_queries_that_prefer_nothing_are_counted(put):
-    path = put("a.prefs", "q g s a 1\nq g s b 0\nr g s a 1\nr g s b 1\ns g s a 1\n")
+def test_a_group_that_prefers_nothing_is_kept_as_ties(put):
+    """One document to the next; a group that prefers anything needs no ties."""
+    rows = "q g s c 1,q g s a 1,q g s b 1,q h s a 2,q h s b 2,q h s c 1,r g s a 0"
+    rows += ",r g s b 0,r g t a 0,r g t b 0,r g t d 0,s g s a 1,t g s a 1,t h s b 0"
+    prefs = read_preferences(put("a.prefs", rows.replace(",", "\n")))
+    names = ["query_id", "judge", "doc_id", "other_doc_id"]
+    said = ["".join(row) for row in prefs[names].to_numpy()]
+    assert list(zip(said, prefs["preference"], strict=True)) == [
+        ("qgab", 0),
+        ("qgbc", 0),
+        ("qhac", 1),
+        ("qhbc", 1),
+        ("rgab", 0),
+        ("rgbd", 0),
+    ]
+    assert prefs.attrs["silent"] == 2  # of s and t, no two documents were compared
+    again = read_preferences(prefs)
+    assert again.equals(prefs)
+
+
+def test_queries_that_compare_nothing_are_counted(put):
+    path = put("a.prefs", "q g s a 1\nq g s b 0\nr g s a 1\nr h s b 1\ns g s a 1\n")
     prefs = read_preferences(path)
     assert set(prefs["query_id"]) == {"q"}
     assert "2 queries without any preference: left out" in summarise_preferences(prefs)
-    with pytest.raises(
-        DataError,
-        match=r"^\S+/b\.prefs: prefers no document to another: all levels of a "
-        r"subgroup are equal\. Read as trec-prefs; if that is wrong, name the "
-        r"format\.$",
-    ):
-        read_preferences(put("b.prefs", "q g s a 1\nq g s b 1\n"))
+    for text in ("q g s a 1\nq g s b 1\n", "q g s a 1\n"):
+        with pytest.raises(
+            DataError,
+            match=r"^\S+/b\.prefs: prefers no document to another: all levels of a "
+            r"subgroup are equal\. Read as trec-prefs; if that is wrong, name the "
+            r"format\.$",
+        ):
+            read_preferences(put("b.prefs", text))
 
 
 @pytest.mark.parametrize(
@@ -151,20 +172,23 @@ def test_counts_as_trec_eval_does(data):
     ):
         expected = counts(folder / out)
         prefs = read_preferences(folder / file, format=format)
-        assert len(prefs) == expected.pop("all")
-        found = Counter(prefs["query_id"])
+        preferred = prefs[prefs["preference"] > 0]
+        assert len(preferred) == expected.pop("all")
+        found = Counter(preferred["query_id"])
         assert {q: found[q] for q in expected} == expected
     expected = counts(folder / "out.test.prefs")
     prefs = read_preferences(folder / "prefs.test")  # by its content
-    assert len(prefs) == expected["all"] == 326
-    silent = [query for query, count in expected.items() if not count]
-    assert prefs.attrs == {"comments": 0, "silent": len(silent)}
+    assert (prefs["preference"] > 0).sum() == expected["all"] == 326
+    # Two of the six queries without a preference have one document, and no tie either.
+    alone = {"7.EC.no", "17.PA=7"}
+    assert set(expected) - set(prefs["query_id"]) == {*alone, "all"}
+    assert prefs.attrs == {"comments": 0, "silent": len(alone)}
 
 
 def test_comments_of_trec_eval_files(data):
     folder = data / "oracles/trec_eval"
     prefs = read_preferences(folder / "prefs.comment.test")
-    assert len(prefs) == 326 and prefs.attrs["comments"] == 3
+    assert (prefs["preference"] > 0).sum() == 326 and prefs.attrs["comments"] == 3
     assert "CR93E-10505#37" in set(prefs["other_doc_id"])
 
 

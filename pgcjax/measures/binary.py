@@ -1,0 +1,255 @@
+"""Measures of relevant documents, all alike, and of documents that were judged."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+from pgcjax.kernels import gain as kernels
+from pgcjax.kernels.seen import Seen
+from pgcjax.measures.gains import (
+    GMAX,
+    REL,
+    Gains,
+    Parameters,
+    by_reciprocal,
+    define,
+    given_or,
+    mapped,
+    of_qrels,
+    relevant,
+    twin_of,
+)
+from pgcjax.measures.spec import Case, Definition, Parameter
+from pgcjax.reference import graded as twins
+from pgcjax.tensors.gains import grades
+from pgcjax.tensors.judgments import Judgments, Lists
+
+P = Parameter(
+    "p",
+    0.95,
+    "persistence, a number above 0 and below 1",
+    valid=lambda p: 0 < p < 1,
+)
+RBP_GAIN = Parameter(
+    "gain",
+    "binary",
+    "one of binary (1 from rel on), linear (g / gmax), exp ((2^g - 1) / (2^gmax - 1))",
+    allowed=("binary", "linear", "exp"),
+)
+VALUE = Parameter(
+    "value",
+    "base",
+    "one of base (what judged documents give), residual (what all others might add)",
+    allowed=("base", "residual"),
+)
+RELEVANT = Parameter(
+    "relevant",
+    "all",
+    "what AP@k is divided by, one of all (relevant documents, as trec_eval), reachable "
+    "(k of them at most, as NTCIREVAL)",
+    allowed=("all", "reachable"),
+)
+
+
+def utility(grades: np.ndarray, q: Parameters, highest: float) -> np.ndarray:
+    """Map grades to gains from 0 to 1."""
+    if q["gain"] == "binary":
+        return relevant(grades, q, highest)
+    most = np.array([given_or(q, highest, grades)])
+    return mapped(grades, q, highest) / mapped(most, q, highest)
+
+
+def by_power(q: Parameters, depth: int) -> np.ndarray:
+    """Weight ranks by (1 - p) p^(rank - 1)."""
+    return _by_power(q["p"], depth)
+
+
+@cache
+def _by_power(p: float, depth: int) -> np.ndarray:
+    table = np.array([0.0, *((1 - p) * p**r for r in range(depth))])
+    table.flags.writeable = False
+    return table
+
+
+def _found(gains: np.ndarray, q: Parameters) -> dict[str, Any]:
+    return {"most": float((gains > 0).sum())}
+
+
+def _reachable(gains: np.ndarray, q: Parameters) -> dict[str, Any]:
+    count = int((gains > 0).sum())
+    if q.get("relevant") == "reachable" and q["k"]:
+        count = min(count, q["k"])
+    return {"most": float(count)}
+
+
+def _cut(gains: np.ndarray, q: Parameters) -> dict[str, Any]:
+    return {"most": float(q["k"] or 0)}
+
+
+def _precision(gain, seen: Seen, ideal: Mapping[str, Any], q: Parameters):
+    of = ideal["most"] if q["k"] else seen.length.astype(gain.dtype)
+    return kernels.share(gain, seen, of)
+
+
+RBP_GAINS = Gains(
+    gains=utility,
+    ideal=lambda gains, q: {},
+    kernel=lambda gain, seen, ideal, q: kernels.discounted(gain, seen),
+    by_rank=by_power,
+    twin=lambda run, pool, q: twins.rbp(run, q["p"], q["k"]),
+    parameters=(P, RBP_GAIN, REL, GMAX),
+)
+AP_GAINS = Gains(
+    gains=relevant,
+    ideal=_reachable,
+    kernel=lambda gain, seen, ideal, q: kernels.precise(gain, seen, ideal),
+    by_rank=None,
+    twin=lambda run, pool, q: twins.average_precision(
+        run, pool, q["k"], q.get("relevant", "all")
+    ),
+    parameters=(REL, RELEVANT),
+)
+RR_GAINS = Gains(
+    gains=relevant,
+    ideal=lambda gains, q: {},
+    kernel=lambda gain, seen, ideal, q: kernels.first(gain, seen),
+    by_rank=by_reciprocal,
+    twin=lambda run, pool, q: twins.reciprocal_rank(run, q["k"]),
+    parameters=(REL,),
+)
+P_GAINS = Gains(
+    gains=relevant,
+    ideal=_cut,
+    kernel=_precision,
+    by_rank=None,
+    twin=lambda run, pool, q: twins.precision(run, q["k"]),
+    parameters=(REL,),
+)
+R_GAINS = Gains(
+    gains=relevant,
+    ideal=_found,
+    kernel=lambda gain, seen, ideal, q: kernels.share(gain, seen, ideal["most"]),
+    by_rank=None,
+    twin=lambda run, pool, q: twins.recall(run, pool, q["k"]),
+    parameters=(REL,),
+)
+
+
+def _judged(seen: Seen, arrays: Mapping[str, Any], q: Parameters):
+    length = seen.length
+    most = length if q["k"] is None else length.clip(max=q["k"])
+    gain = arrays["judged"][seen.vertex]
+    return kernels.share(gain, seen, most.astype(gain.dtype))
+
+
+def _residual(seen: Seen, arrays: Mapping[str, Any], q: Parameters):
+    return kernels.residual(arrays["judged"][seen.vertex], seen)
+
+
+def of_judged(kernel: Any, by_rank: Any, q: Parameters, judgments: Judgments) -> Lists:
+    """Give what scoring batches for a measure of which documents were judged."""
+    every = judgments.once(grades, "qrels", positive_only=False)
+    return Lists(
+        every.docs,
+        {query: {"judged": np.ones(len(docs))} for query, docs in every.docs.items()},
+        kernel,
+        depth=q["k"],
+        by_rank=partial(by_rank, q) if by_rank else None,
+    )
+
+
+def _known(case: Case) -> list[bool]:
+    judged = set(case.judged["qrels"]["doc_id"])
+    return [doc in judged for doc in case.run]
+
+
+def _rbp_tensors(q: Parameters, judgments: Judgments) -> Lists:
+    if q["value"] == "residual":
+        return of_judged(_residual, by_power, q, judgments)
+    return of_qrels(RBP_GAINS, q, judgments)
+
+
+def _rbp_twin(case: Case) -> float:
+    q = case.parameters
+    if q["value"] == "residual":
+        return twins.rbp_residual(_known(case), q["p"], q["k"])
+    return twin_of(RBP_GAINS, case)
+
+
+RBP = replace(
+    define(
+        "RBP",
+        "Rank-biased precision: gain per document of a user who goes on with chance p",
+        (*RBP_GAINS.parameters, VALUE),
+        RBP_GAINS,
+        source="Moffat and Zobel 2008",
+        formula="(1 - p) times the sum over ranks r <= k of g(r) p^(r-1); residual: "
+        "1 - (1 - p) times the sum of p^(r-1) over ranks r <= k of judged documents",
+        differs="trec_eval's rbp is RBP(p=0.9,gain=linear,gmax=topic), and its "
+        "rbp_resid takes grades below 0 for unjudged; ir_measures has p=0.8, NTCIREVAL "
+        "gain=linear; ranx takes grades as gains, undivided",
+        aliases={"rbp_resid": "RBP(p=0.9,value=residual)"},
+    ),
+    tensors=_rbp_tensors,
+    twin=_rbp_twin,
+)
+AP = define(
+    "AP",
+    "Average precision at the ranks of relevant documents",
+    AP_GAINS.parameters,
+    AP_GAINS,
+    source="Harman 1992, as in trec_eval",
+    formula="AP@k = 1 / R times the sum over relevant ranks r <= k of C(r) / r; R: "
+    "relevant documents, C(r): those down to rank r",
+    differs="as trec_eval's map and map_cut, ir_measures' AP and ranx' map; NTCIREVAL "
+    "divides AP@k by min(k, R): relevant=reachable",
+    aliases={"map": "AP", "map_cut_{k}": "AP@{k}"},
+)
+RR = define(
+    "RR",
+    "Reciprocal rank of the first relevant document",
+    RR_GAINS.parameters,
+    RR_GAINS,
+    source="Kantor and Voorhees 2000, as in trec_eval",
+    formula="RR@k = 1 / r of the first relevant rank r, 0 if there is none up to k",
+    differs="as trec_eval's recip_rank, ir_measures' RR and ranx' mrr",
+    aliases={"recip_rank": "RR", "mrr": "RR"},
+)
+P_AT = define(
+    "P",
+    "Precision: share of relevant documents in k, or in all that were retrieved",
+    P_GAINS.parameters,
+    P_GAINS,
+    source="as in trec_eval",
+    formula="P@k = relevant documents at ranks r <= k, divided by k",
+    differs="as trec_eval's P and, without a cutoff, set_P; ir_measures' P; ranx' "
+    "precision. A run of fewer documents is divided by k all the same",
+    aliases={"P_{k}": "P@{k}", "set_P": "P", "precision": "P"},
+)
+R = define(
+    "R",
+    "Recall: share of the relevant documents that was retrieved, up to rank k",
+    R_GAINS.parameters,
+    R_GAINS,
+    source="as in trec_eval",
+    formula="R@k = relevant documents at ranks r <= k, divided by all relevant ones",
+    differs="as trec_eval's recall and, without a cutoff, set_recall; ir_measures' R; "
+    "ranx' recall",
+    aliases={"recall_{k}": "R@{k}", "set_recall": "R", "recall": "R"},
+)
+JUDGED = Definition(
+    name="Judged",
+    meaning="Share of judged documents, of any grade, in the first k of a run",
+    parameters=(),
+    source="as in ir_measures",
+    needs=lambda q: frozenset({"qrels"}),
+    tensors=partial(of_judged, _judged, None),
+    twin=lambda case: twins.judged(_known(case), case.parameters["k"]),
+    formula="judged documents at ranks r <= k, divided by min(k, documents retrieved)",
+    differs="as ir_measures' Judged with --order clarke; of runs with k documents 1 - "
+    "trec_eval's unj_k, which takes grades below 0 for unjudged",
+    cutoff="may",
+)

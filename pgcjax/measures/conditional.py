@@ -1,0 +1,237 @@
+"""Measures of gains whose grades depend on the document before: context=α."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache, partial
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+
+from pgcjax.errors import DataError
+from pgcjax.kernels import context as kernels
+from pgcjax.kernels.seen import Seen
+from pgcjax.measures.cases import grades_of
+from pgcjax.measures.gains import Gains, Parameters, highest_of
+from pgcjax.measures.spec import Case, Definition, Parameter
+from pgcjax.reference.context import interpolated
+from pgcjax.tables.predictions import predicted_grades
+from pgcjax.tensors.context import conditional
+from pgcjax.tensors.judgments import Judgments, Lists
+
+CONTEXT = Parameter(
+    "context",
+    0.0,
+    "weight α of conditional grades, a number from 0 to 1: the grade of a document d "
+    "right after d' is (1 - α) g(d) + α g(d|d')",
+    valid=lambda alpha: 0 <= alpha <= 1,
+)
+MISSING = Parameter(
+    "missing",
+    "isolation",
+    "what g(d|d') is where nobody judged it, one of isolation (g(d)), predicted (from "
+    "g(d) and g(d')), first (g(d|d_1), d_1 being the first document of the run)",
+    allowed=("isolation", "predicted", "first"),
+)
+
+
+_NO_RULES = np.zeros(0), np.zeros((0, 0))
+
+
+def with_context(
+    definition: Definition, measure: Gains, alpha: float = 0.0
+) -> Definition:
+    """Let a graded measure take conditional grades, by a parameter `context`.
+
+    Args:
+        definition: of the measure; with context=0 all stays as it is.
+        measure: its parts. It takes no ideal list: the best order of documents whose
+            grades depend on it is none that sorting finds.
+        alpha: default of `context`.
+
+    Source: Golbus et al. 2014, equation 1 and 3.3.2.
+    """
+
+    def needs(q: Parameters) -> frozenset[str]:
+        return definition.needs(q) | ({"context"} if q["context"] else set())
+
+    def tensors(q: Parameters, judgments: Judgments) -> Any:
+        if not q["context"]:
+            return definition.tensors(q, judgments)
+        return of_context(measure, q, judgments)
+
+    def twin(case: Case) -> float:
+        if not case.parameters["context"]:
+            return definition.twin(case)
+        return twin_of(measure, case)
+
+    return replace(
+        definition,
+        parameters=(*definition.parameters, replace(CONTEXT, default=alpha), MISSING),
+        needs=needs,
+        tensors=tensors,
+        twin=twin,
+    )
+
+
+def of_context(measure: Gains, q: Parameters, judgments: Judgments) -> Lists:
+    """Give what scoring batches for a measure of conditional grades."""
+    known = judgments.once(conditional, "qrels", "context")
+    rules = _matrix(_rules(judgments)) if q["missing"] == "predicted" else _NO_RULES
+    most = max(known.highest, rules[1].max(initial=0))
+    arrays, void = {}, []
+    for query, alone in known.isolation.items():
+        own, after = np.nan_to_num(alone), known.grades[query]
+        n, pairs = len(own), known.pairs[query]
+        level, predicted = _levels(alone, *rules)
+        grades = np.concatenate([own, after, predicted.ravel()])
+        worth = partial(_worth, measure, q, highest_of(q, most, grades))
+        arrays[query] = {
+            "gain": worth(own),
+            "size": np.int64(n),
+            "pairs": pairs - n * n,
+            "paired": worth(_mixed(q["context"], own[pairs // n], after)),
+            "level": level,
+            "predicted": worth(_mixed(q["context"], predicted[0], predicted)),
+            **measure.ideal(worth(own), q),
+        }
+        if not grades.any():
+            void.append(query)
+    return Lists(
+        known.docs,
+        arrays,
+        in_context(measure),
+        depth=measure.depth(q),
+        by_rank=partial(measure.by_rank, q) if measure.by_rank else None,
+        void=void,
+        notes=known.notes,
+    )
+
+
+@cache
+def in_context(measure: Gains):
+    """Make a kernel of ranked lists of a measure of conditional grades."""
+
+    def kernel(seen: Seen, arrays: Mapping[str, Any], q: Parameters):
+        doc, (before, follows) = seen.vertex, kernels.previous(seen)
+        gain = jnp.where(seen.where, arrays["gain"][doc], 0.0)
+        if q["missing"] == "predicted":
+            level = arrays["level"]
+            predicted = arrays["predicted"][level[before], level[doc]]
+            gain = jnp.where(follows, predicted, gain)
+        if q["missing"] == "first":
+            later = seen.where & (seen.rank > 1) & (seen.rank[0] == 1)
+            first = jnp.full_like(doc, doc[0])
+            gain = kernels.found(doc, first, arrays, gain, where=later)
+        gain = kernels.found(doc, before, arrays, gain, where=follows)
+        return measure.kernel(gain, seen, arrays, q)
+
+    return kernel
+
+
+def _mixed(alpha: float, own: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Interpolate grades; where both are equal, so is the result, to the last bit."""
+    return own + alpha * (after - own)
+
+
+def _worth(
+    measure: Gains, q: Parameters, highest: float, grades: np.ndarray
+) -> np.ndarray:
+    """Map grades to gains; 0 to 0."""
+    gains = np.zeros(grades.shape)
+    some = grades > 0
+    gains[some] = measure.gains(grades[some], q, highest)
+    return gains
+
+
+def _matrix(rules: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Give the grades that predictions are from, and what is predicted.
+
+    Returns:
+        Grades [levels], ascending; and predictions by those of the previous document
+        (rows) and of the document itself [levels, levels].
+    """
+    before, own = (rules[c].to_numpy() for c in ("previous_relevance", "relevance"))
+    grades = np.unique(own)
+    predicted = np.full((len(grades), len(grades)), np.nan)
+    rows, columns = np.searchsorted(grades, before), np.searchsorted(grades, own)
+    predicted[rows, columns] = rules["predicted"].to_numpy()
+    return grades, predicted
+
+
+def _levels(
+    alone: np.ndarray, grades: np.ndarray, predicted: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Pick what is predicted for the documents of a query.
+
+    Returns:
+        The level of each document, from 1; 0 if it has no grade. And predictions by
+        levels; what follows a document without a grade stays as it is. Without rules,
+        as good as nothing.
+    """
+    if not len(grades):
+        return np.zeros(1, np.int64), np.zeros((1, 1))
+    some = np.unique(alone[~np.isnan(alone)])
+    place = np.minimum(np.searchsorted(grades, some), len(grades) - 1)
+    if len(unknown := some[grades[place] != some]):
+        raise DataError(
+            f"nothing is predicted of documents of grade {unknown[0]:g}",
+            where="context",
+            mend="Predict from qrels that have all grades.",
+        )
+    table = np.zeros((len(some) + 1, len(some) + 1))
+    table[0, 1:] = some
+    table[1:, 1:] = predicted[np.ix_(place, place)]
+    return np.where(np.isnan(alone), 0, np.searchsorted(some, alone) + 1), table
+
+
+def _rules(tables: Mapping[str, Any]) -> pd.DataFrame:
+    """Give the predictions that were asked for, or make them."""
+    if "predictions" in tables:
+        return tables["predictions"]
+    return _predicted(tables["qrels"], tables["context"])
+
+
+_made: dict[tuple[int, int], tuple] = {}
+
+
+def _predicted(qrels: pd.DataFrame, context: pd.DataFrame) -> pd.DataFrame:
+    """Predict, or give what was last predicted from these tables."""
+    key = id(qrels), id(context)
+    if key not in _made:
+        _made.clear()
+        # With the tables beside it, their ids stay theirs.
+        _made[key] = predicted_grades(qrels, context), qrels, context
+    return _made[key][0]
+
+
+def _by_pair(rules: pd.DataFrame) -> dict[tuple[float, float], float]:
+    columns = (rules[c] for c in ("previous_relevance", "relevance", "predicted"))
+    return {(before, own): after for before, own, after in zip(*columns, strict=True)}
+
+
+def twin_of(measure: Gains, case: Case) -> float:
+    """Score a case by the plain twin of a measure of conditional grades."""
+    q, isolation = case.parameters, grades_of(case.judged["qrels"])
+    columns = (case.judged["context"][c] for c in ("doc_id", "previous_doc_id"))
+    pairs = zip(*columns, strict=True)
+    after = dict(zip(pairs, case.judged["context"]["relevance"], strict=True))
+    predict = q["missing"] == "predicted"
+    predicted = _by_pair(_rules(case.tables)) if predict else {}
+    grades = interpolated(
+        case.run, isolation, after, q["context"], q["missing"], predicted
+    )
+    tables = (case.tables[kind]["relevance"].max() for kind in ("qrels", "context"))
+    most = max(0.0, *tables, *predicted.values())
+    levels = {max(g, 0.0) for g in isolation.values()}
+    known = [*levels, *after.values()]
+    known += [predicted[a, b] for a in levels for b in levels if predict]
+    highest = highest_of(q, most, np.array(known))
+
+    def gain(grade: float) -> float:
+        return float(_worth(measure, q, highest, np.array([grade]))[0])
+
+    return measure.twin(
+        [gain(u) for u in grades], [gain(max(g, 0.0)) for g in isolation.values()], q
+    )

@@ -1,0 +1,228 @@
+"""Diversity of binary judgments: alpha-nDCG and kin, intent recall, precision."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pgcjax.kernels import intents as kernels
+from pgcjax.kernels.gain import discounted, normalized
+from pgcjax.kernels.seen import Seen
+from pgcjax.measures.gains import by_log
+from pgcjax.measures.intents import (
+    Parameters,
+    grades_by_intent,
+    intents_by_doc,
+    judged,
+    kinds_of,
+    navigational_of,
+    notes_of,
+    void,
+)
+from pgcjax.measures.spec import Case, Definition, Parameter
+from pgcjax.reference import diversity as twins
+from pgcjax.tensors.gains import best_discounted
+from pgcjax.tensors.intents import greedy_gains
+from pgcjax.tensors.judgments import Judgments, Lists
+
+ALPHA = Parameter(
+    "alpha",
+    0.5,
+    "what an intent loses each time it is served, a number from 0 to 1",
+    valid=lambda alpha: 0 <= alpha <= 1,
+)
+BETA = Parameter(
+    "beta",
+    0.5,
+    "persistence, a number from 0 up, below 1; 0 looks at one document only",
+    valid=lambda beta: 0 <= beta < 1,
+)
+
+
+def by_power(q: Parameters, depth: int) -> np.ndarray:
+    """Discount ranks by beta^(rank - 1)."""
+    return np.array([0.0, *(q["beta"] ** rank for rank in range(depth))])
+
+
+def _novel(seen: Seen, arrays: Parameters):
+    gain = kernels.gains_of(arrays["relevance"], seen)
+    return kernels.novel(gain, arrays["fade"])
+
+
+def _alpha_dcg(seen: Seen, arrays: Parameters, q: Parameters):
+    return discounted(_novel(seen, arrays), seen)
+
+
+def _alpha_ndcg(seen: Seen, arrays: Parameters, q: Parameters):
+    return normalized(_novel(seen, arrays), seen, arrays)
+
+
+def _nrbp(seen: Seen, arrays: Parameters, q: Parameters):
+    return arrays["scale"] * discounted(_novel(seen, arrays), seen)
+
+
+def _recall(seen: Seen, arrays: Parameters, q: Parameters):
+    gain = kernels.gains_of(arrays["relevance"], seen)
+    return kernels.recall(gain, arrays["intents"])
+
+
+def _precision(seen: Seen, arrays: Parameters, q: Parameters):
+    gain = kernels.gains_of(arrays["relevance"], seen)
+    return kernels.precision(kernels.effective(gain, arrays["nav"]), arrays["k"])
+
+
+def _lists(
+    kernel: Callable[..., Any],
+    of_query: Callable[[np.ndarray, Parameters], dict[str, Any]],
+    by_rank: Callable[[Parameters, int], np.ndarray] | None,
+    q: Parameters,
+    judgments: Judgments,
+) -> Lists:
+    """Give what scoring batches: grades, and what a measure makes of them."""
+    grades = judged(judgments)
+    arrays = {
+        query: {"relevance": relevance, **of_query(relevance > 0, q)}
+        for query, relevance in grades.relevance.items()
+    }
+    return Lists(
+        grades.docs,
+        arrays,
+        kernel,
+        depth=q.get("k"),
+        by_rank=partial(by_rank, q) if by_rank else None,
+        void=void(grades),
+    )
+
+
+def _fade(hit: np.ndarray, q: Parameters) -> dict[str, Any]:
+    most = int(hit.sum(1).max(initial=0))
+    return {"fade": np.cumprod(np.append(1.0, np.full(most, 1 - q["alpha"])))}
+
+
+def _ideal(hit: np.ndarray, q: Parameters) -> dict[str, Any]:
+    fade = _fade(hit, q)["fade"]
+    gains = greedy_gains(hit, fade, q["k"])
+    weights = by_log(q, len(gains))
+    return {"fade": fade, "best": best_discounted(np.array(gains), weights)}
+
+
+def _scale(hit: np.ndarray, q: Parameters) -> dict[str, Any]:
+    geometric = 1 - (1 - q["alpha"]) * q["beta"]
+    return {**_fade(hit, q), "scale": geometric / max(1, len(hit))}
+
+
+def _effective(q: Parameters, judgments: Judgments) -> Lists:
+    kinds = kinds_of(judgments)
+    lists = _lists(_precision, lambda hit, q: {"k": float(q["k"])}, None, q, judgments)
+    arrays = {
+        query: {**known, "nav": kinds[query]} for query, known in lists.arrays.items()
+    }
+    return replace(lists, arrays=arrays, notes=notes_of(judgments))
+
+
+def _sets(case: Case) -> list[set[str]]:
+    """Give the intents that each document of the run serves."""
+    docs = intents_by_doc(case)
+    return [set(docs.get(doc, ())) for doc in case.run]
+
+
+def _alpha_ndcg_twin(case: Case) -> float:
+    q, docs = case.parameters, intents_by_doc(case)
+    pool = {doc: set(intents) for doc, intents in docs.items()}
+    return twins.alpha_ndcg(_sets(case), pool, q["alpha"], q["k"])
+
+
+def _precision_twin(case: Case) -> float:
+    docs, k = intents_by_doc(case), case.parameters["k"]
+    run = [docs.get(doc, {}) for doc in case.run]
+    return twins.effective_precision(run, navigational_of(case), k)
+
+
+def _needs(*kinds: str) -> Callable[[Parameters], frozenset[str]]:
+    return lambda q: frozenset(kinds)
+
+
+ALPHA_NDCG = Definition(
+    name="alpha_nDCG",
+    meaning="nDCG of novelty: documents are worth less to an intent that was served",
+    parameters=(ALPHA,),
+    source="Clarke et al., Novelty and diversity in information retrieval evaluation, "
+    "SIGIR 2008; Sakai 2012, section 2.2",
+    formula="sum over r <= k of NG(r) / log2(1 + r), over that of the ideal list; "
+    "NG(r) = sum over intents i of J_i(r) (1 - alpha)^(C_i(r - 1)); the ideal list is "
+    "greedy, ties by doc id descending",
+    differs="As ndeval (alpha-nDCG) and ir_measures (alpha_nDCG); ndeval orders runs "
+    "by rank, pyndeval and ir_measures as --order clarke",
+    needs=_needs("intent_qrels"),
+    tensors=partial(_lists, _alpha_ndcg, _ideal, by_log),
+    twin=_alpha_ndcg_twin,
+    cutoff="may",
+    aliases={"alpha-nDCG": "alpha_nDCG"},
+)
+ALPHA_DCG = Definition(
+    name="alpha_DCG",
+    meaning="DCG of novelty: documents are worth less to an intent that was served",
+    parameters=(ALPHA,),
+    source="Clarke et al., Novelty and diversity in information retrieval evaluation, "
+    "SIGIR 2008",
+    formula="sum over r <= k of NG(r) / log2(1 + r); NG: see alpha_nDCG",
+    differs="ndeval and ir_measures divide it by that of a list of k documents that "
+    "all serve every intent",
+    needs=_needs("intent_qrels"),
+    tensors=partial(_lists, _alpha_dcg, _fade, by_log),
+    twin=lambda case: twins.alpha_dcg(
+        _sets(case), case.parameters["alpha"], case.parameters["k"]
+    ),
+    cutoff="may",
+)
+NRBP = Definition(
+    name="NRBP",
+    meaning="Novelty- and rank-biased precision",
+    parameters=(ALPHA, BETA),
+    source="Clarke, Kolla and Vechtomova, An effectiveness measure for ambiguous and "
+    "underspecified queries, ICTIR 2009",
+    formula="(1 - (1 - alpha) beta) / n * sum over r of beta^(r - 1) NG(r), of n "
+    "intents with a relevant document; NG: see alpha_nDCG",
+    differs="As ndeval and ir_measures",
+    needs=_needs("intent_qrels"),
+    tensors=partial(_lists, _nrbp, _scale, by_power),
+    twin=lambda case: twins.nrbp(
+        _sets(case),
+        len(grades_by_intent(case)),
+        case.parameters["alpha"],
+        case.parameters["beta"],
+    ),
+)
+I_REC = Definition(
+    name="I-rec",
+    meaning="Intent recall: share of intents that a relevant document serves",
+    parameters=(),
+    source="Zhai, Cohen and Lafferty, Beyond independent relevance, SIGIR 2003 "
+    "(subtopic recall); Sakai 2012, section 2.2",
+    formula="intents with a relevant document among ranks r <= k, divided by n "
+    "intents with any relevant document",
+    differs="As strec of ndeval and StRecall of ir_measures",
+    needs=_needs("intent_qrels"),
+    tensors=partial(_lists, _recall, lambda hit, q: {"intents": float(len(hit))}, None),
+    twin=lambda case: twins.intent_recall(
+        _sets(case), len(grades_by_intent(case)), case.parameters["k"]
+    ),
+    cutoff="may",
+    aliases={"strec_{k}": "I-rec@{k}"},
+)
+EFP = Definition(
+    name="EfP",
+    meaning="Effective precision: share of k documents that serve an intent; only the "
+    "first serves a navigational one",
+    parameters=(),
+    source="Sakai 2012, section 4.2",
+    formula="documents at ranks r <= k that are relevant to an informational intent, "
+    "or the first to a navigational one, divided by k",
+    differs="The paper prints 3/5 = 0.8 for the list of its figure 1: 3/5 is 0.6",
+    needs=_needs("intent_qrels", "intents"),
+    tensors=_effective,
+    twin=_precision_twin,
+    cutoff="must",
+)

@@ -1,0 +1,224 @@
+"""How measures of gains are put together: for plain qrels, and for their relatives."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from math import inf, log2
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from pgcjax.errors import DataError
+from pgcjax.kernels.seen import Seen
+from pgcjax.measures.cases import grades_of
+from pgcjax.measures.spec import Case, Definition, Parameter
+from pgcjax.tensors.gains import Grades, grades
+from pgcjax.tensors.judgments import Judgments, Lists
+
+Parameters = Mapping[str, Any]
+
+_LARGEST = 1000  # 2^1000: millions of it add up to a float64
+
+
+@dataclass(frozen=True)
+class Gains:
+    """How a measure scores a list of gains: what its relatives are made of, too.
+
+    ERR-IA is the ERR of each intent, D-nDCG the nDCG of gains from all intents, and so
+    on: they take these apart.
+
+    Attributes:
+        gains: of grades `[n]` above 0, `(grades, parameters, highest)`: float64 `[n]`;
+            `highest` is the highest grade, by `highest_of`.
+        ideal: what the kernel needs to know of all gains of a query, by name:
+            `(gains, parameters)`.
+        kernel: `(gain, seen, ideal, parameters)` scores one run and query; `gain` `[w]`
+            is that of the documents in `seen`.
+        by_rank: weights of ranks 0..depth, `(parameters, depth)`, or None.
+        twin: the same plainly: `(gains of the run's documents in order, all gains,
+            parameters)`.
+        depth: last rank that counts, of parameters; None if all do.
+        parameters: of the measure, without its cutoff.
+    """
+
+    gains: Callable[[np.ndarray, Parameters, float], np.ndarray]
+    ideal: Callable[[np.ndarray, Parameters], dict[str, Any]]
+    kernel: Callable[[Any, Seen, Mapping[str, Any], Parameters], Any]
+    by_rank: Callable[[Parameters, int], np.ndarray] | None
+    twin: Callable[[list[float], list[float], Parameters], float]
+    depth: Callable[[Parameters], int | None] = lambda q: q["k"]
+    parameters: tuple[Parameter, ...] = ()
+
+
+def _number(text: str) -> float:
+    """Read a number; NaN if it is none."""
+    try:
+        return float(text) if "_" not in text else np.nan
+    except ValueError:
+        return np.nan
+
+
+GAIN = Parameter(
+    "gain",
+    "linear",
+    "one of linear (the grade g, as trec_eval), exp (2^g - 1)",
+    allowed=("linear", "exp"),
+)
+BETA = Parameter(
+    "beta",
+    1.0,
+    "weight of gains against counts, a number from 0 up; 0 takes all relevant "
+    "documents for equal",
+    valid=lambda beta: 0 <= beta < inf,
+)
+REL = Parameter(
+    "rel",
+    1.0,
+    "lowest grade that is relevant, a number above 0",
+    valid=lambda rel: 0 < rel < inf,
+)
+GMAX = Parameter(
+    "gmax",
+    "collection",
+    "highest grade, one of collection (of all queries in the qrels), topic (of the "
+    "query), or a number above 0",
+    valid=lambda gmax: gmax in ("collection", "topic") or 0 < _number(gmax) < inf,
+)
+
+
+def highest_of(q: Parameters, collection: float, of_query: np.ndarray) -> float:
+    """Choose the highest grade as the parameter `gmax` says.
+
+    Args:
+        q: parameters; without `gmax` it is that of the collection.
+        collection: highest grade of all queries.
+        of_query: grades of the query.
+    """
+    if q.get("gmax") == "topic":
+        return float(np.max(of_query, initial=0))
+    return collection
+
+
+def given_or(q: Parameters, highest: float, grades: np.ndarray) -> float:
+    """Give `gmax` if it is a number, else what was found.
+
+    Raises:
+        DataError: a grade is above a given `gmax`.
+    """
+    if (given := _number(str(q.get("gmax")))) != given:
+        return highest
+    if (most := float(np.max(grades, initial=0))) > given:
+        raise DataError(
+            f"grade {most:g} is above gmax={q['gmax']}",
+            where="qrels",
+            mend="Give the highest grade there is, or gmax=collection.",
+        )
+    return given
+
+
+def mapped(grades: np.ndarray, q: Parameters, highest: float) -> np.ndarray:
+    """Map grades to gains as the parameter `gain` says.
+
+    Raises:
+        DataError: gains are so large that their sums might not be numbers.
+    """
+    exponential = q["gain"] == "exp"
+    most = float(np.max(grades, initial=0))
+    if most > (_LARGEST if exponential else 2.0**_LARGEST):
+        raise DataError(
+            f"grade {most:g} gains more than can be added up",
+            where="qrels",
+            mend="Choose gain=linear, or smaller grades."
+            if exponential
+            else "Choose smaller grades.",
+        )
+    return np.exp2(grades) - 1 if exponential else grades
+
+
+def relevant(grades: np.ndarray, q: Parameters, highest: float) -> np.ndarray:
+    """Give 1 for grades of at least `rel`, else 0."""
+    return np.where(grades >= q["rel"], 1.0, 0.0)
+
+
+def by_one(q: Parameters, depth: int) -> np.ndarray:
+    """Take all ranks alike."""
+    return np.append(0.0, np.ones(depth))
+
+
+def by_log(q: Parameters, depth: int) -> np.ndarray:
+    """Discount ranks by 1 / log2(1 + rank), or as the parameter `discount` says."""
+    if q.get("discount") == "original":
+        return np.array([0.0, 1.0, *(1 / log2(r) for r in range(2, depth + 1))])
+    return _by_log(depth)
+
+
+@cache
+def _by_log(depth: int) -> np.ndarray:
+    table = np.array([0.0, *(1 / log2(1 + r) for r in range(1, depth + 1))])
+    table.flags.writeable = False
+    return table
+
+
+def by_reciprocal(q: Parameters, depth: int) -> np.ndarray:
+    """Discount ranks by 1 / rank."""
+    return np.append(0.0, 1 / np.arange(1, depth + 1))
+
+
+def of_qrels(measure: Gains, q: Parameters, judgments: Judgments) -> Lists:
+    """Give what scoring batches for a measure of plain qrels."""
+    judged: Grades = judgments.once(grades, "qrels")
+    arrays = {}
+    for query, relevance in judged.relevance.items():
+        highest = highest_of(q, judged.highest, relevance)
+        gain = measure.gains(relevance, q, highest)
+        arrays[query] = {"gain": gain, **measure.ideal(gain, q)}
+    return Lists(
+        judged.docs,
+        arrays,
+        on_gains(measure),
+        depth=measure.depth(q),
+        by_rank=partial(measure.by_rank, q) if measure.by_rank else None,
+        void=[query for query, known in arrays.items() if not known["gain"].any()],
+    )
+
+
+@cache
+def on_gains(measure: Gains) -> Callable[..., Any]:
+    """Make a kernel of ranked lists of a measure of gains."""
+
+    def kernel(seen: Seen, arrays: Mapping[str, Any], q: Parameters):
+        gain = jnp.where(seen.where, arrays["gain"][seen.vertex], 0.0)
+        return measure.kernel(gain, seen, arrays, q)
+
+    return kernel
+
+
+def twin_of(measure: Gains, case: Case) -> float:
+    """Score a case by the plain twin of a measure of plain qrels."""
+    q, grade = case.parameters, grades_of(case.judged["qrels"])
+    most = max(0.0, case.tables["qrels"]["relevance"].max())
+    highest = highest_of(q, most, np.array([*grade.values()]))
+
+    def gain(doc: str) -> float:
+        relevance = grade.get(doc, 0.0)
+        if relevance <= 0:
+            return 0.0
+        return float(measure.gains(np.array([relevance]), q, highest)[0])
+
+    return measure.twin([gain(d) for d in case.run], [gain(d) for d in grade], q)
+
+
+def define(
+    name: str, meaning: str, parameters: tuple[Parameter, ...], measure: Gains, **more
+) -> Definition:
+    """Define a graded measure of plain qrels."""
+    return Definition(
+        name=name,
+        meaning=meaning,
+        parameters=parameters,
+        needs=lambda q: frozenset({"qrels"}),
+        tensors=lambda q, judgments: of_qrels(measure, q, judgments),
+        twin=lambda case: twin_of(measure, case),
+        **{"cutoff": "may", **more},
+    )

@@ -1,0 +1,168 @@
+"""Measures of global gains, those for all intents: D-M, DIN-M, and with I-rec D#-M."""
+
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from pgcjax.kernels import intents as kernels
+from pgcjax.kernels.seen import Seen
+from pgcjax.measures.gains import Gains
+from pgcjax.measures.intents import (
+    Parameters,
+    highest_grade,
+    intents_by_doc,
+    judged,
+    kinds_of,
+    navigational_of,
+    probability_of,
+    weights_of,
+)
+from pgcjax.measures.relatives import (
+    GRADED,
+    IDEAL,
+    Arrays,
+    Base,
+    Made,
+    OfQueries,
+    define,
+    gains_of,
+    of_ideal,
+)
+from pgcjax.measures.spec import Case, Definition
+from pgcjax.reference import diversity as twins
+from pgcjax.tensors.judgments import Judgments
+
+
+def _of_all(
+    measure: Gains, navigational: bool, q: Parameters, judgments: Judgments
+) -> OfQueries:
+    """Give the global gains of documents, and what is known of their ideal list.
+
+    Args:
+        measure: what they are the gains of.
+        navigational: whether a run gains nothing from navigational intents that it has
+            served: then gains are given by intent, and the kernel adds them up.
+        q: parameters.
+        judgments: per intent.
+    """
+    grades, weights = judged(judgments), weights_of(q, judgments)
+    kinds = kinds_of(judgments) if navigational else {}
+    arrays = {}
+    for query, relevance in grades.relevance.items():
+        weighted = gains_of(measure, relevance, q, grades.highest)
+        weighted *= weights[query][:, None]
+        total = weights[query].sum()
+        gain = weighted.sum(0) / (total or 1)
+        ideal = measure.ideal(gain[gain > 0], q)
+        arrays[query] = {IDEAL + name: known for name, known in ideal.items()}
+        if navigational:
+            arrays[query] |= {"gain": weighted, "total": total, "nav": kinds[query]}
+        else:
+            arrays[query]["gain"] = gain
+    return arrays
+
+
+@cache
+def _on_all(measure: Gains) -> Callable[..., Any]:
+    def kernel(seen: Seen, arrays: Arrays, q: Parameters):
+        gain = jnp.where(seen.where, arrays["gain"][seen.vertex], 0.0)
+        return measure.kernel(gain, seen, of_ideal(arrays), q)
+
+    return kernel
+
+
+@cache
+def _on_new(measure: Gains) -> Callable[..., Any]:
+    def kernel(seen: Seen, arrays: Arrays, q: Parameters):
+        gain = kernels.gains_of(arrays["gain"], seen)
+        gain = kernels.effective(gain, arrays["nav"])
+        gain = kernels.globally(gain, arrays["total"])
+        return measure.kernel(gain, seen, of_ideal(arrays), q)
+
+    return kernel
+
+
+def _all_twin(measure: Gains, navigational: bool, case: Case) -> float:
+    q, probability = case.parameters, probability_of(case)
+    docs = intents_by_doc(case)
+    grades = np.array([grade for mine in docs.values() for grade in mine.values()])
+    gains = gains_of(measure, grades, q, highest_grade(case))
+    gain = dict(zip(grades.tolist(), gains.tolist(), strict=True))
+    worth = {
+        doc: {i: gain[g] for i, g in mine.items() if gain[g] > 0}
+        for doc, mine in docs.items()
+    }
+    run = [worth.get(doc, {}) for doc in case.run]
+    if navigational:
+        run = twins.without_redundancy(run, navigational_of(case))
+    pool = twins.global_gains([*worth.values()], probability)
+    return measure.twin(
+        twins.global_gains(run, probability), [g for g in pool if g > 0], q
+    )
+
+
+# How NTCIREVAL prints them, in files .Dnev and .DINnev.
+_DIFFERS = {
+    "nDCG": "as MSnDCG of NTCIREVAL",
+    "MSnDCG": "as MSnDCG of NTCIREVAL with gain=linear",
+    "Q": "as Q@k and Q-measure of NTCIREVAL",
+    "P+": "as P-plus of NTCIREVAL, which cuts the list at k",
+    "O": "as O-measure of NTCIREVAL, which cuts the list at k",
+    "ERR": "NTCIREVAL divides GG(r) by 1 + the highest of the query to get a chance to "
+    "stop; here each grade is one, before they are added up",
+    "RBP": "NTCIREVAL divides GG(r) by the highest of the query",
+}
+_LOST = (
+    "NTCIREVAL loses the probabilities of intents without relevant documents, which "
+)
+_LOST += "go to the others here"
+
+
+def of_global_gains(
+    base: Base, *, navigational: bool = False, sharp: bool = False
+) -> Definition:
+    """Define the D-M of a graded measure M, or its DIN-M, D#-M or DIN#-M."""
+    measure, name = base.gains, base.name
+    prefix = "DIN" if navigational else "D"
+    meaning = f"{name} of global gains: those for all intents, by probability"
+    formula = f"{name} of GG(r) = sum over intents i of Pr(i|q) g_i(r)"
+    equations = "6"
+    if navigational:
+        meaning += "; navigational intents gain from their first document only"
+        formula += " in the ideal list; in the run, documents after the first that is "
+        formula += "relevant to a navigational intent have no gain for it"
+        equations = "8 to 11"
+    if sharp:
+        meaning = f"{prefix}-{name} mixed with intent recall (I-rec)"
+        formula = f"gamma I-rec + (1 - gamma) {prefix}-{name}"
+        equations = "7"
+    made = Made(
+        partial(_of_all, measure, navigational),
+        (_on_new if navigational else _on_all)(measure),
+        partial(_all_twin, measure, navigational),
+        navigational,
+    )
+    return define(
+        measure,
+        made,
+        sharp=sharp,
+        name=f"{prefix}{'#' if sharp else ''}-{name}",
+        meaning=meaning,
+        source="Sakai and Song, Evaluating diversified search results using per-intent "
+        f"graded relevance, SIGIR 2011; Sakai 2012, equations {equations}",
+        formula=formula,
+        differs="; ".join(filter(None, [_DIFFERS.get(name), _LOST])),
+    )
+
+
+GLOBAL = tuple(
+    of_global_gains(base, navigational=navigational, sharp=sharp)
+    for sharp in (False, True)
+    for navigational in (False, True)
+    for base in GRADED
+    # Intent recall goes from 0 to 1: what it is mixed with does so, too.
+    if not (sharp and base.name in ("CG", "DCG"))
+)

@@ -1,0 +1,216 @@
+"""Measures that take each intent by itself: M-IA, and P+Q, which tells their kinds."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache, partial
+from math import fsum, log
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from pgcjax.kernels import intents as kernels
+from pgcjax.kernels.seen import Seen
+from pgcjax.measures import graded
+from pgcjax.measures.gains import Gains
+from pgcjax.measures.intents import (
+    Parameters,
+    grades_by_intent,
+    highest_grade,
+    judged,
+    kinds_of,
+    navigational_of,
+    probability_of,
+    weights_of,
+)
+from pgcjax.measures.relatives import (
+    BINARY,
+    GRADED,
+    IDEAL,
+    Arrays,
+    Base,
+    Made,
+    OfQueries,
+    define,
+    gains_of,
+    of_ideal,
+)
+from pgcjax.measures.spec import Case, Definition, Parameter
+from pgcjax.reference import diversity as twins
+from pgcjax.tensors.judgments import Judgments
+from pgcjax.tensors.layout import stack
+
+_NAV = "ideal of nav."  # before the names of what P+ knows of an ideal list
+
+
+def _ideals(
+    measure: Gains, gains: Sequence[np.ndarray], q: Parameters, prefix: str = IDEAL
+) -> dict[str, np.ndarray]:
+    """Stack what is known of the ideal list of each intent."""
+    each = [measure.ideal(gain[gain > 0], q) for gain in gains]
+    stacked = {}
+    for name in each[0]:
+        parts = [np.asarray(ideal[name]) for ideal in each]
+        shape = map(max, zip(*(part.shape for part in parts), strict=True))
+        stacked[prefix + name] = stack(parts, (len(parts), *shape), 0)
+    return stacked
+
+
+def _of_each(measure: Gains, q: Parameters, judgments: Judgments) -> OfQueries:
+    """Give the gains of each intent, and what is known of its own ideal list."""
+    grades, weights = judged(judgments), weights_of(q, judgments)
+    arrays = {}
+    for query, relevance in grades.relevance.items():
+        rows = [gains_of(measure, row, q, grades.highest) for row in relevance]
+        arrays[query] = {
+            "gain": np.array(rows or [np.zeros(0)]),
+            "weight": weights[query] if rows else np.zeros(1),
+            **_ideals(measure, rows or [np.zeros(0)], q),
+        }
+    return arrays
+
+
+@cache
+def _on_each(measure: Gains) -> Callable[..., Any]:
+    def kernel(seen: Seen, arrays: Arrays, q: Parameters):
+        def score(gain: Any, ideal: Arrays):
+            return measure.kernel(gain, seen, ideal, q)
+
+        gain = kernels.gains_of(arrays["gain"], seen)
+        scores = kernels.by_intent(score, gain, of_ideal(arrays))
+        return kernels.expected(scores, arrays["weight"])
+
+    return kernel
+
+
+def _each_twin(measure: Gains, case: Case) -> dict[str, float]:
+    """Score each intent by itself."""
+    q, scores = case.parameters, {}
+    for intent, grades in grades_by_intent(case).items():
+        gains = gains_of(measure, np.array([*grades.values()]), q, highest_grade(case))
+        gain = dict(zip(grades, gains.tolist(), strict=True))
+        run = [gain.get(doc, 0.0) for doc in case.run]
+        scores[intent] = measure.twin(run, [*gain.values()], q)
+    return scores
+
+
+def _of_two(
+    pair: tuple[Gains, Gains], q: Parameters, judgments: Judgments
+) -> OfQueries:
+    """Give gains and ideal lists of each intent, for two measures of the same gains."""
+    kinds, arrays = kinds_of(judgments), _of_each(pair[0], q, judgments)
+    for query, known in arrays.items():
+        ideals = _ideals(pair[1], known["gain"], q, _NAV)
+        known |= {"nav": np.resize(kinds[query], len(known["gain"])), **ideals}
+    return arrays
+
+
+@cache
+def _on_two(pair: tuple[Gains, Gains]) -> Callable[..., Any]:
+    def kernel(seen: Seen, arrays: Arrays, q: Parameters):
+        def score(gain: Any, nav: Any, ideal: Arrays, other: Arrays):
+            first = pair[0].kernel(gain, seen, ideal, q)
+            return jnp.where(nav, pair[1].kernel(gain, seen, other, q), first)
+
+        gain = kernels.gains_of(arrays["gain"], seen)
+        ideals = of_ideal(arrays), of_ideal(arrays, _NAV)
+        scores = kernels.by_intent(score, gain, arrays["nav"], *ideals)
+        return kernels.expected(scores, arrays["weight"])
+
+    return kernel
+
+
+def _two_twin(pair: tuple[Gains, Gains], case: Case) -> float:
+    nav, (first, second) = navigational_of(case), (_each_twin(m, case) for m in pair)
+    scores = {i: second[i] if i in nav else score for i, score in first.items()}
+    return twins.intent_aware(scores, probability_of(case))
+
+
+def intent_aware(base: Base, **more: Any) -> Definition:
+    """Define the M-IA of a graded measure M."""
+    measure, name = base.gains, base.name
+
+    def twin(case: Case) -> float:
+        return twins.intent_aware(_each_twin(measure, case), probability_of(case))
+
+    made = Made(partial(_of_each, measure), _on_each(measure), twin, False)
+    texts = {
+        "name": f"{name}-IA",
+        "meaning": f"Intent-aware {name}: the mean over intents, by probability",
+        "source": "Agrawal et al., Diversifying search results, WSDM 2009; Sakai 2012, "
+        "equation 5",
+        "formula": f"sum over intents i of Pr(i|q) {name}_i, {name} of the judgments "
+        "for intent i alone",
+    }
+    return define(measure, made, **{**texts, **more})
+
+
+def _p_plus_q(sharp: bool) -> Definition:
+    pair = graded.Q_GAINS, graded.P_PLUS_GAINS
+    formula = "sum over informational intents i of Pr(i|q) Q_i + sum over navigational "
+    made = Made(partial(_of_two, pair), _on_two(pair), partial(_two_twin, pair), True)
+    return define(
+        graded.Q_GAINS,
+        made,
+        sharp=sharp,
+        name="P+Q#" if sharp else "P+Q",
+        meaning="P+Q mixed with intent recall (I-rec)"
+        if sharp
+        else "Q of informational intents and P+ of navigational ones, by probability",
+        source=f"Sakai 2012, equation {7 if sharp else 12}",
+        differs="NTCIREVAL (PplusQ) loses the probabilities of intents without "
+        "relevant documents, which go to the others here",
+        formula="gamma I-rec + (1 - gamma) P+Q"
+        if sharp
+        else formula + "intents j of Pr(j|q) P+_j",
+    )
+
+
+FORM = Parameter(
+    "form",
+    "graded",
+    "one of graded (equation 5 of ERR), ndeval (of grades above 0, all alike; divided "
+    "by the ERR of a list whose every document serves every intent)",
+    allowed=("graded", "ndeval"),
+)
+_HALF = replace(
+    graded.NERR_GAINS,
+    gains=lambda grades, q, highest: np.full(grades.shape, 0.5),
+    ideal=lambda gains, q: {"best": ndeval_best(q["k"])},
+    twin=lambda run, pool, q: twins.ndeval_err(run, q["k"]),
+    parameters=(),
+)
+
+
+def ndeval_best(k: int | None) -> float:
+    """Give the ERR of k documents at each of which half of the users stop."""
+    return log(2) if k is None else fsum(0.5**r / r for r in range(1, k + 1))
+
+
+def _err_ia() -> Definition:
+    forms = {
+        "graded": intent_aware(Base("ERR", graded.ERR_GAINS)),
+        "ndeval": intent_aware(Base("ERR", _HALF)),
+    }
+    return replace(
+        forms["graded"],
+        parameters=(FORM, *forms["graded"].parameters),
+        tensors=lambda q, judgments: forms[q["form"]].tensors(q, judgments),
+        twin=lambda case: forms[case.parameters["form"]].twin(case),
+        differs="form=ndeval is the ERR-IA of ndeval and ERR_IA of ir_measures",
+    )
+
+
+_MORE = {
+    "AP": {"aliases": {"MAP-IA": "AP-IA"}, "differs": "as MAP-IA of ndeval"},
+    "P": {"differs": "as P-IA of ndeval"},
+    "nERR": {
+        "differs": "nERR-IA of ndeval is ERR-IA over that of the ideal list of "
+        "alpha_nDCG"
+    },
+}
+INTENT_AWARE = tuple(
+    _err_ia() if base.name == "ERR" else intent_aware(base, **_MORE.get(base.name, {}))
+    for base in (*GRADED, *BINARY)
+)
+P_PLUS_Q = tuple(_p_plus_q(sharp) for sharp in (False, True))

@@ -1,0 +1,377 @@
+"""Preference measures: how far the order of a run agrees with preferences."""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache, partial
+from math import inf, log2
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pgcjax.kernels import pairs as kernels
+from pgcjax.measures.gains import Gains, by_log, on_gains
+from pgcjax.measures.graded import ERR_GAINS, NDCG_GAINS, stopping
+from pgcjax.measures.spec import Case, Definition, Parameter
+from pgcjax.reference import preference as twins
+from pgcjax.reference.pgc import derived_edges
+from pgcjax.tensors import pairs as p
+from pgcjax.tensors.judgments import Judgments, Lists
+
+Parameters = Mapping[str, Any]
+
+BAD = Parameter(
+    "bad",
+    True,
+    "true (every other document is preferred to one that was judged bad) or false "
+    "(that it was is ignored)",
+)
+CLOSURE = Parameter(
+    "closure",
+    False,
+    "true (what chains of a judge's preferences imply counts, too) or false",
+)
+GRAPH = Parameter(
+    "graph",
+    "real",
+    "one of real (preferences), derived (from qrels), combined (both)",
+    allowed=("real", "derived", "combined"),
+)
+WEIGHT = Parameter(
+    "weight",
+    "lower",
+    "of a pair, one of lower (1 / log2(1 + its lower rank); 0 if a document was not "
+    "retrieved), upper (1 / log2(1 + its upper rank)), tool (1 / (1 + log2 of that))",
+    allowed=("lower", "upper", "tool"),
+)
+NORMALIZE = Parameter(
+    "normalize", True, "true (divide by the weights of all judgments) or false"
+)
+_ALL = {"": "all", "_imp": "some", "_ret": "both"}
+_KINDS = {"all": ["ret", "imp", "not"], "some": ["ret", "imp"], "both": ["ret"]}
+_PAIRS = ("first", "second", "wins", "losses", "preferred")
+_JUDGES = (*_PAIRS, "start", "end", "judges")
+
+
+def _needs(q: Parameters) -> frozenset[str]:
+    return {
+        "real": frozenset({"preferences"}),
+        "derived": frozenset({"qrels"}),
+        "combined": frozenset({"preferences", "qrels"}),
+    }[q.get("graph", "real")]
+
+
+def _pairs(q: Parameters, judgments: Judgments) -> p.Pairs:
+    how = {"bad": q["bad"], "closure": q["closure"]}
+    graph = q.get("graph", "real")
+    if graph == "derived":
+        return judgments.once(p.graded_pairs, "qrels")
+    if graph == "real":
+        return judgments.once(p.judged_pairs, "preferences", **how)
+    return judgments.once(p.combined_pairs, "preferences", "qrels", **how)
+
+
+def _lists(
+    kernel: Callable[..., Any],
+    names: tuple[str, ...],
+    by_rank: Callable[[Parameters, int], np.ndarray] | None,
+    q: Parameters,
+    judgments: Judgments,
+) -> Lists:
+    """Give what scoring batches: some of the arrays about pairs."""
+    pairs = _pairs(q, judgments)
+    known = pairs.by_judge if "judges" in names else pairs.pooled
+    return Lists(
+        pairs.docs,
+        {query: {n: each[n] for n in names} for query, each in known.items()},
+        kernel,
+        depth=q.get("k"),
+        by_rank=partial(by_rank, q) if by_rank else None,
+        void=[query for query, docs in pairs.docs.items() if not len(docs)],
+    )
+
+
+@cache
+def _kernel(score: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    """Make a kernel of ranked lists, the same at every call."""
+    return lambda seen, arrays, q: score(seen, arrays, **options)
+
+
+def _judged(case: Case) -> list[twins.Prefs]:
+    """Give what each judge prefers, said and implied."""
+    said: dict[str, list[twins.Judgment]] = defaultdict(list)
+    rows = case.judged["preferences"].to_dict("records")
+    for row in rows:
+        judge, other = row.get("judge", ""), row["other_doc_id"]
+        said["" if pd.isna(judge) else judge].append(
+            (
+                row["doc_id"],
+                None if pd.isna(other) else other,
+                row["preference"],
+                int(row.get("weight", 1)),
+            )
+        )
+    q = case.parameters
+    return [twins.counted(each, q["bad"], q["closure"]) for each in said.values()]
+
+
+def _prefs(case: Case) -> twins.Prefs:
+    """Add up all preferences."""
+    graph, prefs = case.parameters.get("graph", "real"), twins.Prefs()
+    if graph != "derived":
+        for each in _judged(case):
+            prefs += each
+    if graph != "real":
+        qrels = case.judged["qrels"]
+        grades = dict(zip(qrels["doc_id"], qrels["relevance"], strict=True))
+        prefs += twins.Prefs(derived_edges(grades))
+    return prefs
+
+
+def _define(
+    name: str,
+    meaning: str,
+    kernel: Callable[..., Any],
+    twin: Callable[[Case], float],
+    names: tuple[str, ...] = _PAIRS,
+    by_rank: Callable[[Parameters, int], np.ndarray] | None = None,
+    **more: Any,
+) -> Definition:
+    more = {"parameters": (GRAPH, BAD, CLOSURE), **more}
+    tensors = partial(_lists, kernel, names, by_rank)
+    return Definition(
+        name=name, meaning=meaning, needs=_needs, tensors=tensors, twin=twin, **more
+    )
+
+
+def _cut(case: Case) -> float:
+    return case.parameters["k"] or inf
+
+
+def _by_rank(q: Parameters, depth: int) -> np.ndarray:
+    if q["weight"] == "tool":
+        return np.array([0.0, *(1 / (1 + log2(r)) for r in range(1, depth + 1))])
+    return by_log(q, depth)
+
+
+def _weighted(seen: Any, arrays: Mapping[str, Any], q: Parameters) -> Any:
+    how = {"lower": q["weight"] == "lower", "normalize": q["normalize"]}
+    return kernels.weighted(seen, arrays, **how)
+
+
+def _weighted_twin(case: Case) -> float:
+    q = case.parameters
+    how = q["weight"], q["normalize"]
+    return twins.wpref(_prefs(case), case.run, _cut(case), *how)
+
+
+_SOURCE = "Carterette et al. 2008, section 4; Carterette and Bennett 2008"
+_PAIRS_HERE = "f > t: a judgment that prefers f to t; r: rank, inf if not retrieved"
+CARTERETTE = (
+    _define(
+        "ppref",
+        "Precision of preferences: of those that the run shows, the share in its order",
+        _kernel(kernels.share, among="some"),
+        lambda case: twins.ppref(_prefs(case), case.run, _cut(case)),
+        source=_SOURCE,
+        formula="#{f > t: r(f) < r(t), r(f) <= k} / #{f > t: r(f) <= k or r(t) <= k}; "
+        + _PAIRS_HERE,
+        differs="jelsas' tool counts a repeated judgment once, and finds fewer that "
+        "follow from bad documents",
+        cutoff="may",
+    ),
+    _define(
+        "rpref",
+        "Recall of preferences: of all, the share in the order of the run",
+        _kernel(kernels.share, among="all"),
+        lambda case: twins.rpref(_prefs(case), case.run, _cut(case)),
+        source=_SOURCE,
+        formula="#{f > t: r(f) < r(t), r(f) <= k} / #{f > t}; " + _PAIRS_HERE,
+        differs="as ppref",
+        cutoff="may",
+    ),
+    _define(
+        "fpref",
+        "Harmonic mean of ppref and rpref",
+        lambda seen, arrays, q: kernels.harmonic(seen, arrays),
+        lambda case: twins.fpref(_prefs(case), case.run, _cut(case)),
+        source=_SOURCE,
+        formula="2 ppref rpref / (ppref + rpref)",
+        differs="as ppref",
+        cutoff="may",
+    ),
+    _define(
+        "wpref",
+        "ppref with each preference weighted by the rank of one of its documents",
+        _weighted,
+        _weighted_twin,
+        by_rank=_by_rank,
+        parameters=(WEIGHT, NORMALIZE, GRAPH, BAD, CLOSURE),
+        source=_SOURCE + ", and 5.3 (upper); jelsas' pairwise_pref_eval.py (tool)",
+        formula="sum of w over {f > t: r(f) < r(t)} / sum of w over all f > t; w = "
+        "1 / log2(1 + max(r(f), r(t))) or as weight says, of the run cut at k",
+        differs="wpref of jelsas' tool is weight=tool,normalize=false and its nwpref "
+        "weight=tool, but for what ppref says",
+        cutoff="may",
+    ),
+    _define(
+        "APpref",
+        "Average of ppref at the ranks of all documents that are preferred to any",
+        lambda seen, arrays, q: kernels.average(seen, arrays),
+        lambda case: twins.ap_pref(_prefs(case), case.run, _cut(case)),
+        source="Carterette and Bennett 2008, as jelsas' pairwise_pref_eval.py has it",
+        formula="mean of ppref@r(f) over documents f of any f > t; rpref for an f that "
+        "was not retrieved, or not among the first k",
+        differs="jelsas' tool takes no document for preferred that only bad ones "
+        "make so, and counts duplicates that were not retrieved",
+        cutoff="may",
+    ),
+)
+
+
+def _trec(
+    kind: str, meaning: str, twin: Callable[[Case, list[str]], float], score: Any
+) -> tuple[Definition, ...]:
+    """Define a measure of trec_eval, with its variants _imp and _ret."""
+    which = {
+        "": "; one of documents not retrieved fails",
+        "_imp": "; of those of which a document was retrieved",
+        "_ret": "; of those of which both documents were retrieved",
+    }
+    names = _JUDGES if kind == "prefs_avgjg" else _PAIRS
+    simple = {"": "rpref", "_imp": "ppref"} if kind == "prefs_simp" else {}
+    return tuple(
+        _define(
+            kind + variant,
+            meaning + which[variant],
+            _kernel(score, among=among),
+            lambda case, among=among: twin(case, _KINDS[among]),
+            names,
+            parameters=(BAD, CLOSURE),
+            source="trec_eval 9, form_prefs_counts.c and m_" + kind + variant + ".c",
+            formula="fulfilled / possible preferences"
+            + (f": {simple[variant]}" if variant in simple else ""),
+            differs="trec_eval orders runs as --order clarke does, and counts queries "
+            "and judges with a single document",
+        )
+        for variant, among in _ALL.items()
+    )
+
+
+TREC = (
+    *_trec(
+        "prefs_simp",
+        "Share of preferences that the run fulfils",
+        lambda case, kinds: twins.prefs_share(_prefs(case), case.run, kinds),
+        kernels.share,
+    ),
+    *_trec(
+        "prefs_pair",
+        "Share of preferences that the run fulfils, averaged over pairs of documents",
+        lambda case, kinds: twins.prefs_pair(_prefs(case), case.run, kinds),
+        kernels.pair_mean,
+    ),
+    *_trec(
+        "prefs_avgjg",
+        "Share of preferences that the run fulfils, averaged over judges",
+        lambda case, kinds: twins.prefs_avgjg(_judged(case), case.run, kinds),
+        kernels.judge_mean,
+    ),
+)
+
+
+def _count(name: str, meaning: str, kernel: Any, kinds: list[str], what: str) -> Any:
+    def twin(case: Case) -> float:
+        counts = twins.prefs_counts(_prefs(case), case.run)
+        return float(sum(counts[f"{what}_{kind}"] for kind in kinds))
+
+    return _define(
+        name,
+        meaning,
+        kernel,
+        twin,
+        parameters=(BAD, CLOSURE),
+        source=f"trec_eval 9, m_{name}.c",
+        formula="a count",
+        differs="its mean over queries: trec_eval prints their sum",
+    )
+
+
+COUNTS = (
+    _count(
+        "prefs_num_prefs_poss",
+        "Number of preferences",
+        lambda seen, arrays, q: kernels.possible(seen, arrays),
+        _KINDS["all"],
+        "poss",
+    ),
+    _count(
+        "prefs_num_prefs_ful",
+        "Number of preferences that the run fulfils",
+        _kernel(kernels.fulfilled, among="some"),
+        _KINDS["some"],
+        "ful",
+    ),
+    _count(
+        "prefs_num_prefs_ful_ret",
+        "Number of preferences that the run fulfils, of documents that it retrieved",
+        _kernel(kernels.fulfilled, among="both"),
+        _KINDS["both"],
+        "ful",
+    ),
+)
+
+
+def _delta_lists(measure: Gains, q: Parameters, judgments: Judgments) -> Lists:
+    pairs = _pairs(q, judgments)
+    arrays = {}
+    for query, each in pairs.pooled.items():
+        delta = each["gain"].astype(np.float64)
+        gain = measure.gains(delta, q, float(delta.max(initial=0)))
+        arrays[query] = {"gain": gain, **measure.ideal(gain, q)}
+    return Lists(
+        pairs.docs,
+        arrays,
+        on_gains(measure),
+        depth=measure.depth(q),
+        by_rank=partial(measure.by_rank, q) if measure.by_rank else None,
+        void=[query for query, known in arrays.items() if not known["gain"].any()],
+    )
+
+
+def _delta_twin(measure: Gains, case: Case) -> float:
+    delta = {d: float(g) for d, g in twins.delta_gains(_prefs(case)).items()}
+    q, most = case.parameters, max(delta.values(), default=0.0)
+
+    def gain(doc: str) -> float:
+        return float(measure.gains(np.array([delta.get(doc, 0.0)]), q, most)[0])
+
+    return measure.twin([gain(d) for d in case.run], [gain(d) for d in delta], q)
+
+
+def _delta(name: str, measure: Gains, formula: str) -> Definition:
+    return Definition(
+        name="Delta-" + name,
+        meaning=f"{name} of gains by preferences: a document's wins - losses",
+        parameters=(GRAPH, BAD, CLOSURE),
+        needs=_needs,
+        tensors=partial(_delta_lists, measure),
+        twin=partial(_delta_twin, measure),
+        source="after Luo 2021, section 4.1",
+        formula=formula + "; g: wins - losses, less the lowest of all documents that "
+        "were compared for the query; 0 for other documents",
+        differs="its gains are ours: those of Sakai and Zeng 2020 are not public",
+        cutoff="may",
+    )
+
+
+DELTA_NDCG = replace(NDCG_GAINS, gains=lambda delta, q, highest: delta)
+DELTA_ERR = replace(
+    ERR_GAINS,
+    gains=lambda delta, q, highest: stopping(delta, {"stop": "linear"}, highest),
+)
+DELTA = (
+    _delta("nDCG", DELTA_NDCG, "nDCG@k of gains g"),
+    _delta("ERR", DELTA_ERR, "ERR@k, a user stops at a gain with g / (highest g + 1)"),
+)

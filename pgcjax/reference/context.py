@@ -1,0 +1,52 @@
+"""Conditional grades, in plain Python [Golbus et al. 2014]."""
+
+from collections.abc import Mapping
+from math import log2
+
+Pair = tuple[str, str]
+
+
+def interpolated(
+    run: list[str],
+    isolation: Mapping[str, float],
+    conditional: Mapping[Pair, float],
+    alpha: float,
+    missing: str = "isolation",
+    predicted: Mapping[tuple[float, float], float] | None = None,
+) -> list[float]:
+    """Give the grade u of each document of a run, by Eq. 1.
+
+    Args:
+        run: documents, best first.
+        isolation: g(d) of each judged document.
+        conditional: g(d|d') of each judged (d, d').
+        alpha: weight of conditional grades.
+        missing: what g(d|d') is that nobody judged: g(d) (`isolation`); `predicted`; or
+            g(d|d_1), if it was judged, of the first document of the run (`first`).
+        predicted: g(d|d') by (g(d'), g(d)).
+    """
+    grades = []
+    for i, doc in enumerate(run):
+        own = max(isolation.get(doc, 0.0), 0.0)
+        after = own  # g(d_1|d_0) = g(d_1)
+        if i > 0:
+            before = run[i - 1]
+            if (doc, before) in conditional:
+                after = max(conditional[doc, before], 0.0)
+            elif missing == "first" and (doc, run[0]) in conditional:
+                after = max(conditional[doc, run[0]], 0.0)
+            elif missing == "predicted" and doc in isolation and before in isolation:
+                assert predicted is not None
+                after = predicted[max(isolation[before], 0.0), own]
+        grades.append((1 - alpha) * own + alpha * after)
+    return grades
+
+
+def ccg(grades: list[float], k: int) -> float:
+    """Contextual cumulative gain by Eq. 6, its inner grade being g(d_j|d_{j-1})."""
+    return sum(sum(grades[:i]) / log2(i + 1) for i in range(1, k + 1))
+
+
+def ccg_single(grades: list[float], k: int) -> float:
+    """Eq. 7, which the paper takes for the same as Eq. 6."""
+    return sum((k - i + 1) * u / log2(i + 1) for i, u in enumerate(grades[:k], start=1))

@@ -1,0 +1,166 @@
+"""Preference measures, in plain Python: pairs with counts and a run in, a score out.
+
+`Prefs` counts the judgments that prefer the first document of a pair to the second.
+"""
+
+from collections import Counter
+from itertools import combinations, permutations, product
+from math import fsum, inf, log2
+
+Prefs = Counter[tuple[str, str]]
+Judgment = tuple[str, str | None, float, int]  # doc, other, preference, times
+
+
+def counted(judgments: list[Judgment], bad: bool, closure: bool) -> Prefs:
+    """Count the preferences of one judge, said and implied.
+
+    Args:
+        judgments: (doc, other, preference, times): above 0 prefers doc, below 0 other,
+            0 is a tie; without other, doc was found bad.
+        bad: a document found bad is worse than each other one that was judged, was not
+            found bad, and was not compared with it [Carterette et al. 2008, 5.2].
+        closure: what chains lead to, and none back, is preferred [the same, 5.1].
+    """
+    prefs, ties, found_bad = Counter(), set(), Counter()
+    for doc, other, preference, times in judgments:
+        if other is None:
+            found_bad[doc] += times
+        elif preference == 0:
+            ties |= {(doc, other), (other, doc)}
+        else:
+            pair = (doc, other) if preference > 0 else (other, doc)
+            prefs[pair] += times
+    if bad:
+        compared = ties | set(prefs) | {(t, f) for f, t in prefs}
+        docs = {d for doc, other, *_ in judgments for d in (doc, other) if d}
+        for other, worse in product(docs - set(found_bad), found_bad):
+            if (other, worse) not in compared:
+                prefs[other, worse] = found_bad[worse]
+    if closure:
+        links = ties | set(prefs)
+        below = {doc: _reached(doc, links) for pair in links for doc in pair}
+        for a, b in permutations(below, 2):
+            if b in below[a] and a not in below[b] and (a, b) not in prefs:
+                prefs[a, b] = 1
+    return prefs
+
+
+def _reached(start: str, links: set[tuple[str, str]]) -> set[str]:
+    """Find the documents to which a chain leads from one."""
+    found: set[str] = set()
+    ends = {start}
+    while ends:
+        ends = {b for a, b in links if a in ends} - found
+        found |= ends
+    return found
+
+
+def ranks_of(run: list[str]) -> dict[str, int]:
+    """Give the rank of each document from 1."""
+    return {doc: rank for rank, doc in enumerate(run, start=1)}
+
+
+def correct(prefs: Prefs, run: list[str], k: float = inf) -> int:
+    """Count the preferences in the order of the run, the preferred one at <= k."""
+    rank = ranks_of(run)
+    return sum(
+        times
+        for (f, t), times in prefs.items()
+        if rank.get(f, inf) < rank.get(t, inf) and rank[f] <= k
+    )
+
+
+def ppref(prefs: Prefs, run: list[str], k: float = inf) -> float:
+    """Precision of preferences [Carterette et al. 2008, 4]."""
+    top = {doc for doc, rank in ranks_of(run).items() if rank <= k}
+    ranked = sum(n for (f, t), n in prefs.items() if f in top or t in top)
+    return correct(prefs, run, k) / ranked if ranked else 0.0
+
+
+def rpref(prefs: Prefs, run: list[str], k: float = inf) -> float:
+    """Recall of preferences."""
+    return correct(prefs, run, k) / prefs.total() if prefs else 0.0
+
+
+def fpref(prefs: Prefs, run: list[str], k: float = inf) -> float:
+    """Harmonic mean of ppref and rpref."""
+    p, r = ppref(prefs, run, k), rpref(prefs, run, k)
+    return 2 * p * r / (p + r) if p + r else 0.0
+
+
+def ap_pref(prefs: Prefs, run: list[str], k: float = inf) -> float:
+    """Average ppref at the ranks of all documents that are preferred to any.
+
+    One that is not among the first k counts as one that was not retrieved: rpref.
+    """
+    preferred = {f for f, _ in prefs}
+    rank = {doc: r for doc, r in ranks_of(run).items() if r <= k}
+    values = [
+        ppref(prefs, run, rank[doc]) if doc in rank else rpref(prefs, run, k)
+        for doc in preferred
+    ]
+    return sum(values) / len(values) if values else 0.0
+
+
+def wpref(
+    prefs: Prefs, run: list[str], k: float = inf, weight: str = "lower", norm=True
+) -> float:
+    """Weighted ppref: see `measures.preference` for the three published weights."""
+    rank = {doc: r for doc, r in ranks_of(run).items() if r <= k}
+    over, under = [], []
+    for (f, t), times in prefs.items():
+        i, j = sorted((rank.get(f, inf), rank.get(t, inf)))
+        if i == inf or (weight == "lower" and j == inf):
+            continue
+        w = {
+            "lower": lambda i, j: 1 / log2(1 + j),
+            "upper": lambda i, j: 1 / log2(1 + i),
+            "tool": lambda i, j: 1 / (1 + log2(i)),
+        }[weight](i, j)
+        under.append(w * times)
+        if rank.get(f, inf) == i:
+            over.append(w * times)
+    best = fsum(under) if norm else 1.0
+    return fsum(over) / best if best else 0.0
+
+
+def prefs_counts(prefs: Prefs, run: list[str]) -> Counter[str]:
+    """Count as trec_eval's `form_prefs_counts`: fulfilled, possible; ret, imp, not."""
+    rank, counts = ranks_of(run), Counter()
+    for (f, t), times in prefs.items():
+        kind = ["not", "imp", "ret"][(f in rank) + (t in rank)]
+        counts["poss_" + kind] += times
+        if rank.get(f, inf) < rank.get(t, inf):
+            counts["ful_" + kind] += times
+    return counts
+
+
+def prefs_share(prefs: Prefs, run: list[str], kinds: list[str]) -> float:
+    """Divide fulfilled by possible preferences of some kinds: `prefs_simp`."""
+    counts = prefs_counts(prefs, run)
+    possible = sum(counts["poss_" + kind] for kind in kinds)
+    return sum(counts["ful_" + kind] for kind in kinds) / possible if possible else 0.0
+
+
+def prefs_pair(prefs: Prefs, run: list[str], kinds: list[str]) -> float:
+    """Average the share over pairs of documents: `prefs_pair`."""
+    shares = []
+    for a, b in combinations(sorted({doc for pair in prefs for doc in pair}), 2):
+        pair = Counter({p: prefs[p] for p in ((a, b), (b, a)) if prefs[p]})
+        if sum(prefs_counts(pair, run)["poss_" + kind] for kind in kinds):
+            shares.append(prefs_share(pair, run, kinds))
+    return sum(shares) / len(shares) if shares else 0.0
+
+
+def prefs_avgjg(judges: list[Prefs], run: list[str], kinds: list[str]) -> float:
+    """Average the share over judges; 0 of whom nothing counts: `prefs_avgjg`."""
+    return sum(prefs_share(prefs, run, kinds) for prefs in judges) / len(judges)
+
+
+def delta_gains(prefs: Prefs) -> dict[str, int]:
+    """Give wins - losses of each document, less the lowest of all."""
+    delta: Counter[str] = Counter()
+    for (f, t), times in prefs.items():
+        delta[f] += times
+        delta[t] -= times
+    return {doc: delta[doc] - min(delta.values()) for doc in delta}

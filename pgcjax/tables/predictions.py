@@ -1,0 +1,144 @@
+"""Grades of documents after others that nobody judged, predicted from other grades."""
+
+from collections.abc import Callable
+from math import inf
+
+import numpy as np
+import pandas as pd
+
+from pgcjax.errors import DataError, UsageError
+
+FEATURES = ("grades", "labels")
+MOST = 100  # different grades: more are no labels
+Predict = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""Of grades [pairs] of the previous document and of the document itself, gives the
+probability of each class [pairs, classes]."""
+
+
+def judged_pairs(qrels: pd.DataFrame, context: pd.DataFrame) -> pd.DataFrame:
+    """List the conditional grades of documents that both have a grade of their own.
+
+    Args:
+        qrels: canonical grades.
+        context: canonical conditional grades.
+
+    Returns:
+        A row for each: query_id, previous_relevance, relevance (grades of the two
+        documents in isolation) and conditional. Negative grades are 0.
+    """
+    own = qrels[["query_id", "doc_id", "relevance"]]
+    before = own.set_axis(["query_id", "previous_doc_id", "previous_relevance"], axis=1)
+    known = context.rename(columns={"relevance": "conditional"})
+    known = known.merge(own, on=["query_id", "doc_id"])
+    known = known.merge(before, on=["query_id", "previous_doc_id"])
+    grades = ["previous_relevance", "relevance", "conditional"]
+    return known[["query_id"]].join(known[grades].clip(lower=0) + 0.0)
+
+
+def predicted_grades(
+    qrels: pd.DataFrame,
+    context: pd.DataFrame,
+    *,
+    features: str = "grades",
+    C: float = 1.0,
+) -> pd.DataFrame:
+    """Predict conditional grades from the two grades in isolation.
+
+    Multinomial logistic regression on g(d) and g(d') gives the probability of each
+    grade that g(d|d') may have; the most probable one is predicted, of two such the
+    lower one. Negative grades are 0.
+
+    Args:
+        qrels: canonical grades.
+        context: canonical conditional grades, to learn from.
+        features: the two grades as numbers (`grades`), or an indicator for each grade
+            that either may have (`labels`).
+        C: inverse strength of the L2 penalty, as scikit-learn has it.
+
+    Returns:
+        A row for each two grades in the qrels, ascending: previous_relevance,
+        relevance, predicted, and the probability of each grade (`p_0`, `p_1`, …).
+
+    Raises:
+        DataError: there is nothing to learn from, or grades are no labels.
+        UsageError: a wrong argument, or scikit-learn is missing.
+
+    Source: Golbus et al. 2014, 3.2 and 5.3.
+    """
+    known = judged_pairs(qrels, context)
+    if known.empty:
+        raise DataError(
+            "no conditional grade is of two documents that the qrels grade: there is "
+            "nothing to learn from",
+            where="context",
+            mend="Do both name queries and documents in the same way?",
+        )
+    grades = np.unique(qrels["relevance"].to_numpy(np.float64).clip(min=0) + 0.0)
+    _refuse_numbers(grades, "qrels")
+    _refuse_numbers(known["conditional"].unique(), "context")
+    classes, predict = learn(known, features, C)
+    before, own = (axis.ravel() for axis in np.meshgrid(grades, grades, indexing="ij"))
+    probability = predict(before, own)
+    return pd.DataFrame(
+        {
+            "previous_relevance": before,
+            "relevance": own,
+            "predicted": classes[probability.argmax(axis=1)],
+            **{
+                f"p_{np.format_float_positional(grade, trim='-')}": probability[:, i]
+                for i, grade in enumerate(classes)
+            },
+        }
+    )
+
+
+def learn(known: pd.DataFrame, features: str, C: float) -> tuple[np.ndarray, Predict]:
+    """Fit the regression to rows of `judged_pairs`; the classes, and what predicts.
+
+    Raises:
+        UsageError: a wrong argument, or scikit-learn is missing.
+    """
+    if features not in FEATURES:
+        raise UsageError(f"features is one of {', '.join(FEATURES)}, not {features!r}")
+    if not 0 < C < inf:
+        raise UsageError(f"C={C}: expected a number above 0")
+    # Rows that are equal count as one with a weight: their order means nothing then.
+    columns = ["previous_relevance", "relevance", "conditional"]
+    before, own, given, weight = (
+        known.groupby(columns).size().reset_index().to_numpy().T
+    )
+    classes = np.unique(given)
+    if len(classes) == 1:  # nothing to tell apart
+        return classes, lambda previous, grade: np.ones((len(grade), 1))
+    levels = np.unique(np.concatenate([before, own]))
+
+    def encoded(previous: np.ndarray, grade: np.ndarray) -> np.ndarray:
+        if features == "grades":
+            return np.stack([previous, grade], axis=1)
+        return np.hstack([x[:, None] == levels for x in (previous, grade)]).astype(
+            float
+        )
+
+    model = _regression(C).fit(encoded(before, own), given, sample_weight=weight)
+    return classes, lambda *grades: model.predict_proba(encoded(*grades))
+
+
+def _regression(C: float):
+    try:
+        from sklearn.linear_model import LogisticRegression
+    except ImportError:
+        raise UsageError(
+            "predicting grades needs scikit-learn: pip install 'pgcjax[context]'"
+        ) from None
+    # Newton's steps end at the optimum itself, and so everywhere at the same.
+    return LogisticRegression(C=C, solver="newton-cholesky", tol=1e-9, max_iter=1000)
+
+
+def _refuse_numbers(grades: np.ndarray, where: str) -> None:
+    if len(grades) > MOST:
+        raise DataError(
+            f"expected at most {MOST} different grades to predict from, found "
+            f"{len(grades)}",
+            where=where,
+            mend="Round them: prediction takes grades as labels.",
+        )

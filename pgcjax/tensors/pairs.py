@@ -1,0 +1,256 @@
+"""Preference judgments as pairs of documents, query by query."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from pgcjax.tensors.graphs import grade_graphs
+
+Arrays = dict[str, dict[str, np.ndarray]]
+_Edges = tuple[np.ndarray, ...]  # query, judge, better, worse, count: int64 each
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The judged pairs of documents of all queries.
+
+    Attributes:
+        docs: the documents of each query that are in any pair, ascending; queries
+            ascending.
+        pooled: of each query: `first` and `second` `[m]`, the documents of each pair,
+            first < second; `wins` and `losses` `[m]`, how many judgments prefer the
+            first, and the second; `preferred` `[n]`, whether a document is preferred to
+            any; `gain` `[n]`, its wins - losses, less the lowest of the query.
+        by_judge: of each query the same pairs, once for each judge, by judge; `start`
+            and `end` `[judges]`, where those of each stand; `judges`, how many.
+    """
+
+    docs: dict[str, np.ndarray]
+    pooled: Arrays
+    by_judge: Arrays
+
+
+def judged_pairs(
+    preferences: pd.DataFrame, *, bad: bool = True, closure: bool = False
+) -> Pairs:
+    """Collect the pairs of which preferences say anything.
+
+    Repeats count, and so do conflicts: each judgment once.
+
+    Args:
+        preferences: canonical. Judgments without a judge are of one judge.
+        bad: a judgment that a document is bad stands for as many that prefer each other
+            document to it that its judge saw for the query, did not find bad, and did
+            not compare with it [Carterette et al. 2008, 5.2].
+        closure: a judge whose preferences lead from one document to another in a chain,
+            and in none back, prefers it once [the same, 5.1]. Ties are links of a
+            chain, both ways.
+    """
+    names = _Names([preferences])
+    return _laid_out(names, [_judgments(preferences, names, bad, closure)])
+
+
+def graded_pairs(qrels: pd.DataFrame) -> Pairs:
+    """Collect the pairs of documents that grades tell apart."""
+    names = _Names([qrels])
+    return _laid_out(names, [_of_grades(qrels, names)])
+
+
+def combined_pairs(
+    preferences: pd.DataFrame,
+    qrels: pd.DataFrame,
+    *,
+    bad: bool = True,
+    closure: bool = False,
+) -> Pairs:
+    """Add up `judged_pairs` and `graded_pairs`, which are of one more judge."""
+    names = _Names([preferences, qrels])
+    judged = _judgments(preferences, names, bad, closure)
+    return _laid_out(names, [judged, _of_grades(qrels, names)])
+
+
+class _Names:
+    """Queries and documents by number, ascending."""
+
+    def __init__(self, tables: Sequence[pd.DataFrame]):
+        queries = {name for table in tables for name in table["query_id"].unique()}
+        self.queries = sorted(queries)
+        columns = ("doc_id", "other_doc_id")
+        docs = [t[c].dropna().unique() for t in tables for c in columns if c in t]
+        self.docs = np.array(sorted(set(np.concatenate(docs).tolist())), object)
+        self._query, self._doc = pd.Index(self.queries), pd.Index(self.docs)
+
+    def query(self, column: pd.Series) -> np.ndarray:
+        return self._query.get_indexer(pd.Index(column.astype(object)))
+
+    def doc(self, column: pd.Series) -> np.ndarray:
+        """Look documents up; -1 for none."""
+        return self._doc.get_indexer(pd.Index(column.astype(object)))
+
+
+def _judgments(
+    table: pd.DataFrame, names: _Names, bad: bool, closure: bool
+) -> tuple[_Edges, np.ndarray]:
+    """List who prefers what to what, and the queries of all judges."""
+    who = table["judge"].fillna("") if "judge" in table else pd.Series("", table.index)
+    query, group = names.query(table["query_id"]), pd.factorize(who, sort=True)[0]
+    owner, judge = np.unique(
+        query * (group.max(initial=0) + 1) + group, return_inverse=True
+    )
+    doc, other = names.doc(table["doc_id"]), names.doc(table["other_doc_id"])
+    sign = table["preference"].to_numpy()
+    count = table["weight"].to_numpy(np.int64) if "weight" in table else 0 * query + 1
+    pair, tied = other >= 0, sign == 0
+    better, worse = np.where((sign < 0) & pair, (other, doc), (doc, other))
+    said = np.stack([query, judge, better, worse, count])
+    edges = [said[:, pair & ~tied]]
+    if bad:
+        for key, seen in _each(said, np.isin(judge, judge[~pair])):
+            edges.append(_edges(key, _worse_than_all(seen)))
+    if closure:
+        judged = np.concatenate([*edges, said[:, pair & tied]], axis=1)
+        tie = np.arange(judged.shape[1]) >= judged.shape[1] - (pair & tied).sum()
+        judged = np.concatenate([judged, [tie]])
+        for key, seen in _each(judged, judged[1] >= 0):
+            edges.append(_edges(key, _chained(seen)))
+    return tuple(np.concatenate(edges, axis=1)), owner // (group.max(initial=0) + 1)
+
+
+def _each(
+    said: np.ndarray, some: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Give query and judge, and better, worse, count, … of each judge."""
+    said = said[:, some]
+    said = said[:, np.argsort(said[1], kind="stable")]
+    for part in np.split(said, np.flatnonzero(np.diff(said[1])) + 1, axis=1):
+        if part.shape[1]:
+            yield part[:2, 0], part[2:]
+
+
+def _edges(key: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    return np.concatenate([np.repeat(key[:, None], pairs.shape[1], axis=1), pairs])
+
+
+def _worse_than_all(seen: np.ndarray) -> np.ndarray:
+    """List what follows from the bad documents that one judge found for a query."""
+    better, worse, count = seen
+    alone = worse < 0
+    bad, which = np.unique(better[alone], return_inverse=True)
+    times = np.bincount(which, count[alone]).astype(np.int64)
+    others = np.setdiff1d(seen[:2], [-1, *bad])
+    implied = np.stack(
+        [np.tile(others, len(bad)), np.repeat(bad, len(others))]
+        + [np.repeat(times, len(others))]
+    )
+    compared = {*zip(*seen[:2].tolist(), strict=True)}
+    compared |= {(b, a) for a, b in compared}
+    new = [pair not in compared for pair in zip(*implied[:2].tolist(), strict=True)]
+    return implied[:, np.array(new, bool)]
+
+
+def _chained(seen: np.ndarray) -> np.ndarray:
+    """List what follows by transitivity from the judgments of one judge and query."""
+    docs, vertex = np.unique(seen[:2], return_inverse=True)
+    (a, b), tied = vertex.reshape(2, -1), seen[3] > 0
+    judged, reach = np.zeros((2, len(docs), len(docs)), bool)
+    judged[a, b] = reach[a, b] = True
+    reach[b[tied], a[tied]] = True
+    for middle in range(len(docs)):  # Warshall
+        reach[reach[:, middle]] |= reach[middle]
+    better, worse = np.nonzero(reach & ~reach.T & ~judged)
+    return np.stack([docs[better], docs[worse], np.ones_like(better)])
+
+
+def _of_grades(qrels: pd.DataFrame, names: _Names) -> tuple[_Edges, np.ndarray]:
+    """List the same of grades, as of one judge."""
+    parts = [np.zeros((5, 0), np.int64)]
+    queries = []
+    for name, graph in grade_graphs(qrels).items():
+        levels = graph.levels
+        assert levels is not None
+        docs = names.doc(pd.Series(graph.doc_ids))
+        pairs = docs[np.stack(np.nonzero(levels[:, None] > levels[None, :]))]
+        pairs = np.concatenate([pairs, np.ones_like(pairs[:1])])
+        key = np.array([names.query(pd.Series([name]))[0], len(queries)])
+        parts.append(_edges(key, pairs))
+        queries.append(key[0])
+    return tuple(np.concatenate(parts, axis=1)), np.array(queries, np.int64)
+
+
+def _laid_out(names: _Names, said: Sequence[tuple[_Edges, np.ndarray]]) -> Pairs:
+    """Number the documents of each query, and add up equal pairs."""
+    (query, judge, better, worse, count), of_judge = _joined(said)
+    # The documents of all queries end to end, and so pairs, and pairs of judges.
+    keys = query * len(names.docs) + np.stack([better, worse])
+    keys, ends = np.unique(keys, return_inverse=True)
+    ends = ends.reshape(2, -1)
+    of_key, doc = np.divmod(keys, max(1, len(names.docs)))
+    pair = ends.min(axis=0) * len(keys) + ends.max(axis=0)
+    pooled, one, which = _added(pair, ends, count)
+    apart, each, _ = _added(judge * len(one) + which, ends, count)
+    won, lost = (np.bincount(end, count, len(keys)).astype(np.int64) for end in ends)
+    numbers = np.arange(len(names.queries) + 1)
+    docs = np.searchsorted(of_key, numbers)
+    rows = np.searchsorted(query[one], numbers)
+    judges = np.searchsorted(of_judge, numbers)
+    starts = np.searchsorted(judge[each], np.arange(len(of_judge) + 1))
+    found = Pairs({}, {}, {})
+    for i, name in enumerate(names.queries):
+        some = slice(docs[i], docs[i + 1])
+        gain = (won - lost)[some]
+        of_docs = {"preferred": won[some] > 0, "gain": gain - min(gain, default=0)}
+        found.docs[name] = names.docs[doc[some]]
+        found.pooled[name] = _part(pooled, rows[i : i + 2], docs[i]) | of_docs
+        bounds = starts[judges[i] : judges[i + 1] + 1]
+        first = bounds - bounds[0]
+        ranges = {"start": first[:-1], "end": first[1:], "judges": len(first) - 1}
+        mine = _part(apart, bounds[[0, -1]], docs[i])
+        found.by_judge[name] = mine | of_docs | ranges
+    return found
+
+
+def _joined(
+    said: Sequence[tuple[_Edges, np.ndarray]],
+) -> tuple[_Edges, np.ndarray]:
+    """Put edges together; judges get numbers of their own, by query."""
+    first = np.cumsum([0, *(len(queries) for _, queries in said)])
+    of_judge = np.concatenate([queries for _, queries in said])
+    order = np.argsort(of_judge, kind="stable")
+    number = np.argsort(order)
+    edges = [
+        (query, number[judge + n], *rest)
+        for ((query, judge, *rest), _), n in zip(said, first, strict=False)
+    ]
+    return tuple(map(np.concatenate, zip(*edges, strict=True))), of_judge[order]
+
+
+def _added(
+    key: np.ndarray, ends: np.ndarray, count: np.ndarray
+) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray, np.ndarray]:
+    """Add up the judgments of each key, for the first document and the second.
+
+    Returns:
+        Both documents `[2, keys]` and counts `[2, keys]`; a row of each key; and which
+        key each row has.
+    """
+    keys, row, which = np.unique(key, return_index=True, return_inverse=True)
+    upright = ends[0] < ends[1]
+    counts = [
+        np.bincount(which, np.where(up, count, 0), len(keys))
+        for up in (upright, ~upright)
+    ]
+    # Sums of whole numbers below 2^53 are exact in float64.
+    both = np.sort(ends[:, row], axis=0), np.array(counts).astype(np.int64)
+    return both, row, which
+
+
+def _part(
+    table: tuple[np.ndarray, np.ndarray], rows: np.ndarray, first: int
+) -> dict[str, np.ndarray]:
+    """Cut some pairs out; documents are numbered from `first`."""
+    some = slice(*rows)
+    ends, counts = (table[0][:, some] - first).astype(np.int32), table[1][:, some]
+    names = ("first", "second", "wins", "losses")
+    return dict(zip(names, [*ends, *counts], strict=True))

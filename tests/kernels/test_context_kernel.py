@@ -1,0 +1,58 @@
+"""Gains after other documents are found by pairs, and only where a pair is judged."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pgcjax.kernels import context
+from pgcjax.kernels.seen import Seen
+
+
+def seen_of(vertices, ranks, width) -> Seen:
+    """Documents at ranks from 1, padded to a width."""
+    pad = (0, width - len(ranks))
+    vertex, rank = (jnp.asarray(np.pad(x, pad), jnp.int32) for x in (vertices, ranks))
+    return Seen(vertex, rank, rank > 0, jnp.zeros(width), jnp.asarray(len(ranks)))
+
+
+def known_of(pairs: dict[tuple[int, int], float], n: int, padding: int) -> dict:
+    keys = sorted(d * n + before - n * n for d, before in pairs)
+    gains = [pairs[divmod(key + n * n, n)] for key in keys]
+    return {
+        "size": jnp.asarray(n, jnp.int64),
+        "pairs": jnp.asarray(keys + [0] * padding, jnp.int64),
+        "paired": jnp.asarray(gains + [0.0] * padding, jnp.float64),
+    }
+
+
+@pytest.mark.parametrize("n", [5, 10**5, 2 * 10**9])
+@given(data=st.data(), padding=st.integers(1, 4))
+def test_as_a_dict(n, data, padding):
+    """Also where numbers of pairs are beyond 32 bits."""
+    vertex = st.sampled_from([0, 1, 2, n - 2, n - 1])
+    pairs = data.draw(st.dictionaries(st.tuples(vertex, vertex), st.floats(0, 9)))
+    asked = data.draw(st.lists(st.tuples(vertex, vertex), min_size=1, max_size=8))
+    with jax.enable_x64(True):
+        doc, other = jnp.asarray(asked, jnp.int32).T
+        where = jnp.arange(len(asked)) != 1
+        default = -jnp.arange(1.0, len(asked) + 1)
+        known = known_of(pairs, n, padding)
+        ours = context.found(doc, other, known, default, where=where).tolist()
+    expected = [
+        -(i + 1.0) if i == 1 else pairs.get(pair, -(i + 1.0))
+        for i, pair in enumerate(asked)
+    ]
+    assert ours == expected
+
+
+@pytest.mark.parametrize("width", [5, 8])
+def test_the_one_before_has_the_rank_before(width):
+    seen = seen_of([7, 3, 5, 2, 4], [1, 2, 4, 5, 9], width)
+    before, follows = context.previous(seen)
+    assert before[:5].tolist() == [0, 7, 3, 5, 2]
+    assert follows.tolist() == [False, True, False, True] + [False] * (width - 4)
+    _, follows = context.previous(seen_of([7, 3], [2, 3], width))
+    assert follows.tolist() == [False, True] + [False] * (width - 2)

@@ -1,0 +1,451 @@
+"""Measures of conditional grades: by hand, as the twins, and what they must satisfy."""
+
+import os
+import re
+import subprocess
+import sys
+from math import log2
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from builders import run_of
+from contextual import CONTEXT, QRELS, collection, scored
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pgcjax
+from pgcjax import listwise, plan
+from pgcjax.errors import DataError, UsageError
+from pgcjax.reference.context import ccg, ccg_single, interpolated
+
+ALL = [
+    "CG(context=0.5)@5",
+    "CG(context=1)",
+    "DCG(context=0.5)@10",
+    "DCG(gain=exp,context=0.3)",
+    "DCG(context=0.5,missing=first)@1",
+    "ERR(context=0.5)@5",
+    "ERR(gmax=topic,context=0.7,missing=first)",
+    "ERR(stop=linear,gmax=topic,context=1)@3",
+    "CCG@5",
+    "CCG(context=0.3)@40",
+    "CCG(form=single,context=1)@7",
+    "CCG(missing=first)@10",
+]
+PREDICTED = [
+    "CG(context=0.5,missing=predicted)@5",
+    "DCG(gain=exp,context=1,missing=predicted)",
+    "ERR(gmax=topic,context=0.5,missing=predicted)@10",
+    "CCG(missing=predicted)@10",
+]
+EXACT = 1e-12
+seeds = st.integers(0, 10**6)
+few = settings(max_examples=4)
+pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
+
+
+def values(tables, measures, **options) -> pd.Series:
+    runs, qrels, context = tables
+    scores = pgcjax.evaluate(
+        runs, qrels=qrels, context=context, measures=measures, **options
+    )
+    keys = ["run_id", "query_id", "measure"]
+    return scores.table.set_index(keys)["value"].sort_index()
+
+
+def one(measure, run, own, after) -> float:
+    """The score of a run, from {doc: grade} and {(doc, previous): grade}."""
+    context = pd.DataFrame([("q", *pair, g) for pair, g in after.items()])
+    context = context.set_axis(CONTEXT, axis=1)
+    return values((run_of(run), {"q": own}, context), measure, verify=1.0).item()
+
+
+def same(some, others) -> bool:
+    return all((a == b).all() for a, b in zip(some, others, strict=True))
+
+
+def test_equations_6_and_7_differ():
+    own, after = {"a": 1, "b": 0}, {("b", "a"): 0}
+    six, seven = one("CCG@5", "abcde", own, after), one(
+        "CCG(form=single)@5", "abcde", own, after
+    )  # fmt: skip
+    assert round(six, 6) == 2.948459 == round(sum(1 / log2(i) for i in range(2, 7)), 6)
+    assert seven == 5
+    assert (ccg([1, 0, 0, 0, 0], 5), ccg_single([1, 0, 0, 0, 0], 5)) == (six, seven)
+    # Both are the same only where they must be: at rank 1.
+    assert one("CCG@1", "ab", own, after) == one("CCG(form=single)@1", "ab", own, after)
+
+
+def test_by_hand():
+    """u = 2, (3 + 1)/2, 1 (nobody judged c after b), (0 + 3)/2."""
+    own = {"a": 2, "b": 3, "c": 1, "d": 0}
+    after = {("b", "a"): 1, ("d", "c"): 3, ("c", "a"): 0, ("a", "b"): 3}
+    u = [2, 2, 1, 1.5]
+    assert one("CG(context=0.5)", "abcd", own, after) == sum(u)
+    expected = sum(g / log2(i + 2) for i, g in enumerate(u))
+    dcg = one("DCG(context=0.5)", "abcd", own, after)
+    assert dcg == pytest.approx(expected, abs=EXACT)
+    expected = sum((2**g - 1) / log2(i + 2) for i, g in enumerate(u))
+    dcg = one("DCG(gain=exp,context=0.5)", "abcd", own, after)
+    assert dcg == pytest.approx(expected, abs=EXACT)
+    stop = [(2**g - 1) / 2**3 for g in u]
+    expected = sum(
+        s * np.prod([1 - x for x in stop[:i]]) / (i + 1) for i, s in enumerate(stop)
+    )
+    err = one("ERR(context=0.5)", "abcd", own, after)
+    assert err == pytest.approx(expected, abs=EXACT)
+    sums = np.cumsum(u)
+    expected = sum(s / log2(i + 2) for i, s in enumerate(sums[:3]))
+    assert one("CCG@3", "abcd", own, after) == pytest.approx(expected, abs=EXACT)
+
+
+def test_a_run_that_ends_before_k_is_stopped_at_all_the_same():
+    own, after = {"a": 2, "b": 3}, {("b", "a"): 1}
+    longer = one("CCG@6", ["a", "b", *"wxyz"], own, after)
+    assert one("CCG@6", "ab", own, after) == longer
+
+
+@pytest.mark.parametrize(
+    ("missing", "u"),
+    [
+        ("isolation", [1, 2, 3, 2]),
+        ("first", [1, 2, 0, 2]),
+        ("predicted", [1, 9, 0, 2]),
+    ],
+)
+def test_what_is_taken_for_a_grade_that_nobody_judged(missing, u):
+    """Twin: b after a and c after b are not judged; d is not, and has no grade."""
+    own = {"a": 1, "b": 2, "c": 3}
+    after = {("c", "a"): 0, ("d", "c"): 2, ("b", "c"): 7}
+    table = {(before, g): 9 if g == 2 else 0 for before in (1, 2, 3) for g in own}
+    table |= {(before, g): {2: 9}.get(g, 0) for before in (1, 2, 3) for g in (1, 2, 3)}
+    assert interpolated(list("abcd"), own, after, 1, missing, table) == u
+
+
+def test_the_previous_document_is_that_of_the_run():
+    """A document between the two, judged or not, is what comes before."""
+    own, after = {"a": 1, "b": 1, "c": 0}, {("b", "a"): 3, ("x", "c"): 0}
+    assert one("CG(context=1)", "ab", own, after) == 4
+    assert one("CG(context=1)", ["a", "unjudged", "b"], own, after) == 2
+    assert one("CG(context=1)", "acb", own, after) == 2
+    assert one("CG(context=1)", "ba", own, after) == 2  # g(b|a) is not g(a|b)
+    assert one("CG(context=1)", "xab", own, after) == 4
+
+
+def test_a_previous_document_may_have_no_grade_above_0():
+    for grade in (0, -2):
+        assert one("CG(context=1)", "ab", {"a": grade, "b": 1}, {("b", "a"): 3}) == 3
+    # Nor any of its own: it is in the conditional grades only.
+    assert one("CG(context=1)", "ab", {"b": 1}, {("b", "a"): 3}) == 3
+    assert one("CG(context=1)", "ba", {"b": 1}, {("a", "b"): 3, ("b", "a"): 0}) == 4
+
+
+def test_negative_grades_are_0():
+    own, after = {"a": -1, "b": 2, "c": -3}, {("b", "a"): -5, ("c", "b"): 2}
+    assert one("CG(context=0.5)", "abc", own, after) == 0 + 1 + 1
+
+
+def test_the_first_document_has_no_context():
+    own, after = {"a": 1, "b": 2}, {("a", "b"): 3}
+    for missing in ("isolation", "first"):
+        assert one(f"CG(context=1,missing={missing})@1", "ab", own, after) == 1
+
+
+@few
+@given(seeds)
+def test_equals_the_twins(seed):
+    scores = pgcjax.evaluate(
+        *collection(seed)[:1],
+        qrels=collection(seed)[1],
+        context=collection(seed)[2],
+        measures=ALL,
+        verify=1.0,
+    )
+    count = len(ALL) * 12
+    assert scores.notes[-1] == f"{count} of {count} scores recomputed: equal"
+
+
+@few
+@given(seeds)
+def test_predicted_equals_the_twins(seed):
+    pytest.importorskip("sklearn")
+    runs, qrels, context = collection(seed, queries=6)
+    scores = pgcjax.evaluate(
+        runs, qrels=qrels, context=context, measures=PREDICTED, verify=1.0
+    )
+    assert re.fullmatch(r"(\d+) of \1 scores recomputed: equal", scores.notes[-1])
+
+
+@few
+@given(seeds, st.sampled_from(["CG", "DCG", "DCG(gain=exp", "ERR", "ERR(gmax=topic"]))
+def test_without_weight_it_is_the_plain_measure(seed, name):
+    tables = collection(seed)
+    plain = name + (")" if "(" in name else "")
+    weighed = name + ("," if "(" in name else "(") + "context=0)"
+    for cutoff in ("", "@5"):
+        expected = pgcjax.evaluate(
+            tables[0], qrels=tables[1], measures=plain + cutoff
+        ).table["value"]
+        ours = values(tables, weighed + cutoff)
+        assert ours.to_numpy().tobytes() == expected.to_numpy().tobytes()
+
+
+@few
+@given(seeds)
+def test_conditional_grades_that_are_those_in_isolation_change_nothing(seed):
+    runs, qrels, context = collection(seed)
+    own = qrels.set_index(["query_id", "doc_id"])["relevance"]
+    keys = pd.MultiIndex.from_frame(context[["query_id", "doc_id"]])
+    context = context.assign(relevance=own.reindex(keys).fillna(0).to_numpy())
+    groups = (
+        ("CG@5", "CG(context=0.3)@5", "CG(context=1.0,missing=first)@5"),
+        ("DCG(gain=exp)", "DCG(gain=exp,context=0.3)", "DCG(gain=exp,context=1.0)"),
+        ("ERR", "ERR(context=0.3)", "ERR(context=1.0,missing=first)"),
+        ("CCG(context=0.0)@20", "CCG(context=0.3)@20", "CCG(context=1.0)@20"),
+    )
+    found = values((runs, qrels, context), [m for group in groups for m in group])
+    for plain, *weighed in groups:
+        for measure in weighed:
+            gap = found.xs(measure, level=2) - found.xs(plain, level=2)
+            assert (gap.abs() < EXACT).all()
+
+
+@few
+@given(seeds, st.sampled_from([0.1, 0.5, 0.9]))
+def test_a_mean_of_grades_gives_a_mean_of_scores(seed, alpha):
+    """Where gains are grades, as a sum of them is linear."""
+    tables = collection(seed)
+    for name, last in (("CG(", ")@7"), ("DCG(missing=first,", ")"), ("CCG(", ")@7")):
+        apart, ours, after = (
+            values(tables, f"{name}context={a}{last}").to_numpy() for a in (0, alpha, 1)
+        )
+        np.testing.assert_allclose(
+            ours, (1 - alpha) * apart + alpha * after, rtol=0, atol=1e-10
+        )
+
+
+@few
+@given(seeds)
+def test_contextual_gain_is_the_cumulative_gain_where_a_user_stops(seed):
+    """Equation 6: CCG@k is the sum over i of CG@i / log2(1 + i)."""
+    tables, k = collection(seed), 6
+    names = [f"CG(context=0.4)@{i}" for i in range(1, k + 1)]
+    ours = f"CCG(context=0.4)@{k}"
+    found = values(tables, [*names, ours])
+    cumulative = [
+        found.xs(m, level=2) / log2(1 + i) for i, m in enumerate(names, start=1)
+    ]
+    assert ((found.xs(ours, level=2) - sum(cumulative)).abs() < 1e-11).all()
+
+
+@few
+@given(seeds)
+def test_within_bounds_and_no_less_for_a_higher_grade(seed):
+    runs, qrels, context = collection(seed)
+    higher = context.assign(relevance=context["relevance"].clip(upper=2) + 1)
+    # ERR is no such measure: one good document hides those after it.
+    some = [m for m in ALL if not m.startswith("ERR")]
+    less = values((runs, qrels, context), some)
+    more = values((runs, qrels, higher), some)
+    assert (less >= 0).all() and (more >= less - EXACT).all()
+    err = values((runs, qrels, higher), [m for m in ALL if m.startswith("ERR")])
+    assert ((err >= 0) & (err < 1)).all()
+
+
+@few
+@given(seeds)
+def test_rows_permuted_and_documents_renamed(seed):
+    tables = collection(seed)
+    whole = values(tables, ALL)
+    shuffled = [t.sample(frac=1, random_state=seed) for t in tables]
+    assert values(shuffled, ALL).to_numpy().tobytes() == whole.to_numpy().tobytes()
+    renamed = []
+    for table in tables:
+        table = table.copy()
+        for column in ("doc_id", "previous_doc_id"):
+            if column in table:  # the order of code points is kept
+                table[column] = table[column].str.replace("d", "doc-é.", regex=False)
+        renamed.append(table)
+    assert values(renamed, ALL).to_numpy().tobytes() == whole.to_numpy().tobytes()
+
+
+@few
+@given(seeds)
+def test_runs_and_queries_alone_or_together(seed):
+    # The highest grade of ERR is that of all queries, unless it is of the topic.
+    some = [m for m in ALL if "ERR" not in m or "gmax=topic" in m]
+    tables = collection(seed)
+    whole = values(tables, some)
+    runs, qrels, context = tables
+    apart = [values((r, qrels, context), some) for _, r in runs.groupby("run_id")]
+    apart = pd.concat(apart).sort_index()
+    assert apart.to_numpy().tobytes() == whole.to_numpy().tobytes()
+    apart = [
+        values([t[t["query_id"] == query] for t in tables], some)
+        for query in qrels["query_id"].unique()
+    ]
+    apart = pd.concat(apart).sort_index()
+    assert apart.to_numpy().tobytes() == whole.to_numpy().tobytes()
+
+
+@pytest.fixture(scope="module")
+def big():
+    pytest.importorskip("sklearn")
+    tables = collection(8, queries=6, runs=9, most_docs=70)
+    return tables, scored(tables, ALL + PREDICTED)
+
+
+def test_cut_into_tiles_of_any_size(big):
+    tables, whole = big
+    assert all(part.any() for part in whole)
+    for budget in (1, 20_000, 200_000):
+        assert same(scored(tables, ALL + PREDICTED, budget=budget), whole)
+
+
+def test_padding_changes_no_bit(big, monkeypatch):
+    tables, whole = big
+    monkeypatch.setattr(listwise, "_width", lambda n: 300)
+    monkeypatch.setattr(listwise, "_axis", lambda n: n + 37)
+    assert same(scored(tables, ALL + PREDICTED), whole)
+
+
+def test_one_run_at_a_time(big, monkeypatch):
+    tables, whole = big
+    monkeypatch.setattr(plan, "RUNS", 1)
+    monkeypatch.setattr(plan, "QUERIES", 1)
+    assert same(scored(tables, ALL + PREDICTED), whole)
+
+
+def test_alone_or_among_others(big):
+    tables, whole = big
+    for i, measure in enumerate(ALL + PREDICTED):
+        assert same(scored(tables, [measure]), [whole[i]])
+
+
+CHILD = """
+import sys, warnings
+import jax
+jax.config.update("jax_num_cpu_devices", int(sys.argv[1]))
+warnings.simplefilter("ignore")
+from contextual import collection, scored
+from test_conditional import ALL, PREDICTED
+assert len(jax.local_devices()) == int(sys.argv[1])
+for part in scored(collection(3, queries=11), ALL + PREDICTED):
+    sys.stdout.buffer.write(part.tobytes())
+"""
+
+
+@pytest.mark.slow
+def test_one_or_eight_devices():
+    pytest.importorskip("sklearn")
+    here = Path(__file__).parent
+    path = [here, here.parent, Path(pgcjax.__file__).parents[1]]
+    outputs = [
+        subprocess.run(
+            [sys.executable, "-c", CHILD, str(devices)],
+            env={
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join(map(str, path)),
+                "JAX_PLATFORMS": "cpu",
+            },
+            capture_output=True,
+            check=True,
+        ).stdout
+        for devices in (1, 8)
+    ]
+    assert len(outputs[0]) == 8 * 11 * 3 * len(ALL + PREDICTED)
+    assert outputs[0] == outputs[1]
+
+
+def test_predictions_that_were_given_count():
+    """A table that nobody would learn from these grades."""
+    own, after = {"a": 1, "b": 2, "c": 2}, [("q", "c", "a", 0)]
+    tables = (
+        run_of("abc"),
+        {"q": own},
+        pd.DataFrame(after, columns=CONTEXT),
+    )
+    rules = pd.DataFrame(
+        [(1, 1, 0), (1, 2, 5), (2, 1, 0), (2, 2, 7)],
+        columns=["previous_relevance", "relevance", "predicted"],
+        dtype=float,
+    )
+    (score,) = scored(tables, ["CG(context=1,missing=predicted)"], rules)
+    assert score.item() == 1 + 5 + 7
+    # The highest grade of ERR is then a predicted one.
+    (score,) = scored(tables, ["ERR(context=1,missing=predicted)"], rules)
+    stop = [(2**g - 1) / 2**7 for g in (1, 5, 7)]
+    expected = stop[0] + (1 - stop[0]) * (stop[1] / 2 + (1 - stop[1]) * stop[2] / 3)
+    assert score.item() == pytest.approx(expected, abs=EXACT)
+    with pytest.raises(DataError, match="nothing is predicted of documents of grade 1"):
+        scored(tables, ["CCG(missing=predicted)@5"], rules[rules.relevance == 2])
+
+
+def test_what_a_measure_needs():
+    runs, qrels, _ = collection(1)
+    with pytest.raises(UsageError, match=r"CCG@5 needs context: give --context FILE"):
+        pgcjax.evaluate(runs, qrels=qrels, measures="CCG@5")
+    with pytest.raises(UsageError, match="CCG needs a cutoff: such as CCG@10"):
+        pgcjax.evaluate(runs, qrels=qrels, measures="CCG")
+    with pytest.raises(UsageError, match=r"context=1\.1: expected weight α"):
+        pgcjax.evaluate(runs, qrels=qrels, measures="DCG(context=1.1)")
+    assert len(pgcjax.evaluate(runs, qrels=qrels, measures="CCG(context=0)@5").table)
+
+
+def test_judgments_that_do_not_meet():
+    other = pd.DataFrame([("q0", "z", "y", 1)], columns=CONTEXT)
+    with pytest.raises(DataError, match="^context: no conditional grade is of a docum"):
+        values((*collection(1)[:2], other), "CCG@5")
+
+
+def test_notes_of_what_is_left_out():
+    from pgcjax.tables.qrels import read_qrels
+    from pgcjax.tensors.context import conditional
+
+    qrels = pd.DataFrame([("q", "a", 1), ("p", "a", 2)], columns=QRELS)
+    rows = [("q", "a", "b", 1), ("q", "b", "a", 4), ("r", "a", "b", 9)]
+    known = conditional(
+        read_qrels(qrels),
+        pd.DataFrame(rows, columns=CONTEXT).astype({"relevance": float}),
+    )
+    assert known.notes == (
+        "conditional grades of 1 query without qrels: ignored",
+        "1 conditional grade of a document without a grade of its own, which counts "
+        "as 0",
+    )
+    assert list(known.docs) == ["p", "q"] and known.docs["q"].tolist() == ["a", "b"]
+    assert known.pairs["q"].tolist() == [1, 2] and known.grades["q"].tolist() == [1, 4]
+    assert len(known.pairs["p"]) == 0
+
+
+def test_people_who_judge_in_context_agree_with_measures_that_do():
+    """Preferences made from u = (g(d) + g(d|d'))/2 are those of CCG at α = 0.5."""
+    runs, qrels, context = collection(4, queries=40, runs=2, most_docs=12)
+    names = ["CCG@5", "CCG(context=0.0)@5", "CCG(context=1.0)@5"]
+    scores = pgcjax.evaluate(runs, qrels=qrels, context=context, measures=names)
+    own = {(q, d): g for q, d, g in qrels.itertuples(index=False)}
+    after = {(q, d, p): g for q, d, p, g in context.itertuples(index=False)}
+    rows = []
+    for query in qrels["query_id"].unique():
+        side = []
+        for run in ("r0", "r1"):
+            mine = runs[(runs["run_id"] == run) & (runs["query_id"] == query)]
+            ranked = mine.sort_values(["score", "doc_id"], ascending=False)["doc_id"]
+            ranked = ranked.tolist()
+            u = interpolated(
+                ranked,
+                {d: g for (q, d), g in own.items() if q == query},
+                {(d, p): g for (q, d, p), g in after.items() if q == query},
+                0.5,
+            )
+            side.append(ccg(u, 5))
+        gap = side[0] - side[1]
+        rows.append((query, "r0", "r1", 0 if abs(gap) < 1e-9 else np.sign(gap)))
+    people = pd.DataFrame(rows, columns=["query_id", "run_a", "run_b", "preference"])
+    assert {-1, 1} <= set(people["preference"])
+    found = pgcjax.agree(scores, people, tie_share="preferences").table
+    found = found.set_index("measure")
+    assert found.loc[names[0], ["kappa", "jaccard"]].tolist() == [1, 1]
+    assert (found.loc[names[1:], "kappa"] < 1).all()

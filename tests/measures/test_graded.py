@@ -1,0 +1,208 @@
+"""Graded measures by hand: values of the papers, parameters, names, what is refused."""
+
+from math import log2
+
+import numpy as np
+import pytest
+from builders import run_of
+
+import pgcjax
+from pgcjax.errors import DataError, UsageError
+from pgcjax.measures.binary import utility
+from pgcjax.measures.catalogue import parse
+from pgcjax.measures.gains import mapped
+from pgcjax.measures.graded import stopping
+from pgcjax.reference import graded as twins
+
+EXACT = 1e-12
+pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
+
+
+def value(measure, run, grades) -> float:
+    scores = pgcjax.evaluate(
+        run_of(run), qrels={"q": grades}, measures=measure, verify=1.0
+    )
+    return scores.table["value"].item()
+
+
+def test_ndcg_of_luo_2_1(golden):
+    case = golden("worked_examples")["ndcg_2_1"]
+    run, grades = case["ranking"], case["grades"]
+    assert value("nDCG", run, grades) == pytest.approx(case["ndcg"], abs=EXACT)
+    assert round(value("nDCG", run, grades), 3) == case["printed"]["ndcg"] == 0.949
+    assert value("DCG", run, grades) == pytest.approx(case["dcg"], abs=EXACT)
+    exponential = value("nDCG(gain=exp)", run, grades)
+    assert exponential == pytest.approx(case["ndcg_exponential_gain"], abs=EXACT)
+    assert value("MSnDCG", run, grades) == exponential
+
+
+def test_sakai_figure_1():
+    """Grades 1 to 3 gain 1, 3, 7: gain=exp; five documents, two intents, l = 5."""
+    run = ["1", "2", "3", "4", "5"]
+    i, j = {"1": 1, "2": 3, "5": 1}, {"2": 1, "4": 3}
+    assert round(value("Q(gain=exp)@5", run, i), 7) == 0.7023810
+    assert round(value("Q(gain=exp)@5", run, j), 7) == 0.5166667
+    assert round(value("P+(gain=exp)@5", run, j), 7) == 0.5166667
+    assert value("O(gain=exp)@5", run, i) == pytest.approx(2 / 8, abs=EXACT)
+    expected = (1 + 7 / log2(3) + 1 / log2(6)) / (7 + 1 / log2(3) + 1 / log2(4))
+    assert value("MSnDCG@5", run, i) == pytest.approx(expected, abs=EXACT)
+
+
+def test_expected_reciprocal_rank_by_highest_grade():
+    run, qrels = run_of("ab"), {"q": {"a": 1, "b": 2}, "other": {"z": 4}}
+    measures = ["ERR", "ERR(gmax=topic)", "ERR(gmax=5)", "ERR(stop=linear,gmax=topic)"]
+    scores = pgcjax.evaluate(run, qrels=qrels, measures=measures, verify=1.0)
+    ours = [scores.matrix(m).loc["run", "q"] for m in measures]
+    assert ours == pytest.approx(
+        [
+            1 / 16 + 15 / 16 * 3 / 16 / 2,
+            1 / 4 + 3 / 4 * 3 / 4 / 2,
+            1 / 32 + 31 / 32 * 3 / 32 / 2,
+            1 / 3 + 2 / 3 * 2 / 3 / 2,
+        ],
+        abs=EXACT,
+    )
+
+
+@pytest.mark.parametrize("how", ["linear", "exp"])
+def test_gains_of_grades_are_those_of_the_twins(how):
+    grades = np.array([0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0])
+    gains = mapped(grades, {"gain": how}, 4.0)
+    assert gains == pytest.approx([twins.gain(g, how) for g in grades], abs=EXACT)
+    chances = stopping(grades, {"stop": how, "gmax": "collection"}, 5.0)
+    expected = [twins.stop(g, 5.0, how) for g in grades]
+    assert chances == pytest.approx(expected, abs=EXACT)
+    assert (stopping(grades, {"stop": how, "gmax": "5"}, 9.0) == chances).all()
+    shares = utility(grades, {"gain": how, "gmax": "collection"}, 4.0)
+    assert shares == pytest.approx(gains / gains[-1], abs=EXACT)
+
+
+def test_which_grades_are_relevant():
+    grades = {"a": 1, "b": 2, "c": 0.5, "d": 0, "e": -2}
+    for name in ("P", "AP", "RR", "R", "RBP"):
+        strict = value(f"{name}(rel=2)", "eadcb", grades)
+        assert strict == value(name, "eadcb", {"b": 1})
+        loose = value(f"{name}(rel=0.5)", "eadcb", grades)
+        assert loose == value(name, "eadcb", {"a": 1, "c": 1, "b": 1})
+    by_threshold = {2: 1 / 5, 1: 2 / 5, 0.5: 3 / 5}
+    for rel, expected in by_threshold.items():
+        assert value(f"P(rel={rel})", "eadcb", grades) == expected
+
+
+def test_grades_below_zero_are_not_relevant_but_judged():
+    grades = {"spam": -2, "a": 1, "b": 0}
+    for name in ("nDCG", "DCG", "ERR", "Q", "O", "P+", "AP", "RBP"):
+        assert value(name, ["spam", "a"], grades) == value(name, ["x", "a"], {"a": 1})
+    assert value("Judged@2", ["spam", "a"], grades) == 1.0
+    assert value("Judged@2", ["x", "a"], grades) == 0.5
+    assert value("RBP(p=0.5,value=residual)", ["spam", "a"], grades) == 0.25
+
+
+def test_shorter_than_the_cutoff_and_deeper_than_everything():
+    grades = {"a": 2, "b": 1, "c": 1}
+    assert value("P@10", "ab", grades) == 0.2
+    assert value("P", "ab", grades) == 1.0
+    assert value("Judged@10", "axb", grades) == 2 / 3
+    assert value("Judged", "axb", grades) == 2 / 3
+    for name in ("nDCG", "AP", "R", "ERR", "Q", "O", "P+", "RR", "RBP", "CG", "DCG"):
+        assert value(f"{name}@9999999", "axb", grades) == value(name, "axb", grades)
+    assert value("AP@2", "ab", grades) == pytest.approx(2 / 3, abs=EXACT)
+    assert value("AP(relevant=reachable)@2", "ab", grades) == 1.0
+    assert value("AP(relevant=reachable)", "ab", grades) == value("AP", "ab", grades)
+
+
+def test_queries_without_relevant_documents_score_zero():
+    run = {"q": {"a": 1.0}, "r": {"a": 1.0}}
+    qrels = {"q": {"a": 0, "b": -2}, "r": {"a": 1}}
+    names = ["nDCG", "MSnDCG@3", "ERR", "nERR", "Q", "O", "P+", "AP", "RR", "R@3", "P"]
+    scores = pgcjax.evaluate(run, qrels=qrels, measures=names, verify=1.0)
+    for name in names:
+        assert scores.matrix(name).loc["run", "q"] == 0.0
+        assert scores.matrix(name).loc["run", "r"] > 0.0
+
+
+def test_a_query_without_documents_of_a_grade_is_told():
+    with pytest.warns(pgcjax.DataWarning, match=r"AP\(rel=3.*1 judged query"):
+        assert value("AP(rel=3)", "a", {"a": 2}) == 0.0
+
+
+def test_what_is_judged_says_nothing_of_relevance():
+    """No warning of queries without relevant documents: they have a score."""
+    run, qrels = {"q": {"a": 2.0, "b": 1.0}}, {"q": {"a": 0}}
+    measures = ["Judged", "RBP(p=0.5,value=residual)"]
+    scores = pgcjax.evaluate(run, qrels=qrels, measures=measures)
+    assert scores.table["value"].tolist() == [0.5, 0.5]
+
+
+def test_residual_of_rbp_is_what_unjudged_documents_may_add():
+    grades = {"a": 1, "b": 0, "c": 1}
+    base = value("RBP(p=0.8)", "axb", grades)
+    residual = value("RBP(p=0.8,value=residual)", "axb", grades)
+    rest = {f"r{i:03}": 1 for i in range(300)}
+    best = value("RBP(p=0.8)", ["a", "x", "b", *rest], {**grades, "x": 1, **rest})
+    assert best == pytest.approx(base + residual, abs=EXACT)
+
+
+def test_a_run_shorter_than_others_keeps_its_length():
+    runs = {"long": {"q": {"a": 3, "b": 2, "x": 1}}, "short": {"q": {"a": 1}}}
+    scores = pgcjax.evaluate(
+        runs, qrels={"q": {"a": 1, "b": 1}}, measures=["Judged@3", "P"], verify=1.0
+    )
+    for name in ("Judged@3", "P"):
+        assert scores.matrix(name)["q"].to_dict() == {"long": 2 / 3, "short": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("text", "means"),
+    [
+        *(("ndcg", "nDCG"), ("NDCG@10", "nDCG@10"), ("ndcg_cut_10", "nDCG@10")),
+        *(("map", "AP"), ("MAP", "AP"), ("map_cut_100", "AP@100"), ("ap@5", "AP@5")),
+        *(("recip_rank", "RR"), ("MRR", "RR"), ("rr@10", "RR@10")),
+        *(("P_10", "P@10"), ("p@5", "P@5"), ("recall_100", "R@100"), ("r@5", "R@5")),
+        *(("set_P", "P"), ("set_recall", "R"), ("err@20", "ERR@20")),
+        *(("rbp_resid", "RBP(p=0.9,value=residual)"), ("judged@10", "Judged@10")),
+        *(("msndcg@10", "MSnDCG@10"), ("p+@3", "P+@3"), ("q", "Q"), ("o@3", "O@3")),
+    ],
+)
+def test_names_of_other_tools(text, means):
+    assert parse(text) == parse(means)
+    assert str(parse(text)) == means
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("nDCG(gain=log)", "Q(beta=-1)", "AP(rel=0)", "AP(rel=nan)", "P(rel=inf)"),
+        *("ERR(gmax=0)", "ERR(gmax=query)", "ERR(gmax=nan)", "RBP(p=1)", "nDCG@0"),
+        *("Q(beta=nan)", "ERR(stop=half)", "RBP(value=both)", "AP(relevant=k)@3"),
+    ],
+)
+def test_parameters_out_of_range(text):
+    with pytest.raises(UsageError, match="expected"):
+        parse(text)
+
+
+def test_a_grade_above_the_highest():
+    with pytest.raises(DataError) as caught:
+        value("ERR(gmax=2)", "ab", {"a": 3, "b": 1})
+    assert str(caught.value) == (
+        "qrels: grade 3 is above gmax=2. Give the highest grade there is, or "
+        "gmax=collection."
+    )
+    with pytest.raises(DataError, match="above gmax=2"):
+        value("RBP(gain=linear,gmax=2)", "ab", {"a": 3, "b": 1})
+    assert value("RBP(gmax=2)", "ab", {"a": 3}) > 0  # binary: it has no part
+
+
+def test_gains_beyond_all_numbers():
+    for measure in ("nDCG(gain=exp)", "CG(gain=exp)", "RBP(gain=exp)"):
+        with pytest.raises(DataError) as caught:
+            value(measure, "a", {"a": 2000})
+        assert str(caught.value) == (
+            "qrels: grade 2000 gains more than can be added up. Choose gain=linear, or "
+            "smaller grades."
+        )
+    with pytest.raises(DataError, match="more than can be added up. Choose smaller"):
+        value("Q", "a", {"a": 1e305})
+    assert value("ERR", "a", {"a": 2000}) == pytest.approx(1.0, abs=EXACT)
+    assert value("nDCG(gain=exp)", "a", {"a": 900}) == 1.0

@@ -1,0 +1,190 @@
+"""Graded measures beside the outputs that other tools publish with their tests."""
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import pgcjax
+from pgcjax.measures.catalogue import parse
+
+pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
+
+# Whose trec_eval names we have; what is left out of its output is no measure of ours.
+KNOWN = "map(_cut_.*)?|ndcg(_cut_.*)?|recip_rank|P_.*|recall_.*|set_P|set_recall"
+BINARY = ("map", "recip_rank", "P_", "recall_", "set_")
+
+
+def lines(path: Path) -> dict[tuple[str, str], str]:
+    """Read `measure query value` of trec_eval, each value as it is printed."""
+    rows = [line.split() for line in path.read_text().splitlines()]
+    return {(row[0], row[1]): row[2] for row in rows}
+
+
+def table(path: Path, columns: list[str]) -> pd.DataFrame:
+    """Read fields by name; some runs there have words after their six fields."""
+    rows = [
+        line.split()[: len(columns)]
+        for line in path.read_text().splitlines()
+        if not line.startswith("#")
+    ]
+    frame = pd.DataFrame(rows, columns=columns)
+    numbers = {c: float for c in ("score", "relevance") if c in frame}
+    return frame.astype(numbers)
+
+
+def qrels_of(folder: Path, name: str = "qrels.test") -> pd.DataFrame:
+    return table(folder / name, ["query_id", "iteration", "doc_id", "relevance"])
+
+
+def run_of(folder: Path, name: str = "results.test") -> pd.DataFrame:
+    columns = ["query_id", "q0", "doc_id", "rank", "score", "tag"]
+    return table(folder / name, columns)[["query_id", "doc_id", "score"]]
+
+
+def printed(run, qrels, measures: dict[str, str], **options) -> dict:
+    """Score by our measures, printed under trec_eval's names, with their means."""
+    scores = pgcjax.evaluate(run, qrels=qrels, measures=[*measures.values()], **options)
+    out = {}
+    for theirs, ours in measures.items():
+        column = scores.matrix(str(parse(ours))).loc["run"]
+        for query, value in [*column.items(), ("all", column.mean())]:
+            out[theirs, str(query)] = f"{value:.4f}"
+    return out
+
+
+def known(expected: dict) -> dict[str, str]:
+    """Choose the measures of an output that we have: by name they are ours."""
+    names = dict.fromkeys(name for name, _ in expected)
+    return {name: name for name in names if re.fullmatch(KNOWN, name)}
+
+
+def strict(name: str) -> str:
+    """Spell a measure with -l 2, as trec_eval's option changes it."""
+    measure = str(parse(name))
+    if not name.startswith(BINARY):
+        return measure
+    base, at, k = measure.partition("@")
+    return f"{base}(rel=2){at}{k}"
+
+
+@pytest.fixture
+def trec(data) -> Path:
+    return data / "oracles" / "trec_eval"
+
+
+def assert_equal(ours: dict, theirs: dict, count: int) -> None:
+    """Compare what both have; `count` says how much that is."""
+    common = {key: value for key, value in theirs.items() if key in ours}
+    assert len(common) == count
+    assert {key: ours[key] for key in common} == common
+
+
+def test_trec_eval(trec):
+    """All queries: the default measures, and all measures (-m all_trec)."""
+    run, qrels = run_of(trec), qrels_of(trec)
+    for name, count in (("out.test", 11), ("out.test.a", 41), ("out.test.aq", 164)):
+        theirs = lines(trec / name)
+        ours = printed(run, qrels, known(theirs))
+        assert_equal(ours, theirs, count)
+
+
+def test_trec_eval_of_a_relevance_level(trec):
+    """-l 2, on grades -1 to 4: ndcg takes all of them, the others those from 2 on."""
+    theirs = lines(trec / "out.test.aql")
+    measures = {name: strict(name) for name in known(theirs)}
+    ours = printed(run_of(trec), qrels_of(trec, "qrels.rel_level"), measures)
+    assert_equal(ours, theirs, 164)
+
+
+def test_trec_eval_of_missing_queries_and_short_runs(trec):
+    """-c takes a query that the run lacks as 0; -M 100 cuts runs."""
+    run, qrels = run_of(trec, "results.trunc"), qrels_of(trec)
+    assert set(run["query_id"]) < set(qrels["query_id"])
+    theirs = lines(trec / "out.test.aqc")
+    assert_equal(printed(run, qrels, known(theirs)), theirs, 164)
+    ranked = run.sort_values(["score", "doc_id"], ascending=False)
+    theirs = lines(trec / "out.test.aqcM")
+    ours = printed(ranked.groupby("query_id").head(100), qrels, known(theirs))
+    assert_equal(ours, theirs, 164)
+
+
+def test_trec_eval_of_given_cutoffs_and_gains(trec):
+    """Gains are grades: -m ndcg.1=3,2=9,4=4.5 is nDCG of such grades."""
+    theirs = lines(trec / "out.test.meas_params")
+    measures = {n: n for n in known(theirs) if not n.startswith("ndcg_1")}
+    run, qrels = run_of(trec), qrels_of(trec)
+    assert_equal(printed(run, qrels, measures), theirs, 32)
+    gains = qrels["relevance"].replace({1: 3, 2: 9, 4: 4.5})
+    ours = printed(run, qrels.assign(relevance=gains), {"ndcg_1=3,2=9,4=4.5": "nDCG"})
+    assert_equal(ours, theirs, 4)
+
+
+@pytest.mark.parametrize(
+    ("output", "qrels"),
+    [("out.test.aq", "qrels.test"), ("out.test.aql", "qrels.rel_level")],
+)
+def test_trec_eval_of_rank_biased_precision_and_unjudged(trec, output, qrels):
+    """Its rbp takes the highest grade of the query as 1; grades < 0 are unjudged."""
+    theirs, run = lines(trec / output), run_of(trec)
+    judged = qrels_of(trec, qrels).query("relevance >= 0")
+    ours = printed(run, judged, {"rbp": "RBP(p=0.9,gain=linear,gmax=topic)"})
+    assert_equal(ours, theirs, 4)
+    ours = printed(run, judged, {"rbp_resid": "rbp_resid"})
+    assert_equal(ours, theirs, 4)
+    for k in (5, 10, 20):
+        shares = pgcjax.evaluate(run, qrels=judged, measures=f"Judged@{k}").table
+        for query, share in zip(shares["query_id"], shares["value"], strict=True):
+            assert theirs[f"unj_{k}", query] == f"{1 - share:.4f}"
+
+
+# What each line of pyNTCIREVAL is. Not ours: P-measure, the four NCU*, Hit.
+NTCIREVAL = {
+    "RR": "RR",
+    "O-measure": "O",
+    "P-plus": "P+",
+    "AP": "AP",
+    "Q-measure": "Q",
+    "RBP": "RBP(p=0.95,gain=linear)",
+    "ERR": "ERR(stop=linear)",
+    "AP@": "AP(relevant=reachable)@",
+    "Q@": "Q@",
+    "nDCG@": "nDCG(discount=original)@",
+    "MSnDCG@": "MSnDCG(gain=linear)@",
+    "P@": "P@",
+    "nERR@": "nERR(stop=linear)@",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "gains", "condensed"),
+    [
+        ("compute", (1, 2, 3), False),
+        ("compute_cutoff", (1, 2, 3), False),
+        ("compute_grade", (1, 4, 9), False),
+        ("compute_label_j", (1, 2, 3), True),
+    ],
+)
+def test_ntcireval(data, name, gains, condensed):
+    """Gains (its -g) are our grades; -j leaves unjudged documents out of the run."""
+    folder = data / "oracles" / "pyntcireval"
+    level = dict(map(str.split, (folder / "sample.rel").read_text().splitlines()))
+    grades = {doc: (0, *gains)[int(lev[1:])] for doc, lev in level.items()}
+    run = (folder / "sample.res").read_text().split()
+    if condensed:
+        run = [doc for doc in run if doc in grades]
+        labelled = (folder / "sample-j.lab").read_text().splitlines()
+        assert [line.split()[0] for line in labelled] == run
+    ranked = {"q": {doc: -float(rank) for rank, doc in enumerate(run)}}
+    compared = 0
+    for line in (folder / f"res_test_{name}.txt").read_text().splitlines():
+        theirs, equals, value = line.partition("=")
+        base, at, k = theirs.strip().partition("@")
+        if "#" in line or not equals or base + at not in NTCIREVAL:
+            continue
+        measure = NTCIREVAL[base + at] + (str(int(k)) if k else "")
+        scores = pgcjax.evaluate(ranked, qrels={"q": grades}, measures=measure)
+        assert f"{scores.table['value'].item():.4f}" == value.strip(), theirs
+        compared += 1
+    assert compared == 13

@@ -1,0 +1,306 @@
+"""Graded measures beside public tools, on all runs and topics of real collections.
+
+pip install pytrec_eval-terrier ir_measures cwl-eval pyNTCIREVAL ranx; and perl.
+"""
+
+import shutil
+import warnings
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pgcjax
+from pgcjax.measures.catalogue import parse
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore"),  # of the tools
+]
+KEYS = ["run_id", "query_id", "measure"]
+COLLECTIONS = ["web2009-2012", "web2013-2014", "cast2019", "dl21"]
+QRELS = {
+    "web2009-2012": "web-diversity/qrels/20*.diversity.qrels.gz",
+    "web2013-2014": "web-diversity/qrels/qrels.web.*.gz",
+    "cast2019": "cast2019/qrels/*.gz",
+    "dl21": "dl21/qrels.dl21-passage.txt.gz",
+}
+RUNS = {"web2009-2012": "web-diversity", "cast2019": "cast2019", "dl21": "dl21"}
+
+
+def tool(name: str):
+    """Import a tool, or skip."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return pytest.importorskip(name)
+
+
+def read(path, columns: list[str]) -> pd.DataFrame:
+    ids = dict.fromkeys(["query_id", "intent", "doc_id"], str)
+    frame = pd.read_csv(path, sep=r"\s+", header=None, names=columns, dtype=ids)
+    return frame
+
+
+@cache
+def collection(data, name: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Give qrels, the highest grade of all intents each, and runs of judged topics.
+
+    Scores are as trec_eval up to version 9 reads them: float32. There are no runs of
+    2013 and 2014: some are made up there, with many ties.
+    """
+    columns = ["query_id", "intent", "doc_id", "relevance"]
+    qrels = pd.concat(read(path, columns) for path in sorted(data.glob(QRELS[name])))
+    qrels = qrels.groupby(["query_id", "doc_id"], as_index=False)["relevance"].max()
+    if name not in RUNS:
+        return qrels, _made_up(qrels)
+    columns = ["query_id", "q0", "doc_id", "rank", "score", "tag"]
+    runs = [
+        read(path, columns).assign(run_id=path.name)
+        for path in sorted((data / RUNS[name] / "runs").iterdir())
+    ]
+    frame = pd.concat(runs, ignore_index=True)
+    frame = frame[frame["query_id"].isin(qrels["query_id"])]
+    return qrels, frame[["run_id", "query_id", "doc_id", "score"]]
+
+
+def _made_up(qrels: pd.DataFrame) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    rows = []
+    for query, judged in qrels.groupby("query_id"):
+        pool = [*judged["doc_id"], *(f"unjudged-{i:03}" for i in range(100))]
+        for run in ("short", "long", "longest"):
+            size = min({"short": 7, "long": 150, "longest": 900}[run], len(pool))
+            for doc in rng.choice(pool, size, replace=False):
+                rows.append((run, query, doc, float(rng.integers(0, 40))))
+    return pd.DataFrame(rows, columns=["run_id", "query_id", "doc_id", "score"])
+
+
+def rounded(runs: pd.DataFrame) -> pd.DataFrame:
+    scores = runs["score"].astype(np.float32).astype(np.float64)
+    return runs.assign(score=scores)
+
+
+def sorted_as_trec(runs: pd.DataFrame) -> pd.DataFrame:
+    """Sort, and let scores differ: for tools that order ties in ways of their own."""
+    runs = runs.sort_values(
+        ["run_id", "query_id", "score", "doc_id"], ascending=[True, True, False, False]
+    )
+    place = runs.groupby(["run_id", "query_id"]).cumcount()
+    return runs.assign(score=-place.astype(float))
+
+
+def some_of(runs: pd.DataFrame) -> pd.DataFrame:
+    """Choose a few runs: for tools that take long."""
+    names = sorted(set(runs["run_id"]))
+    return runs[runs["run_id"].isin(names[:: max(1, len(names) // 4)])]
+
+
+def compare(ours: dict[str, str], theirs, qrels, runs, tolerance, **options) -> int:
+    """Compare our measures with values `(run, query, their name, value)`.
+
+    Returns:
+        How many were compared: all that either has.
+    """
+    names = {theirs_: str(parse(mine)) for theirs_, mine in ours.items()}
+    scores = pgcjax.evaluate(
+        runs, qrels=qrels, measures=[*ours.values()], missing="skip", **options
+    )
+    other = pd.DataFrame(theirs, columns=[*KEYS, "theirs"])
+    other["measure"] = other["measure"].map(names)
+    both = scores.table.merge(other, on=KEYS, how="outer", indicator=True)
+    assert (both["_merge"] == "both").all()
+    gap = (both["value"] - both["theirs"]).abs()
+    worst = both.loc[gap.idxmax()]
+    assert gap.max() <= tolerance, worst.to_dict()
+    return len(both)
+
+
+def as_dicts(frame: pd.DataFrame, column: str) -> dict:
+    return {
+        query: dict(zip(rows["doc_id"], rows[column].tolist(), strict=True))
+        for query, rows in frame.groupby("query_id")
+    }
+
+
+def by_pytrec_eval(names: dict[str, str], qrels, runs, level: int = 1) -> list[tuple]:
+    kinds = {"ndcg", "map", "recip_rank", "set_P", "set_recall"}
+    kinds |= {"ndcg_cut", "map_cut", "P", "recall"}
+    evaluator = tool("pytrec_eval").RelevanceEvaluator(
+        as_dicts(qrels, "relevance"), kinds, relevance_level=level
+    )
+    return [
+        (run, query, name, value)
+        for run, rows in runs.groupby("run_id")
+        for query, values in evaluator.evaluate(as_dicts(rows, "score")).items()
+        for name, value in values.items()
+        if name in names
+    ]
+
+
+def names_of(rel: str = "") -> dict[str, str]:
+    names = {"map": f"AP{rel}", "recip_rank": f"RR{rel}", "set_P": f"P{rel}"}
+    names |= {"set_recall": f"R{rel}"}
+    for k in (5, 10, 100, 1000):
+        names |= {f"map_cut_{k}": f"AP{rel}@{k}", f"P_{k}": f"P{rel}@{k}"}
+        names |= {f"recall_{k}": f"R{rel}@{k}"}
+    if not rel:
+        names |= {"ndcg": "nDCG", "ndcg_cut_10": "nDCG@10", "ndcg_cut_100": "nDCG@100"}
+    return names
+
+
+COUNTS = {"web2009-2012": 598, "web2013-2014": 300, "cast2019": 4497, "dl21": 3339}
+
+
+@pytest.mark.parametrize("name", COLLECTIONS)
+@pytest.mark.parametrize("level", [1, 2])
+def test_trec_eval(data, name, level):
+    qrels, runs = collection(data, name)
+    runs = rounded(runs)
+    names = names_of("" if level == 1 else "(rel=2)")
+    theirs = by_pytrec_eval(names, qrels, runs, level)
+    count = compare(names, theirs, qrels, runs, 1e-12)
+    assert count == len(names) * COUNTS[name]
+
+
+def test_trec_eval_up_to_version_9_ties_what_is_equal_in_float32(data):
+    qrels, runs = collection(data, "dl21")
+    per_topic = rounded(runs).groupby(["run_id", "query_id"])["score"].nunique()
+    tied = runs.groupby(["run_id", "query_id"])["score"].nunique() > per_topic
+    more_ties = set(tied[tied].index.get_level_values("run_id"))
+    names = {"ndcg": "nDCG"}
+    theirs = by_pytrec_eval(names, qrels, runs)
+    with pytest.raises(AssertionError):
+        compare(names, theirs, qrels, runs, 1e-12)
+    others = runs[~runs["run_id"].isin(more_ties)]
+    theirs = [row for row in theirs if row[0] not in more_ties]
+    assert compare(names, theirs, qrels, others, 1e-12) > 50 * 50
+
+
+@pytest.mark.parametrize("name", COLLECTIONS)
+def test_gdeval(data, name):
+    """ERR with gmax 4 and exponential nDCG; it prints five decimals."""
+    if not shutil.which("perl"):
+        pytest.skip("needs perl")
+    measures = tool("ir_measures")
+    qrels, runs = collection(data, name)
+    top = sorted_as_trec(runs).groupby(["run_id", "query_id"]).head(20).index
+    runs = runs.loc[top]  # with its ties: it has trec_eval's order
+    number = {q: str(i + 1) for i, q in enumerate(sorted(set(qrels["query_id"])))}
+    qrels = qrels.assign(query_id=qrels["query_id"].map(number))
+    runs = runs.assign(query_id=runs["query_id"].map(number))
+    relevant = set(qrels.loc[qrels["relevance"] > 0, "query_id"])
+    qrels = qrels[qrels["query_id"].isin(relevant)]
+    runs = runs[runs["query_id"].isin(relevant)]
+    chosen = [measures.ERR @ 20, measures.nDCG(dcg="exp-log2") @ 20]
+    theirs = _by_ir_measures(measures, "gdeval", chosen, qrels, runs)
+    ours = dict(
+        zip(map(str, chosen), ["ERR(gmax=4)@20", "nDCG(gain=exp)@20"], strict=True)
+    )
+    assert compare(ours, theirs, qrels, runs, 5.001e-6) > COUNTS[name]
+
+
+@pytest.mark.parametrize("name", COLLECTIONS)
+def test_ir_measures(data, name):
+    """Its own names; RBP of 1000 documents at most; Judged, ties in Clarke's order."""
+    measures = tool("ir_measures")
+    tool("cwl")
+    qrels, runs = collection(data, name)
+    ordered = sorted_as_trec(runs)
+    ours = {"RBP(rel=1)": "RBP(p=0.8)", "RBP(rel=2,p=0.95)": "RBP(p=0.95,rel=2)"}
+    chosen = [measures.RBP(rel=1), measures.RBP(rel=2, p=0.95)]
+    theirs = _by_ir_measures(measures, "cwl_eval", chosen, qrels, ordered)
+    assert compare(ours, theirs, qrels, ordered, 1e-6) == 2 * COUNTS[name]
+    chosen = [measures.AP, measures.RR, measures.P @ 10, measures.nDCG @ 10]
+    chosen += [measures.AP(rel=2) @ 100, measures.R(rel=2) @ 20]
+    theirs = _by_ir_measures(measures, "pytrec_eval", chosen, qrels, ordered)
+    ours = {name: name for name in map(str, chosen)}  # they are ours, too
+    assert compare(ours, theirs, qrels, ordered, 1e-12) == 6 * COUNTS[name]
+    chosen = [measures.Judged @ 10, measures.Judged @ 500, measures.Judged]
+    ours = {"Judged@10": "Judged@10", "Judged@500": "Judged@500", "Judged": "Judged"}
+    theirs = _by_ir_measures(measures, "judged", chosen, qrels, runs)
+    count = compare(ours, theirs, qrels, runs, 1e-12, order="clarke")
+    assert count == 3 * COUNTS[name]
+
+
+def _by_ir_measures(measures, provider: str, chosen, qrels, runs) -> list[tuple]:
+    """Score by a tool of ir_measures, without zeros for queries that a run lacks."""
+    provider = measures.providers.registry[provider]
+    return [
+        (run, row.query_id, str(row.measure), row.value)
+        for run, rows in runs.groupby("run_id")
+        for has in [set(rows["query_id"])]
+        for row in provider.iter_calc(chosen, qrels, rows)
+        if row.query_id in has
+    ]
+
+
+@pytest.mark.parametrize("name", ["web2013-2014", "cast2019", "dl21"])
+def test_ntcireval(data, name):
+    """Grades as gains; the first hundred documents, as it takes its time."""
+    ntcir = tool("pyNTCIREVAL.metrics")
+    qrels, runs = collection(data, name)
+    qrels = qrels.assign(relevance=qrels["relevance"].clip(lower=0))
+    runs = sorted_as_trec(some_of(runs)).groupby(["run_id", "query_id"]).head(100)
+    most = int(qrels["relevance"].max())
+    grades = list(range(1, most + 1))
+    relevant = qrels[qrels["relevance"] > 0]["query_id"].unique()
+    qrels, runs = (t[t["query_id"].isin(relevant)] for t in (qrels, runs))
+    theirs, known = [], as_dicts(qrels, "relevance")
+    for (run, query), rows in runs.groupby(["run_id", "query_id"], sort=False):
+        level = known[query]
+        numbers = np.bincount([*level.values()], minlength=most + 1).tolist()
+        made = numbers, grades
+        metrics = {
+            "O": ntcir.OMeasure(*made, 1.0),
+            "P+": ntcir.PPlusMeasure(*made, 1.0),
+            "P+(beta=0.5)": ntcir.PPlusMeasure(*made, 0.5),
+            "Q": ntcir.QMeasure(*made, 1.0),
+            "Q@10": ntcir.QMeasure(*made, 1.0, 10),
+            "AP(relevant=reachable)@10": ntcir.AP(*made, 10),
+            "nDCG(discount=original)@20": ntcir.nDCG(*made, 2, 20),
+            "MSnDCG(gain=linear)@20": ntcir.MSnDCG(*made, 20),
+            "nERR(stop=linear)@20": ntcir.nERR(*made, 20),
+            "ERR(stop=linear)": ntcir.ERR(*made),
+            "RBP(p=0.9,gain=linear)": ntcir.RBP(*made, 0.9),
+        }
+        ranked = [(doc, level.get(doc)) for doc in rows["doc_id"]]
+        theirs += [(run, query, n, m.compute(ranked)) for n, m in metrics.items()]
+    ours = {name: name for _, _, name, _ in theirs[:11]}
+    assert compare(ours, theirs, qrels, runs, 1e-12) == len(theirs) > 11 * 100
+
+
+@pytest.mark.parametrize("name", COLLECTIONS)
+def test_ranx(data, name):
+    """Some runs. Its rbp takes grades as they are: ours, times the highest grade."""
+    ranx = tool("ranx")
+    qrels, runs = collection(data, name)
+    runs = sorted_as_trec(some_of(runs))
+    relevant = set(qrels.loc[qrels["relevance"] > 0, "query_id"])
+    qrels, runs = (t[t["query_id"].isin(relevant)] for t in (qrels, runs))
+    judged = ranx.Qrels(as_dicts(qrels.astype({"relevance": int}), "relevance"))
+    names = {
+        "ndcg": "nDCG",
+        "ndcg@10": "nDCG@10",
+        "ndcg_burges@10": "nDCG(gain=exp)@10",
+    }
+    names |= {"dcg@10": "DCG@10", "dcg_burges": "DCG(gain=exp)", "map": "AP"}
+    names |= {"map@100": "AP@100", "mrr": "RR", "precision@10": "P@10"}
+    names |= {"precision": "P", "recall@100": "R@100", "recall": "R"}
+    names |= {"map@10-l2": "AP(rel=2)@10", "mrr-l2": "RR(rel=2)"}
+    theirs = []
+    for run, rows in runs.groupby("run_id"):
+        mine = judged.keys() & set(rows["query_id"])
+        part = ranx.Qrels({q: judged.qrels[q] for q in sorted(mine)})
+        ranked = ranx.Run(as_dicts(rows, "score"))
+        asked = [*names, "rbp.80"]
+        values = ranx.evaluate(part, ranked, asked, return_mean=False)
+        for metric in asked:
+            each = zip(sorted(mine), values[metric], strict=True)
+            theirs += [(run, query, metric, value) for query, value in each]
+    most = qrels["relevance"].max()
+    raw = [(*r[:3], r[3] / most) for r in theirs if r[2] == "rbp.80"]
+    theirs = [row for row in theirs if row[2] in names]
+    assert compare(names, theirs, qrels, runs, 1e-12) == len(theirs)
+    linear = {"rbp.80": "RBP(p=0.8,gain=linear)"}
+    assert compare(linear, raw, qrels, runs, 1e-12) == len(raw) > 150

@@ -1,0 +1,322 @@
+"""Preference measures: their twins, bounds, identities, and what implies what."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from builders import preferences_of, run_of
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+from preference_cases import (
+    ALL,
+    COLUMNS,
+    COUNTS,
+    PLAIN,
+    SHARES,
+    few_shapes,
+    judged_collection,
+    judgments,
+    rankings,
+    scores_of,
+    with_options,
+)
+
+import pgcjax
+from pgcjax.errors import UsageError
+from pgcjax.reference import preference as twins
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning"),
+    pytest.mark.usefixtures(few_shapes.__name__),
+]
+EXACT = 1e-12
+some = settings(max_examples=30)
+RATIOS = [m for m in [*PLAIN, *SHARES] if "normalize=false" not in m]
+
+
+@some
+@given(judgments(), rankings(), st.booleans(), st.booleans())
+def test_equal_to_the_twins_and_within_bounds(table, run, bad, closure):
+    measures = with_options(ALL, bad=bad, closure=closure)
+    scores = scores_of(measures, run, table, verify=1.0)
+    for plain, measure in zip(ALL, measures, strict=True):
+        assert scores[measure] >= 0
+        assert scores[measure] <= 1 or plain not in RATIOS
+    possible, fulfilled, retrieved = (
+        scores[m] for m in with_options(COUNTS, bad=bad, closure=closure)
+    )
+    assert possible >= fulfilled >= retrieved
+
+
+@pytest.mark.parametrize("graph", ["real", "derived", "combined"])
+def test_equal_to_the_twins_on_collections(graph):
+    prefs, qrels, runs = judged_collection(5, queries=4, runs=3, most_docs=25)
+    measures = with_options(PLAIN, graph=graph)
+    measures += with_options(PLAIN[:3], graph=graph, closure=True, bad=False)
+    measures += with_options(SHARES, closure=True) if graph == "real" else []
+    given_ = {"preferences": prefs, "qrels": qrels}
+    scores = pgcjax.evaluate(runs, **given_, measures=measures, verify=1.0)
+    n = 4 * 3 * len(measures)
+    assert scores.notes[-1] == f"{n} of {n} scores recomputed: equal"
+    means = scores.table.groupby("measure")["value"].mean()
+    assert (means[~means.index.str.contains("@")] > 0).all()
+
+
+def test_what_a_derived_graph_is():
+    """A preference for each pair of documents with different grades."""
+    grades = {"a": 2.0, "b": 1.0, "c": 1.0, "d": 0.0, "e": -1.0}
+    edges = [(a, b) for a in grades for b in grades if grades[a] > grades[b]]
+    for run in ("abcde", "edcba", "xcxea", "x"):
+        derived = pgcjax.evaluate(
+            run_of(run),
+            qrels={"q": grades},
+            measures=with_options(PLAIN, graph="derived"),
+        ).table
+        real = scores_of(PLAIN, run, preferences_of(edges))
+        assert derived["value"].tolist() == list(real.values())
+
+
+def test_hand_values():
+    """Preferences a>b twice, b>a once, a>c, c>d; the run has x, b, a, c, not d."""
+    edges = [("a", "b"), ("a", "b"), ("b", "a"), ("a", "c"), ("c", "d")]
+    expected = {
+        "ppref": 3 / 5,  # b>a, a>c, c>d
+        "rpref": 3 / 5,
+        "ppref@2": 1 / 3,  # of the three of a and b, b>a
+        "rpref@2": 1 / 5,
+        "fpref@2": 1 / 4,
+        # Rank 3 is the lower one of a and b, rank 4 of a and c; d has none.
+        "wpref": (1 / 2 + 1 / np.log2(5)) / (3 / 2 + 1 / np.log2(5)),
+        "wpref(weight=upper)@2": 1 / 3,
+        "wpref(weight=tool,normalize=false)": sum(
+            1 / (1 + np.log2(r)) for r in (2, 3, 4)
+        ),
+        "wpref(weight=tool,normalize=false)@2": 1 / 2,
+        # Preferred: b at rank 2, a at 3, c at 4: ppref 1/3, 2/4, 3/5.
+        "APpref": (1 / 3 + 1 / 2 + 3 / 5) / 3,
+        # Preferred beyond rank 2: a and c, which count rpref@2.
+        "APpref@2": (1 / 3 + 1 / 5 + 1 / 5) / 3,
+        "prefs_simp": 3 / 5,
+        "prefs_simp_ret": 2 / 4,
+        "prefs_pair": (1 / 3 + 1 + 1) / 3,
+        "prefs_pair_ret": (1 / 3 + 1) / 2,
+        "prefs_num_prefs_ful": 3,
+        "prefs_num_prefs_ful_ret": 2,
+        # Wins - losses: a 2, b -1, c 0, d -1; shifted: a 3, b 0, c 1, d 0.
+        "Delta-nDCG": (3 / 2 + 1 / np.log2(5)) / (3 + 1 / np.log2(3)),
+        "Delta-ERR": (3 / 4) / 3 + (1 / 4) * (1 / 4) / 4,
+    }
+    scores = scores_of(list(expected), ["x", "b", "a", "c"], preferences_of(edges))
+    assert scores == pytest.approx(expected, abs=EXACT)
+
+
+def test_judges_count_alike():
+    table = pd.DataFrame(
+        [
+            ("q", "a", "b", 1.0, "u"),
+            ("q", "a", "c", 1.0, "u"),
+            ("q", "b", "c", 1.0, "u"),
+            ("q", "b", "a", 1.0, "v"),
+            ("q", "a", "b", 0.0, "w"),
+        ],
+        columns=[*COLUMNS, "judge"],
+    )
+    measures = ["prefs_avgjg", "prefs_simp", "prefs_pair"]
+    scores = scores_of(measures, "acb", table)
+    # u: 2 of 3; v: 0 of 1; w has no preference, and counts 0.
+    assert scores["prefs_avgjg"] == pytest.approx(2 / 9, abs=EXACT)
+    assert scores["prefs_simp"] == 2 / 4
+    assert scores["prefs_pair"] == pytest.approx((1 / 2 + 1 + 0) / 3, abs=EXACT)
+    nameless = scores_of(measures, "acb", table.drop(columns="judge"))
+    assert nameless["prefs_avgjg"] == nameless["prefs_simp"]
+
+
+@some
+@given(judgments(), rankings())
+def test_identities(table, run):
+    scores = scores_of([*ALL, "ppref@50", "APpref@50"], run, table)
+    assert scores["prefs_simp"] == scores["rpref"]
+    assert scores["prefs_simp_imp"] == scores["ppref"] == scores["ppref@50"]
+    assert scores["APpref@50"] == scores["APpref"]
+    possible, fulfilled, _ = (scores[m] for m in COUNTS)
+    assert scores["rpref"] == fulfilled / possible
+    p, r = scores["ppref"], scores["rpref"]
+    mean = 2 * p * r / (p + r) if p + r else 0.0
+    assert scores["fpref"] == pytest.approx(mean, abs=EXACT)
+    once = table.drop(columns=["judge", "weight"])
+    alone = scores_of(SHARES, run, once)
+    for variant in ("", "_imp", "_ret"):  # all judgments are of one judge
+        assert alone["prefs_avgjg" + variant] == alone["prefs_simp" + variant]
+
+
+@some
+@given(judgments(), rankings())
+def test_cut_at_k_is_the_run_cut(table, run):
+    # But for nDCG, which cuts the ideal list, too.
+    at_3 = [m for m in PLAIN if m.endswith("@3") and "nDCG" not in m]
+    cut = [m.removesuffix("@3") for m in at_3]
+    whole = scores_of(at_3, run, table)
+    assert list(whole.values()) == list(scores_of(cut, run[:3], table).values())
+
+
+@some
+@given(judgments(), rankings(), st.data())
+def test_swapping_neighbours_in_their_order_never_helps(table, run, data):
+    """Neighbours: else the documents between them may gain."""
+    prefs = twins.Prefs()
+    for row in table.dropna(subset="other_doc_id").to_dict("records"):
+        pair = row["doc_id"], row["other_doc_id"]
+        if row["preference"]:
+            prefs[pair if row["preference"] > 0 else pair[::-1]] += row["weight"]
+    net = [(f, t) for f, t in prefs if prefs[f, t] > prefs[t, f]]
+    assume(net)
+    f, t = data.draw(st.sampled_from(net))
+    rest = [doc for doc in run if doc not in (f, t)]
+    i = data.draw(st.integers(0, len(rest)))
+    measures = ["ppref", "rpref", "fpref", "prefs_simp_ret", "prefs_pair"]
+    measures = with_options(measures, bad=False)
+    before = scores_of(measures, [*rest[:i], f, t, *rest[i:]], table)
+    after = scores_of(measures, [*rest[:i], t, f, *rest[i:]], table)
+    assert all(after[measure] < before[measure] for measure in measures)
+
+
+@some
+@given(judgments(), rankings(), st.permutations(range(7)))
+def test_renaming_documents(table, run, order):
+    """Whatever they are called: ranks alone decide."""
+    new = {f"d{i}": f"r{order[i]}" for i in range(7)}
+    renamed = table.assign(
+        doc_id=table["doc_id"].map(new),
+        other_doc_id=table["other_doc_id"].map(new, na_action="ignore"),
+    )
+    before = scores_of(ALL, run, table)
+    after = scores_of(ALL, [new.get(d, d) for d in run], renamed)
+    assert after == pytest.approx(before, abs=EXACT)
+    exact = ["ppref", "rpref", "fpref", "prefs_simp_ret", "Delta-ERR", *COUNTS]
+    assert [after[m] for m in exact] == [before[m] for m in exact]
+
+
+@some
+@given(judgments(), st.booleans())
+@example(  # a chain through a tie, and a cycle that implies nothing
+    pd.DataFrame(
+        [("q", *pair, x, None, 1) for *pair, x in ("ab1", "bc0", "cd1", "ef1", "fe1")],
+        columns=[*COLUMNS, "judge", "weight"],
+    ).astype({"preference": float}),
+    True,
+)
+def test_closure_is_idempotent_and_only_adds(table, bad):
+    rows = [
+        (r["doc_id"], r["other_doc_id"], r["preference"], r["weight"])
+        for r in table.astype(object).where(table.notna(), None).to_dict("records")
+    ]
+    plain, once = twins.counted(rows, bad, False), twins.counted(rows, bad, True)
+    assert once >= plain
+    assert all(once[pair] == plain[pair] for pair in plain)
+    assert all(n == 1 for pair, n in (once - plain).items())
+    ties = [row for row in rows if row[2] == 0 and row[1]]
+    again = [(f, t, 1.0, n) for (f, t), n in once.items()]
+    assert twins.counted(again + ties, bad, True) == once
+
+
+def test_what_closure_implies():
+    def closed(said):
+        rows = [(a, b, float(x != "="), 1) for a, x, b in said.split()]
+        found = twins.counted(rows, True, True) - twins.counted(rows, True, False)
+        return sorted(a + b for a, b in found)
+
+    assert closed("a>b b>c") == ["ac"]
+    assert closed("a>b b>c a>c") == []
+    assert closed("a>b b=c") == ["ac"]
+    assert closed("a=b b=c") == []
+    assert closed("a>b b>a") == []
+    assert closed("a>b b>a b>c") == ["ac"]
+    assert closed("a>b b>c c>a") == []  # each leads to each
+    assert closed("a>b b>c c>a c>d") == ["ad", "bd"]
+    assert closed("a>b b=c c>a d>a") == ["db", "dc"]
+
+
+def test_judges_are_closed_apart():
+    table = pd.DataFrame(
+        [("q", "a", "b", 1.0, "u"), ("q", "b", "c", 1.0, "v")],
+        columns=[*COLUMNS, "judge"],
+    )
+    for rows, count in ((table, 2), (table.drop(columns="judge"), 3)):
+        measure = "prefs_num_prefs_poss(closure=true)"
+        assert scores_of([measure], "a", rows) == {measure: count}
+
+
+def test_bad_documents():
+    """All that the judge saw are preferred to one, but those compared with it."""
+    table = pd.DataFrame(
+        [
+            ("q", "a", "b", 1.0, "u"),
+            ("q", "z", None, -1.0, "u"),
+            ("q", "z", None, -2.0, "u"),  # found bad twice
+            ("q", "y", None, -1.0, "u"),
+            ("q", "y", "b", 1.0, "u"),  # and yet preferred
+            ("q", "c", "a", 0.0, "u"),  # only tied
+            ("q", "d", "a", 1.0, "v"),  # another judge
+        ],
+        columns=[*COLUMNS, "judge"],
+    )
+    rows = [
+        (r["doc_id"], r["other_doc_id"], r["preference"], 1)
+        for r in table[table["judge"] == "u"].to_dict("records")
+    ]
+    rows = [(a, b if isinstance(b, str) else None, x, n) for a, b, x, n in rows]
+    said = {("a", "b"): 1, ("y", "b"): 1}
+    implied = {(x, "z"): 2 for x in "abc"} | {(x, "y"): 1 for x in "ac"}
+    assert twins.counted(rows, True, False) == said | implied
+    assert twins.counted(rows, False, False) == said
+    name = "prefs_num_prefs_poss"
+    measures = [name, f"{name}(bad=false)"]
+    scores = scores_of(measures, "a", table, verify=1.0)
+    assert list(scores.values()) == [2 + 6 + 2 + 1, 3]
+
+
+def test_delta_gains_order_the_best_run():
+    edges = [("a", "b"), ("a", "c"), ("b", "c"), ("c", "d"), ("a", "d")]
+    prefs = preferences_of(edges)
+    for run, best in (("abcd", True), ("bacd", False)):
+        scores = scores_of(["Delta-nDCG", "Delta-nDCG@1", "Delta-ERR"], run, prefs)
+        assert (scores["Delta-nDCG"] == 1) is best
+        assert (scores["Delta-nDCG@1"] == 1) is best
+    assert twins.delta_gains(twins.Prefs(edges)) == {"a": 5, "b": 2, "c": 1, "d": 0}
+
+
+def test_a_cycle_has_no_delta():
+    """And so no gain, though it has preferences."""
+    prefs = preferences_of([("a", "b"), ("b", "c"), ("c", "a")])
+    scores = scores_of(["Delta-nDCG", "Delta-ERR", "rpref"], "abc", prefs)
+    assert list(scores.values()) == [0, 0, 2 / 3]
+
+
+def test_a_weight_is_as_many_judgments():
+    many = preferences_of([("a", "b")]).assign(weight=2**30)
+    one = preferences_of([("b", "a"), ("c", "a")])
+    table = pd.concat([many, one.assign(weight=1)])
+    scores = scores_of(["rpref", COUNTS[0]], "bac", table)
+    assert scores["rpref"] == 1 / (2**30 + 2)
+    assert scores[COUNTS[0]] == 2**30 + 2
+
+
+def test_needs_what_its_graph_is_made_of():
+    prefs = preferences_of([("a", "b")])
+    with pytest.raises(UsageError, match=r"ppref\(graph=derived\) needs qrels: give"):
+        scores_of(["ppref(graph=derived)"], "ab", prefs)
+    with pytest.raises(UsageError, match=r"prefs_simp needs preferences: give --prefs"):
+        pgcjax.evaluate(run_of("ab"), qrels={"q": {"a": 1}}, measures="prefs_simp")
+    with pytest.raises(UsageError, match=r"prefs_simp has no cutoff"):
+        scores_of(["prefs_simp@5"], "ab", prefs)
+
+
+def test_queries_without_preferences_score_0():
+    table = pd.DataFrame(
+        [("q", "a", "b", 0.0), ("r", "a", "b", 1.0), ("s", "a", None, -1.0)],
+        columns=COLUMNS,
+    )
+    run = {query: {"a": 2.0, "b": 1.0} for query in "qrs"}
+    with pytest.warns(pgcjax.DataWarning, match=r"ppref: .* 2 judged queries"):
+        scores = pgcjax.evaluate(run, preferences=table, measures=ALL, verify=1.0)
+    by_query = scores.table.groupby("query_id")["value"].sum()
+    assert by_query["q"] == by_query["s"] == 0 < by_query["r"]
