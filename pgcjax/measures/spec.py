@@ -142,8 +142,6 @@ class Measure:
 
 
 def _word(value: Value) -> str:
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
