@@ -53,8 +53,9 @@ def test_equal_to_the_twins_on_collections(graph):
     measures = with_options(PLAIN, graph=graph)
     measures += with_options(PLAIN[:3], graph=graph, closure=True, bad=False)
     measures += with_options(SHARES, closure=True) if graph == "real" else []
-    given_ = {"preferences": prefs, "qrels": qrels}
-    scores = pgcjax.evaluate(runs, **given_, measures=measures, verify=1.0)
+    scores = pgcjax.evaluate(
+        runs, preferences=prefs, qrels=qrels, measures=measures, verify=1.0
+    )
     n = 4 * 3 * len(measures)
     assert scores.notes[-1] == f"{n} of {n} scores recomputed: equal"
     means = scores.table.groupby("measure")["value"].mean()
@@ -214,12 +215,13 @@ def test_closure_is_idempotent_and_only_adds(table, bad):
     assert all(once[pair] == plain[pair] for pair in plain)
     assert all(n == 1 for pair, n in (once - plain).items())
     ties = [row for row in rows if row[2] == 0 and row[1]]
-    again = [(f, t, 1.0, n) for (f, t), n in once.items()]
+    again: list[twins.Judgment] = [(f, t, 1.0, n) for (f, t), n in once.items()]
     assert twins.counted(again + ties, bad, True) == once
 
 
 def test_what_closure_implies():
     def closed(said):
+        rows: list[twins.Judgment]
         rows = [(a, b, float(x != "="), 1) for a, x, b in said.split()]
         found = twins.counted(rows, True, True) - twins.counted(rows, True, False)
         return sorted(a + b for a, b in found)

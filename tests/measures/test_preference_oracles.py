@@ -145,13 +145,15 @@ def test_what_jelsas_tool_leaves_out(example):
 def test_the_hand_values_of_the_small_example(data):
     """And ours: with 2 > 4 there are six preferences, five of them in order."""
     example = Jelsas(data / "oracles/jelsas-pref", "small_")
-    said = [tuple(pair) for pair in "12 13 32 14 34".split()]
+    said = [(pair[0], pair[1]) for pair in "12 13 32 14 34".split()]
     assert example.theirs("0") == Prefs(said)
-    theirs = example.scores(explicit({"0": example.theirs("0")})).loc["0"]
+    table = explicit({"0": example.theirs("0")})
+    theirs = example.scores(table).iloc[0].to_dict()
     expected = {"mppref5": 0.8, "mrpref1": 0.6, "mwpref5": 3.3869, "mnwpref5": 0.8714}
     for name, value in {**expected, "mAPpref": 0.9}.items():
         assert theirs[name] == pytest.approx(value, abs=5e-5)
-    ours = example.scores(read_preferences(example.prefs), closure=True).loc["0"]
+    table = read_preferences(example.prefs)
+    ours = example.scores(table, closure=True).iloc[0].to_dict()
     assert ours["mppref5"] == ours["mrpref5"] == 5 / 6
     assert ours["mAPpref"] == pytest.approx((1 + 4 / 5 + 5 / 6) / 3, abs=1e-12)
 
