@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# What tests compile stays out of the user's own cache.
-_CACHE = tempfile.TemporaryDirectory(prefix="pgcjax-tests-")
-os.environ["JAX_COMPILATION_CACHE_DIR"] = _CACHE.name
+# What tests compile stays out of the user's own cache; processes of pytest share it.
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    _CACHE = tempfile.TemporaryDirectory(prefix="pgcjax-tests-")
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = _CACHE.name
+    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0.3"
 
 # Compiling a padded size for the first time can take seconds: no deadline.
 settings.register_profile("pgcjax", deadline=None, derandomize=True)

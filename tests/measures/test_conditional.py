@@ -1,11 +1,7 @@
 """Measures of conditional grades: by hand, as the twins, and what they must satisfy."""
 
-import os
 import re
-import subprocess
-import sys
 from math import log2
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pgcjax
-from pgcjax import listwise, plan
 from pgcjax.errors import DataError, UsageError
 from pgcjax.reference.context import ccg, ccg_single, interpolated
 
@@ -60,10 +55,6 @@ def one(measure, run, own, after) -> float:
     context = pd.DataFrame([("q", *pair, g) for pair, g in after.items()])
     context = context.set_axis(CONTEXT, axis=1)
     return values((run_of(run), {"q": own}, context), measure, verify=1.0).item()
-
-
-def same(some, others) -> bool:
-    return all((a == b).all() for a, b in zip(some, others, strict=True))
 
 
 def test_equations_6_and_7_differ():
@@ -252,111 +243,6 @@ def test_within_bounds_and_no_less_for_a_higher_grade(seed):
     assert (less >= 0).all() and (more >= less - EXACT).all()
     err = values((runs, qrels, higher), [m for m in ALL if m.startswith("ERR")])
     assert ((err >= 0) & (err < 1)).all()
-
-
-@few
-@given(seeds)
-def test_rows_permuted_and_documents_renamed(seed):
-    tables = collection(seed)
-    whole = values(tables, ALL)
-    shuffled = [t.sample(frac=1, random_state=seed) for t in tables]
-    assert values(shuffled, ALL).to_numpy().tobytes() == whole.to_numpy().tobytes()
-    renamed = []
-    for table in tables:
-        table = table.copy()
-        for column in ("doc_id", "previous_doc_id"):
-            if column in table:  # the order of code points is kept
-                table[column] = table[column].str.replace("d", "doc-é.", regex=False)
-        renamed.append(table)
-    assert values(renamed, ALL).to_numpy().tobytes() == whole.to_numpy().tobytes()
-
-
-@few
-@given(seeds)
-def test_runs_and_queries_alone_or_together(seed):
-    # The highest grade of ERR is that of all queries, unless it is of the topic.
-    some = [m for m in ALL if "ERR" not in m or "gmax=topic" in m]
-    tables = collection(seed)
-    whole = values(tables, some)
-    runs, qrels, context = tables
-    apart = [values((r, qrels, context), some) for _, r in runs.groupby("run_id")]
-    apart = pd.concat(apart).sort_index()
-    assert apart.to_numpy().tobytes() == whole.to_numpy().tobytes()
-    apart = [
-        values([t[t["query_id"] == query] for t in tables], some)
-        for query in qrels["query_id"].unique()
-    ]
-    apart = pd.concat(apart).sort_index()
-    assert apart.to_numpy().tobytes() == whole.to_numpy().tobytes()
-
-
-@pytest.fixture(scope="module")
-def big():
-    pytest.importorskip("sklearn")
-    tables = collection(8, queries=6, runs=9, most_docs=70)
-    return tables, scored(tables, ALL + PREDICTED)
-
-
-def test_cut_into_tiles_of_any_size(big):
-    tables, whole = big
-    assert all(part.any() for part in whole)
-    for budget in (1, 20_000, 200_000):
-        assert same(scored(tables, ALL + PREDICTED, budget=budget), whole)
-
-
-def test_padding_changes_no_bit(big, monkeypatch):
-    tables, whole = big
-    monkeypatch.setattr(listwise, "_width", lambda n: 300)
-    monkeypatch.setattr(listwise, "_axis", lambda n: n + 37)
-    assert same(scored(tables, ALL + PREDICTED), whole)
-
-
-def test_one_run_at_a_time(big, monkeypatch):
-    tables, whole = big
-    monkeypatch.setattr(plan, "RUNS", 1)
-    monkeypatch.setattr(plan, "QUERIES", 1)
-    assert same(scored(tables, ALL + PREDICTED), whole)
-
-
-def test_alone_or_among_others(big):
-    tables, whole = big
-    for i, measure in enumerate(ALL + PREDICTED):
-        assert same(scored(tables, [measure]), [whole[i]])
-
-
-CHILD = """
-import sys, warnings
-import jax
-jax.config.update("jax_num_cpu_devices", int(sys.argv[1]))
-warnings.simplefilter("ignore")
-from contextual import collection, scored
-from test_conditional import ALL, PREDICTED
-assert len(jax.local_devices()) == int(sys.argv[1])
-for part in scored(collection(3, queries=11), ALL + PREDICTED):
-    sys.stdout.buffer.write(part.tobytes())
-"""
-
-
-@pytest.mark.slow
-def test_one_or_eight_devices():
-    pytest.importorskip("sklearn")
-    here = Path(__file__).parent
-    path = [here, here.parent, Path(pgcjax.__file__).parents[1]]
-    outputs = [
-        subprocess.run(
-            [sys.executable, "-c", CHILD, str(devices)],
-            env={
-                **os.environ,
-                "PYTHONPATH": os.pathsep.join(map(str, path)),
-                "JAX_PLATFORMS": "cpu",
-            },
-            capture_output=True,
-            check=True,
-        ).stdout
-        for devices in (1, 8)
-    ]
-    assert len(outputs[0]) == 8 * 11 * 3 * len(ALL + PREDICTED)
-    assert outputs[0] == outputs[1]
 
 
 def test_predictions_that_were_given_count():

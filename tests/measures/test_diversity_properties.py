@@ -3,26 +3,18 @@
 Made-up collections are heavy in ties; see `diverse`.
 """
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
-from builders import rankings_of
 from diverse import collection
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pgcjax
-from pgcjax import listwise, plan
-from pgcjax.measures.catalogue import catalogue, parse_all
+from pgcjax.measures.catalogue import catalogue
 from pgcjax.measures.relatives import BINARY, GRADED
-from pgcjax.tables.intents import read_intent_qrels, read_intents
+from pgcjax.tables.intents import read_intent_qrels
 from pgcjax.tensors.intents import greedy_gains
-from pgcjax.tensors.judgments import Judgments
 
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
 seeds = st.integers(0, 10**6)
@@ -174,26 +166,6 @@ def test_without_navigational_intents_din_is_d():
 
 @few
 @given(seeds)
-def test_lines_of_any_input_permuted(seed):
-    tables = collection(seed)
-    shuffled = [t.sample(frac=1, random_state=seed) for t in tables]
-    assert same_bits(values(*tables), values(*shuffled))
-
-
-@few
-@given(seeds)
-def test_documents_and_intents_renamed_in_an_order_preserving_way(seed):
-    qrels, intents, runs = collection(seed)
-    before = values(qrels, intents, runs)
-    for table in (qrels, runs):
-        table["doc_id"] = table["doc_id"].str.replace("d", "doc-é.", regex=False)
-    for table in (qrels, intents):
-        table["intent_id"] = [f"{int(i):05}/é" for i in table["intent_id"]]
-    assert same_bits(before, values(qrels, intents, runs))
-
-
-@few
-@given(seeds)
 def test_intents_renamed_in_any_way(seed):
     """Only decreasing probabilities know of their order."""
     names = [name for name in SOME if "decreasing" not in name]
@@ -204,115 +176,6 @@ def test_intents_renamed_in_any_way(seed):
         table["intent_id"] = table["intent_id"].map(name)
     after = values(qrels, intents, runs, names)
     assert (before - after).abs().max() < 1e-14
-
-
-@settings(max_examples=2)
-@given(seeds)
-def test_runs_and_queries_alone_or_together(seed):
-    """With a query that has the highest grade: ERR asks for that of the collection."""
-    qrels, intents, runs = collection(seed, queries=3)
-    top = pd.DataFrame({"query_id": ["z"], "doc_id": "z", "intent_id": "z"})
-    top = top.assign(relevance=3.0, probability=1.0, kind="inf")
-
-    def some(rows, query=None) -> pd.Series:
-        tables = [
-            t if query is None else t[t.query_id == query] for t in (qrels, intents)
-        ]
-        judged = [pd.concat([t, top[t.columns]]) for t in tables]
-        found = values(*judged, rows)
-        return found[found.index.get_level_values("query_id") != "z"]
-
-    together = some(runs)
-    apart = [some(rows) for _, rows in runs.groupby("run_id")]
-    assert same_bits(together, pd.concat(apart).sort_index())
-    apart = [some(rows, query) for query, rows in runs.groupby("query_id")]
-    assert same_bits(together, pd.concat(apart).sort_index())
-
-
-def scored(tables, measures=SOME, **options) -> list[np.ndarray]:
-    qrels, intents, runs = tables
-    chosen = parse_all(measures)
-    judged = {
-        "intent_qrels": read_intent_qrels(qrels),
-        "intents": read_intents(intents),
-    }
-    judgments = Judgments(judged)
-    tensors = [m.definition.tensors(m.parameters, judgments) for m in chosen]
-    assert all(tensor.docs is tensors[0].docs for tensor in tensors)
-    rankings = rankings_of(runs, tensors[0].docs)
-    out: dict[int, np.ndarray] = {}
-    for group in listwise.groups(chosen, tensors):
-        parts = listwise.scores(group, rankings, **options)
-        out.update(zip(group.places, parts, strict=True))
-    return [out[i] for i in range(len(chosen))]
-
-
-def same(some: list[np.ndarray], others: list[np.ndarray]) -> bool:
-    return all((a == b).all() for a, b in zip(some, others, strict=True))
-
-
-def test_cut_into_tiles_of_any_size():
-    tables = collection(7, queries=6, runs=5, most_docs=70)
-    whole = scored(tables)
-    assert all(0 < part.mean() < 1 for part in whole)
-    for budget in (1, 20_000, 200_000):
-        assert same(scored(tables, budget=budget), whole)
-
-
-def test_padding_changes_no_bit(monkeypatch):
-    tables = collection(8, queries=6, runs=9, most_docs=70)
-    whole = scored(tables)
-    monkeypatch.setattr(listwise, "_width", lambda n: 300)
-    monkeypatch.setattr(listwise, "_axis", lambda n: n + 37)
-    assert same(scored(tables), whole)
-
-
-def test_alone_or_among_others():
-    tables = collection(9, queries=6, runs=9, most_docs=70)
-    whole = scored(tables)
-    for i, measure in enumerate(SOME):
-        assert same(scored(tables, [measure]), [whole[i]])
-
-
-def test_one_run_at_a_time(monkeypatch):
-    tables = collection(10, queries=6, runs=9, most_docs=70)
-    whole = scored(tables)
-    monkeypatch.setattr(plan, "RUNS", 1)
-    monkeypatch.setattr(plan, "QUERIES", 1)
-    assert same(scored(tables), whole)
-
-
-CHILD = """
-import sys, warnings
-import jax
-jax.config.update("jax_num_cpu_devices", int(sys.argv[1]))
-warnings.simplefilter("ignore")
-from diverse import collection
-from test_diversity_properties import values
-assert len(jax.local_devices()) == int(sys.argv[1])
-sys.stdout.buffer.write(values(*collection(3, queries=11)).to_numpy().tobytes())
-"""
-
-
-@pytest.mark.slow
-def test_one_or_eight_devices():
-    here = Path(__file__).parent
-    path = [here, here.parent, Path(pgcjax.__file__).parents[1]]
-    outputs = [
-        subprocess.run(
-            [sys.executable, "-c", CHILD, str(devices)],
-            env={
-                **os.environ,
-                "PYTHONPATH": os.pathsep.join(map(str, path)),
-                "JAX_PLATFORMS": "cpu",
-            },
-            capture_output=True,
-            check=True,
-        ).stdout
-        for devices in (1, 8)
-    ]
-    assert len(outputs[0]) == 8 * 11 * 3 * len(SOME)
-    assert outputs[0] == outputs[1]
 
 
 @given(seeds, st.sampled_from([0.0, 0.25, 0.3, 0.5, 0.9, 1.0]))

@@ -21,8 +21,12 @@ from preference_cases import (
 )
 
 import pgcjax
+from pgcjax import listwise
 from pgcjax.errors import UsageError
+from pgcjax.measures.catalogue import parse_all
 from pgcjax.reference import preference as twins
+from pgcjax.tables.preferences import read_preferences
+from pgcjax.tensors.judgments import Judgments
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning"),
@@ -322,3 +326,14 @@ def test_queries_without_preferences_score_0():
         scores = pgcjax.evaluate(run, preferences=table, measures=ALL, verify=1.0)
     by_query = scores.table.groupby("query_id")["value"].sum()
     assert by_query["q"] == by_query["s"] == 0 < by_query["r"]
+
+
+def test_measures_of_the_same_pairs_share_a_call():
+    prefs, *_ = judged_collection(1)
+    judgments = Judgments({"preferences": read_preferences(prefs)})
+    chosen = parse_all(["ppref", "APpref", "prefs_avgjg", "Delta-ERR", "wpref"])
+    tensors = [m.definition.tensors(m.parameters, judgments) for m in chosen]
+    assert [g.places for g in listwise.groups(chosen, tensors)] == [[0, 1, 2, 3, 4]]
+    again = [m.definition.tensors(m.parameters, judgments) for m in chosen]
+    for one, other in zip(tensors, again, strict=True):  # or each call compiles anew
+        assert one.kernel is other.kernel

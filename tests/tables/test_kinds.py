@@ -3,6 +3,7 @@
 import pytest
 
 from pgcjax.errors import DataError
+from pgcjax.tables.kinds import KINDS as FOUND
 from pgcjax.tables.kinds import sort_by_kind
 
 KINDS = {
@@ -29,7 +30,7 @@ KINDS = {
 )
 def test_found_from_content(put, kind, text):
     path = put("a.txt", text)
-    assert sort_by_kind([path]) == {**dict.fromkeys(KINDS, []), kind: [path]}
+    assert sort_by_kind([path]) == {**dict.fromkeys(FOUND, []), kind: [path]}
 
 
 @pytest.mark.parametrize(
