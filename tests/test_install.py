@@ -36,6 +36,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel):
     assert tops == {"pgcjax", f"pgcjax-{pgcjax.__version__}.dist-info"}
     assert "pgcjax/py.typed" in names
     assert "pgcjax/demo/collection/preferences.csv" in names
+    assert "pgcjax/report/templates/page.html.jinja" in names
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert wheel.stat().st_size < 400_000
 

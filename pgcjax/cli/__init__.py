@@ -8,12 +8,28 @@ import click
 import platformdirs
 
 # They add their verbs.
-from pgcjax.cli import comparing, findings, judgments, rankings, scoring
+from pgcjax.cli import (
+    comparing,
+    findings,
+    judgments,
+    rankings,
+    reporting,
+    scoring,
+)
 from pgcjax.cli.commands import cli
 from pgcjax.cli.progress import say
 from pgcjax.errors import DataWarning, PgcjaxError, VerificationError
 
-__all__ = ["cli", "comparing", "findings", "judgments", "main", "rankings", "scoring"]
+__all__ = [
+    "cli",
+    "comparing",
+    "findings",
+    "judgments",
+    "main",
+    "rankings",
+    "reporting",
+    "scoring",
+]
 
 
 def main(args: list[str] | None = None) -> None:

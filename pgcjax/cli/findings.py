@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pgcjax.cli.commands import cli
-from pgcjax.cli.options import FILE, TESTS, lines_of
+from pgcjax.cli.options import FILE, TESTS, lines_of, score_files
 from pgcjax.cli.progress import Progress, say
 
 if TYPE_CHECKING:
@@ -43,19 +43,6 @@ def _several(command: Callable) -> Callable:
     ):
         command = option(command)
     return command
-
-
-def _sources(scores: tuple[str, ...]) -> Any:
-    """Take one file with all measures, or several, each a measure named as its file."""
-    if len(scores) == 1:
-        return scores[0]
-    from pgcjax.tables.files import stem
-
-    names = [stem(path) for path in scores]
-    for name in names:
-        if names.count(name) > 1:
-            raise click.UsageError(f"two files of scores are called {name}: rename one")
-    return dict(zip(names, scores, strict=True))
 
 
 def _give(table: "pd.DataFrame", output: str | None, **used: Any) -> None:
@@ -120,7 +107,7 @@ def discriminate(
     _check_output(output)
     from pgcjax.stats import discrimination
 
-    source, names = _sources(scores), list(measures) or None
+    source, names = score_files(scores), list(measures) or None
     if gold:
         table = discrimination.intuitiveness(source, list(gold), names, missing=missing)
         _give(table, output, gold=list(gold), missing=missing)
@@ -181,7 +168,7 @@ def agree(
     from pgcjax.stats.sources import load
 
     share: Any = None if tie_share is None else _share(tie_share, serp)
-    source, names = _sources(scores), list(measures) or None
+    source, names = score_files(scores), list(measures) or None
     used: dict[str, Any] = {"threshold": threshold, "tie_share": share}
     used["missing"] = missing
     if serp:
@@ -236,6 +223,6 @@ def correlate(
 
     chosen = list(coefficients) or ["tau", "tau_ap_b"]
     table = correlation.correlate(
-        _sources(scores), list(measures) or None, chosen, missing=missing
+        score_files(scores), list(measures) or None, chosen, missing=missing
     )
     _give(table, output, coefficients=chosen, missing=missing)

@@ -83,6 +83,19 @@ def read_judgments(judgments: dict[str, Any]) -> dict[str, Any]:
     return {**read, **tables.read_judgments(sources)}
 
 
+def score_files(paths: tuple[str, ...]) -> Any:
+    """Take one file with all measures, or several, each a measure named as its file."""
+    if len(paths) == 1:
+        return paths[0]
+    from pgcjax.tables.files import stem
+
+    names = [stem(path) for path in paths]
+    for name in names:
+        if names.count(name) > 1:
+            raise click.UsageError(f"two files of scores are called {name}: rename one")
+    return dict(zip(names, paths, strict=True))
+
+
 def lines_of(table: "pd.DataFrame") -> Iterator[str]:
     """Print a table with tabs, four decimals and a header."""
     yield "\t".join(table.columns)

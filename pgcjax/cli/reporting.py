@@ -1,0 +1,111 @@
+"""The verb that writes a page about scores: report."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pgcjax.cli.commands import cli
+from pgcjax.cli.options import FILE, TESTS, score_files
+from pgcjax.cli.progress import Progress, say
+
+
+@cli.command()
+@click.argument("scores", nargs=-1, required=True, type=FILE, metavar="SCORES…")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=FILE,
+    metavar="FILE",
+    help=".html: one file; .md: figures go into a folder beside it.",
+)
+@click.option(
+    "-m",
+    "--measure",
+    "measures",
+    multiple=True,
+    metavar="NAME",
+    help="Repeat for several; by default all of SCORES.",
+)
+@click.option("--title", metavar="TEXT", help="Of the page; by default the file.")
+@click.option(
+    "--test",
+    type=click.Choice(TESTS),
+    default="tukey",
+    show_default=True,
+    help="Of differences, as of compare.",
+)
+@click.option("--alpha", type=float, default=0.05, show_default=True)
+@click.option("--resamples", type=int, metavar="N", help="As of compare.")
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option(
+    "--missing",
+    type=click.Choice(["error", "drop", "zero"]),
+    default="error",
+    show_default=True,
+    help="What a query that a run or a measure lacks does: drop leaves it out.",
+)
+@click.option(
+    "--top",
+    type=int,
+    default=8,
+    show_default=True,
+    metavar="N",
+    help="Best runs that have a column in the table of queries.",
+)
+@click.option(
+    "--figures", type=FILE, metavar="DIR", help="Write figures as .pdf there, too."
+)
+def report(
+    scores: tuple[str, ...],
+    output: str,
+    measures: tuple[str, ...],
+    title: str | None,
+    figures: str | None,
+    **how: Any,
+) -> None:
+    """Write a page about scores: leaderboards, significance, queries, plots.
+
+    SCORES are files of evaluate or of any tool: one with all measures, or one for each.
+    """
+    if figures and Path(figures).exists() and not Path(figures).is_dir():
+        raise click.UsageError(f"--figures {figures}: is no folder")
+    from pgcjax.report import canvas, page
+    from pgcjax.scores import check_target
+
+    page.ready(output)
+    check_target(output, page.SUFFIXES)
+    from pgcjax.report.summary import summary
+
+    title = title or ", ".join(Path(path).name for path in scores)
+    with Progress() as progress:
+        made = summary(
+            _read(scores),
+            list(measures) or None,
+            title=title,
+            progress=progress.update,
+            **how,
+        )
+    page.write(made, output)
+    say(f"wrote {output}")
+    if figures:
+        drawn = {name: picture.figure for name, picture in made.pictures.items()}
+        canvas.save_all(drawn, figures)
+        say(f"wrote {len(drawn)} figures to {figures}")
+
+
+def _read(paths: tuple[str, ...]) -> Any:
+    """Read one file with all measures or with one; or several, one for each measure."""
+    from pgcjax.scores import COLUMNS, read_scores
+    from pgcjax.stats import matrix, sources
+    from pgcjax.tables.files import stem
+
+    path, *others = paths
+    if others:
+        return score_files(paths)
+    frame, _ = sources.load(Path(path))
+    if {*COLUMNS} <= {*frame}:
+        return read_scores(path)  # and what they depend on
+    names = {str(column).strip().lower() for column in frame}
+    return frame if names & {*matrix.NAMES["measure"]} else {stem(path): path}

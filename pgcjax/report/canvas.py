@@ -1,0 +1,240 @@
+"""The paper that plots are drawn on: its size, letters and colours, and its files."""
+
+import copy
+import io
+import itertools
+import os
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pgcjax.errors import DataError, UsageError
+from pgcjax.report.letters import LETTER, WIDTH, below, title
+from pgcjax.scores import check_suffix
+from pgcjax.tables.write import written_beside
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SUFFIXES = (".svg", ".pdf", ".png")
+# Told apart with any colour vision [Okabe and Ito 2008]; the yellow is too pale.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+GREY, PALE = "#555555", "#dddddd"
+_LINES = ("-", "--", "-.", ":")
+_MARKS = ("o", "s", "^", "D", "v", "P", "X")
+_FIXED: dict[str, Any] = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans", "Arial", "Helvetica"],
+    "font.size": LETTER,
+    "axes.titlesize": LETTER,
+    "axes.labelsize": LETTER,
+    "xtick.labelsize": LETTER,
+    "ytick.labelsize": LETTER,
+    "legend.fontsize": LETTER,
+    "axes.linewidth": 0.5,
+    "axes.edgecolor": GREY,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "xtick.major.size": 2,
+    "ytick.major.size": 2,
+    "xtick.major.width": 0.5,
+    "ytick.major.width": 0.5,
+    "lines.linewidth": 1.0,
+    "legend.frameon": False,
+    "legend.handlelength": 2.2,
+    "text.parse_math": False,  # a run may be called "$5 off$"
+    "svg.hashsalt": "pgcjax",
+    "svg.fonttype": "none",  # letters as text: readers can search and copy it
+    "pdf.fonttype": 42,  # as publishers ask for
+    "pdf.compression": 6,
+}
+
+
+class Style(NamedTuple):
+    """How one of several lines looks, in colour and in grey."""
+
+    colour: str
+    line: str
+    mark: str
+
+
+def styles() -> Iterator[Style]:
+    """Give styles without end: 28 that differ, each in more than its colour."""
+    for i in itertools.count():
+        colour, again = i % len(COLOURS), i // len(COLOURS)
+        mark = _MARKS[(colour + again) % len(_MARKS)]
+        yield Style(COLOURS[colour], _LINES[i % len(_LINES)], mark)
+
+
+@contextmanager
+def drawing() -> Iterator[None]:
+    """Draw in our style, whatever the user's own is.
+
+    Raises:
+        UsageError: matplotlib is not installed.
+    """
+    try:
+        import matplotlib
+    except ImportError:
+        raise UsageError(
+            "figures need matplotlib: pip install 'pgcjax[plots]'"
+        ) from None
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        style: Any = matplotlib.rcParams  # whose stubs ask for literal names
+        style.update(_FIXED)
+        yield
+
+
+def panels(
+    count: int, *, columns: int = 1, height: float = 2.0, width: float = WIDTH
+) -> "tuple[Figure, list[Axes]]":
+    """Make a figure of several panels, for plots that take `axes`.
+
+    Args:
+        count: of panels.
+        columns: panels beside each other.
+        height: of a panel, inches.
+        width: of the figure, inches.
+
+    Raises:
+        UsageError: matplotlib is not installed.
+    """
+    with drawing():
+        from matplotlib.figure import Figure
+
+        rows = -(-count // columns)
+        figure = Figure((width, rows * height), facecolor="white", layout="constrained")
+        grid = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
+        for axes in grid:
+            style_ticks(axes)
+        for spare in grid[count:]:
+            spare.set_axis_off()
+        return figure, grid[:count]
+
+
+def grid(
+    draw: "Mapping[str, Callable[..., Figure]]",
+    *,
+    columns: int = 2,
+    height: float = 1.8,
+) -> "Figure":
+    """Draw several plots as panels of one figure, each with a title of its own.
+
+    There is one legend, below them, if what it names looks alike in all panels.
+
+    Args:
+        draw: of each panel its title, and what draws it when called with `axes=`.
+        columns: panels beside each other.
+        height: of a panel, inches.
+    """
+    figure, axes = panels(len(draw), columns=columns, height=height)
+    with drawing():
+        for (name, one), mine in zip(draw.items(), axes, strict=True):
+            one(axes=mine)
+            title(mine, name, mine.get_title(loc="left"))
+        _share_legend(figure, axes)
+    return figure
+
+
+def _share_legend(figure: "Figure", axes: "list[Axes]") -> None:
+    """Put the legends of panels into one, if a name looks the same in all of them."""
+    looks: dict[str, set] = {}
+    handles = {}
+    for mine in axes:
+        for handle, name in zip(*mine.get_legend_handles_labels(), strict=True):
+            handles.setdefault(name, handle)
+            looks.setdefault(name, set()).add(_look(handle))
+    legends = [found for mine in axes if (found := mine.get_legend())]
+    if legends and all(len(found) == 1 for found in looks.values()):
+        for found in legends:
+            found.remove()
+        below(figure, list(handles.values()), list(handles))
+
+
+def _look(handle: Any) -> tuple[str, ...]:
+    parts = getattr(handle, "patches", [handle])[:1]
+    names = ("color", "linestyle", "marker", "facecolor")
+    return tuple(str(getattr(p, f"get_{n}", str)()) for p in parts for n in names)
+
+
+@contextmanager
+def on(axes: "Axes | None", height: float = 2.0) -> "Iterator[Axes]":
+    """Draw on the axes given, or on a figure of their own."""
+    with drawing():
+        yield panels(1, height=height)[1][0] if axes is None else axes
+
+
+def style_ticks(axes: "Axes") -> None:
+    """Say how ticks look: they are made when they are drawn, in whatever style."""
+    axes.tick_params(labelsize=LETTER, width=0.5, length=2)
+
+
+def svg(figure: "Figure") -> str:
+    """Give a figure as SVG; equal figures give equal text."""
+    return _bytes(figure, ".svg").decode()
+
+
+def save(figure: "Figure", path: str | os.PathLike) -> Path:
+    """Write a figure, whole or not at all: .svg, .pdf or .png (600 dots per inch).
+
+    Raises:
+        UsageError: the suffix is none of these. DataError: the file cannot be written.
+    """
+    target = Path(path)
+    content = _bytes(figure, check_suffix(target, SUFFIXES))
+    with written_beside(target) as beside:
+        beside.write_bytes(content)
+    return target
+
+
+def save_all(
+    figures: "Mapping[str, Figure]", folder: str | os.PathLike, suffix: str = ".pdf"
+) -> Path:
+    """Write figures by their names into a folder; other files in it stay.
+
+    All are drawn before the first is written.
+
+    Raises:
+        UsageError: the suffix is none of `SUFFIXES`.
+        DataError: the folder or a file cannot be written.
+    """
+    target = Path(folder)
+    check_suffix(target / f"figure{suffix}", SUFFIXES)
+    drawn = {
+        target / f"{name}{suffix}": _bytes(figure, suffix)
+        for name, figure in figures.items()
+    }
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(
+            f"cannot make this folder: {error.strerror}",
+            where=str(target),
+            mend="Name one that exists, or a new one.",
+        ) from None
+    for path, content in drawn.items():
+        with written_beside(path) as beside:
+            beside.write_bytes(content)
+    return target
+
+
+def _bytes(figure: "Figure", suffix: str) -> bytes:
+    # No date and no version: only the data changes the file.
+    nothing: dict[str, Any] = {
+        ".svg": {"Date": None, "Creator": None},
+        ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+        ".png": {"Software": None},
+    }[suffix]
+    out = io.BytesIO()
+    with drawing(), warnings.catch_warnings():
+        if suffix == ".svg":  # whose reader has other letters than ours
+            warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
+        if figure.canvas.manager is None:  # no window has it
+            # Saving moves axes by rounding: so that the next file is equal, of a copy.
+            figure = copy.deepcopy(figure)
+        figure.savefig(out, format=suffix[1:], dpi=600, metadata=nothing)
+    return out.getvalue()

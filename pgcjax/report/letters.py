@@ -1,0 +1,124 @@
+"""The letters on plots: titles, labels and legends that stay inside of the paper."""
+
+import re
+import warnings
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WIDTH = 3.3
+"""Inches: a column of a paper, so that nothing has to be scaled down."""
+
+LETTER = 7.0
+"""Points: the smallest letters."""
+
+_LEAST = 0.4  # inches that a text gets at least, however small its axes are
+
+
+def width(text: str) -> float:
+    """Give the inches of a line in our letters."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    with warnings.catch_warnings():  # of a letter that ours lack: not yet drawn
+        warnings.simplefilter("ignore", UserWarning)
+        font = FontProperties(size=LETTER)
+        return text_to_path.get_text_width_height_descent(text, font, False)[0] / 72
+
+
+def shorten(name: str, most: int = 24) -> str:
+    """Cut a long name in its middle: what differs is often at its end."""
+    if len(name) <= most:
+        return name
+    return f"{name[: most // 2]}…{name[len(name) - most + most // 2 + 1 :]}"
+
+
+def fit(text: str, inches: float) -> str:
+    """Cut a line in its middle until it is no wider."""
+    room = max(inches, _LEAST)
+    for most in range(min(len(text), int(60 * room)), 2, -1):
+        short = shorten(text, most)
+        if width(short) <= room:
+            return short
+    return shorten(text, 3)
+
+
+def wrapped(text: str, inches: float) -> str:
+    """Break a text at blanks and commas; cut a line that still is too long."""
+    lines = [""]
+    for piece in re.findall(r"[^ ,;]+[ ,;]*|[ ,;]+", text):
+        if lines[-1] and width((lines[-1] + piece).rstrip()) > max(inches, _LEAST):
+            lines.append("")
+        lines[-1] += piece
+    return "\n".join(fit(line.rstrip(), inches) for line in lines)
+
+
+def title(axes: "Axes", *texts: str, share: float = 1.0) -> None:
+    """Write texts above axes, each on lines of its own that are no wider.
+
+    Args:
+        axes: whose title it is.
+        texts: those that are empty are left out.
+        share: of the width, for axes that leave much of it to names.
+    """
+    inches = _inches(axes)[0] * share
+    lines = [wrapped(line, inches) for text in texts for line in text.split("\n")]
+    axes.set_title("\n".join(filter(None, lines)), loc="left")
+
+
+def label(axes: "Axes", x: str = "", y: str = "", *, share: float = 0.85) -> None:
+    """Say what is to the right and upwards, on lines that are no longer than that."""
+    across, upwards = _inches(axes)
+    axes.set_xlabel(wrapped(x, across * share))
+    axes.set_ylabel(wrapped(y, upwards))
+
+
+def fitted(axes: "Axes", names: Iterable[Any], share: float = 0.5) -> list[str]:
+    """Cut names so that they take no more than a share of the width of axes."""
+    return [fit(str(name), _inches(axes)[0] * share) for name in names]
+
+
+def legend(axes: "Axes", *, own: bool, columns: int = 2) -> None:
+    """Name what is drawn, if it is more than one thing.
+
+    Args:
+        axes: that have it.
+        own: whether the figure is ours: it grows then, with the names below it, where
+            they hide nothing.
+        columns: at most.
+    """
+    handles, names = axes.get_legend_handles_labels()
+    if len(names) < 2:
+        return
+    if own:
+        below(figure_of(axes), handles, names, columns)
+    else:
+        room = _inches(axes)[0] - 0.4
+        axes.legend(handles, [fit(name, room) for name in names])
+
+
+def below(figure: "Figure", handles: list, names: list[str], columns: int = 2) -> None:
+    """Add a legend below a figure of ours, which grows by as much."""
+    across, handle = figure.get_figwidth() - 0.1, 0.5
+    fits = int(across / (max(map(width, names)) + handle))
+    columns = max(1, min(columns, fits))
+    short = [fit(name, across / columns - handle) for name in names]
+    figure.legend(handles, short, ncols=columns, loc="outside lower center")
+    rows = -(-len(names) // columns)
+    figure.set_figheight(figure.get_figheight() + 0.1 + 0.155 * rows)
+
+
+def figure_of(axes: "Axes") -> "Figure":
+    """Give the figure that some axes are in."""
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    return figure
+
+
+def _inches(axes: "Axes") -> tuple[float, float]:
+    """Give about the width and height of axes, before all is in its place."""
+    box, figure = axes.get_position(), figure_of(axes)
+    return box.width * figure.get_figwidth(), box.height * figure.get_figheight()

@@ -1,0 +1,233 @@
+"""Pages of text, tables and figures, as Markdown or as one HTML file.
+
+A page is data: `write` renders it by the templates beside this file.
+"""
+
+import base64
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import numpy as np
+import pandas as pd
+
+from pgcjax.errors import UsageError
+from pgcjax.report import canvas
+from pgcjax.scores import check_suffix
+from pgcjax.tables.write import written_beside
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SUFFIXES = (".html", ".md")
+_NUMBER = re.compile(r"[-+−]?((\d[\d,]*)?\.?\d+(e[-+]?\d+)?\s?%?|inf)|—|")
+_NAME = re.compile(r"[\w.+-]+")
+# What Markdown would take for more than letters: anywhere, and at the start of a line.
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|#~$&])")
+_START = re.compile(r"^(\d*)([-+=.)])(?=[-+=]*(\s|$))")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of text; columns of numbers are set to the right.
+
+    Attributes:
+        columns: their names.
+        rows: cells, as many in each row as there are columns.
+        caption: above it.
+        tones: of each row, `good`, `bad` or nothing: its colour in HTML.
+    """
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    caption: str = ""
+    tones: Sequence[str] = ()
+
+    @property
+    def numeric(self) -> list[bool]:
+        """Whether a column holds numbers only."""
+        cells = list(zip(*self.rows, strict=True)) or [()] * len(self.columns)
+        return [all(_NUMBER.fullmatch(text) for text in column) for column in cells]
+
+    @property
+    def toned(self) -> Iterator[tuple[str, Sequence[str]]]:
+        """Each row with its tone."""
+        return zip(self.tones or [""] * len(self.rows), self.rows, strict=True)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure.
+
+    Attributes:
+        name: of its file, without a suffix: letters, digits, `.`, `+`, `-` and `_`.
+        figure: of `pgcjax.report.plots`, or any of matplotlib.
+        caption: below it.
+    """
+
+    name: str
+    figure: "Figure"
+    caption: str = ""
+
+
+Part = str | Table | Picture
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading, and what is below it: paragraphs, tables, figures, sections."""
+
+    title: str
+    parts: "Sequence[Part | Section]" = ()
+
+    def flat(self, level: int = 2) -> "Iterator[tuple[str, Any]]":
+        """List its parts with their kinds, and headings as `h2`, `h3`, …."""
+        yield f"h{level}", self.title
+        for part in self.parts:
+            if isinstance(part, Section):
+                yield from part.flat(level + 1)
+            elif isinstance(part, (Table, Picture)):
+                yield "Table" if isinstance(part, Table) else "Picture", part
+            else:
+                yield "str", part
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page.
+
+    Attributes:
+        title: of the page.
+        sections: in order.
+        used: what the page depends on, by name: version, seed, ….
+    """
+
+    title: str
+    sections: Sequence[Section]
+    used: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def flat(self) -> list[tuple[str, Any]]:
+        """Everything in order, with its kind."""
+        return [item for section in self.sections for item in section.flat()]
+
+    @property
+    def pictures(self) -> dict[str, Picture]:
+        """The figures by name.
+
+        Raises:
+            UsageError: two have one name, or it names no file.
+        """
+        found = {}
+        for kind, part in self.flat:
+            if kind == "Picture":
+                if not _NAME.fullmatch(part.name):
+                    raise UsageError(f"a figure's file cannot be called {part.name!r}")
+                if part.name in found:
+                    raise UsageError(f"two figures are called {part.name!r}")
+                found[part.name] = part
+        return found
+
+
+def table_of(frame: "pd.DataFrame", caption: str = "", digits: int = 4) -> Table:
+    """Make a table of a DataFrame, without its index.
+
+    Args:
+        frame: any.
+        caption: above it.
+        digits: decimals of floats; `—` stands for NaN.
+    """
+    rows = [
+        [cell_of(cell, digits) for cell in row]
+        for row in frame.itertuples(index=False, name=None)
+    ]
+    return Table([str(name) for name in frame.columns], rows, caption)
+
+
+def cell_of(value: Any, digits: int = 4) -> str:
+    """Print a value in a table; a small p as 1.2e-05, not as 0.0000."""
+    if value is None or value is pd.NA or value != value:
+        return "—"
+    if isinstance(value, (bool, np.bool_)):
+        return "yes" if value else "no"
+    if not isinstance(value, (float, np.floating)):
+        return str(value)
+    if 0 < abs(value) < 0.5 * 10**-digits:
+        return f"{value:.1e}"
+    return f"{value:.{digits}f}"
+
+
+def ready(path: str | os.PathLike) -> str:
+    """Give the suffix of a page to be written, before work is spent on it.
+
+    Raises:
+        UsageError: it is none of ours, or jinja2 or matplotlib is not installed.
+    """
+    suffix = check_suffix(Path(path), SUFFIXES)
+    for package in ("jinja2", "matplotlib"):
+        try:
+            import_module(package)
+        except ImportError:
+            raise UsageError(
+                f"reports need {package}: pip install 'pgcjax[report]'"
+            ) from None
+    return suffix
+
+
+def write(page: Page, path: str | os.PathLike) -> Path:
+    """Write a page, whole or not at all.
+
+    `.html` is one file, figures and all; of `.md` the figures are SVG files in a folder
+    beside it, called as the page with `-figures`, and written before it.
+
+    Raises:
+        UsageError: another suffix, or jinja2 or matplotlib is not installed.
+        DataError: a file cannot be written.
+    """
+    target, suffix = Path(path), ready(path)
+    figures = {name: picture.figure for name, picture in page.pictures.items()}
+    folder = target.with_name(f"{target.stem}-figures")
+
+    def image(name: str) -> str:
+        if suffix == ".html":
+            return _embedded(canvas.svg(figures[name]))
+        return quote(f"{folder.name}/{name}.svg")
+
+    text = _template(suffix).render(page=page, image=image)
+    with written_beside(target) as beside:
+        beside.write_text(text, encoding="utf-8", newline="\n")
+        if figures and suffix == ".md":
+            canvas.save_all(figures, folder, ".svg")
+    return target
+
+
+def _embedded(text: str) -> str:
+    # An image, not a part of the page: names inside of two figures cannot clash.
+    code = base64.b64encode(text.encode()).decode()
+    return f"data:image/svg+xml;base64,{code}"
+
+
+def _template(suffix: str) -> Any:
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("pgcjax.report"),
+        autoescape=suffix == ".html",
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["plain"] = _plain
+    return environment.get_template(f"page{suffix}.jinja")
+
+
+def _plain(text: str) -> str:
+    """Escape what Markdown would take for more than letters."""
+    escaped = _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+    return _START.sub(r"\1\\\2", escaped)

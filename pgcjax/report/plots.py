@@ -1,0 +1,238 @@
+"""Figures of findings, at the size of a paper's column; `canvas.save` writes them.
+
+Each takes what `pgcjax` returns and gives a matplotlib `Figure`; with `axes`, as of
+`canvas.panels`, it draws there instead.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from pgcjax.errors import DataError, UsageError
+from pgcjax.report import canvas, letters
+from pgcjax.report.rows import agreement, leaderboard
+from pgcjax.report.squares import correlations, differences, matrix, overlaps
+from pgcjax.stats import pairs
+from pgcjax.stats.correlation import correlation
+from pgcjax.stats.discrimination import Discrimination
+from pgcjax.stats.matrix import read
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "agreement",
+    "correlations",
+    "differences",
+    "duel",
+    "leaderboard",
+    "lines",
+    "matrix",
+    "overlaps",
+    "points",
+    "scatter",
+    "significance_curves",
+]
+
+
+def scatter(
+    scores: Any,
+    measure_a: str,
+    measure_b: str,
+    *,
+    coefficient: str = "tau",
+    axes: "Axes | None" = None,
+) -> "Figure":
+    """Draw runs by their means of two measures; the title says how alike they order.
+
+    Args:
+        scores: a score table, or a table for each measure, by name.
+        measure_a: to the right.
+        measure_b: upwards.
+        coefficient: of `correlate`.
+        axes: where to draw.
+
+    Source: Luo 2021, Figures 4.1 to 4.3.
+    """
+    side = pairs.side_by_side(scores, [measure_a, measure_b])
+    x, y = side.values.mean(axis=2)
+    with canvas.on(axes) as axes:
+        points(x, y, xlabel=measure_a, ylabel=measure_b, axes=axes)
+        letters.title(axes, _correlated(x, y, coefficient))
+    return letters.figure_of(axes)
+
+
+def duel(
+    scores: Any,
+    run_a: str,
+    run_b: str,
+    measure: str | None = None,
+    *,
+    coefficient: str = "tau",
+    axes: "Axes | None" = None,
+) -> "Figure":
+    """Draw queries by the scores of two runs; above the line, the second is better.
+
+    Args:
+        scores: as `compare` takes them.
+        run_a: to the right.
+        run_b: upwards.
+        measure: which one, if there are several.
+        coefficient: of `correlate`, here over queries.
+        axes: where to draw.
+
+    Source: Luo 2021, Figures 5.7, 5.9 and 5.11.
+    """
+    table = read(scores, measure=measure)
+    for run in (run_a, run_b):
+        if run not in table.run_ids:
+            raise UsageError(f"no scores of run {run!r}")
+    x, y = (table.values[table.run_ids.index(run)] for run in (run_a, run_b))
+    with canvas.on(axes, 2.9) as axes:
+        points(x, y, xlabel=run_a, ylabel=run_b, diagonal=True, axes=axes)
+        letters.title(axes, table.measure, _correlated(x, y, coefficient))
+    return letters.figure_of(axes)
+
+
+def _correlated(x: np.ndarray, y: np.ndarray, coefficient: str) -> str:
+    sign = {"tau": "τ", "pearson": "r", "spearman": "ρ"}.get(coefficient, coefficient)
+    try:
+        return f"{sign} = {correlation(x, y, coefficient):.4f}"
+    except DataError:
+        return f"{sign} is undefined"
+
+
+def points(
+    x: Any,
+    y: Any,
+    *,
+    xlabel: str = "",
+    ylabel: str = "",
+    diagonal: bool = False,
+    axes: "Axes | None" = None,
+) -> "Figure":
+    """Draw points; where there are many, each is fainter.
+
+    Args:
+        x: numbers `[n]`; NaN is left out.
+        y: numbers `[n]`, likewise.
+        xlabel: what x is.
+        ylabel: what y is.
+        diagonal: whether to draw the line y = x, on equal axes.
+        axes: where to draw.
+    """
+    x, y = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    if x.shape != y.shape or x.ndim != 1:
+        raise UsageError(f"expected as many x as y, found {x.shape} and {y.shape}")
+    drawn = np.isfinite(x) & np.isfinite(y)
+    faint = float(np.clip(120 / max(1, drawn.sum()), 0.08, 0.85))
+    with canvas.on(axes, 2.9 if diagonal else 2.0) as axes:
+        axes.scatter(x, y, s=9, color=canvas.COLOURS[0], linewidths=0, alpha=faint)
+        if diagonal and drawn.any():
+            both = np.concatenate([x[drawn], y[drawn]])
+            least, most = both.min(), both.max()
+            air = 0.04 * (most - least) or 0.5
+            ends = least - air, most + air
+            axes.plot(ends, ends, color=canvas.GREY, linewidth=0.5, zorder=0)
+            axes.set(xlim=ends, ylim=ends, aspect="equal")
+            axes.locator_params(nbins=5, steps=[1, 2, 2.5, 5, 10])
+        letters.label(axes, xlabel, ylabel)
+    return letters.figure_of(axes)
+
+
+def lines(
+    table: pd.DataFrame,
+    x: str,
+    y: str,
+    by: str,
+    *,
+    xlabel: str | None = None,
+    ylabel: str | None = None,
+    axes: "Axes | None" = None,
+) -> "Figure":
+    """Draw curves over a parameter: one for each value of a column.
+
+    Args:
+        table: a row per point.
+        x: column of the parameter, such as p, γ or λ.
+        y: column of what depends on it; NaN leaves a gap.
+        by: column that names the curve.
+        xlabel: what x is, if not the column's name.
+        ylabel: what y is, likewise.
+        axes: where to draw.
+
+    Source: the form of Xie et al. 2020, Figures 4 and 5.
+    """
+    absent = [name for name in (x, y, by) if name not in table]
+    if absent:
+        raise UsageError(f"no column {absent[0]!r} to draw; there are {list(table)}")
+    groups, own = table.groupby(by, sort=False), axes is None
+    with canvas.on(axes) as axes:
+        for style, (name, mine) in zip(canvas.styles(), groups, strict=False):
+            axes.plot(
+                mine[x],
+                mine[y],
+                style.line,
+                marker=style.mark,
+                markersize=2.5,
+                color=style.colour,
+                label=str(name),
+            )
+        letters.label(
+            axes, x if xlabel is None else xlabel, y if ylabel is None else ylabel
+        )
+        letters.legend(axes, own=own)
+    return letters.figure_of(axes)
+
+
+def significance_curves(
+    found: Discrimination,
+    *,
+    test: str | None = None,
+    highest: float = 0.1,
+    axes: "Axes | None" = None,
+) -> "Figure":
+    """Draw ASL curves: p of all pairs of runs, sorted, for each measure.
+
+    The nearer to the origin, the more pairs a measure tells apart.
+
+    Args:
+        found: of `discriminate`.
+        test: which one, if there are several; all are drawn if None.
+        highest: p at the top.
+        axes: where to draw.
+
+    Source: Sakai 2012, Figures 7 to 9.
+    """
+    curves = found.curves()
+    tests = list(dict.fromkeys(curves["test"]))
+    if test is not None:
+        if test not in tests:
+            raise UsageError(f"no test {test!r}; there are {', '.join(tests)}")
+        curves, tests = curves[curves["test"] == test], [test]
+    names = curves["measure"]
+    if len(tests) > 1:
+        names = names + ", " + curves["test"]
+    alpha = found.metadata["alpha"]
+    groups, own = curves.groupby(names, sort=False), axes is None
+    with canvas.on(axes) as axes:
+        for style, (name, mine) in zip(canvas.styles(), groups, strict=False):
+            axes.plot(
+                mine["position"],
+                mine["p_value"],
+                style.line,
+                color=style.colour,
+                label=str(name),
+            )
+        axes.axhline(alpha, color=canvas.GREY, linewidth=0.4)
+        last = int(curves["position"].max())
+        axes.set_ylim(0, highest)
+        letters.label(axes, "pairs of runs, by p", "p (ASL)")
+        reach = curves.loc[curves["p_value"] <= highest, "position"]
+        first = int(reach.min()) if len(reach) else last
+        axes.set_xlim(max(1, first - 1) - 0.5, last + 0.5)
+        axes.locator_params(axis="x", integer=True, nbins=6)
+        letters.legend(axes, own=own)
+    return letters.figure_of(axes)

@@ -1,0 +1,195 @@
+"""report, as users call it."""
+
+import re
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import pgcjax as package
+from pgcjax.demo.files import demo_folder
+from pgcjax.report import canvas, plots
+
+pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
+DEMO = demo_folder()
+FAST = ["--test", "t"]
+
+
+@pytest.fixture(scope="module")
+def demo_scores():
+    return package.evaluate(
+        DEMO / "runs", preferences=DEMO / "preferences.csv", qrels=DEMO / "qrels.txt"
+    )
+
+
+@pytest.fixture
+def scores(here, demo_scores):
+    return str(demo_scores.save("scores.parquet"))
+
+
+def test_from_scores_of_evaluate_to_a_page(pgcjax, here):
+    judged = ["--prefs", str(DEMO / "preferences.csv")]
+    judged += ["--qrels", str(DEMO / "qrels.txt"), "-m", "PGC", "-m", "nDCG@10"]
+    done = pgcjax("evaluate", *judged, "-o", "scores.csv", str(DEMO / "runs"))
+    assert done.code == 0, done.err
+    done = pgcjax("report", "scores.csv", "-o", "page.html", *FAST)
+    assert (done.code, done.out) == (0, ""), done.err
+    assert done.err == "pgcjax: wrote page.html\n"
+    text = (here / "page.html").read_text("utf-8")
+    assert "<h1>scores.csv</h1>" in text and text.endswith("</html>\n")
+    for run, mean in package.read_scores("scores.csv").mean()["PGC"].items():
+        assert f"<td>{run}</td><td" in text and f">{mean:.4f}</td>" in text
+    assert "<dt>scores, order</dt><dd>trec</dd>" in text
+
+
+def test_markdown_and_figures_replace_older_ones(pgcjax, here, scores):
+    line = ["report", scores, "-o", "page.md", *FAST, "--figures", "new/figures"]
+    done = pgcjax(*line, "--title", "Mine", "-m", "Compat")
+    assert done.code == 0, done.err
+    lines = done.err.splitlines()
+    assert lines[-2:] == [
+        "pgcjax: wrote page.md",
+        "pgcjax: wrote 2 figures to new/figures",
+    ]
+    first = {path: path.read_bytes() for path in here.rglob("*") if path.is_file()}
+    names = ["leaderboard-1", "differences-1"]
+    for name in names:
+        assert first[here / "page-figures" / f"{name}.svg"].startswith(b"<?xml")
+        assert first[here / "new" / "figures" / f"{name}.pdf"].startswith(b"%PDF")
+    assert (here / "page.md").read_text().startswith("# Mine\n")
+    (here / "page.md").write_text("older")
+    assert pgcjax(*line, "--title", "Mine", "-m", "Compat").code == 0
+    again = {path: path.read_bytes() for path in here.rglob("*") if path.is_file()}
+    assert again == first
+
+
+def test_several_files_are_several_measures(pgcjax, here, demo_scores):
+    for measure in demo_scores.measures:
+        wide = demo_scores.matrix(measure).T
+        wide.to_csv(f"{measure}.tsv", sep="\t")
+    done = pgcjax("report", "PGC.tsv", "Compat.tsv", "-o", "page.md", *FAST)
+    assert done.code == 0, done.err
+    text = (here / "page.md").read_text()
+    assert text.startswith("# PGC.tsv, Compat.tsv\n")
+    assert "## Runs by PGC\n" in text and "## Measures compared\n" in text
+
+
+@pytest.mark.parametrize("form", ["wide", "long", "metric", "trec"])
+def test_one_file_of_another_tool(pgcjax, here, demo_scores, form):
+    wide = demo_scores.matrix("PGC")
+    if form == "trec":
+        name = str(demo_scores.save("them.trec"))
+    else:
+        name = "them.csv"
+        long = wide.stack().rename("score").reset_index()
+        table = {
+            "wide": wide.T.reset_index(),
+            "long": long.rename(columns={"run_id": "system", "query_id": "topic"}),
+            "metric": long.assign(metric="PGC"),
+        }[form]
+        table.to_csv(name, index=False)
+    done = pgcjax("report", name, "-o", "page.md", *FAST)
+    assert done.code == 0, done.err
+    text = (here / "page.md").read_text()
+    assert f"## Runs by {'them' if form in ('wide', 'long') else 'PGC'}\n" in text
+    for run, mean in wide.mean(axis=1).items():
+        assert f" | {run} | {mean:.4f} | " in text
+
+
+def test_help_of_what_a_run_lacks(pgcjax, here, demo_scores):
+    demo_scores.table.iloc[1:].to_csv("gap.csv", index=False)
+    done = pgcjax("report", "gap.csv", "-o", "page.md", *FAST)
+    assert (done.code, done.out) == (2, "") and len(done.err.splitlines()) == 1
+    assert "has no score for query" in done.err and "drop or zero" in done.err
+    assert not (here / "page.md").exists()
+    assert (
+        pgcjax("report", "gap.csv", "-o", "p.md", *FAST, "--missing", "drop").code == 0
+    )
+    assert "\n- missing: drop\n" in (here / "p.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("scores.parquet", "Missing option '-o' / '--output'."),
+        ("-o page.md", "Missing argument 'SCORES…'."),
+        ("none.csv -o page.md", "none.csv: cannot read it: No such file or directory"),
+        (
+            "scores.parquet -o page.pdf",
+            "page.pdf: the suffix of an output file is one ",
+        ),
+        ("scores.parquet -o no/page.md", "no/page.md: there is no folder no; make it"),
+        ("scores.parquet -o p.md -m map", "no scores of 'map'; there are PGC, Compat"),
+        ("scores.parquet -o p.md --alpha 5", "alpha=5.0: expected a level between 0"),
+        ("scores.parquet -o p.md --top 0", "the table of queries shows 1 run or more"),
+        ("scores.parquet -o p.md --resamples 3", "resamples=3: no p can be below 0.05"),
+        ("scores.parquet -o p.md --figures run.txt", "--figures run.txt: is no folder"),
+        ("one.csv -o p.md", "scores: holds 1 run to compare. At least 2 runs and 2 "),
+        ("query.csv -o p.md", "scores: holds 1 query to compare. At least 2 runs and "),
+        ("bad.csv -o p.md", "bad.csv:3: "),
+        ("a/s.csv b/s.csv -o p.md", "two files of scores are called s: rename one"),
+        ("prefs.txt -o p.md", "prefs.txt:2: expected a finite number as score"),
+    ],
+)
+def test_mistakes(pgcjax, here, scores, demo_scores, line, said):
+    table = demo_scores.table
+    table[table["run_id"] == "oak"].to_csv("one.csv", index=False)
+    table[table["query_id"] == "q101"].to_csv("query.csv", index=False)
+    rows = ["run_id,query_id,measure,value", "a,q,PGC,0.5", "b,q,PGC,much"]
+    (here / "bad.csv").write_text("\n".join(rows))
+    before = sorted(here.rglob("*"))
+    done = pgcjax("report", *line.split())
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"pgcjax: error: {said}"), done.err
+    assert len(done.err.splitlines()) == 1
+    assert sorted(here.rglob("*")) == before
+
+
+@pytest.mark.parametrize("name", ["matplotlib", "jinja2"])
+def test_what_to_install_is_said_before_work_is_done(
+    pgcjax, here, scores, monkeypatch, name
+):
+    monkeypatch.setitem(sys.modules, name, None)
+    done = pgcjax("report", "never-read.csv", "-o", "page.md")
+    assert (done.code, done.out) == (2, "")
+    said = f"reports need {name}: pip install 'pgcjax[report]'"
+    assert done.err == f"pgcjax: error: {said}\n"
+
+
+def test_odd_names_of_runs_and_of_the_page(pgcjax, here, demo_scores):
+    table = demo_scores.table.replace({"run_id": {"oak": "<b>|*x*", "ash": "$5_off$"}})
+    pd.DataFrame(table).to_csv("odd.csv", index=False)
+    shutil.copy("odd.csv", "<i>.csv")
+    for page in ("page.html", "page.md"):
+        done = pgcjax("report", "<i>.csv", "-o", page, *FAST)
+        assert done.code == 0, done.err
+    html = (here / "page.html").read_text()
+    assert "&lt;b&gt;|*x*" in html and "<b>" not in html and "<i>" not in html
+    text = (here / "page.md").read_text()
+    assert "\\<b\\>\\|\\*x\\*" in text and "<" not in text.replace("\\<", "")
+
+
+DOCS = Path(package.__file__).parents[1] / "docs" / "report.md"
+
+
+@pytest.mark.skipif(not DOCS.exists(), reason="not in a checkout")
+def test_what_the_docs_say_works(pgcjax, here, scores):
+    text = DOCS.read_text()
+    commands = re.findall(r"^    pgcjax (.+)$", text, re.MULTILINE)
+    assert len(commands) == 3
+    for command in commands:
+        done = pgcjax(*shlex.split(command))
+        assert done.code == 0, done.err
+    names: dict = {}
+    for block in re.findall(r"```python\n(.+?)```", text, re.DOTALL):
+        exec(block, names)
+    assert {"leaderboard.pdf", "curves.svg", "both.png", "pilot.html"} <= {
+        path.name for path in here.iterdir()
+    }
+    for name in re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE):
+        assert hasattr(plots, name) or hasattr(canvas, name)
+    drawn = {name for name in plots.__all__ if f"\n| `{name}` |" in text}
+    assert drawn == set(plots.__all__)

@@ -1,0 +1,180 @@
+"""The page about scores: its numbers are those of the functions that it calls."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from drawn import check_legible
+
+from pgcjax.errors import DataError, UsageError
+from pgcjax.report.page import Table, cell_of
+from pgcjax.report.summary import summary
+from pgcjax.scores import Scores
+from pgcjax.stats.compare import compare
+from pgcjax.stats.correlation import correlate
+from pgcjax.stats.discrimination import discriminate
+
+MEASURES = ["PGC", "Compat", "nDCG@10"]
+PER_MEASURE = ["leaderboard", "differences"]
+TOGETHER = ["curves", "overlaps", "correlations", "scatter"]
+
+
+def made(runs=7, queries=12, measures=MEASURES):
+    rng = np.random.default_rng(0)
+    quality = np.linspace(0.8, 0.2, runs)
+    rows = [
+        (f"run{r}", f"q{q:02}", m, quality[r] + rng.normal(0, 0.2))
+        for m in measures
+        for r in range(runs)
+        for q in range(queries)
+    ]
+    return pd.DataFrame(rows, columns=["run_id", "query_id", "measure", "value"])
+
+
+def tables(page) -> dict[str, Table]:
+    """Tables of a page by the title of their section and the start of their caption."""
+    return {
+        f"{section.title}: {part.caption.split()[0]}": part
+        for section in page.sections
+        for part in section.parts
+        if isinstance(part, Table)
+    }
+
+
+def records(table: Table) -> list[dict[str, str]]:
+    return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+
+
+def test_every_measure_has_a_section_and_all_are_compared():
+    seen = []
+    page = summary(made(), test="t", progress=lambda *step: seen.append(step))
+    titles = [section.title for section in page.sections]
+    assert titles == [*(f"Runs by {m}" for m in MEASURES), "Measures compared"]
+    expected = [f"{name}-{i + 1}" for i in range(3) for name in PER_MEASURE]
+    assert list(page.pictures) == expected + TOGETHER
+    assert seen == [("measures", i, 3) for i in (1, 2, 3)]
+    for picture in page.pictures.values():
+        check_legible(picture.figure)
+
+
+def test_the_numbers_are_those_of_compare_and_correlate():
+    scores = made()
+    page = summary(scores, test="t", alpha=0.01)
+    shown = tables(page)
+    for measure in MEASURES:
+        found = compare(scores, measure=measure, test="t", alpha=0.01)
+        order = found.runs.sort_values("rank")
+        rows = records(shown[f"Runs by {measure}: Runs"])
+        assert [row["run_id"] for row in rows] == order["run_id"].tolist()
+        for row, (_, true) in zip(rows, order.iterrows(), strict=True):
+            for name in ("rank", "mean", "low", "high", "groups"):
+                assert row[name] == cell_of(true[name])
+        first = next(s for s in page.sections if s.title == f"Runs by {measure}")
+        count = int(found.table["significant"].sum())
+        assert f"21 pairs, {count} significant at 0.01" in str(first.parts[0])
+        assert "99 % intervals" in first.parts[1].caption
+    power = discriminate(scores, test="t", alpha=0.01).table
+    rows = records(shown["Measures compared: Pairs"])
+    for row, (_, true) in zip(rows, power.iterrows(), strict=True):
+        for name in ("measure", "significant", "pairs", "power"):
+            assert row[name] == cell_of(true[name])
+    rows = records(shown["Measures compared: Rank"])
+    for row, (_, true) in zip(rows, correlate(scores).iterrows(), strict=True):
+        for name in ("measure_a", "measure_b", "coefficient", "value", "runs"):
+            assert row[name] == cell_of(true[name])
+    means = scores.groupby(["run_id", "measure"])["value"].mean().unstack()
+    for row in records(shown["Measures compared: Means"]):
+        for measure in MEASURES:
+            assert row[measure] == cell_of(float(means.loc[row["run_id"], measure]))
+
+
+@pytest.mark.parametrize("test", ["tukey", "bootstrap", "anova"])
+def test_nothing_is_tested_twice_and_all_is_as_discriminate_finds_it(test):
+    scores, how = made(4, 6), {"test": test, "resamples": 100, "seed": 3}
+    page = summary(scores, **how)
+    rows = records(tables(page)["Measures compared: Pairs"])
+    power = discriminate(scores, **how).table
+    assert [row["significant"] for row in rows] == [str(n) for n in power.significant]
+    curves = page.pictures["curves"].figure.axes[0].lines
+    for line, (_, mine) in zip(
+        curves[:-1],
+        discriminate(scores, **how).curves().groupby("measure", sort=False),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(line.get_ydata(), mine["p_value"])
+
+
+def test_queries_by_all_runs_and_by_the_best():
+    scores = made(measures=["PGC"])
+    page = summary(scores, top=2, test="t")
+    wide = scores.pivot(index="query_id", columns="run_id", values="value")
+    best = wide.mean().sort_values(ascending=False).index[:2].tolist()
+    (table,) = (t for t in tables(page).values() if t.caption.startswith("Queries"))
+    assert table.columns == ["query", "mean", "deviation", "best run", *best]
+    assert table.caption.endswith("and the best 2 runs")
+    for row in records(table):
+        mine = wide.loc[row["query"]]
+        assert row["mean"] == cell_of(float(mine.mean()))
+        assert row["deviation"] == cell_of(float(mine.std()))
+        assert row["best run"] == mine.idxmax()
+        assert all(row[run] == cell_of(float(mine[run])) for run in best)
+
+
+def test_one_measure_is_compared_with_none():
+    page = summary(made(), ["Compat"], test="t")
+    assert [section.title for section in page.sections] == ["Runs by Compat"]
+    assert list(page.pictures) == ["leaderboard-1", "differences-1"]
+    table = made(measures=["PGC"]).drop(columns="measure")
+    page = summary({"mine": table}, test="t")
+    assert [section.title for section in page.sections] == ["Runs by mine"]
+
+
+def test_of_many_measures_some_pairs_are_drawn_and_it_says_so():
+    five = [f"m{i}" for i in range(5)]
+    scatter = summary(made(4, 5, five), test="t").pictures["scatter"]
+    assert "the first 6 of 10 pairs of measures" in scatter.caption
+    assert len([axes for axes in scatter.figure.axes if axes.axison]) == 6
+    scatter = summary(made(4, 5, five[:2]), test="t").pictures["scatter"]
+    assert "first" not in scatter.caption
+    (axes,) = scatter.figure.axes
+    assert axes.get_title(loc="left").startswith("τ = ")
+
+
+def test_it_says_what_it_depends_on():
+    metadata = {"version": "1.2", "order": "trec", "measures": ["PGC", "a"], "none": {}}
+    page = summary(Scores(made(), metadata), title="mine", seed=5, resamples=200)
+    assert page.title == "mine"
+    expected = {"runs": "7", "queries": "12", "test": "tukey", "seed": "5"}
+    expected |= {"resamples": "200", "scores, version": "1.2", "missing": "error"}
+    expected |= {"scores, measures": "PGC; a"}
+    assert expected.items() <= page.used.items()
+    page = summary(made(4, 5), test="tukey")
+    assert page.used["resamples"] == "5000"  # the default, in force
+    assert "resamples" not in summary(made(4, 5), test="t").used
+
+
+def test_undefined_correlations_are_dashes():
+    scores = made(4, 5, ["PGC", "flat"])
+    scores.loc[scores["measure"] == "flat", "value"] = 0.5
+    page = summary(scores, test="t")
+    rows = records(tables(page)["Measures compared: Rank"])
+    assert [row["value"] for row in rows] == ["—", "—"]
+    for picture in page.pictures.values():
+        check_legible(picture.figure)
+
+
+def test_what_is_refused():
+    scores = made()
+    with pytest.raises(UsageError, match="no scores of 'map'; there are PGC, Compat"):
+        summary(scores, ["map"])
+    with pytest.raises(UsageError, match="1 run or more, not 0"):
+        summary(scores, top=0)
+    with pytest.raises(UsageError, match="test 'sign': choose from"):
+        summary(scores, test="sign")
+    with pytest.raises(DataError, match="holds 1 run to compare"):
+        summary(scores[scores["run_id"] == "run0"])
+    with pytest.raises(DataError, match="holds 1 query to compare"):
+        summary(scores[scores["query_id"] == "q00"])
+    with pytest.raises(DataError, match="has no score for query 'q00'"):
+        summary(scores.iloc[1:])
+    page = summary(scores.iloc[1:], missing="zero", test="t")
+    assert page.used["missing"] == "zero"
