@@ -1,0 +1,1 @@
+"""The papers' tables, from local copies of public data: `scripts/reproduce`."""

@@ -1,0 +1,218 @@
+"""The whole report: what its tables on lists hold, its files, and its verdicts."""
+
+import csv
+import warnings
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+pytest.importorskip("scripts.reproduction", reason="not in a checkout")
+from pgcjax.report.page import Picture, Table  # noqa: E402
+from scripts.reproduction import __main__ as command  # noqa: E402
+from scripts.reproduction import carterette, forms, luo_lists, sakai  # noqa: E402
+from scripts.reproduction.data import FOLDERS, Data  # noqa: E402
+from scripts.reproduction.verdicts import (  # noqa: E402
+    DIFFERS,
+    EXACT,
+    IRREPRODUCIBLE,
+    NOT_HERE,
+    NOT_PUBLIC,
+)
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning"),
+]
+COMMITTED = Path(__file__).parents[2] / "docs/reproduction/verdicts.csv"
+
+
+@pytest.fixture(scope="module")
+def folder(data, tmp_path_factory) -> Path:
+    """What the command writes."""
+    target = tmp_path_factory.mktemp("reproduction") / "new"
+    with warnings.catch_warnings():
+        command.reproduce.main(
+            ["--data", str(data), "-o", str(target)], standalone_mode=False
+        )
+    return target
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_verdicts_are_those_of_the_docs(folder):
+    mine, theirs = rows_of(folder / "verdicts.csv"), rows_of(COMMITTED)
+    columns = ("cell", "published", "verdict", "needs")
+    assert [[r[c] for c in columns] for r in mine] == [
+        [r[c] for c in columns] for r in theirs
+    ]
+    found = {row["verdict"] for row in mine}
+    assert DIFFERS not in found and NOT_HERE not in found and EXACT in found
+    cells = [row["cell"] for row in mine]
+    assert len(cells) == len(set(cells)) > 200
+
+
+def test_files(folder):
+    names = sorted(path.name for path in folder.iterdir())
+    assert names == ["report-figures", "report.html", "report.md", "verdicts.csv"]
+    figures = {path.name for path in (folder / "report-figures").iterdir()}
+    markdown = (folder / "report.md").read_text(encoding="utf-8")
+    assert len(figures) > 12
+    assert all(f"(report-figures/{name})" in markdown for name in figures)
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert page.count("<figure>") == len(figures)
+    for row in rows_of(folder / "verdicts.csv"):
+        assert row["published"] in page
+
+
+def tables(chapter, start: str = "") -> list[pd.DataFrame]:
+    return [
+        pd.DataFrame(part.rows, columns=list(part.columns))
+        for part in chapter.parts
+        if isinstance(part, Table) and part.caption.startswith(start)
+    ]
+
+
+@pytest.fixture(scope="module")
+def lists(data):
+    return luo_lists.chapter(Data(data))
+
+
+def test_verdicts_of_luo_4(lists):
+    found = {cell.key: cell for cell in lists.cells}
+    edges = {k: c for k, c in found.items() if k.startswith("luo2021/cast-edges/")}
+    assert len(edges) == 7
+    slips = {k for k, c in edges.items() if c.verdict != EXACT}
+    assert slips == {
+        "luo2021/cast-edges/preference judgments, under Real",
+        "luo2021/cast-edges/edges per question, Real",
+    }
+    assert all(edges[k].verdict == IRREPRODUCIBLE and edges[k].why for k in slips)
+    rest = [c for k, c in found.items() if k not in edges]
+    assert len(rest) == 24
+    assert all(c.verdict == NOT_PUBLIC and c.why for c in rest)
+
+
+def test_form_of_table_4_2(lists, data):
+    """Agreement, τ and sensitivity as numpy and scipy have them, of the same scores."""
+    some = Data(data)
+    runs, qrels = some.cast_runs, some.cast_qrels
+    measures = {"nDCG@3, Graded": "nDCG@3", "PGC, Real": "PGC(p=0.8)"}
+    given = {"preferences": some.cast_preferences, "qrels": qrels}
+    scores = forms.shared(forms.scored(runs, measures, **given))
+    wide = [
+        t.pivot(index="run_id", columns="query_id", values="value").to_numpy()
+        for t in scores.values()
+    ]
+    assert [w.shape for w in wide] == [(26, 171)] * 2
+    (table,) = tables(lists, "The form of Table 4.2")
+    row = table.set_index("measure").loc["PGC, Real"]
+    a, b = np.triu_indices(26, 1)
+    signs = [np.sign(w[a] - w[b]) for w in wide]
+    assert int(row["agree, nDCG@3, Graded"]) == (signs[0] * signs[1] > 0).sum()
+    assert int(row["disagree, nDCG@3, Graded"]) == (signs[0] * signs[1] < 0).sum()
+    tau = stats.kendalltau(*(w.mean(axis=1) for w in wide)).statistic
+    assert float(row["τ, nDCG@3, Graded"]) == pytest.approx(tau, abs=5e-5)
+    p = [
+        1.0 if (wide[1][i] == wide[1][j]).all()
+        else stats.ttest_rel(wide[1][i], wide[1][j]).pvalue
+        for i, j in zip(a, b, strict=True)
+    ]  # fmt: skip
+    share = 100 * np.mean(np.array(p) < 0.05)
+    assert float(row["sensitivity, %"]) == pytest.approx(share, abs=5e-5)
+
+
+def test_form_of_table_5_of_carterette(data):
+    some = Data(data)
+    chapter = carterette.chapter(some)
+    assert {cell.verdict for cell in chapter.cells} == {NOT_PUBLIC}
+    r, agreed = tables(chapter, "The form of Table 5")[-2:]
+    names = {"NDCG": "nDCG(gain=exp)@10", "ppref": "ppref(graph=derived)@10"}
+    scores = forms.shared(forms.scored(some.cast_runs, names, qrels=some.cast_qrels))
+    wide = [
+        t.pivot(index="run_id", columns="query_id", values="value").to_numpy()
+        for t in scores.values()
+    ]
+    expected = stats.pearsonr(*(w.ravel() for w in wide)).statistic
+    assert float(r.set_index("").loc["NDCG", "ppref"]) == pytest.approx(
+        expected, abs=5e-4
+    )
+    same = opposite = 0
+    for i, j in combinations(range(len(wide[0])), 2):
+        product = np.sign(wide[0][i] - wide[0][j]) * np.sign(wide[1][i] - wide[1][j])
+        same, opposite = same + (product > 0).sum(), opposite + (product < 0).sum()
+    share = float(agreed.set_index("").loc["NDCG", "ppref"])
+    assert share == pytest.approx(same / (same + opposite), abs=5e-4)
+    # The order of two runs on a query does not depend on the ideal list.
+    assert agreed.set_index("").loc["DCG", "NDCG"] == "1.000"
+
+
+def test_forms_of_sakai(data):
+    some = Data(data)
+    chapter = sakai.chapter(some)
+    assert {cell.verdict for cell in chapter.cells} == {NOT_PUBLIC}
+    ours = sakai.Diversity(some)
+    pairs = 36
+    for table in tables(chapter, "The form of Table 2") + tables(
+        chapter, "The form of Table 3"
+    ):
+        assert len(table) in (12, 10)
+        power = table["power, %"].astype(float)
+        counts = table["significant pairs"].astype(int)
+        assert np.allclose(power, 100 * counts / pairs, atol=5e-5)
+        assert power.is_monotonic_decreasing and counts.max() > 5
+        # No difference is required where none is significant, and only there.
+        assert ((table["required difference"] == "—") <= (counts == 0)).all()
+    (sets,) = tables(chapter, "The form of Table 4")
+    tukey = tables(chapter, "The form of Table 3 (a)")[0].set_index("measure")
+    for _, row in sets.iterrows():
+        for name, cell in row.iloc[1:].items():
+            if cell:
+                first, both, second = map(int, cell.split("/"))
+                found = tukey["significant pairs"].astype(int)
+                assert found[row.iloc[0]] == first + both
+                assert found[str(name)] == second + both
+    scores = ours.scores["uniform"]
+    keys = ["run_id", "query_id"]
+    value = {n: t.set_index(keys)["value"].sort_index() for n, t in scores.items()}
+    mixed = (value["I-rec"] + value["D-nDCG"]) / 2
+    assert np.allclose(mixed, value["D#-nDCG"], atol=1e-12)
+    pictures = [p.name for p in chapter.parts if isinstance(p, Picture)]
+    assert pictures == [
+        "sakai-7-a-form",
+        "sakai-7-b-form",
+        "sakai-8-a-form",
+        "sakai-8-b-form",
+        "sakai-9-a-form",
+        "sakai-9-b-form",
+    ]
+
+
+def test_without_any_data(tmp_path, capsys, monkeypatch):
+    arguments = ["reproduce", "--data", str(tmp_path), "-o", str(tmp_path / "o")]
+    monkeypatch.setattr("sys.argv", arguments)
+    with pytest.raises(SystemExit) as stopped:
+        command.main()
+    assert stopped.value.code == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"pgcjax: error: {tmp_path}: expected one of the folders")
+    assert said.count("\n") == 1 and not (tmp_path / "o").exists()
+
+
+def test_some_of_the_data(data, tmp_path):
+    """What is absent is said to be, and the rest is there."""
+    (tmp_path / "cast2019").symlink_to(data / "cast2019")
+    part = Data(tmp_path)
+    assert [name for name in FOLDERS if name in part] == ["cast2019"]
+    found = luo_lists.chapter(part)
+    assert len(tables(found, "The form of Table 4.2")) == 1
+    assert not tables(found, "The form of Table 4.1")
+    nothing = luo_lists.chapter(Data(tmp_path / "none"))
+    verdicts = {cell.verdict for cell in nothing.cells}
+    assert verdicts == {NOT_PUBLIC, NOT_HERE}
