@@ -45,7 +45,7 @@ class Judged:
         self,
         docs: Mapping[str, Sequence[str]],
         query_ids: Sequence[str],
-        query: np.ndarray,
+        count: np.ndarray,
         place: np.ndarray,
     ) -> np.ndarray:
         """Translate places among other lists of documents: vertices, or -1.
@@ -53,8 +53,8 @@ class Judged:
         Args:
             docs: the other documents of each query; the same object at every call.
             query_ids: queries, ...
-            query: ... the place of each document's among them, ...
-            place: ... and its own place in `docs` of that query; -1 gives -1.
+            count: ... of how many documents each, which follow each other ...
+            place: ... by their places in `docs` of that query; -1 gives -1.
         """
         if id(docs) not in self._places:
             self._places[id(docs)] = self._translation(docs)
@@ -62,7 +62,7 @@ class Judged:
             return place
         start, flat = found
         starts = np.array([start.get(name, 0) for name in query_ids], np.int32)
-        at = starts[query]
+        at = np.repeat(starts, count)
         at += place
         return flat[at]
 
@@ -176,19 +176,24 @@ def _find_rows(tables: Sequence[pl.DataFrame], judged: Judged, order: str) -> Fo
 
 def _find_packed(block: Block, judged: Judged) -> Found:
     number = np.array([judged.number.get(q, -1) for q in block.query_ids], np.int32)
-    same = (number == np.arange(len(judged))).all() if len(number) == len(judged) else 0
-    query = block.query if same else number[block.query]
+    # Rows stand query by query: what is of a query is repeated, not looked up.
+    count = np.bincount(block.query, minlength=len(number))
     # Each ranking begins with its first document, judged or not, which has its length.
     first = np.flatnonzero(block.length)
     lengths = np.zeros((len(block.run_ids), len(judged) + 1), np.int32)
     # Unjudged queries: the last column.
-    lengths[block.run[first], query[first]] = block.length[first]
+    lengths[block.run[first], number[block.query[first]]] = block.length[first]
     if block.judged is not None:
-        vertex = judged.vertices(block.docs, block.query_ids, block.query, block.judged)
+        vertex = judged.vertices(block.docs, block.query_ids, count, block.judged)
     else:
-        vertex = _look_up(block, query, judged)
-    keep = np.flatnonzero(vertex >= 0 if same else (vertex >= 0) & (query >= 0))
-    rows = query[keep], block.run[keep], vertex[keep], block.position[keep]
+        vertex = _look_up(block, np.repeat(number, count), judged)
+    known = vertex >= 0
+    if (number < 0).any():
+        known &= np.repeat(number >= 0, count)
+    keep = np.flatnonzero(known)
+    kept = np.diff(np.searchsorted(keep, np.cumsum([0, *count])))
+    query = np.repeat(number, kept)
+    rows = query, block.run[keep], vertex[keep], block.position[keep]
     return Found(block.run_ids, set(block.query_ids), lengths[:, :-1], rows)
 
 
@@ -264,7 +269,7 @@ class Rankings:
         vertex_of = np.full(len(judged), -1, np.int32)
         vertex_of[np.searchsorted(judged, doc_ids)] = np.arange(len(doc_ids))
         vertex = vertex_of[code]
-        keep = vertex >= 0
+        keep = np.flatnonzero(vertex >= 0)
         found = run[keep], vertex[keep], rank[keep]
         return Retrieved(*found, len(doc_ids), len(self.run_ids))
 
