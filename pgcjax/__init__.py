@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pgcjax.stats.discrimination import discriminate, intuitiveness, sensitivity
     from pgcjax.stats.inferred import grade_agreement
     from pgcjax.stats.judgments import judge_agreement
+    from pgcjax.stats.prediction import predict_context
     from pgcjax.stats.required import required_difference
     from pgcjax.stats.strength import judgment_strength, judgment_times
     from pgcjax.stats.transitivity import transitivity
@@ -50,6 +51,7 @@ __all__ = [
     "judgment_strength",
     "judgment_times",
     "pack",
+    "predict_context",
     "rbo",
     "read_context",
     "read_grids",
@@ -83,6 +85,7 @@ _HOME = {
     "judgment_strength": "stats.strength",
     "judgment_times": "stats.strength",
     "pack": "tables.pack",
+    "predict_context": "stats.prediction",
     "rbo": "similarity.rbo",
     "read_context": "tables.context",
     "read_grids": "tables.grids",

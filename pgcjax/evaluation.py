@@ -134,6 +134,8 @@ def evaluate(
         values[:, columns, i] = np.where(has, scores, 0)
         keep[:, columns, i] = has if missing == "skip" else True
     table = _table(total.run_ids, list(judged.docs), chosen, values, keep)
+    told = (getattr(tensor, "notes", ()) for tensor in tensors)
+    notes += dict.fromkeys(note for some in told for note in some)
     if verify:
         notes.append(_verified(sample, table, asked, grids, distributed))
     return Scores(table, described.result(), tuple(notes))

@@ -79,7 +79,8 @@ class Sample:
             VerificationError: a score differs from its twin.
         """
         by_name = {str(m): m for m in measures}
-        rows_of = {n: t.groupby("query_id").indices for n, t in tables.items()}
+        of_queries = {n: t for n, t in tables.items() if "query_id" in t}
+        rows_of = {n: t.groupby("query_id").indices for n, t in of_queries.items()}
         index = pd.MultiIndex.from_frame(table[["run_id", "query_id"]])
         cells = table[index.isin(list(self._rows))]
         columns = (
@@ -87,7 +88,7 @@ class Sample:
         )
         for run_id, query_id, name, value in zip(*columns, strict=True):
             judged = {
-                n: t.iloc[rows_of[n].get(query_id, [])] for n, t in tables.items()
+                n: t.iloc[rows_of[n].get(query_id, [])] for n, t in of_queries.items()
             }
             run = ordered(self._rows[run_id, query_id], order)
             measure = by_name[name]

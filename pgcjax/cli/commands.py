@@ -141,25 +141,28 @@ def demo(output: str) -> None:
 def measures(name: str | None) -> None:
     """List the measures, or explain one."""
     from pgcjax.measures.catalogue import catalogue, parse
+    from pgcjax.measures.spec import written
 
     if not name:
         width = max(map(len, catalogue()))
         for definition in catalogue().values():
             click.echo(f"{definition.name:{width}}  {definition.meaning}")
         return
-    measure = parse(name)
+    measure = parse(name, complete=False)
     definition = measure.definition
     click.echo(f"{measure.in_full()}\n{definition.meaning}.")
     if definition.formula:
         click.echo(f"Formula: {definition.formula}.")
     needs = sorted(definition.needs(measure.parameters))
-    click.echo(f"Needs: {', '.join(KINDS[kind].option for kind in needs)}")
+    # Grids are no judgments: they are the runs, and --grids says so.
+    options = (KINDS[kind].option if kind in KINDS else f"--{kind}" for kind in needs)
+    click.echo(f"Needs: {', '.join(options)}")
     if definition.cutoff != "no":
         click.echo(f"Cutoff: @k {definition.cutoff} follow the name.")
     if definition.parameters:
         click.echo("Parameters:")
     for parameter in definition.parameters:
-        value = measure.parameters[parameter.name]
+        value = written(measure.parameters[parameter.name])
         click.echo(f"  {parameter.name}={value}: {parameter.meaning}")
     click.echo(f"Source: {definition.source}.")
     if definition.differs:

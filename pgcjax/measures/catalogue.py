@@ -29,9 +29,9 @@ def catalogue() -> dict[str, spec.Definition]:
     return found
 
 
-def parse(text: str) -> spec.Measure:
+def parse(text: str, *, complete: bool = True) -> spec.Measure:
     """Read a measure such as `PGC(p=0.8)` by the catalogue; see `spec.parse`."""
-    return spec.parse(text, catalogue())
+    return spec.parse(text, catalogue(), complete=complete)
 
 
 def parse_all(texts: str | Iterable[str]) -> list[spec.Measure]:

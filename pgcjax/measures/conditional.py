@@ -16,7 +16,7 @@ from pgcjax.measures.cases import grades_of
 from pgcjax.measures.gains import Gains, Parameters, highest_of
 from pgcjax.measures.spec import Case, Definition, Parameter
 from pgcjax.reference.context import interpolated
-from pgcjax.tables.predictions import predicted_grades
+from pgcjax.tables.predictions import accuracy_note, predicted_grades
 from pgcjax.tensors.context import conditional
 from pgcjax.tensors.judgments import Judgments, Lists
 
@@ -66,8 +66,12 @@ def with_context(
             return definition.twin(case)
         return twin_of(measure, case)
 
+    source = definition.source
+    if not alpha:
+        source += "; with context, of Golbus et al. 2014, equation 1 and 3.3.2"
     return replace(
         definition,
+        source=source,
         parameters=(*definition.parameters, replace(CONTEXT, default=alpha), MISSING),
         needs=needs,
         tensors=tensors,
@@ -78,7 +82,11 @@ def with_context(
 def of_context(measure: Gains, q: Parameters, judgments: Judgments) -> Lists:
     """Give what scoring batches for a measure of conditional grades."""
     known = judgments.once(conditional, "qrels", "context")
-    rules = _matrix(_rules(judgments)) if q["missing"] == "predicted" else _NO_RULES
+    rules, notes = _NO_RULES, known.notes
+    if q["missing"] == "predicted":
+        rules = _matrix(_rules(judgments))
+        if "predictions" not in judgments:
+            notes += (judgments.once(accuracy_note, "qrels", "context"),)
     most = max(known.highest, rules[1].max(initial=0))
     arrays, void = {}, []
     for query, alone in known.isolation.items():
@@ -105,7 +113,7 @@ def of_context(measure: Gains, q: Parameters, judgments: Judgments) -> Lists:
         depth=measure.depth(q),
         by_rank=partial(measure.by_rank, q) if measure.by_rank else None,
         void=void,
-        notes=known.notes,
+        notes=notes,
     )
 
 

@@ -129,16 +129,16 @@ def of_global_gains(
     prefix = "DIN" if navigational else "D"
     meaning = f"{name} of global gains: those for all intents, by probability"
     formula = f"{name} of GG(r) = sum over intents i of Pr(i|q) g_i(r)"
-    equations = "6"
+    equations = "equation 6"
     if navigational:
         meaning += "; navigational intents gain from their first document only"
         formula += " in the ideal list; in the run, documents after the first that is "
         formula += "relevant to a navigational intent have no gain for it"
-        equations = "8 to 11"
+        equations = "equations 8 to 11"
     if sharp:
         meaning = f"{prefix}-{name} mixed with intent recall (I-rec)"
         formula = f"gamma I-rec + (1 - gamma) {prefix}-{name}"
-        equations = "7"
+        equations = "equation 7"
     made = Made(
         partial(_of_all, measure, navigational),
         (_on_new if navigational else _on_all)(measure),
@@ -152,7 +152,7 @@ def of_global_gains(
         name=f"{prefix}{'#' if sharp else ''}-{name}",
         meaning=meaning,
         source="Sakai and Song, Evaluating diversified search results using per-intent "
-        f"graded relevance, SIGIR 2011; Sakai 2012, equations {equations}",
+        f"graded relevance, SIGIR 2011; Sakai 2012, {equations}",
         formula=formula,
         differs="; ".join(filter(None, [_DIFFERS.get(name), _LOST])),
     )

@@ -241,6 +241,11 @@ def _trec(
     }
     names = _JUDGES if kind == "prefs_avgjg" else _PAIRS
     simple = {"": "rpref", "_imp": "ppref"} if kind == "prefs_simp" else {}
+    over = {
+        "prefs_pair": "mean over pairs of documents of ",
+        "prefs_avgjg": "mean over judges of ",
+    }.get(kind, "")
+    seen = {"": "", "_imp": ": f or t retrieved", "_ret": ": f and t retrieved"}
     return tuple(
         _define(
             kind + variant,
@@ -250,8 +255,9 @@ def _trec(
             names,
             parameters=(BAD, CLOSURE),
             source="trec_eval 9, form_prefs_counts.c and m_" + kind + variant + ".c",
-            formula="fulfilled / possible preferences"
-            + (f": {simple[variant]}" if variant in simple else ""),
+            formula=f"{over}the share of {{f > t{seen[variant]}}} with r(f) < r(t)"
+            + (f", {simple[variant]}; " if variant in simple else "; ")
+            + _PAIRS_HERE,
             differs="trec_eval orders runs as --order clarke does, and counts queries "
             "and judges with a single document",
         )

@@ -136,17 +136,25 @@ class Measure:
         return self._spell(self.values)
 
     def _spell(self, values: Iterable[tuple[str, Value]]) -> str:
-        inside = ",".join(f"{k}={_word(v)}" for k, v in values)
+        inside = ",".join(f"{k}={written(v)}" for k, v in values)
         cutoff = f"@{self.k}" if self.k else ""
         return (f"{self.name}({inside})" if inside else self.name) + cutoff
 
 
-def _word(value: Value) -> str:
+def written(value: Value) -> str:
+    """Write a value as measures print it, and parse it: `true`, not `True`."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def parse(text: str, catalogue: Mapping[str, Definition]) -> Measure:
+def parse(
+    text: str, catalogue: Mapping[str, Definition], *, complete: bool = True
+) -> Measure:
     """Read a measure such as `PGC(p=0.8, graph=derived)` or `nDCG@10`.
+
+    Args:
+        text: the measure.
+        catalogue: definitions by name.
+        complete: whether a cutoff that the measure must have has to be there.
 
     Raises:
         UsageError: the name or a parameter is unknown, or a value is out of range.
@@ -158,7 +166,7 @@ def parse(text: str, catalogue: Mapping[str, Definition]) -> Measure:
         raise UsageError(f"{text!r} is not a measure such as PGC, PGC(p=0.95), nDCG@10")
     definition, meant = _look_up(form[1], catalogue)
     if meant and not form[2] and not form[3]:
-        return parse(meant, catalogue)
+        return parse(meant, catalogue, complete=complete)
     if meant and meant != definition.name:
         raise UsageError(f"{text!r}: {form[1]} is {meant}: write that, and change it")
     known = {p.name: p for p in definition.parameters}
@@ -179,14 +187,16 @@ def parse(text: str, catalogue: Mapping[str, Definition]) -> Measure:
     values = tuple(
         (p.name, given.get(p.name, p.default)) for p in definition.parameters
     )
-    k = _cutoff(definition, form[3], text.strip())
+    k = _cutoff(definition, form[3], text.strip(), complete)
     return Measure(definition, definition.name, values, tuple(given), k)
 
 
-def _cutoff(definition: Definition, given: str | None, text: str) -> int | None:
+def _cutoff(
+    definition: Definition, given: str | None, text: str, complete: bool
+) -> int | None:
     name = definition.name
     if given is None:
-        if definition.cutoff == "must":
+        if definition.cutoff == "must" and complete:
             raise UsageError(f"{text} needs a cutoff: such as {text}@10")
         return None
     if definition.cutoff == "no":
@@ -209,6 +219,8 @@ def _look_up(
     for definition in catalogue.values():
         for alias, meant in definition.aliases.items():
             pattern = re.escape(alias).replace(r"\{k\}", r"([1-9]\d{0,6})")
+            # trec_eval prints ndcg_cut_10, and is asked for ndcg_cut.10.
+            pattern = pattern.replace("_(", "[_.](")
             if found := re.fullmatch(pattern, name, re.IGNORECASE):
                 k = found[1] if found.groups() else ""
                 return definition, meant.replace("{k}", k)
@@ -220,7 +232,9 @@ def _look_up(
 
 
 def _hint(word: str, known: Iterable[str]) -> str:
-    by_lower = {k.lower(): k for k in known}
+    by_lower: dict[str, str] = {}
+    for name in known:  # measures stand before their aliases
+        by_lower.setdefault(name.lower(), name)
     near = difflib.get_close_matches(word.lower(), by_lower, n=3)
     turned = [k for k in by_lower if sorted(k) == sorted(word.lower())]
     if turned:  # letters that changed places, as in PCG, are the likeliest slip

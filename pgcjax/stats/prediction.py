@@ -6,13 +6,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pgcjax.errors import DataError, UsageError
+from pgcjax.errors import UsageError
 from pgcjax.tables.context import read_context
-from pgcjax.tables.predictions import FEATURES, judged_pairs, learn, predicted_grades
+from pgcjax.tables.predictions import (
+    FEATURES,
+    GROUPS,
+    METHODS,
+    deal,
+    held_out,
+    judged_pairs,
+    predicted_grades,
+)
 from pgcjax.tables.qrels import read_qrels
-
-METHODS = ("logistic", "isolation", "majority")
-GROUPS = ("query", "pair")
 
 
 @dataclass(frozen=True)
@@ -85,9 +90,9 @@ def predict_context(
     qrels, context = read_qrels(qrels), read_context(context)
     predictions = predicted_grades(qrels, context, features=features, C=C)
     known = judged_pairs(qrels, context)
-    fold = _folds(known, groups, folds, seed)
-    held_out = _held_out(known, fold, features, C)
-    right = {m: held_out[m] == known["conditional"] for m in METHODS}
+    fold = deal(known, groups, folds, seed)
+    guess = held_out(known, fold, features, C)
+    right = {m: guess[m] == known["conditional"] for m in METHODS}
     rows = [(m, float(x.mean()), int(x.sum()), len(x)) for m, x in right.items()]
     metadata = {"features": features, "C": C, "folds": int(fold.max()) + 1}
     return ContextPrediction(
@@ -97,53 +102,11 @@ def predict_context(
         _by_fold(known, fold, right),
         pd.crosstab(
             known["conditional"].rename("conditional"),
-            held_out["logistic"].rename("predicted"),
+            guess["logistic"].rename("predicted"),
         ),
         _changes(known),
         {**metadata, "groups": groups, "seed": seed},
     )
-
-
-def _folds(known: pd.DataFrame, groups: str, folds: int, seed: int) -> np.ndarray:
-    """Deal groups at random into folds, all with as many but for one: [pairs]."""
-    if groups == "query":
-        group, names = pd.factorize(known["query_id"], sort=True)
-        number = len(names)
-    else:
-        # In an order that is that of the data, not of its rows.
-        columns = known.columns.tolist()
-        group = np.argsort(known.sort_values(columns).index.to_numpy())
-        number = len(known)
-    if number < 2:
-        raise DataError(
-            f"expected conditional grades of at least two {_plural(groups)} to learn "
-            f"from some and to test on others, found {number}",
-            where="context",
-            mend="Collect more" + (", or let groups be pair." * (groups == "query")),
-        )
-    order = np.random.default_rng(seed).permutation(number)
-    fold = np.empty(number, np.int64)
-    fold[order] = np.arange(number) % folds
-    return fold[group]
-
-
-def _plural(noun: str) -> str:
-    return {"query": "queries"}.get(noun, noun + "s")
-
-
-def _held_out(
-    known: pd.DataFrame, fold: np.ndarray, features: str, C: float
-) -> pd.DataFrame:
-    """Predict each pair by what the other folds tell."""
-    found = pd.DataFrame({m: known["relevance"] for m in METHODS})
-    for i in range(int(fold.max()) + 1):
-        test, others = fold == i, known[fold != i]
-        classes, predict = learn(others, features, C)
-        grades = known.loc[test, ["previous_relevance", "relevance"]].to_numpy().T
-        found.loc[test, "logistic"] = classes[predict(*grades).argmax(axis=1)]
-        # Of several that are most frequent, mode() gives the lowest first.
-        found.loc[test, "majority"] = others["conditional"].mode()[0]
-    return found
 
 
 def _by_fold(

@@ -73,6 +73,8 @@ def by_kind(sources: Mapping[str, Any]) -> dict[str, Any]:
 def read_judgments(sources: Mapping[str, Any]) -> "dict[str, pd.DataFrame]":
     """Read judgments by the names of `KINDS`; see `by_kind`.
 
+    What `predict_context` returned is `context`, and the table of `predictions`.
+
     Raises:
         DataError: they cannot be read. UsageError: there is no such kind.
     """
@@ -81,4 +83,8 @@ def read_judgments(sources: Mapping[str, Any]) -> "dict[str, pd.DataFrame]":
         kind = KINDS[name]
         room = import_module(f"pgcjax.tables.{kind.room}")
         tables[name] = getattr(room, kind.reader)(source)
+        if name == "context" and not hasattr(source, "columns"):
+            predictions = getattr(source, "predictions", None)
+            if predictions is not None:
+                tables["predictions"] = predictions
     return tables

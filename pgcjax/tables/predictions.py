@@ -9,6 +9,9 @@ import pandas as pd
 from pgcjax.errors import DataError, UsageError
 
 FEATURES = ("grades", "labels")
+METHODS = ("logistic", "isolation", "majority")
+GROUPS = ("query", "pair")
+FOLDS = 10
 MOST = 100  # different grades: more are no labels
 Predict = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """Of grades [pairs] of the previous document and of the document itself, gives the
@@ -121,6 +124,95 @@ def learn(known: pd.DataFrame, features: str, C: float) -> tuple[np.ndarray, Pre
 
     model = _regression(C).fit(encoded(before, own), given, sample_weight=weight)
     return classes, lambda *grades: model.predict_proba(encoded(*grades))
+
+
+def deal(
+    known: pd.DataFrame, groups: str = "query", folds: int = FOLDS, seed: int = 0
+) -> np.ndarray:
+    """Deal rows of `judged_pairs` at random into folds, to predict each by the others.
+
+    Args:
+        known: rows of `judged_pairs`.
+        groups: what is in one fold as a whole: a `query`, or only a `pair`.
+        folds: how many, if there are as many groups; all have as many, but for one.
+        seed: of the random order.
+
+    Returns:
+        The fold of each row, from 0: int64 [pairs].
+
+    Raises:
+        DataError: there are less than two groups.
+    """
+    if groups == "query":
+        group, names = pd.factorize(known["query_id"], sort=True)
+        number, noun = len(names), "queries"
+    else:
+        # In an order that is that of the data, not of its rows.
+        columns = known.columns.tolist()
+        group = np.argsort(known.sort_values(columns).index.to_numpy())
+        number, noun = len(known), "pairs"
+    if number < 2:
+        raise DataError(
+            f"expected conditional grades of at least two {noun} to learn from some "
+            f"and to test on others, found {number}",
+            where="context",
+            mend="Collect more" + (", or let groups be pair." * (groups == "query")),
+        )
+    order = np.random.default_rng(seed).permutation(number)
+    fold = np.empty(number, np.int64)
+    fold[order] = np.arange(number) % folds
+    return fold[group]
+
+
+def held_out(
+    known: pd.DataFrame, fold: np.ndarray, features: str = "grades", C: float = 1.0
+) -> pd.DataFrame:
+    """Predict the conditional grade of each pair by what the other folds tell.
+
+    Args:
+        known: rows of `judged_pairs`.
+        fold: of each row, as `deal` gives it.
+        features: as of `predicted_grades`.
+        C: the same.
+
+    Returns:
+        A row for each pair, a column for each of `METHODS`: `logistic`, the regression;
+        `isolation`, the grade of the document itself; `majority`, the most frequent
+        conditional grade of the other folds.
+    """
+    found = pd.DataFrame({m: known["relevance"] for m in METHODS})
+    for i in range(int(fold.max()) + 1):
+        test, others = fold == i, known[fold != i]
+        classes, predict = learn(others, features, C)
+        grades = known.loc[test, ["previous_relevance", "relevance"]].to_numpy().T
+        found.loc[test, "logistic"] = classes[predict(*grades).argmax(axis=1)]
+        # Of several that are most frequent, mode() gives the lowest first.
+        found.loc[test, "majority"] = others["conditional"].mode()[0]
+    return found
+
+
+def accuracy_note(qrels: pd.DataFrame, context: pd.DataFrame) -> str:
+    """Say how well conditional grades are predicted that are held out, query by query.
+
+    Args:
+        qrels: canonical grades.
+        context: canonical conditional grades.
+
+    Returns:
+        One line: of the regression as it is by default, and of the two baselines.
+    """
+    what = "grades that nobody gave after the previous document are predicted"
+    known = judged_pairs(qrels, context)
+    if known["query_id"].nunique() < 2:
+        return f"{what}; how well is not known: that takes grades of two queries"
+    guess = held_out(known, deal(known))
+    shares = [float((guess[m] == known["conditional"]).mean()) for m in METHODS]
+    right, same, most = (f"{100 * share:.1f} %" for share in shares)
+    return (
+        f"{what}; of {len(known)} that were given, held out query by query, {right} "
+        f"are predicted right; {same} are the grade in isolation, {most} the most "
+        "frequent one"
+    )
 
 
 def _regression(C: float):

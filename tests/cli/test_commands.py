@@ -24,7 +24,9 @@ VERBS = [
     "measures",
     "merge",
     "pack",
+    "predict",
     "rbo",
+    "report",
     "simulate",
 ]
 
@@ -59,6 +61,11 @@ def test_measures(pgcjax):
     done = pgcjax("measures", "pgc(p=0.8)")
     assert done.code == 0 and done.out.startswith("PGC(p=0.8,depth=1000,")
     assert re.search(r"^  p=0\.8: persistence, ", done.out, re.MULTILINE)
+    for name, definition in catalogue().items():  # those that need a cutoff, too
+        done = pgcjax("measures", name)
+        assert (done.code, done.err) == (0, "")
+        assert done.out.split("\n")[1] == f"{definition.meaning}."
+        assert f"\nSource: {definition.source}." in done.out
     assert pgcjax("measures", "x").err == (
         "pgcjax: error: no measure is called 'x'; `pgcjax measures` lists them\n"
     )

@@ -83,6 +83,23 @@ def test_pgc_of_a_derived_graph_is_compat_bit_for_bit(case, data, p):
 
 
 @some
+@given(cases(), st.data())
+def test_grades_are_labels_of_which_the_order_counts(case, data):
+    """Any grades in the same order, bit for bit; Compat asks which are above 0, too."""
+    grades = grades_for(case, data.draw)
+    levels = sorted(set(grades.values()))
+    steps = [data.draw(st.floats(0.125, 50)) for _ in levels]
+    low = data.draw(st.sampled_from([-3.0, 0.0]))
+    other = {g: low if g == 0 else sum(steps[: i + 1]) for i, g in enumerate(levels)}
+    relabelled = {doc: other[grade] for doc, grade in grades.items()}
+    measures = ["PGC(graph=derived)", "Compat", "Compat(p=0.5,normalize=false)"]
+    measures += [f"{m}(graph=derived)" for m in ("ppref", "rpref", "wpref", "APpref")]
+    for measure in measures:
+        before = value(measure, case.run, qrels={"q": grades})
+        assert before == value(measure, case.run, qrels={"q": relabelled})
+
+
+@some
 @given(cases(min_docs=2), persistences, depths)
 def test_a_run_equal_to_its_ideal_scores_one(case, p, depth):
     assume(case.edges)

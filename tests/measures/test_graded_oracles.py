@@ -110,6 +110,30 @@ def test_trec_eval_of_missing_queries_and_short_runs(trec):
     assert_equal(ours, theirs, 164)
 
 
+def test_trec_eval_in_standard_deviations(trec):
+    """-Z: (score - mean) / deviation of each query, by the means of some systems."""
+    theirs = {
+        key: (float(row[2]), float(row[3]))
+        for row in map(str.split, (trec / "zscores_file").read_text().splitlines())
+        for key in [(row[1], row[0])]
+    }
+    expected = lines(trec / "out.test.aqZ")
+    measures = {n: n for n in known({(n[1:], q): v for (n, q), v in expected.items()})}
+    names = [*measures.values()]
+    table = pgcjax.evaluate(run_of(trec), qrels=qrels_of(trec), measures=names).table
+    ours = {str(parse(name)): name for name in names}
+    compared = 0
+    for query, measure, value in table[["query_id", "measure", "value"]].to_numpy():
+        mean, deviation = theirs.get((ours[measure], query), (0.0, 0.0))
+        if deviation:
+            z = expected["Z" + ours[measure], query]
+            # Means, deviations and z are printed with four decimals.
+            near = (1 + abs(float(z))) * 1e-4 / deviation
+            assert (value - mean) / deviation == pytest.approx(float(z), abs=near)
+            compared += 1
+    assert compared == 3 * len(names) == 123
+
+
 def test_trec_eval_of_given_cutoffs_and_gains(trec):
     """Gains are grades: -m ndcg.1=3,2=9,4=4.5 is nDCG of such grades."""
     theirs = lines(trec / "out.test.meas_params")

@@ -193,7 +193,7 @@ def test_gdeval(data, name):
     qrels = qrels[qrels["query_id"].isin(relevant)]
     runs = runs[runs["query_id"].isin(relevant)]
     chosen = [measures.ERR @ 20, measures.nDCG(dcg="exp-log2") @ 20]
-    theirs = _by_ir_measures(measures, "gdeval", chosen, qrels, runs)
+    theirs = by_ir_measures(measures, "gdeval", chosen, qrels, runs)
     ours = dict(
         zip(map(str, chosen), ["ERR(gmax=4)@20", "nDCG(gain=exp)@20"], strict=True)
     )
@@ -209,21 +209,21 @@ def test_ir_measures(data, name):
     ordered = sorted_as_trec(runs)
     ours = {"RBP(rel=1)": "RBP(p=0.8)", "RBP(rel=2,p=0.95)": "RBP(p=0.95,rel=2)"}
     chosen = [measures.RBP(rel=1), measures.RBP(rel=2, p=0.95)]
-    theirs = _by_ir_measures(measures, "cwl_eval", chosen, qrels, ordered)
+    theirs = by_ir_measures(measures, "cwl_eval", chosen, qrels, ordered)
     assert compare(ours, theirs, qrels, ordered, 1e-6) == 2 * COUNTS[name]
     chosen = [measures.AP, measures.RR, measures.P @ 10, measures.nDCG @ 10]
     chosen += [measures.AP(rel=2) @ 100, measures.R(rel=2) @ 20]
-    theirs = _by_ir_measures(measures, "pytrec_eval", chosen, qrels, ordered)
+    theirs = by_ir_measures(measures, "pytrec_eval", chosen, qrels, ordered)
     ours = {name: name for name in map(str, chosen)}  # they are ours, too
     assert compare(ours, theirs, qrels, ordered, 1e-12) == 6 * COUNTS[name]
     chosen = [measures.Judged @ 10, measures.Judged @ 500, measures.Judged]
     ours = {"Judged@10": "Judged@10", "Judged@500": "Judged@500", "Judged": "Judged"}
-    theirs = _by_ir_measures(measures, "judged", chosen, qrels, runs)
+    theirs = by_ir_measures(measures, "judged", chosen, qrels, runs)
     count = compare(ours, theirs, qrels, runs, 1e-12, order="clarke")
     assert count == 3 * COUNTS[name]
 
 
-def _by_ir_measures(measures, provider: str, chosen, qrels, runs) -> list[tuple]:
+def by_ir_measures(measures, provider: str, chosen, qrels, runs) -> list[tuple]:
     """Score by a tool of ir_measures, without zeros for queries that a run lacks."""
     provider = measures.providers.registry[provider]
     return [

@@ -1,7 +1,7 @@
 """Measures as strings: they parse, print back, and say what is wrong."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pgcjax.errors import UsageError
@@ -59,9 +59,79 @@ def test_round_trip(p, depth, graph):
     assert parse(str(measure)) == parse(measure.in_full()) == measure
 
 
+CUTOFFS = {"no": [""], "may": ["", "@1", "@ 20", "@9999999"], "must": ["@1", "@20"]}
+
+
+@st.composite
+def written_measures(draw) -> str:
+    """Any measure with some of its parameters, in any order, case and spacing."""
+    definition = draw(st.sampled_from([*catalogue().values()]))
+    some = draw(st.permutations(definition.parameters))
+    given = []
+    for parameter in some[: draw(st.integers(0, len(some)))]:
+        default = parameter.default
+        if parameter.allowed:
+            value = draw(st.sampled_from(parameter.allowed))
+        elif isinstance(default, bool):
+            value = draw(st.sampled_from(["true", "False", "TRUE"]))
+        elif isinstance(default, int):
+            value = str(draw(st.integers(0, 1000).filter(parameter.valid)))
+        else:
+            number = st.floats(0, 1000) | st.floats(0, 1)
+            if isinstance(default, str):  # a number, or a word
+                number = number.map(str) | st.just(default)
+            value = str(draw(number.filter(parameter.valid)))
+        blank = draw(st.sampled_from(["", " "]))
+        given.append(f"{blank}{parameter.name}{blank}={blank}{value}{blank}")
+    name = draw(st.sampled_from([str.lower, str.upper, str]))(definition.name)
+    inside = f"({','.join(given)})" if given or draw(st.booleans()) else ""
+    return name + inside + draw(st.sampled_from(CUTOFFS[definition.cutoff]))
+
+
+@settings(max_examples=500)
+@given(written_measures())
+def test_every_measure_prints_what_parses_to_itself(text):
+    """And is printed so again: what is printed is a fixed point."""
+    measure = parse(text)
+    printed = str(measure)
+    again = parse(printed)
+    assert again == measure and hash(again) == hash(measure)
+    assert str(again) == printed
+    assert {*again.given} == {*measure.given}
+    assert again.parameters == measure.parameters
+    full = parse(measure.in_full())
+    assert full == measure and str(full) == full.in_full() == measure.in_full()
+
+
+def test_names_differ_by_more_than_case():
+    names = [*catalogue()] + [a for d in catalogue().values() for a in d.aliases]
+    assert len({*map(str.lower, catalogue())}) == len(catalogue()) > 90
+    # An alias that is a name in another case means that measure.
+    for name in names:
+        assert parse(name.replace("{k}", "3"), complete=False).definition
+
+
+@pytest.mark.parametrize(
+    ("asked", "means"),
+    [
+        ("ndcg_cut.10", "nDCG@10"),
+        ("P.5", "P@5"),
+        ("recall.100", "R@100"),
+        ("MAP_CUT.7", "AP@7"),
+        ("strec_20", "I-rec@20"),
+        ("prefs_simp", "prefs_simp"),
+        ("PREFS_AVGJG_RET", "prefs_avgjg_ret"),
+    ],
+)
+def test_names_of_trec_eval(asked, means):
+    assert str(parse(asked)) == means
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("nDGC", "no measure is called 'nDGC': did you mean nDCG?"),
+        ("alpha_NDGC@20", "did you mean alpha_nDCG"),
         ("PCG", "no measure is called 'PCG': did you mean PGC?"),
         ("Compatt(p=0.9)", "did you mean Compat?"),
         ("zzz", r"no measure is called 'zzz'; `pgcjax measures` lists them"),

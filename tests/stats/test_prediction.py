@@ -8,6 +8,7 @@ import pytest
 from contextual import CONTEXT, QRELS, modelled, probabilities
 
 import pgcjax
+from pgcjax.cli import main
 from pgcjax.errors import DataError, UsageError
 from pgcjax.stats.prediction import predict_context
 from pgcjax.tables.context import read_context
@@ -221,6 +222,87 @@ def test_usable_as_context(drawn):
     expected = sum(sum(u[:i]) / np.log2(i + 1) for i in range(1, 10))
     value = ours[(ours["query_id"] == "q000") & (ours["measure"] == measures[0])]
     assert value["value"].item() == pytest.approx(expected, abs=1e-12)
+
+
+def test_what_was_predicted_is_what_counts(drawn):
+    """Predictions by labels, not those that evaluate would make by itself."""
+    qrels, context = (t[t["query_id"] < "q010"] for t in drawn)
+    some = context[context["doc_id"] > "d4"]
+    rng = np.random.default_rng(5)  # on which a straight line can say nothing
+    some = some.assign(relevance=rng.integers(0, 4, len(some)).astype(float))
+    labels = predict_context(qrels, some, features="labels", C=100)
+    runs = {
+        q: {d: -float(i) for i, d in enumerate(docs)}
+        for q, docs in qrels.groupby("query_id")["doc_id"]
+    }
+    options = {"qrels": qrels, "verify": 1.0}
+    options["measures"] = "CG(context=1,missing=predicted)"
+    ours = pgcjax.evaluate(runs, context=labels, **options)
+    default = pgcjax.evaluate(runs, context=some, **options)
+    assert not ours.table.equals(default.table)
+    rules = labels.predictions.set_index(["previous_relevance", "relevance"])
+    grades = qrels[qrels["query_id"] == "q000"]["relevance"].tolist()
+    given = some[some["query_id"] == "q000"]["relevance"].tolist()
+    expected = grades[0] + sum(given)
+    expected += sum(
+        rules.loc[(grades[i - 1], grades[i]), "predicted"] for i in range(1, 5)
+    )
+    assert ours.table["value"].iloc[0] == pytest.approx(expected, abs=1e-12)
+    # Scores say what they depend on.
+    judged = [set(scores.metadata["judgments"]) for scores in (ours, default)]
+    assert judged[0] - judged[1] == {"predictions"}
+
+
+def test_scores_say_how_good_predictions_are(drawn):
+    qrels, context = (t[t["query_id"] < "q100"] for t in drawn)
+    runs = {"q000": {"d1": 2.0, "d0": 1.0}}
+    names = ["CCG(missing=predicted)@5", "ERR(context=0.5,missing=predicted)"]
+    found = predict_context(qrels, context)
+    with pytest.warns(pgcjax.DataWarning, match="judged queries are missing"):
+        scores = pgcjax.evaluate(runs, qrels=qrels, context=context, measures=names)
+    shares = [f"{100 * share:.1f} %" for share in found.accuracy["accuracy"]]
+    right, isolation, majority = shares
+    assert scores.notes[-1] == (
+        "grades that nobody gave after the previous document are predicted; of 900 "
+        f"that were given, held out query by query, {right} are predicted right; "
+        f"{isolation} are the grade in isolation, {majority} the most frequent one"
+    )
+    assert len(scores.notes) == 3  # once for both measures
+    one = context[context["query_id"] == "q000"]
+    with pytest.warns(pgcjax.DataWarning):
+        scores = pgcjax.evaluate(runs, qrels=qrels, context=one, measures=names[:1])
+    assert scores.notes[-1].endswith(
+        "how well is not known: that takes grades of two queries"
+    )
+
+
+def test_the_verb(drawn, tmp_path, capsys):
+    qrels, context = (t[t["query_id"] < "q020"] for t in drawn)
+    paths = [tmp_path / "qrels.csv", tmp_path / "context.csv", tmp_path / "p.csv"]
+    qrels.to_csv(paths[0], index=False)
+    context.to_csv(paths[1], index=False)
+    files = ["--qrels", str(paths[0]), "--context", str(paths[1])]
+    chosen = ["--features", "labels", "-C", "10", "--folds", "4", "--seed", "3"]
+    with pytest.raises(SystemExit) as done:
+        main(["predict", *files, *chosen, "--groups", "pair", "-o", str(paths[2])])
+    out, err = capsys.readouterr()
+    assert (
+        done.value.code == 0 and err == f"pgcjax: wrote 16 predictions to {paths[2]}\n"
+    )
+    how = {"features": "labels", "C": 10.0, "folds": 4, "seed": 3, "groups": "pair"}
+    found = predict_context(qrels, context, **how)
+    lines = [line.split("\t") for line in out.splitlines()]
+    assert lines[0] == ["method", "accuracy", "correct", "pairs"]
+    for line, row in zip(lines[1:], found.accuracy.itertuples(), strict=True):
+        assert line == [row.method, f"{row.accuracy:.4f}", str(row.correct), "180"]
+    written = pd.read_csv(paths[2], skiprows=1)
+    pd.testing.assert_frame_equal(written, found.predictions, rtol=1e-15)
+    head = paths[2].read_text().splitlines()[0]
+    assert '"features": "labels"' in head and '"accuracy": {"logistic": ' in head
+
+
+def test_one_name_for_all():
+    assert pgcjax.predict_context is predict_context
 
 
 @pytest.mark.parametrize(
