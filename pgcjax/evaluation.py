@@ -258,7 +258,7 @@ def _look(
         )
     if has.any() and not part.any():
         _warn(
-            f"{measure}: no run retrieved a judged document: do runs and judgments "
+            f"{measure}: every score is 0: do runs and judgments "
             "name documents in the same way?"
         )
     unjudged = len(total.query_ids - set(tensors.docs))

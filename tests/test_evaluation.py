@@ -108,7 +108,7 @@ def test_look_ups_compare_parsed_measures():
 
 def test_nothing_judged_was_retrieved():
     run = {q: {"Z": 1.0} for q in ("q1", "q2", "q3")}
-    with pytest.warns(DataWarning, match="no run retrieved a judged document"):
+    with pytest.warns(DataWarning, match="every score is 0: do runs and"):
         scores = pgcjax.evaluate(run, preferences=PREFS)
     assert scores.mean().iloc[0, 0] == 0.0
 
