@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 import tempfile
 from pathlib import Path
 
@@ -17,6 +18,8 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
 # Compiling a padded size for the first time can take seconds: no deadline.
 settings.register_profile("pgcjax", deadline=None, derandomize=True)
 settings.load_profile("pgcjax")
+
+_MAPPINGS = 20_000  # of memory; Linux gives a process 65,530
 
 SHARED = Path(
     os.environ.get("PGCJAX_SHARED", Path(__file__).parents[2] / "shared")
@@ -37,3 +40,28 @@ def golden():
     if not (SHARED / "golden").is_dir():
         pytest.skip(f"no expected values in {SHARED / 'golden'} (set PGCJAX_SHARED)")
     return lambda name: json.loads((SHARED / "golden" / f"{name}.json").read_text())
+
+
+@pytest.fixture(autouse=True, scope="module")
+def forget_compiled():
+    """Drop what was compiled before mappings of memory run out, and XLA crashes.
+
+    No user comes near: tests compile thousands of shapes in one process.
+    """
+    yield
+    maps = Path("/proc/self/maps")
+    if "jax" in sys.modules and maps.exists():
+        if maps.read_bytes().count(b"\n") > _MAPPINGS:
+            sys.modules["jax"].clear_caches()
+
+
+@pytest.fixture(scope="module")
+def few_shapes():
+    """Lay small cases of all sizes out in the same shapes, to be compiled once."""
+    from pgcjax import listwise
+
+    axis, width = listwise._axis, listwise._width
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(listwise, "_axis", lambda n: axis(max(n, 64 if n > 8 else 8)))
+        patch.setattr(listwise, "_width", lambda n: width(max(n, 64)))
+        yield

@@ -38,7 +38,10 @@ PREDICTED = [
 EXACT = 1e-12
 seeds = st.integers(0, 10**6)
 few = settings(max_examples=4)
-pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning"),
+    pytest.mark.usefixtures("few_shapes"),
+]
 
 
 def values(tables, measures, **options) -> pd.Series:

@@ -16,7 +16,10 @@ from pgcjax.measures.relatives import BINARY, GRADED
 from pgcjax.tables.intents import read_intent_qrels
 from pgcjax.tensors.intents import greedy_gains
 
-pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning"),
+    pytest.mark.usefixtures("few_shapes"),
+]
 seeds = st.integers(0, 10**6)
 few = settings(max_examples=4)
 
@@ -197,11 +200,11 @@ def test_the_ideal_list_is_greedy(seed, alpha):
 
 
 def test_the_real_data_equal_their_twins(data):
-    """Two topics of each year; grades -2 to 3, up to 8 intents."""
-    folder = data / "web-diversity"
+    """A topic of each year; grades -2 to 3, up to 8 intents."""
+    folder, means = data / "web-diversity", []
     for year in range(2009, 2013):
         qrels = read_intent_qrels(folder / f"qrels/{year}.diversity.qrels.gz")
-        some = sorted(qrels["query_id"].unique())[::25]
+        some = sorted(qrels["query_id"].unique())[::50]
         scores = pgcjax.evaluate(
             folder / f"runs/dssa_wt{year}.run.gz",
             intent_qrels=qrels[qrels["query_id"].isin(some)],
@@ -211,4 +214,5 @@ def test_the_real_data_equal_their_twins(data):
         )
         count = len(some) * len(every())
         assert scores.notes[-1].startswith(f"{count} of {count} scores")
-        assert 0.1 < scores.mean().loc[:, "alpha_nDCG@20"].iloc[0] < 0.9
+        means.append(scores.mean()["alpha_nDCG@20"].item())
+    assert 0.1 < sum(means) / 4 < 0.9

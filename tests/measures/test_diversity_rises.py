@@ -7,7 +7,10 @@ from hypothesis import strategies as st
 
 import pgcjax
 
-pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning"),
+    pytest.mark.usefixtures("few_shapes"),
+]
 TINY = 1e-12
 INTENTS = pd.DataFrame(
     {

@@ -12,7 +12,10 @@ from test_invariance import collection
 import pgcjax
 from pgcjax.measures.catalogue import catalogue, parse
 
-pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning"),
+    pytest.mark.usefixtures("few_shapes"),
+]
 TINY = 1e-12
 NAMES = "CG DCG nDCG MSnDCG ERR nERR Q O P+ RBP AP RR P R Judged".split()
 CHOICES = {
