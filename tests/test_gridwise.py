@@ -8,7 +8,7 @@ import pgcjax
 from pgcjax import plan
 from pgcjax.errors import UsageError
 from pgcjax.tables.grids import read_grids
-from pgcjax.tensors.examination import ORDERS
+from pgcjax.tensors.examination import ORDERS, Order
 
 MEASURES = [
     *(f"ImagePGC(order={order})" for order in ORDERS),
@@ -98,6 +98,23 @@ def test_a_query_that_a_system_lacks():
     assert found["s1", "q1", "PB"] == 0
     with pytest.warns(pgcjax.DataWarning), pytest.raises(KeyError):
         _ = values(some, votes, ["PB"], missing="skip")["s1", "q1", "PB"]
+
+
+def test_an_order_of_ones_own(monkeypatch):
+    """It may come when measures are known already, and scores can be verified."""
+    grids, votes = pages(10)
+    with pytest.raises(UsageError, match="order=mine: expected one of default, rev"):
+        values(grids, votes, ["ImagePGC(order=mine)"])
+    for name, same in (("mine", "manhattan"), ("by_rows", "default")):
+        meant = ORDERS[same]
+        order = Order(lambda c, meant=meant: 2.0 * meant.distance(c), name, "this test")
+        monkeypatch.setitem(ORDERS, name, order)
+        for ideal in ("own", "shared"):
+            found, known = (
+                values(grids, votes, [f"ImagePGC(order={o},ideal={ideal})"], verify=1.0)
+                for o in (name, same)
+            )
+            assert (found.to_numpy() == known.to_numpy()).all()
 
 
 def test_runs_are_no_grids():

@@ -20,7 +20,7 @@ from pgcjax.cli.progress import say
     "--prefs-format",
     default="auto",
     metavar="NAME",
-    help="As of evaluate; or xie: votes on pairs of images.",
+    help="As of evaluate.",
 )
 @click.option("--qrels", multiple=True, type=FILE, metavar="FILE", help="Grades.")
 @click.option(
@@ -79,12 +79,8 @@ def judgments(
     from pgcjax.stats.findings import write
     from pgcjax.tables.preferences import read_preferences
     from pgcjax.tables.qrels import read_qrels
-    from pgcjax.tables.xie import read_xie_votes
 
-    if prefs_format == "xie":
-        preferences = read_xie_votes(prefs[0] if len(prefs) == 1 else prefs)
-    else:
-        preferences = read_preferences(prefs, format=prefs_format)
+    preferences = read_preferences(prefs, format=prefs_format)
     grades = read_qrels(qrels) if qrels else None
     choices = Choices(list(judges) or None, sides, bad, split)
     found = analyse(preferences, grades, choices)

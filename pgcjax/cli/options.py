@@ -34,7 +34,7 @@ def judgment_options(command: Callable) -> Callable:
         default="auto",
         metavar="NAME",
         help="clarke, luo, jelsas, trec-prefs, trec-qrels-prefs, csv, tsv, jsonl, "
-        "parquet; by default found from the content.",
+        "parquet, xie (votes on images); by default found from the content.",
     )
     gathered = formats(gathered)
     for name, kind in reversed(KINDS.items()):

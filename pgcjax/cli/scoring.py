@@ -131,6 +131,10 @@ def evaluate(
     how: dict[str, Any] = {"format": run_format, "name_by": name_by}
     if grids and (part or dry_run or distributed):
         raise click.UsageError("--grids: not with --part, --dry-run, --distributed")
+    if grids and (run_format, name_by, order) != ("auto", "tag", "trec"):
+        raise click.UsageError(
+            "--grids: places order images, so not with --run-format, --name-by, --order"
+        )
     if dry_run:
         from pgcjax.estimate import estimate
         from pgcjax.report.foresight import describe

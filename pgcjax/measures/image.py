@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from pgcjax.kernels import ABSENT
 from pgcjax.kernels.overlap import rank_weights
@@ -13,22 +14,30 @@ from pgcjax.measures.compatibility import DEPTH, NORMALIZATION, P, finished
 from pgcjax.measures.spec import Case, Definition, Parameter
 from pgcjax.reference import image as twins
 from pgcjax.tables.majority import SPLITS, majority
-from pgcjax.tensors.examination import ORDERS
+from pgcjax.tables.schema import GRIDS
+from pgcjax.tensors.examination import ORDERS, cells, distances
 from pgcjax.tensors.graphs import preference_graphs
 from pgcjax.tensors.grids import Pairs, pairs
 from pgcjax.tensors.judgments import Judgments, OnGrids
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 Parameters = Mapping[str, Any]
 XIE = "Xie et al. 2020"
 
-ORDER = Parameter(
+
+class _Order(Parameter):
+    """The name of an order: also of one that a user added to `ORDERS` at any time."""
+
+    def _parse(self, text: str) -> str | None:
+        return text if text in ORDERS else None
+
+
+_BUILT_IN = tuple(ORDERS)
+
+ORDER = _Order(
     "order",
     "default",
-    "one of " + ", ".join(ORDERS) + ": in which order images are looked at",
-    allowed=tuple(ORDERS),
+    "one of " + ", ".join(_BUILT_IN) + ": in which order images are looked at",
+    allowed=_BUILT_IN,
 )
 IDEAL = Parameter(
     "ideal",
@@ -58,7 +67,10 @@ VARIANT = Parameter(
 )
 GAMMA = Parameter("gamma", 0.1, "a number from 0 to 1", valid=lambda g: 0 <= g <= 1)
 WEIGHT = Parameter(
-    "lambda", 0.7, "of PMR against WR, from 0 to 1", valid=lambda w: 0 <= w <= 1
+    "lambda",
+    0.7,
+    "a number from 0 to 1, of PMR against WR",
+    valid=lambda w: 0 <= w <= 1,
 )
 
 
@@ -78,12 +90,25 @@ def _pgc_tensors(q: Parameters, judgments: Judgments) -> OnGrids:
     )
 
 
+def _twin_order(name: str) -> twins.Order:
+    """Give an order as the twins take it: of a user's, they have no formula."""
+    if name in _BUILT_IN:
+        return name
+
+    def by_image(grid: twins.Grid) -> dict[str, float]:
+        places = [("", "", image, *place) for image, place in grid.items()]
+        found = distances(cells(pd.DataFrame(places, columns=[*GRIDS])), name)
+        return dict(zip(grid, found.tolist(), strict=True))
+
+    return by_image
+
+
 def _pgc_twin(case: Case) -> float:
     q, grids = case.parameters, _grids(case)
     return twins.image_pgc(
         edges_of(case.judged["preferences"]),
         grids[case.run_id],
-        q["order"],
+        _twin_order(q["order"]),
         q["p"],
         q["depth"],
         q["normalization"],
@@ -106,7 +131,7 @@ IMAGE_PGC = Definition(
 )
 
 
-def _majority_pairs(preferences: "pd.DataFrame", split: str) -> dict[str, Pairs]:
+def _majority_pairs(preferences: pd.DataFrame, split: str) -> dict[str, Pairs]:
     return pairs(majority(preferences, split=split))
 
 

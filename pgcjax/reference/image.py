@@ -1,12 +1,14 @@
 """Measures of image grids, in plain Python."""
 
 from collections import Counter
+from collections.abc import Callable
 from math import exp, log2, sqrt
 
 from pgcjax.reference.pgc import greedy_ideal
 from pgcjax.reference.rbo import rbo
 
 Grid = dict[str, tuple[int, int]]  # row and column of each image, from 0
+Order = str | Callable[[Grid], dict[str, float]]  # a name, or what gives distances
 Won = dict[tuple[str, str], int]  # of a pair: 1 the first is preferred, 0 tie, -1
 
 
@@ -15,11 +17,13 @@ def reading_order(grid: Grid) -> list[str]:
     return sorted(grid, key=lambda image: grid[image])
 
 
-def distances(grid: Grid, order: str) -> dict[str, float]:
+def distances(grid: Grid, order: Order) -> dict[str, float]:
     """Give the distance of each image by an examination order.
 
     Source: Luo 2021, 5.4.4; for `middle-rows` Xie et al. 2020, 4.1.
     """
+    if callable(order):
+        return order(grid)
     width = {}
     for row, column in grid.values():
         width[row] = max(column + 1, width.get(row, 0))
@@ -39,7 +43,7 @@ def distances(grid: Grid, order: str) -> dict[str, float]:
     return out
 
 
-def visits(grids: dict[str, Grid], order: str) -> list[str]:
+def visits(grids: dict[str, Grid], order: Order) -> list[str]:
     """List images by distance; ties by system, then in reading order.
 
     An image that several systems show counts where it comes first.
@@ -52,7 +56,7 @@ def visits(grids: dict[str, Grid], order: str) -> list[str]:
     return list(dict.fromkeys(image for *_, image in sorted(keys)))
 
 
-def image_list(grid: Grid, order: str, ideal: list[str]) -> list[str]:
+def image_list(grid: Grid, order: Order, ideal: list[str]) -> list[str]:
     """List a grid by distance, equal distances as in the ideal [Luo 2021, 5.3].
 
     Images that nobody judged have no place in the ideal: they come last.
@@ -64,7 +68,7 @@ def image_list(grid: Grid, order: str, ideal: list[str]) -> list[str]:
 def image_pgc(
     edges: list[tuple[str, str]],
     grid: Grid,
-    order: str = "default",
+    order: Order = "default",
     p: float = 0.95,
     depth: int = 1000,
     normalization: str = "weights",

@@ -11,6 +11,7 @@ from pgcjax.tables import fast, files, pairs
 from pgcjax.tables.formats import FORMATS, Format
 from pgcjax.tables.schema import PREFERENCES, Origin, canonical, ids, numbers
 from pgcjax.tables.times import times
+from pgcjax.tables.xie import read_xie_votes
 
 _MOST = 2**30  # so that sums of weights are exact
 _TABLES = tuple(c for c in files.CONTAINERS if c != "columns")
@@ -29,7 +30,8 @@ def read_preferences(
         format: `auto`, or one of `clarke` (topic a b best), `luo` (topic winner
             loser), `jelsas` (topic a b -2..2), `trec-prefs` (topic group subgroup doc
             level), `trec-qrels-prefs` (topic group doc level), `csv`, `tsv`, `jsonl`,
-            `parquet`. `auto` decides only where the content leaves no doubt.
+            `parquet`, `xie` (as `read_xie_votes`). `auto` decides only where the
+            content leaves no doubt.
 
     Returns:
         Table of query_id, doc_id, other_doc_id, preference (> 0: doc_id is preferred,
@@ -45,8 +47,12 @@ def read_preferences(
     """
     if isinstance(source, pd.DataFrame):
         return _canonical_preferences(files.Named(source, Origin("preferences")))
+    if format == "xie":
+        votes = read_xie_votes(source)
+        votes.attrs |= {"comments": 0, "silent": 0}
+        return votes
     if format not in ("auto", *FORMATS, *_TABLES):
-        allowed = ", ".join(("auto", *FORMATS, *_TABLES))
+        allowed = ", ".join(("auto", *FORMATS, *_TABLES, "xie"))
         raise UsageError(f"format is one of {allowed}, not {format!r}")
     tables, comments, silent = [], 0, 0
     for path in files.expand(source):

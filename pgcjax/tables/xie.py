@@ -51,16 +51,18 @@ def read_xie_votes(
 
 def _paths(source: files.Source | Iterable[files.Source]) -> list[Path]:
     """List the files; of a folder, the one that holds votes."""
-    if isinstance(source, (str, os.PathLike)) and Path(source).is_dir():
-        found = [p for p in Path(source).iterdir() if p.name.startswith(_NAME)]
-        if len(found) != 1:
-            raise DataError(
-                f"expected one file {_NAME} in the folder, found {len(found)}",
-                where=str(source),
-                mend="Name the file itself.",
-            )
-        return found
-    return files.expand(source)
+    several = [source] if isinstance(source, (str, os.PathLike)) else list(source)
+    if len(several) != 1 or not Path(several[0]).is_dir():
+        return files.expand(several)
+    folder = Path(several[0])
+    found = [path for path in folder.iterdir() if path.name.startswith(_NAME)]
+    if len(found) != 1:
+        raise DataError(
+            f"expected one file {_NAME} in the folder, found {len(found)}",
+            where=str(folder),
+            mend="Name the file itself.",
+        )
+    return found
 
 
 def _read(path: Path, drop_decimal: bool) -> pd.DataFrame:

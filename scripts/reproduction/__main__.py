@@ -3,8 +3,10 @@
 import csv
 import io
 import sys
+import tempfile
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from pgcjax.errors import DataError, DataWarning, PgcjaxError
 from pgcjax.report.page import Page, Part, Section, write
 from pgcjax.tables.write import written_beside
 from scripts.reproduction import (
+    arithmetic,
     carterette,
     examples,
     luo_images,
@@ -31,7 +34,7 @@ from scripts.reproduction.verdicts import VERDICTS, Cell
 _WORDS = {
     "exact": "ours, rounded to the printed digits, is what was printed",
     "within print rounding": "one unit of the last digit away at most: the paper cut "
-    "digits off, or added rounded numbers up",
+    "digits off, or added rounded numbers up; or ours is made of its rounded numbers",
     "holds": "what the text says of a figure is so",
     "not reproducible": "the public data give another number; the remark says why",
     "data not public": "nobody can compute it from public data; ours, if any, are of "
@@ -48,6 +51,7 @@ def chapters(
     images = Images(data) if "xie2020" in data else None
     work = [
         examples.chapter,
+        arithmetic.chapter,
         partial(luo_lists.chapter, data),
         partial(luo_images.chapter, data, images),
         partial(xie.chapter, data, images),
@@ -122,16 +126,39 @@ def reproduce(folder: str, output: str) -> None:
             where=folder,
             mend="Give the folder that holds them: --data DIR.",
         )
-    with Progress() as progress:
-        found = chapters(data, progress.update)
-    target.mkdir(parents=True, exist_ok=True)
-    made = page(found, data)
-    for suffix in (".md", ".html"):
-        say(f"wrote {write(made, target / f'report{suffix}')}")
-    cells = [cell for chapter in found for cell in chapter.cells]
-    with written_beside(target / "verdicts.csv") as beside:
-        beside.write_text(listed(cells), encoding="utf-8")
-    say(f"wrote {target / 'verdicts.csv'}")
+    with _folder(target):
+        with Progress() as progress:
+            found = chapters(data, progress.update)
+        made = page(found, data)
+        for suffix in (".md", ".html"):
+            say(f"wrote {write(made, target / f'report{suffix}')}")
+        cells = [cell for chapter in found for cell in chapter.cells]
+        with written_beside(target / "verdicts.csv") as beside:
+            beside.write_text(listed(cells), encoding="utf-8")
+        say(f"wrote {target / 'verdicts.csv'}")
+
+
+@contextmanager
+def _folder(target: Path) -> Iterator[None]:
+    """Make a folder before work is spent; if nothing comes of it, it goes again."""
+    new = not target.exists()
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=target):
+            pass
+    except OSError as error:
+        raise DataError(
+            f"cannot write into this folder: {error.strerror}",
+            where=str(target),
+            mend="Name a folder that you may write to, or a new one: -o DIR.",
+        ) from None
+    try:
+        yield
+    except BaseException:
+        if new:
+            with suppress(OSError):  # it holds something
+                target.rmdir()
+        raise
 
 
 def main() -> None:

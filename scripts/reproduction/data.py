@@ -1,7 +1,9 @@
 """Local copies of the public data: where they lie, and what reads them."""
 
+import gzip
 from functools import cached_property
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pandas as pd
 
@@ -109,6 +111,13 @@ class Data:
     def web_intents(self, year: int) -> pd.DataFrame:
         """Intents of the Web Track, with their kinds."""
         return read_intents(self.root / f"web-diversity/topics/wt{year}.topics.xml.gz")
+
+    def web_kinds(self, year: int) -> pd.Series:
+        """Kind of each topic, by query_id: ambiguous or faceted."""
+        path = self.root / f"web-diversity/topics/wt{year}.topics.xml.gz"
+        topics = ElementTree.fromstring(gzip.decompress(path.read_bytes()))
+        found = {topic.get("number"): topic.get("type") for topic in topics}
+        return pd.Series(found, name="kind")
 
     def web_qrels(self, year: int) -> pd.DataFrame:
         """Grades per intent."""

@@ -49,7 +49,6 @@ def chapter() -> Chapter:
             *_pgc(luo["example-pgc"]),
             *_image(luo["example-image"]),
             *_figure_1(sakai["figure-1"]),
-            *_arithmetic(sakai["arithmetic"]),
         ]
     )
     return out
@@ -193,12 +192,3 @@ def _figure_1(block: Block) -> list[Cell]:
         intents=pd.DataFrame(kinds).assign(query_id="q"),
     )
     return [block.cell("EfP", ours, why="a misprint: the text says 3/5 = 0.8")]
-
-
-def _arithmetic(block: Block) -> list[Cell]:
-    runs, topics = 20, 24
-    pairs = runs * (runs - 1) // 2
-    return [
-        block.cell("run pairs of 20 runs", pairs),
-        block.cell("ranked list pairs of 24 topics", topics * pairs),
-    ]

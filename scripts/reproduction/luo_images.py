@@ -1,5 +1,6 @@
 """Luo 2021, chapter 5: image grids, from the data set of Xie et al."""
 
+from collections.abc import Sequence
 from functools import partial
 
 import pandas as pd
@@ -8,7 +9,7 @@ from pgcjax.report import canvas, plots
 from pgcjax.stats.agreement import Agreement, agree
 from scripts.reproduction.chapter import Chapter
 from scripts.reproduction.data import Data
-from scripts.reproduction.images import ENGINES, Images
+from scripts.reproduction.images import ENGINES, GAMMA, Images
 from scripts.reproduction.published import Block, papers
 from scripts.reproduction.verdicts import Cell
 
@@ -30,6 +31,7 @@ RIGHT = {"weight-as-distance": "weighted"}
 MEASURES = {"a": "WR", "b": "PB", "c": "PMR_N", "d": "PWP"}
 """Of Figures 5.6 and 5.7."""
 
+_CLOSE_TO_0 = 0.01
 _DROPPED = "drop_decimal, ideal=shared"
 _TEXT = 'sort="text"'
 Scored = dict[str, pd.DataFrame]
@@ -147,18 +149,27 @@ def _measures(out: Chapter, blocks: dict[str, Block], images: Images) -> None:
     cells = []
     for panel, name in MEASURES.items():
         cells += contingency(blocks[f"fig-5-6-{panel}"], name, found, found)
+    tests = found.table.set_index("measure")
+    ours = [tests["chi2"]["PMR_N"], tests["agree"].idxmax() == "PWP"]
+    cells += _said(blocks["fig-5-6-text"], ours)
     out.published(cells, "Measures of Xie et al.")
-    block = blocks["fig-5-7"]
-    taus = [
-        block.cell(f"τ of {n}", images.tau(images.ours[n])) for n in MEASURES.values()
-    ]
-    out.published(taus)
+    tau = {name: images.tau(images.ours[name]) for name in MEASURES.values()}
+    block, penalties = blocks["fig-5-7"], images.ours["PB"]["value"]
+    near = (penalties <= _CLOSE_TO_0) | penalties.isin([1, GAMMA])
+    ours = [near.all(), min(tau, key=tau.__getitem__) == "WR"]
+    cells = [block.cell(f"τ of {name}", x) for name, x in tau.items()]
+    out.published([*cells, *_said(blocks["fig-5-7-text"], ours)])
     titles = {name: f"({panel}) {name}" for panel, name in MEASURES.items()}
     out.picture(
         "luo-figure-5-7",
         duels(images.ours, titles),
         "Luo 2021, Figure 5.7, by pgcjax. A point is a query.",
     )
+
+
+def _said(block: Block, ours: Sequence[float]) -> list[Cell]:
+    """Put ours beside what the text says, row by row."""
+    return [block.cell(r, float(x)) for r, x in zip(block.rows, ours, strict=True)]
 
 
 def image_pgc(

@@ -15,7 +15,7 @@ _SAKAI_ZENG = (
     "the runs, grades and preferences of the NTCIR-9 INTENT task are given out on "
     "request"
 )
-_CAST = "26 of the runs are public; ours are of these"
+_CAST = "runs sent to the track are given out by TREC; ours are of 26 public ones"
 
 
 def chapter(data: Data) -> Chapter:
@@ -30,7 +30,7 @@ def chapter(data: Data) -> Chapter:
 
 def _sakai_zeng(out: Chapter) -> None:
     luo = papers()["luo2021"]
-    blocks = [luo[f"sakai-zeng{part}"] for part in ("", "-edges", "-tau")]
+    blocks = [luo[f"sakai-zeng{part}"] for part in ("", "-data", "-edges", "-tau")]
     out.text(
         "Table 4.1 and Figure 4.1 are of data that are not public. Below, the same "
         "questions are asked of TREC Deep Learning 2021."

@@ -11,11 +11,15 @@ from pgcjax.stats.discrimination import Discrimination
 from scripts.reproduction import forms
 from scripts.reproduction.chapter import Chapter
 from scripts.reproduction.data import Data
-from scripts.reproduction.published import papers
+from scripts.reproduction.published import Block, papers
+from scripts.reproduction.verdicts import Cell
 
 _THEIRS = (
     "graded judgments of 2009 and the 20 runs are given out by the author, and by TREC"
 )
+FOLDER, _PAPERS_YEAR = "web-diversity", 2009
+_PUBLIC = ("collection", "collection-text")
+_ELSEWHERE = ("figure-1", "arithmetic", "orders")  # need no data: other chapters
 _YEAR, _CUTOFF = 2012, 10
 _TESTS = {"2": "bootstrap", "3": "tukey"}
 _SETTINGS = {"a": "uniform", "b": "decreasing"}
@@ -65,23 +69,76 @@ class Diversity:
 
 
 def chapter(data: Data) -> Chapter:
-    """Ask what Tables 2 to 6 and Figures 7 to 9 ask, of the public runs of 2012."""
+    """Count what Table 1 counts; ask what Tables 2 to 6 and Figures 7 to 9 ask."""
     out = Chapter("Sakai 2012: diversity")
-    theirs = {
-        name: block
-        for name, block in papers()["sakai2012"].items()
-        if name not in ("figure-1", "arithmetic")  # among the worked examples
-    }
+    paper = papers()["sakai2012"]
+    public = [paper[name] for name in _PUBLIC]
+    theirs = [b for n, b in paper.items() if n not in (*_PUBLIC, *_ELSEWHERE)]
+    if FOLDER in data:
+        cells = _collection(paper["collection"], paper["collection-text"], data)
+        out.published(cells, "The test collection")
+    else:
+        out.published([cell for block in public for cell in block.absent(FOLDER)])
     out.text(
-        "The paper's runs and graded judgments are not public. Below, its questions "
-        "are asked of public runs of the Web Track."
+        "The paper's runs and its levels of relevance are not public. Below, its "
+        "questions are asked of public runs of the Web Track."
     )
-    out.published(
-        [cell for block in theirs.values() for cell in block.unknown(_THEIRS)]
-    )
-    if "web-diversity" in data:
+    out.published([cell for block in theirs for cell in block.unknown(_THEIRS)])
+    if FOLDER in data:
         _forms(out, Diversity(data))
     return out
+
+
+def _collection(table: Block, text: Block, data: Data) -> list[Cell]:
+    """Count topics, intents and documents of 2009, whose grades are public as binary.
+
+    A topic counts if a navigational intent of it has a relevant document.
+    """
+    key, one = ["query_id", "intent_id"], ["query_id", "doc_id"]
+    qrels, intents = data.web_qrels(_PAPERS_YEAR), data.web_intents(_PAPERS_YEAR)
+    relevant = qrels[qrels["relevance"] > 0].merge(intents[[*key, "kind"]], on=key)
+    navigational = intents.loc[intents["kind"] == "nav", "query_id"].nunique()
+    topics = relevant.loc[relevant["kind"] == "nav", "query_id"].unique()
+    relevant = relevant[relevant["query_id"].isin(topics)]
+    served = relevant[[*key, "kind"]].drop_duplicates()
+    kinds = {name: served[served["kind"] == name] for name in ("inf", "nav")}
+    found = {name: relevant[relevant["kind"] == name] for name in kinds}
+    shape = data.web_kinds(_PAPERS_YEAR)[topics].value_counts()
+    each = relevant.groupby(one).size()
+
+    def per_topic(rows: pd.DataFrame) -> list[float]:
+        sizes = rows.groupby("query_id").size()
+        return [len(rows) / len(topics), sizes.min(), sizes.max()]
+
+    ours = [
+        [len(topics)],
+        [shape["faceted"], shape["ambiguous"]],
+        [len(served)],
+        *([len(rows)] for rows in kinds.values()),
+        per_topic(served),
+        *(per_topic(rows) for rows in kinds.values()),
+        [len(relevant)],
+        *([len(rows)] for rows in found.values()),
+        [len(each)],
+        [each.mean(), each.min(), each.max()],
+    ]
+    why = {
+        "topics with a navigational intent": f"of {navigational} such topics, those "
+        "where a navigational intent has a relevant document",
+        "informational: mean, least, most": "a topic without one counts in the mean",
+    }
+    slip = f"that is the sum of both kinds, which have {len(found['inf'])} and "
+    slip += f"{len(found['nav'])} in Table 1"
+    cells = [
+        table.cell(row, [*map(float, x)], why=why.get(row, ""))
+        for row, x in zip(table.rows, ours, strict=True)
+    ]
+    first, second = text.rows
+    return [
+        *cells,
+        text.cell(first, len(found["inf"]), why=slip),
+        text.cell(second, len(found["nav"])),
+    ]
 
 
 def _forms(out: Chapter, ours: Diversity) -> None:

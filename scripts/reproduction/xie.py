@@ -38,7 +38,8 @@ def chapter(data: Data, images: Images | None = None) -> Chapter:
     out, blocks = Chapter(TITLE), papers()["xie2020"]
     study = [cell for name in _STUDY for cell in blocks[name].unknown(STUDY)]
     if FOLDER not in data:
-        rest = [block for name, block in blocks.items() if name not in _STUDY]
+        elsewhere = (*_STUDY, "arithmetic")
+        rest = [block for name, block in blocks.items() if name not in elsewhere]
         out.published([cell for block in rest for cell in block.absent(FOLDER)])
         out.published(study, _OF_THE_STUDY)
         return out

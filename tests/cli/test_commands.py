@@ -231,6 +231,14 @@ def test_image_grids(pgcjax, here):
     )
     assert wrong.code == 2
     assert "--grids: not with --part, --dry-run, --distributed" in wrong.err
+    for option in (("--order", "rank"), ("--name-by", "file"), ("--run-format", "csv")):
+        wrong = pgcjax("evaluate", *votes, "--grids", *option, "grids.csv")
+        assert wrong.code == 2 and wrong.err.count("\n") == 1
+        assert "not with --run-format, --name-by, --order" in wrong.err
+    (here / "votes.txt").write_text("q1\tA,B\t-2\t-1\t1\n")
+    votes = ("--prefs", "votes.txt", "--prefs-format", "xie")
+    done = pgcjax("evaluate", *votes, "-m", "PMR", "--grids", "grids.csv")
+    assert "left\tPMR\tall\t1.0000" in done.out.splitlines()
     checked = pgcjax("check", "grids.csv")
     about = "2 grids of 2-2 images in 1-2 rows of up to 2 columns"
     assert checked.out == f"grids: 2 systems, 1 query, {about}\n"

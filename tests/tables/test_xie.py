@@ -31,6 +31,14 @@ def test_left_is_above_zero_and_each_vote_is_a_row(put):
     assert rows(again) == rows(votes) and (again.dtypes == votes.dtypes).all()
 
 
+def test_a_format_of_preferences(put):
+    votes = put("image_pairs_annotation", LINE)
+    for source in (votes, [votes], votes.parent, [votes.parent]):
+        found = read_preferences(source, format="xie")
+        assert found.equals(read_xie_votes(votes))
+        assert found.attrs == {"dropped": 0, "comments": 0, "silent": 0}
+
+
 def test_votes_written_with_a_point_can_be_left_out(put):
     votes = read_xie_votes(put("votes", LINE), drop_decimal=True)
     assert votes["judge"].tolist() == ["1", "2"]
