@@ -280,7 +280,7 @@ OPTIONS = {
     ),
     "--prefs prefs.txt run.txt --prefs-format trec": (
         "format is one of auto, clarke, luo, jelsas, trec-prefs, trec-qrels-prefs, "
-        "csv, tsv, jsonl, parquet, not 'trec'"
+        "csv, tsv, jsonl, parquet, xie, not 'trec'"
     ),
     "--prefs prefs.txt run.txt --run-format trec": (
         "format is one of auto, csv, tsv, jsonl, parquet, columns, not 'trec'"

@@ -74,7 +74,7 @@ def test_compat_of_ir_measures_with_scores_below_0(data):
     assert ours[0] == ours[1] == pytest.approx(moved.value, abs=0.05)
 
 
-@pytest.mark.parametrize("name", ["web2009-2012", "dl21"])
+@pytest.mark.parametrize("name", ["web2009-2012"])
 def test_cwl_eval(data, name):
     """Its AP divides by relevant documents that the run has, not by all there are."""
     measures = tool("ir_measures")

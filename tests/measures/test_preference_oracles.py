@@ -236,7 +236,7 @@ def test_real_preferences_equal_the_twins(data, source):
     measures += ["wpref(weight=tool)", "APpref", "prefs_pair", "prefs_avgjg_ret"]
     measures += ["Delta-nDCG@10", "Delta-ERR", "ppref(closure=true)"]
     scores = pgcjax.evaluate(
-        folder / "runs", preferences=prefs, measures=measures, verify=0.01
+        folder / "runs", preferences=prefs, measures=measures, verify=0.003
     )
     assert scores.notes[-1].endswith("scores recomputed: equal")
     assert scores.table["value"].between(0, 1).all()
