@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 
 from pgcjax.errors import DataError
 from pgcjax.tables import fast, files
@@ -20,7 +19,6 @@ from pgcjax.tables.schema import (
     numbers,
 )
 
-_LAYOUT = dict.fromkeys(CONTEXT[:3], fast.TEXT) | {CONTEXT[3]: fast.NUMBER}
 _PAIR: list[str] = [*CONTEXT[:3]]
 
 
@@ -62,26 +60,8 @@ def read_context(
 
 
 def _load(path: Path) -> files.Named:
-    content = fast.load(path, "auto", _parse)
-    if isinstance(content, files.Named):
-        return content
-    for i, row in enumerate(content.rows):
-        if len(row) != len(CONTEXT):
-            raise DataError(
-                f"expected 'query doc previous-doc grade', found {len(row)} fields: "
-                + content.text(i),
-                where=content.origin.at(i),
-                mend="Conditional grades have 4 columns, or a header.",
-            )
-    columns = zip(*content.rows, strict=True)
-    frame = pd.DataFrame(dict(zip(CONTEXT, columns, strict=True)))
-    return files.Named(frame, content.origin, comments=content.comments)
-
-
-def _parse(data: bytes) -> pl.DataFrame | None:
-    """Read a regular file fast; None of what is unusual or wrong."""
-    frame = fast.table(data, {len(_LAYOUT): _LAYOUT})
-    return frame if frame is not None and frame["relevance"].is_finite().all() else None
+    shown = "query doc previous-doc grade"
+    return fast.load_graded(path, CONTEXT, shown, "Conditional grades")
 
 
 def _canonical_context(content: files.Named) -> pd.DataFrame:

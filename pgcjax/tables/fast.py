@@ -1,13 +1,15 @@
 """Regular files, read fast; whatever is unusual is left to the exact reader."""
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import polars as pl
 
+from pgcjax.errors import DataError
 from pgcjax.tables import files
 from pgcjax.tables.content import read_bytes
 from pgcjax.tables.schema import Origin
@@ -70,6 +72,42 @@ def load(path: Path, container: str, parse: Parse) -> files.Columns | files.Name
     frame, comments = read
     origin = Origin(str(path), "line", places(data, len(frame)))
     return files.Named(frame.to_pandas(), origin, comments=comments, checked=True)
+
+
+def load_graded(
+    path: Path, columns: Sequence[str], shown: str, what: str
+) -> files.Named:
+    """Read a file whose last column is a grade, or a table with a header.
+
+    Args:
+        path: the file.
+        columns: of a file without a header: ids, and the grade.
+        shown: how its lines look, for messages.
+        what: it holds, for messages.
+
+    Raises:
+        DataError: a line has another number of fields.
+    """
+    layout = dict.fromkeys(columns[:-1], TEXT) | {columns[-1]: NUMBER}
+
+    def parse(data: bytes) -> pl.DataFrame | None:
+        frame = table(data, {len(layout): layout})
+        regular = frame is not None and frame[columns[-1]].is_finite().all()
+        return frame if regular else None
+
+    content = load(path, "auto", parse)
+    if isinstance(content, files.Named):
+        return content
+    for i, row in enumerate(content.rows):
+        if len(row) != len(columns):
+            raise DataError(
+                f"expected '{shown}', found {len(row)} fields: {content.text(i)}",
+                where=content.origin.at(i),
+                mend=f"{what} have {len(columns)} columns, or a header.",
+            )
+    values = zip(*content.rows, strict=True)
+    frame = pd.DataFrame(dict(zip(columns, values, strict=True)))
+    return files.Named(frame, content.origin, comments=content.comments)
 
 
 def tidied(data: bytes, parse: Parse) -> tuple[pl.DataFrame, int] | None:

@@ -7,7 +7,6 @@ from xml.parsers import expat
 
 import numpy as np
 import pandas as pd
-import polars as pl
 
 from pgcjax.errors import DataError
 from pgcjax.tables import fast, files
@@ -32,12 +31,7 @@ TOLERANCE = 1e-6
 
 # As the official topics of the TREC 2011 Web Track spell two of their kinds.
 _MISSPELT = {"inav": NAV, "inv": INF}
-_LAYOUT = {
-    "query_id": fast.TEXT,
-    "intent_id": fast.TEXT,
-    "doc_id": fast.TEXT,
-    "relevance": fast.NUMBER,
-}
+_COLUMNS = ("query_id", "intent_id", "doc_id", "relevance")  # as in TREC files
 _Sources = files.Source | Iterable[files.Source] | pd.DataFrame
 
 
@@ -150,26 +144,8 @@ def _read(
 
 
 def _load_qrels(path: Path) -> files.Named:
-    content = fast.load(path, "auto", _parse_qrels)
-    if isinstance(content, files.Named):
-        return content
-    for i, row in enumerate(content.rows):
-        if len(row) != 4:
-            raise DataError(
-                f"expected 'query intent doc grade', found {len(row)} fields: "
-                + content.text(i),
-                where=content.origin.at(i),
-                mend="Judgments per intent have 4 columns, or a header.",
-            )
-    columns = zip(*content.rows, strict=True)
-    frame = pd.DataFrame(dict(zip(_LAYOUT, columns, strict=True)))
-    return files.Named(frame, content.origin, comments=content.comments)
-
-
-def _parse_qrels(data: bytes) -> pl.DataFrame | None:
-    """Read regular judgments fast; None of what is unusual or wrong."""
-    frame = fast.table(data, {len(_LAYOUT): _LAYOUT})
-    return frame if frame is not None and frame["relevance"].is_finite().all() else None
+    shown = "query intent doc grade"
+    return fast.load_graded(path, _COLUMNS, shown, "Judgments per intent")
 
 
 def _qrels_of(content: files.Named) -> pd.DataFrame:
