@@ -33,6 +33,8 @@ from scripts.reproduction.verdicts import VERDICTS, Cell
 
 _WORDS = {
     "exact": "ours, rounded to the printed digits, is what was printed",
+    "consistent in print": "what other printed numbers of the paper give: the paper "
+    "agrees with itself, and nothing was computed from data",
     "within print rounding": "one unit of the last digit away at most: the paper cut "
     "digits off, or added rounded numbers up; or ours is made of its rounded numbers",
     "holds": "what the text says of a figure is so",

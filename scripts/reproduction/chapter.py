@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from pgcjax.report.page import Part, Picture, Section, Table, table_of
 from scripts.reproduction.verdicts import (
+    CONSISTENT,
     DIFFERS,
     EXACT,
     HOLDS,
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-_TONES = {EXACT: "good", HOLDS: "good", ROUNDED: "good", DIFFERS: "bad"}
+_GOOD = (EXACT, CONSISTENT, HOLDS, ROUNDED)
+_TONES = {**dict.fromkeys(_GOOD, "good"), DIFFERS: "bad"}
 
 
 class Chapter:
@@ -74,7 +76,7 @@ def counts(cells: Sequence[Cell]) -> Table:
     """Count verdicts by paper; a cell with several numbers is one."""
     papers = list(dict.fromkeys(cell.key.partition("/")[0] for cell in cells))
     verdicts = list(dict.fromkeys(cell.verdict for cell in cells))
-    order = [v for v in (EXACT, HOLDS, ROUNDED) if v in verdicts]
+    order = [v for v in _GOOD if v in verdicts]
     order += [v for v in verdicts if v not in order and v != NOT_PUBLIC]
     order += [v for v in verdicts if v == NOT_PUBLIC]
     rows = []

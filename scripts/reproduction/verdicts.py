@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from math import isfinite
 
 EXACT = "exact"
+CONSISTENT = "consistent in print"
 ROUNDED = "within print rounding"
 HOLDS = "holds"
 IRREPRODUCIBLE = "not reproducible"
@@ -12,7 +13,16 @@ NOT_PUBLIC = "data not public"
 NOT_HERE = "data not found here"
 DIFFERS = "differs"
 
-VERDICTS = (EXACT, ROUNDED, HOLDS, IRREPRODUCIBLE, NOT_PUBLIC, NOT_HERE, DIFFERS)
+VERDICTS = (
+    EXACT,
+    CONSISTENT,
+    ROUNDED,
+    HOLDS,
+    IRREPRODUCIBLE,
+    NOT_PUBLIC,
+    NOT_HERE,
+    DIFFERS,
+)
 """All of them; `differs` is the one that nobody can explain."""
 
 CLAIMS = ("yes", "no")
@@ -60,6 +70,7 @@ class Cell:
         right: ours without that switch.
         chance: whether the printed numbers depend on chance: equal, or not.
         sure: what the verdict is, where it does not follow from the numbers.
+        in_print: whether ours is made of other printed numbers: it is no reproduction.
     """
 
     key: str
@@ -72,6 +83,7 @@ class Cell:
     right: Sequence[float] = ()
     chance: bool = False
     sure: str = ""
+    in_print: bool = False
 
     def needing(self, switch: str, right: Sequence[float], why: str = "") -> "Cell":
         """Say what ours needs and is without it; nothing, if that is exact as well."""
@@ -92,7 +104,7 @@ class Cell:
         worst = max(each, key=VERDICTS.index)
         if self.chance or (worst == DIFFERS and self.why):
             return IRREPRODUCIBLE
-        return worst
+        return CONSISTENT if worst == EXACT and self.in_print else worst
 
     @property
     def published(self) -> str:
