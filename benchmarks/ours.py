@@ -84,11 +84,12 @@ def rankings_of(runs: Iterable[Path], judged: Mapping[str, np.ndarray]) -> Any:
         runs: files; each is named after its file.
         judged: documents of each query, ascending.
     """
+    from pgcjax.tables.judged import Judged
     from pgcjax.tables.runs import Runs
-    from pgcjax.tensors.rankings import Judged, Rankings, batches, find
+    from pgcjax.tensors.rankings import Rankings, batches, find
 
     known = Judged(judged)
-    tables = Runs(runs, name_by="file").read(judged)
+    tables = Runs(runs, name_by="file").read(known)
     return Rankings(known, [find(some, known, "trec") for some in batches(tables)])
 
 
@@ -102,7 +103,7 @@ def read(runs: Iterable[Path]) -> None:
 
 def dense_ranks(rankings: Any, query: str, docs: np.ndarray) -> np.ndarray:
     """Lay the ranks of a query's judged documents out: int32 `[runs, documents]`."""
-    found = rankings.retrieved(query, docs)
+    found = rankings.retrieved({query: docs})[query]
     ranks = np.full((len(rankings.run_ids), len(docs)), ABSENT, np.int32)
     ranks[found.run, found.vertex] = found.rank
     return ranks
@@ -150,49 +151,53 @@ def write_packed(
     from pgcjax.tables import pack, packed
 
     query_ids = sorted(docs)
-    per_run = [len(docs[query]) for query in query_ids]
+    per_run = np.array([len(docs[query]) for query in query_ids])
     rng = np.random.default_rng(0)
     starts = np.cumsum([0, *per_run[:-1]])
-    # By query, then by run, then by position.
-    judged = [
-        rng.random((block, n)).argsort(1).ravel().astype(np.int32) for n in per_run
-    ]
-    repeats = [block * n for n in per_run]
-    position = np.concatenate(
-        [np.tile(np.arange(n, dtype=np.int32), block) for n in per_run]
-    )
-    columns = {
-        "query": np.repeat(np.arange(len(docs), dtype=np.int32), repeats),
-        "run": np.concatenate(
-            [np.repeat(np.arange(block, dtype=np.int32), n) for n in per_run]
-        ),
-        "doc": np.concatenate([s + j for s, j in zip(starts, judged, strict=True)]),
-        "judged": np.concatenate(judged),
-        "position": position,
-        "length": np.where(position == 0, np.repeat(per_run, repeats), 0).astype("i4"),
-    }
-    names = pa.array([doc for query in query_ids for doc in docs[query]])
+    order = [rng.random((block, n)).argsort(1) for n in per_run]
     about = {"version": packed.VERSION, "whole": True, "judged": dict(docs)}
     counts = [min(block, runs - low) for low in range(0, runs, block)]
-    about |= {"runs": counts, "groups": [[i] for i in range(len(counts))]}
+    groups = [[2 * i, 2 * i + 1] for i in range(len(counts))]
+    about |= {"runs": counts, "groups": groups}
+    names = {
+        "query_id": pa.array(query_ids),
+        "doc_id": pa.array([doc for query in query_ids for doc in docs[query]]),
+    }
 
-    def dictionary(code: np.ndarray, names: pa.Array) -> pa.DictionaryArray:
-        return pa.DictionaryArray.from_arrays(pa.array(code.astype(np.int32)), names)
+    def table(length: int, **columns: np.ndarray) -> pa.Table:
+        def column(field: pa.Field) -> pa.Array:
+            if field.name not in columns:
+                return pa.nulls(length, field.type)
+            array = pa.array(columns[field.name].astype(np.int32))
+            if field.name in names:
+                return pa.DictionaryArray.from_arrays(array, names[field.name])
+            return array
+
+        return pa.table([column(f) for f in pack._SCHEMA], schema=pack._SCHEMA)
 
     with pq.ParquetWriter(path, pack._SCHEMA, **pack._FORMAT) as writer:
         for i, count in enumerate(counts):
-            run_ids = pa.array([f"r{i * block + j:06}" for j in range(count)])
-            some = {name: c[columns["run"] < count] for name, c in columns.items()}
-            none = pa.nulls(len(some["run"]), pa.int32())
-            arrays = [
-                dictionary(some["run"], run_ids),
-                dictionary(some["query"], pa.array(query_ids)),
-                dictionary(some["doc"], names),
-                *(pa.array(some[name]) for name in ("judged", "position", "length")),
-                *(none, none),
+            names["run_id"] = pa.array([f"r{i * block + j:06}" for j in range(count)])
+            # By query, then by run, then by position.
+            run = np.tile(np.arange(count), len(docs))
+            query = np.repeat(np.arange(len(docs)), count)
+            n = per_run[query]
+            doc = np.concatenate([places[:count].ravel() for places in order])
+            doc += np.repeat(starts[query], n)
+            place = np.arange(len(doc)) - np.repeat(np.cumsum(n) - n, n)
+            ids = {"run_id": run, "query_id": query}
+            parts = [
+                table(len(n), **ids, length=n, judged_length=n),
+                table(
+                    len(doc),
+                    **{name: np.repeat(column, n) for name, column in ids.items()},
+                    doc_id=doc,
+                    judged=doc,
+                    position=place,
+                ),
             ]
-            table = pa.table(arrays, schema=pack._SCHEMA)
-            writer.write_table(table, row_group_size=len(table))
+            for part in parts:
+                writer.write_table(part, row_group_size=len(part))
         writer.add_key_value_metadata({packed.MARK: json.dumps(about)})
 
 

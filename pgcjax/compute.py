@@ -53,6 +53,7 @@ class Batches:
             keep: bytes of laid out graphs to keep for the next call.
         """
         self._graphs = graphs
+        self._docs = {name: graph.doc_ids for name, graph in graphs.items()}
         self._blocks = list(_blocks(graphs))
         self._ready: dict[int, list[forms.Prepared]] = {}
         self._room = keep
@@ -91,11 +92,9 @@ class Batches:
         return np.ascontiguousarray(sums.T)
 
     def _tiles(self, rankings: "Rankings", budget: int) -> Iterator["_Tile"]:
+        retrieved = rankings.retrieved(self._docs)
         for i, block in enumerate(self._blocks):
-            found = [
-                rankings.retrieved(name, self._graphs[name].doc_ids)
-                for _, name in block
-            ]
+            found = [retrieved[name] for _, name in block]
             columns = [column for column, _ in block]
             members = list(zip(columns, self._prepared(i), found, strict=True))
             yield from _tiles(members, len(rankings.run_ids), budget)

@@ -32,7 +32,7 @@ def estimate(
     asked = ask(judgments, measures, order)
     runs = Runs(runs)
     first = runs.share(0, len(runs.units))
-    batch = next(batches(first.read(asked.judged.docs, order)))
+    batch = next(batches(first.read(asked.judged, order)))
     found = find(batch, asked.judged, order)
     here = len(found.run_ids)
     packed = sum(sum(file.runs) for file in runs.packed.values())
@@ -42,7 +42,7 @@ def estimate(
         per_byte = sum(map(len, batch)) / max(1, first.units[0].size)
         lines = per_byte * sum(unit.size for unit in files)
         compressed = lines if files[0].name.endswith(".gz") else 0.0
-    per_run = len(found.rows[0]) / here
+    per_run = len(found.run) / here
     docs = sum(map(len, asked.judged.docs.values()))
     return Job(
         runs=packed + len(files) * (here if files else 0),

@@ -21,10 +21,10 @@ from pgcjax.request import Asked, ask
 from pgcjax.scores import Scores
 from pgcjax.tables.check import check_common_queries, fingerprint
 from pgcjax.tables.grids import is_grids, read_grids
+from pgcjax.tables.judged import Judged
 from pgcjax.tables.runs import Runs
 from pgcjax.tensors.examination import as_runs
 from pgcjax.tensors.judgments import OnGrids, Overlaps, Tensors
-from pgcjax.tensors.rankings import Judged
 from pgcjax.verify import Sample
 
 MISSING = ("zero", "skip", "error")

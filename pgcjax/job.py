@@ -14,10 +14,11 @@ from pgcjax.calls import Progress
 from pgcjax.compute import Batches
 from pgcjax.journal import Chunk, Journal, together
 from pgcjax.measures.spec import Measure
+from pgcjax.tables.judged import Judged
 from pgcjax.tables.packed import Block
 from pgcjax.tables.runs import Runs
 from pgcjax.tensors.judgments import Overlaps, Tensors
-from pgcjax.tensors.rankings import Found, Judged, Rankings, batches, find
+from pgcjax.tensors.rankings import Found, Rankings, batches, find
 
 _SECONDS = 30.0  # after which a chunk is finished, so that it can be kept
 
@@ -94,7 +95,7 @@ def run(
         return chunk
 
     with ThreadPoolExecutor(1, "pgcjax-scorer") as pool:
-        tables = runs.read(judged.docs, order, skip=done, progress=progress)
+        tables = runs.read(judged, order, skip=done, progress=progress)
         pending: Future[Chunk] | None = None
         with closing(tables):
             parts = _found(tables, judged, order, watch, inspect)

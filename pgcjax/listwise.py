@@ -116,7 +116,7 @@ def _tiles(
     """Lay out tiles: which queries and runs, what is compiled, what `_call` takes."""
     docs = group.tensors[0].docs
     names, runs = list(docs), len(rankings.run_ids)
-    found = [rankings.retrieved(query, some) for query, some in docs.items()]
+    found = list(rankings.retrieved(docs).values())
     last = max((int(f.rank.max(initial=0)) for f in found), default=0)
     which, weights = _weights(group.tensors, group.depth or 1 << last.bit_length())
     widths = [_width(f.within(group.depth)) for f in found]

@@ -10,10 +10,10 @@ import pandas as pd
 from pgcjax.errors import UsageError
 from pgcjax.measures.catalogue import parse_all
 from pgcjax.measures.spec import Measure
+from pgcjax.tables.judged import Judged
 from pgcjax.tables.judgments import KINDS, by_kind, read_judgments
 from pgcjax.tables.order import ORDERS
 from pgcjax.tensors.judgments import Judgments, Tensors
-from pgcjax.tensors.rankings import Judged
 
 
 @dataclass(frozen=True)

@@ -110,23 +110,34 @@ def _each(table: pl.DataFrame | Block) -> Iterator[tuple[str, str, Callable[[], 
             rows = rows.select("doc_id", "score", "rank")
             yield str(run), str(query), rows.rows
         return
-    ranking = table.query.astype(np.int64) * len(table.run_ids) + table.run
-    ends = np.flatnonzero(np.diff(ranking, append=-1)) + 1
-    for start, end in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True):
-        run, query = (
-            table.run_ids[table.run[start]],
-            table.query_ids[table.query[start]],
-        )
-        yield run, query, partial(_packed_rows, table, query, slice(start, end))
+    names = _names(table)
+    ends = np.cumsum(table.count).tolist()
+    rankings = zip(
+        *(table.run.tolist(), table.query.tolist(), table.length.tolist()),
+        *([0, *ends], ends),
+        strict=False,
+    )
+    for run, query, length, start, end in rankings:
+        rows = partial(_packed_rows, table, names, length, slice(start, end))
+        yield table.run_ids[run], table.query_ids[query], rows
 
 
-def _packed_rows(block: Block, query: str, rows: slice) -> Rows:
+def _names(block: Block) -> Callable[[int], str]:
+    """Give what names the document in a row of a block."""
+    if (judged := block.judged) is not None:
+        flat = [doc for docs in block.docs.values() for doc in docs]
+        return lambda row: flat[judged[row]]
+    doc, ids = block.doc, block.doc_ids
+    assert doc is not None and ids is not None
+    return lambda row: ids[int(doc[row])]
+
+
+def _packed_rows(
+    block: Block, name: Callable[[int], str], length: int, rows: slice
+) -> Rows:
     """Lay a packed ranking out; what was not read is as a document nobody judged."""
-    position = block.position[rows].tolist()
-    docs = [f"\0{i}" for i in range(max(position) + 1)]
-    for i, place in zip(range(rows.start, rows.stop), position, strict=True):
-        if block.doc is not None and block.doc_ids is not None:
-            docs[place] = block.doc_ids[int(block.doc[i])]
-        elif block.judged is not None and block.judged[i] >= 0:
-            docs[place] = block.docs[query][block.judged[i]]
+    docs = [f"\0{i}" for i in range(length)]
+    places = block.position[rows].tolist()
+    for row, place in zip(range(rows.start, rows.stop), places, strict=True):
+        docs[place] = name(row)
     return [(doc, -float(i), float(i)) for i, doc in enumerate(docs)]

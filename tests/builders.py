@@ -8,12 +8,13 @@ import polars as pl
 
 from pgcjax import compute
 from pgcjax.kernels import ABSENT, peel, words
+from pgcjax.tables.judged import Judged
 from pgcjax.tables.preferences import read_preferences
 from pgcjax.tables.runs import read_runs
 from pgcjax.tensors import forms
 from pgcjax.tensors.graphs import Graph, dense, preference_graphs
 from pgcjax.tensors.layout import padded_size
-from pgcjax.tensors.rankings import Judged, Rankings, find
+from pgcjax.tensors.rankings import Rankings, find
 from pgcjax.tensors.retrieved import Retrieved
 
 peel_jit = jax.jit(

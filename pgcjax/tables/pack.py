@@ -20,22 +20,17 @@ from pgcjax.tables.runs import Progress, Runs
 from pgcjax.tables.write import written_beside
 
 ROWS = 2**22  # about as many in a block; they are in memory at once
+_NAMES = ("run_id", "query_id", "doc_id")
+_NUMBERS = ("judged", "position", "clarke", "rank", "length", "judged_length")
 _SCHEMA = pa.schema(
     [
-        *(
-            pa.field(name, pa.dictionary(pa.int32(), pa.string()), nullable=False)
-            for name in ("run_id", "query_id", "doc_id")
-        ),
-        pa.field("judged", pa.int32(), nullable=False),
-        pa.field("position", pa.int32(), nullable=False),
-        pa.field("length", pa.int32(), nullable=False),
-        pa.field("clarke", pa.int32()),
-        pa.field("rank", pa.int32()),
+        *(pa.field(name, pa.dictionary(pa.int32(), pa.string())) for name in _NAMES),
+        *(pa.field(name, pa.int32()) for name in _NUMBERS),
     ]
 )
 _FORMAT: dict[str, Any] = {
     "compression": "lz4",  # a third larger than zstd, read in a third of the time
-    "use_dictionary": ["run_id", "query_id", "doc_id"],
+    "use_dictionary": list(_NAMES),
     "column_encoding": {"position": "DELTA_BINARY_PACKED"},
     "dictionary_pagesize_limit": 2**30,
     "write_statistics": False,
@@ -82,7 +77,7 @@ def pack(
 
 
 def _judged(tables: Iterable[pd.DataFrame]) -> pl.DataFrame:
-    """Number judged documents within their query: query_id, doc_id, judged."""
+    """Number judged documents, query by query: query_id, doc_id, judged."""
     sides = [pl.DataFrame(schema={"query_id": pl.String, "doc_id": pl.String})]
     for table in tables:
         for column in ("doc_id", "other_doc_id", "previous_doc_id"):
@@ -90,8 +85,7 @@ def _judged(tables: Iterable[pd.DataFrame]) -> pl.DataFrame:
                 side = pl.from_pandas(table[["query_id", column]].dropna())
                 sides.append(side.select("query_id", pl.col(column).alias("doc_id")))
     docs = pl.concat(sides).unique().sort("query_id", "doc_id")
-    number = pl.int_range(pl.len(), dtype=pl.Int32).over("query_id")
-    return docs.with_columns(judged=number)
+    return docs.with_columns(judged=pl.int_range(pl.len(), dtype=pl.Int32))
 
 
 def _write(
@@ -143,32 +137,28 @@ def _blocks(tables: Iterable[pl.DataFrame], rows: int) -> Iterable[pl.DataFrame]
 
 
 def _parts(block: pl.DataFrame, known: pl.DataFrame, whole: bool) -> list[pa.Table]:
-    """Cut a block into the documents that are read fast, and all others."""
+    """Cut a block into rankings, the documents that are read fast, and all others."""
     block = block.join(
         known, on=["query_id", "doc_id"], how="left", maintain_order="left"
-    ).with_columns(
-        pl.col("judged").fill_null(-1),
-        length=pl.when(pl.col("position") == 0)
-        .then(pl.len().over("query_id", "run_id"))
-        .otherwise(0),
+    ).sort("query_id", "run_id", maintain_order=True)
+    judged = pl.col("judged").is_not_null()
+    rankings = block.group_by("query_id", "run_id", maintain_order=True).agg(
+        length=pl.len(), judged_length=judged.sum()
     )
-    block = block.sort("query_id", "run_id", maintain_order=True)
-    first = (pl.col("judged") >= 0) | (pl.col("position") == 0)
-    parts = [block.filter(first)]
+    parts = [rankings, block.filter(judged)]
     if whole:
-        parts.append(block.filter(~first))
+        parts.append(block.filter(~judged))
     return [_table(part) for part in parts]
 
 
 def _table(rows: pl.DataFrame) -> pa.Table:
-    return pa.table(
-        [_column(rows[field.name], field) for field in _SCHEMA],
-        schema=_SCHEMA,
-    )
+    return pa.table([_column(rows, field) for field in _SCHEMA], schema=_SCHEMA)
 
 
-def _column(column: pl.Series, field: pa.Field) -> pa.Array:
-    array = column.to_arrow()
+def _column(rows: pl.DataFrame, field: pa.Field) -> pa.Array:
+    if field.name not in rows:
+        return pa.nulls(len(rows), field.type)
+    array = rows[field.name].to_arrow()
     if pa.types.is_dictionary(field.type):
         array = array.cast(pa.string()).dictionary_encode()
     return array.cast(field.type)

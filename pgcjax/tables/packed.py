@@ -3,12 +3,14 @@
 A row is a document of a run and query: run_id, query_id, doc_id, and 0-based places:
 `position` by `--order trec`; `clarke` and `rank` by those orders, empty where they are
 the same, -1 in `rank` where the input's ranks order nothing. `judged` is its place
-among the documents that the file was packed for, which the metadata has; else -1.
-`length` is the number of documents of its ranking in the first row of that, else 0.
+among all documents that the file was packed for, which the metadata has.
 
-Rows stand in blocks of whole runs. Of each block, one row group has the documents that
-are judged and the first of every ranking; the row group after it has all others, which
-only other judgments ask for.
+A row without doc_id is a whole ranking: its `length`, and how many documents of it are
+judged, `judged_length`.
+
+Rows stand in blocks of whole runs. Each block has a row group of rankings, one of
+their judged documents, and one of all others, which only other judgments ask for; all
+three by query, then by run, then by position.
 """
 
 import json
@@ -26,9 +28,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pgcjax.errors import DataError, counted
+from pgcjax.tables.judged import Judged
 
 MARK = "pgcjax runs"  # the key of the metadata
-VERSION = 2
+VERSION = 3
 _NAMES = ["run_id", "query_id", "doc_id"]
 
 
@@ -36,14 +39,14 @@ _NAMES = ["run_id", "query_id", "doc_id"]
 class Block:
     """Some whole packed runs, or their judged documents alone.
 
-    Rows are by query, then by run, then by position; `query` and `run` are places in
-    `query_ids` and `run_ids`.
-
     Attributes:
-        length: documents of a ranking, once for each; else 0.
-        judged: place of each document among `docs` of its query, or -1; None if doc
-            tells.
-        doc: place of each document in `doc_ids`; None if `judged` tells.
+        run: place of each ranking's run in `run_ids`.
+        query: place of its query in `query_ids`; rankings are by query, then by run.
+        length: documents of each ranking.
+        count: how many of them are here: documents follow, ranking after ranking.
+        position: of each document.
+        judged: its place among all of `docs`, laid end to end; None if doc tells.
+        doc: its place in `doc_ids`; None if `judged` tells.
         docs: the documents that the file was packed for.
     """
 
@@ -51,8 +54,9 @@ class Block:
     query_ids: list[str]
     run: np.ndarray
     query: np.ndarray
-    position: np.ndarray
     length: np.ndarray
+    count: np.ndarray
+    position: np.ndarray
     judged: np.ndarray | None
     doc: np.ndarray | None
     doc_ids: pl.Series | None
@@ -94,26 +98,26 @@ class Packed:
         self._groups: list[list[int]] = about["groups"]
         self.runs: list[int] = about["runs"]
         self._file = pq.ParquetFile(path, metadata=rows, read_dictionary=_NAMES)
-        self.sizes = [16 * rows.row_group(g[0]).num_rows for g in self._groups]
+        sizes = [[rows.row_group(i).num_rows for i in some] for some in self._groups]
+        self.sizes = [16 * rankings + 8 * judged for rankings, judged, *_ in sizes]
         self._lock = Lock()  # a reader of Parquet is for one thread
 
-    def lacks(self, docs: Mapping[str, Sequence[str] | np.ndarray]) -> int:
+    def lacks(self, judged: Judged) -> int:
         """Count documents that the file was not packed for.
 
         Raises:
             DataError: there are some, and the file has no others.
         """
-        lacking = {
-            query: missing
-            for query, some in docs.items()
-            if (missing := set(some) - set(self.docs.get(query, ())))
-        }
-        count = sum(map(len, lacking.values()))
+        lacking = np.ones(int(judged.starts[-1]), bool)
+        codes = judged.codes(self.docs)
+        lacking[codes[codes >= 0]] = False
+        count = int(lacking.sum())
         if count and not self.whole:
-            query = min(lacking)
+            number, doc, _ = judged.table.row(int(lacking.argmax()))
+            query = list(judged.docs)[number]
             raise DataError(
                 f"was packed for other judgments: {counted(count, 'judged document')}, "
-                f"such as {min(lacking[query])!r} of query {query!r}, may be missing",
+                f"such as {doc!r} of query {query!r}, may be missing",
                 where=str(self.path),
                 mend="Pack the runs with these judgments, or without --only-judged.",
             )
@@ -131,19 +135,27 @@ class Packed:
             DataError: it cannot be read; `order` is `rank`, and the input's ranks order
                 nothing.
         """
-        columns = [*_NAMES[:2], "position", "length", "doc_id" if every else "judged"]
+        first, *groups = self._groups[block]
+        rankings = self._table([first], [*_NAMES[:2], "length", "judged_length"])
+        run, run_ids = _sorted_codes(rankings["run_id"])
+        query, query_ids = _sorted_codes(rankings["query_id"])
+        length, known = (
+            rankings[name].to_numpy() for name in ("length", "judged_length")
+        )
+        columns = ["position", "doc_id" if every else "judged"]
         if order != "trec":
             columns.append(order)
-        groups = self._groups[block] if every else self._groups[block][:1]
-        table = self._table(groups, columns)
-        position, length = table["position"].to_numpy(), table["length"].to_numpy()
-        run, run_ids = _sorted_codes(table["run_id"])
-        query, query_ids = _sorted_codes(table["query_id"])
+        table = self._table(groups if every else groups[:1], columns)
+        ranking = np.repeat(np.arange(len(known)), known)
+        if every:  # the judged documents of all rankings, and then all others
+            rest = np.repeat(np.arange(len(known)), length - known)
+            ranking = np.append(ranking, rest)
+        position = table["position"].to_numpy()
         if order != "trec":
             own: Any = pc.coalesce(table[order], table["position"])
             position = own.to_numpy()
             if (position < 0).any():
-                i = int((position < 0).argmax())
+                i = ranking[(position < 0).argmax()]
                 raise DataError(
                     f"run {run_ids[run[i]]!r} had no usable ranks for query "
                     f"{query_ids[query[i]]!r} when it was packed",
@@ -154,15 +166,16 @@ class Packed:
         if every:
             doc, names = _codes(table["doc_id"])
             doc_ids = pl.Series("doc_id", pl.from_arrow(names))
-            by = _by_position(query * len(run_ids) + run, position)
+            by = _by_position(ranking, position)
+            doc, position = doc[by], position[by]
         else:
             judged = table["judged"].to_numpy()
-            by = np.lexsort((position, run, query)) if order != "trec" else slice(None)
-        run, query, position, length = run[by], query[by], position[by], length[by]
-        doc = doc[by] if doc is not None else None
-        judged = judged[by] if judged is not None else None
-        rows = run, query, position, length, judged, doc
-        return Block(run_ids, query_ids, *rows, doc_ids, self.docs)
+            if order != "trec":
+                by = np.lexsort((position, ranking))
+                judged, position = judged[by], position[by]
+        of_rankings = run, query, length, length if every else known
+        of_docs = position, judged, doc, doc_ids
+        return Block(run_ids, query_ids, *of_rankings, *of_docs, self.docs)
 
     def frame(self, block: int) -> tuple[pl.DataFrame, tuple[str, ...]]:
         """Read a block as a canonical table, and the names of its runs.
@@ -171,7 +184,7 @@ class Packed:
         that it ties with, so that every order is as it was.
         """
         columns = [*_NAMES, "position", "clarke", "rank"]
-        table = pl.from_arrow(self._table(self._groups[block], columns))
+        table = pl.from_arrow(self._table(self._groups[block][1:], columns))
         assert isinstance(table, pl.DataFrame)
         position, rank = pl.col("position"), pl.col("rank")
         table = table.select(

@@ -5,20 +5,19 @@ from contextlib import closing
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import polars as pl
 
 from pgcjax.errors import DataError, UsageError, counted
 from pgcjax.tables import files
 from pgcjax.tables.ahead import read_ahead, size_on_disk
+from pgcjax.tables.judged import Judged
 from pgcjax.tables.packed import Block, Packed, is_packed
 from pgcjax.tables.run_tables import RunTable, from_memory, read_file
 
 FORMATS = ("auto", *files.CONTAINERS)
 NAME_BY = ("tag", "file")
 Progress = Callable[[str, int, int], None]
-Docs = Mapping[str, np.ndarray]
 
 
 def read_runs(
@@ -167,7 +166,7 @@ class Runs:
 
     def read(
         self,
-        docs: Docs,
+        judged: Judged,
         order: str = "trec",
         *,
         skip: int = 0,
@@ -176,7 +175,7 @@ class Runs:
         """Read unit by unit what scoring needs, while what came before is worked on.
 
         Args:
-            docs: judged documents of each query: others need not be read.
+            judged: the judged documents: others need not be read.
             order: in which documents are wanted.
             skip: so many units at the beginning.
             progress: called with `("reading", done, total)` after each unit.
@@ -188,16 +187,16 @@ class Runs:
         Raises:
             DataError: a unit is malformed, each in its turn.
         """
-        with closing(self._read(docs, order, skip, progress)) as units:
+        with closing(self._read(judged, order, skip, progress)) as units:
             for unit in units:
                 yield unit.frame if isinstance(unit, RunTable) else unit
 
     def _read(
-        self, docs: Docs | None, order: str, skip: int, progress: Progress | None
+        self, judged: Judged | None, order: str, skip: int, progress: Progress | None
     ) -> Generator[RunTable | Block]:
-        ranks = docs is None or order == "rank"
+        ranks = judged is None or order == "rank"
         every = {
-            name: self._every(packed, docs) for name, packed in self.packed.items()
+            name: self._every(packed, judged) for name, packed in self.packed.items()
         }
 
         def task(unit: Unit) -> RunTable | Block:
@@ -206,7 +205,7 @@ class Runs:
             if unit.block < 0:
                 return read_file(Path(unit.name), *self._options, ranks)
             packed = self.packed[unit.name]
-            if docs is None:
+            if judged is None:
                 return RunTable(*packed.frame(unit.block), 0)
             return packed.read(unit.block, order, every=every[unit.name])
 
@@ -221,9 +220,9 @@ class Runs:
                     progress("reading", done, len(self.units))
                 yield table
 
-    def _every(self, packed: Packed, docs: Docs | None) -> bool:
+    def _every(self, packed: Packed, judged: Judged | None) -> bool:
         """Say whether judgments ask for more than a packed file has ready."""
-        lacking = packed.lacks(docs) if docs is not None else 0
+        lacking = packed.lacks(judged) if judged is not None else 0
         if lacking:
             self.notes.append(
                 f"{packed.path}: packed for other judgments, which lack "

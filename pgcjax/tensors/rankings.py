@@ -2,83 +2,16 @@
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import polars as pl
 
+from pgcjax.tables.judged import Judged
 from pgcjax.tables.order import ranked
 from pgcjax.tables.packed import Block
 from pgcjax.tensors.retrieved import Retrieved
 
 _ROWS = 200_000  # that are looked up at once: of small files, several
-
-
-class Judged:
-    """The judged documents of every query, numbered.
-
-    Attributes:
-        docs: document ids of each query, ascending; queries ascending, too.
-        number: place of each query in `docs`.
-        table: query, doc_id, vertex: all of them by number.
-    """
-
-    def __init__(self, docs: Mapping[str, np.ndarray]):
-        self.docs = docs = {query: docs[query] for query in sorted(docs)}
-        self.number = {query: i for i, query in enumerate(docs)}
-        self._places: dict[int, tuple[dict[str, int], np.ndarray] | None] = {}
-        counts = [len(d) for d in docs.values()]
-        vertex = np.concatenate([np.arange(n, dtype=np.int32) for n in [0, *counts]])
-        self.table = pl.DataFrame(
-            {
-                "query": np.repeat(np.arange(len(docs), dtype=np.int32), counts),
-                "doc_id": [doc for each in docs.values() for doc in each.tolist()],
-                "vertex": vertex,
-            },
-            schema_overrides={"doc_id": pl.String},
-        )
-
-    def __len__(self) -> int:
-        return len(self.docs)
-
-    def vertices(
-        self,
-        docs: Mapping[str, Sequence[str]],
-        query_ids: Sequence[str],
-        count: np.ndarray,
-        place: np.ndarray,
-    ) -> np.ndarray:
-        """Translate places among other lists of documents: vertices, or -1.
-
-        Args:
-            docs: the other documents of each query; the same object at every call.
-            query_ids: queries, ...
-            count: ... of how many documents each, which follow each other ...
-            place: ... by their places in `docs` of that query; -1 gives -1.
-        """
-        if id(docs) not in self._places:
-            self._places[id(docs)] = self._translation(docs)
-        if (found := self._places[id(docs)]) is None:
-            return place
-        start, flat = found
-        starts = np.array([start.get(name, 0) for name in query_ids], np.int32)
-        at = np.repeat(starts, count)
-        at += place
-        return flat[at]
-
-    def _translation(
-        self, docs: Mapping[str, Sequence[str]]
-    ) -> tuple[dict[str, int], np.ndarray] | None:
-        """Lay out what `vertices` looks up; None if these are the same documents."""
-        mine = {query: some.tolist() for query, some in self.docs.items()}
-        if mine == docs:
-            return None
-        start, flat = {}, [-1, -1]  # a query that is not here: whatever its place
-        for name, some in docs.items():
-            known = {doc: i for i, doc in enumerate(mine.get(name, ()))}
-            start[name] = len(flat) + 1
-            flat += [-1, *(known.get(doc, -1) for doc in some)]  # -1 stands before 0
-        return start, np.array(flat, np.int32)
 
 
 @dataclass(frozen=True)
@@ -89,14 +22,19 @@ class Found:
         run_ids: the runs.
         query_ids: queries that any of them answers, judged or not.
         lengths: int32 `[runs, judged queries]`: documents that each retrieved in all.
-        rows: query, run, vertex and position (int32) of each document, by query, then
-            by run, then by position.
+        ends: int64 `[judged queries + 1]`: where the documents of each begin.
+        run: int32 number of the run of each document, ascending in a query.
+        code: int32, see `Judged`.
+        position: int32 0-based rank, ascending in a run and query.
     """
 
     run_ids: list[str]
     query_ids: set[str]
     lengths: np.ndarray
-    rows: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+    ends: np.ndarray
+    run: np.ndarray
+    code: np.ndarray
+    position: np.ndarray
 
     @property
     def has(self) -> np.ndarray:
@@ -106,7 +44,8 @@ class Found:
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
-        return self.lengths.nbytes + sum(column.nbytes for column in self.rows)
+        arrays = self.lengths, self.run, self.code, self.position
+        return sum(array.nbytes for array in arrays)
 
 
 def batches(
@@ -168,37 +107,37 @@ def _find_rows(tables: Sequence[pl.DataFrame], judged: Judged, order: str) -> Fo
         frames.append(pl.DataFrame(columns))
     rows = pl.concat(frames).lazy().filter(pl.col("query") >= 0)
     rows = rows.join(judged.table.lazy(), on=["query", "doc_id"])
-    rows = rows.select("query", "run", "vertex", "position")
+    rows = rows.select("query", "run", "code", "position")
     rows = rows.sort("query", "run", "position").collect()
-    columns = tuple(rows[c].to_numpy() for c in ("query", "run", "vertex", "position"))
-    return Found(run_ids, query_ids, np.array(retrieved), columns)
+    query = rows["query"].to_numpy()
+    ends = np.searchsorted(query, np.arange(len(judged) + 1, dtype=query.dtype))
+    columns = (rows[name].to_numpy() for name in ("run", "code", "position"))
+    return Found(run_ids, query_ids, np.array(retrieved), ends, *columns)
 
 
 def _find_packed(block: Block, judged: Judged) -> Found:
     number = np.array([judged.number.get(q, -1) for q in block.query_ids], np.int32)
-    # Rows stand query by query: what is of a query is repeated, not looked up.
-    count = np.bincount(block.query, minlength=len(number))
-    # Each ranking begins with its first document, judged or not, which has its length.
-    first = np.flatnonzero(block.length)
+    of_ranking = number[block.query]
     lengths = np.zeros((len(block.run_ids), len(judged) + 1), np.int32)
     # Unjudged queries: the last column.
-    lengths[block.run[first], number[block.query[first]]] = block.length[first]
+    lengths[block.run, of_ranking] = block.length
     if block.judged is not None:
-        vertex = judged.vertices(block.docs, block.query_ids, count, block.judged)
+        code = judged.codes(block.docs).take(block.judged)
     else:
-        vertex = _look_up(block, np.repeat(number, count), judged)
-    known = vertex >= 0
-    if (number < 0).any():
-        known &= np.repeat(number >= 0, count)
-    keep = np.flatnonzero(known)
-    kept = np.diff(np.searchsorted(keep, np.cumsum([0, *count])))
-    query = np.repeat(number, kept)
-    rows = query, block.run[keep], vertex[keep], block.position[keep]
-    return Found(block.run_ids, set(block.query_ids), lengths[:, :-1], rows)
+        code = _look_up(block, np.repeat(of_ranking, block.count), judged)
+    count, position = block.count, block.position
+    keep = np.flatnonzero(code >= 0)
+    if len(keep) < len(code):
+        count = np.diff(np.searchsorted(keep, np.cumsum([0, *count])))
+        code, position = code.take(keep), position.take(keep)
+    per_query = np.bincount(of_ranking + 1, count, len(judged) + 1)[1:]
+    ends = np.cumsum([0, *per_query], dtype=np.int64)
+    columns = np.repeat(block.run, count), code, position
+    return Found(block.run_ids, set(block.query_ids), lengths[:, :-1], ends, *columns)
 
 
 def _look_up(block: Block, query: np.ndarray, judged: Judged) -> np.ndarray:
-    """Give the vertex of each document by its id, or -1."""
+    """Give the code of each document by its id, or -1."""
     assert block.doc is not None and block.doc_ids is not None
     ids = block.doc_ids.to_frame("doc_id").with_row_index("doc")
     known = ids.join(judged.table, on="doc_id").drop("doc_id")
@@ -207,9 +146,9 @@ def _look_up(block: Block, query: np.ndarray, judged: Judged) -> np.ndarray:
     rows = np.flatnonzero(wanted[block.doc])
     some = {"row": rows, "doc": block.doc[rows].astype(np.uint32), "query": query[rows]}
     hits = pl.DataFrame(some).join(known, on=["query", "doc"])
-    vertex = np.full(len(query), -1, np.int32)
-    vertex[hits["row"].to_numpy()] = hits["vertex"].to_numpy()
-    return vertex
+    code = np.full(len(query), -1, np.int32)
+    code[hits["row"].to_numpy()] = hits["code"].to_numpy()
+    return code
 
 
 class Rankings:
@@ -221,30 +160,16 @@ class Rankings:
     """
 
     def __init__(self, judged: Judged, found: Sequence[Found]):
-        """Put together what was found, in order."""
-        self._judged = judged
+        """Take what was found, in order."""
+        self._judged, self._found = judged, list(found)
         self.run_ids = [run for part in found for run in part.run_ids]
         self.query_ids = {query for part in found for query in part.query_ids}
         self._lengths = np.concatenate([part.lengths for part in found])
-        # Each part stands query by query: so do slices of all parts, put together.
-        queries = np.arange(len(judged) + 1)
-        ends = [np.searchsorted(part.rows[0], queries) for part in found]
-        first = np.cumsum([0, *(len(part.run_ids) for part in found)]).tolist()
-        runs = [
-            part.rows[1] + np.int32(n) for part, n in zip(found, first, strict=False)
-        ]
-        columns = runs, [part.rows[2] for part in found], [p.rows[3] for p in found]
-        bounds = np.transpose(ends).tolist()
-        self._columns = tuple(
-            _by_query(column, bounds) if len(found) > 1 else column[0]
-            for column in columns
-        )
-        self._ends = np.sum(ends, axis=0)
 
     @property
     def size(self) -> int:
         """Number of judged documents that all runs retrieved."""
-        return len(self._columns[0])
+        return sum(len(part.run) for part in self._found)
 
     def answered(self, query_ids: list[str]) -> np.ndarray:
         """Say which run has which judged query: bool `[runs, queries]`."""
@@ -254,33 +179,44 @@ class Rankings:
         """Give how many documents each run has for a judged query: int32 `[runs]`."""
         return self._lengths[:, self._judged.number[query_id]]
 
-    def retrieved(self, query_id: str, doc_ids: np.ndarray) -> Retrieved:
-        """Give the ranks of some judged documents of a query.
+    def retrieved(self, docs: Mapping[str, np.ndarray]) -> dict[str, Retrieved]:
+        """Give the ranks of some judged documents, for each of some judged queries.
 
         Args:
-            query_id: a judged query.
-            doc_ids: the documents, ascending.
+            docs: the documents; what they are among all is found once for an object.
         """
-        i = self._judged.number[query_id]
-        run, code, rank = (c[self._ends[i] : self._ends[i + 1]] for c in self._columns)
-        judged = self._judged.docs[query_id]
-        if len(doc_ids) == len(judged):
-            return Retrieved(run, code, rank, len(doc_ids), len(self.run_ids))
-        vertex_of = np.full(len(judged), -1, np.int32)
-        vertex_of[np.searchsorted(judged, doc_ids)] = np.arange(len(doc_ids))
-        vertex = vertex_of[code]
-        keep = np.flatnonzero(vertex >= 0)
-        found = run[keep], vertex[keep], rank[keep]
-        return Retrieved(*found, len(doc_ids), len(self.run_ids))
+        place = self._judged.places(docs)
+        parts, first = [], 0
+        for part in self._found:
+            parts.append(_among(part, place, first))
+            first += len(part.run_ids)
+        found = {}
+        for query, some in docs.items():
+            i = self._judged.number[query]
+            pieces = [
+                [column[ends[i] : ends[i + 1]] for column in columns]
+                for ends, columns in parts
+            ]
+            run, vertex, rank = pieces[0] if len(pieces) == 1 else _joined(pieces)
+            found[query] = Retrieved(run, vertex, rank, len(some), first)
+        return found
 
 
-def _by_query(parts: list[np.ndarray], bounds: list[list[int]]) -> np.ndarray:
-    """Put parts together, query by query; `bounds` is `[queries + 1, parts]`."""
-    return np.concatenate(
-        [
-            part[low:high]
-            for lows, highs in pairwise(bounds)
-            for part, low, high in zip(parts, lows, highs, strict=True)
-        ]
-        or [np.zeros(0, np.int32)]
-    )
+def _among(
+    part: Found, place: np.ndarray, first: int
+) -> tuple[list[int], tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Keep the documents that have a place: where each query begins, run, place, rank.
+
+    Runs are numbered from `first`.
+    """
+    vertex = place.take(part.code)
+    keep = np.flatnonzero(vertex >= 0)
+    run, rank, ends = part.run, part.position, part.ends
+    if len(keep) < len(vertex):
+        ends = np.searchsorted(keep, ends)
+        run, vertex, rank = run.take(keep), vertex.take(keep), rank.take(keep)
+    return ends.tolist(), (run + np.int32(first) if first else run, vertex, rank)
+
+
+def _joined(pieces: list[list[np.ndarray]]) -> list[np.ndarray]:
+    return [np.concatenate(column) for column in zip(*pieces, strict=True)]

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 import pgcjax
 from pgcjax.errors import DataError, UsageError
 from pgcjax.tables import pack as packing
+from pgcjax.tables.judged import Judged
 from pgcjax.tables.order import ORDERS, in_order, ranked
 from pgcjax.tables.packed import MARK, Packed, is_packed
 from pgcjax.tables.runs import Runs, read_runs
-from pgcjax.tensors.rankings import Judged, Rankings, batches, find
+from pgcjax.tensors.rankings import Rankings, batches, find
 
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
 DOCS = [f"d{i}" for i in range(9)] + ["ü", "Z"]
@@ -48,15 +49,14 @@ def rankings(source, docs, order) -> list:
     """All that scoring sees of runs, by name; or what is said against them."""
     known = Judged({q: np.array(sorted(some), object) for q, some in docs.items()})
     try:
-        read = Runs(source).read(known.docs, order)
+        read = Runs(source).read(known, order)
         found = Rankings(known, [find(some, known, order) for some in batches(read)])
     except DataError:
         return ["refused"]
     answered = found.answered(list(known.docs))
     has = {run: answered[i].tolist() for i, run in enumerate(found.run_ids)}
     seen: list = [sorted(has.items()), sorted(found.query_ids)]
-    for query, some in known.docs.items():
-        got = found.retrieved(query, some)
+    for got in found.retrieved(known.docs).values():
         assert (np.diff(got.run) >= 0).all()
         names = [found.run_ids[i] for i in got.run]
         rows = zip(names, got.rank.tolist(), got.vertex.tolist(), strict=True)
@@ -202,7 +202,7 @@ def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(DataError, match="cannot read it as Parquet"):
         pgcjax.evaluate(path, qrels=QRELS)
     later = pa.table({"run_id": ["r"]})
-    about = json.dumps({"version": 3})
+    about = json.dumps({"version": 4})
     pq.write_table(later.replace_schema_metadata({MARK: about}), path)
-    with pytest.raises(DataError, match="is of version 3 of packed runs; this pgcjax"):
+    with pytest.raises(DataError, match="is of version 4 of packed runs; this pgcjax"):
         Packed(path)

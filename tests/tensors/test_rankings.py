@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from pgcjax.errors import DataError
 from pgcjax.reference.order import ordered
+from pgcjax.tables.judged import Judged
 from pgcjax.tables.order import ORDERS
 from pgcjax.tables.runs import read_runs
-from pgcjax.tensors.rankings import Judged, Rankings, find
+from pgcjax.tensors.rankings import Rankings, find
 from pgcjax.tensors.retrieved import Retrieved, lists
 
 ids = st.text(st.characters(codec="utf-8", exclude_categories=["Z", "C"]), min_size=1)
@@ -25,7 +26,7 @@ def docs(*names) -> np.ndarray:
 def best_first(runs, order) -> list[str]:
     """The documents of query q, as all of them judged and retrieved."""
     judged = np.array(sorted(set(read_runs(runs)["doc_id"])), object)
-    found = rankings_of(runs, {"q": judged}, order).retrieved("q", judged)
+    found = rankings_of(runs, {"q": judged}, order).retrieved({"q": judged})["q"]
     assert found.rank.tolist() == list(range(len(judged)))
     return [str(d) for d in judged[found.vertex]]
 
@@ -58,13 +59,13 @@ def test_ranks_of_judged_documents_among_all():
     runs = {"r1": {"q": {"a": 3.0, "x": 2.0, "b": 1.0}}, "r2": {"p": {"a": 1.0}}}
     judged = {"none": docs("a"), "p": docs("b"), "q": docs("a", "b", "c")}
     rankings = rankings_of(runs, judged)
-    found = rankings.retrieved("q", docs("a", "b", "c"))
+    found = rankings.retrieved(judged)["q"]
     assert found.run.tolist() == [0, 0]
     assert found.vertex.tolist() == [0, 1]
     assert found.rank.tolist() == [0, 2]
-    some = rankings.retrieved("q", docs("b", "c"))
+    some = rankings.retrieved({"q": docs("b", "c")})["q"]
     assert (some.vertex.tolist(), some.rank.tolist()) == ([0], [2])
-    assert rankings.retrieved("none", docs("a")).most() == 0
+    assert rankings.retrieved(judged)["none"].most() == 0
     assert rankings.query_ids == {"p", "q"}
     assert rankings.answered(["p", "q", "none"]).tolist() == [
         [False, True, False],
@@ -92,7 +93,7 @@ def test_a_table_of_several_runs_query_by_query():
         ("q1", [0, 0, 1], [0, 1, 1], [0, 1, 0]),
         ("q2", [0, 1], [1, 0], [0, 0]),
     ):
-        found = rankings.retrieved(query, judged[query])
+        found = rankings.retrieved(judged)[query]
         assert (found.run.tolist(), found.vertex.tolist()) == (run, vertex)
         assert found.rank.tolist() == rank
 
