@@ -68,7 +68,7 @@ class Arrays:
     @property
     def pairs(self) -> int:
         """Number of pairs of a query and a run."""
-        return int(np.prod(self.moving[0].shape[:2]))
+        return int(np.prod(self.moving[-1].shape[:2]))
 
     @property
     def width(self) -> int:
@@ -89,17 +89,20 @@ def lay_out(case: Case, weights: np.ndarray, form: str) -> Arrays:
     if {g.form for g in ready} != {form}:
         raise ValueError(f"{case.title}: not every graph has the form {form!r}")
     ready = [replace(g, size=max(g.size for g in ready)) for g in ready]
-    found = [case.rankings.retrieved(g.query_id, g.doc_ids) for g in graphs]
+    retrieved = case.rankings.retrieved({g.query_id: g.doc_ids for g in graphs})
+    found = [retrieved[g.query_id] for g in graphs]
+    runs = slice(0, case.shape[0])
     if form == "levels":
-        size = padded_size(max(f.most() for f in found))
+        fixed = forms.batch_graphs(ready, len(ready))
+        length = sum(int(f.count.sum()) for f in found)
+        known = ready, found, runs, (len(ready), runs.stop)
+        return Arrays(fixed, *forms.batch_levels(*known, length), weights)
     fixed, moving, steps = [], [], []
     for some in chunks:
-        members, runs = ready[some], case.shape[0]
+        members = ready[some]
         fixed.append(forms.batch_graphs(members, len(members)))
-        shape = (len(members), runs)
-        laid, count = forms.batch_rankings(
-            members, found[some], slice(0, runs), shape, size
-        )
+        shape = len(members), runs.stop
+        laid, count = forms.batch_rankings(members, found[some], runs, shape)
         moving.append(laid)
         steps.append(count)
     join = [tuple(map(np.concatenate, zip(*x, strict=True))) for x in (fixed, moving)]
@@ -157,9 +160,11 @@ def one_word(arrays: Arrays, backend: str) -> Row:
 
 def levels(arrays: Arrays, backend: str) -> Row:
     """Count per level: a step reads and writes a count of each."""
-    states = arrays.pairs * arrays.fixed[0].shape[-1] * arrays.width
-    moved = 8 * states + 8 * arrays.pairs * arrays.width
-    program = compute._batched("levels", 1, backend)
+    steps = int(np.max(arrays.steps))
+    states = arrays.pairs * arrays.fixed[0].shape[-1] * steps
+    moved = 8 * states + 8 * arrays.pairs * steps
+    most = 0 if backend == "cpu" else padded_size(steps)
+    program = compute._batched("levels", 1, backend, most)
     return _row("levels", program, _arguments(arrays), moved)
 
 

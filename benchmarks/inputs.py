@@ -79,27 +79,26 @@ class Drawn:
         self._run = np.nonzero(drawn)[0].astype(np.int32)
         self._vertex, self._rank = vertex[drawn], rank[drawn].astype(np.int32)
         self._n, self._seed = n, seed
+        self._count = np.bincount(self._run, minlength=runs).astype(np.int32)
         self._keep, self._kept = keep, dict[str, ours.Retrieved]()
 
     def _names(self, query_id: str) -> np.ndarray:
         rng = np.random.default_rng([self._seed, int(query_id[1:])])
         return rng.permutation(self._n).astype(np.int32)
 
-    def retrieved(self, query_id: str, doc_ids: np.ndarray) -> ours.Retrieved:
-        """Give what pgcjax asks of rankings."""
-        if query_id not in self._kept:
-            vertex = self._names(query_id)[self._vertex]
-            found = ours.Retrieved(
-                run=self._run,
-                vertex=vertex,
-                rank=self._rank,
-                vertices=len(doc_ids),
-                runs=len(self.run_ids),
-            )
-            if not self._keep:
-                return found
+    def retrieved(self, docs: Mapping[str, np.ndarray]) -> "Drawn":
+        """Give what pgcjax asks of rankings: itself, by query."""
+        return self
+
+    def __getitem__(self, query_id: str) -> ours.Retrieved:
+        """Give the documents that were drawn for a query."""
+        if query_id in self._kept:
+            return self._kept[query_id]
+        vertex = self._names(query_id)[self._vertex]
+        found = ours.Retrieved(self._count, [(vertex, self._rank)], self._n)
+        if self._keep:
             self._kept[query_id] = found
-        return self._kept[query_id]
+        return found
 
     def ranking(self, run_id: str, query_id: str, doc_ids: np.ndarray) -> list[str]:
         """Give a run as a list, with documents that nobody judged in between."""

@@ -155,9 +155,9 @@ def write_packed(
     rng = np.random.default_rng(0)
     starts = np.cumsum([0, *per_run[:-1]])
     order = [rng.random((block, n)).argsort(1) for n in per_run]
-    about = {"version": packed.VERSION, "whole": True, "judged": dict(docs)}
+    about = {"version": packed.VERSION, "whole": True}
     counts = [min(block, runs - low) for low in range(0, runs, block)]
-    groups = [[2 * i, 2 * i + 1] for i in range(len(counts))]
+    groups = [[2 * i + 1, 2 * i + 2] for i in range(len(counts))]
     about |= {"runs": counts, "groups": groups}
     names = {
         "query_id": pa.array(query_ids),
@@ -175,7 +175,10 @@ def write_packed(
 
         return pa.table([column(f) for f in pack._SCHEMA], schema=pack._SCHEMA)
 
+    of_doc = np.repeat(np.arange(len(docs)), per_run)
+    judged = table(len(of_doc), query_id=of_doc, doc_id=np.arange(len(of_doc)))
     with pq.ParquetWriter(path, pack._SCHEMA, **pack._FORMAT) as writer:
+        writer.write_table(judged)
         for i, count in enumerate(counts):
             names["run_id"] = pa.array([f"r{i * block + j:06}" for j in range(count)])
             # By query, then by run, then by position.

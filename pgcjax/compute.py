@@ -45,15 +45,22 @@ def overlap_sums(
 class Batches:
     """Graphs that are laid out once for many calls: runs may come in chunks."""
 
-    def __init__(self, graphs: Mapping[str, Graph], *, keep: int = plan.BUDGET):
+    def __init__(
+        self,
+        graphs: Mapping[str, Graph],
+        docs: Mapping[str, np.ndarray] | None = None,
+        *,
+        keep: int = plan.BUDGET,
+    ):
         """Group queries by size.
 
         Args:
             graphs: of each query.
+            docs: of each graph: the object by which rankings know them, if they do.
             keep: bytes of laid out graphs to keep for the next call.
         """
         self._graphs = graphs
-        self._docs = {name: graph.doc_ids for name, graph in graphs.items()}
+        self._docs = docs or {name: graph.doc_ids for name, graph in graphs.items()}
         self._blocks = list(_blocks(graphs))
         self._ready: dict[int, list[forms.Prepared]] = {}
         self._room = keep
@@ -113,7 +120,7 @@ class Batches:
 
 
 _Member = tuple[int, forms.Prepared, Retrieved]
-_Arguments = tuple[str, Any, Any, Any]
+_Arguments = tuple[str, Any, Any, Any, int]
 
 
 def _blocks(graphs: Mapping[str, Graph]) -> Iterator[list[tuple[int, str]]]:
@@ -144,6 +151,7 @@ class _Tile(NamedTuple):
         found: judged documents that runs retrieved.
         shape: numbers of queries and runs that are computed at once.
         width: padded number of documents in a ranking.
+        length: of `levels`, room for the documents of all rankings on a device.
     """
 
     columns: list[int]
@@ -151,6 +159,7 @@ class _Tile(NamedTuple):
     found: list[Retrieved]
     shape: tuple[int, int]
     width: int
+    length: int
 
 
 def _tiles(members: list[_Member], runs: int, budget: int) -> Iterator[_Tile]:
@@ -160,13 +169,9 @@ def _tiles(members: list[_Member], runs: int, budget: int) -> Iterator[_Tile]:
     cpu = jax.default_backend() == "cpu"
     for (form, size), some in sorted(groups.items(), key=lambda item: item[0]):
         columns, graphs, found = (list(x) for x in zip(*some, strict=True))
-        width = size
+        width, length = size, 0
         if form == "levels":
-            # The lists of all runs lie end to end: room for the average is enough. But
-            # elsewhere than on a CPU it also tells the number of steps.
-            together = plan.runs_at_once(runs) if cpu else 1
-            most = max(f.most(together) for f in found)
-            width = padded_size(-(-most // together))
+            width = padded_size(max(f.most() for f in found))
         per_tile, run_tile = plan.tile(
             len(some),
             runs,
@@ -176,10 +181,22 @@ def _tiles(members: list[_Member], runs: int, budget: int) -> Iterator[_Tile]:
             budget=budget,
             near=cpu,
         )
+        shape = per_tile, run_tile
+        if form == "levels":
+            length = _room(found, runs, shape)
         for i in range(0, len(some), per_tile):
             part = slice(i, i + per_tile)
-            shape = per_tile, run_tile
-            yield _Tile(columns[part], graphs[part], found[part], shape, width)
+            mine = columns[part], graphs[part], found[part]
+            yield _Tile(*mine, shape, width, length)
+
+
+def _room(found: list[Retrieved], runs: int, shape: tuple[int, int]) -> int:
+    """Find what holds the documents of each tile on each device: a power of 2."""
+    count = np.array([f.count for f in found])
+    per_device = shape[0] // jax.local_device_count()
+    count = np.add.reduceat(count, range(0, len(found), per_device), axis=0)
+    count = np.add.reduceat(count, range(0, runs, shape[1]), axis=1)
+    return max(16, 1 << (int(count.max()) - 1).bit_length())
 
 
 def _arguments(tile: _Tile, runs: int) -> Iterator[tuple[slice, _Arguments]]:
@@ -187,10 +204,13 @@ def _arguments(tile: _Tile, runs: int) -> Iterator[tuple[slice, _Arguments]]:
     fixed = place(forms.batch_graphs(tile.graphs, tile.shape[0]))
     for low in range(0, runs, tile.shape[1]):
         some = slice(low, min(low + tile.shape[1], runs))
-        moving, steps = forms.batch_rankings(
-            tile.graphs, tile.found, some, tile.shape, tile.width
-        )
-        yield some, (tile.graphs[0].form, fixed, place(moving), place(steps))
+        form, known = tile.graphs[0].form, (tile.graphs, tile.found, some, tile.shape)
+        if form == "levels":
+            devices = jax.local_device_count()
+            moving, steps = forms.batch_levels(*known, tile.length, devices)
+        else:
+            moving, steps = forms.batch_rankings(*known)
+        yield some, (form, fixed, place(moving), place(steps), tile.width)
 
 
 def _start(
@@ -201,19 +221,24 @@ def _start(
 ) -> Callable:
     """Begin to compute a tile; what is returned waits for the sums."""
     form, size = tile.graphs[0].form, tile.graphs[0].size
-    key = form, tile.shape, tile.width, size, weights.shape, jax.device_count()
+    sizes = tile.width, tile.length, size
+    key = form, tile.shape, sizes, weights.shape, jax.device_count()
     # Small tiles JAX computes one after another while we go on, as fast as we lay out.
     apart = form != "levels" and size >= _LARGE
     return start(key, lambda: _call(*arguments, weights), progress, apart=apart)
 
 
-def _call(form: str, fixed, moving, steps, weights: np.ndarray) -> jax.Array:
+def _call(
+    form: str, fixed, moving, steps, width: int, weights: np.ndarray
+) -> jax.Array:
     # int64 needs JAX's x64 mode: switched on around our calls alone, never for the
     # program that imports us.
     devices, backend = jax.local_device_count(), jax.default_backend()
+    # A number that all know beforehand spares other devices to ask for it.
+    most = width if form == "levels" and backend != "cpu" else 0
 
     def call(form: str) -> jax.Array:
-        return _batched(form, devices, backend)(fixed, moving, steps, weights)
+        return _batched(form, devices, backend, most)(fixed, moving, steps, weights)
 
     with jax.enable_x64(True):
         if form == "words" and backend != "cpu":
@@ -222,8 +247,13 @@ def _call(form: str, fixed, moving, steps, weights: np.ndarray) -> jax.Array:
 
 
 def _levels(fixed, moving, steps, weights):
+    """Compute all queries of a device: their documents are in one list."""
     (starts,), (level, ranks, first, count) = fixed, moving
-    return levels.levelled_overlap(starts, level, ranks, first, count, steps, weights)
+    return jax.vmap(
+        lambda starts, first, count: levels.levelled_overlap(
+            starts, level[0], ranks[0], first, count, steps, weights
+        )
+    )(starts, first, count)
 
 
 def _words(fixed, moving, steps, weights):
@@ -252,12 +282,13 @@ def _wide(fixed, moving, steps, weights):
 
 
 @cache
-def _batched(form: str, devices: int, backend: str) -> Callable:
+def _batched(form: str, devices: int, backend: str, most: int = 0) -> Callable:
     """Map a kernel of one query and one run over queries, and runs inside.
 
     On CPU queries follow each other, each with as many steps as it needs, and so do
     runs if they are many; elsewhere all are computed at once, with as many steps as
-    there are places. Levels are so small that they are computed at once everywhere.
+    there are places. Levels are so small that they are computed at once everywhere, in
+    `most` steps, or as many as they need.
     """
     kernel = {"levels": _levels, "launch": _launch, "words": _words, "wide": _wide}[
         form
@@ -288,13 +319,9 @@ def _batched(form: str, devices: int, backend: str) -> Callable:
             over = jax.vmap(kernel, in_axes=(0, 0, 0, None))
             return over(fixed, moving, steps, weights)
         if form == "levels":
-            over = jax.vmap(kernel, in_axes=(0, 0, None, None))
-            # A number that all know beforehand spares other devices to ask for it.
-            most = moving[0].shape[-1] // moving[2].shape[-1]
-            most = steps.max() if backend == "cpu" else most
-            return over(fixed, moving, most, weights)
-        most = moving[0].shape[-1]
-        return jax.vmap(lambda f, m: over_runs(f, m, most, weights))(fixed, moving)
+            return kernel(fixed, moving, most or steps.max(), weights)
+        places = moving[0].shape[-1]
+        return jax.vmap(lambda f, m: over_runs(f, m, places, weights))(fixed, moving)
 
     over_queries = one_by_one if backend == "cpu" and form != "levels" else at_once
     return over_devices(over_queries, devices)

@@ -42,7 +42,7 @@ def estimate(
         per_byte = sum(map(len, batch)) / max(1, first.units[0].size)
         lines = per_byte * sum(unit.size for unit in files)
         compressed = lines if files[0].name.endswith(".gz") else 0.0
-    per_run = len(found.run) / here
+    per_run = len(found.code) / here
     docs = sum(map(len, asked.judged.docs.values()))
     return Job(
         runs=packed + len(files) * (here if files else 0),

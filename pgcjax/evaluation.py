@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 import pandas as pd
+import polars as pl
 
 import pgcjax
 from pgcjax import distributed as processes
@@ -217,19 +218,18 @@ def _table(
 ) -> pd.DataFrame:
     """Lay `[runs, queries, measures]` out as rows, in that order."""
 
-    def named(places: np.ndarray, names: list[str]) -> pd.Series:
-        column = pd.Categorical.from_codes(places, dtype=pd.CategoricalDtype(names))
-        return pd.Series(column).astype("str")
+    def named(places: np.ndarray, names: list[str]) -> pl.Series:
+        return pl.Series(names, dtype=pl.String).gather(places)
 
     run, query, measure = np.nonzero(keep)
-    return pd.DataFrame(
+    return pl.DataFrame(
         {
             "run_id": named(run, run_ids),
             "query_id": named(query, query_ids),
             "measure": named(measure, [str(m) for m in measures]),
             "value": values[keep],
         }
-    )
+    ).to_pandas()
 
 
 def _look(

@@ -117,9 +117,9 @@ def _tiles(
     docs = group.tensors[0].docs
     names, runs = list(docs), len(rankings.run_ids)
     found = list(rankings.retrieved(docs).values())
-    last = max((int(f.rank.max(initial=0)) for f in found), default=0)
+    last = rankings.last
     which, weights = _weights(group.tensors, group.depth or 1 << last.bit_length())
-    widths = [_width(f.within(group.depth)) for f in found]
+    widths = [_width(f.most(group.depth)) for f in found]
     for width in sorted(set(widths), reverse=True):
         columns = [i for i, w in enumerate(widths) if w == width]
         # One shape for all of a width, so that they have one program.

@@ -71,12 +71,12 @@ def tile(
     return query_tile * devices, run_tile
 
 
-FOUND = 16
-"""Bytes of a judged document that a run retrieved: query, run, vertex, position."""
+FOUND = 8
+"""Bytes of a judged document that a run retrieved: its code and position."""
 
 _UNITS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 _LEAST = 64 * 2**20
-_ENOUGH = 8 * 2**20
+_ENOUGH = 32 * 2**20
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,8 @@
 """What is asked: measures and judgments, read and laid out as graphs."""
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,24 +64,18 @@ def ask(
     _check_needs(chosen, given | {"grids"} if grids else given)
     tables = read_judgments(sources)
     judgments = Judgments(tables)
-    tensors = [m.definition.tensors(m.parameters, judgments) for m in chosen]
-    return Asked(chosen, tables, tensors, Judged(_documents(tensors)), order)
+
+    def laid_out(measure: Measure) -> Tensors:
+        return measure.definition.tensors(measure.parameters, judgments)
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        tensors = list(pool.map(laid_out, chosen))
+    return Asked(chosen, tables, tensors, Judged(*_documents(tensors)), order)
 
 
-def _documents(tensors: Sequence[Tensors]) -> dict[str, np.ndarray]:
-    """Collect the documents of each query that any measure needs; ascending."""
-    docs: dict[str, list[np.ndarray]] = {}
-    seen: list[Any] = []
-    for tensor in tensors:
-        if any(tensor.docs is known for known in seen):
-            continue  # measures share it
-        seen.append(tensor.docs)
-        for name, some in tensor.docs.items():
-            docs.setdefault(name, []).append(some)
-    return {
-        name: parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
-        for name, parts in docs.items()
-    }
+def _documents(tensors: Sequence[Tensors]) -> list[Mapping[str, np.ndarray]]:
+    """Collect the documents that measures need, once where measures share them."""
+    return list({id(tensor.docs): tensor.docs for tensor in tensors}.values())
 
 
 def _defaults(given: set[str]) -> list[str]:

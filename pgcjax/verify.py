@@ -125,8 +125,8 @@ def _each(table: pl.DataFrame | Block) -> Iterator[tuple[str, str, Callable[[], 
 def _names(block: Block) -> Callable[[int], str]:
     """Give what names the document in a row of a block."""
     if (judged := block.judged) is not None:
-        flat = [doc for docs in block.docs.values() for doc in docs]
-        return lambda row: flat[judged[row]]
+        names = block.docs["doc_id"]
+        return lambda row: names[int(judged[row])]
     doc, ids = block.doc, block.doc_ids
     assert doc is not None and ids is not None
     return lambda row: ids[int(doc[row])]

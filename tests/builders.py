@@ -70,8 +70,8 @@ def retrieved_of(ranks) -> Retrieved:
     """One run as the judged documents that it retrieved, from the rank of each."""
     ranks = np.asarray(ranks)
     vertex = np.argsort(ranks, kind="stable")[: int((ranks < ABSENT).sum())]
-    run = np.zeros(len(vertex), np.int64)
-    return Retrieved(run, vertex.astype(np.int32), ranks[vertex], len(ranks), 1)
+    count = np.array([len(vertex)], np.int32)
+    return Retrieved(count, [(vertex.astype(np.int32), ranks[vertex])], len(ranks))
 
 
 def form_of(graph: Graph) -> str:
@@ -87,9 +87,12 @@ def form_sum(graph: Graph, ranks, weights, form: str | None = None) -> int:
         ready = _as(form, graph, size)
     found = retrieved_of(ranks)
     fixed = forms.batch_graphs([ready], 1)
-    width = ready.size if ready.form != "levels" else padded_size(found.most())
-    moving, steps = forms.batch_rankings([ready], [found], slice(0, 1), (1, 1), width)
-    return int(compute._call(ready.form, fixed, moving, steps, weights)[0, 0])
+    known = [ready], [found], slice(0, 1), (1, 1)
+    if ready.form == "levels":
+        moving, steps = forms.batch_levels(*known, padded_size(found.most()))
+    else:
+        moving, steps = forms.batch_rankings(*known)
+    return int(compute._call(ready.form, fixed, moving, steps, 0, weights)[0, 0])
 
 
 def _as(form: str, graph: Graph, size: int) -> forms.Prepared:
@@ -114,9 +117,8 @@ def graph_of(counts) -> Graph:
 def ideal_of(edges, docs) -> list[str]:
     """The kernel's ideal ranking of one query and run, as document ids."""
     graph = preference_graphs(read_preferences(preferences_of(edges)))["q"]
-    found = rankings_of(run_of(docs), {"q": graph.doc_ids}).retrieved(
-        "q", graph.doc_ids
-    )
+    judged = {"q": graph.doc_ids}
+    found = rankings_of(run_of(docs), judged).retrieved(judged)["q"]
     ranks = np.full(len(graph), ABSENT, np.int32)
     ranks[found.vertex] = found.rank
     place = peel_ranks(graph.edges(), ranks)

@@ -127,9 +127,9 @@ def test_lowers_for_accelerators(platform, form):
     graphs, rankings, weights = job()
     tiles = tiles_of(graphs, rankings)
     tile = next(t for t in tiles if t.graphs[0].form == form)
-    _, (_, *arguments) = next(compute._arguments(tile, len(rankings.run_ids)))
+    _, (_, *arguments, width) = next(compute._arguments(tile, len(rankings.run_ids)))
     with jax.enable_x64(True):
-        traced = compute._batched(form, 1, "gpu").trace(*arguments, weights)
+        traced = compute._batched(form, 1, "gpu", width).trace(*arguments, weights)
         lowered = traced.lower(lowering_platforms=(platform,))
     assert "stablehlo" in lowered.as_text()
 

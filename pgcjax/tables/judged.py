@@ -1,7 +1,9 @@
 """The judged documents of all queries, numbered once: a code stands for each."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import chain, count, repeat
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,20 +13,34 @@ Docs = Mapping[str, Sequence[str] | np.ndarray]
 
 
 class Judged:
-    """The judged documents of every query, and their codes: 0, 1, 2, ...
+    """The judged documents of every query, and their codes.
 
     Attributes:
-        docs: document ids of each query, ascending; queries ascending, too.
+        docs: document ids of each query, ascending codes; queries ascend.
         number: place of each query in `docs`.
-        starts: int64 `[queries + 1]`: the first code of each query, and their number.
+        end: all codes are below; not all numbers stand for a document.
     """
 
-    def __init__(self, docs: Mapping[str, np.ndarray]):
-        self.docs = docs = {query: docs[query] for query in sorted(docs)}
-        self.number = {query: i for i, query in enumerate(docs)}
-        self.starts = np.cumsum([0, *map(len, docs.values())])
+    def __init__(self, *sources: Docs):
+        """Number all documents that any source has."""
+        self._known: dict[str, dict[str, int]] = {}
+        codes: list[dict[str, list[int]]] = [{} for _ in sources]
+        self.end = 0
+        for query in sorted(set().union(*sources)):
+            known = self._known[query] = {}
+            for source, found in zip(sources, codes, strict=True):
+                if query in source:
+                    ids = _ids(source[query])
+                    # A document that is known leaves its number unused.
+                    found[query] = [*map(known.setdefault, ids, count(self.end))]
+                    self.end += len(ids)
+        self.docs = {query: list(known) for query, known in self._known.items()}
+        self.number = {query: i for i, query in enumerate(self.docs)}
         # With what they are of, so that no other object takes over its id.
-        self._codes: dict[int, tuple[Docs, np.ndarray]] = {}
+        self._codes: dict[int, tuple[Docs | pl.DataFrame, np.ndarray]] = {
+            id(source): (source, _laid(found[query] for query in source))
+            for source, found in zip(sources, codes, strict=True)
+        }
 
     def __len__(self) -> int:
         return len(self.docs)
@@ -32,40 +48,47 @@ class Judged:
     @cached_property
     def table(self) -> pl.DataFrame:
         """All documents: query (its number), doc_id, code."""
-        ids = [doc for some in self.docs.values() for doc in some.tolist()]
+        each = self._known.values()
+        query = np.arange(len(self), dtype=np.int32)
         return pl.DataFrame(
             {
-                "query": np.repeat(
-                    np.arange(len(self), dtype=np.int32), np.diff(self.starts)
-                ),
-                "doc_id": pl.Series(ids, dtype=pl.String),
-                "code": np.arange(len(ids), dtype=np.int32),
+                "query": np.repeat(query, [len(known) for known in each]),
+                "doc_id": pl.Series([*chain.from_iterable(each)], dtype=pl.String),
+                "code": np.array([*chain.from_iterable(map(dict.values, each))], "i4"),
             }
         )
 
-    @cached_property
-    def _known(self) -> dict[str, dict[str, int]]:
-        starts = self.starts.tolist()
-        return {
-            query: dict(
-                zip(some.tolist(), range(start, start + len(some)), strict=True)
-            )
-            for (query, some), start in zip(self.docs.items(), starts, strict=False)
-        }
-
-    def codes(self, docs: Docs) -> np.ndarray:
-        """Look documents up: int32, query after query as they stand; -1 is unknown.
+    def codes(self, docs: Docs | pl.DataFrame) -> np.ndarray:
+        """Look documents up: int32, in the order in which they stand; -1 is unknown.
 
         What was found is kept, for the next call with the same object.
+
+        Args:
+            docs: documents of queries, or a table of query_id and doc_id.
         """
         if id(docs) not in self._codes:
-            found: list[int] = []
-            for query, some in docs.items():
-                code = self._known.get(query, {}).get
-                ids = some.tolist() if isinstance(some, np.ndarray) else some
-                found += [code(doc, -1) for doc in ids]
-            self._codes[id(docs)] = docs, np.array(found, np.int32)
+            frame = isinstance(docs, pl.DataFrame)
+            found = self._of_table(docs) if frame else self._of_lists(docs)
+            self._codes[id(docs)] = docs, found
         return self._codes[id(docs)][1]
+
+    def _of_lists(self, docs: Docs) -> np.ndarray:
+        return _laid(
+            map(self._known.get(query, {}).get, _ids(some), repeat(-1))
+            for query, some in docs.items()
+        )
+
+    def _of_table(self, docs: pl.DataFrame) -> np.ndarray:
+        number = pl.DataFrame(
+            {
+                "query_id": pl.Series(list(self.number), dtype=pl.String),
+                "query": np.arange(len(self), dtype=np.int32),
+            }
+        )
+        how: dict[str, Any] = {"how": "left", "maintain_order": "left"}
+        rows = docs.join(number, on="query_id", **how)
+        rows = rows.join(self.table, on=["query", "doc_id"], **how)
+        return rows["code"].fill_null(-1).to_numpy()
 
     def places(self, docs: Docs) -> np.ndarray:
         """Turn `codes` round: the place of each code in `docs` of its query, or -1."""
@@ -73,6 +96,14 @@ class Judged:
         counts = [len(some) for some in docs.values()]
         place = np.concatenate([np.arange(n, dtype=np.int32) for n in [0, *counts]])
         known = codes >= 0
-        out = np.full(int(self.starts[-1]), -1, np.int32)
+        out = np.full(self.end, -1, np.int32)
         out[codes[known]] = place[known]
         return out
+
+
+def _laid(codes: Iterable[Iterable[int]]) -> np.ndarray:
+    return np.array([*chain.from_iterable(codes)], np.int32)
+
+
+def _ids(docs: Sequence[str] | np.ndarray) -> Sequence[str]:
+    return docs.tolist() if isinstance(docs, np.ndarray) else docs

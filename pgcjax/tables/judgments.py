@@ -1,6 +1,7 @@
 """Judgments of every kind: what they are called, and what reads them."""
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -78,13 +79,17 @@ def read_judgments(sources: Mapping[str, Any]) -> "dict[str, pd.DataFrame]":
     Raises:
         DataError: they cannot be read. UsageError: there is no such kind.
     """
-    tables = {}
-    for name, source in by_kind(sources).items():
+    sources = by_kind(sources)
+
+    def read(name: str) -> "pd.DataFrame":
         kind = KINDS[name]
         room = import_module(f"pgcjax.tables.{kind.room}")
-        tables[name] = getattr(room, kind.reader)(source)
-        if name == "context" and not hasattr(source, "columns"):
-            predictions = getattr(source, "predictions", None)
-            if predictions is not None:
-                tables["predictions"] = predictions
+        return getattr(room, kind.reader)(sources[name])
+
+    with ThreadPoolExecutor(max(1, len(sources))) as pool:
+        tables = dict(zip(sources, pool.map(read, sources), strict=True))
+    if "context" in tables and not hasattr(sources["context"], "columns"):
+        predictions = getattr(sources["context"], "predictions", None)
+        if predictions is not None:
+            tables["predictions"] = predictions
     return tables

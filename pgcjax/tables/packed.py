@@ -3,19 +3,19 @@
 A row is a document of a run and query: run_id, query_id, doc_id, and 0-based places:
 `position` by `--order trec`; `clarke` and `rank` by those orders, empty where they are
 the same, -1 in `rank` where the input's ranks order nothing. `judged` is its place
-among all documents that the file was packed for, which the metadata has.
+among the documents that the file was packed for: they are the first row group, whose
+rows have no run_id.
 
 A row without doc_id is a whole ranking: its `length`, and how many documents of it are
 judged, `judged_length`.
 
 Rows stand in blocks of whole runs. Each block has a row group of rankings, one of
 their judged documents, and one of all others, which only other judgments ask for; all
-three by query, then by run, then by position.
+three by query, then by run, then by position. The metadata says which are whose.
 """
 
 import json
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -45,9 +45,9 @@ class Block:
         length: documents of each ranking.
         count: how many of them are here: documents follow, ranking after ranking.
         position: of each document.
-        judged: its place among all of `docs`, laid end to end; None if doc tells.
+        judged: its place in `docs`; None if doc tells.
         doc: its place in `doc_ids`; None if `judged` tells.
-        docs: the documents that the file was packed for.
+        docs: the documents that the file was packed for: query_id, doc_id.
     """
 
     run_ids: list[str]
@@ -60,7 +60,7 @@ class Block:
     judged: np.ndarray | None
     doc: np.ndarray | None
     doc_ids: pl.Series | None
-    docs: Mapping[str, Sequence[str]]
+    docs: pl.DataFrame
 
 
 class Packed:
@@ -68,7 +68,7 @@ class Packed:
 
     Attributes:
         path: of the file.
-        docs: the documents that it was packed for, of each query, ascending.
+        docs: the documents that it was packed for: query_id, doc_id.
         whole: whether it has all documents, not only those.
         runs: number of runs in each block.
         sizes: bytes that the judged documents of each block take in memory, about.
@@ -93,7 +93,6 @@ class Packed:
                 where=str(path),
                 mend="Pack the runs again.",
             )
-        self.docs: dict[str, list[str]] = about["judged"]
         self.whole: bool = about["whole"]
         self._groups: list[list[int]] = about["groups"]
         self.runs: list[int] = about["runs"]
@@ -101,6 +100,10 @@ class Packed:
         sizes = [[rows.row_group(i).num_rows for i in some] for some in self._groups]
         self.sizes = [16 * rankings + 8 * judged for rankings, judged, *_ in sizes]
         self._lock = Lock()  # a reader of Parquet is for one thread
+        names = pa.schema(dict.fromkeys(("query_id", "doc_id"), pa.large_string()))
+        docs = pl.from_arrow(self._table([0], names.names).cast(names))
+        assert isinstance(docs, pl.DataFrame)
+        self.docs = docs
 
     def lacks(self, judged: Judged) -> int:
         """Count documents that the file was not packed for.
@@ -108,12 +111,13 @@ class Packed:
         Raises:
             DataError: there are some, and the file has no others.
         """
-        lacking = np.ones(int(judged.starts[-1]), bool)
+        known = np.zeros(judged.end, bool)
         codes = judged.codes(self.docs)
-        lacking[codes[codes >= 0]] = False
-        count = int(lacking.sum())
+        known[codes[codes >= 0]] = True
+        lacking = np.flatnonzero(~known[judged.table["code"].to_numpy()])
+        count = len(lacking)
         if count and not self.whole:
-            number, doc, _ = judged.table.row(int(lacking.argmax()))
+            number, doc, _ = judged.table.row(int(lacking[0]))
             query = list(judged.docs)[number]
             raise DataError(
                 f"was packed for other judgments: {counted(count, 'judged document')}, "

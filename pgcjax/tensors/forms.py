@@ -7,8 +7,8 @@ import numpy as np
 
 from pgcjax.kernels import ABSENT, words
 from pgcjax.tensors.graphs import Graph, dense
-from pgcjax.tensors.layout import stack
-from pgcjax.tensors.retrieved import Retrieved, lists
+from pgcjax.tensors.layout import blank, stack
+from pgcjax.tensors.retrieved import Retrieved, counts, lists
 
 _FEW = 2**29  # judgments in all, of which int32 holds any sum
 
@@ -141,7 +141,7 @@ def _as_levels(levels: Sequence[np.ndarray]) -> list[Prepared]:
 def batch_graphs(graphs: Sequence[Prepared], tile: int) -> tuple[np.ndarray, ...]:
     """Stack what does not depend on the run, with empty queries up to `tile`."""
     size = graphs[0].size
-    # The levels of documents are for `batch_rankings`; a kernel wants those of ranks.
+    # The levels of documents are for `batch_levels`; a kernel wants those of ranks.
     first = 1 if graphs[0].form == "levels" else 0
     parts = zip(*(g.arrays[first:] for g in graphs), strict=True)
     return tuple(stack(part, (tile, *(size,) * part[0].ndim), 0) for part in parts)
@@ -152,42 +152,38 @@ def batch_rankings(
     retrieved: Sequence[Retrieved],
     runs: slice,
     tile: tuple[int, int],
-    size: int,
 ) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
     """Stack what depends on the run, with empty queries and runs up to `tile`.
 
     Args:
-        graphs: the queries, of one form and size.
+        graphs: the queries, of `words` or `wide` form and one size.
         retrieved: judged documents that the runs retrieved, for each query.
         runs: which runs.
         tile: numbers of queries and runs.
-        size: padded length of the axis of documents.
 
     Returns:
-        int32 arrays, and the steps of each query. For `levels` lists of all documents
-        that runs retrieved, `[queries, runs * size]`, and where in them each run begins
-        and how many it has, `[queries, runs]`; else `[queries, runs, size]`.
+        int32 arrays `[queries, runs, size]`, and the steps of each query.
     """
-    form = graphs[0].form
-    if form == "levels":
-        return _levels_of_lists(graphs, retrieved, runs, tile, size)
+    size = graphs[0].size
     steps = np.zeros(tile[0], np.int32)
     steps[: len(graphs)] = [g.steps for g in graphs]
-    query, run, place, vertex, rank = lists(retrieved, runs, tile)
+    pair, place, vertex, rank = lists(retrieved, runs, tile)
     # Where each run begins in flat arrays: one index is faster than three.
-    begin = (query * tile[1] + run) * size
+    begin = pair * size
     by_vertex = begin + vertex
-    ranks = np.full(tile[0] * tile[1] * size, ABSENT, np.int32)
-    if form == "wide":
+    cells = (tile[0] * tile[1] * size,)
+    ranks = blank(cells, ABSENT)
+    if graphs[0].form == "wide":
         ranks[by_vertex] = rank
         return (ranks.reshape(*tile, size),), steps
     by_place = begin + place
     ranks[by_place] = rank
     # Padding has the last places, in order.
     number = np.arange(size, dtype=np.int32)
-    order = np.where(number < steps[:, None], -1, number).astype(np.int32)
-    order = np.repeat(order, tile[1], axis=0).reshape(-1)
-    inverse = order.copy()
+    order, inverse = blank(cells), blank(cells)
+    for column in (order, inverse):
+        rest = np.where(number < steps[:, None], np.int32(-1), number)
+        column.reshape(*tile, size)[...] = rest[:, None]
     order[by_vertex] = place
     inverse[by_place] = vertex
     # The documents that a run did not retrieve take the places that are left, both
@@ -198,21 +194,38 @@ def batch_rankings(
     return tuple(x.reshape(*tile, size) for x in (order, inverse, ranks)), steps
 
 
-def _levels_of_lists(
+def batch_levels(
     graphs: Sequence[Prepared],
     retrieved: Sequence[Retrieved],
     runs: slice,
     tile: tuple[int, int],
-    size: int,
+    length: int,
+    devices: int = 1,
 ) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
-    """Put the levels of documents in place of vertices; lists stay as they are."""
-    level, ranks = np.zeros((2, tile[0], tile[1] * size), np.int32)
-    bounds = np.zeros((tile[0], tile[1] + 1), np.int32)
-    numbers = np.arange(runs.start, runs.start + tile[1] + 1, dtype=np.int32)
+    """Lay documents end to end, with their levels in place of vertices.
+
+    Args:
+        graphs: the queries, of `levels` form and one size.
+        retrieved: judged documents that the runs retrieved, for each query.
+        runs: which runs.
+        tile: numbers of queries and runs.
+        length: room for the documents of each device.
+        devices: each gets as many of the tile's queries, with documents of their own.
+
+    Returns:
+        int32 level and rank of each document, `[devices, length]`; where in its list
+        the documents of each ranking begin and how many there are, `[queries, runs]`;
+        and the steps of each query.
+    """
+    level, ranks = blank((devices, length)), blank((devices, length))
+    count, each = counts(retrieved, runs, tile), tile[0] // devices
+    per_device = count.reshape(devices, -1)
+    first = np.cumsum(per_device, axis=1, dtype=np.int32) - per_device
     for i, (graph, found) in enumerate(zip(graphs, retrieved, strict=True)):
-        run, vertex, rank = found.of_runs(runs)
-        level[i, : len(run)] = graph.arrays[0][vertex]
-        ranks[i, : len(run)] = rank
-        bounds[i] = run.searchsorted(numbers)
-    count = np.diff(bounds)
-    return (level, ranks, bounds[:, :-1].copy(), count), count.max(1)
+        device, at = i // each, int(first[i // each, i % each * tile[1]])
+        for vertex, rank in found.of_runs(runs):
+            here = slice(at, at + len(vertex))
+            graph.arrays[0].take(vertex, out=level[device, here], mode="clip")
+            ranks[device, here] = rank
+            at = here.stop
+    return (level, ranks, first.reshape(tile), count), count.max(1)

@@ -1,7 +1,10 @@
 """Judgments as measures take them: graphs, or arrays about the documents of a query."""
 
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import cached_property
+from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -20,7 +23,8 @@ class Judgments(Mapping[str, Any]):
 
     def __init__(self, tables: Mapping[str, Any]):
         self._tables = dict(tables)
-        self._made: dict[tuple[Any, ...], Any] = {}
+        self._made: dict[tuple[Any, ...], Future] = {}
+        self._lock = Lock()
 
     def __getitem__(self, kind: str) -> Any:
         return self._tables[kind]
@@ -32,11 +36,20 @@ class Judgments(Mapping[str, Any]):
         return len(self._tables)
 
     def once(self, make: Callable[..., T], *kinds: str, **options: Any) -> T:
-        """Call `make` with some tables and options, or give what it made before."""
+        """Call `make` with some tables and options, or give what it made before.
+
+        Any thread may ask; while one makes something, others that need it wait.
+        """
         key = make, kinds, tuple(sorted(options.items()))
-        if key not in self._made:
-            self._made[key] = make(*(self[kind] for kind in kinds), **options)
-        return self._made[key]
+        with self._lock:
+            new = key not in self._made
+            made = self._made.setdefault(key, Future())
+        if new:
+            try:
+                made.set_result(make(*(self[kind] for kind in kinds), **options))
+            except BaseException as error:
+                made.set_exception(error)
+        return made.result()
 
 
 @dataclass(frozen=True)
@@ -53,7 +66,7 @@ class Overlaps:
     weights: np.ndarray
     finish: Callable[[np.ndarray, np.ndarray], np.ndarray]
 
-    @property
+    @cached_property
     def docs(self) -> dict[str, np.ndarray]:
         """The judged documents of each query, ascending; queries ascending."""
         return {query: graph.doc_ids for query, graph in self.graphs.items()}

@@ -22,19 +22,24 @@ class Found:
         run_ids: the runs.
         query_ids: queries that any of them answers, judged or not.
         lengths: int32 `[runs, judged queries]`: documents that each retrieved in all.
-        ends: int64 `[judged queries + 1]`: where the documents of each begin.
-        run: int32 number of the run of each document, ascending in a query.
-        code: int32, see `Judged`.
-        position: int32 0-based rank, ascending in a run and query.
+        query: number of the query of each ranking, -1 if it is not judged.
+        run: number of its run; rankings are by query, then by run.
+        count: how many of its documents are here: they follow each other, ranking
+            after ranking and best first, judged or not.
+        code: of each document.
+        position: its 0-based rank.
+        known: the code, as `Judged` has it, for each code; -1 if it is not judged.
     """
 
     run_ids: list[str]
     query_ids: set[str]
     lengths: np.ndarray
-    ends: np.ndarray
+    query: np.ndarray
     run: np.ndarray
+    count: np.ndarray
     code: np.ndarray
     position: np.ndarray
+    known: np.ndarray
 
     @property
     def has(self) -> np.ndarray:
@@ -43,9 +48,30 @@ class Found:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        arrays = self.lengths, self.run, self.code, self.position
-        return sum(array.nbytes for array in arrays)
+        """Bytes of the arrays of documents."""
+        return self.lengths.nbytes + self.code.nbytes + self.position.nbytes
+
+    def among(
+        self, place: np.ndarray, places: np.ndarray, ranks: np.ndarray
+    ) -> np.ndarray:
+        """Keep the judged documents that have a place.
+
+        Args:
+            place: of each code; -1 for none.
+            places: takes the places of those that are kept, at its beginning ...
+            ranks: ... and this their ranks.
+
+        Returns:
+            How many there are: int32 `[judged queries, runs]`.
+        """
+        found = np.append(place, np.int32(-1))[self.known].take(self.code)
+        keep, kept = _kept(found, self.count)
+        found.take(keep, out=places[: len(keep)], mode="clip")
+        self.position.take(keep, out=ranks[: len(keep)], mode="clip")
+        runs, queries = self.lengths.shape
+        count = np.zeros((queries + 1, runs), np.int32)  # the last is unjudged
+        count[self.query, self.run] = kept
+        return count[:-1]
 
 
 def batches(
@@ -109,10 +135,13 @@ def _find_rows(tables: Sequence[pl.DataFrame], judged: Judged, order: str) -> Fo
     rows = rows.join(judged.table.lazy(), on=["query", "doc_id"])
     rows = rows.select("query", "run", "code", "position")
     rows = rows.sort("query", "run", "position").collect()
-    query = rows["query"].to_numpy()
-    ends = np.searchsorted(query, np.arange(len(judged) + 1, dtype=query.dtype))
-    columns = (rows[name].to_numpy() for name in ("run", "code", "position"))
-    return Found(run_ids, query_ids, np.array(retrieved), ends, *columns)
+    query, run, code, position = (rows[name].to_numpy() for name in rows.columns)
+    lengths = np.array(retrieved)
+    count = np.bincount(query * len(run_ids) + run, minlength=lengths.size)
+    ranking = np.arange(lengths.size)
+    rankings = ranking // len(run_ids), ranking % len(run_ids), count
+    known = np.arange(judged.end)
+    return Found(run_ids, query_ids, lengths, *rankings, code, position, known)
 
 
 def _find_packed(block: Block, judged: Judged) -> Found:
@@ -121,19 +150,23 @@ def _find_packed(block: Block, judged: Judged) -> Found:
     lengths = np.zeros((len(block.run_ids), len(judged) + 1), np.int32)
     # Unjudged queries: the last column.
     lengths[block.run, of_ranking] = block.length
-    if block.judged is not None:
-        code = judged.codes(block.docs).take(block.judged)
-    else:
-        code = _look_up(block, np.repeat(of_ranking, block.count), judged)
     count, position = block.count, block.position
-    keep = np.flatnonzero(code >= 0)
-    if len(keep) < len(code):
-        count = np.diff(np.searchsorted(keep, np.cumsum([0, *count])))
+    if block.judged is not None:
+        code, known = block.judged, judged.codes(block.docs)
+    else:
+        code = _look_up(block, np.repeat(of_ranking, count), judged)
+        keep, count = _kept(code, count)
         code, position = code.take(keep), position.take(keep)
-    per_query = np.bincount(of_ranking + 1, count, len(judged) + 1)[1:]
-    ends = np.cumsum([0, *per_query], dtype=np.int64)
-    columns = np.repeat(block.run, count), code, position
-    return Found(block.run_ids, set(block.query_ids), lengths[:, :-1], ends, *columns)
+        known = np.arange(judged.end)
+    rankings = of_ranking, block.run, count
+    names = block.run_ids, set(block.query_ids)
+    return Found(*names, lengths[:, :-1], *rankings, code, position, known)
+
+
+def _kept(code: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Give the rows whose code is not -1, and how many of them each ranking has."""
+    keep = np.flatnonzero(code >= 0)
+    return keep, np.diff(np.searchsorted(keep, np.cumsum(count)), prepend=0)
 
 
 def _look_up(block: Block, query: np.ndarray, judged: Judged) -> np.ndarray:
@@ -169,7 +202,12 @@ class Rankings:
     @property
     def size(self) -> int:
         """Number of judged documents that all runs retrieved."""
-        return sum(len(part.run) for part in self._found)
+        return sum(len(part.code) for part in self._found)
+
+    @property
+    def last(self) -> int:
+        """The largest 0-based rank of all of them; 0 if there are none."""
+        return max(int(part.position.max(initial=0)) for part in self._found)
 
     def answered(self, query_ids: list[str]) -> np.ndarray:
         """Say which run has which judged query: bool `[runs, queries]`."""
@@ -186,37 +224,18 @@ class Rankings:
             docs: the documents; what they are among all is found once for an object.
         """
         place = self._judged.places(docs)
-        parts, first = [], 0
+        # At once for all parts: large pieces of memory come sooner.
+        places, ranks = np.empty((2, self.size), np.int32)
+        count, ends, end = [], [], 0
         for part in self._found:
-            parts.append(_among(part, place, first))
-            first += len(part.run_ids)
+            count.append(part.among(place, places[end:], ranks[end:]))
+            ends.append((end + np.cumsum([0, *count[-1].sum(1)])).tolist())
+            end = ends[-1][-1]
+        counts = np.concatenate(count, axis=1)
         found = {}
         for query, some in docs.items():
             i = self._judged.number[query]
-            pieces = [
-                [column[ends[i] : ends[i + 1]] for column in columns]
-                for ends, columns in parts
-            ]
-            run, vertex, rank = pieces[0] if len(pieces) == 1 else _joined(pieces)
-            found[query] = Retrieved(run, vertex, rank, len(some), first)
+            pieces = [slice(*each[i : i + 2]) for each in ends]
+            columns = [(places[piece], ranks[piece]) for piece in pieces]
+            found[query] = Retrieved(counts[i], columns, len(some))
         return found
-
-
-def _among(
-    part: Found, place: np.ndarray, first: int
-) -> tuple[list[int], tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Keep the documents that have a place: where each query begins, run, place, rank.
-
-    Runs are numbered from `first`.
-    """
-    vertex = place.take(part.code)
-    keep = np.flatnonzero(vertex >= 0)
-    run, rank, ends = part.run, part.position, part.ends
-    if len(keep) < len(vertex):
-        ends = np.searchsorted(keep, ends)
-        run, vertex, rank = run.take(keep), vertex.take(keep), rank.take(keep)
-    return ends.tolist(), (run + np.int32(first) if first else run, vertex, rank)
-
-
-def _joined(pieces: list[list[np.ndarray]]) -> list[np.ndarray]:
-    return [np.concatenate(column) for column in zip(*pieces, strict=True)]

@@ -1,9 +1,13 @@
 """The judged documents that runs retrieved, as arrays."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
+from pgcjax.tensors.layout import blank
+
+Piece = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -11,37 +15,56 @@ class Retrieved:
     """The judged documents of one query that runs retrieved, best first.
 
     Attributes:
-        run: index of the run of each, ascending.
-        vertex: index of the document among the judged ones.
-        rank: 0-based rank among all documents of the run, ascending within a run.
+        count: int32 `[runs]`: how many each run retrieved.
+        pieces: they follow each other, run after run: of each, its index among the
+            judged ones, and its 0-based rank among all documents of the run.
         vertices: number of judged documents.
-        runs: number of runs.
     """
 
-    run: np.ndarray
-    vertex: np.ndarray
-    rank: np.ndarray
+    count: np.ndarray
+    pieces: Sequence[Piece]
     vertices: int
-    runs: int
 
-    def most(self, runs: int = 1) -> int:
-        """Count the judged documents in those that have most of every so many runs."""
-        if runs >= self.runs or not len(self.run):
-            return len(self.run)
-        count = np.bincount(self.run, minlength=self.runs)
-        return int(np.add.reduceat(count, range(0, self.runs, runs)).max())
+    @property
+    def run(self) -> np.ndarray:
+        """Index of the run of each document."""
+        return np.repeat(np.arange(len(self.count)), self.count)
 
-    def within(self, depth: int | None) -> int:
+    @property
+    def vertex(self) -> np.ndarray:
+        """Index of each document among the judged ones."""
+        return np.concatenate([vertex for vertex, _ in self.pieces])
+
+    @property
+    def rank(self) -> np.ndarray:
+        """Rank of each document in its run."""
+        return np.concatenate([rank for _, rank in self.pieces])
+
+    def most(self, depth: int | None = None) -> int:
         """Count the judged documents in the run that has most of them to a depth."""
-        run = self.run if depth is None else self.run[self.rank < depth]
-        return int(np.bincount(run, minlength=1).max())
+        count = self.count
+        if depth is not None:
+            count = np.bincount(self.run, self.rank < depth, minlength=1)
+        return int(count.max(initial=0))
 
-    def of_runs(self, runs: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Give runs, vertices and ranks of the documents of some runs."""
-        if len(range(*runs.indices(self.runs))) == self.runs:
-            return self.run, self.vertex, self.rank
-        low, high = np.searchsorted(self.run, (runs.start, runs.stop))
-        return self.run[low:high], self.vertex[low:high], self.rank[low:high]
+    def of_runs(self, runs: slice) -> Iterator[Piece]:
+        """Give the documents of some runs."""
+        low = int(self.count[: runs.start].sum())
+        high = low + int(self.count[runs].sum())
+        for vertex, rank in self.pieces:
+            mine = slice(max(low, 0), max(high, 0))
+            yield vertex[mine], rank[mine]
+            low, high = low - len(vertex), high - len(vertex)
+
+
+def counts(
+    retrieved: Sequence[Retrieved], runs: slice, tile: tuple[int, int]
+) -> np.ndarray:
+    """Count what some runs retrieved: int32 `[queries, runs]`, padded to a tile."""
+    count = np.zeros(tile, np.int32)
+    for row, found in zip(count, retrieved, strict=False):
+        row[: runs.stop - runs.start] = found.count[runs]
+    return count
 
 
 def lists(
@@ -55,16 +78,15 @@ def lists(
         tile: numbers of queries and runs, at least as many as there are.
 
     Returns:
-        For each document: index of its query, index of its run in `runs`, place among
-        the judged documents of that run, vertex, rank.
+        For each document: index of its query and run in the tile, laid end to end;
+        place among the judged documents of that run; vertex; rank.
     """
-    some = [r.of_runs(runs) for r in retrieved]
-    run, vertex, rank = (np.concatenate(each) for each in zip(*some, strict=True))
-    query = np.repeat(np.arange(len(some)), [len(each[0]) for each in some])
-    run = run - runs.start
-    count = np.bincount(query * tile[1] + run, minlength=tile[0] * tile[1])
-    place = np.arange(len(run)) - np.repeat(np.cumsum(count) - count, count)
-    return query, run, place, vertex, rank
+    pieces = [piece for found in retrieved for piece in found.of_runs(runs)]
+    vertex, rank = (np.concatenate(column) for column in zip(*pieces, strict=True))
+    count = counts(retrieved, runs, tile).ravel()
+    pair = np.repeat(np.arange(len(count)), count)
+    place = np.arange(len(pair)) - np.repeat(np.cumsum(count) - count, count)
+    return pair, place, vertex, rank
 
 
 def listed(
@@ -87,13 +109,13 @@ def listed(
         Vertices and ranks from 1, both 0 where there is none: int32
         `[queries, runs, width]`.
     """
-    query, run, place, vertex, rank = lists(retrieved, runs, tile)
+    pair, place, vertex, rank = lists(retrieved, runs, tile)
     if depth is not None:  # ranks ascend in a run: places stay
-        near = rank < depth
-        query, run, place = query[near], run[near], place[near]
-        vertex, rank = vertex[near], rank[near]
-    cell = (query * tile[1] + run) * width + place
-    vertices, ranks = np.zeros((2, tile[0] * tile[1] * width), np.int32)
+        near = np.flatnonzero(rank < depth)
+        pair, place, vertex, rank = (x[near] for x in (pair, place, vertex, rank))
+    cell = pair * width + place
+    cells = (tile[0] * tile[1] * width,)
+    vertices, ranks = blank(cells), blank(cells)
     vertices[cell], ranks[cell] = vertex, rank + 1
     shape = *tile, width
     return vertices.reshape(shape), ranks.reshape(shape)

@@ -41,13 +41,12 @@ def tile_of(graphs, ranks, form: str, size: int):
         by_rank = np.argsort(rank, axis=1, kind="stable")
         run, place = np.nonzero(np.take_along_axis(rank, by_rank, 1) < ABSENT)
         vertex = by_rank[run, place].astype(np.int32)
-        found.append(
-            Retrieved(run, vertex, rank[run, vertex], rank.shape[1], len(rank))
-        )
+        count = np.bincount(run, minlength=len(rank)).astype(np.int32)
+        piece = vertex, rank[run, vertex]
+        found.append(Retrieved(count, [piece], rank.shape[1]))
     runs = len(ranks[0])
-    moving, steps = forms.batch_rankings(
-        ready, found, slice(0, runs), (len(ready), runs), size
-    )
+    shape = len(ready), runs
+    moving, steps = forms.batch_rankings(ready, found, slice(0, runs), shape)
     return forms.batch_graphs(ready, len(ready)), moving, steps
 
 
@@ -63,9 +62,9 @@ def launched_sums(tile, weights, *, more: int = 0, block: int | None = None):
 def check(graphs, ranks, weights, size: int, **options) -> np.ndarray:
     tile = tile_of(graphs, ranks, "words", size)
     sums = launched_sums(tile, weights, **options)
-    assert (sums == np.asarray(compute._call("words", *tile, weights))).all()
+    assert (sums == np.asarray(compute._call("words", *tile, 0, weights))).all()
     wide = tile_of(graphs, ranks, "wide", size)
-    assert (sums == np.asarray(compute._call("wide", *wide, weights))).all()
+    assert (sums == np.asarray(compute._call("wide", *wide, 0, weights))).all()
     return sums
 
 

@@ -99,17 +99,21 @@ def test_a_table_of_several_runs_query_by_query():
 
 
 def test_lists_of_some_runs():
-    first = Retrieved(
-        np.array([0, 2, 2]), np.array([5, 1, 3]), np.array([9, 0, 4]), 6, 4
-    )
-    second = Retrieved(np.array([2]), np.array([0]), np.array([7]), 1, 4)
-    query, run, place, vertex, rank = lists([first, second], slice(1, 4), (2, 4))
-    assert query.tolist() == [0, 0, 1]
-    assert run.tolist() == [1, 1, 1]
+    pieces = [  # of two runs, and of two more
+        (np.array([5]), np.array([9])),
+        (np.array([1, 3]), np.array([0, 4])),
+    ]
+    first = Retrieved(np.array([1, 0, 2, 0]), pieces, 6)
+    second = Retrieved(np.array([0, 0, 1, 0]), [(np.array([0]), np.array([7]))], 1)
+    pair, place, vertex, rank = lists([first, second], slice(1, 4), (2, 4))
+    assert pair.tolist() == [1, 1, 5]
+    assert first.run.tolist() == [0, 2, 2]
     assert place.tolist() == [0, 1, 0]
     assert vertex.tolist() == [1, 3, 0]
     assert rank.tolist() == [0, 4, 7]
-    assert first.most() == 2
+    assert (first.most(), first.most(4), first.most(0)) == (2, 1, 0)
+    (none, _), (one, _) = first.of_runs(slice(1, 3))
+    assert (none.tolist(), one.tolist()) == ([], [1, 3])
 
 
 def test_rank_order_needs_ranks_that_order():
