@@ -94,7 +94,7 @@ def lay_out(case: Case, weights: np.ndarray, form: str) -> Arrays:
     runs = slice(0, case.shape[0])
     if form == "levels":
         fixed = forms.batch_graphs(ready, len(ready))
-        length = sum(int(f.count.sum()) for f in found)
+        length = sum(int(f.starts[-1]) for f in found)
         known = ready, found, runs, (len(ready), runs.stop)
         return Arrays(fixed, *forms.batch_levels(*known, length), weights)
     fixed, moving, steps = [], [], []

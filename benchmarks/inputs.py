@@ -79,7 +79,7 @@ class Drawn:
         self._run = np.nonzero(drawn)[0].astype(np.int32)
         self._vertex, self._rank = vertex[drawn], rank[drawn].astype(np.int32)
         self._n, self._seed = n, seed
-        self._count = np.bincount(self._run, minlength=runs).astype(np.int32)
+        self._starts = np.searchsorted(self._run, np.arange(runs + 1))
         self._keep, self._kept = keep, dict[str, ours.Retrieved]()
 
     def _names(self, query_id: str) -> np.ndarray:
@@ -95,7 +95,7 @@ class Drawn:
         if query_id in self._kept:
             return self._kept[query_id]
         vertex = self._names(query_id)[self._vertex]
-        found = ours.Retrieved(self._count, [(vertex, self._rank)], self._n)
+        found = ours.Retrieved(self._starts, [(vertex, self._rank)], self._n)
         if self._keep:
             self._kept[query_id] = found
         return found

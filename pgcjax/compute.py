@@ -192,7 +192,7 @@ def _tiles(members: list[_Member], runs: int, budget: int) -> Iterator[_Tile]:
 
 def _room(found: list[Retrieved], runs: int, shape: tuple[int, int]) -> int:
     """Find what holds the documents of each tile on each device: a power of 2."""
-    count = np.array([f.count for f in found])
+    count = np.diff(np.array([f.starts for f in found]))
     per_device = shape[0] // jax.local_device_count()
     count = np.add.reduceat(count, range(0, len(found), per_device), axis=0)
     count = np.add.reduceat(count, range(0, runs, shape[1]), axis=1)

@@ -70,8 +70,8 @@ def retrieved_of(ranks) -> Retrieved:
     """One run as the judged documents that it retrieved, from the rank of each."""
     ranks = np.asarray(ranks)
     vertex = np.argsort(ranks, kind="stable")[: int((ranks < ABSENT).sum())]
-    count = np.array([len(vertex)], np.int32)
-    return Retrieved(count, [(vertex.astype(np.int32), ranks[vertex])], len(ranks))
+    starts = np.array([0, len(vertex)])
+    return Retrieved(starts, [(vertex.astype(np.int32), ranks[vertex])], len(ranks))
 
 
 def form_of(graph: Graph) -> str:

@@ -7,7 +7,7 @@ import os
 import zlib
 from pathlib import Path
 
-from isal import igzip
+from isal import igzip, isal_zlib
 
 from pgcjax.errors import DataError
 
@@ -20,6 +20,7 @@ _MAGIC = {
     b"\x28\xb5\x2f\xfd": "zst",
     b"\x50\x2a\x4d\x18": "zst",  # as pzstd begins
 }
+_MOST_DENSE = 1032  # bytes that a compressed byte can stand for
 
 
 def unreadable(path: str | os.PathLike, error: OSError) -> DataError:
@@ -64,9 +65,23 @@ def read_bytes(path: Path) -> bytes:
 
 def _gz(data: bytes) -> bytes:
     try:
-        return igzip.decompress(data)  # in half the time that gzip takes
+        return _one_member(data) or igzip.decompress(data)
     except Exception:
         return gzip.decompress(data)  # or says what is the matter, as it always did
+
+
+def _one_member(data: bytes) -> bytes | None:
+    """Decompress a file that was compressed at once: most were; None of any other.
+
+    Its last four bytes tell its size: memory that has not to grow takes a third less
+    time, and this library half of what gzip takes.
+    """
+    size = int.from_bytes(data[-4:], "little")
+    if size > _MOST_DENSE * len(data):
+        return None
+    member = isal_zlib.decompressobj(wbits=31)
+    text = member.decompress(data, size + 1)
+    return text if member.eof and not member.unused_data else None
 
 
 def _zst(data: bytes) -> bytes:

@@ -232,10 +232,12 @@ class Rankings:
             ends.append((end + np.cumsum([0, *count[-1].sum(1)])).tolist())
             end = ends[-1][-1]
         counts = np.concatenate(count, axis=1)
+        starts = np.zeros((len(counts), len(self.run_ids) + 1), np.int64)
+        np.cumsum(counts, axis=1, out=starts[:, 1:])
         found = {}
         for query, some in docs.items():
             i = self._judged.number[query]
             pieces = [slice(*each[i : i + 2]) for each in ends]
             columns = [(places[piece], ranks[piece]) for piece in pieces]
-            found[query] = Retrieved(counts[i], columns, len(some))
+            found[query] = Retrieved(starts[i], columns, len(some))
         return found

@@ -15,20 +15,25 @@ class Retrieved:
     """The judged documents of one query that runs retrieved, best first.
 
     Attributes:
-        count: int32 `[runs]`: how many each run retrieved.
+        starts: int64 `[runs + 1]`: where those of each run begin, and their number.
         pieces: they follow each other, run after run: of each, its index among the
             judged ones, and its 0-based rank among all documents of the run.
         vertices: number of judged documents.
     """
 
-    count: np.ndarray
+    starts: np.ndarray
     pieces: Sequence[Piece]
     vertices: int
 
     @property
+    def count(self) -> np.ndarray:
+        """How many each run retrieved."""
+        return np.diff(self.starts)
+
+    @property
     def run(self) -> np.ndarray:
         """Index of the run of each document."""
-        return np.repeat(np.arange(len(self.count)), self.count)
+        return np.repeat(np.arange(len(self.starts) - 1), self.count)
 
     @property
     def vertex(self) -> np.ndarray:
@@ -49,8 +54,7 @@ class Retrieved:
 
     def of_runs(self, runs: slice) -> Iterator[Piece]:
         """Give the documents of some runs."""
-        low = int(self.count[: runs.start].sum())
-        high = low + int(self.count[runs].sum())
+        low, high = int(self.starts[runs.start]), int(self.starts[runs.stop])
         for vertex, rank in self.pieces:
             mine = slice(max(low, 0), max(high, 0))
             yield vertex[mine], rank[mine]
@@ -61,9 +65,9 @@ def counts(
     retrieved: Sequence[Retrieved], runs: slice, tile: tuple[int, int]
 ) -> np.ndarray:
     """Count what some runs retrieved: int32 `[queries, runs]`, padded to a tile."""
+    starts = [found.starts[runs.start : runs.stop + 1] for found in retrieved]
     count = np.zeros(tile, np.int32)
-    for row, found in zip(count, retrieved, strict=False):
-        row[: runs.stop - runs.start] = found.count[runs]
+    count[: len(starts), : runs.stop - runs.start] = np.diff(np.array(starts))
     return count
 
 

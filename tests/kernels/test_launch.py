@@ -41,9 +41,9 @@ def tile_of(graphs, ranks, form: str, size: int):
         by_rank = np.argsort(rank, axis=1, kind="stable")
         run, place = np.nonzero(np.take_along_axis(rank, by_rank, 1) < ABSENT)
         vertex = by_rank[run, place].astype(np.int32)
-        count = np.bincount(run, minlength=len(rank)).astype(np.int32)
+        starts = np.searchsorted(run, np.arange(len(rank) + 1))
         piece = vertex, rank[run, vertex]
-        found.append(Retrieved(count, [piece], rank.shape[1]))
+        found.append(Retrieved(starts, [piece], rank.shape[1]))
     runs = len(ranks[0])
     shape = len(ready), runs
     moving, steps = forms.batch_rankings(ready, found, slice(0, runs), shape)

@@ -103,8 +103,9 @@ def test_lists_of_some_runs():
         (np.array([5]), np.array([9])),
         (np.array([1, 3]), np.array([0, 4])),
     ]
-    first = Retrieved(np.array([1, 0, 2, 0]), pieces, 6)
-    second = Retrieved(np.array([0, 0, 1, 0]), [(np.array([0]), np.array([7]))], 1)
+    first = Retrieved(np.array([0, 1, 1, 3, 3]), pieces, 6)
+    piece = np.array([0]), np.array([7])
+    second = Retrieved(np.array([0, 0, 0, 1, 1]), [piece], 1)
     pair, place, vertex, rank = lists([first, second], slice(1, 4), (2, 4))
     assert pair.tolist() == [1, 1, 5]
     assert first.run.tolist() == [0, 2, 2]
