@@ -45,22 +45,15 @@ def overlap_sums(
 class Batches:
     """Graphs that are laid out once for many calls: runs may come in chunks."""
 
-    def __init__(
-        self,
-        graphs: Mapping[str, Graph],
-        docs: Mapping[str, np.ndarray] | None = None,
-        *,
-        keep: int = plan.BUDGET,
-    ):
+    def __init__(self, graphs: Mapping[str, Graph], *, keep: int = plan.BUDGET):
         """Group queries by size.
 
         Args:
             graphs: of each query.
-            docs: of each graph: the object by which rankings know them, if they do.
             keep: bytes of laid out graphs to keep for the next call.
         """
         self._graphs = graphs
-        self._docs = docs or {name: graph.doc_ids for name, graph in graphs.items()}
+        self._docs = {name: graph.doc_ids for name, graph in graphs.items()}
         self._blocks = list(_blocks(graphs))
         self._ready: dict[int, list[forms.Prepared]] = {}
         self._room = keep

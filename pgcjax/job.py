@@ -70,7 +70,7 @@ def run(
 
     keep = limits.kept // max(1, len(tensors))
     peeled = {
-        i: (Batches(t.graphs, t.docs, keep=keep), t.weights)
+        i: (Batches(t.graphs, keep=keep), t.weights)
         for i, t in enumerate(tensors)
         if isinstance(t, Overlaps)
     }

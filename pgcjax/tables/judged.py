@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, count, repeat
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -36,11 +37,10 @@ class Judged:
                     self.end += len(ids)
         self.docs = {query: list(known) for query, known in self._known.items()}
         self.number = {query: i for i, query in enumerate(self.docs)}
-        # With what they are of, so that no other object takes over its id.
-        self._codes: dict[int, tuple[Docs | pl.DataFrame, np.ndarray]] = {
-            id(source): (source, _laid(found[query] for query in source))
+        self._codes: list[tuple[Docs | pl.DataFrame, np.ndarray]] = [
+            (source, _laid(found[query] for query in source))
             for source, found in zip(sources, codes, strict=True)
-        }
+        ]
 
     def __len__(self) -> int:
         return len(self.docs)
@@ -61,16 +61,18 @@ class Judged:
     def codes(self, docs: Docs | pl.DataFrame) -> np.ndarray:
         """Look documents up: int32, in the order in which they stand; -1 is unknown.
 
-        What was found is kept, for the next call with the same object.
+        What was found is kept, for the next call with the same objects.
 
         Args:
             docs: documents of queries, or a table of query_id and doc_id.
         """
-        if id(docs) not in self._codes:
-            frame = isinstance(docs, pl.DataFrame)
-            found = self._of_table(docs) if frame else self._of_lists(docs)
-            self._codes[id(docs)] = docs, found
-        return self._codes[id(docs)][1]
+        for known, found in self._codes:
+            if _same(known, docs):
+                return found
+        frame = isinstance(docs, pl.DataFrame)
+        found = self._of_table(docs) if frame else self._of_lists(docs)
+        self._codes.append((docs, found))
+        return found
 
     def _of_lists(self, docs: Docs) -> np.ndarray:
         return _laid(
@@ -99,6 +101,17 @@ class Judged:
         out = np.full(self.end, -1, np.int32)
         out[codes[known]] = place[known]
         return out
+
+
+def _same(known: Docs | pl.DataFrame, docs: Docs | pl.DataFrame) -> bool:
+    """Say whether these are the same objects, without a look at what is in them."""
+    if (
+        known is docs
+        or isinstance(known, pl.DataFrame)
+        or isinstance(docs, pl.DataFrame)
+    ):
+        return known is docs
+    return list(known) == list(docs) and all(map(is_, known.values(), docs.values()))
 
 
 def _laid(codes: Iterable[Iterable[int]]) -> np.ndarray:

@@ -221,7 +221,7 @@ class Rankings:
         """Give the ranks of some judged documents, for each of some judged queries.
 
         Args:
-            docs: the documents; what they are among all is found once for an object.
+            docs: the documents; what they are among all is found once.
         """
         place = self._judged.places(docs)
         # At once for all parts: large pieces of memory come sooner.
