@@ -52,7 +52,7 @@ class Arrays:
     fixed: tuple
     moving: tuple
     steps: Any
-    weights: Any
+    shared: tuple
 
     def on(self, device: jax.Device, queries: slice = slice(None)) -> "Arrays":
         """Put some queries on a device."""
@@ -62,8 +62,8 @@ class Arrays:
 
         with jax.enable_x64(True):
             fixed, moving = (tuple(map(put, x)) for x in (self.fixed, self.moving))
-            weights = jax.device_put(self.weights, device)
-            return Arrays(fixed, moving, put(self.steps), weights)
+            shared = jax.device_put(self.shared, device)
+            return Arrays(fixed, moving, put(self.steps), shared)
 
     @property
     def pairs(self) -> int:
@@ -94,9 +94,10 @@ def lay_out(case: Case, weights: np.ndarray, form: str) -> Arrays:
     runs = slice(0, case.shape[0])
     if form == "levels":
         fixed = forms.batch_graphs(ready, len(ready))
-        length = sum(int(f.starts[-1]) for f in found)
         known = ready, found, runs, (len(ready), runs.stop)
-        return Arrays(fixed, *forms.batch_levels(*known, length), weights)
+        flat = forms.batch_levels(*known, sum(int(f.starts[-1]) for f in found))
+        shared = flat.value, flat.rank, weights
+        return Arrays(fixed, (flat.first, flat.count), flat.count.max(1), shared)
     fixed, moving, steps = [], [], []
     for some in chunks:
         members = ready[some]
@@ -106,7 +107,7 @@ def lay_out(case: Case, weights: np.ndarray, form: str) -> Arrays:
         moving.append(laid)
         steps.append(count)
     join = [tuple(map(np.concatenate, zip(*x, strict=True))) for x in (fixed, moving)]
-    return Arrays(*join, np.concatenate(steps), weights)
+    return Arrays(*join, np.concatenate(steps), (weights,))
 
 
 def _row(name: str, program: Any, arguments: tuple, moved: int) -> Row:
@@ -169,7 +170,7 @@ def levels(arrays: Arrays, backend: str) -> Row:
 
 
 def _arguments(arrays: Arrays) -> tuple:
-    return arrays.fixed, arrays.moving, arrays.steps, arrays.weights
+    return arrays.fixed, arrays.moving, arrays.steps, *arrays.shared
 
 
 def has_pallas() -> bool:
@@ -202,7 +203,7 @@ def pallas(arrays: Arrays, name: str, **options: Any) -> Row:
     program = jax.jit(jax.vmap(one, in_axes=(0, 0, None)))
     vertices = int(np.max(arrays.steps))
     moved = 4 * arrays.pairs * arrays.width * (vertices + 3)
-    arguments = arrays.fixed, arrays.moving, arrays.weights
+    arguments = arrays.fixed, arrays.moving, *arrays.shared
     return _row(name, program, arguments, moved)
 
 

@@ -81,6 +81,7 @@ class Drawn:
         self._n, self._seed = n, seed
         self._starts = np.searchsorted(self._run, np.arange(runs + 1))
         self._keep, self._kept = keep, dict[str, ours.Retrieved]()
+        self._flat: dict[tuple[str, ...], tuple[np.ndarray, ours.Flat]] = {}
 
     def _names(self, query_id: str) -> np.ndarray:
         rng = np.random.default_rng([self._seed, int(query_id[1:])])
@@ -99,6 +100,24 @@ class Drawn:
         if self._keep:
             self._kept[query_id] = found
         return found
+
+    def flat(self, docs: Mapping[str, np.ndarray], values: np.ndarray) -> ours.Flat:
+        """Give the documents of queries end to end, with what is known of them."""
+        key = tuple(docs)
+        if key not in self._flat or not np.array_equal(self._flat[key][0], values):
+            by_query = values.reshape(len(key), self._n)
+            pairs = zip(by_query, docs, strict=True)
+            value = np.concatenate([mine[self[q].vertex] for mine, q in pairs])
+            count = np.tile(np.diff(self._starts).astype(np.int32), (len(key), 1))
+            first = np.cumsum(count, dtype=np.int32).reshape(count.shape) - count
+            rank = np.tile(self._rank, len(key))
+            self._flat = {
+                key: (
+                    values,
+                    ours.Flat(value, rank, first, count, np.array([0, count.shape[1]])),
+                )
+            }
+        return self._flat[key][1]
 
     def ranking(self, run_id: str, query_id: str, doc_ids: np.ndarray) -> list[str]:
         """Give a run as a list, with documents that nobody judged in between."""

@@ -14,9 +14,9 @@ from pgcjax.calls import pool
 from pgcjax.kernels import ABSENT
 from pgcjax.kernels.overlap import rank_weights
 from pgcjax.tensors.graphs import Graph
-from pgcjax.tensors.retrieved import Retrieved
+from pgcjax.tensors.retrieved import Flat, Retrieved
 
-__all__ = ["ABSENT", "Graph", "Retrieved"]
+__all__ = ["ABSENT", "Flat", "Graph", "Retrieved"]
 
 
 def scores(
@@ -132,8 +132,7 @@ def nothing_computed() -> Iterator[None]:
     """Lay out all that is given to the device, and compute nothing."""
 
     def call(form: str, fixed: Any, moving: Any, *_: Any) -> np.ndarray:
-        runs = moving[2] if form == "levels" else moving[0]
-        return np.zeros(runs.shape[:2], np.int64)
+        return np.zeros(moving[0].shape[:2], np.int64)
 
     with mock.patch.object(compute, "_call", call):
         yield

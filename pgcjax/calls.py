@@ -59,6 +59,14 @@ def place(arrays: Any) -> Any:
         return jax.device_put(arrays, NamedSharding(mesh(), PartitionSpec("query")))
 
 
+def everywhere(arrays: Any) -> Any:
+    """Bring arrays to all devices, once for several calls."""
+    if jax.default_backend() == "cpu" and jax.local_device_count() == 1:
+        return arrays  # they are there
+    with jax.enable_x64(True):
+        return jax.device_put(arrays, NamedSharding(mesh(), PartitionSpec()))
+
+
 def mesh() -> Mesh:
     """Give the local devices, along queries."""
     return Mesh(np.array(jax.local_devices()), ("query",))

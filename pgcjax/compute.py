@@ -9,12 +9,12 @@ import jax
 import numpy as np
 
 from pgcjax import peels, plan
-from pgcjax.calls import THREADS, Progress, over_devices, place, start
+from pgcjax.calls import THREADS, Progress, everywhere, over_devices, place, start
 from pgcjax.kernels import levels, peel, words
 from pgcjax.tensors import forms
 from pgcjax.tensors.graphs import Graph
 from pgcjax.tensors.layout import padded_size
-from pgcjax.tensors.retrieved import Retrieved
+from pgcjax.tensors.retrieved import Flat, Retrieved
 
 if TYPE_CHECKING:
     from pgcjax.tensors.rankings import Rankings
@@ -53,8 +53,16 @@ class Batches:
             keep: bytes of laid out graphs to keep for the next call.
         """
         self._graphs = graphs
-        self._docs = {name: graph.doc_ids for name, graph in graphs.items()}
-        self._blocks = list(_blocks(graphs))
+        graded = {
+            name: levels
+            for name, graph in graphs.items()
+            if len(graph) and (levels := graph.graded_only()) is not None
+        }
+        columns = {name: i for i, name in enumerate(graphs)}
+        self._graded = _Graded(graded, graphs, columns) if graded else None
+        rest = {n: graph for n, graph in graphs.items() if n not in graded}
+        self._docs = {name: graph.doc_ids for name, graph in rest.items()}
+        self._blocks = list(_blocks(rest, columns))
         self._ready: dict[int, list[forms.Prepared]] = {}
         self._room = keep
 
@@ -69,35 +77,37 @@ class Batches:
         """Do what `overlap_sums` does, for these graphs."""
         runs = len(rankings.run_ids)
         sums = np.zeros((len(self._graphs), runs), np.int64)
-        done, total = 0, runs * sum(map(len, self._blocks))
+        done, total = 0, runs * sum(len(graph) > 0 for graph in self._graphs.values())
 
-        def collect(columns: list[int], some: slice, part: Callable) -> None:
+        def collect(tile: _Tile, part: Callable) -> None:
             nonlocal done
-            mine = np.asarray(part())[: len(columns), : some.stop - some.start]
-            sums[columns, some] = mine
+            some = tile.runs
+            mine = np.asarray(part())[: len(tile.columns), : some.stop - some.start]
+            sums[tile.columns, some] = mine
             done += mine.size
             if progress:
                 progress("scoring", done, total)
 
         # This thread lays tiles out, while others compute those before.
-        pending: deque[tuple[list[int], slice, Callable]] = deque()
+        pending: deque[tuple[_Tile, Callable]] = deque()
         for tile in self._tiles(rankings, budget):
-            for some, arguments in _arguments(tile, runs):
-                part = _start(tile, arguments, weights, progress)
-                pending.append((tile.columns, some, part))
-                if len(pending) > 2 * THREADS:
-                    collect(*pending.popleft())
+            pending.append((tile, _start(tile, weights, progress)))
+            if len(pending) > 2 * THREADS:
+                collect(*pending.popleft())
         while pending:
             collect(*pending.popleft())
         return np.ascontiguousarray(sums.T)
 
     def _tiles(self, rankings: "Rankings", budget: int) -> Iterator["_Tile"]:
-        retrieved = rankings.retrieved(self._docs)
+        runs = len(rankings.run_ids)
+        retrieved = rankings.retrieved(self._docs) if self._blocks else {}
         for i, block in enumerate(self._blocks):
             found = [retrieved[name] for _, name in block]
             columns = [column for column, _ in block]
             members = list(zip(columns, self._prepared(i), found, strict=True))
-            yield from _tiles(members, len(rankings.run_ids), budget)
+            yield from _tiles(members, runs, budget)
+        if self._graded:
+            yield from self._graded.tiles(rankings, budget)
 
     def _prepared(self, i: int) -> list[forms.Prepared]:
         """Lay out the graphs of a block, or find them."""
@@ -112,117 +122,171 @@ class Batches:
         return ready
 
 
+class _Tile(NamedTuple):
+    """Some queries of one form and size, and some runs, laid out for a call.
+
+    Attributes:
+        columns: number of each query.
+        runs: which runs.
+        form: of the graphs.
+        size: padded size of the graphs.
+        fixed: what does not depend on the run.
+        moving: what does.
+        steps: of each query.
+        lists: of `levels`, what `moving` is about.
+        width: of `levels`, as many steps as are enough, out of few numbers.
+    """
+
+    columns: list[int]
+    runs: slice
+    form: str
+    size: int
+    fixed: Any
+    moving: Any
+    steps: Any
+    lists: tuple[Any, ...] = ()
+    width: int = 0
+
+
 _Member = tuple[int, forms.Prepared, Retrieved]
-_Arguments = tuple[str, Any, Any, Any, int]
 
 
-def _blocks(graphs: Mapping[str, Graph]) -> Iterator[list[tuple[int, str]]]:
+class _Graded:
+    """Graphs that grades alone make, which need no matrices.
+
+    Levels of documents stand in the place of their codes, for all queries at once:
+    nothing is laid out for a tile, but where its rankings begin.
+    """
+
+    def __init__(
+        self,
+        levels: Mapping[str, np.ndarray],
+        graphs: Mapping[str, Graph],
+        columns: Mapping[str, int],
+    ):
+        """Lay levels out.
+
+        Args:
+            levels: of the documents of each graph that grades alone make.
+            graphs: all graphs.
+            columns: number of each query.
+        """
+        self._docs = {name: graphs[name].doc_ids for name in levels}
+        self._levels = np.concatenate(list(levels.values())).astype(np.int32)
+        self._columns = [columns[name] for name in levels]
+        self._ready = forms.as_levels(list(levels.values()))
+
+    def tiles(self, rankings: "Rankings", budget: int) -> Iterator[_Tile]:
+        flat = rankings.flat(self._docs, self._levels)
+        runs = len(rankings.run_ids)
+        for size in sorted({ready.size for ready in self._ready}):
+            which = [i for i, ready in enumerate(self._ready) if ready.size == size]
+            shape = _shape("levels", size, len(which), runs, budget)
+            room, width = _room(flat.count[which], shape)
+            for i in range(0, len(which), shape[0]):
+                mine = which[i : i + shape[0]]
+                columns = [self._columns[j] for j in mine]
+                ready = [self._ready[j] for j in mine]
+                fixed = place(forms.batch_graphs(ready, shape[0]))
+                for some in _slices(runs, shape[1]):
+                    part = flat.tile(mine, some, shape, room)
+                    yield _tile_of_levels(columns, some, size, fixed, part, width)
+
+
+def _room(count: np.ndarray, shape: tuple[int, int]) -> tuple[int, int]:
+    """Tell what is enough for all tiles: documents in one, and in a ranking."""
+    most = int(count.max(initial=0))
+    for axis, together in enumerate(shape):
+        starts = range(0, count.shape[axis], together)
+        count = np.add.reduceat(count, starts, axis=axis)
+    return max(16, 1 << (int(count.max()) - 1).bit_length()), padded_size(most)
+
+
+def _tile_of_levels(
+    columns: list[int], some: slice, size: int, fixed: Any, flat: Flat, width: int
+) -> _Tile:
+    moving, steps = place((flat.first, flat.count)), place(flat.count.max(1))
+    lists = everywhere((flat.value, flat.rank))
+    return _Tile(columns, some, "levels", size, fixed, moving, steps, lists, width)
+
+
+def _blocks(
+    graphs: Mapping[str, Graph], columns: Mapping[str, int]
+) -> Iterator[list[tuple[int, str]]]:
     """Cut queries, by size, into blocks that are laid out at the same time.
 
-    Large ones come first: what is computed last should be soon done. Grades alone need
-    no matrices, so they are one block.
+    Large ones come first: what is computed last should be soon done.
     """
-    groups: dict[tuple[bool, int], list[tuple[int, int, str]]] = {}
-    for column, (name, graph) in enumerate(graphs.items()):
+    groups: dict[int, list[tuple[int, int, str]]] = {}
+    for name, graph in graphs.items():
         if n := len(graph):
-            graded = graph.levels is not None and not len(graph.wins)
-            key = graded, 0 if graded else padded_size(n)
-            groups.setdefault(key, []).append((-n, column, name))
-    for graded, size in sorted(groups, key=lambda key: (key[0], -key[1])):
-        queries = [(column, name) for _, column, name in sorted(groups[graded, size])]
+            groups.setdefault(padded_size(n), []).append((-n, columns[name], name))
+    for size in sorted(groups, reverse=True):
+        queries = [(column, name) for _, column, name in sorted(groups[size])]
         most = plan.block(size)
         for i in range(0, len(queries), most):
             yield queries[i : i + most]
 
 
-class _Tile(NamedTuple):
-    """Some queries of one form and size, for all runs.
-
-    Attributes:
-        columns: number of each query.
-        graphs: what does not depend on the run.
-        found: judged documents that runs retrieved.
-        shape: numbers of queries and runs that are computed at once.
-        width: padded number of documents in a ranking.
-        length: of `levels`, room for the documents of all rankings on a device.
-    """
-
-    columns: list[int]
-    graphs: list[forms.Prepared]
-    found: list[Retrieved]
-    shape: tuple[int, int]
-    width: int
-    length: int
-
-
 def _tiles(members: list[_Member], runs: int, budget: int) -> Iterator[_Tile]:
+    """Lay out tiles of queries that need matrices, or look as if they did."""
     groups: dict[tuple[str, int], list[_Member]] = {}
     for member in members:
         groups.setdefault((member[1].form, member[1].size), []).append(member)
-    cpu = jax.default_backend() == "cpu"
-    for (form, size), some in sorted(groups.items(), key=lambda item: item[0]):
-        columns, graphs, found = (list(x) for x in zip(*some, strict=True))
-        width, length = size, 0
+    for (form, size), every in sorted(groups.items(), key=lambda item: item[0]):
+        shape = _shape(form, size, len(every), runs, budget)
+        room = width = 0
         if form == "levels":
-            width = padded_size(max(f.most() for f in found))
-        per_tile, run_tile = plan.tile(
-            len(some),
-            runs,
-            per_query=4 * size * (1 if form == "levels" else size),
-            per_pair=48 * width,  # three int32 arrays, and as much again on the way
-            devices=jax.local_device_count(),
-            budget=budget,
-            near=cpu,
-        )
-        shape = per_tile, run_tile
-        if form == "levels":
-            length = _room(found, runs, shape)
-        for i in range(0, len(some), per_tile):
-            part = slice(i, i + per_tile)
-            mine = columns[part], graphs[part], found[part]
-            yield _Tile(*mine, shape, width, length)
+            count = np.array([found.count for *_, found in every])
+            room, width = _room(count, shape)
+        for i in range(0, len(every), shape[0]):
+            part = zip(*every[i : i + shape[0]], strict=True)
+            columns, graphs, found = (list(column) for column in part)
+            fixed = place(forms.batch_graphs(graphs, shape[0]))
+            for some in _slices(runs, shape[1]):
+                known = graphs, found, some, shape
+                if form == "levels":
+                    flat = forms.batch_levels(*known, room)
+                    yield _tile_of_levels(columns, some, size, fixed, flat, width)
+                    continue
+                moving, steps = map(place, forms.batch_rankings(*known))
+                yield _Tile(columns, some, form, size, fixed, moving, steps)
 
 
-def _room(found: list[Retrieved], runs: int, shape: tuple[int, int]) -> int:
-    """Find what holds the documents of each tile on each device: a power of 2."""
-    count = np.diff(np.array([f.starts for f in found]))
-    per_device = shape[0] // jax.local_device_count()
-    count = np.add.reduceat(count, range(0, len(found), per_device), axis=0)
-    count = np.add.reduceat(count, range(0, runs, shape[1]), axis=1)
-    return max(16, 1 << (int(count.max()) - 1).bit_length())
+def _shape(
+    form: str, size: int, queries: int, runs: int, budget: int
+) -> tuple[int, int]:
+    """Choose how many queries and runs a tile has."""
+    levels = form == "levels"
+    return plan.tile(
+        queries,
+        runs,
+        per_query=4 * size * (1 if levels else size),
+        # Three int32 arrays, and as much again on the way.
+        per_pair=plan.PER_LEVELS if levels else 48 * size,
+        devices=jax.local_device_count(),
+        budget=budget,
+        near=jax.default_backend() == "cpu",
+    )
 
 
-def _arguments(tile: _Tile, runs: int) -> Iterator[tuple[slice, _Arguments]]:
-    """Lay a tile out: which runs, and what `_call` needs to compute them."""
-    fixed = place(forms.batch_graphs(tile.graphs, tile.shape[0]))
-    for low in range(0, runs, tile.shape[1]):
-        some = slice(low, min(low + tile.shape[1], runs))
-        form, known = tile.graphs[0].form, (tile.graphs, tile.found, some, tile.shape)
-        if form == "levels":
-            devices = jax.local_device_count()
-            moving, steps = forms.batch_levels(*known, tile.length, devices)
-        else:
-            moving, steps = forms.batch_rankings(*known)
-        yield some, (form, fixed, place(moving), place(steps), tile.width)
+def _slices(runs: int, together: int) -> Iterator[slice]:
+    for low in range(0, runs, together):
+        yield slice(low, min(low + together, runs))
 
 
-def _start(
-    tile: _Tile,
-    arguments: _Arguments,
-    weights: np.ndarray,
-    progress: Progress | None,
-) -> Callable:
+def _start(tile: _Tile, weights: np.ndarray, progress: Progress | None) -> Callable:
     """Begin to compute a tile; what is returned waits for the sums."""
-    form, size = tile.graphs[0].form, tile.graphs[0].size
-    sizes = tile.width, tile.length, size
-    key = form, tile.shape, sizes, weights.shape, jax.device_count()
+    shapes = jax.tree.map(np.shape, (tile.moving, tile.lists))
+    key = tile.form, shapes, tile.size, tile.width, weights.shape, jax.device_count()
     # Small tiles JAX computes one after another while we go on, as fast as we lay out.
-    apart = form != "levels" and size >= _LARGE
-    return start(key, lambda: _call(*arguments, weights), progress, apart=apart)
+    apart = tile.form != "levels" and tile.size >= _LARGE
+    arguments = tile.fixed, tile.moving, tile.steps, (*tile.lists, weights), tile.width
+    return start(key, lambda: _call(tile.form, *arguments), progress, apart=apart)
 
 
 def _call(
-    form: str, fixed, moving, steps, width: int, weights: np.ndarray
+    form: str, fixed, moving, steps, shared: tuple[Any, ...], width: int = 0
 ) -> jax.Array:
     # int64 needs JAX's x64 mode: switched on around our calls alone, never for the
     # program that imports us.
@@ -231,22 +295,12 @@ def _call(
     most = width if form == "levels" and backend != "cpu" else 0
 
     def call(form: str) -> jax.Array:
-        return _batched(form, devices, backend, most)(fixed, moving, steps, weights)
+        return _batched(form, devices, backend, most)(fixed, moving, steps, *shared)
 
     with jax.enable_x64(True):
         if form == "words" and backend != "cpu":
             form = peels.choose(moving[0].shape, call)
         return call(form)
-
-
-def _levels(fixed, moving, steps, weights):
-    """Compute all queries of a device: their documents are in one list."""
-    (starts,), (level, ranks, first, count) = fixed, moving
-    return jax.vmap(
-        lambda starts, first, count: levels.levelled_overlap(
-            starts, level[0], ranks[0], first, count, steps, weights
-        )
-    )(starts, first, count)
 
 
 def _words(fixed, moving, steps, weights):
@@ -274,6 +328,20 @@ def _wide(fixed, moving, steps, weights):
     return peel.peeled_overlap(edges, ranks, weights, where=where)
 
 
+def _levelled(most: int) -> Callable:
+    """Make what computes all queries and runs of a device at once."""
+
+    def program(fixed, moving, steps, level, ranks, weights):
+        (starts,), (first, count), enough = fixed, moving, most or steps.max()
+        return jax.vmap(
+            lambda starts, first, count: levels.levelled_overlap(
+                starts, level, ranks, first, count, enough, weights
+            )
+        )(starts, first, count)
+
+    return program
+
+
 @cache
 def _batched(form: str, devices: int, backend: str, most: int = 0) -> Callable:
     """Map a kernel of one query and one run over queries, and runs inside.
@@ -283,9 +351,9 @@ def _batched(form: str, devices: int, backend: str, most: int = 0) -> Callable:
     there are places. Levels are so small that they are computed at once everywhere, in
     `most` steps, or as many as they need.
     """
-    kernel = {"levels": _levels, "launch": _launch, "words": _words, "wide": _wide}[
-        form
-    ]
+    if form == "levels":
+        return over_devices(_levelled(most), devices, shared=3)
+    kernel = {"launch": _launch, "words": _words, "wide": _wide}[form]
     over_runs = jax.vmap(kernel, in_axes=(None, 0, None, None))
 
     def one_by_one(fixed, moving, steps, weights):
@@ -311,10 +379,8 @@ def _batched(form: str, devices: int, backend: str, most: int = 0) -> Callable:
         if form == "launch":
             over = jax.vmap(kernel, in_axes=(0, 0, 0, None))
             return over(fixed, moving, steps, weights)
-        if form == "levels":
-            return kernel(fixed, moving, most or steps.max(), weights)
         places = moving[0].shape[-1]
         return jax.vmap(lambda f, m: over_runs(f, m, places, weights))(fixed, moving)
 
-    over_queries = one_by_one if backend == "cpu" and form != "levels" else at_once
+    over_queries = one_by_one if backend == "cpu" else at_once
     return over_devices(over_queries, devices)

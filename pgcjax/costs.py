@@ -145,7 +145,9 @@ class Job:
                     many,
                     runs,
                     per_query=4 * group.size * (1 if levels else group.size),
-                    per_pair=48 * group.size,
+                    per_pair=plan.PER_LEVELS
+                    if group.form == "levels"
+                    else 48 * group.size,
                     devices=devices,
                     budget=self.limits.tile,
                     near=self.cpu,

@@ -28,6 +28,10 @@ BLOCK = 2**23
 """Bytes that matrices and their copies take while they are laid out."""
 
 
+PER_LEVELS = 256
+"""Bytes that a run and a query take whose documents have few levels."""
+
+
 def block(size: int) -> int:
     """Choose how many queries of a padded size are laid out at once: a power of 2."""
     return 1 << max(1, BLOCK // max(1, 32 * size * size)).bit_length() - 1
@@ -77,6 +81,7 @@ FOUND = 8
 _UNITS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 _LEAST = 64 * 2**20
 _ENOUGH = 32 * 2**20
+_MOST_FOUND = 2**33  # so that int32 counts documents
 
 
 @dataclass(frozen=True)
@@ -96,7 +101,7 @@ class Limits:
         They are there three times while a chunk is put together, and those of the next
         are read meanwhile.
         """
-        return self.memory // 8
+        return min(self.memory // 8, _MOST_FOUND)
 
     @property
     def enough(self) -> int:

@@ -88,11 +88,15 @@ def form_sum(graph: Graph, ranks, weights, form: str | None = None) -> int:
     found = retrieved_of(ranks)
     fixed = forms.batch_graphs([ready], 1)
     known = [ready], [found], slice(0, 1), (1, 1)
+    lists = ()
     if ready.form == "levels":
-        moving, steps = forms.batch_levels(*known, padded_size(found.most()))
+        flat = forms.batch_levels(*known, 16)
+        lists, moving = (flat.value, flat.rank), (flat.first, flat.count)
+        steps = flat.count.max(1)
     else:
         moving, steps = forms.batch_rankings(*known)
-    return int(compute._call(ready.form, fixed, moving, steps, 0, weights)[0, 0])
+    sums = compute._call(ready.form, fixed, moving, steps, (*lists, weights))
+    return int(sums[0, 0])
 
 
 def _as(form: str, graph: Graph, size: int) -> forms.Prepared:

@@ -45,8 +45,7 @@ def tiles_of(graphs, rankings):
 def test_all_forms_occur():
     graphs, rankings, _ = job()
     tiles = tiles_of(graphs, rankings)
-    forms = {ready.form for tile in tiles for ready in tile.graphs}
-    assert forms == {"levels", "words", "wide"}
+    assert {tile.form for tile in tiles} == {"levels", "words", "wide"}
 
 
 def test_queries_at_once_or_one_by_one(monkeypatch):
@@ -126,10 +125,10 @@ def test_blocks_of_queries(monkeypatch):
 def test_lowers_for_accelerators(platform, form):
     graphs, rankings, weights = job()
     tiles = tiles_of(graphs, rankings)
-    tile = next(t for t in tiles if t.graphs[0].form == form)
-    _, (_, *arguments, width) = next(compute._arguments(tile, len(rankings.run_ids)))
+    tile = next(t for t in tiles if t.form == form)
+    arguments = tile.fixed, tile.moving, tile.steps, *tile.lists
     with jax.enable_x64(True):
-        traced = compute._batched(form, 1, "gpu", width).trace(*arguments, weights)
+        traced = compute._batched(form, 1, "gpu", tile.width).trace(*arguments, weights)
         lowered = traced.lower(lowering_platforms=(platform,))
     assert "stablehlo" in lowered.as_text()
 

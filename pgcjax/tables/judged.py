@@ -92,14 +92,17 @@ class Judged:
         rows = rows.join(self.table, on=["query", "doc_id"], **how)
         return rows["code"].fill_null(-1).to_numpy()
 
-    def places(self, docs: Docs) -> np.ndarray:
-        """Turn `codes` round: the place of each code in `docs` of its query, or -1."""
+    def spread(self, docs: Docs, values: np.ndarray) -> np.ndarray:
+        """Turn `codes` round: give each code the value of its document, or else -1.
+
+        Args:
+            docs: the documents.
+            values: int32, of each of them, in the order in which they stand.
+        """
         codes = self.codes(docs)
-        counts = [len(some) for some in docs.values()]
-        place = np.concatenate([np.arange(n, dtype=np.int32) for n in [0, *counts]])
         known = codes >= 0
         out = np.full(self.end, -1, np.int32)
-        out[codes[known]] = place[known]
+        out[codes[known]] = values[known]
         return out
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from pgcjax.kernels import ABSENT, words
 from pgcjax.tensors.graphs import Graph, dense
 from pgcjax.tensors.layout import blank, stack
-from pgcjax.tensors.retrieved import Retrieved, counts, lists
+from pgcjax.tensors.retrieved import Flat, Retrieved, counts, lists
 
 _FEW = 2**29  # judgments in all, of which int32 holds any sum
 
@@ -39,7 +39,7 @@ def prepare(graphs: Sequence[Graph], size: int) -> list[Prepared]:
         size: padded number of vertices.
     """
     graded = [graph.graded_only() for graph in graphs]
-    levels = iter(_as_levels([level for level in graded if level is not None]))
+    levels = iter(as_levels([level for level in graded if level is not None]))
     rest = [g for g, level in zip(graphs, graded, strict=True) if level is None]
     edges = iter(matrices(rest, size, levels=True))
     return [next(edges if level is None else levels) for level in graded]
@@ -110,11 +110,11 @@ def _weak_orders(edges: np.ndarray, where: np.ndarray) -> dict[int, Prepared]:
     beats = (beat[:, :, None] > beat[:, None, :]) & where[some, None, :]
     some = some[(above[some] == beats).all((1, 2))]
     level = [np.unique(beaten[i, where[i]], return_inverse=True)[1] for i in some]
-    return dict(zip(some.tolist(), _as_levels(level), strict=True))
+    return dict(zip(some.tolist(), as_levels(level), strict=True))
 
 
-def _as_levels(levels: Sequence[np.ndarray]) -> list[Prepared]:
-    """Lay out weak orders, given the level of each document: 0 is the lowest."""
+def as_levels(levels: Sequence[np.ndarray]) -> list[Prepared]:
+    """Lay out weak orders, given the level of each document: 0, 1, ... upwards."""
     if not levels:
         return []
     lengths = [len(level) for level in levels]
@@ -199,33 +199,24 @@ def batch_levels(
     retrieved: Sequence[Retrieved],
     runs: slice,
     tile: tuple[int, int],
-    length: int,
-    devices: int = 1,
-) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
+    room: int,
+) -> Flat:
     """Lay documents end to end, with their levels in place of vertices.
 
     Args:
         graphs: the queries, of `levels` form and one size.
         retrieved: judged documents that the runs retrieved, for each query.
         runs: which runs.
-        tile: numbers of queries and runs.
-        length: room for the documents of each device.
-        devices: each gets as many of the tile's queries, with documents of their own.
-
-    Returns:
-        int32 level and rank of each document, `[devices, length]`; where in its list
-        the documents of each ranking begin and how many there are, `[queries, runs]`;
-        and the steps of each query.
+        tile: numbers of queries and runs, at least as many as there are.
+        room: for documents.
     """
-    level, ranks = blank((devices, length)), blank((devices, length))
-    count, each = counts(retrieved, runs, tile), tile[0] // devices
-    per_device = count.reshape(devices, -1)
-    first = np.cumsum(per_device, axis=1, dtype=np.int32) - per_device
-    for i, (graph, found) in enumerate(zip(graphs, retrieved, strict=True)):
-        device, at = i // each, int(first[i // each, i % each * tile[1]])
+    count = counts(retrieved, runs, tile)
+    ends = np.cumsum(count, dtype=np.int32).reshape(tile)
+    level, ranks, end = blank((room,)), blank((room,)), 0
+    for graph, found in zip(graphs, retrieved, strict=True):
         for vertex, rank in found.of_runs(runs):
-            here = slice(at, at + len(vertex))
-            graph.arrays[0].take(vertex, out=level[device, here], mode="clip")
-            ranks[device, here] = rank
-            at = here.stop
-    return (level, ranks, first.reshape(tile), count), count.max(1)
+            here = slice(end, end + len(vertex))
+            graph.arrays[0].take(vertex, out=level[here], mode="clip")
+            ranks[here] = rank
+            end = here.stop
+    return Flat(level, ranks, ends - count, count, np.array([0, tile[1]]))

@@ -9,7 +9,7 @@ import polars as pl
 from pgcjax.tables.judged import Judged
 from pgcjax.tables.order import ranked
 from pgcjax.tables.packed import Block
-from pgcjax.tensors.retrieved import Retrieved
+from pgcjax.tensors.retrieved import Flat, Retrieved
 
 _ROWS = 200_000  # that are looked up at once: of small files, several
 
@@ -52,21 +52,21 @@ class Found:
         return self.lengths.nbytes + self.code.nbytes + self.position.nbytes
 
     def among(
-        self, place: np.ndarray, places: np.ndarray, ranks: np.ndarray
+        self, values: np.ndarray, found: np.ndarray, ranks: np.ndarray
     ) -> np.ndarray:
-        """Keep the judged documents that have a place.
+        """Keep the judged documents that have a value.
 
         Args:
-            place: of each code; -1 for none.
-            places: takes the places of those that are kept, at its beginning ...
+            values: of each code; -1 for none.
+            found: takes the values of those that are kept, at its beginning ...
             ranks: ... and this their ranks.
 
         Returns:
             How many there are: int32 `[judged queries, runs]`.
         """
-        found = np.append(place, np.int32(-1))[self.known].take(self.code)
-        keep, kept = _kept(found, self.count)
-        found.take(keep, out=places[: len(keep)], mode="clip")
+        value = np.append(values, np.int32(-1))[self.known].take(self.code)
+        keep, kept = _kept(value, self.count)
+        value.take(keep, out=found[: len(keep)], mode="clip")
         self.position.take(keep, out=ranks[: len(keep)], mode="clip")
         runs, queries = self.lengths.shape
         count = np.zeros((queries + 1, runs), np.int32)  # the last is unjudged
@@ -217,27 +217,40 @@ class Rankings:
         """Give how many documents each run has for a judged query: int32 `[runs]`."""
         return self._lengths[:, self._judged.number[query_id]]
 
-    def retrieved(self, docs: Mapping[str, np.ndarray]) -> dict[str, Retrieved]:
-        """Give the ranks of some judged documents, for each of some judged queries.
+    def flat(self, docs: Mapping[str, np.ndarray], values: np.ndarray) -> Flat:
+        """Give the ranks of some judged documents, and what is known of them.
 
         Args:
-            docs: the documents; what they are among all is found once.
+            docs: the documents of some judged queries.
+            values: int32, of each of them, query after query; none is negative.
         """
-        place = self._judged.places(docs)
+        values = self._judged.spread(docs, values)
         # At once for all parts: large pieces of memory come sooner.
-        places, ranks = np.empty((2, self.size), np.int32)
-        count, ends, end = [], [], 0
+        found, ranks = np.empty((2, self.size), np.int32)
+        first, count, end = [], [], 0
         for part in self._found:
-            count.append(part.among(place, places[end:], ranks[end:]))
-            ends.append((end + np.cumsum([0, *count[-1].sum(1)])).tolist())
-            end = ends[-1][-1]
-        counts = np.concatenate(count, axis=1)
-        starts = np.zeros((len(counts), len(self.run_ids) + 1), np.int64)
-        np.cumsum(counts, axis=1, out=starts[:, 1:])
+            count.append(part.among(values, found[end:], ranks[end:]))
+            ends = end + np.cumsum(count[-1], dtype=np.int32).reshape(count[-1].shape)
+            first.append(ends - count[-1])
+            end += int(count[-1].sum())
+        mine = [self._judged.number[query] for query in docs]
+        starts, counts = (np.concatenate(x, axis=1)[mine] for x in (first, count))
+        edges = np.cumsum([0, *(len(part.run_ids) for part in self._found)])
+        return Flat(found, ranks, starts, counts, edges)
+
+    def retrieved(self, docs: Mapping[str, np.ndarray]) -> dict[str, Retrieved]:
+        """Give the ranks of some judged documents, for each of some judged queries."""
+        counts = [len(some) for some in docs.values()]
+        vertex = [np.arange(n, dtype=np.int32) for n in [0, *counts]]
+        flat = self.flat(docs, np.concatenate(vertex))
+        starts = np.zeros((len(docs), len(self.run_ids) + 1), np.int64)
+        np.cumsum(flat.count, axis=1, out=starts[:, 1:])
+        bounds = flat.bounds(list(range(len(docs))), slice(0, len(self.run_ids)))
         found = {}
-        for query, some in docs.items():
-            i = self._judged.number[query]
-            pieces = [slice(*each[i : i + 2]) for each in ends]
-            columns = [(places[piece], ranks[piece]) for piece in pieces]
-            found[query] = Retrieved(starts[i], columns, len(some))
+        for (query, some), start, each in zip(
+            docs.items(), starts, bounds, strict=True
+        ):
+            pieces = [slice(*bound) for bound in each]
+            columns = [(flat.value[piece], flat.rank[piece]) for piece in pieces]
+            found[query] = Retrieved(start, columns, len(some))
         return found

@@ -11,6 +11,60 @@ Piece = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
+class Flat:
+    """Judged documents of all queries that runs retrieved, end to end.
+
+    Attributes:
+        value: int32, of each; there may be room after them.
+        rank: its 0-based rank among all documents of the run.
+        first: int32 `[queries, runs]`: where those of each ranking begin, best first.
+        count: how many there are.
+        edges: runs 0, ..., their number: from one to the next, those of a query follow
+            each other, run after run.
+    """
+
+    value: np.ndarray
+    rank: np.ndarray
+    first: np.ndarray
+    count: np.ndarray
+    edges: np.ndarray
+
+    def bounds(self, queries: list[int], runs: slice) -> list[list[list[int]]]:
+        """Tell where the documents of some queries and runs begin and end.
+
+        Returns:
+            For each query, places that follow each other.
+        """
+        edges = np.unique(np.clip(self.edges, runs.start, runs.stop))
+        count = self.count[queries, runs]
+        size = np.add.reduceat(count, edges[:-1] - runs.start, axis=1)
+        low = self.first[queries][:, edges[:-1]]
+        return np.stack([low, low + size], axis=-1).tolist()
+
+    def tile(
+        self, queries: list[int], runs: slice, shape: tuple[int, int], room: int
+    ) -> "Flat":
+        """Take out the documents of some queries and runs, query after query.
+
+        Args:
+            queries: which queries.
+            runs: which runs.
+            shape: numbers of queries and runs, at least as many, of `first`.
+            room: of `value`.
+        """
+        pieces = [slice(*some) for each in self.bounds(queries, runs) for some in each]
+        count = np.zeros(shape, np.int32)
+        count[: len(queries), : runs.stop - runs.start] = self.count[queries, runs]
+        ends = np.cumsum(count, dtype=np.int32).reshape(shape)
+        value, rank = blank((room,)), blank((room,))
+        for source, out in ((self.value, value), (self.rank, rank)):
+            parts = [source[piece] for piece in pieces]
+            np.concatenate(parts, out=out[: ends[-1, -1]])
+        edges = np.array([0, shape[1]])
+        return Flat(value, rank, ends - count, count, edges)
+
+
+@dataclass(frozen=True)
 class Retrieved:
     """The judged documents of one query that runs retrieved, best first.
 

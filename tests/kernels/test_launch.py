@@ -62,9 +62,9 @@ def launched_sums(tile, weights, *, more: int = 0, block: int | None = None):
 def check(graphs, ranks, weights, size: int, **options) -> np.ndarray:
     tile = tile_of(graphs, ranks, "words", size)
     sums = launched_sums(tile, weights, **options)
-    assert (sums == np.asarray(compute._call("words", *tile, 0, weights))).all()
+    assert (sums == np.asarray(compute._call("words", *tile, (weights,)))).all()
     wide = tile_of(graphs, ranks, "wide", size)
-    assert (sums == np.asarray(compute._call("wide", *wide, 0, weights))).all()
+    assert (sums == np.asarray(compute._call("wide", *wide, (weights,)))).all()
     return sums
 
 

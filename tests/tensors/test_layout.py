@@ -20,6 +20,18 @@ def test_stack_pads_at_the_end():
     assert out.tolist() == [[[1, 2, 9], [9] * 3], [[9] * 3] * 2, [[9] * 3] * 2]
 
 
+def test_blank_arrays_begin_where_xla_takes_them():
+    for shape, fill, dtype in (
+        ((3, 5), 0, np.int32),
+        ((7,), 9, np.int64),
+        ((), 1, bool),
+    ):
+        array = layout.blank(shape, fill, dtype)
+        assert array.ctypes.data % 64 == 0
+        assert array.shape == shape and array.dtype == dtype
+        assert (array == np.full(shape, fill, dtype)).all()
+
+
 @given(
     st.integers(1, 3000),
     st.integers(1, 3000),

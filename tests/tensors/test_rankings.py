@@ -128,3 +128,53 @@ def test_rank_order_needs_ranks_that_order():
     only_ranks = frame.assign(rank=[2, 1]).drop(columns="score")
     for order in ORDERS:
         assert best_first(only_ranks, order) == ["b", "a"]
+
+
+def test_documents_of_some_queries_and_runs_end_to_end():
+    """Of several tables of runs, whose documents are read one after the other."""
+    rng = np.random.default_rng(0)
+    judged = {f"q{q}": docs(*(f"d{i}" for i in range(q + 2))) for q in range(4)}
+    runs = {
+        f"r{r}": {
+            query: {doc: float(rng.random()) for doc in rng.permutation(some)[:3]}
+            for query, some in judged.items()
+        }
+        for r in range(5)
+    }
+    rankings = rankings_of(runs, judged)
+    values = np.arange(sum(map(len, judged.values())), dtype=np.int32)
+    flat = rankings.flat(judged, values)
+    first_value = np.cumsum([0, *map(len, judged.values())])
+    for queries, some in (
+        ([0, 3], slice(1, 4)),
+        ([2], slice(0, 5)),
+        ([1], slice(4, 5)),
+    ):
+        tile = flat.tile(queries, some, (3, 8), 64)
+        assert tile.first.shape == tile.count.shape == (3, 8)
+        assert tile.count.sum() == sum(flat.count[q, some].sum() for q in queries)
+        for i, query in enumerate(queries):
+            for j, run in enumerate(range(5)[some]):
+                here = slice(tile.first[i, j], tile.first[i, j] + tile.count[i, j])
+                ranked = runs[f"r{run}"][f"q{query}"]
+                best = sorted(ranked, key=lambda doc: -ranked[doc])
+                vertices = tile.value[here] - first_value[query]
+                assert judged[f"q{query}"][vertices].tolist() == best
+                assert tile.rank[here].tolist() == list(range(len(best)))
+
+
+def test_codes_of_documents():
+    a = {"q2": docs("b", "c"), "q1": docs("x")}
+    b = {"q2": docs("a", "b"), "q3": docs("x")}
+    known = Judged(a, b)
+    assert list(known.docs) == ["q1", "q2", "q3"]
+    assert sorted(known.docs["q2"]) == ["a", "b", "c"]
+    assert known.codes(a) is known.codes(dict(a))
+    assert known.codes(a)[0] == known.codes(b)[1]  # b of q2
+    table = pl.DataFrame(
+        {"query_id": ["q3", "q1", "q9", "q2"], "doc_id": ["x", "b", "x", "c"]}
+    )
+    assert known.codes(table).tolist() == [known.codes(b)[2], -1, -1, known.codes(a)[1]]
+    back = known.spread(b, np.array([5, 6, 7], np.int32))
+    assert back[known.codes(b)].tolist() == [5, 6, 7]
+    assert back[known.codes(a)].tolist() == [6, -1, -1]
