@@ -63,11 +63,11 @@ def _reading(
     ours.write_packed(large, 240, many, 120)
     asked = {query: np.array(some, object) for query, some in many.items()}
     size = ours.rankings_of([large], asked).size
-    again = _cpu(lambda: ours.rankings_of([large], asked), rounds) / size
+    again = _cpu(lambda: ours.rankings_of([large], asked).retrieved(asked), rounds)
     lines = estimate.estimate(made_up.plain, **judged).judgments
     paths = made_up.prefs, made_up.qrels
     judging = _cpu(lambda: ours.judgments_of(*paths), rounds) / lines
-    found = {"line": plain, "inflate": max(0.0, gz - plain), "packed": again}
+    found = {"line": plain, "inflate": max(0.0, gz - plain), "packed": again / size}
     return {**found, "judgment": judging}
 
 

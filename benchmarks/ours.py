@@ -109,7 +109,7 @@ def dense_ranks(rankings: Any, query: str, docs: np.ndarray) -> np.ndarray:
     return ranks
 
 
-def judged_documents(judgments: Mapping[str, Any]) -> Mapping[str, np.ndarray]:
+def judged_documents(judgments: Mapping[str, Any]) -> Mapping[str, list[str]]:
     """Give the documents that evaluating PGC and Compat by some judgments asks for."""
     from pgcjax.request import ask
 
@@ -163,10 +163,10 @@ def write_packed(
         "doc_id": pa.array([doc for query in query_ids for doc in docs[query]]),
     }
 
-    def table(length: int, **columns: np.ndarray) -> pa.Table:
+    def table(height: int, /, **columns: np.ndarray) -> pa.Table:
         def column(field: pa.Field) -> pa.Array:
             if field.name not in columns:
-                return pa.nulls(length, field.type)
+                return pa.nulls(height, field.type)
             array = pa.array(columns[field.name].astype(np.int32))
             if field.name in names:
                 return pa.DictionaryArray.from_arrays(array, names[field.name])

@@ -52,18 +52,18 @@ CORE = Machine(
     cores=1,
     devices=0,
     line=0.25e-6,
-    inflate=0.08e-6,
-    packed=20e-9,
+    inflate=0.075e-6,
+    packed=16e-9,
     lay_out=18e-9,
-    pair=0.12e-6,
-    peel=0.4e-9,
-    step=16e-9,
-    level=20e-9,
-    query=6e-9,
-    judgment=1.5e-6,
-    score=0.8e-6,
+    pair=0.09e-6,
+    peel=0.35e-9,
+    step=15e-9,
+    level=16e-9,
+    query=7e-9,
+    judgment=1.4e-6,
+    score=0.3e-6,
 )
-"""One core of a Xeon: measured by `python -m benchmarks costs`."""
+"""One core of an EPYC: measured by `python -m benchmarks costs`."""
 
 
 def this_machine() -> Machine:

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 harness = pytest.importorskip("benchmarks.harness", reason="not in a checkout")
+import pgcjax  # noqa: E402
 from benchmarks import baselines, growth, inputs, levels, peel  # noqa: E402
+from benchmarks import packed as packed_runs  # noqa: E402
 
 
 @pytest.fixture
@@ -77,3 +79,14 @@ def test_both_overlaps_are_one_number():
     assert baselines.counted_rbo(run, ideal, 0.9, 1000) == pytest.approx(expected)
     weights = baselines.suffix_weights(0.9, 1000)
     assert weights[1] + weights[3] == pytest.approx(expected)
+
+
+def test_made_up_packed_runs_are_as_if_they_had_been_packed(tmp_path):
+    packed, prefs = packed_runs.write(tmp_path, packed_runs.BLOCK + 3, 4, 9)
+    runs = pgcjax.read_runs(packed)
+    assert runs.groupby(["run_id", "query_id"]).size().eq(9).all()
+    scores = pgcjax.evaluate(packed, preferences=prefs, verify=0.1)
+    assert len(scores.table) == 4 * (packed_runs.BLOCK + 3)
+    pgcjax.pack(runs, tmp_path / "again.parquet", preferences=prefs)
+    again = pgcjax.evaluate(tmp_path / "again.parquet", preferences=prefs)
+    assert scores.table.equals(again.table)
