@@ -3,18 +3,18 @@
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
 
 from pgcjax import peels, plan
-from pgcjax.calls import THREADS, Progress, everywhere, over_devices, place, start
+from pgcjax.calls import THREADS, Progress, over_devices, start
 from pgcjax.kernels import levels, peel, words
 from pgcjax.tensors import forms
 from pgcjax.tensors.graphs import Graph
 from pgcjax.tensors.layout import padded_size
-from pgcjax.tensors.retrieved import Flat, Retrieved
+from pgcjax.tiles import Graded, Shapes, Tile, blocks, tiles
 
 if TYPE_CHECKING:
     from pgcjax.tensors.rankings import Rankings
@@ -59,12 +59,13 @@ class Batches:
             if len(graph) and (levels := graph.graded_only()) is not None
         }
         columns = {name: i for i, name in enumerate(graphs)}
-        self._graded = _Graded(graded, graphs, columns) if graded else None
+        self._graded = Graded(graded, graphs, columns) if graded else None
         rest = {n: graph for n, graph in graphs.items() if n not in graded}
         self._docs = {name: graph.doc_ids for name, graph in rest.items()}
-        self._blocks = list(_blocks(rest, columns))
+        self._blocks = list(blocks(rest, columns))
         self._ready: dict[int, list[forms.Prepared]] = {}
         self._room = keep
+        self._shapes = Shapes()
 
     def sums(
         self,
@@ -74,12 +75,17 @@ class Batches:
         budget: int = plan.BUDGET,
         progress: Progress | None = None,
     ) -> np.ndarray:
-        """Do what `overlap_sums` does, for these graphs."""
+        """Do what `overlap_sums` does, for these graphs.
+
+        A call with fewer runs than one before has its shapes, and so its programs.
+        """
         runs = len(rankings.run_ids)
+        self._shapes.budget = budget
+        self._shapes.runs = max(runs, self._shapes.runs)
         sums = np.zeros((len(self._graphs), runs), np.int64)
         done, total = 0, runs * sum(len(graph) > 0 for graph in self._graphs.values())
 
-        def collect(tile: _Tile, part: Callable) -> None:
+        def collect(tile: Tile, part: Callable) -> None:
             nonlocal done
             some = tile.runs
             mine = np.asarray(part())[: len(tile.columns), : some.stop - some.start]
@@ -89,8 +95,8 @@ class Batches:
                 progress("scoring", done, total)
 
         # This thread lays tiles out, while others compute those before.
-        pending: deque[tuple[_Tile, Callable]] = deque()
-        for tile in self._tiles(rankings, budget):
+        pending: deque[tuple[Tile, Callable]] = deque()
+        for tile in self._tiles(rankings):
             pending.append((tile, _start(tile, weights, progress)))
             if len(pending) > 2 * THREADS:
                 collect(*pending.popleft())
@@ -98,16 +104,16 @@ class Batches:
             collect(*pending.popleft())
         return np.ascontiguousarray(sums.T)
 
-    def _tiles(self, rankings: "Rankings", budget: int) -> Iterator["_Tile"]:
+    def _tiles(self, rankings: "Rankings") -> Iterator["Tile"]:
         runs = len(rankings.run_ids)
         retrieved = rankings.retrieved(self._docs) if self._blocks else {}
         for i, block in enumerate(self._blocks):
             found = [retrieved[name] for _, name in block]
             columns = [column for column, _ in block]
             members = list(zip(columns, self._prepared(i), found, strict=True))
-            yield from _tiles(members, runs, budget)
+            yield from tiles(members, runs, self._shapes)
         if self._graded:
-            yield from self._graded.tiles(rankings, budget)
+            yield from self._graded.tiles(rankings, self._shapes)
 
     def _prepared(self, i: int) -> list[forms.Prepared]:
         """Lay out the graphs of a block, or find them."""
@@ -122,160 +128,7 @@ class Batches:
         return ready
 
 
-class _Tile(NamedTuple):
-    """Some queries of one form and size, and some runs, laid out for a call.
-
-    Attributes:
-        columns: number of each query.
-        runs: which runs.
-        form: of the graphs.
-        size: padded size of the graphs.
-        fixed: what does not depend on the run.
-        moving: what does.
-        steps: of each query.
-        lists: of `levels`, what `moving` is about.
-        width: of `levels`, as many steps as are enough, out of few numbers.
-    """
-
-    columns: list[int]
-    runs: slice
-    form: str
-    size: int
-    fixed: Any
-    moving: Any
-    steps: Any
-    lists: tuple[Any, ...] = ()
-    width: int = 0
-
-
-_Member = tuple[int, forms.Prepared, Retrieved]
-
-
-class _Graded:
-    """Graphs that grades alone make, which need no matrices.
-
-    Levels of documents stand in the place of their codes, for all queries at once:
-    nothing is laid out for a tile, but where its rankings begin.
-    """
-
-    def __init__(
-        self,
-        levels: Mapping[str, np.ndarray],
-        graphs: Mapping[str, Graph],
-        columns: Mapping[str, int],
-    ):
-        """Lay levels out.
-
-        Args:
-            levels: of the documents of each graph that grades alone make.
-            graphs: all graphs.
-            columns: number of each query.
-        """
-        self._docs = {name: graphs[name].doc_ids for name in levels}
-        self._levels = np.concatenate(list(levels.values())).astype(np.int32)
-        self._columns = [columns[name] for name in levels]
-        self._ready = forms.as_levels(list(levels.values()))
-
-    def tiles(self, rankings: "Rankings", budget: int) -> Iterator[_Tile]:
-        flat = rankings.flat(self._docs, self._levels)
-        runs = len(rankings.run_ids)
-        for size in sorted({ready.size for ready in self._ready}):
-            which = [i for i, ready in enumerate(self._ready) if ready.size == size]
-            shape = _shape("levels", size, len(which), runs, budget)
-            room, width = _room(flat.count[which], shape)
-            for i in range(0, len(which), shape[0]):
-                mine = which[i : i + shape[0]]
-                columns = [self._columns[j] for j in mine]
-                ready = [self._ready[j] for j in mine]
-                fixed = place(forms.batch_graphs(ready, shape[0]))
-                for some in _slices(runs, shape[1]):
-                    part = flat.tile(mine, some, shape, room)
-                    yield _tile_of_levels(columns, some, size, fixed, part, width)
-
-
-def _room(count: np.ndarray, shape: tuple[int, int]) -> tuple[int, int]:
-    """Tell what is enough for all tiles: documents in one, and in a ranking."""
-    most = int(count.max(initial=0))
-    for axis, together in enumerate(shape):
-        starts = range(0, count.shape[axis], together)
-        count = np.add.reduceat(count, starts, axis=axis)
-    return max(16, 1 << (int(count.max()) - 1).bit_length()), padded_size(most)
-
-
-def _tile_of_levels(
-    columns: list[int], some: slice, size: int, fixed: Any, flat: Flat, width: int
-) -> _Tile:
-    moving, steps = place((flat.first, flat.count)), place(flat.count.max(1))
-    lists = everywhere((flat.value, flat.rank))
-    return _Tile(columns, some, "levels", size, fixed, moving, steps, lists, width)
-
-
-def _blocks(
-    graphs: Mapping[str, Graph], columns: Mapping[str, int]
-) -> Iterator[list[tuple[int, str]]]:
-    """Cut queries, by size, into blocks that are laid out at the same time.
-
-    Large ones come first: what is computed last should be soon done.
-    """
-    groups: dict[int, list[tuple[int, int, str]]] = {}
-    for name, graph in graphs.items():
-        if n := len(graph):
-            groups.setdefault(padded_size(n), []).append((-n, columns[name], name))
-    for size in sorted(groups, reverse=True):
-        queries = [(column, name) for _, column, name in sorted(groups[size])]
-        most = plan.block(size)
-        for i in range(0, len(queries), most):
-            yield queries[i : i + most]
-
-
-def _tiles(members: list[_Member], runs: int, budget: int) -> Iterator[_Tile]:
-    """Lay out tiles of queries that need matrices, or look as if they did."""
-    groups: dict[tuple[str, int], list[_Member]] = {}
-    for member in members:
-        groups.setdefault((member[1].form, member[1].size), []).append(member)
-    for (form, size), every in sorted(groups.items(), key=lambda item: item[0]):
-        shape = _shape(form, size, len(every), runs, budget)
-        room = width = 0
-        if form == "levels":
-            count = np.array([found.count for *_, found in every])
-            room, width = _room(count, shape)
-        for i in range(0, len(every), shape[0]):
-            part = zip(*every[i : i + shape[0]], strict=True)
-            columns, graphs, found = (list(column) for column in part)
-            fixed = place(forms.batch_graphs(graphs, shape[0]))
-            for some in _slices(runs, shape[1]):
-                known = graphs, found, some, shape
-                if form == "levels":
-                    flat = forms.batch_levels(*known, room)
-                    yield _tile_of_levels(columns, some, size, fixed, flat, width)
-                    continue
-                moving, steps = map(place, forms.batch_rankings(*known))
-                yield _Tile(columns, some, form, size, fixed, moving, steps)
-
-
-def _shape(
-    form: str, size: int, queries: int, runs: int, budget: int
-) -> tuple[int, int]:
-    """Choose how many queries and runs a tile has."""
-    levels = form == "levels"
-    return plan.tile(
-        queries,
-        runs,
-        per_query=4 * size * (1 if levels else size),
-        # Three int32 arrays, and as much again on the way.
-        per_pair=plan.PER_LEVELS if levels else 48 * size,
-        devices=jax.local_device_count(),
-        budget=budget,
-        near=jax.default_backend() == "cpu",
-    )
-
-
-def _slices(runs: int, together: int) -> Iterator[slice]:
-    for low in range(0, runs, together):
-        yield slice(low, min(low + together, runs))
-
-
-def _start(tile: _Tile, weights: np.ndarray, progress: Progress | None) -> Callable:
+def _start(tile: Tile, weights: np.ndarray, progress: Progress | None) -> Callable:
     """Begin to compute a tile; what is returned waits for the sums."""
     shapes = jax.tree.map(np.shape, (tile.moving, tile.lists))
     key = tile.form, shapes, tile.size, tile.width, weights.shape, jax.device_count()

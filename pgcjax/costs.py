@@ -143,7 +143,7 @@ class Job:
             for many, count in ((block, whole), (rest, bool(rest))):
                 queries, some = plan.tile(
                     many,
-                    runs,
+                    max(runs, self.per_chunk),
                     per_query=4 * group.size * (1 if levels else group.size),
                     per_pair=plan.PER_LEVELS
                     if group.form == "levels"

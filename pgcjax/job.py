@@ -77,15 +77,18 @@ def run(
     listed = listwise.groups(measures, tensors)
     how: dict[str, Any] = {"budget": limits.tile, "progress": progress}
 
+    most_runs = 0  # of a chunk: smaller ones take the shapes of the largest before
+
     def finish(found: list[Found], first: int, end: int, last: bool) -> Chunk:
+        nonlocal most_runs
         rankings = Rankings(judged, found)
-        found.clear()  # so that it is not in memory twice
+        most_runs = max(most_runs, len(rankings.run_ids))
         parts = {
             i: graphs.sums(rankings, weights, **how)
             for i, (graphs, weights) in peeled.items()
         }
         for group in listed:
-            scores = listwise.scores(group, rankings, **how)
+            scores = listwise.scores(group, rankings, most_runs=most_runs, **how)
             parts.update(zip(group.places, scores, strict=True))
         answered = rankings.answered(list(judged.docs))
         in_order = [parts[i] for i in range(len(tensors))]

@@ -77,10 +77,18 @@ def scores(
     group: Group,
     rankings: "Rankings",
     *,
+    most_runs: int = 0,
     budget: int = plan.BUDGET,
     progress: Progress | None = None,
 ) -> list[np.ndarray]:
     """Score every run for every query.
+
+    Args:
+        group: the measures.
+        rankings: the runs.
+        most_runs: of other calls, whose shapes, and so programs, this one has.
+        budget: bytes of a tile.
+        progress: called with `("scoring", done, total)`.
 
     Returns:
         For each measure float64 `[runs, queries]`, queries in the order of its `docs`.
@@ -100,7 +108,7 @@ def scores(
 
     # This thread lays tiles out, while others compute those before.
     pending: deque[tuple[list[int], slice, Callable]] = deque()
-    for columns, some, key, arguments in _tiles(group, rankings, budget):
+    for columns, some, key, arguments in _tiles(group, rankings, most_runs, budget):
         part = start(key, partial(_call, *key[:2], *arguments), progress)
         pending.append((columns, some, part))
         if len(pending) > 2 * THREADS:
@@ -111,7 +119,7 @@ def scores(
 
 
 def _tiles(
-    group: Group, rankings: "Rankings", budget: int
+    group: Group, rankings: "Rankings", most_runs: int, budget: int
 ) -> Iterator[tuple[list[int], slice, tuple, tuple]]:
     """Lay out tiles: which queries and runs, what is compiled, what `_call` takes."""
     docs = group.tensors[0].docs
@@ -127,7 +135,7 @@ def _tiles(
         axes = [axis for each in shapes for _, shape in each for axis in shape]
         queries, some = plan.tile(
             len(columns),
-            runs,
+            max(runs, most_runs),
             per_query=8 * sum(int(np.prod(x)) for each in shapes for _, x in each),
             per_pair=64 * max(width, *axes, 0),
             devices=jax.local_device_count(),

@@ -19,6 +19,7 @@ ROOMS = [
     "plan",
     "calls",
     "peels",
+    "tiles",
     "compute",
     "listwise",
     "gridwise",

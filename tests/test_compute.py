@@ -12,11 +12,13 @@ from kernel_weights import telling_weights
 
 from pgcjax import calls, compute, peels
 from pgcjax.errors import UsageError
+from pgcjax.tables.judged import Judged
 from pgcjax.tensors.graphs import Graph
+from pgcjax.tensors.rankings import Rankings
 
 
 def job(seed: int = 0):
-    """Graphs of all three forms, and five runs over them."""
+    """Graphs of all forms, and five runs over them."""
     rng = np.random.default_rng(seed)
     graphs: dict[str, Graph] = {}
     for q, n in enumerate((6, 14, 20, 40, 16)):
@@ -24,6 +26,9 @@ def job(seed: int = 0):
         np.fill_diagonal(counts, 0)
         graphs[f"q{q}"] = graph_of(counts)
     graphs["levels"] = graph_of(np.triu(np.ones((9, 9), int), 1))
+    docs = graph_of(np.zeros((9, 9), int)).doc_ids
+    grades = rng.integers(0, 3, 9).astype(np.int32)
+    graphs["graded"] = Graph("graded", docs, np.zeros((0, 3), int), grades)
     graphs["wide"] = graph_of(5000 * np.roll(np.eye(5, dtype=int), 1, axis=1))
     graphs["empty"] = graph_of(np.zeros((0, 0), int))
     runs = {
@@ -39,7 +44,8 @@ def job(seed: int = 0):
 
 def tiles_of(graphs, rankings):
     batches = compute.Batches(graphs)
-    return list(batches._tiles(rankings, compute.plan.BUDGET))
+    batches.sums(rankings, telling_weights(0))  # which says how large tiles may be
+    return list(batches._tiles(rankings))
 
 
 def test_all_forms_occur():
@@ -52,8 +58,8 @@ def test_queries_at_once_or_one_by_one(monkeypatch):
     """Devices other than a CPU compute all queries at once, in steps that all need."""
     graphs, rankings, weights = job()
     one_by_one = compute.overlap_sums(graphs, rankings, weights)
-    assert one_by_one.shape == (5, 8) and one_by_one[:, :6].all()
-    assert not one_by_one[:, 7].any()
+    assert one_by_one.shape == (5, 9) and one_by_one[:, :7].all()
+    assert not one_by_one[:, 8].any()
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
     at_once = compute.overlap_sums(graphs, rankings, weights)
     assert (at_once == one_by_one).all()
@@ -162,3 +168,16 @@ def test_runs_and_queries_side_by_side(words, monkeypatch):
     compute._batched.cache_clear()
     assert (compute.overlap_sums(graphs, rankings, weights) == whole).all()
     compute._batched.cache_clear()
+
+
+def test_fewer_runs_than_before_need_no_other_program(monkeypatch):
+    """The last chunk of a job has few runs: it takes the shapes of those before."""
+    graphs, rankings, weights = job(4)
+    batches = compute.Batches(graphs)
+    whole = batches.sums(rankings, weights)
+    monkeypatch.setattr(calls, "_seen", seen := set(calls._seen))
+    known = len(seen)
+    judged = {q: graph.doc_ids for q, graph in graphs.items()}
+    few = Rankings(Judged(judged), rankings._found[:1])
+    assert (batches.sums(few, weights) == whole[:1]).all()
+    assert len(seen) == known
