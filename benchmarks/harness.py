@@ -112,6 +112,7 @@ class Report:
         per: str,
         units: float,
         rounds: int | None = None,
+        least: float | None = None,
     ) -> dict[str, Figure]:
         """Check that all contenders agree, then time them in turn: A B A B.
 
@@ -121,11 +122,12 @@ class Report:
             per: what a unit is.
             units: of the whole job.
             rounds: instead of the report's.
+            least: seconds that a sample takes, instead of `LEAST`.
 
         Raises:
             NotEqualError: two contenders disagree by more than 1e-12.
         """
-        repeats = _warm_up(title, contenders)
+        repeats = _warm_up(title, contenders, least or LEAST)
         gc.collect()
         gc.freeze()  # what others hold in memory is no cost of a contender's
         times: list[list[float]] = [[] for _ in contenders]
@@ -200,7 +202,7 @@ class Report:
         self.say(f"wrote {path}")
 
 
-def _warm_up(title: str, contenders: Sequence[Contender]) -> list[int]:
+def _warm_up(title: str, contenders: Sequence[Contender], least: float) -> list[int]:
     """Run and compare all; say how many calls of each one sample needs."""
     found, repeats = [], []
     for contender in contenders:
@@ -210,7 +212,7 @@ def _warm_up(title: str, contenders: Sequence[Contender]) -> list[int]:
         found.append(contender.values(result) if contender.values else None)
         if elapsed < SHORT:  # the first call may have compiled
             elapsed = _seconds(contender.call, 1)
-        repeats.append(max(1, min(1000, math.ceil(LEAST / max(elapsed, 1e-9)))))
+        repeats.append(max(1, min(1000, math.ceil(least / max(elapsed, 1e-9)))))
     _compare(title, contenders, found)
     return repeats
 
