@@ -65,9 +65,8 @@ class Found:
             How many there are: int32 `[judged queries, runs]`.
         """
         value = np.append(values, np.int32(-1))[self.known].take(self.code)
-        keep, kept = _kept(value, self.count)
-        value.take(keep, out=found[: len(keep)], mode="clip")
-        self.position.take(keep, out=ranks[: len(keep)], mode="clip")
+        value, position, kept = _kept(value, self.position, self.count)
+        found[: len(value)], ranks[: len(value)] = value, position
         runs, queries = self.lengths.shape
         count = np.zeros((queries + 1, runs), np.int32)  # the last is unjudged
         count[self.query, self.run] = kept
@@ -155,18 +154,25 @@ def _find_packed(block: Block, judged: Judged) -> Found:
         code, known = block.judged, judged.codes(block.docs)
     else:
         code = _look_up(block, np.repeat(of_ranking, count), judged)
-        keep, count = _kept(code, count)
-        code, position = code.take(keep), position.take(keep)
+        code, position, count = _kept(code, position, count)
         known = np.arange(judged.end)
     rankings = of_ranking, block.run, count
     names = block.run_ids, set(block.query_ids)
     return Found(*names, lengths[:, :-1], *rankings, code, position, known)
 
 
-def _kept(code: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Give the rows whose code is not -1, and how many of them each ranking has."""
-    keep = np.flatnonzero(code >= 0)
-    return keep, np.diff(np.searchsorted(keep, np.cumsum(count)), prepend=0)
+def _kept(
+    value: np.ndarray, position: np.ndarray, count: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Drop the rows whose value is -1, and count again how many each ranking has."""
+    mask = value >= 0
+    some = np.flatnonzero(count)  # an empty sum would be the next row alone
+    starts = (np.cumsum(count) - count)[some]
+    kept = np.zeros(len(count), np.int32)
+    kept[some] = np.add.reduceat(mask.view(np.int8), starts, dtype=np.int32)
+    # Polars drops rows in a fraction of the time that numpy takes.
+    rows = pl.DataFrame({"value": value, "position": position}).filter(pl.Series(mask))
+    return rows["value"].to_numpy(), rows["position"].to_numpy(), kept
 
 
 def _look_up(block: Block, query: np.ndarray, judged: Judged) -> np.ndarray:
