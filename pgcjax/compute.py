@@ -85,26 +85,26 @@ class Batches:
         sums = np.zeros((len(self._graphs), runs), np.int64)
         done, total = 0, runs * sum(len(graph) > 0 for graph in self._graphs.values())
 
-        def collect(tile: Tile, part: Callable) -> None:
+        def collect(columns: list[int], some: slice, part: Callable) -> None:
             nonlocal done
-            some = tile.runs
-            mine = np.asarray(part())[: len(tile.columns), : some.stop - some.start]
-            sums[tile.columns, some] = mine
+            mine = np.asarray(part())[: len(columns), : some.stop - some.start]
+            sums[columns, some] = mine
             done += mine.size
             if progress:
                 progress("scoring", done, total)
 
         # This thread lays tiles out, while others compute those before.
-        pending: deque[tuple[Tile, Callable]] = deque()
+        pending: deque[tuple[list[int], slice, Callable]] = deque()
         for tile in self._tiles(rankings):
-            pending.append((tile, _start(tile, weights, progress)))
+            part = _start(tile, weights, progress)
+            pending.append((tile.columns, tile.runs, part))
             if len(pending) > 2 * THREADS:
                 collect(*pending.popleft())
         while pending:
             collect(*pending.popleft())
         return np.ascontiguousarray(sums.T)
 
-    def _tiles(self, rankings: "Rankings") -> Iterator["Tile"]:
+    def _tiles(self, rankings: "Rankings") -> Iterator[Tile]:
         runs = len(rankings.run_ids)
         retrieved = rankings.retrieved(self._docs) if self._blocks else {}
         for i, block in enumerate(self._blocks):

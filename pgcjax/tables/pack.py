@@ -143,7 +143,9 @@ def _parts(block: pl.DataFrame, known: pl.DataFrame, whole: bool) -> list[pa.Tab
     ).sort("query_id", "run_id", maintain_order=True)
     judged = pl.col("judged").is_not_null()
     rankings = block.group_by("query_id", "run_id", maintain_order=True).agg(
-        length=pl.len(), judged_length=judged.sum()
+        length=pl.len(),
+        judged_length=judged.sum(),
+        rank=pl.when((pl.col("rank") < 0).any()).then(-1),
     )
     parts = [rankings, block.filter(judged)]
     if whole:

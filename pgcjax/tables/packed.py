@@ -6,8 +6,8 @@ the same, -1 in `rank` where the input's ranks order nothing. `judged` is its pl
 among the documents that the file was packed for: they are the first row group, whose
 rows have no run_id.
 
-A row without doc_id is a whole ranking: its `length`, and how many documents of it are
-judged, `judged_length`.
+A row without doc_id is a whole ranking: its `length`; how many documents of it are
+judged, `judged_length`; and -1 in `rank` if its documents have that.
 
 Rows stand in blocks of whole runs. Each block has a row group of rankings, one of
 their judged documents, and one of all others, which only other judgments ask for; all
@@ -140,7 +140,8 @@ class Packed:
                 nothing.
         """
         first, *groups = self._groups[block]
-        rankings = self._table([first], [*_NAMES[:2], "length", "judged_length"])
+        names = [*_NAMES[:2], "length", "judged_length", "rank"]
+        rankings = self._table([first], names)
         run, run_ids = _sorted_codes(rankings["run_id"])
         query, query_ids = _sorted_codes(rankings["query_id"])
         length, known = (
@@ -158,8 +159,9 @@ class Packed:
         if order != "trec":
             own: Any = pc.coalesce(table[order], table["position"])
             position = own.to_numpy()
-            if (position < 0).any():
-                i = ranking[(position < 0).argmax()]
+            useless = rankings["rank"].is_valid().to_numpy()
+            if order == "rank" and useless.any():
+                i = useless.argmax()
                 raise DataError(
                     f"run {run_ids[run[i]]!r} had no usable ranks for query "
                     f"{query_ids[query[i]]!r} when it was packed",

@@ -214,9 +214,9 @@ def batch_levels(
     ends = np.cumsum(count, dtype=np.int32).reshape(tile)
     level, ranks, end = blank((room,)), blank((room,)), 0
     for graph, found in zip(graphs, retrieved, strict=True):
-        for vertex, rank in found.of_runs(runs):
-            here = slice(end, end + len(vertex))
-            graph.arrays[0].take(vertex, out=level[here], mode="clip")
-            ranks[here] = rank
-            end = here.stop
+        vertex, rank = found.of_runs(runs)
+        here = slice(end, end + len(vertex))
+        graph.arrays[0].take(vertex, out=level[here], mode="clip")
+        ranks[here] = rank
+        end = here.stop
     return Flat(level, ranks, ends - count, count, np.array([0, tile[1]]))

@@ -171,8 +171,9 @@ def _kept(
     kept = np.zeros(len(count), np.int32)
     kept[some] = np.add.reduceat(mask.view(np.int8), starts, dtype=np.int32)
     # Polars drops rows in a fraction of the time that numpy takes.
-    rows = pl.DataFrame({"value": value, "position": position}).filter(pl.Series(mask))
-    return rows["value"].to_numpy(), rows["position"].to_numpy(), kept
+    rows = pl.Series(mask)
+    value, position = (pl.Series(x).filter(rows).to_numpy() for x in (value, position))
+    return value, position, kept
 
 
 def _look_up(block: Block, query: np.ndarray, judged: Judged) -> np.ndarray:
@@ -249,14 +250,16 @@ class Rankings:
         counts = [len(some) for some in docs.values()]
         vertex = [np.arange(n, dtype=np.int32) for n in [0, *counts]]
         flat = self.flat(docs, np.concatenate(vertex))
-        starts = np.zeros((len(docs), len(self.run_ids) + 1), np.int64)
+        shape = len(docs), len(self.run_ids)
+        if docs and len(self._found) > 1:  # so that those of a query stand together
+            every = list(range(shape[0])), slice(0, shape[1])
+            flat = flat.tile(*every, shape, int(flat.count.sum()))
+        starts = np.zeros((shape[0], shape[1] + 1), np.int64)
         np.cumsum(flat.count, axis=1, out=starts[:, 1:])
-        bounds = flat.bounds(list(range(len(docs))), slice(0, len(self.run_ids)))
+        first = flat.first[:, 0].tolist()
         found = {}
-        for (query, some), start, each in zip(
-            docs.items(), starts, bounds, strict=True
-        ):
-            pieces = [slice(*bound) for bound in each]
-            columns = [(flat.value[piece], flat.rank[piece]) for piece in pieces]
-            found[query] = Retrieved(start, columns, len(some))
+        for (query, some), low, mine in zip(docs.items(), first, starts, strict=True):
+            here = slice(low, low + int(mine[-1]))
+            columns = flat.value[here], flat.rank[here]
+            found[query] = Retrieved(mine, *columns, len(some))
         return found

@@ -1,13 +1,11 @@
 """The judged documents that runs retrieved, as arrays."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from pgcjax.tensors.layout import blank
-
-Piece = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -29,18 +27,6 @@ class Flat:
     count: np.ndarray
     edges: np.ndarray
 
-    def bounds(self, queries: list[int], runs: slice) -> list[list[list[int]]]:
-        """Tell where the documents of some queries and runs begin and end.
-
-        Returns:
-            For each query, places that follow each other.
-        """
-        edges = np.unique(np.clip(self.edges, runs.start, runs.stop))
-        count = self.count[queries, runs]
-        size = np.add.reduceat(count, edges[:-1] - runs.start, axis=1)
-        low = self.first[queries][:, edges[:-1]]
-        return np.stack([low, low + size], axis=-1).tolist()
-
     def tile(
         self, queries: list[int], runs: slice, shape: tuple[int, int], room: int
     ) -> "Flat":
@@ -52,9 +38,14 @@ class Flat:
             shape: numbers of queries and runs, at least as many, of `first`.
             room: of `value`.
         """
-        pieces = [slice(*some) for each in self.bounds(queries, runs) for some in each]
+        edges = np.unique(np.clip(self.edges, runs.start, runs.stop))
+        mine = self.count[queries, runs]
+        low = self.first[queries][:, edges[:-1]]
+        high = low + np.add.reduceat(mine, edges[:-1] - runs.start, axis=1)
+        bounds = zip(low.ravel().tolist(), high.ravel().tolist(), strict=True)
+        pieces = [slice(*bound) for bound in bounds]
         count = np.zeros(shape, np.int32)
-        count[: len(queries), : runs.stop - runs.start] = self.count[queries, runs]
+        count[: len(queries), : runs.stop - runs.start] = mine
         ends = np.cumsum(count, dtype=np.int32).reshape(shape)
         value, rank = blank((room,)), blank((room,))
         for source, out in ((self.value, value), (self.rank, rank)):
@@ -70,13 +61,14 @@ class Retrieved:
 
     Attributes:
         starts: int64 `[runs + 1]`: where those of each run begin, and their number.
-        pieces: they follow each other, run after run: of each, its index among the
-            judged ones, and its 0-based rank among all documents of the run.
+        vertex: index of each among the judged ones.
+        rank: its 0-based rank among all documents of the run.
         vertices: number of judged documents.
     """
 
     starts: np.ndarray
-    pieces: Sequence[Piece]
+    vertex: np.ndarray
+    rank: np.ndarray
     vertices: int
 
     @property
@@ -89,16 +81,6 @@ class Retrieved:
         """Index of the run of each document."""
         return np.repeat(np.arange(len(self.starts) - 1), self.count)
 
-    @property
-    def vertex(self) -> np.ndarray:
-        """Index of each document among the judged ones."""
-        return np.concatenate([vertex for vertex, _ in self.pieces])
-
-    @property
-    def rank(self) -> np.ndarray:
-        """Rank of each document in its run."""
-        return np.concatenate([rank for _, rank in self.pieces])
-
     def most(self, depth: int | None = None) -> int:
         """Count the judged documents in the run that has most of them to a depth."""
         count = self.count
@@ -106,13 +88,10 @@ class Retrieved:
             count = np.bincount(self.run, self.rank < depth, minlength=1)
         return int(count.max(initial=0))
 
-    def of_runs(self, runs: slice) -> Iterator[Piece]:
-        """Give the documents of some runs."""
-        low, high = int(self.starts[runs.start]), int(self.starts[runs.stop])
-        for vertex, rank in self.pieces:
-            mine = slice(max(low, 0), max(high, 0))
-            yield vertex[mine], rank[mine]
-            low, high = low - len(vertex), high - len(vertex)
+    def of_runs(self, runs: slice) -> tuple[np.ndarray, np.ndarray]:
+        """Give vertices and ranks of the documents of some runs."""
+        here = slice(self.starts[runs.start], self.starts[runs.stop])
+        return self.vertex[here], self.rank[here]
 
 
 def counts(
@@ -139,7 +118,7 @@ def lists(
         For each document: index of its query and run in the tile, laid end to end;
         place among the judged documents of that run; vertex; rank.
     """
-    pieces = [piece for found in retrieved for piece in found.of_runs(runs)]
+    pieces = [found.of_runs(runs) for found in retrieved]
     vertex, rank = (np.concatenate(column) for column in zip(*pieces, strict=True))
     count = counts(retrieved, runs, tile).ravel()
     pair = np.repeat(np.arange(len(count)), count)

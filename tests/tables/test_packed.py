@@ -170,8 +170,10 @@ def test_ranks_that_order_nothing_are_said_when_they_are_wanted(tmp_path):
     frame = table_of([("r", "q", "a", 1.0, 1.0), ("r", "q", "b", 2.0, 1.0)])
     pgcjax.pack(frame, path)
     assert len(pgcjax.evaluate(path, qrels={"q": {"a": 1}}).table) == 2
-    with pytest.raises(DataError) as error:
-        pgcjax.evaluate(path, qrels={"q": {"a": 1}}, order="rank")
+    for judged in ("a", "z"):  # also where no document is judged
+        with pytest.raises(DataError) as error:
+            pgcjax.evaluate(path, qrels={"q": {judged: 1}}, order="rank")
+        pgcjax.pack(frame, path, qrels={"q": {"z": 1}})
     assert str(error.value) == (
         f"{path}: run 'r' had no usable ranks for query 'q' when it was packed. Use "
         "--order trec or clarke (by score)."

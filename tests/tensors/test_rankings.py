@@ -99,13 +99,10 @@ def test_a_table_of_several_runs_query_by_query():
 
 
 def test_lists_of_some_runs():
-    pieces = [  # of two runs, and of two more
-        (np.array([5]), np.array([9])),
-        (np.array([1, 3]), np.array([0, 4])),
-    ]
-    first = Retrieved(np.array([0, 1, 1, 3, 3]), pieces, 6)
-    piece = np.array([0]), np.array([7])
-    second = Retrieved(np.array([0, 0, 0, 1, 1]), [piece], 1)
+    starts, vertex, rank = np.array([0, 1, 1, 3, 3]), [5, 1, 3], [9, 0, 4]
+    first = Retrieved(starts, np.array(vertex), np.array(rank), 6)
+    starts, vertex, rank = np.array([0, 0, 0, 1, 1]), [0], [7]
+    second = Retrieved(starts, np.array(vertex), np.array(rank), 1)
     pair, place, vertex, rank = lists([first, second], slice(1, 4), (2, 4))
     assert pair.tolist() == [1, 1, 5]
     assert first.run.tolist() == [0, 2, 2]
@@ -113,8 +110,6 @@ def test_lists_of_some_runs():
     assert vertex.tolist() == [1, 3, 0]
     assert rank.tolist() == [0, 4, 7]
     assert (first.most(), first.most(4), first.most(0)) == (2, 1, 0)
-    (none, _), (one, _) = first.of_runs(slice(1, 3))
-    assert (none.tolist(), one.tolist()) == ([], [1, 3])
 
 
 def test_rank_order_needs_ranks_that_order():
