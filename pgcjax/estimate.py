@@ -51,7 +51,7 @@ def estimate(
         compressed=compressed,
         packed=packed * per_run,
         found=per_run,
-        groups=_groups(asked, per_run / max(1, docs)),
+        groups=_groups(asked, min(1.0, per_run / max(1, docs))),
         limits=limits,
         judgments=sum(map(len, asked.tables.values())),
         cpu=jax.default_backend() == "cpu",

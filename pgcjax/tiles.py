@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from pgcjax.tensors.rankings import Rankings
 
 
+_ROOM = 2**12  # documents in a list at least: so that small jobs share programs
+
+
 class Tile(NamedTuple):
     """Some queries of one form and size, and some runs, laid out for a call.
 
@@ -180,7 +183,7 @@ class Shapes:
         for axis, together in enumerate(shape):
             starts = range(0, count.shape[axis], together)
             count = np.add.reduceat(count, starts, axis=axis)
-        room = max(16, 1 << (int(count.max()) - 1).bit_length())
+        room = max(_ROOM, 1 << (int(count.max()) - 1).bit_length())
         before = self._rooms.get((size, shape), (0, 0))
         self._rooms[size, shape] = max(room, before[0]), max(width, before[1])
         return self._rooms[size, shape]
