@@ -16,7 +16,8 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
     os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0.3"
 
 # Compiling a padded size for the first time can take seconds: no deadline.
-settings.register_profile("pgcjax", deadline=None, derandomize=True)
+# So many examples that the whole suite takes less than 15 minutes on two cores.
+settings.register_profile("pgcjax", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("pgcjax")
 
 _MAPPINGS = 20_000  # of memory; Linux gives a process 65,530
