@@ -96,7 +96,7 @@ class Drawn:
         if query_id in self._kept:
             return self._kept[query_id]
         vertex = self._names(query_id)[self._vertex]
-        found = ours.Retrieved(self._starts, vertex, self._rank, self._n)
+        found = ours.Retrieved(self._starts, vertex, self._rank)
         if self._keep:
             self._kept[query_id] = found
         return found

@@ -71,7 +71,7 @@ def retrieved_of(ranks) -> Retrieved:
     ranks = np.asarray(ranks)
     vertex = np.argsort(ranks, kind="stable")[: int((ranks < ABSENT).sum())]
     starts = np.array([0, len(vertex)])
-    return Retrieved(starts, vertex.astype(np.int32), ranks[vertex], len(ranks))
+    return Retrieved(starts, vertex.astype(np.int32), ranks[vertex])
 
 
 def form_of(graph: Graph) -> str:

@@ -258,8 +258,8 @@ class Rankings:
         np.cumsum(flat.count, axis=1, out=starts[:, 1:])
         first = flat.first[:, 0].tolist()
         found = {}
-        for (query, some), low, mine in zip(docs.items(), first, starts, strict=True):
+        for query, low, mine in zip(docs, first, starts, strict=True):
             here = slice(low, low + int(mine[-1]))
             columns = flat.value[here], flat.rank[here]
-            found[query] = Retrieved(mine, *columns, len(some))
+            found[query] = Retrieved(mine, *columns)
         return found

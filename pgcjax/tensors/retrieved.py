@@ -63,13 +63,11 @@ class Retrieved:
         starts: int64 `[runs + 1]`: where those of each run begin, and their number.
         vertex: index of each among the judged ones.
         rank: its 0-based rank among all documents of the run.
-        vertices: number of judged documents.
     """
 
     starts: np.ndarray
     vertex: np.ndarray
     rank: np.ndarray
-    vertices: int
 
     @property
     def count(self) -> np.ndarray:

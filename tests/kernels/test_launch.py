@@ -42,7 +42,7 @@ def tile_of(graphs, ranks, form: str, size: int):
         run, place = np.nonzero(np.take_along_axis(rank, by_rank, 1) < ABSENT)
         vertex = by_rank[run, place].astype(np.int32)
         starts = np.searchsorted(run, np.arange(len(rank) + 1))
-        found.append(Retrieved(starts, vertex, rank[run, vertex], rank.shape[1]))
+        found.append(Retrieved(starts, vertex, rank[run, vertex]))
     runs = len(ranks[0])
     shape = len(ready), runs
     moving, steps = forms.batch_rankings(ready, found, slice(0, runs), shape)

@@ -100,9 +100,9 @@ def test_a_table_of_several_runs_query_by_query():
 
 def test_lists_of_some_runs():
     starts, vertex, rank = np.array([0, 1, 1, 3, 3]), [5, 1, 3], [9, 0, 4]
-    first = Retrieved(starts, np.array(vertex), np.array(rank), 6)
+    first = Retrieved(starts, np.array(vertex), np.array(rank))
     starts, vertex, rank = np.array([0, 0, 0, 1, 1]), [0], [7]
-    second = Retrieved(starts, np.array(vertex), np.array(rank), 1)
+    second = Retrieved(starts, np.array(vertex), np.array(rank))
     pair, place, vertex, rank = lists([first, second], slice(1, 4), (2, 4))
     assert pair.tolist() == [1, 1, 5]
     assert first.run.tolist() == [0, 2, 2]
