@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks import inputs, ours, texts
 from benchmarks.harness import Report, child
-from pgcjax import costs, estimate
+from pgcjax.engine import cost, estimate
 
 RUNS, QUERIES = 20, 100
 
@@ -31,11 +31,11 @@ def run(report: Report, runs: int = RUNS, queries: int = QUERIES) -> None:
             **_scoring(rounds),
         }
         rows = [
-            [name, 1e9 * value, 1e9 * getattr(costs.CORE, name), value / old]
+            [name, 1e9 * value, 1e9 * getattr(cost.CORE, name), value / old]
             for name, value in found.items()
-            if (old := getattr(costs.CORE, name))
+            if (old := getattr(cost.CORE, name))
         ]
-        columns = ["constant", "ns, measured", "ns, in costs.CORE", "ratio"]
+        columns = ["constant", "ns, measured", "ns, in cost.CORE", "ratio"]
         report.table("constants of the cost model, of one core", columns, rows)
         _whole_jobs(report, made_up, packed, judged, found)
 
@@ -110,7 +110,7 @@ def _whole_jobs(
 ) -> None:
     import pgcjax
 
-    machine = replace(costs.this_machine(), **found)
+    machine = replace(cost.this_machine(), **found)
     rows = []
     for name, source in (
         ("text", made_up.plain),
@@ -124,14 +124,14 @@ def _whole_jobs(
             start = time.perf_counter()
             pgcjax.evaluate(source, **arguments)
             took = time.perf_counter() - start
-            says, here = job.total(costs.this_machine()), job.total(machine)
+            says, here = job.total(cost.this_machine()), job.total(machine)
             rows.append(
                 [f"{name}: {', '.join(measures)}", took, says, says / took, here]
             )
     columns = [
         "job",
         "s, measured",
-        "s, by costs.CORE",
+        "s, by cost.CORE",
         "ratio",
         "s, by these constants",
     ]

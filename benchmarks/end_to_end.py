@@ -162,7 +162,7 @@ def _has_ir_measures(report: Report) -> bool:
 
 def start(report: Report) -> None:
     """Time `pgcjax evaluate` on the demo with an empty cache folder, then again."""
-    from pgcjax.demo.files import demo_folder
+    from pgcjax.datasets.files import demo_folder
 
     folder = demo_folder()
     options = ["--prefs", folder / "preferences.csv", "--qrels", folder / "qrels.txt"]

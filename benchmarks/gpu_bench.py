@@ -14,7 +14,7 @@ from benchmarks import baselines, gpu_rows
 from benchmarks.gpu_rows import Arrays, Row
 from benchmarks.harness import TOLERANCE, Contender, Report, Spread, number, spread
 from benchmarks.inputs import Case
-from pgcjax.kernels.overlap import rank_weights
+from pgcjax.kernels.rbo import rank_weights
 
 VERTEX = 128  # bytes that a vertex takes for each query and run, in all rows together
 SWEEP = 80.0  # seconds after which no more settings of the Pallas kernel are tried
@@ -111,7 +111,7 @@ class Bench:
     def _pallas(self, title: str, arrays: Arrays, truth: np.ndarray) -> list[Row]:
         """Try settings of the kernel; give its own choice and the best."""
         if not gpu_rows.has_pallas():
-            self._leave_out("Pallas", "this version has no pgcjax.kernels.launch")
+            self._leave_out("Pallas", "this version has no pgcjax.kernels.peel_pallas")
             return []
         if self.backend != "gpu":
             self._leave_out("Pallas", f"a kernel for GPUs; this is a {self.backend}")

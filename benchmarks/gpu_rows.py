@@ -11,10 +11,10 @@ import numpy as np
 
 from benchmarks import baselines, ours
 from benchmarks.inputs import Case
-from pgcjax import compute
-from pgcjax.kernels import words
-from pgcjax.tensors import forms
-from pgcjax.tensors.layout import padded_size
+from pgcjax.engine import peel_batches
+from pgcjax.kernels import peel_packed
+from pgcjax.tensors import adjacency
+from pgcjax.tensors.padding import padded_size
 
 LIMB = 21  # bits: 1024 of them add up in an int32
 CHUNK = 16  # queries that are laid out at the same time
@@ -85,7 +85,7 @@ def lay_out(case: Case, weights: np.ndarray, form: str) -> Arrays:
     graphs = list(case.graphs.values())
     size = padded_size(max(map(len, graphs)))
     chunks = [slice(i, i + CHUNK) for i in range(0, len(graphs), CHUNK)]
-    ready = [g for some in chunks for g in forms.prepare(graphs[some], size)]
+    ready = [g for some in chunks for g in adjacency.prepare(graphs[some], size)]
     if {g.form for g in ready} != {form}:
         raise ValueError(f"{case.title}: not every graph has the form {form!r}")
     ready = [replace(g, size=max(g.size for g in ready)) for g in ready]
@@ -93,17 +93,17 @@ def lay_out(case: Case, weights: np.ndarray, form: str) -> Arrays:
     found = [retrieved[g.query_id] for g in graphs]
     runs = slice(0, case.shape[0])
     if form == "levels":
-        fixed = forms.batch_graphs(ready, len(ready))
+        fixed = adjacency.batch_graphs(ready, len(ready))
         known = ready, found, runs, (len(ready), runs.stop)
-        flat = forms.batch_levels(*known, sum(int(f.starts[-1]) for f in found))
+        flat = adjacency.batch_levels(*known, sum(int(f.starts[-1]) for f in found))
         shared = flat.value, flat.rank, weights
         return Arrays(fixed, (flat.first, flat.count), flat.count.max(1), shared)
     fixed, moving, steps = [], [], []
     for some in chunks:
         members = ready[some]
-        fixed.append(forms.batch_graphs(members, len(members)))
+        fixed.append(adjacency.batch_graphs(members, len(members)))
         shape = len(members), runs.stop
-        laid, count = forms.batch_rankings(members, found[some], runs, shape)
+        laid, count = adjacency.batch_rankings(members, found[some], runs, shape)
         moving.append(laid)
         steps.append(count)
     join = [tuple(map(np.concatenate, zip(*x, strict=True))) for x in (fixed, moving)]
@@ -139,12 +139,12 @@ def one_word(arrays: Arrays, backend: str) -> Row:
     A step reads a word of each vertex and of the row to subtract, and writes one.
     """
     if backend == "cpu":
-        program = compute._batched("words", 1, backend)
+        program = peel_batches._batched("words", 1, backend)
     else:
 
         def one(fixed, moving, steps, weights):
             (rows, start, where), (order, inverse, ranks) = fixed, moving
-            return words.peeled_overlap(
+            return peel_packed.peeled_overlap(
                 rows, start, order, inverse, ranks, steps, weights, where=where
             )
 
@@ -165,7 +165,7 @@ def levels(arrays: Arrays, backend: str) -> Row:
     states = arrays.pairs * arrays.fixed[0].shape[-1] * steps
     moved = 8 * states + 8 * arrays.pairs * steps
     most = 0 if backend == "cpu" else padded_size(steps)
-    program = compute._batched("levels", 1, backend, most)
+    program = peel_batches._batched("levels", 1, backend, most)
     return _row("levels", program, _arguments(arrays), moved)
 
 
@@ -175,7 +175,7 @@ def _arguments(arrays: Arrays) -> tuple:
 
 def has_pallas() -> bool:
     """Say whether this version has the kernel."""
-    return importlib.util.find_spec("pgcjax.kernels.launch") is not None
+    return importlib.util.find_spec("pgcjax.kernels.peel_pallas") is not None
 
 
 def pallas(arrays: Arrays, name: str, **options: Any) -> Row:
@@ -184,11 +184,11 @@ def pallas(arrays: Arrays, name: str, **options: Any) -> Row:
     A step reads a row, mostly from the cache that all processors share; the words stay
     in registers, and the rest is read once.
     """
-    from pgcjax.kernels import launch
+    from pgcjax.kernels import peel_pallas
 
     def one(fixed, moving, weights):
         (rows, start, where), (order, inverse, ranks) = fixed, moving
-        return launch.peeled_overlap(
+        return peel_pallas.peeled_overlap(
             rows,
             start,
             order,
@@ -244,15 +244,15 @@ def textbook(case: Case, weights: np.ndarray) -> Row:
 
 
 def shipped(case: Case, weights: np.ndarray, moved: int) -> Row:
-    """Call what `compute.overlap_sums` calls, its tiles being on the device.
+    """Call what `peel_batches.overlap_sums` calls, its tiles being on the device.
 
     Its note says the time from graphs and ranks on the host, laying out included.
     """
     calls = ours.recorded(
-        lambda: compute.overlap_sums(case.graphs, case.rankings, weights)
+        lambda: peel_batches.overlap_sums(case.graphs, case.rankings, weights)
     )
     start = time.perf_counter()
-    sums = compute.overlap_sums(case.graphs, case.rankings, weights).T
+    sums = peel_batches.overlap_sums(case.graphs, case.rankings, weights).T
     seconds = time.perf_counter() - start
     note = f"{seconds:.3g} s from graphs and ranks on the host"
     with jax.enable_x64(True):

@@ -9,10 +9,10 @@ from unittest import mock
 import jax
 import numpy as np
 
-from pgcjax import compute
-from pgcjax.calls import pool
+from pgcjax.engine import peel_batches
 from pgcjax.kernels import ABSENT
-from pgcjax.kernels.overlap import rank_weights
+from pgcjax.kernels.rbo import rank_weights
+from pgcjax.runtime import pool
 from pgcjax.tensors.graphs import Graph
 from pgcjax.tensors.retrieved import Flat, Retrieved
 
@@ -24,14 +24,14 @@ def scores(
 ) -> np.ndarray:
     """Score runs from graphs and rankings in memory: float64 `[runs, queries]`."""
     weights = rank_weights(p, depth)
-    return compute.overlap_sums(graphs, rankings, weights) / weights.sum()
+    return peel_batches.overlap_sums(graphs, rankings, weights) / weights.sum()
 
 
 def recorded(work: Callable[[], Any]) -> list[tuple[Callable, tuple]]:
     """Give the calls on the device that some work makes, and what they are given."""
     work()  # compiles, and on a GPU chooses between peels
     calls: list[tuple[Callable, tuple]] = []
-    batched = compute._batched
+    batched = peel_batches._batched
 
     def recording(*key: Any) -> Callable:
         function = batched(*key)
@@ -66,9 +66,9 @@ def device_calls(
 
 def graphs_of(measure: str, **judgments: Any) -> dict[str, Graph]:
     """Build the graphs of a measure from judgments, as `evaluate` does."""
+    from pgcjax.io.preferences import read_preferences
+    from pgcjax.io.qrels import read_qrels
     from pgcjax.measures.catalogue import parse
-    from pgcjax.tables.preferences import read_preferences
-    from pgcjax.tables.qrels import read_qrels
     from pgcjax.tensors.judgments import Judgments
 
     read = {"preferences": read_preferences, "qrels": read_qrels}
@@ -84,8 +84,8 @@ def rankings_of(runs: Iterable[Path], judged: Mapping[str, np.ndarray]) -> Any:
         runs: files; each is named after its file.
         judged: documents of each query, ascending.
     """
-    from pgcjax.tables.judged import Judged
-    from pgcjax.tables.runs import Runs
+    from pgcjax.io.judged import Judged
+    from pgcjax.io.runs import Runs
     from pgcjax.tensors.rankings import Rankings, batches, find
 
     known = Judged(judged)
@@ -95,7 +95,7 @@ def rankings_of(runs: Iterable[Path], judged: Mapping[str, np.ndarray]) -> Any:
 
 def read(runs: Iterable[Path]) -> None:
     """Read run files, and drop them at once."""
-    from pgcjax.tables.runs import Runs
+    from pgcjax.io.runs import Runs
 
     for _ in Runs(runs, name_by="file").tables():
         pass
@@ -111,7 +111,7 @@ def dense_ranks(rankings: Any, query: str, docs: np.ndarray) -> np.ndarray:
 
 def judged_documents(judgments: Mapping[str, Any]) -> Mapping[str, list[str]]:
     """Give the documents that evaluating PGC and Compat by some judgments asks for."""
-    from pgcjax.request import ask
+    from pgcjax.engine.request import ask
 
     known = ask(judgments, None, "trec")
     return known.judged.docs
@@ -119,8 +119,8 @@ def judged_documents(judgments: Mapping[str, Any]) -> Mapping[str, list[str]]:
 
 def judgments_of(prefs: Path, qrels: Path) -> None:
     """Do all that judgments ask for, before a run is read."""
-    from pgcjax.request import ask
-    from pgcjax.tables.check import fingerprint
+    from pgcjax.engine.request import ask
+    from pgcjax.io.check import fingerprint
 
     sources = {"preferences": prefs, "qrels": qrels}
     for table in ask(sources, None, "trec").tables.values():
@@ -147,7 +147,7 @@ def write_packed(
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from pgcjax.tables import pack, packed
+    from pgcjax.io import pack, packed
 
     query_ids = sorted(docs)
     per_run = np.array([len(docs[query]) for query in query_ids])
@@ -248,11 +248,11 @@ class MeasuresJob:
 
     def __init__(self, names: list[str], judgments: Mapping[str, Any]):
         """Lay the judgments out."""
-        from pgcjax import listwise
-        from pgcjax.request import ask
+        from pgcjax.engine import list_batches
+        from pgcjax.engine.request import ask
 
         self._asked = ask(judgments, names, "trec")
-        self._groups = listwise.groups(self._asked.measures, self._asked.tensors)
+        self._groups = list_batches.groups(self._asked.measures, self._asked.tensors)
 
     def look_up(self, tables: list[Any]) -> Any:
         """Find the judged documents of runs, and their ranks."""
@@ -263,11 +263,11 @@ class MeasuresJob:
 
     def score(self, rankings: Any) -> list[np.ndarray]:
         """Compute every measure: float64 `[runs, queries]` of each."""
-        from pgcjax import listwise
+        from pgcjax.engine import list_batches
 
         scores: dict[int, np.ndarray] = {}
         for group in self._groups:
-            parts = listwise.scores(group, rankings)
+            parts = list_batches.scores(group, rankings)
             scores.update(zip(group.places, parts, strict=True))
         return [scores[i] for i in range(len(scores))]
 

@@ -18,10 +18,10 @@ import numpy as np
 import polars as pl
 
 from benchmarks.harness import Contender, Report, child
+from pgcjax.engine import similarity_tiles
+from pgcjax.engine.similarity import rbo
 from pgcjax.reference.rbo import rbo_of_ties
-from pgcjax.similarity import tiles
-from pgcjax.similarity.lists import Numbers, read
-from pgcjax.similarity.rbo import rbo
+from pgcjax.tensors.tied_lists import Numbers, read
 
 P = 0.9
 POOL = 4  # documents that runs retrieve from, per rank
@@ -88,7 +88,7 @@ def race(report: Report, folder: Path, ties: str, sampled: int) -> None:
     """Race for one way with ties: RBO.ext of all pairs of runs, query by query."""
     broken = ties == "broken"
     _, lists = read(folder, Numbers(), order="trec", broken=broken, depth=None)
-    queries = [tiles.Sides(list(mine.values())) for mine in lists.values()]
+    queries = [similarity_tiles.Sides(list(mine.values())) for mine in lists.values()]
     total = sum(sides.pairs() for sides in queries)
     some = random.Random(1).sample(_pairs(queries), sampled)
     groups = [[_groups(queries[q], i) for i in (a, b)] for q, a, b in some]
@@ -123,7 +123,7 @@ def race(report: Report, folder: Path, ties: str, sampled: int) -> None:
     report.race(title, rows, per=PER, units=total)
 
 
-def _pairs(queries: Sequence[tiles.Sides]) -> list[tuple[int, int, int]]:
+def _pairs(queries: Sequence[similarity_tiles.Sides]) -> list[tuple[int, int, int]]:
     return [
         (q, i, j)
         for q, sides in enumerate(queries)
@@ -132,22 +132,22 @@ def _pairs(queries: Sequence[tiles.Sides]) -> list[tuple[int, int, int]]:
     ]
 
 
-def _place(queries: Sequence[tiles.Sides], q: int, i: int, j: int) -> int:
+def _place(queries: Sequence[similarity_tiles.Sides], q: int, i: int, j: int) -> int:
     """Give the place of a pair in what `_compared` gives."""
     n = len(queries[q].a)
     return sum(s.pairs() for s in queries[:q]) + i * n + j - i * (i + 1) // 2
 
 
-def _compared(queries: Sequence[tiles.Sides], ties: str) -> np.ndarray:
+def _compared(queries: Sequence[similarity_tiles.Sides], ties: str) -> np.ndarray:
     values = [np.zeros(sides.pairs()) for sides in queries]
-    for found in tiles.compare(queries, P, ties):
+    for found in similarity_tiles.compare(queries, P, ties):
         n = len(queries[found.query].a)
         rows = found.a * n + found.b - found.a * (found.a + 1) // 2
         values[found.query][rows] = found.values["ext"]
     return np.concatenate(values)
 
 
-def _groups(sides: tiles.Sides, i: int) -> list[list[int]]:
+def _groups(sides: similarity_tiles.Sides, i: int) -> list[list[int]]:
     """Give a ranking as lists of documents that tie."""
     ranked = sides.a[i]
     starts = np.flatnonzero(np.diff(ranked.top, prepend=0))

@@ -8,10 +8,10 @@ checks the cuts against real calls, and that docs/scaling.md has these tables.
 from collections.abc import Iterator
 from dataclasses import replace
 
-from pgcjax import plan
-from pgcjax.costs import CORE, Group, Job, Machine
-from pgcjax.report.foresight import duration
-from pgcjax.tensors.layout import padded_size
+from pgcjax.engine import plan
+from pgcjax.engine.cost import CORE, Group, Job, Machine
+from pgcjax.report.dry_run import duration
+from pgcjax.tensors.padding import padded_size
 
 DOCS, RETRIEVED, DEPTH = 170, 0.8, 1000
 MEMORY = "16GiB"

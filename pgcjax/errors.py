@@ -1,4 +1,9 @@
-"""What goes wrong for a user, said in one line. Imports nothing."""
+"""What users are told: errors in one line, warnings, progress. Imports nothing."""
+
+from collections.abc import Callable
+
+Progress = Callable[[str, int, int], None]
+"""Is told how far a job is: stage, how much is done, of how much."""
 
 
 def counted(n: int, noun: str) -> str:

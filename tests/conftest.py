@@ -3,17 +3,16 @@
 import json
 import os
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-# What tests compile stays out of the user's own cache; processes of pytest share it.
-if "PYTEST_XDIST_WORKER" not in os.environ:
-    _CACHE = tempfile.TemporaryDirectory(prefix="pgcjax-tests-")
-    os.environ["JAX_COMPILATION_CACHE_DIR"] = _CACHE.name
-    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0.3"
+# What tests compile lasts as long as their environment, whose processes all share it.
+_CACHE = Path(sys.prefix, "compiled-by-tests")
+os.environ["JAX_COMPILATION_CACHE_DIR"] = str(_CACHE)
+os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
 
 # Compiling a padded size for the first time can take seconds: no deadline.
 # So many examples that the whole suite takes less than 15 minutes on two cores.
@@ -59,10 +58,7 @@ def forget_compiled():
 @pytest.fixture(scope="module")
 def few_shapes():
     """Lay small cases of all sizes out in the same shapes, to be compiled once."""
-    from pgcjax import listwise
+    from pgcjax.tensors.padding import at_least
 
-    axis, width = listwise._axis, listwise._width
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(listwise, "_axis", lambda n: axis(max(n, 64 if n > 8 else 8)))
-        patch.setattr(listwise, "_width", lambda n: width(max(n, 64)))
+    with at_least(documents=64, axis=8, width=64):
         yield

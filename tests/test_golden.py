@@ -5,7 +5,7 @@ from collections import Counter
 
 import pandas as pd
 import pytest
-from builders import ideal_of, preferences_of, run_of
+from helpers.builders import ideal_of, preferences_of, run_of
 
 import pgcjax
 from pgcjax.reference.compatibility import compat

@@ -9,7 +9,7 @@ import pytest
 
 import pgcjax
 from pgcjax.cli import main
-from pgcjax.demo.files import demo_folder
+from pgcjax.datasets.files import demo_folder
 
 ROOT = Path(pgcjax.__file__).parents[1]
 README = ROOT / "README.md"

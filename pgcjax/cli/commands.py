@@ -5,10 +5,10 @@ from typing import Any
 
 import click
 
-from pgcjax import __version__
+from pgcjax._version import __version__
 from pgcjax.cli.options import FILE, judgment_options, read_judgments, run_options
 from pgcjax.cli.progress import Progress, say
-from pgcjax.tables.judgments import KINDS
+from pgcjax.io.judgments import KINDS
 
 HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 88}
 
@@ -44,8 +44,8 @@ def check(
     """Read files as evaluate would, and say what is in them."""
     if not (paths or judgments):
         raise click.UsageError("nothing to check: give FILE, --prefs or --qrels")
-    from pgcjax.tables import check as checks
-    from pgcjax.tables.kinds import sort_by_kind
+    from pgcjax.io import check as checks
+    from pgcjax.io.detect import sort_by_kind
 
     sorted_paths = sort_by_kind(paths, kind)
     if found := sorted_paths["prefs"]:
@@ -55,13 +55,13 @@ def check(
         judgments["qrels"] = *judgments.get("qrels", ()), *found
     tables = read_judgments(judgments)
     if sorted_paths["runs"]:
-        from pgcjax.tables.runs import read_runs
+        from pgcjax.io.runs import read_runs
 
         tables["runs"] = read_runs(
             sorted_paths["runs"], format=run_format, name_by=name_by
         )
     if sorted_paths["grids"]:
-        from pgcjax.tables.grids import read_grids
+        from pgcjax.io.grids import read_grids
 
         tables["grids"] = read_grids(sorted_paths["grids"])
     lines = [
@@ -88,13 +88,13 @@ def check(
 @click.option("--seed", type=int, default=0, show_default=True, help="Of everything.")
 def simulate(output: str, **settings: int | None) -> None:
     """Write a made-up collection whose true order of runs is known to a new DIR."""
-    from pgcjax.demo.files import write_collection
-    from pgcjax.demo.settings import Settings
+    from pgcjax.datasets.files import write_collection
+    from pgcjax.datasets.settings import Settings
 
     given = Settings(**{k: v for k, v in settings.items() if v is not None})
     if Path(output).exists():
         raise click.UsageError(f"{output} exists already: name a new folder")
-    from pgcjax.demo.simulator import simulate as make
+    from pgcjax.datasets.simulator import simulate as make
 
     write_collection(make(given), output)
     say(f"wrote {given.runs} runs and their judgments to {output}")
@@ -112,11 +112,11 @@ def simulate(output: str, **settings: int | None) -> None:
 )
 def demo(output: str) -> None:
     """Score the runs of the embedded collection and show a leaderboard."""
-    from pgcjax.demo.files import demo_folder
-    from pgcjax.scores import check_target
+    from pgcjax.datasets.files import demo_folder
+    from pgcjax.stats.scores import check_target
 
     check_target(output)
-    from pgcjax.evaluation import evaluate as score
+    from pgcjax.engine.evaluate import evaluate as score
     from pgcjax.report.text import leaderboard
 
     folder = demo_folder()

@@ -103,12 +103,12 @@ def compare(
         raise click.UsageError("--resume needs -o FILE, beside which work is kept")
     if required and test not in ("tukey", "bootstrap"):
         raise click.UsageError("--required is of --test tukey and bootstrap")
-    from pgcjax.journal import remove
-    from pgcjax.scores import check_target
+    from pgcjax.io.checkpoint import remove
     from pgcjax.stats import compare as comparison
     from pgcjax.stats.findings import SUFFIXES
     from pgcjax.stats.matrix import read
     from pgcjax.stats.required import required_difference
+    from pgcjax.stats.scores import check_target
 
     for path in (output, runs_output):
         if path:

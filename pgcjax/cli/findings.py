@@ -47,7 +47,7 @@ def _several(command: Callable) -> Callable:
 
 def _give(table: "pd.DataFrame", output: str | None, **used: Any) -> None:
     """Print a table, and write it."""
-    from pgcjax import __version__
+    from pgcjax._version import __version__
     from pgcjax.stats.findings import write
 
     if output:
@@ -59,8 +59,8 @@ def _give(table: "pd.DataFrame", output: str | None, **used: Any) -> None:
 
 def _check_output(output: str | None) -> None:
     if output:
-        from pgcjax.scores import check_target
         from pgcjax.stats.findings import SUFFIXES
+        from pgcjax.stats.scores import check_target
 
         check_target(output, SUFFIXES)
 

@@ -70,15 +70,15 @@ def judgments(
     and judging times, where preferences have a column seconds.
     """
     if output:
-        from pgcjax.scores import check_target
         from pgcjax.stats.findings import SUFFIXES
+        from pgcjax.stats.scores import check_target
 
         check_target(output, SUFFIXES)
-    from pgcjax import __version__
+    from pgcjax._version import __version__
+    from pgcjax.io.preferences import read_preferences
+    from pgcjax.io.qrels import read_qrels
     from pgcjax.report.judgments import Choices, analyse, lines, tidy
     from pgcjax.stats.findings import write
-    from pgcjax.tables.preferences import read_preferences
-    from pgcjax.tables.qrels import read_qrels
 
     preferences = read_preferences(prefs, format=prefs_format)
     grades = read_qrels(qrels) if qrels else None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pgcjax.tables.judgments import KINDS
+from pgcjax.io.judgments import KINDS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,8 +72,8 @@ def run_options(command: Callable) -> Callable:
 
 def read_judgments(judgments: dict[str, Any]) -> dict[str, Any]:
     """Read judgments as keyword arguments of `evaluate`."""
-    from pgcjax.tables import judgments as tables
-    from pgcjax.tables.preferences import read_preferences
+    from pgcjax.io import judgments as tables
+    from pgcjax.io.preferences import read_preferences
 
     sources = dict(judgments)
     read: dict[str, Any] = {}
@@ -87,7 +87,7 @@ def score_files(paths: tuple[str, ...]) -> Any:
     """Take one file with all measures, or several, each a measure named as its file."""
     if len(paths) == 1:
         return paths[0]
-    from pgcjax.tables.files import stem
+    from pgcjax.io.files import stem
 
     names = [stem(path) for path in paths]
     for name in names:

@@ -71,10 +71,10 @@ def predict(
     Prints the accuracy, held out, of predicting them as missing=predicted does, beside
     two baselines: the grade in isolation, and the most frequent grade.
     """
-    from pgcjax import __version__
-    from pgcjax.scores import check_target
+    from pgcjax._version import __version__
+    from pgcjax.judging.prediction import predict_context
     from pgcjax.stats.findings import SUFFIXES, write
-    from pgcjax.stats.prediction import predict_context
+    from pgcjax.stats.scores import check_target
 
     if output:
         check_target(output, SUFFIXES)

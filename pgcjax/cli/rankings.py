@@ -11,7 +11,7 @@ from pgcjax.cli.progress import Progress, say
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pgcjax.similarity.result import Overlaps
+    from pgcjax.engine.similarity_result import Overlaps
 
 
 @cli.command()
@@ -94,10 +94,10 @@ def rbo(
     output: str | None,
 ) -> None:
     """Compare runs with each other by rank-biased overlap, without judgments."""
-    from pgcjax.scores import check_target
-    from pgcjax.similarity.rbo import rbo as compare
+    from pgcjax.engine.similarity import rbo as compare
+    from pgcjax.io.runs import Runs
     from pgcjax.stats.findings import SUFFIXES
-    from pgcjax.tables.runs import Runs
+    from pgcjax.stats.scores import check_target
 
     if output:
         check_target(output, SUFFIXES)

@@ -72,7 +72,7 @@ def report(
     if figures and Path(figures).exists() and not Path(figures).is_dir():
         raise click.UsageError(f"--figures {figures}: is no folder")
     from pgcjax.report import canvas, page
-    from pgcjax.scores import check_target
+    from pgcjax.stats.scores import check_target
 
     page.ready(output)
     check_target(output, page.SUFFIXES)
@@ -97,9 +97,9 @@ def report(
 
 def _read(paths: tuple[str, ...]) -> Any:
     """Read one file with all measures or with one; or several, one for each measure."""
-    from pgcjax.scores import COLUMNS, read_scores
+    from pgcjax.io.files import stem
     from pgcjax.stats import matrix, sources
-    from pgcjax.tables.files import stem
+    from pgcjax.stats.scores import COLUMNS, read_scores
 
     path, *others = paths
     if others:

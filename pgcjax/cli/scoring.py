@@ -13,7 +13,7 @@ from pgcjax.cli.progress import Progress, say
 from pgcjax.errors import counted
 
 if TYPE_CHECKING:
-    from pgcjax.scores import Scores
+    from pgcjax.stats.scores import Scores
 
 
 @cli.command()
@@ -113,7 +113,7 @@ def evaluate(
     if not judgments:
         raise click.UsageError("no judgments: give --prefs FILE, --qrels FILE or both")
     from pgcjax.measures.catalogue import parse_all
-    from pgcjax.scores import check_target
+    from pgcjax.stats.scores import check_target
 
     if output:
         check_target(output)
@@ -123,23 +123,22 @@ def evaluate(
         raise click.UsageError("--resume needs -o FILE, beside which work is kept")
     share = _part(part) if part else None
     parse_all(measures)  # a typo is said before minutes of reading
-    from pgcjax import evaluation
-    from pgcjax.journal import remove
-    from pgcjax.tables.grids import read_grids
-    from pgcjax.tables.runs import Runs
+    from pgcjax.engine.evaluate import evaluate as score
+    from pgcjax.engine.request import runs_of
+    from pgcjax.io.checkpoint import remove
+    from pgcjax.io.grids import read_grids
+    from pgcjax.io.runs import Runs
 
     how: dict[str, Any] = {"format": run_format, "name_by": name_by}
-    if grids and (part or dry_run or distributed):
-        raise click.UsageError("--grids: not with --part, --dry-run, --distributed")
     if grids and (run_format, name_by, order) != ("auto", "tag", "trec"):
         raise click.UsageError(
             "--grids: places order images, so not with --run-format, --name-by, --order"
         )
     if dry_run:
-        from pgcjax.estimate import estimate
-        from pgcjax.report.foresight import describe
+        from pgcjax.engine.estimate import estimate
+        from pgcjax.report.dry_run import describe
 
-        source = Runs(runs, **how)
+        source = runs_of(read_grids(runs)) if grids else Runs(runs, **how)
         job = estimate(
             source.part(*share) if share else source,
             **read_judgments(judgments),
@@ -152,7 +151,7 @@ def evaluate(
         return
     mine, processes = 0, 1
     if distributed:
-        from pgcjax.distributed import start
+        from pgcjax.engine.distributed import start
 
         mine, processes = start(distributed)
     kept = _kept(output, mine, processes) if output else None
@@ -160,8 +159,8 @@ def evaluate(
         say(f"{kept}: dropped; --resume would have gone on with it")
     with _said(kept), Progress(silent=mine > 0) as progress:
         tables = read_judgments(judgments)
-        source: Any = read_grids(runs) if grids else Runs(runs, **how)
-        scores = evaluation.evaluate(
+        source = runs_of(read_grids(runs)) if grids else Runs(runs, **how)
+        scores = score(
             source.part(*share) if share else source,
             **tables,
             measures=measures or None,
@@ -225,8 +224,8 @@ def _part(text: str) -> tuple[int, int]:
 )
 def merge(parts: tuple[str, ...], output: str) -> None:
     """Put the files of evaluate --part together: the same as without parts."""
-    from pgcjax.scores import check_target, read_scores
-    from pgcjax.scores import merge as put_together
+    from pgcjax.stats.scores import check_target, read_scores
+    from pgcjax.stats.scores import merge as put_together
 
     check_target(output)
     scores = put_together([read_scores(part) for part in parts], parts)
@@ -263,8 +262,8 @@ def pack(
     """
     if only_judged and not judgments:
         raise click.UsageError("--only-judged needs --prefs FILE or --qrels FILE")
-    from pgcjax.tables.pack import pack as write
-    from pgcjax.tables.runs import Runs
+    from pgcjax.io.pack import pack as write
+    from pgcjax.io.runs import Runs
 
     with Progress() as progress:
         count = write(

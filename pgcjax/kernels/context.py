@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from pgcjax.kernels.seen import Seen
+from pgcjax.kernels.ranked_list import RankedList
 
 
-def previous(seen: Seen) -> tuple[Int[Array, " w"], Bool[Array, " w"]]:
+def previous(seen: RankedList) -> tuple[Int[Array, " w"], Bool[Array, " w"]]:
     """Find the document right before each: its vertex, and whether it is a known one.
 
     The one before is known only if the run has no other document between the two.

@@ -4,8 +4,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Int64
 
-from pgcjax.kernels.order import total_order
-from pgcjax.kernels.overlap import overlap
+from pgcjax.kernels import ABSENT
+from pgcjax.kernels.rbo import overlap
 
 _LAST = jnp.iinfo(jnp.int32).max
 
@@ -29,7 +29,7 @@ def ideal_ranks(
     Returns:
         0-based rank of each vertex in the ideal ranking; n for padding.
 
-    Source: Luo 2021, Algorithms 2-4, with ties as in `order.total_order`.
+    Source: Luo 2021, Algorithms 2-4, with ties as in `total_order`.
     """
     n = edges.shape[-1]
     order = total_order(ranks)
@@ -69,6 +69,22 @@ def ideal_ranks(
     return jax.lax.fori_loop(0, n, step, state)[0]
 
 
+def total_order(ranks: Int[Array, " n"]) -> Int[Array, " n"]:
+    """Keys whose ascending order is the run, then the rest by ascending document id.
+
+    Greedy PGC [Luo 2021, Algorithms 3 and 4] leaves ties among documents that were not
+    retrieved arbitrary, which moves scores; this extension decides them by the data.
+
+    Args:
+        ranks: 0-based rank of each document in the run, or `ABSENT`.
+
+    Returns:
+        Distinct integers, below `ABSENT` for retrieved documents only.
+    """
+    index = jnp.arange(ranks.shape[-1], dtype=ranks.dtype)
+    return jnp.where(ranks < ABSENT, ranks, ABSENT + index)
+
+
 def peeled_overlap(
     edges: Int[Array, "n n"],
     ranks: Int[Array, " n"],
@@ -78,6 +94,6 @@ def peeled_overlap(
 ) -> Int64[Array, ""]:
     """Add up RBO weights of a run and the ideal ranking nearest to it.
 
-    For graphs of any size and degree; `words.peeled_overlap` is faster where it can be.
+    For graphs of any size and degree; `peel_packed` is faster where it can be.
     """
     return overlap(ranks, ideal_ranks(edges, ranks, where=where), weights, where=where)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pgcjax.kernels import gain as kernels
-from pgcjax.kernels.seen import Seen
+from pgcjax.kernels import graded as kernels
+from pgcjax.kernels.ranked_list import RankedList
 from pgcjax.measures.gains import (
     GMAX,
     REL,
@@ -25,7 +25,8 @@ from pgcjax.measures.gains import (
 from pgcjax.measures.spec import Case, Definition, Parameter
 from pgcjax.reference import graded as twins
 from pgcjax.tensors.gains import grades
-from pgcjax.tensors.judgments import Judgments, Lists
+from pgcjax.tensors.judgments import Judgments
+from pgcjax.tensors.measure_tensors import ListTensors
 
 P = Parameter(
     "p",
@@ -89,7 +90,7 @@ def _cut(gains: np.ndarray, q: Parameters) -> dict[str, Any]:
     return {"most": float(q["k"] or 0)}
 
 
-def _precision(gain, seen: Seen, ideal: Mapping[str, Any], q: Parameters):
+def _precision(gain, seen: RankedList, ideal: Mapping[str, Any], q: Parameters):
     of = ideal["most"] if q["k"] else seen.length.astype(gain.dtype)
     return kernels.share(gain, seen, of)
 
@@ -138,21 +139,23 @@ R_GAINS = Gains(
 )
 
 
-def _judged(seen: Seen, arrays: Mapping[str, Any], q: Parameters):
+def _judged(seen: RankedList, arrays: Mapping[str, Any], q: Parameters):
     length = seen.length
     most = length if q["k"] is None else length.clip(max=q["k"])
     gain = arrays["judged"][seen.vertex]
     return kernels.share(gain, seen, most.astype(gain.dtype))
 
 
-def _residual(seen: Seen, arrays: Mapping[str, Any], q: Parameters):
+def _residual(seen: RankedList, arrays: Mapping[str, Any], q: Parameters):
     return kernels.residual(arrays["judged"][seen.vertex], seen)
 
 
-def of_judged(kernel: Any, by_rank: Any, q: Parameters, judgments: Judgments) -> Lists:
+def of_judged(
+    kernel: Any, by_rank: Any, q: Parameters, judgments: Judgments
+) -> ListTensors:
     """Give what scoring batches for a measure of which documents were judged."""
     every = judgments.once(grades, "qrels", positive_only=False)
-    return Lists(
+    return ListTensors(
         every.docs,
         {query: {"judged": np.ones(len(docs))} for query, docs in every.docs.items()},
         kernel,
@@ -166,7 +169,7 @@ def _known(case: Case) -> list[bool]:
     return [doc in judged for doc in case.run]
 
 
-def _rbp_tensors(q: Parameters, judgments: Judgments) -> Lists:
+def _rbp_tensors(q: Parameters, judgments: Judgments) -> ListTensors:
     if q["value"] == "residual":
         return of_judged(_residual, by_power, q, judgments)
     return of_qrels(RBP_GAINS, q, judgments)

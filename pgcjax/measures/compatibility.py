@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from pgcjax.kernels.overlap import rank_weights, weight_within
+from pgcjax.kernels.rbo import rank_weights, weight_within
 from pgcjax.measures.cases import edges_of, grades_of
 from pgcjax.measures.spec import Case, Definition, Parameter
 from pgcjax.reference.compatibility import compat
 from pgcjax.reference.pgc import derived_edges, greedy_pgc
 from pgcjax.tensors import graphs as g
-from pgcjax.tensors.judgments import Judgments, Overlaps
+from pgcjax.tensors.judgments import Judgments
+from pgcjax.tensors.measure_tensors import PeelTensors
 
 P = Parameter(
     "p",
@@ -58,7 +59,7 @@ def _pgc_needs(parameters: Mapping[str, Any]) -> frozenset[str]:
     }[parameters["graph"]]
 
 
-def _pgc_tensors(parameters: Mapping[str, Any], judgments: Judgments) -> Overlaps:
+def _pgc_tensors(parameters: Mapping[str, Any], judgments: Judgments) -> PeelTensors:
     if parameters["graph"] == "derived":
         graphs = judgments.once(g.grade_graphs, "qrels")
     elif parameters["graph"] == "real":
@@ -68,15 +69,17 @@ def _pgc_tensors(parameters: Mapping[str, Any], judgments: Judgments) -> Overlap
     return _overlaps(graphs, parameters)
 
 
-def _compat_tensors(parameters: Mapping[str, Any], judgments: Judgments) -> Overlaps:
+def _compat_tensors(parameters: Mapping[str, Any], judgments: Judgments) -> PeelTensors:
     graphs = judgments.once(g.grade_graphs, "qrels", positive_only=True)
     how = "ideal" if parameters["normalize"] else "weights"
     return _overlaps(graphs, {**parameters, "normalization": how})
 
 
-def _overlaps(graphs: Mapping[str, g.Graph], parameters: Mapping[str, Any]) -> Overlaps:
+def _overlaps(
+    graphs: Mapping[str, g.Graph], parameters: Mapping[str, Any]
+) -> PeelTensors:
     weights = rank_weights(parameters["p"], parameters["depth"])
-    return Overlaps(graphs, weights, partial(finished, parameters))
+    return PeelTensors(graphs, weights, partial(finished, parameters))
 
 
 def finished(

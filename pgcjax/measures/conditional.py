@@ -10,15 +10,16 @@ import numpy as np
 import pandas as pd
 
 from pgcjax.errors import DataError
+from pgcjax.judging.predicted_grades import accuracy_note, predicted_grades
 from pgcjax.kernels import context as kernels
-from pgcjax.kernels.seen import Seen
+from pgcjax.kernels.ranked_list import RankedList
 from pgcjax.measures.cases import grades_of
 from pgcjax.measures.gains import Gains, Parameters, highest_of
 from pgcjax.measures.spec import Case, Definition, Parameter
 from pgcjax.reference.context import interpolated
-from pgcjax.tables.predictions import accuracy_note, predicted_grades
 from pgcjax.tensors.context import conditional
-from pgcjax.tensors.judgments import Judgments, Lists
+from pgcjax.tensors.judgments import Judgments
+from pgcjax.tensors.measure_tensors import ListTensors
 
 CONTEXT = Parameter(
     "context",
@@ -79,7 +80,7 @@ def with_context(
     )
 
 
-def of_context(measure: Gains, q: Parameters, judgments: Judgments) -> Lists:
+def of_context(measure: Gains, q: Parameters, judgments: Judgments) -> ListTensors:
     """Give what scoring batches for a measure of conditional grades."""
     known = judgments.once(conditional, "qrels", "context")
     rules, notes = _NO_RULES, known.notes
@@ -106,7 +107,7 @@ def of_context(measure: Gains, q: Parameters, judgments: Judgments) -> Lists:
         }
         if not grades.any():
             void.append(query)
-    return Lists(
+    return ListTensors(
         known.docs,
         arrays,
         in_context(measure),
@@ -121,7 +122,7 @@ def of_context(measure: Gains, q: Parameters, judgments: Judgments) -> Lists:
 def in_context(measure: Gains):
     """Make a kernel of ranked lists of a measure of conditional grades."""
 
-    def kernel(seen: Seen, arrays: Mapping[str, Any], q: Parameters):
+    def kernel(seen: RankedList, arrays: Mapping[str, Any], q: Parameters):
         doc, (before, follows) = seen.vertex, kernels.previous(seen)
         gain = jnp.where(seen.where, arrays["gain"][doc], 0.0)
         if q["missing"] == "predicted":

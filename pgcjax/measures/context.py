@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pgcjax.kernels import gain as kernels
+from pgcjax.kernels import graded as kernels
 from pgcjax.measures.conditional import with_context
 from pgcjax.measures.gains import Gains, Parameters, by_log, define, mapped
 from pgcjax.measures.spec import Parameter

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from pgcjax.kernels import intents as kernels
-from pgcjax.kernels.gain import discounted, normalized
-from pgcjax.kernels.seen import Seen
+from pgcjax.kernels import diversity as kernels
+from pgcjax.kernels.graded import discounted, normalized
+from pgcjax.kernels.ranked_list import RankedList
 from pgcjax.measures.gains import by_log
 from pgcjax.measures.intents import (
     Parameters,
@@ -25,7 +25,8 @@ from pgcjax.measures.spec import Case, Definition, Parameter
 from pgcjax.reference import diversity as twins
 from pgcjax.tensors.gains import best_discounted
 from pgcjax.tensors.intents import greedy_gains
-from pgcjax.tensors.judgments import Judgments, Lists
+from pgcjax.tensors.judgments import Judgments
+from pgcjax.tensors.measure_tensors import ListTensors
 
 ALPHA = Parameter(
     "alpha",
@@ -46,29 +47,29 @@ def by_power(q: Parameters, depth: int) -> np.ndarray:
     return np.array([0.0, *(q["beta"] ** rank for rank in range(depth))])
 
 
-def _novel(seen: Seen, arrays: Parameters):
+def _novel(seen: RankedList, arrays: Parameters):
     gain = kernels.gains_of(arrays["relevance"], seen)
     return kernels.novel(gain, arrays["fade"])
 
 
-def _alpha_dcg(seen: Seen, arrays: Parameters, q: Parameters):
+def _alpha_dcg(seen: RankedList, arrays: Parameters, q: Parameters):
     return discounted(_novel(seen, arrays), seen)
 
 
-def _alpha_ndcg(seen: Seen, arrays: Parameters, q: Parameters):
+def _alpha_ndcg(seen: RankedList, arrays: Parameters, q: Parameters):
     return normalized(_novel(seen, arrays), seen, arrays)
 
 
-def _nrbp(seen: Seen, arrays: Parameters, q: Parameters):
+def _nrbp(seen: RankedList, arrays: Parameters, q: Parameters):
     return arrays["scale"] * discounted(_novel(seen, arrays), seen)
 
 
-def _recall(seen: Seen, arrays: Parameters, q: Parameters):
+def _recall(seen: RankedList, arrays: Parameters, q: Parameters):
     gain = kernels.gains_of(arrays["relevance"], seen)
     return kernels.recall(gain, arrays["intents"])
 
 
-def _precision(seen: Seen, arrays: Parameters, q: Parameters):
+def _precision(seen: RankedList, arrays: Parameters, q: Parameters):
     gain = kernels.gains_of(arrays["relevance"], seen)
     return kernels.precision(kernels.effective(gain, arrays["nav"]), arrays["k"])
 
@@ -79,14 +80,14 @@ def _lists(
     by_rank: Callable[[Parameters, int], np.ndarray] | None,
     q: Parameters,
     judgments: Judgments,
-) -> Lists:
+) -> ListTensors:
     """Give what scoring batches: grades, and what a measure makes of them."""
     grades = judged(judgments)
     arrays = {
         query: {"relevance": relevance, **of_query(relevance > 0, q)}
         for query, relevance in grades.relevance.items()
     }
-    return Lists(
+    return ListTensors(
         grades.docs,
         arrays,
         kernel,
@@ -113,7 +114,7 @@ def _scale(hit: np.ndarray, q: Parameters) -> dict[str, Any]:
     return {**_fade(hit, q), "scale": geometric / max(1, len(hit))}
 
 
-def _effective(q: Parameters, judgments: Judgments) -> Lists:
+def _effective(q: Parameters, judgments: Judgments) -> ListTensors:
     kinds = kinds_of(judgments)
     lists = _lists(_precision, lambda hit, q: {"k": float(q["k"])}, None, q, judgments)
     arrays = {

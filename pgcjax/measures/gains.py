@@ -10,11 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from pgcjax.errors import DataError
-from pgcjax.kernels.seen import Seen
+from pgcjax.kernels.ranked_list import RankedList
 from pgcjax.measures.cases import grades_of
 from pgcjax.measures.spec import Case, Definition, Parameter
 from pgcjax.tensors.gains import Grades, grades
-from pgcjax.tensors.judgments import Judgments, Lists
+from pgcjax.tensors.judgments import Judgments
+from pgcjax.tensors.measure_tensors import ListTensors
 
 Parameters = Mapping[str, Any]
 
@@ -44,7 +45,7 @@ class Gains:
 
     gains: Callable[[np.ndarray, Parameters, float], np.ndarray]
     ideal: Callable[[np.ndarray, Parameters], dict[str, Any]]
-    kernel: Callable[[Any, Seen, Mapping[str, Any], Parameters], Any]
+    kernel: Callable[[Any, RankedList, Mapping[str, Any], Parameters], Any]
     by_rank: Callable[[Parameters, int], np.ndarray] | None
     twin: Callable[[list[float], list[float], Parameters], float]
     depth: Callable[[Parameters], int | None] = lambda q: q["k"]
@@ -165,7 +166,7 @@ def by_reciprocal(q: Parameters, depth: int) -> np.ndarray:
     return np.append(0.0, 1 / np.arange(1, depth + 1))
 
 
-def of_qrels(measure: Gains, q: Parameters, judgments: Judgments) -> Lists:
+def of_qrels(measure: Gains, q: Parameters, judgments: Judgments) -> ListTensors:
     """Give what scoring batches for a measure of plain qrels."""
     judged: Grades = judgments.once(grades, "qrels")
     arrays = {}
@@ -173,7 +174,7 @@ def of_qrels(measure: Gains, q: Parameters, judgments: Judgments) -> Lists:
         highest = highest_of(q, judged.highest, relevance)
         gain = measure.gains(relevance, q, highest)
         arrays[query] = {"gain": gain, **measure.ideal(gain, q)}
-    return Lists(
+    return ListTensors(
         judged.docs,
         arrays,
         on_gains(measure),
@@ -187,7 +188,7 @@ def of_qrels(measure: Gains, q: Parameters, judgments: Judgments) -> Lists:
 def on_gains(measure: Gains) -> Callable[..., Any]:
     """Make a kernel of ranked lists of a measure of gains."""
 
-    def kernel(seen: Seen, arrays: Mapping[str, Any], q: Parameters):
+    def kernel(seen: RankedList, arrays: Mapping[str, Any], q: Parameters):
         gain = jnp.where(seen.where, arrays["gain"][seen.vertex], 0.0)
         return measure.kernel(gain, seen, arrays, q)
 

@@ -7,8 +7,8 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from pgcjax.kernels import intents as kernels
-from pgcjax.kernels.seen import Seen
+from pgcjax.kernels import diversity as kernels
+from pgcjax.kernels.ranked_list import RankedList
 from pgcjax.measures.gains import Gains
 from pgcjax.measures.intents import (
     Parameters,
@@ -67,7 +67,7 @@ def _of_all(
 
 @cache
 def _on_all(measure: Gains) -> Callable[..., Any]:
-    def kernel(seen: Seen, arrays: Arrays, q: Parameters):
+    def kernel(seen: RankedList, arrays: Arrays, q: Parameters):
         gain = jnp.where(seen.where, arrays["gain"][seen.vertex], 0.0)
         return measure.kernel(gain, seen, of_ideal(arrays), q)
 
@@ -76,7 +76,7 @@ def _on_all(measure: Gains) -> Callable[..., Any]:
 
 @cache
 def _on_new(measure: Gains) -> Callable[..., Any]:
-    def kernel(seen: Seen, arrays: Arrays, q: Parameters):
+    def kernel(seen: RankedList, arrays: Arrays, q: Parameters):
         gain = kernels.gains_of(arrays["gain"], seen)
         gain = kernels.effective(gain, arrays["nav"])
         gain = kernels.globally(gain, arrays["total"])

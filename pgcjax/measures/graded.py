@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from pgcjax.kernels import gain as kernels
+from pgcjax.kernels import graded as kernels
 from pgcjax.measures.conditional import with_context
 from pgcjax.measures.gains import (
     BETA,

@@ -7,18 +7,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pgcjax.io.schema import GRIDS
+from pgcjax.judging.majority import SPLITS, majority
 from pgcjax.kernels import ABSENT
-from pgcjax.kernels.overlap import rank_weights
+from pgcjax.kernels.rbo import rank_weights
 from pgcjax.measures.cases import edges_of
 from pgcjax.measures.compatibility import DEPTH, NORMALIZATION, P, finished
 from pgcjax.measures.spec import Case, Definition, Parameter
 from pgcjax.reference import image as twins
-from pgcjax.tables.majority import SPLITS, majority
-from pgcjax.tables.schema import GRIDS
 from pgcjax.tensors.examination import ORDERS, cells, distances
 from pgcjax.tensors.graphs import preference_graphs
 from pgcjax.tensors.grids import Pairs, pairs
-from pgcjax.tensors.judgments import Judgments, OnGrids
+from pgcjax.tensors.judgments import Judgments
+from pgcjax.tensors.measure_tensors import GridTensors
 
 Parameters = Mapping[str, Any]
 XIE = "Xie et al. 2020"
@@ -78,9 +79,9 @@ def _needs(q: Parameters) -> frozenset[str]:
     return frozenset({"preferences", "grids"})
 
 
-def _pgc_tensors(q: Parameters, judgments: Judgments) -> OnGrids:
+def _pgc_tensors(q: Parameters, judgments: Judgments) -> GridTensors:
     graphs = judgments.once(preference_graphs, "preferences")
-    return OnGrids(
+    return GridTensors(
         {query: graph.doc_ids for query, graph in graphs.items()},
         partial(finished, q),
         order=q["order"],
@@ -139,10 +140,10 @@ def _pair_tensors(
     finish: Callable[[Parameters, Any], np.ndarray],
     q: Parameters,
     judgments: Judgments,
-) -> OnGrids:
+) -> GridTensors:
     known = judgments.once(_majority_pairs, "preferences", split=q["split"])
     middle = q.get("variant") == "M"
-    return OnGrids(
+    return GridTensors(
         {query: p.doc_ids for query, p in known.items()},
         partial(finish, q),
         order="middle-rows" if middle else "default",

@@ -9,8 +9,8 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from pgcjax.kernels import intents as kernels
-from pgcjax.kernels.seen import Seen
+from pgcjax.kernels import diversity as kernels
+from pgcjax.kernels.ranked_list import RankedList
 from pgcjax.measures import graded
 from pgcjax.measures.gains import Gains
 from pgcjax.measures.intents import (
@@ -38,7 +38,7 @@ from pgcjax.measures.relatives import (
 from pgcjax.measures.spec import Case, Definition, Parameter
 from pgcjax.reference import diversity as twins
 from pgcjax.tensors.judgments import Judgments
-from pgcjax.tensors.layout import stack
+from pgcjax.tensors.padding import stack
 
 _NAV = "ideal of nav."  # before the names of what P+ knows of an ideal list
 
@@ -72,7 +72,7 @@ def _of_each(measure: Gains, q: Parameters, judgments: Judgments) -> OfQueries:
 
 @cache
 def _on_each(measure: Gains) -> Callable[..., Any]:
-    def kernel(seen: Seen, arrays: Arrays, q: Parameters):
+    def kernel(seen: RankedList, arrays: Arrays, q: Parameters):
         def score(gain: Any, ideal: Arrays):
             return measure.kernel(gain, seen, ideal, q)
 
@@ -107,7 +107,7 @@ def _of_two(
 
 @cache
 def _on_two(pair: tuple[Gains, Gains]) -> Callable[..., Any]:
-    def kernel(seen: Seen, arrays: Arrays, q: Parameters):
+    def kernel(seen: RankedList, arrays: Arrays, q: Parameters):
         def score(gain: Any, nav: Any, ideal: Arrays, other: Arrays):
             first = pair[0].kernel(gain, seen, ideal, q)
             return jnp.where(nav, pair[1].kernel(gain, seen, other, q), first)

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from pgcjax.io.intents import NAV, check_intents
 from pgcjax.measures.spec import Case, Parameter
 from pgcjax.reference import diversity as twins
-from pgcjax.tables.intents import NAV, check_intents
 from pgcjax.tensors.intents import (
     IntentGrades,
     intent_grades,

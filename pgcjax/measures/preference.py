@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pgcjax.kernels import pairs as kernels
+from pgcjax.kernels import preference as kernels
 from pgcjax.measures.gains import Gains, by_log, on_gains
 from pgcjax.measures.graded import ERR_GAINS, NDCG_GAINS, stopping
 from pgcjax.measures.spec import Case, Definition, Parameter
 from pgcjax.reference import preference as twins
 from pgcjax.reference.pgc import derived_edges
 from pgcjax.tensors import pairs as p
-from pgcjax.tensors.judgments import Judgments, Lists
+from pgcjax.tensors.judgments import Judgments
+from pgcjax.tensors.measure_tensors import ListTensors
 
 Parameters = Mapping[str, Any]
 
@@ -78,11 +79,11 @@ def _lists(
     by_rank: Callable[[Parameters, int], np.ndarray] | None,
     q: Parameters,
     judgments: Judgments,
-) -> Lists:
+) -> ListTensors:
     """Give what scoring batches: some of the arrays about pairs."""
     pairs = _pairs(q, judgments)
     known = pairs.by_judge if "judges" in names else pairs.pooled
-    return Lists(
+    return ListTensors(
         pairs.docs,
         {query: {n: each[n] for n in names} for query, each in known.items()},
         kernel,
@@ -329,14 +330,14 @@ COUNTS = (
 )
 
 
-def _delta_lists(measure: Gains, q: Parameters, judgments: Judgments) -> Lists:
+def _delta_lists(measure: Gains, q: Parameters, judgments: Judgments) -> ListTensors:
     pairs = _pairs(q, judgments)
     arrays = {}
     for query, each in pairs.pooled.items():
         delta = each["gain"].astype(np.float64)
         gain = measure.gains(delta, q, float(delta.max(initial=0)))
         arrays[query] = {"gain": gain, **measure.ideal(gain, q)}
-    return Lists(
+    return ListTensors(
         pairs.docs,
         arrays,
         on_gains(measure),

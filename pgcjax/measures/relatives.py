@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pgcjax.kernels import intents as kernels
-from pgcjax.kernels.seen import Seen
+from pgcjax.kernels import diversity as kernels
+from pgcjax.kernels.ranked_list import RankedList
 from pgcjax.measures import binary, graded
 from pgcjax.measures.gains import Gains, highest_of
 from pgcjax.measures.intents import (
@@ -22,7 +22,8 @@ from pgcjax.measures.intents import (
 )
 from pgcjax.measures.spec import Case, Definition
 from pgcjax.reference import diversity as twins
-from pgcjax.tensors.judgments import Judgments, Lists
+from pgcjax.tensors.judgments import Judgments
+from pgcjax.tensors.measure_tensors import ListTensors
 
 Arrays = Mapping[str, Any]
 OfQueries = dict[str, dict[str, Any]]
@@ -108,13 +109,13 @@ def define(
     """Define a measure that is made of a graded one, with intent recall or without."""
     kernel = _sharp(made.kernel) if sharp else made.kernel
 
-    def tensors(q: Parameters, judgments: Judgments) -> Lists:
+    def tensors(q: Parameters, judgments: Judgments) -> ListTensors:
         grades, arrays = judged(judgments), made.arrays(q, judgments)
         if sharp:
             for query, relevance in grades.relevance.items():
                 arrays[query]["relevance"] = relevance
                 arrays[query]["intents"] = float(len(relevance))
-        return Lists(
+        return ListTensors(
             grades.docs,
             arrays,
             kernel,
@@ -139,7 +140,7 @@ def define(
 def _sharp(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """Mix the score of a kernel with intent recall."""
 
-    def mixed(seen: Seen, arrays: Arrays, q: Parameters):
+    def mixed(seen: RankedList, arrays: Arrays, q: Parameters):
         hit = kernels.gains_of(arrays["relevance"], seen)
         recall = kernels.recall(hit, arrays["intents"])
         return kernels.mixed(q["gamma"], recall, kernel(seen, arrays, q))

@@ -6,12 +6,12 @@ from typing import Any
 
 import pandas as pd
 
-from pgcjax.stats.inferred import grade_agreement
-from pgcjax.stats.judgments import judge_agreement
-from pgcjax.stats.options import TIE
-from pgcjax.stats.strength import judgment_strength, judgment_times
-from pgcjax.stats.transitivity import transitivity
-from pgcjax.stats.votes import judged
+from pgcjax.judging.grade_agreement import grade_agreement
+from pgcjax.judging.judge_agreement import judge_agreement
+from pgcjax.judging.options import TIE
+from pgcjax.judging.strength import judgment_strength, judgment_times
+from pgcjax.judging.transitivity import transitivity
+from pgcjax.judging.votes import judged
 
 _SHOWN = 20  # rows of judges, or of two judges, that a page of text has room for
 _NO_GRADES = "there are no grades (--qrels)"

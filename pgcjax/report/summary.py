@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-import pgcjax
+from pgcjax._version import __version__
 from pgcjax.errors import UsageError, counted
 from pgcjax.report import canvas, plots
 from pgcjax.report.page import Page, Part, Picture, Section, Table, cell_of, table_of
-from pgcjax.scores import Scores
 from pgcjax.stats import pairs
 from pgcjax.stats.compare import compare
 from pgcjax.stats.correlation import correlate
@@ -21,6 +20,7 @@ from pgcjax.stats.discrimination import Discrimination
 from pgcjax.stats.findings import Comparison
 from pgcjax.stats.matrix import Matrix
 from pgcjax.stats.procedures import Progress
+from pgcjax.stats.scores import Scores
 
 _SCATTERED = 6  # plots of two measures that a page has room for
 
@@ -73,7 +73,7 @@ def summary(
             progress("measures", i + 1, len(one))
     if len(one) > 1:
         sections.append(_compared(one, found, how))
-    used = {"pgcjax": pgcjax.__version__, "runs": len(side.runs)}
+    used = {"pgcjax": __version__, "runs": len(side.runs)}
     used |= {"queries": len(side.queries), "missing": missing, **how}
     used["resamples"] = next(iter(found.values())).metadata["resamples"] or None
     if isinstance(scores, Scores):

@@ -5,7 +5,7 @@ from rich.console import Console
 from rich.table import Table
 from scipy import stats
 
-from pgcjax.scores import Scores
+from pgcjax.stats.scores import Scores
 
 
 def leaderboard(

@@ -11,12 +11,12 @@ import pandas as pd
 import polars as pl
 
 from pgcjax.errors import DataError, UsageError
-from pgcjax.scores import Scores, read_scores
+from pgcjax.io.order import ORDERS, ranked
+from pgcjax.io.runs import read_runs
+from pgcjax.io.schema import ALIASES, Origin, first_repeat, ids, numbers
+from pgcjax.io.times import times
 from pgcjax.stats import correlation
-from pgcjax.tables.order import ORDERS, ranked
-from pgcjax.tables.runs import read_runs
-from pgcjax.tables.schema import ALIASES, Origin, first_repeat, ids, numbers
-from pgcjax.tables.times import times
+from pgcjax.stats.scores import Scores, read_scores
 
 GAINS = ("exponential", "linear")
 _COUNTS = ("shown", "clicks", "satisfied")

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-import pgcjax
+from pgcjax._version import __version__
 from pgcjax.errors import UsageError, counted
-from pgcjax.plan import Limits
+from pgcjax.runtime.memory import memory_limit
 from pgcjax.stats import groups, intervals, procedures, tests
 from pgcjax.stats.findings import Comparison
 from pgcjax.stats.matrix import Matrix, read
@@ -104,7 +104,7 @@ def compare(
     )
     different = None if names else _square(len(values), pairs, adjusted < alpha)
     metadata = {
-        "version": pgcjax.__version__,
+        "version": __version__,
         "measure": matrix.measure,
         "test": test,
         "correction": correction,
@@ -192,7 +192,7 @@ def _bounds(
         seed=seed,
         alpha=alpha,
         corrected=interval == "bca",
-        budget=min(2**24, Limits.of(memory).memory // 8),
+        budget=min(2**24, memory_limit(memory) // 8),
     )
 
 

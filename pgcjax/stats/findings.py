@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from pgcjax.scores import check_suffix, header
-from pgcjax.tables.write import written_beside
+from pgcjax.io.write import written_beside
+from pgcjax.stats.scores import check_suffix, header
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
 

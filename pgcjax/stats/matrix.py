@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from pgcjax.errors import DataError, DataWarning, UsageError, counted
-from pgcjax.scores import Scores
+from pgcjax.io.schema import ALIASES, Origin, first_repeat, ids, numbers
+from pgcjax.stats.scores import Scores
 from pgcjax.stats.sources import load
-from pgcjax.tables.schema import ALIASES, Origin, first_repeat, ids, numbers
 
 MISSING = ("error", "drop", "zero")
 NAMES = {

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from pgcjax.errors import DataError, UsageError, counted
-from pgcjax.scores import Scores, read_scores
+from pgcjax.io.schema import ALIASES, Origin, ids, numbers
 from pgcjax.stats import matrix
-from pgcjax.tables.schema import ALIASES, Origin, ids, numbers
+from pgcjax.stats.scores import Scores, read_scores
 
 JUDGED = ("query_id", "run_a", "run_b", "preference")
 # Scores that are equal on paper differ in the last bits: that is no preference.

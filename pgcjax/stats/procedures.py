@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgcjax.errors import UsageError
-from pgcjax.plan import Limits
+from pgcjax.runtime.memory import memory_limit
 from pgcjax.stats import tests
 from pgcjax.stats.tests import Pairs
 
@@ -104,14 +104,14 @@ def run(
             f"resamples={wanted}, seed={seed}, precision={precision}: expected at "
             "least 1 resample, a seed from 0 and a precision between 0 and 0.5"
         )
-    limits = Limits.of(memory)
+    limit = memory_limit(memory)
     from pgcjax.stats.resample import BLOCK, Whole  # loads JAX: only if needed
     from pgcjax.stats.sweep import Sweep
 
     scores = Whole.of(values)
     queries = values.shape[1]
     exact = test == "permutation" and 2**queries <= max(wanted, 2**_EXACT)
-    sweep = Sweep(scores, pairs, test, seed, exact, limits, progress, journal)
+    sweep = Sweep(scores, pairs, test, seed, exact, limit, progress, journal)
     if exact:
         sweep.extend(2 ** (queries - 1))
         share = sweep.counts() / sweep.done

@@ -8,16 +8,16 @@ whole to devices, so that all of them multiply matrices of the same shapes.
 
 import math
 import os
-from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+
+from pgcjax.runtime.loop import Call, results
 
 BLOCK = 500
 """Resamples that are drawn and counted together."""
@@ -215,22 +215,14 @@ def in_order(
         Size and result of each block.
     """
     devices = jax.local_devices()
-    threads = workers()
-    ahead: deque[tuple[int, Future]] = deque()
-    pool = ThreadPoolExecutor(threads)
-    try:
+
+    def calls() -> Iterator[Call]:
         for block in range(first, -(-resamples // BLOCK)):
             size = min(BLOCK, resamples - block * BLOCK)
             device = devices[block % len(devices)]
-            ahead.append((size, pool.submit(work, block, size, device)))
-            if len(ahead) > threads:
-                size, part = ahead.popleft()
-                yield size, part.result()
-        while ahead:
-            size, part = ahead.popleft()
-            yield size, part.result()
-    finally:
-        pool.shutdown(cancel_futures=True)
+            yield Call(size, partial(work, block, size, device))
+
+    return results(calls(), ahead=workers(), workers=workers())
 
 
 def workers() -> int:

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from pgcjax.errors import DataError
-from pgcjax.scores import read_scores
-from pgcjax.tables import files
-from pgcjax.tables.content import decode, read_bytes
-from pgcjax.tables.schema import Origin
+from pgcjax.io import files
+from pgcjax.io.content import decode, read_bytes
+from pgcjax.io.schema import Origin
+from pgcjax.stats.scores import read_scores
 
 
 def load(path: Path) -> tuple[pd.DataFrame, Origin]:

@@ -2,24 +2,19 @@
 
 import os
 import time
-import zipfile
-from collections.abc import Callable
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import pgcjax
-from pgcjax.journal import begin, check_job
-from pgcjax.plan import Limits
+from pgcjax._version import __version__
+from pgcjax.errors import Progress
+from pgcjax.io.checkpoint import Checkpoint
 from pgcjax.stats import resample
 from pgcjax.stats.tests import Pairs
-from pgcjax.tables.write import written_beside
 
-_EVERY = 5.0  # seconds between two states on disk
-
-Progress = Callable[[str, int, int], None]
+EVERY = 5.0  # seconds between two states on disk
+_STATE = "finished-blocks"
 
 
 class Sweep:
@@ -37,29 +32,29 @@ class Sweep:
         test: str,
         seed: int,
         exact: bool,
-        limits: Limits,
+        memory: int,
         progress: Progress | None,
         journal: str | os.PathLike | None,
     ):
         self._scores, self._pairs, self._test = scores, pairs, test
         self._seed, self._exact, self._progress = seed, exact, progress
-        self._memory = limits.memory
+        self._memory, self._saved = memory, time.monotonic()
         self.done = 0
         self.total = np.zeros(0 if test == "tukey" else len(pairs[0]))
-        self._ledger = None
+        self._checkpoint = None
         if journal is not None:
             marks = (scores.x, np.asarray(pairs[0]), np.asarray(pairs[1]))
             data = b"".join(np.ascontiguousarray(m).tobytes() for m in marks)
-            job = {"version": pgcjax.__version__, "test": test, "seed": seed}
+            job = {"version": __version__, "test": test, "seed": seed}
             job |= {"exact": exact, "scores": sha256(data).hexdigest()}
-            self._ledger = Ledger(Path(journal), job)
+            self._checkpoint = Checkpoint(journal, job)
 
     def extend(self, resamples: int) -> None:
         """Go on until there are so many."""
-        if self._ledger and not self.done:
-            done, total = self._ledger.load()
-            if total is not None and done <= resamples:
-                self.done, self.total = done, total
+        if self._checkpoint and not self.done:
+            state = self._checkpoint.load(_STATE)
+            if state and int(state["done"]) <= resamples:
+                self.done, self.total = int(state["done"]), state["total"]
         first = self.done // resample.BLOCK
         for size, part in resample.in_order(self._work, first, resamples):
             if self._test == "tukey":
@@ -67,10 +62,18 @@ class Sweep:
             else:
                 self.total = self.total + part
             self.done += size
-            if self._ledger and size == resample.BLOCK:
-                self._ledger.save(self.done, self.total, last=self.done == resamples)
+            if self._checkpoint and size == resample.BLOCK:
+                self._keep(last=self.done == resamples)
             if self._progress:
                 self._progress("resampling", self.done, resamples)
+
+    def _keep(self, *, last: bool) -> None:
+        """Keep the state, unless it was kept just before."""
+        assert self._checkpoint is not None
+        if last or time.monotonic() - self._saved >= EVERY:
+            done = np.array(self.done)
+            self._checkpoint.save(_STATE, done=done, total=self.total)
+            self._saved = time.monotonic()
 
     def counts(self) -> np.ndarray:
         """Count, per pair, the resamples at least as extreme as what was observed."""
@@ -95,32 +98,3 @@ class Sweep:
         return resample.count(
             self._test, self._scores, self._pairs, weights, device=device, budget=share
         )
-
-
-class Ledger:
-    """A folder with the state of a sweep; `pgcjax.journal.remove` removes it."""
-
-    def __init__(self, folder: Path, job: dict[str, Any]):
-        self._folder, self._job, self._saved = folder, job, time.monotonic()
-        check_job(folder, job)
-
-    def load(self) -> tuple[int, np.ndarray | None]:
-        """Give the resamples that are done, and their counts, if there are any."""
-        try:
-            with np.load(self._folder / "finished-blocks.npz") as state:
-                return int(state["done"]), state["total"]
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-            return 0, None  # it is computed again
-
-    def save(self, done: int, total: np.ndarray, *, last: bool) -> None:
-        """Keep a state, whole or not at all, unless one was kept just before.
-
-        Raises:
-            DataError: the folder cannot be written.
-        """
-        if not last and time.monotonic() - self._saved < _EVERY:
-            return
-        begin(self._folder, self._job)
-        with written_beside(self._folder / "finished-blocks.npz") as beside:
-            np.savez(beside, done=done, total=total)
-        self._saved = time.monotonic()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pgcjax.tables.intents import NAV
+from pgcjax.io.intents import NAV
 
 _WHOLE = 2**30  # weights up to it times gains of 20 bits add up exactly in float64
 

@@ -6,16 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from pgcjax.tables.judged import Judged
-from pgcjax.tables.order import ranked
-from pgcjax.tables.packed import Block
+from pgcjax.io.judged import Judged
+from pgcjax.io.order import ranked
+from pgcjax.io.packed import Block
 from pgcjax.tensors.retrieved import Flat, Retrieved
-
-_ROWS = 200_000  # that are looked up at once: of small files, several
 
 
 @dataclass(frozen=True)
-class Found:
+class JudgedRanks:
     """The judged documents that some whole runs retrieved.
 
     Attributes:
@@ -73,15 +71,15 @@ class Found:
         return count[:-1]
 
 
-def batches(
-    tables: Iterable[pl.DataFrame | Block],
+def gathered(
+    tables: Iterable[pl.DataFrame | Block], rows: int
 ) -> Generator[list[pl.DataFrame] | Block]:
-    """Put small tables together, to be looked up at once."""
+    """Put small tables together, up to so many rows, to be looked up at once."""
     waiting: list[pl.DataFrame] = []
     for table in tables:
         if isinstance(table, pl.DataFrame):
             waiting.append(table)
-            if sum(map(len, waiting)) > _ROWS:
+            if sum(map(len, waiting)) > rows:
                 yield waiting
                 waiting = []
         else:
@@ -93,7 +91,9 @@ def batches(
         yield waiting
 
 
-def find(tables: Sequence[pl.DataFrame] | Block, judged: Judged, order: str) -> Found:
+def find(
+    tables: Sequence[pl.DataFrame] | Block, judged: Judged, order: str
+) -> JudgedRanks:
     """Rank the documents of every run and query, and keep the judged ones.
 
     Args:
@@ -109,7 +109,9 @@ def find(tables: Sequence[pl.DataFrame] | Block, judged: Judged, order: str) -> 
     return _find_rows(tables, judged, order)
 
 
-def _find_rows(tables: Sequence[pl.DataFrame], judged: Judged, order: str) -> Found:
+def _find_rows(
+    tables: Sequence[pl.DataFrame], judged: Judged, order: str
+) -> JudgedRanks:
     run_ids: list[str] = []
     query_ids: set[str] = set()
     retrieved: list[np.ndarray] = []
@@ -140,10 +142,10 @@ def _find_rows(tables: Sequence[pl.DataFrame], judged: Judged, order: str) -> Fo
     ranking = np.arange(lengths.size)
     rankings = ranking // len(run_ids), ranking % len(run_ids), count
     known = np.arange(judged.end)
-    return Found(run_ids, query_ids, lengths, *rankings, code, position, known)
+    return JudgedRanks(run_ids, query_ids, lengths, *rankings, code, position, known)
 
 
-def _find_packed(block: Block, judged: Judged) -> Found:
+def _find_packed(block: Block, judged: Judged) -> JudgedRanks:
     number = np.array([judged.number.get(q, -1) for q in block.query_ids], np.int32)
     of_ranking = number[block.query]
     lengths = np.zeros((len(block.run_ids), len(judged) + 1), np.int32)
@@ -158,7 +160,7 @@ def _find_packed(block: Block, judged: Judged) -> Found:
         known = np.arange(judged.end)
     rankings = of_ranking, block.run, count
     names = block.run_ids, set(block.query_ids)
-    return Found(*names, lengths[:, :-1], *rankings, code, position, known)
+    return JudgedRanks(*names, lengths[:, :-1], *rankings, code, position, known)
 
 
 def _kept(
@@ -199,7 +201,7 @@ class Rankings:
         query_ids: queries that any run answers, judged or not.
     """
 
-    def __init__(self, judged: Judged, found: Sequence[Found]):
+    def __init__(self, judged: Judged, found: Sequence[JudgedRanks]):
         """Take what was found, in order."""
         self._judged, self._found = judged, list(found)
         self.run_ids = [run for part in found for run in part.run_ids]
@@ -215,6 +217,12 @@ class Rankings:
     def last(self) -> int:
         """The largest 0-based rank of all of them; 0 if there are none."""
         return max(int(part.position.max(initial=0)) for part in self._found)
+
+    @property
+    def share(self) -> float:
+        """Share of the judged documents that a run retrieves, on average."""
+        docs = sum(map(len, self._judged.docs.values()))
+        return min(1.0, self.size / len(self.run_ids) / max(1, docs))
 
     def answered(self, query_ids: list[str]) -> np.ndarray:
         """Say which run has which judged query: bool `[runs, queries]`."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgcjax.tensors.layout import blank
+from pgcjax.tensors.padding import blank
 
 
 @dataclass(frozen=True)

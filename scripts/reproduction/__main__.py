@@ -15,8 +15,8 @@ import click
 import pgcjax
 from pgcjax.cli.progress import Progress, say
 from pgcjax.errors import DataError, DataWarning, PgcjaxError
+from pgcjax.io.write import written_beside
 from pgcjax.report.page import Page, Part, Section, write
-from pgcjax.tables.write import written_beside
 from scripts.reproduction import (
     arithmetic,
     carterette,

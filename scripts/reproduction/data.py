@@ -8,9 +8,9 @@ from xml.etree import ElementTree
 import pandas as pd
 
 import pgcjax
-from pgcjax.tables.grids import read_grids
-from pgcjax.tables.intents import read_intent_qrels, read_intents
-from pgcjax.tables.xie import read_xie_votes
+from pgcjax.io.grids import read_grids
+from pgcjax.io.intents import read_intent_qrels, read_intents
+from pgcjax.io.xie import read_xie_votes
 
 FOLDERS = {
     "xie2020": "image search: Image_position.json, SERP_level_preference, "

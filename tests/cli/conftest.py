@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pytest
 
 from pgcjax.cli import main
-from pgcjax.demo.files import demo_folder
+from pgcjax.datasets.files import demo_folder
 
 SMALL = {
     "prefs.txt": "q1 a b a\nq1 b c b\nq2 a c c\n",

@@ -202,7 +202,7 @@ def test_a_defect_of_ours_exits_with_1(pgcjax, monkeypatch):
 
 
 def test_stopped(pgcjax, monkeypatch):
-    from pgcjax.tables import runs
+    from pgcjax.io import runs
 
     def stop(*args, **kwargs):
         raise KeyboardInterrupt

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 import pgcjax as package
-from pgcjax.demo.files import demo_folder
+from pgcjax.datasets.files import demo_folder
 
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
 DEMO = demo_folder()

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import pgcjax as package
-from pgcjax.demo.files import demo_folder
+from pgcjax.datasets.files import demo_folder
 from pgcjax.report.judgments import aligned
 
 DEMO = demo_folder()

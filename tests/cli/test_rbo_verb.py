@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import pgcjax as package
-from pgcjax.demo.files import demo_folder
+from pgcjax.datasets.files import demo_folder
 
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
 RUNS = demo_folder() / "runs"

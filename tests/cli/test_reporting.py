@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import pgcjax as package
-from pgcjax.demo.files import demo_folder
+from pgcjax.datasets.files import demo_folder
 from pgcjax.report import canvas, plots
 
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")

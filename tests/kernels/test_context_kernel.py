@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgcjax.kernels import context
-from pgcjax.kernels.seen import Seen
+from pgcjax.kernels.ranked_list import RankedList
 
 
-def seen_of(vertices, ranks, width) -> Seen:
+def seen_of(vertices, ranks, width) -> RankedList:
     """Documents at ranks from 1, padded to a width."""
     pad = (0, width - len(ranks))
     vertex, rank = (jnp.asarray(np.pad(x, pad), jnp.int32) for x in (vertices, ranks))
-    return Seen(vertex, rank, rank > 0, jnp.zeros(width), jnp.asarray(len(ranks)))
+    return RankedList(vertex, rank, rank > 0, jnp.zeros(width), jnp.asarray(len(ranks)))
 
 
 def known_of(pairs: dict[tuple[int, int], float], n: int, padding: int) -> dict:

@@ -4,10 +4,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from builders import peel_ranks
+from helpers.builders import peel_ranks
+from helpers.strategies import cases
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import cases
 
 from pgcjax.kernels import ABSENT, peel
 from pgcjax.reference.pgc import greedy_ideal

@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from builders import preferences_of, run_of
+from helpers.builders import preferences_of, run_of
+from helpers.strategies import cases, depths, persistences
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from strategies import cases, depths, persistences
 
 import pgcjax
 from pgcjax.reference.compatibility import compat

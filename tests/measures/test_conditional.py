@@ -6,8 +6,8 @@ from math import log2
 import numpy as np
 import pandas as pd
 import pytest
-from builders import run_of
-from contextual import CONTEXT, QRELS, collection, scored
+from helpers.builders import run_of
+from helpers.contextual import CONTEXT, QRELS, collection, scored
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -290,7 +290,7 @@ def test_judgments_that_do_not_meet():
 
 
 def test_notes_of_what_is_left_out():
-    from pgcjax.tables.qrels import read_qrels
+    from pgcjax.io.qrels import read_qrels
     from pgcjax.tensors.context import conditional
 
     qrels = pd.DataFrame([("q", "a", 1), ("p", "a", 2)], columns=QRELS)

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from diverse import FIGURE, FIGURE_INTENTS, FIGURE_RUN
+from helpers.diverse import FIGURE, FIGURE_INTENTS, FIGURE_RUN
 
 import pgcjax
 from pgcjax.errors import DataError, UsageError

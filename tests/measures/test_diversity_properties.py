@@ -6,14 +6,14 @@ Made-up collections are heavy in ties; see `diverse`.
 import numpy as np
 import pandas as pd
 import pytest
-from diverse import collection
+from helpers.diverse import collection
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pgcjax
+from pgcjax.io.intents import read_intent_qrels
 from pgcjax.measures.catalogue import catalogue
 from pgcjax.measures.relatives import BINARY, GRADED
-from pgcjax.tables.intents import read_intent_qrels
 from pgcjax.tensors.intents import greedy_gains
 
 pytestmark = [

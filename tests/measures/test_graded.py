@@ -4,7 +4,7 @@ from math import log2
 
 import numpy as np
 import pytest
-from builders import run_of
+from helpers.builders import run_of
 
 import pgcjax
 from pgcjax.errors import DataError, UsageError

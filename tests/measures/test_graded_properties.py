@@ -4,10 +4,10 @@ from itertools import product
 
 import numpy as np
 import pytest
-from builders import run_of
+from helpers.builders import run_of
+from helpers.collections import collection
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_invariance import collection
 
 import pgcjax
 from pgcjax.measures.catalogue import catalogue, parse

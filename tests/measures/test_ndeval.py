@@ -7,11 +7,11 @@ pyndeval is the C program of the track as a package. Every run of the public dat
 import numpy as np
 import pandas as pd
 import pytest
-from diverse import collection
+from helpers.diverse import collection
 
 import pgcjax
-from pgcjax.tables.intents import read_intent_qrels
-from pgcjax.tables.runs import read_runs
+from pgcjax.io.intents import read_intent_qrels
+from pgcjax.io.runs import read_runs
 
 pyndeval = pytest.importorskip("pyndeval", reason="pip install pyndeval")
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")

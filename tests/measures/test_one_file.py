@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from test_invariance import collection
+from helpers.collections import collection
 
 import pgcjax
 from pgcjax import measures

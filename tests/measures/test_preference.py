@@ -3,10 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-from builders import preferences_of, run_of
-from hypothesis import assume, example, given, settings
-from hypothesis import strategies as st
-from preference_cases import (
+from helpers.builders import preferences_of, run_of
+from helpers.preference_cases import (
     ALL,
     COLUMNS,
     COUNTS,
@@ -19,13 +17,15 @@ from preference_cases import (
     scores_of,
     with_options,
 )
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
 
 import pgcjax
-from pgcjax import listwise
+from pgcjax.engine import list_batches
 from pgcjax.errors import UsageError
+from pgcjax.io.preferences import read_preferences
 from pgcjax.measures.catalogue import parse_all
 from pgcjax.reference import preference as twins
-from pgcjax.tables.preferences import read_preferences
 from pgcjax.tensors.judgments import Judgments
 
 pytestmark = [
@@ -333,7 +333,7 @@ def test_measures_of_the_same_pairs_share_a_call():
     judgments = Judgments({"preferences": read_preferences(prefs)})
     chosen = parse_all(["ppref", "APpref", "prefs_avgjg", "Delta-ERR", "wpref"])
     tensors = [m.definition.tensors(m.parameters, judgments) for m in chosen]
-    assert [g.places for g in listwise.groups(chosen, tensors)] == [[0, 1, 2, 3, 4]]
+    assert [g.places for g in list_batches.groups(chosen, tensors)] == [[0, 1, 2, 3, 4]]
     again = [m.definition.tensors(m.parameters, judgments) for m in chosen]
     for one, other in zip(tensors, again, strict=True):  # or each call compiles anew
         assert one.kernel is other.kernel

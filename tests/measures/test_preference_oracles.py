@@ -8,11 +8,11 @@ from itertools import product
 
 import pandas as pd
 import pytest
-from preference_cases import COLUMNS, COUNTS, SHARES, with_options
+from helpers.preference_cases import COLUMNS, COUNTS, SHARES, with_options
 
 import pgcjax
+from pgcjax.io.preferences import read_preferences
 from pgcjax.reference.preference import Prefs, counted
-from pgcjax.tables.preferences import read_preferences
 
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
 

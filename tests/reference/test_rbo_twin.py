@@ -4,9 +4,9 @@ from itertools import permutations, product
 from math import log
 
 import pytest
+from helpers.tied import TIES, VARIANTS, apart, flat, published, rankings
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tied import TIES, VARIANTS, apart, flat, published, rankings
 
 from pgcjax.reference.rbo import rbo, rbo_of_ties
 

@@ -6,10 +6,10 @@ from functools import partial
 import matplotlib
 import pandas as pd
 import pytest
-from drawn import check_legible, words
+from helpers.drawn import check_legible, words
 
 from pgcjax.errors import DataError, UsageError
-from pgcjax.report import canvas, letters, plots
+from pgcjax.report import canvas, plot_text, plots
 
 TABLE = pd.DataFrame(
     [(p, of, p * k) for k, of in enumerate("abc") for p in range(4)],
@@ -134,12 +134,12 @@ def test_folders_of_figures(tmp_path):
     ],
 )
 def test_texts_are_broken_to_fit(text, inches, expected):
-    assert letters.wrapped(text, inches) == expected
+    assert plot_text.wrapped(text, inches) == expected
 
 
 def test_names_are_cut_in_their_middle():
-    assert letters.shorten("x" * 24) == "x" * 24
-    short = letters.shorten("the_same_start_of_all_1", 10)
+    assert plot_text.shorten("x" * 24) == "x" * 24
+    short = plot_text.shorten("the_same_start_of_all_1", 10)
     assert short == "the_s…ll_1" and len(short) == 10
 
 

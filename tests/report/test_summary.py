@@ -3,15 +3,15 @@
 import numpy as np
 import pandas as pd
 import pytest
-from drawn import check_legible
+from helpers.drawn import check_legible
 
 from pgcjax.errors import DataError, UsageError
 from pgcjax.report.page import Table, cell_of
 from pgcjax.report.summary import summary
-from pgcjax.scores import Scores
 from pgcjax.stats.compare import compare
 from pgcjax.stats.correlation import correlate
 from pgcjax.stats.discrimination import discriminate
+from pgcjax.stats.scores import Scores
 
 MEASURES = ["PGC", "Compat", "nDCG@10"]
 PER_MEASURE = ["leaderboard", "differences"]

@@ -6,7 +6,7 @@ import pandas as pd
 from rich.console import Console
 
 from pgcjax.report.text import leaderboard
-from pgcjax.scores import Scores
+from pgcjax.stats.scores import Scores
 
 
 def shown(rows) -> list[str]:

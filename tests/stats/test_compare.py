@@ -8,10 +8,10 @@ import pytest
 from scipy import stats
 
 from pgcjax.errors import DataError, UsageError
-from pgcjax.scores import Scores
 from pgcjax.stats import procedures
 from pgcjax.stats.compare import compare
 from pgcjax.stats.matrix import read
+from pgcjax.stats.scores import Scores
 
 PAIR = ["run_a", "run_b"]
 

@@ -9,9 +9,9 @@ from scipy import stats
 
 from pgcjax.errors import UsageError
 from pgcjax.reference import correlation as twin
-from pgcjax.scores import Scores
 from pgcjax.stats import discrimination
 from pgcjax.stats.discrimination import discriminate, intuitiveness, sensitivity
+from pgcjax.stats.scores import Scores
 
 RNG = np.random.default_rng(0)
 VALUES = {

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from pgcjax.errors import DataError, DataWarning, UsageError
-from pgcjax.scores import Scores
 from pgcjax.stats.matrix import read
+from pgcjax.stats.scores import Scores
 
 
 def written(table: pd.DataFrame, path) -> str:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgcjax.errors import DataError
-from pgcjax.tables.preferences import read_preferences
-from pgcjax.tables.qrels import read_qrels
+from pgcjax.io.preferences import read_preferences
+from pgcjax.io.qrels import read_qrels
 from pgcjax.tensors.graphs import combined_graphs, grade_graphs, preference_graphs
 
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgcjax.errors import UsageError
+from pgcjax.io.grids import read_grids
 from pgcjax.kernels import ABSENT
 from pgcjax.reference import image
-from pgcjax.tables.grids import read_grids
 from pgcjax.tensors import examination
 from pgcjax.tensors import grids as g
 
@@ -189,7 +189,7 @@ def test_lines_may_stand_in_any_order(order, shared, name):
 
 
 def test_rankings_are_runs():
-    from pgcjax.tables.runs import read_runs
+    from pgcjax.io.runs import read_runs
 
     runs = examination.as_runs(read_grids(frame_of({"s": GRID})), "default")
     table = read_runs(runs)

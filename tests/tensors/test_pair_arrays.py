@@ -4,13 +4,13 @@ from collections import Counter
 
 import numpy as np
 import pandas as pd
+from helpers.preference_cases import COLUMNS, judged_collection, judgments
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from preference_cases import COLUMNS, judged_collection, judgments
 
+from pgcjax.io.preferences import read_preferences
 from pgcjax.reference.pgc import derived_edges
 from pgcjax.reference.preference import counted, delta_gains
-from pgcjax.tables.preferences import read_preferences
 from pgcjax.tensors.pairs import Pairs, combined_pairs, graded_pairs, judged_pairs
 
 some = settings(max_examples=60)

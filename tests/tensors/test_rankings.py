@@ -4,15 +4,15 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from builders import rankings_of
+from helpers.builders import rankings_of
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pgcjax.errors import DataError
+from pgcjax.io.judged import Judged
+from pgcjax.io.order import ORDERS
+from pgcjax.io.runs import read_runs
 from pgcjax.reference.order import ordered
-from pgcjax.tables.judged import Judged
-from pgcjax.tables.order import ORDERS
-from pgcjax.tables.runs import read_runs
 from pgcjax.tensors.rankings import Rankings, find
 from pgcjax.tensors.retrieved import Retrieved, lists
 

@@ -1,0 +1,69 @@
+"""Scores of whole runs, as they pass between threads, processes and checkpoints."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float64
+
+from pgcjax.errors import DataError
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Scores of whole runs.
+
+    Attributes:
+        run_ids: the runs.
+        query_ids: queries that any of them answers, judged or not.
+        has: which run answers which judged query.
+        parts: scores by each batch, for its own queries.
+    """
+
+    run_ids: list[str]
+    query_ids: set[str]
+    has: Bool[np.ndarray, "runs judged"]
+    parts: list[Float64[np.ndarray, "*replicates measures runs queries"]]
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Give the chunk as arrays by name, which `of` takes."""
+        return {
+            "run_ids": np.array(self.run_ids, np.str_),
+            "query_ids": np.array(sorted(self.query_ids), np.str_),
+            "has": self.has,
+            **{f"part{i}": part for i, part in enumerate(self.parts)},
+        }
+
+    @classmethod
+    def of(cls, arrays: Mapping[str, np.ndarray]) -> "Chunk":
+        """Read what `arrays` gave.
+
+        Raises:
+            KeyError: an array is missing.
+        """
+        count = sum(key.startswith("part") for key in arrays)
+        parts = [arrays[f"part{i}"] for i in range(count)]
+        ids = arrays["run_ids"].tolist(), set(arrays["query_ids"].tolist())
+        return cls(*ids, arrays["has"], parts)
+
+
+def together(chunks: Sequence[Chunk]) -> Chunk:
+    """Put chunks of different runs together, runs ascending.
+
+    Raises:
+        DataError: a run is in two of them.
+    """
+    run_ids = [run for chunk in chunks for run in chunk.run_ids]
+    ascending = sorted(range(len(run_ids)), key=run_ids.__getitem__)
+    names = [run_ids[i] for i in ascending]
+    for name, after in zip(names, names[1:], strict=False):
+        if name == after:
+            raise DataError(f"run {name!r} comes twice", mend="Give each run once.")
+    filled = [chunk for chunk in chunks if chunk.run_ids] or chunks[:1]
+    has = np.concatenate([chunk.has for chunk in filled])[ascending]
+    parts = [
+        np.concatenate(each, axis=-2)[..., ascending, :]
+        for each in zip(*(chunk.parts for chunk in filled), strict=True)
+    ]
+    query_ids = {query for chunk in chunks for query in chunk.query_ids}
+    return Chunk(names, query_ids, has, parts)

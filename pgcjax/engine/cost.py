@@ -1,0 +1,236 @@
+"""What a job takes: chunks, calls, bytes and time, without doing it."""
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from pgcjax.engine import plan
+
+MiB, GiB = 2**20, 2**30
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What a machine does in a second of one core or device; docs/scaling.md.
+
+    Attributes:
+        cores: of the host, for all processes together.
+        devices: that compute; 0 if the cores do.
+        line: seconds of a core to read a line of text and look its document up.
+        inflate: seconds of a core more for a line of .gz.
+        packed: seconds of a core to read a judged document of packed runs.
+        lay_out: seconds of a core to lay out a judged document for a measure.
+        pair: seconds of a core for each run and query.
+        peel: seconds of a core or device for a place in a step of the peel.
+        step: seconds of a core or device for a step of the peel itself.
+        level: seconds of a core or device for a judged document on the level path.
+        query: seconds of a core to lay out a graph, per square of its places.
+        judgment: seconds of a core to read a judgment, and to make a graph of it.
+        score: seconds of a core to put a score into the table and on disk.
+        parts: of the job, each of which writes its own scores.
+    """
+
+    cores: int
+    devices: int
+    line: float
+    inflate: float
+    packed: float
+    lay_out: float
+    pair: float
+    peel: float
+    step: float
+    level: float
+    query: float
+    judgment: float
+    score: float
+    parts: int = 1
+
+
+CORE = Machine(
+    cores=1,
+    devices=0,
+    line=0.25e-6,
+    inflate=0.075e-6,
+    packed=16e-9,
+    lay_out=18e-9,
+    pair=0.09e-6,
+    peel=0.35e-9,
+    step=15e-9,
+    level=16e-9,
+    query=7e-9,
+    judgment=1.4e-6,
+    score=0.3e-6,
+)
+"""One core of an EPYC: measured by `python -m benchmarks costs`."""
+
+
+def this_machine() -> Machine:
+    """Take this machine's cores as those that were measured."""
+    return replace(CORE, cores=os.cpu_count() or 1)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Queries that a batch computes alike.
+
+    Attributes:
+        measure: what is computed: the names of measures, or how many there are.
+        form: `levels`, `packed`, `wide`, `lists`, `grids` or `grid pairs`.
+        size: padded number of places.
+        queries: how many.
+        vertices: documents of all of them.
+        found: judged documents that a run retrieves for them, about.
+        per_query: bytes of what does not depend on the run, for a query.
+        per_pair: bytes of a run and query.
+        measures: number of measures that share the calls.
+    """
+
+    measure: str
+    form: str
+    size: int
+    queries: int
+    vertices: int
+    found: float
+    per_query: int
+    per_pair: int
+    measures: int = 1
+
+    @property
+    def tiled(self) -> bool:
+        """Whether a call computes one tile of runs; grids are computed for all runs."""
+        return not self.form.startswith("grid")
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job: what there is to read and to compute.
+
+    Attributes:
+        runs: number of runs, about.
+        units: files, or blocks of packed runs.
+        lines: documents to read as text.
+        compressed: how many of them are compressed.
+        packed: judged documents to read from packed runs.
+        found: judged documents of a run, about.
+        groups: of queries.
+        limits: of memory.
+        judgments: to read.
+        cpu: whether a CPU computes.
+    """
+
+    runs: int
+    units: int
+    lines: float
+    compressed: float
+    packed: float
+    found: float
+    groups: Sequence[Group]
+    limits: plan.Limits
+    judgments: int = 0
+    cpu: bool = True
+
+    @cached_property
+    def per_chunk(self) -> int:
+        """Runs in a chunk, about: enough for a tile if they fit, and at least one."""
+        each = max(1, round(plan.FOUND * self.found))
+        enough = max(plan.settings.runs, self.limits.enough // each + 1)
+        return max(1, min(self.runs, enough, self.limits.found // each + 1))
+
+    def chunks(self) -> Iterator[int]:
+        """Give the number of runs in each chunk."""
+        for low in range(0, self.runs, self.per_chunk):
+            yield min(self.per_chunk, self.runs - low)
+
+    def tiles(
+        self, runs: int, devices: int = 1
+    ) -> Iterator[tuple[Group, int, int, int]]:
+        """Give the calls for a chunk: group, its queries and runs in one, how many."""
+        for group in self.groups:
+            in_blocks = group.form in ("packed", "wide")
+            block = plan.block(group.size) if in_blocks else group.queries
+            whole, rest = divmod(group.queries, block)
+            for many, count in ((block, whole), (rest, bool(rest))):
+                queries, some = plan.tile(
+                    many,
+                    max(runs, self.per_chunk) if group.tiled else 1,
+                    per_query=group.per_query,
+                    per_pair=group.per_pair,
+                    devices=devices,
+                    budget=self.limits.tile,
+                    near=self.cpu and group.form in ("packed", "wide", "levels"),
+                )
+                some = some if group.tiled else runs
+                calls = count * -(-many // queries) * -(-runs // some)
+                if calls:
+                    yield group, queries, some, calls
+
+    @property
+    def scores(self) -> int:
+        """How many scores there will be."""
+        return self.runs * sum(g.queries * g.measures for g in self.groups)
+
+    @property
+    def padding(self) -> float:
+        """Share of the places of all tiles where no document stands."""
+        places = used = 0
+        for runs, count in Counter(self.chunks()).items():
+            for group, queries, some, calls in self.tiles(runs):
+                places += count * calls * queries * some * group.size
+                used += count * runs * group.vertices
+        return 1 - used / places if places else 0.0
+
+    def bytes(self, devices: int = 1) -> dict[str, int]:
+        """Tell what is in memory at most, beyond libraries and judgments."""
+        tile = max(
+            (
+                queries * (group.per_query + group.per_pair * some)
+                for group, queries, some, _ in self.tiles(self.per_chunk, devices)
+            ),
+            default=0,
+        )
+        found = round(plan.FOUND * self.found * self.per_chunk)
+        return {
+            "judged documents of two chunks": 4 * found,
+            "tiles in work": 4 * tile,
+            "scores": 64 * self.scores,
+        }
+
+    def seconds(self, machine: Machine) -> dict[str, float]:
+        """Estimate the time of each part, where each has the machine to itself."""
+        read = self.lines * machine.line + self.compressed * machine.inflate
+        read += self.packed * machine.packed
+        judge = self.judgments * machine.judgment  # on one core
+        laid = compute = 0.0
+        workers = machine.devices or machine.cores
+        graphs = sum(4 * g.queries * g.size**2 for g in self.groups)
+        again = graphs > self.limits.kept  # then each chunk lays them out
+        for runs, count in Counter(self.chunks()).items():
+            for group in self.groups:
+                laid_out = count if again else 1
+                laid += laid_out * group.queries * machine.query * group.size**2
+                pairs = count * runs * group.queries
+                laid += pairs * machine.pair
+                laid += count * runs * group.found * machine.lay_out
+                if group.form not in ("packed", "wide"):
+                    compute += count * runs * group.found * machine.level
+                else:
+                    steps = group.size * group.vertices * machine.peel
+                    compute += count * runs * (steps + group.vertices * machine.step)
+        return {
+            "reading": judge + read / machine.cores,
+            "laying out": laid / machine.cores,
+            "computing": compute / workers,
+            "writing": self.scores * machine.score / machine.parts,
+        }
+
+    def total(self, machine: Machine) -> float:
+        """Estimate the time of it all: devices work while cores read."""
+        parts = self.seconds(machine)
+        if not machine.devices:
+            return sum(parts.values())
+        return (
+            max(parts["reading"] + parts["laying out"], parts["computing"])
+            + (parts["writing"])
+        )

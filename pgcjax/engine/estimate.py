@@ -1,0 +1,56 @@
+"""What a job would take, from its judgments and a first look at its runs."""
+
+from collections.abc import Iterable
+from contextlib import closing
+from typing import Any
+
+import jax
+
+from pgcjax.engine import plan
+from pgcjax.engine.cost import Job
+from pgcjax.engine.request import read_request, runs_of
+from pgcjax.runtime.memory import memory_limit
+from pgcjax.tensors.rankings import Rankings, find, gathered
+
+
+def estimate(
+    runs: Any,
+    *,
+    measures: str | Iterable[str] | None = None,
+    order: str = "trec",
+    memory: str | int | None = None,
+    **judgments: Any,
+) -> Job:
+    """Estimate a job. Arguments, and what is raised: as of `evaluate`.
+
+    Of runs, the first file or block is read, and stands for all of its size.
+    """
+    limits = plan.Limits(memory_limit(memory))
+    runs = runs_of(runs)
+    request = read_request(judgments, measures, order, grids=runs.grids)
+    first = runs.first(1)
+    with closing(first.read(request.judged, order)) as tables:
+        batch = next(gathered(tables, plan.settings.rows))
+    sample = Rankings(request.judged, [find(batch, request.judged, order)])
+    here = len(sample.run_ids)
+    packed = sum(sum(file.runs) for file in runs.packed.values())
+    others = [unit for unit in runs.units if unit.name not in runs.packed]
+    lines = compressed = 0.0
+    if others and isinstance(batch, list):
+        per_byte = sum(map(len, batch)) / max(1, first.units[0].size)
+        lines = per_byte * sum(unit.size for unit in others)
+        compressed = lines if others[0].name.endswith(".gz") else 0.0
+    per_run = sample.size / here
+    batches = request.batches(budget=limits.tile, keep=limits.kept)
+    return Job(
+        runs=packed + len(others) * here,
+        units=len(runs.units),
+        lines=lines,
+        compressed=compressed,
+        packed=packed * per_run,
+        found=per_run,
+        groups=[group for batch in batches for group in batch.foresee(sample)],
+        limits=limits,
+        judgments=sum(map(len, request.judgments.values())),
+        cpu=jax.default_backend() == "cpu",
+    )

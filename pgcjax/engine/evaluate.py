@@ -1,0 +1,166 @@
+"""Tables × measures → scores: the door to the engine, and the table that leaves it."""
+
+import os
+from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import jax
+import numpy as np
+import pandas as pd
+import polars as pl
+
+from pgcjax._version import __version__
+from pgcjax.engine import distributed as processes
+from pgcjax.engine import job
+from pgcjax.engine.batch import Batch
+from pgcjax.engine.chunk import Chunk
+from pgcjax.engine.missing import tell
+from pgcjax.engine.plan import Limits
+from pgcjax.engine.request import Request, read_request, runs_of
+from pgcjax.engine.verify import Sample
+from pgcjax.errors import Progress
+from pgcjax.io.check import fingerprint
+from pgcjax.io.checkpoint import Checkpoint
+from pgcjax.runtime.memory import memory_limit
+from pgcjax.stats.scores import Scores
+
+
+def evaluate(
+    runs: Any,
+    *,
+    preferences: Any = None,
+    qrels: Any = None,
+    intent_qrels: Any = None,
+    intents: Any = None,
+    context: Any = None,
+    measures: str | Iterable[str] | None = None,
+    order: str = "trec",
+    missing: str = "zero",
+    verify: float = 0.0,
+    memory: str | int | None = None,
+    journal: str | os.PathLike | None = None,
+    distributed: bool = False,
+    progress: Progress | None = None,
+) -> Scores:
+    """Score runs against judgments of any kind; `read_...` says what each may be.
+
+    Args:
+        runs: what `read_runs` takes or returns, or what `read_grids` returns.
+        preferences: for PGC and the measures of preferences.
+        qrels: grades, for Compat and graded measures.
+        intent_qrels: grades per intent, for measures of diversity.
+        intents: their probabilities and kinds.
+        context: grades of documents after others.
+        measures: such as `["PGC(p=0.8)", "nDCG@10"]`; by default `PGC` of preferences
+            (without them `PGC(graph=derived)` of qrels), and `Compat` of qrels.
+        order: of documents in a run: `trec`, `clarke` or `rank`.
+        missing: what a judged query that a run lacks does: `zero` scores 0, `skip`
+            leaves it out of the run's mean, `error` refuses the run.
+        verify: share of the scores to recompute with the plain twins.
+        memory: bytes that runs in work may take, or a size such as `2GB`.
+        journal: folder for finished work, with which the same call goes on.
+        distributed: share runs among the processes of `jax.distributed`, all of which
+            make this call and get all scores.
+        progress: called with `(stage, done, total)`.
+
+    Raises:
+        DataError: the data cannot be scored. UsageError: an argument is wrong.
+        VerificationError: a score differs from its plain twin.
+    """
+    limits = Limits(memory_limit(memory))
+    sample = Sample(verify)
+    judgments = {
+        "preferences": preferences,
+        "qrels": qrels,
+        "intent_qrels": intent_qrels,
+        "intents": intents,
+        "context": context,
+    }
+    runs = runs_of(runs)
+    request = read_request(judgments, measures, order, missing, grids=runs.grids)
+    if distributed:
+        runs = runs.share(jax.process_index(), jax.process_count())
+    described = _describe(request)
+    batches = request.batches(budget=limits.tile, keep=limits.kept)
+
+    def work() -> Chunk:
+        return job.run(
+            runs,
+            request,
+            batches,
+            limits=limits,
+            checkpoint=Checkpoint(journal, _job(described.result(), runs.grids))
+            if journal
+            else None,
+            sample=sample if verify else None,
+            progress=progress,
+        )
+
+    total = processes.gather(work) if distributed else work()
+    table, notes = _table(request, batches, total)
+    notes = [*runs.notes, *notes]
+    if verify:
+
+        def recompute() -> int:
+            return sample.verify(table, request, batches)
+
+        count = processes.total(recompute) if distributed else recompute()
+        notes.append(f"{count} of {len(table)} scores recomputed: equal")
+    return Scores(table, described.result(), tuple(notes))
+
+
+def _describe(request: Request) -> Future[dict[str, Any]]:
+    """Say what scores depend on, while runs are read: fingerprints take a while."""
+
+    def describe() -> dict[str, Any]:
+        tables = request.judgments.items()
+        return {
+            "version": __version__,
+            "order": request.order,
+            "missing": request.missing,
+            "measures": [measure.in_full() for measure in request.measures],
+            "judgments": {name: fingerprint(table) for name, table in tables},
+        }
+
+    pool = ThreadPoolExecutor(1)
+    try:
+        return pool.submit(describe)
+    finally:
+        pool.shutdown(wait=False)
+
+
+def _job(described: dict[str, Any], grids: pd.DataFrame | None) -> dict[str, Any]:
+    """Say what a checkpoint depends on: of grids, a score depends on all systems."""
+    return described if grids is None else described | {"grids": fingerprint(grids)}
+
+
+def _table(
+    request: Request, batches: list[Batch], total: Chunk
+) -> tuple[pd.DataFrame, list[str]]:
+    """Lay scores out as rows by run, query and measure; warn of what lowers them."""
+    scores = {
+        member.place: part[..., i, :, :]
+        for batch, part in zip(batches, total.parts, strict=True)
+        for i, member in enumerate(batch.members)
+    }
+    shape = len(total.run_ids), len(request.judged), len(request.members)
+    values, keep, notes = np.zeros(shape), np.zeros(shape, bool), []
+    for i, member in enumerate(request.members):
+        columns = [request.judged.number[query] for query in member.tensors.docs]
+        has = total.has[:, columns]
+        notes.append(tell(member, total, has, scores[i], request.missing))
+        # A run without the query retrieved nothing: not even a residual is scored.
+        values[:, columns, i] = np.where(has, scores[i], 0)
+        keep[:, columns, i] = has if request.missing == "skip" else True
+    told = (getattr(member.tensors, "notes", ()) for member in request.members)
+    notes += dict.fromkeys(note for some in told for note in some)
+    names = total.run_ids, list(request.judged.docs), list(map(str, request.measures))
+    columns = zip(
+        ("run_id", "query_id", "measure"), np.nonzero(keep), names, strict=True
+    )
+    table = {
+        column: pl.Series(ids, dtype=pl.String).gather(places)
+        for column, places, ids in columns
+    }
+    return pl.DataFrame({**table, "value": values[keep]}).to_pandas(), notes

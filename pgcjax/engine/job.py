@@ -1,0 +1,157 @@
+"""A job in chunks of runs: read, look up, compute; bounded in memory, resumable."""
+
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from hashlib import sha256
+
+import numpy as np
+import polars as pl
+
+from pgcjax.engine import plan
+from pgcjax.engine.batch import Batch
+from pgcjax.engine.chunk import Chunk, together
+from pgcjax.engine.missing import refuse
+from pgcjax.engine.request import Request
+from pgcjax.engine.verify import Sample
+from pgcjax.errors import Progress
+from pgcjax.io.checkpoint import Checkpoint
+from pgcjax.io.packed import Block
+from pgcjax.io.runs import Runs
+from pgcjax.tensors.rankings import JudgedRanks, Rankings, find, gathered
+
+
+def run(
+    runs: Runs,
+    request: Request,
+    batches: list[Batch],
+    *,
+    limits: plan.Limits,
+    checkpoint: Checkpoint | None = None,
+    sample: Sample | None = None,
+    progress: Progress | None = None,
+) -> Chunk:
+    """Score all runs by all batches.
+
+    Chunks of runs pass through memory: while one is computed, the next is read. Scores
+    do not depend on how runs are cut into chunks.
+
+    Args:
+        runs: the runs.
+        request: what is asked.
+        batches: of the request.
+        limits: what may be in memory.
+        checkpoint: where finished chunks are kept, and read back.
+        sample: takes the rankings that are to be verified, of kept chunks, too.
+        progress: called with `(stage, done, total)`.
+
+    Returns:
+        All runs, ascending.
+
+    Raises:
+        DataError: a run cannot be read, or lacks a query and `missing` is `error`.
+    """
+    judged, order = request.judged, request.order
+    units = runs.identities() if checkpoint else []
+    done, chunks = _kept(checkpoint, units) if checkpoint else (0, [])
+    kept = done
+    for chunk in chunks:
+        refuse(request, chunk.run_ids, chunk.has)
+
+    def finish(found: list[JudgedRanks], first: int, end: int) -> Chunk:
+        chunk = _scored(Rankings(judged, found), batches, request, progress)
+        if checkpoint and end < len(runs.units):
+            name = _name(units[first:end])
+            checkpoint.save(f"{first}-{end}", units=np.array(name), **chunk.arrays())
+        return chunk
+
+    def watched(
+        tables: Iterable[pl.DataFrame | Block],
+    ) -> Iterator[tuple[JudgedRanks, int]]:
+        """Look the judged documents up, and count the units that they are from."""
+        for batch in gathered(tables, plan.settings.rows):
+            if sample:
+                sample.take(batch, judged.docs)
+            found = find(batch, judged, order)
+            refuse(request, found.run_ids, found.has)
+            yield found, 1 if isinstance(batch, Block) else len(batch)
+
+    with ThreadPoolExecutor(1, "pgcjax-scorer") as pool:
+        pending: Future[Chunk] | None = None
+        with closing(runs.read(judged, order, skip=done, progress=progress)) as tables:
+            for found, count in _chunks(
+                watched(tables), limits, checkpoint is not None
+            ):
+                if pending:
+                    chunks.append(pending.result())
+                pending = pool.submit(finish, found, done, done + count)
+                done += count
+                del found
+        if pending:
+            chunks.append(pending.result())
+    if sample and kept:
+        with closing(runs.first(kept).read(judged, order)) as tables:
+            for batch in gathered(tables, plan.settings.rows):
+                sample.take(batch, judged.docs)
+    return together(chunks or [_nothing(batches, len(judged))])
+
+
+def _scored(
+    rankings: Rankings,
+    batches: list[Batch],
+    request: Request,
+    progress: Progress | None,
+) -> Chunk:
+    parts = [batch.score(rankings, progress) for batch in batches]
+    answered = rankings.answered(list(request.judged.docs))
+    return Chunk(rankings.run_ids, rankings.query_ids, answered, parts)
+
+
+def _nothing(batches: list[Batch], judged: int) -> Chunk:
+    """Give the scores of no runs: the share of a process that has none."""
+    parts = [np.zeros((len(b.members), 0, len(b.docs))) for b in batches]
+    return Chunk([], set(), np.zeros((0, judged), bool), parts)
+
+
+def _chunks(
+    parts: Iterable[tuple[JudgedRanks, int]], limits: plan.Limits, timed: bool
+) -> Iterator[tuple[list[JudgedRanks], int]]:
+    """Gather ranks until they take enough bytes or, if `timed`, some time."""
+    found: list[JudgedRanks] = []
+    units, began = 0, time.monotonic()
+    for part, count in parts:
+        found.append(part)
+        units += count
+        late = timed and time.monotonic() - began > plan.settings.seconds
+        runs = sum(len(f.run_ids) for f in found)
+        most = limits.enough if runs >= plan.settings.runs else limits.found
+        if late or sum(f.nbytes for f in found) > most:
+            yield found, units
+            found, units, began = [], 0, time.monotonic()
+    if found:
+        yield found, units
+
+
+def _kept(checkpoint: Checkpoint, units: list[str]) -> tuple[int, list[Chunk]]:
+    """Give finished chunks from the first unit on, and how many units those are."""
+    ends: dict[int, int] = {}
+    for name in checkpoint.names():
+        first, _, end = name.partition("-")
+        if first.isdecimal() and end.isdecimal():
+            ends[int(first)] = max(ends.get(int(first), 0), int(end))
+    done, chunks = 0, []
+    while done in ends:
+        arrays = checkpoint.load(f"{done}-{ends[done]}")
+        if arrays is None or arrays.get("units") != _name(units[done : ends[done]]):
+            break  # it is computed again
+        try:
+            chunks.append(Chunk.of(arrays))
+        except KeyError:
+            break
+        done = ends[done]
+    return done, chunks
+
+
+def _name(units: list[str]) -> str:
+    return sha256("\n".join(units).encode()).hexdigest()

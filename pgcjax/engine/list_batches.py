@@ -1,0 +1,237 @@
+"""Ranked lists × arrays about their documents → scores, by any kernel of lists."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float64
+
+from pgcjax.engine import plan
+from pgcjax.engine.batch import Batch, Member, Setting
+from pgcjax.engine.cost import Group
+from pgcjax.errors import Progress
+from pgcjax.kernels import ABSENT
+from pgcjax.kernels.ranked_list import RankedList
+from pgcjax.runtime.devices import over_devices, place
+from pgcjax.runtime.loop import Call, results
+from pgcjax.tensors.padding import axis_length, list_width, stack
+from pgcjax.tensors.rankings import Rankings
+from pgcjax.tensors.retrieved import Retrieved, listed
+
+_REACHES = (32, 128, 512)  # ranks; deeper measures are computed apart from shallow ones
+
+
+class Kernel(NamedTuple):
+    """The kernel of a measure, and what it is compiled for.
+
+    Attributes:
+        score: see `tensors.measure_tensors.ListTensors`.
+        parameters: name and value of each.
+        depth: last rank that counts; None if all do.
+    """
+
+    score: Callable[..., Any]
+    parameters: tuple[tuple[str, Any], ...]
+    depth: int | None
+
+
+class _Lists(NamedTuple):
+    """Judged documents of runs, `[queries, runs, width]`; and lengths of the runs."""
+
+    vertex: np.ndarray
+    rank: np.ndarray
+    length: np.ndarray
+
+
+class _Width(NamedTuple):
+    """Queries whose lists have one padded length.
+
+    Attributes:
+        width: the length.
+        columns: number of each query.
+        shapes: padded shapes of the arrays of each measure: of all tiles of a width,
+            so that they have one program.
+        per_query: bytes of the arrays of a query.
+        per_pair: bytes of a run and query.
+    """
+
+    width: int
+    columns: list[int]
+    shapes: tuple[Any, ...]
+    per_query: int
+    per_pair: int
+
+
+class ListBatch(Batch):
+    """Measures that look at the same documents, about as deep: computed in one call."""
+
+    def __init__(
+        self, members: Sequence[Member], depth: int | None, budget: int = plan.BUDGET
+    ):
+        """Take measures with the same `docs`.
+
+        Args:
+            members: the measures.
+            depth: last rank that counts for any; None if all do.
+            budget: bytes of a tile.
+        """
+        self.members, self._depth, self._budget = members, depth, budget
+        self._tensors = [member.tensors for member in members]
+        self.docs = self._tensors[0].docs
+        self._most_runs = 0  # of any chunk: smaller ones take the shapes of the largest
+        self._kernels = tuple(
+            Kernel(t.kernel, tuple(m.measure.parameters.items()), t.depth)
+            for m, t in zip(members, self._tensors, strict=True)
+        )
+
+    def score(
+        self, rankings: Rankings, progress: Progress | None = None
+    ) -> Float64[np.ndarray, "measures runs queries"]:
+        """Score every run for every query by all measures."""
+        runs = len(rankings.run_ids)
+        self._most_runs = max(runs, self._most_runs)
+        out = np.zeros((len(self.members), len(self.docs), runs))
+        done, total = 0, len(self.docs) * runs
+        for (columns, some), part in results(self._calls(rankings), progress=progress):
+            for values, mine in zip(out, part, strict=True):
+                values[columns, some] = mine[: len(columns), : some.stop - some.start]
+            done += len(columns) * (some.stop - some.start)
+            if progress:
+                progress("scoring", done, total)
+        return np.ascontiguousarray(out.swapaxes(1, 2))
+
+    def foresee(self, sample: Rankings) -> list[Group]:
+        """Group queries by the length of their lists."""
+        found = list(sample.retrieved(self.docs).values())
+        names = list(self.docs)
+        what = ", ".join(str(member.measure) for member in self.members)
+        out = []
+        for some in self._widths(found):
+            vertices = sum(len(self.docs[names[i]]) for i in some.columns)
+            sizes = len(some.columns), vertices, sample.share * vertices
+            costs = some.per_query, some.per_pair
+            name = what if len(self.members) < 4 else f"{len(self.members)} measures"
+            measures = len(self.members)
+            out.append(Group(name, "lists", some.width, *sizes, *costs, measures))
+        return out
+
+    def _calls(self, rankings: Rankings) -> Iterator[Call]:
+        names, runs = list(self.docs), len(rankings.run_ids)
+        retrieved = list(rankings.retrieved(self.docs).values())
+        depth = self._depth or 1 << rankings.last.bit_length()
+        which, weights = self._weights(depth)
+        for some in self._widths(retrieved):
+            tile = queries, together = plan.tile(
+                len(some.columns),
+                self._most_runs,
+                per_query=some.per_query,
+                per_pair=some.per_pair,
+                devices=jax.local_device_count(),
+                budget=self._budget,
+            )
+            program = self._kernels, which, tile, some.width, some.shapes
+            program = *program, tuple(map(len, weights)), jax.local_device_count()
+            for low in range(0, len(some.columns), queries):
+                mine = some.columns[low : low + queries]
+                arrays = place(self._arrays([names[i] for i in mine], some, queries))
+                length = np.array([rankings.lengths(names[i]) for i in mine])
+                for first in range(0, runs, together):
+                    part = slice(first, min(first + together, runs))
+                    lists = listed(
+                        *([retrieved[i] for i in mine], part, tile),
+                        *(some.width, self._depth),
+                    )
+                    lengths = stack([*length[:, part]], tile, 0)
+                    cut = arrays, place(_Lists(*lists, lengths))
+                    make = partial(_score, self._kernels, which, cut, weights)
+                    yield Call((mine, part), make, program)
+
+    def _widths(self, retrieved: Sequence[Retrieved]) -> list[_Width]:
+        names = list(self.docs)
+        widths = [list_width(found.most(self._depth)) for found in retrieved]
+        out = []
+        for width in sorted(set(widths), reverse=True):
+            columns = [i for i, w in enumerate(widths) if w == width]
+            some = [names[i] for i in columns]
+            shapes = tuple(_shapes([t.arrays[n] for n in some]) for t in self._tensors)
+            every = [shape for _, leaves in shapes for shape in leaves]
+            axes = [axis for shape in every for axis in shape]
+            per_query = 8 * sum(int(np.prod(shape)) for shape in every)
+            per_pair = 64 * max(width, *axes, 0)
+            out.append(_Width(width, columns, shapes, per_query, per_pair))
+        return out
+
+    def _arrays(self, names: Sequence[str], some: _Width, queries: int) -> list[Any]:
+        """Stack the arrays of queries, padded with zeros."""
+        out = []
+        for tensors, (tree, shapes) in zip(self._tensors, some.shapes, strict=True):
+            leaves = [jax.tree.leaves(tensors.arrays[name]) for name in names]
+            stacked = [
+                stack([np.asarray(x) for x in each], (queries, *shape), 0)
+                for each, shape in zip(zip(*leaves, strict=True), shapes, strict=True)
+            ]
+            out.append(jax.tree.unflatten(tree, stacked))
+        return out
+
+    def _weights(self, depth: int) -> tuple[tuple[int, ...], list[np.ndarray]]:
+        """Give tables of the weights of ranks 0..depth, and which is each measure's."""
+        tables: dict[bytes, np.ndarray] = {}
+        which = []
+        for tensors in self._tensors:
+            table = tensors.by_rank(depth) if tensors.by_rank else np.zeros(1)
+            tables.setdefault(table.tobytes(), table)
+            which.append(list(tables).index(table.tobytes()))
+        return tuple(which), list(tables.values())
+
+
+def batches(members: Sequence[Member], setting: Setting) -> list[Batch]:
+    """Put measures of lists together that are computed in one call."""
+    groups: dict[tuple[int, int | None], list[Member]] = {}
+    for member in members:
+        depth = member.tensors.depth
+        reach = next((d for d in _REACHES if (depth or 1e9) <= d), None)
+        groups.setdefault((id(member.tensors.docs), reach), []).append(member)
+    return [ListBatch(some, d, setting.budget) for (_, d), some in groups.items()]
+
+
+def _shapes(arrays: Sequence[Any]) -> tuple[Any, tuple[tuple[int, ...], ...]]:
+    """Give the structure of arrays of queries, and padded shapes that hold all."""
+    shapes = [[np.shape(leaf) for leaf in jax.tree.leaves(each)] for each in arrays]
+    return jax.tree.structure(arrays[0]), tuple(
+        tuple(axis_length(max(axis)) for axis in zip(*each, strict=True))
+        for each in zip(*shapes, strict=True)
+    )
+
+
+def _score(kernels: tuple[Kernel, ...], which: tuple[int, ...], cut, weights) -> tuple:
+    with jax.enable_x64(True):
+        return _program(kernels, which, jax.local_device_count())(cut, weights)
+
+
+@cache
+def _program(
+    kernels: tuple[Kernel, ...], which: tuple[int, ...], devices: int
+) -> Callable:
+    """Map the kernels of measures over queries, and runs inside."""
+
+    def scores_of_one(arrays, lists, weights):
+        vertex, rank, length = lists
+        out = []
+        for kernel, of_query, i in zip(kernels, arrays, which, strict=True):
+            where = (rank > 0) & (rank <= (kernel.depth or ABSENT))
+            last = weights[i].shape[0] - 1
+            weight = weights[i][jnp.minimum(rank, last)]
+            run = RankedList(vertex, rank, where, weight, length)
+            out.append(kernel.score(run, of_query, dict(kernel.parameters)))
+        return tuple(out)
+
+    over_runs = jax.vmap(scores_of_one, in_axes=(None, 0, None))
+
+    def over_queries(cut, weights):
+        arrays, lists = cut
+        return jax.vmap(over_runs, in_axes=(0, 0, None))(arrays, lists, weights)
+
+    return over_devices(over_queries, devices)

@@ -1,0 +1,170 @@
+"""What is asked: measures and judgments, read and laid out for the engine."""
+
+import os
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from pgcjax.engine import grid_batches, list_batches, peel_batches
+from pgcjax.engine.batch import Batch, Member, Setting
+from pgcjax.errors import UsageError
+from pgcjax.io.grids import is_grids, read_grids
+from pgcjax.io.judged import Judged
+from pgcjax.io.judgments import KINDS, by_kind, read_judgments
+from pgcjax.io.order import ORDERS
+from pgcjax.io.runs import Runs
+from pgcjax.measures.catalogue import parse_all
+from pgcjax.measures.spec import Measure
+from pgcjax.tensors.examination import as_runs
+from pgcjax.tensors.judgments import Judgments
+from pgcjax.tensors.measure_tensors import GridTensors, ListTensors, PeelTensors
+
+MISSING = ("zero", "skip", "error")
+"""What a judged query that a run lacks may do to scores."""
+
+_BATCHES = {
+    PeelTensors: peel_batches.batches,
+    ListTensors: list_batches.batches,
+    GridTensors: grid_batches.batches,
+}
+
+
+@dataclass(frozen=True)
+class Request:
+    """Measures, and all that they need but runs.
+
+    Attributes:
+        members: the measures, as they were asked for, with their tensors.
+        tables: canonical judgments, by kind; and `grids`, if runs are image grids.
+        judged: all documents that any measure needs.
+        order: of documents in a run.
+        missing: what a judged query that a run lacks does; one of `MISSING`.
+    """
+
+    members: list[Member]
+    tables: dict[str, pd.DataFrame]
+    judged: Judged
+    order: str
+    missing: str
+
+    @property
+    def measures(self) -> list[Measure]:
+        """The measures, as they were asked for."""
+        return [member.measure for member in self.members]
+
+    @property
+    def judgments(self) -> dict[str, pd.DataFrame]:
+        """The tables of judgments alone."""
+        return {kind: self.tables[kind] for kind in self.tables if kind != "grids"}
+
+    def batches(self, *, budget: int, keep: int) -> list[Batch]:
+        """Put measures together that are computed together.
+
+        Tensors of a kind that the engine does not know bring the function `batches`.
+
+        Args:
+            budget: bytes of a tile.
+            keep: bytes of laid out graphs to keep for the next chunk of runs.
+        """
+        setting = Setting(budget, keep, self.tables.get("grids"))
+        kinds: dict[type, list[Member]] = {}
+        for member in self.members:
+            kinds.setdefault(type(member.tensors), []).append(member)
+        return [
+            batch
+            for kind, members in kinds.items()
+            for batch in (_BATCHES.get(kind) or kind.batches)(members, setting)
+        ]
+
+
+def runs_of(source: Any, **options: Any) -> Runs:
+    """Open runs, or image grids as runs in the order of reading.
+
+    Args:
+        source: what `read_runs` takes or returns, or what `read_grids` returns.
+        options: of `Runs`.
+    """
+    if isinstance(source, Runs) or not is_grids(source):
+        return Runs(source, **options)
+    grids = read_grids(source)
+    return Runs(as_runs(grids), grids=grids)
+
+
+def read_request(
+    sources: Mapping[str, Any],
+    measures: str | Iterable[str] | None,
+    order: str,
+    missing: str = "zero",
+    *,
+    grids: pd.DataFrame | None = None,
+) -> Request:
+    """Read judgments for measures.
+
+    Args:
+        sources: judgments by the names of `io.judgments.KINDS`; None is nothing.
+        measures: as of `evaluate`.
+        order: of documents in a run.
+        missing: as of `evaluate`.
+        grids: canonical, if runs are image grids.
+
+    Raises:
+        DataError: judgments cannot be read. UsageError: a measure lacks judgments, or
+            an argument is wrong.
+    """
+    for name, value, allowed in (
+        ("missing", missing, MISSING),
+        ("order", order, ORDERS),
+    ):
+        if value not in allowed:
+            raise UsageError(f"{name} is one of {', '.join(allowed)}, not {value!r}")
+    sources = by_kind(sources)
+    given = set(sources)
+    chosen = parse_all(_defaults(given) if measures is None else measures)
+    _check_needs(chosen, given if grids is None else given | {"grids"})
+    tables = read_judgments(sources)
+    judgments = Judgments(tables)
+
+    def laid_out(measure: Measure) -> Any:
+        return measure.definition.tensors(measure.parameters, judgments)
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        members = [
+            Member(i, measure, tensors)
+            for i, (measure, tensors) in enumerate(
+                zip(chosen, pool.map(laid_out, chosen), strict=True)
+            )
+        ]
+    # Once where measures share documents.
+    docs = {id(m.tensors.docs): m.tensors.docs for m in members}
+    if grids is not None:
+        tables = tables | {"grids": grids}
+    return Request(members, tables, Judged(*docs.values()), order, missing)
+
+
+def _defaults(given: set[str]) -> list[str]:
+    if not given & {"preferences", "qrels"}:
+        what = " and ".join(sorted(given)) or "no judgments"
+        raise UsageError(
+            f"no measure was asked for, and {what} alone suggest none: name measures, "
+            "such as alpha_nDCG@20; `pgcjax measures` lists them"
+        )
+    if "preferences" not in given:
+        return ["PGC(graph=derived)", "Compat"]
+    return ["PGC", "Compat"] if "qrels" in given else ["PGC"]
+
+
+def _check_needs(measures: list[Measure], given: set[str]) -> None:
+    for measure in measures:
+        for need in sorted(measure.definition.needs(measure.parameters) - given):
+            raise UsageError(f"{measure} needs {need}: {_how(need)}")
+    if not measures:
+        raise UsageError("no measure was asked for")
+
+
+def _how(need: str) -> str:
+    if need == "grids":
+        return "runs with row and column, and --grids on the command line"
+    return f"give {need}=…, or {KINDS[need].option} FILE on the command line"

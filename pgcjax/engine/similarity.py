@@ -1,0 +1,256 @@
+"""RBO between any two rankings: arguments, conventions, queries that a run lacks."""
+
+import os
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from math import nan
+from typing import Any
+
+import numpy as np
+
+from pgcjax._version import __version__
+from pgcjax.engine import plan, similarity_tiles
+from pgcjax.engine.similarity_result import Overlaps, means
+from pgcjax.errors import DataError, DataWarning, UsageError, counted
+from pgcjax.io.order import ORDERS
+from pgcjax.kernels import rbo_ties as kernel
+from pgcjax.runtime.memory import memory_limit
+from pgcjax.tensors.tied_lists import Lists, Numbers, of_groups, read
+
+BROKEN = "broken"
+TIES = (*kernel.TIES, BROKEN)
+MISSING = ("zero", "skip", "error")
+Progress = Callable[[str, int, int], None]
+
+
+def rbo(
+    a: Any,
+    b: Any = None,
+    *,
+    p: float = 0.9,
+    variant: str = "ext",
+    ties: str = "a",
+    order: str = "trec",
+    missing: str = "zero",
+    depth: int | None = None,
+    memory: str | int | None = None,
+    progress: Progress | None = None,
+) -> Any:
+    """Compare rankings by rank-biased overlap: all pairs of runs, query by query.
+
+    Args:
+        a: what `read_runs` takes or returns; or a list of documents, best first, in
+            which a list is a tie group.
+        b: runs to compare those of a with, instead of with each other; or a list.
+        p: persistence, 0 < p < 1.
+        variant: `ext`, `min`, `max` or `res`.
+        ties: of documents with equal scores: `w`, `a`, `b`, or `broken` by the order.
+        order: `trec` or `clarke` (by score), or `rank`, where equal ranks tie.
+        missing: what a query does that only one of two runs has: `zero` has the value
+            0, `skip` leaves it out, `error` refuses it.
+        depth: last rank that counts; a tie group that begins there counts as a whole.
+        memory: bytes that work may take, or a size such as `2GB`.
+        progress: called with `(stage, done, total)`.
+
+    Returns:
+        `Overlaps` of runs; of two lists, a number.
+
+    Source: Webber, Moffat and Zobel 2010; ties by Corsi and Urbano 2024.
+
+    Raises:
+        DataError: rankings cannot be compared. UsageError: an argument is wrong.
+    """
+    measure = _name(p, variant, ties, depth)
+    _one_of("order", order, ORDERS)
+    _one_of("missing", missing, MISSING)
+    budget = plan.Limits(memory_limit(memory)).tile
+    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
+        return _of_lists(a, b, float(p), variant, ties, depth)
+    how = {"order": order, "broken": ties == BROKEN, "depth": depth}
+    reader = partial(read, numbers=Numbers(), **how, progress=progress)
+    sides = [reader(x) for x in ((a,) if b is None else (a, b))]
+    del reader  # and with it the names of all documents
+    pairs = _Pairs(*sides[0], *sides[-1], alone=b is None)
+    _check(pairs, missing)
+    values, notes = _without(pairs, missing, measure)
+    for found in similarity_tiles.compare(
+        pairs.sides(), float(p), ties, budget=budget, progress=progress
+    ):
+        values[pairs.rows(found), found.query] = found.values[variant]
+    itself = pairs.first == pairs.second if b is None else np.zeros(len(values), bool)
+    metadata = {"version": __version__, "measure": measure, "order": order}
+    return Overlaps(
+        measure,
+        pairs.runs_a,
+        pairs.runs_b,
+        (pairs.first[~itself], pairs.second[~itself]),
+        pairs.queries,
+        values[~itself],
+        means(values[itself]),
+        metadata | {"missing": missing},
+        tuple(notes),
+    )
+
+
+def _name(p: float, variant: str, ties: str, depth: int | None) -> str:
+    """Check the parameters of the measure, and spell it with all of them."""
+    if not (isinstance(p, float) and 0 < p < 1):
+        raise UsageError(f"p={p}: expected a number above 0 and below 1")
+    _one_of("variant", variant, kernel.VARIANTS)
+    _one_of("ties", ties, TIES)
+    if depth is not None and not (type(depth) is int and depth > 0):
+        raise UsageError(f"depth={depth}: expected a whole number from 1 up")
+    cut = "" if depth is None else f",depth={depth}"
+    return f"RBO(p={float(p)},variant={variant},ties={ties}{cut})"
+
+
+def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise UsageError(f"{name} is one of {', '.join(allowed)}, not {value!r}")
+
+
+def _of_lists(
+    a: Sequence[Any],
+    b: Sequence[Any],
+    p: float,
+    variant: str,
+    ties: str,
+    depth: int | None,
+) -> float:
+    """Compare two lists of documents."""
+    both = (*a, *b)
+    if both and all(
+        isinstance(x, (str, os.PathLike)) and os.path.exists(x) for x in both
+    ):
+        raise UsageError(
+            "two lists are two rankings, and these are of files: give their runs as "
+            "read_runs([...])"
+        )
+    known: dict[Any, int] = {}
+    lists = [
+        of_groups(x, known, name, depth) for x, name in ((a, "list a"), (b, "list b"))
+    ]
+    if ties == BROKEN and any(x.tied for x in lists):
+        raise UsageError("ties=broken: a list has no order in its ties; w, a or b")
+    (found,) = similarity_tiles.compare(
+        [similarity_tiles.Sides(lists[:1], lists[1:])], p, ties
+    )
+    return float(found.values[variant][0])
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """Runs that are compared, and which with which.
+
+    Attributes:
+        runs_a: runs, ascending.
+        lists_a: their rankings.
+        runs_b: the other runs, or the same.
+        lists_b: their rankings, or the same.
+        alone: whether they are the same: then each is compared with itself, too.
+    """
+
+    runs_a: list[str]
+    lists_a: Lists
+    runs_b: list[str]
+    lists_b: Lists
+    alone: bool
+
+    @cached_property
+    def queries(self) -> list[str]:
+        """All queries, ascending."""
+        return sorted({*self.lists_a, *self.lists_b})
+
+    @cached_property
+    def first(self) -> np.ndarray:
+        """Place of the one run of each pair."""
+        if self.alone:
+            return np.triu_indices(len(self.runs_a))[0]
+        return np.repeat(np.arange(len(self.runs_a)), len(self.runs_b))
+
+    @cached_property
+    def second(self) -> np.ndarray:
+        """Place of the other run."""
+        if self.alone:
+            return np.triu_indices(len(self.runs_a))[1]
+        return np.tile(np.arange(len(self.runs_b)), len(self.runs_a))
+
+    @cached_property
+    def places(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Give, for each query, the places of the runs of a, and of b, that have it."""
+
+        def found(runs: list[str], lists: Lists, query: str) -> np.ndarray:
+            mine = lists.get(query, {})
+            return np.array([i for i, run in enumerate(runs) if run in mine], np.int64)
+
+        return [
+            (found(self.runs_a, self.lists_a, q), found(self.runs_b, self.lists_b, q))
+            for q in self.queries
+        ]
+
+    def sides(self) -> list[similarity_tiles.Sides]:
+        """List the rankings of each query by run."""
+        found = []
+        for query, (a, b) in zip(self.queries, self.places, strict=True):
+            mine = [self.lists_a[query][self.runs_a[i]] for i in a]
+            theirs = [self.lists_b[query][self.runs_b[i]] for i in b]
+            found.append(similarity_tiles.Sides(mine, None if self.alone else theirs))
+        return found
+
+    def rows(self, found: similarity_tiles.Found) -> np.ndarray:
+        """Give the pairs that were found."""
+        a, b = self.places[found.query]
+        i, j, n = a[found.a], b[found.b], len(self.runs_b)
+        return i * n + j - (i * (i + 1) // 2 if self.alone else 0)
+
+
+def _check(pairs: _Pairs, missing: str) -> None:
+    """Refuse runs that cannot be compared, before they are."""
+    if pairs.alone and len(pairs.runs_a) == 1:
+        raise DataError(
+            f"run {pairs.runs_a[0]!r} is the only one",
+            mend="Give another run to compare it with.",
+        )
+    if not any(len(a) > pairs.alone and len(b) for a, b in pairs.places):
+        raise DataError(
+            "no two runs have the same query", mend="Compare runs of the same queries."
+        )
+    for query, (a, b) in zip(pairs.queries, pairs.places, strict=True):
+        for there, runs in ((a, pairs.runs_a), (b, pairs.runs_b)):
+            if missing == "error" and len(there) < len(runs):
+                run = next(run for i, run in enumerate(runs) if i not in there)
+                raise DataError(
+                    f"run {run!r} lacks query {query!r}, which another run has",
+                    mend="Complete it, or choose --missing zero or skip.",
+                )
+
+
+def _without(pairs: _Pairs, missing: str, measure: str) -> tuple[np.ndarray, list[str]]:
+    """Give values of pairs and queries, where only one of two runs has the query.
+
+    Returns:
+        float64 `[pairs, queries]`: NaN, or 0 for such a query by `zero`; notes.
+    """
+    values = np.full((len(pairs.first), len(pairs.queries)), nan)
+    lacking, count = np.zeros(len(values), bool), 0
+    for i, (a, b) in enumerate(pairs.places):
+        one = np.isin(pairs.first, a) != np.isin(pairs.second, b)
+        lacking |= one
+        count += int(one.sum())
+        if missing == "zero":
+            values[one, i] = 0.0
+    if count:
+        effect = "have the value 0" if missing == "zero" else "are left out"
+        warnings.warn(
+            f"{measure}: in {counted(int(lacking.sum()), 'pair')} of runs, only one "
+            f"has a query: {counted(count, 'value')} in all {effect}",
+            DataWarning,
+            stacklevel=3,  # at the caller of rbo
+        )
+    compared = int((pairs.first != pairs.second).sum()) if pairs.alone else len(values)
+    return values, [
+        f"{measure}: {counted(compared, 'pair')} of runs, "
+        + counted(len(pairs.queries), "query")
+    ]

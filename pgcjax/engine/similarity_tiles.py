@@ -1,0 +1,293 @@
+"""Pairs of rankings → RBO: which pairs are computed at once, and where."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from pgcjax.engine import plan
+from pgcjax.errors import Progress
+from pgcjax.kernels import rbo_ties as kernel
+from pgcjax.runtime.devices import over_devices
+from pgcjax.runtime.loop import Call, results
+from pgcjax.tensors.tied_lists import Ranked
+
+MOST = 64
+"""Most rankings on a side of a tile."""
+
+_NEAR = 32  # pairs in a step on a CPU: their arrays stay in a core's cache
+_AREA = 8  # pairs follow each other in squares of so many rankings: these stay, too
+_BYTES = 192  # of a pair's arrays, by rank
+
+
+class Sides(NamedTuple):
+    """The rankings of one query that are compared: each of a with each of b.
+
+    Attributes:
+        a: rankings.
+        b: rankings; None: each of a with itself and each after it.
+    """
+
+    a: Sequence[Ranked]
+    b: Sequence[Ranked] | None = None
+
+    def pairs(self) -> int:
+        """Count the pairs."""
+        if self.b is None:
+            return len(self.a) * (len(self.a) + 1) // 2
+        return len(self.a) * len(self.b)
+
+
+class Found(NamedTuple):
+    """Values of some pairs of one query: places of both rankings, RBO by variant."""
+
+    query: int
+    a: np.ndarray
+    b: np.ndarray
+    values: dict[str, np.ndarray]
+
+
+def compare(
+    queries: Sequence[Sides],
+    p: float,
+    ties: str,
+    *,
+    budget: int = plan.BUDGET,
+    progress: Progress | None = None,
+) -> Iterator[Found]:
+    """Compare all pairs of rankings of each query.
+
+    Pairs without ties are summed by `kernel.untied`, others by `kernel.of_ties`: which
+    does not depend on other pairs, nor does what comes out.
+
+    Args:
+        queries: rankings of each.
+        p: persistence.
+        ties: `w`, `a` or `b`.
+        budget: bytes that a tile may take.
+        progress: called with `("comparing", done, total)`.
+    """
+    done, total = 0, sum(sides.pairs() for sides in queries)
+    calls = (
+        Call(tile, partial(_sums, tile.key, tile.arguments), tile.key)
+        for tile in _tiles(queries, p, ties, budget)
+    )
+    for tile, part in results(calls, progress=progress):
+        sums = kernel.Sums(*(np.asarray(x)[tile.places] for x in part))
+        weights = kernel.weights_of(p, tile.width)
+        done += len(tile.a)
+        if progress:
+            progress("comparing", done, total)
+        values = kernel.bounds(sums, tile.length_a, tile.length_b, weights)
+        yield Found(tile.query, tile.a, tile.b, values)
+
+
+class _Tile(NamedTuple):
+    """Some pairs of one query.
+
+    Attributes:
+        query: its number.
+        a: places of the one ranking of each pair.
+        b: places of the other.
+        length_a: number of documents of the one.
+        length_b: of the other.
+        places: of the pairs in what comes out.
+        width: padded length of rankings.
+        key: what is compiled.
+        arguments: of it.
+    """
+
+    query: int
+    a: np.ndarray
+    b: np.ndarray
+    length_a: np.ndarray
+    length_b: np.ndarray
+    places: np.ndarray
+    width: int
+    key: tuple
+    arguments: tuple
+
+
+def _tiles(
+    queries: Sequence[Sides], p: float, ties: str, budget: int
+) -> Iterator[_Tile]:
+    devices, cpu = jax.local_device_count(), jax.default_backend() == "cpu"
+    for number, sides in enumerate(queries):
+        lists = [*sides.a, *(sides.b or ())]
+        codes, tied = _numbered(lists), np.array([x.tied for x in lists])
+        width = 1 << max(3, max(len(x.docs) for x in lists) - 1).bit_length()
+        side = _side(max(len(sides.a), len(sides.b or ())), width, budget)
+        fit = max(1, (budget // 2) // (_BYTES * width))
+        some = min(side * side, _NEAR if cpu else 1 << fit.bit_length() - 1)
+        weights = kernel.weights_of(p, width)
+        for own, other in _blocks(sides, side):
+            fixed, moving = _laid_out(lists, codes, own, other, side, width)
+            a, b = _pairs(own, other, sides.b is None and own == other)
+            has = tied[own][a] | tied[other][b]
+            shift = other.start - (0 if sides.b is None else len(sides.a))
+            for kind, chosen in ((ties, has), ("", ~has)):
+                if chosen.any():
+                    i, j = a[chosen], b[chosen]
+                    dealt, places = _dealt(i, j, side * side, some, devices)
+                    tables = (weights.at,) if kind else (weights.below, weights.left)
+                    yield _Tile(
+                        query=number,
+                        a=own.start + i,
+                        b=shift + j,
+                        length_a=fixed[-1][i],
+                        length_b=moving[-1][j],
+                        places=places,
+                        width=width,
+                        key=(kind, side, width, moving[0].shape[1], some, devices),
+                        arguments=(dealt, (fixed, moving, tables)),
+                    )
+
+
+def _side(most: int, width: int, budget: int) -> int:
+    """Choose how many rankings are on a side of a tile: a power of 2."""
+    side = min(MOST, 1 << (most - 1).bit_length())
+    while side > 1 and 4 * side * side * width + 80 * side * width > budget // 8:
+        side //= 2
+    return side
+
+
+def _blocks(sides: Sides, side: int) -> Iterator[tuple[slice, slice]]:
+    """Cut both sides into blocks: where they are in the list of all rankings."""
+
+    def cut(low: int, high: int) -> list[slice]:
+        return [slice(i, min(i + side, high)) for i in range(low, high, side)]
+
+    one = cut(0, len(sides.a))
+    if sides.b is None:
+        yield from (
+            (own, other) for own in one for other in one if own.start <= other.start
+        )
+    else:
+        others = cut(len(sides.a), len(sides.a) + len(sides.b))
+        yield from ((own, other) for own in one for other in others)
+
+
+def _pairs(own: slice, other: slice, same: bool) -> tuple[np.ndarray, np.ndarray]:
+    """List the pairs of two blocks, square by square."""
+    a, b = np.divmod(
+        np.arange((own.stop - own.start) * (other.stop - other.start)),
+        other.stop - other.start,
+    )
+    if same:
+        a, b = a[a <= b], b[a <= b]
+    by = np.lexsort((b, a, b // _AREA, a // _AREA))
+    return a[by], b[by]
+
+
+def _numbered(lists: Sequence[Ranked]) -> list[np.ndarray]:
+    """Number the documents of one query from 0 on."""
+    _, codes = np.unique(np.concatenate([x.docs for x in lists]), return_inverse=True)
+    ends = np.cumsum([len(x.docs) for x in lists])
+    return np.split(codes.astype(np.int32), ends[:-1])
+
+
+def _laid_out(
+    lists: Sequence[Ranked],
+    codes: Sequence[np.ndarray],
+    own: slice,
+    other: slice,
+    side: int,
+    width: int,
+) -> tuple[tuple, tuple]:
+    """Lay two blocks of rankings out: documents of one, their places in the other."""
+    number = np.full(1 + max(int(x.max()) for x in codes), -1, np.int32)
+    for some in codes[other]:
+        number[some] = 0
+    known = np.flatnonzero(number == 0)
+    number[known] = np.arange(len(known))
+    size = 1 << len(known).bit_length()  # with room for documents that none has
+    number[number < 0] = len(known)
+    kind = np.int16 if width < 2**15 else np.int32
+    places = np.full((side, size), width, kind)
+    rows = np.arange(width, dtype=kind)
+    for row, some in zip(places, codes[other], strict=False):
+        row[number[some]] = rows[: len(some)]
+    docs = np.full((side, width), len(known), np.int32)
+    for row, some in zip(docs, codes[own], strict=False):
+        row[: len(some)] = number[some]
+    return (
+        (docs, *_ranks(lists[own], side, width)),
+        (places, *_ranks(lists[other], side, width)),
+    )
+
+
+def _ranks(
+    lists: Sequence[Ranked], side: int, width: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Give first and last ranks of ties, and lengths; see `kernel.Ranking`."""
+    length = np.zeros(side, np.int32)
+    length[: len(lists)] = [len(x.docs) for x in lists]
+    top = np.repeat(length[:, None] + 1, width, axis=1)
+    bottom = np.repeat(length[:, None], width, axis=1)
+    for i, some in enumerate(lists):
+        top[i, : len(some.top)] = some.top
+        bottom[i, : len(some.top)] = some.bottom
+    return top, bottom, length
+
+
+def _dealt(
+    a: np.ndarray, b: np.ndarray, most: int, some: int, devices: int
+) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], np.ndarray]:
+    """Deal pairs to devices: both sides, and steps of each; where each pair is."""
+    each = -(-most // (devices * some)) * some  # room of a device, in whole steps
+    mine = -(-len(a) // devices)
+    device, place = np.divmod(np.arange(len(a)), mine)
+    places = device * each + place
+    first, second = np.zeros((2, devices * each), np.int32)
+    first[places], second[places] = a, b
+    steps = -(-np.bincount(device, minlength=devices) // some)
+    return (first, second, steps.astype(np.int32)), places
+
+
+def _sums(key: tuple, arguments: tuple) -> Any:
+    # int64 needs JAX's x64 mode: switched on around our calls alone.
+    with jax.enable_x64(True):
+        return _program(key[0], key[4], key[5])(*arguments)
+
+
+@cache
+def _program(ties: str, some: int, devices: int) -> Callable:
+    """Map a kernel of one pair over many, some of them side by side."""
+
+    def sums(pairs, shared):
+        (first, second, steps), (fixed, moving, tables) = pairs, shared
+        docs, top_a, bottom_a, length_a = fixed
+        places, top_b, bottom_b, length_b = moving
+
+        def without_ties(i, j):
+            place = places[j, docs[i]]
+            return kernel.untied(length_a[i], length_b[j], place, *tables)
+
+        norm = jax.vmap(partial(kernel.norm, ties=ties))
+        norm_a, norm_b = norm(top_a, bottom_a), norm(top_b, bottom_b)
+
+        def with_ties(i, j):
+            a = kernel.Ranking(top_a[i], bottom_a[i], norm_a[i], length_a[i])
+            b = kernel.Ranking(top_b[j], bottom_b[j], norm_b[j], length_b[j])
+            return kernel.of_ties(a, b, places[j, docs[i]], *tables, ties=ties)
+
+        one = with_ties if ties else without_ties
+
+        def step(k, out):
+            i, j = (
+                jax.lax.dynamic_slice(x, (k * some,), (some,)) for x in (first, second)
+            )
+            return jax.tree.map(
+                lambda o, x: jax.lax.dynamic_update_slice(o, x, (k * some,)),
+                out,
+                jax.vmap(one)(i, j),
+            )
+
+        shapes = jax.eval_shape(jax.vmap(one), first[:some], second[:some])
+        out = jax.tree.map(lambda x: jnp.zeros(len(first), x.dtype), shapes)
+        return jax.lax.fori_loop(0, steps[0], step, out)
+
+    return over_devices(sums, devices)

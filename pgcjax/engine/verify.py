@@ -1,0 +1,144 @@
+"""Scores recomputed from the tables by the plain twins in `reference/`."""
+
+from collections.abc import Callable, Container, Iterator, Sequence
+from functools import partial
+from zlib import crc32
+
+import numpy as np
+import pandas as pd
+import polars as pl
+
+from pgcjax.engine.batch import Batch
+from pgcjax.engine.request import Request
+from pgcjax.errors import UsageError, VerificationError
+from pgcjax.io.packed import Block
+from pgcjax.measures.spec import Case
+from pgcjax.reference.order import ordered
+
+Rows = list[tuple[str, float, float]]  # doc_id, score, rank
+
+TOLERANCE = 1e-12
+"""Largest difference between a score and its twin: float64 sums of 1000 terms."""
+
+
+class Sample:
+    """Rankings that are kept, as runs pass by, to be scored by the twins.
+
+    A share of the pairs of run and judged query is chosen by a hash of their names, so
+    that the choice does not depend on files or their order. If it chooses none, the
+    pair of the least hash is kept: something is always recomputed.
+    """
+
+    def __init__(self, share: float):
+        """Choose a share of rankings.
+
+        Raises:
+            UsageError: the share is no number in 0..1.
+        """
+        try:
+            inside = 0 <= share <= 1
+        except TypeError:
+            inside = False
+        if not inside:
+            raise UsageError(f"verify={share!r}: expected a share from 0 to 1")
+        self._share = share
+        self._least = 2**32
+        self._rows: dict[tuple[str, str], Rows] = {}
+
+    def take(
+        self, tables: Sequence[pl.DataFrame] | Block, judged: Container[str]
+    ) -> None:
+        """Look at whole runs, and keep the chosen rankings of judged queries."""
+        bound, least = self._share * 2**32, self._least
+        parts = [tables] if isinstance(tables, Block) else tables
+        for run, query, rows in (ranking for part in parts for ranking in _each(part)):
+            hashed = crc32(f"{run}\t{query}".encode())
+            if query not in judged or hashed >= max(bound, least):
+                continue
+            if least >= bound:  # what was kept, if anything, was a makeshift
+                self._rows.clear()
+            least = min(least, hashed)
+            self._rows[run, query] = rows()
+        self._least = least
+
+    def verify(
+        self, table: pd.DataFrame, request: Request, batches: Sequence[Batch]
+    ) -> int:
+        """Recompute the scores of the chosen rankings.
+
+        Args:
+            table: scores: run_id, query_id, measure, value; whoever computed them.
+            request: what was asked.
+            batches: of the request.
+
+        Returns:
+            How many scores were recomputed.
+
+        Raises:
+            VerificationError: a score differs from its twin.
+        """
+        tables = {n: t for n, t in request.tables.items() if "query_id" in t}
+        rows_of = {n: t.groupby("query_id").indices for n, t in tables.items()}
+        batch_of = {m.place: batch for batch in batches for m in batch.members}
+        places = {str(m.measure): m.place for m in request.members}
+        index = pd.MultiIndex.from_frame(table[["run_id", "query_id"]])
+        cells = table[index.isin(list(self._rows))]
+        columns = (
+            cells[c].tolist() for c in ("run_id", "query_id", "measure", "value")
+        )
+        for run_id, query_id, name, value in zip(*columns, strict=True):
+            judged = {
+                n: t.iloc[rows_of[n].get(query_id, [])] for n, t in tables.items()
+            }
+            run = ordered(self._rows[run_id, query_id], request.order)
+            place = places[name]
+            parameters = request.measures[place].parameters
+            case = Case(run_id, query_id, run, parameters, judged, request.tables)
+            twin = batch_of[place].recompute(place, case)
+            if not abs(twin - value) <= TOLERANCE:
+                raise VerificationError(
+                    f"run {run_id!r}, query {query_id!r}: {name} is {value!r}, its "
+                    f"reference {twin!r}. This is a defect of pgcjax: please report "
+                    "it with the data"
+                )
+        return len(cells)
+
+
+def _each(table: pl.DataFrame | Block) -> Iterator[tuple[str, str, Callable[[], Rows]]]:
+    """Give run, query and rows of each ranking."""
+    if isinstance(table, pl.DataFrame):
+        for (run, query), rows in table.group_by(["run_id", "query_id"]):
+            rows = rows.select("doc_id", "score", "rank")
+            yield str(run), str(query), rows.rows
+        return
+    names = _names(table)
+    ends = np.cumsum(table.count).tolist()
+    rankings = zip(
+        *(table.run.tolist(), table.query.tolist(), table.length.tolist()),
+        *([0, *ends], ends),
+        strict=False,
+    )
+    for run, query, length, start, end in rankings:
+        rows = partial(_packed_rows, table, names, length, slice(start, end))
+        yield table.run_ids[run], table.query_ids[query], rows
+
+
+def _names(block: Block) -> Callable[[int], str]:
+    """Give what names the document in a row of a block."""
+    if (judged := block.judged) is not None:
+        names = block.docs["doc_id"]
+        return lambda row: names[int(judged[row])]
+    doc, ids = block.doc, block.doc_ids
+    assert doc is not None and ids is not None
+    return lambda row: ids[int(doc[row])]
+
+
+def _packed_rows(
+    block: Block, name: Callable[[int], str], length: int, rows: slice
+) -> Rows:
+    """Lay a packed ranking out; what was not read is as a document nobody judged."""
+    docs = [f"\0{i}" for i in range(length)]
+    places = block.position[rows].tolist()
+    for row, place in zip(range(rows.start, rows.stop), places, strict=True):
+        docs[place] = name(row)
+    return [(doc, -float(i), float(i)) for i, doc in enumerate(docs)]

@@ -1,0 +1,74 @@
+"""Which of several files are runs, judgments or grids, found from their content."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+from pgcjax.errors import DataError
+from pgcjax.io import fast, files
+from pgcjax.io.content import read_bytes
+from pgcjax.io.schema import ALIASES, lenient_number
+
+KINDS = ("runs", "prefs", "qrels", "grids")
+
+
+def sort_by_kind(
+    sources: Sequence[files.Source], kind: str = "auto"
+) -> dict[str, list[Path]]:
+    """Sort files into runs, preferences, qrels and grids.
+
+    Args:
+        sources: files, folders and globs.
+        kind: of all of them; `auto` finds it for each.
+
+    Raises:
+        DataError: the content of a file leaves its kind open.
+    """
+    sorted_paths: dict[str, list[Path]] = {k: [] for k in KINDS}
+    for path in files.expand(sources) if sources else []:
+        sorted_paths[kind if kind != "auto" else _kind(path)].append(path)
+    return sorted_paths
+
+
+def _kind(path: Path) -> str:
+    data = read_bytes(path)
+    container = files.container_of(path, data)
+    run = fast.read(data, ranks=False) if container == "columns" else None
+    if run and "run_id" in run[0].columns:
+        return "runs"  # and no need to split it into fields
+    content = files.split(path, data, container)
+    if isinstance(content, files.Named):
+        fits = _by_header({str(c).strip().lower() for c in content.frame.columns})
+    else:
+        fits = _by_fields(content.rows)
+    if len(fits) == 1:
+        return fits[0]
+    raise DataError(
+        "may be any of " + " and ".join(fits) if fits else "is of no known kind",
+        where=str(path),
+        mend="Say which: --as runs, --as prefs or --as qrels.",
+    )
+
+
+def _by_header(names: set[str]) -> list[str]:
+    def has(column: str) -> bool:
+        return bool(names & {column, *ALIASES[column]})
+
+    marks = {"other_doc_id": "prefs", "relevance": "qrels", "score": "runs"}
+    marks["column"] = "grids"
+    fits = [kind for column, kind in marks.items() if has(column)]
+    return fits or (["runs"] if has("rank") else [])
+
+
+def _by_fields(rows: list[list[str]]) -> list[str]:
+    width = len(rows[0])
+    numbers = all(math.isfinite(lenient_number(row[-1])) for row in rows)
+    if width == 3 and numbers:
+        return ["runs", "prefs"]
+    if width == 4 and numbers and any(row[-1] not in row[1:-1] for row in rows):
+        return (
+            ["qrels"]
+            if len({tuple(row[1:2]) for row in rows}) == 1
+            else ["prefs", "qrels"]
+        )
+    return {3: ["prefs"], 4: ["prefs"], 5: ["prefs"], 6: ["runs"]}.get(width, [])

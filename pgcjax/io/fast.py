@@ -1,0 +1,233 @@
+"""Regular files, read fast; whatever is unusual is left to the exact reader."""
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+
+from pgcjax.errors import DataError
+from pgcjax.io import files
+from pgcjax.io.content import read_bytes
+from pgcjax.io.schema import Origin
+
+TEXT, NUMBER = pl.String, pl.Float64
+Parse = Callable[[bytes], pl.DataFrame | None]
+"""Makes a table of a regular file; None of any other."""
+Layouts = Mapping[int, Mapping[str, type[pl.DataType]]]
+"""The columns of a file by how many there are."""
+
+_RUNS: Layouts = {
+    6: {
+        "query_id": TEXT,
+        "Q0": TEXT,
+        "doc_id": TEXT,
+        "rank": NUMBER,
+        "score": NUMBER,
+        "run_id": TEXT,
+    },
+    3: {"query_id": TEXT, "doc_id": TEXT, "score": NUMBER},
+}
+_MARK = b"\xef\xbb\xbf"
+_CHUNK = 2**18  # bytes that stay in a core's cache
+
+
+def read(data: bytes, *, ranks: bool = True) -> tuple[pl.DataFrame, int] | None:
+    """Read a run: its table, and how many comment lines it has; None as `parse`."""
+    return tidied(data, partial(parse, ranks=ranks))
+
+
+def parse(data: bytes, *, ranks: bool = True) -> pl.DataFrame | None:
+    """Read a run of 6 or 3 columns with one blank or one tab between fields.
+
+    Args:
+        data: the bytes of the file.
+        ranks: whether ranks are wanted. If not, nobody looks at them: the exact reader
+            refuses no file for its ranks, as they matter to one order only.
+
+    Returns:
+        Table of query_id, doc_id, score (finite) and, of 6 columns, rank (if wanted)
+        and run_id: what the exact reader gives. None where that is anything unusual:
+        what `table` leaves, a score that is not finite, a document twice in a query of
+        a run.
+    """
+    frame = table(data, _RUNS, skip=("Q0",) if ranks else ("Q0", "rank"))
+    if frame is None or not frame["score"].is_finite().all():
+        return None
+    ids = [name for name in ("run_id", "query_id", "doc_id") if name in frame.columns]
+    return frame if all_differ(frame.select(ids)) else None
+
+
+def load(path: Path, container: str, parse: Parse) -> files.Columns | files.Named:
+    """Read one file as `files.load`, or at once if it is of columns and regular."""
+    data = read_bytes(path)
+    if container == "auto":
+        container = files.container_of(path, data)
+    read = tidied(data, parse) if container == "columns" else None
+    if read is None:
+        return files.split(path, data, container)
+    frame, comments = read
+    origin = Origin(str(path), "line", places(data, len(frame)))
+    return files.Named(frame.to_pandas(), origin, comments=comments, checked=True)
+
+
+def load_graded(
+    path: Path, columns: Sequence[str], shown: str, what: str
+) -> files.Named:
+    """Read a file whose last column is a grade, or a table with a header.
+
+    Args:
+        path: the file.
+        columns: of a file without a header: ids, and the grade.
+        shown: how its lines look, for messages.
+        what: it holds, for messages.
+
+    Raises:
+        DataError: a line has another number of fields.
+    """
+    layout = dict.fromkeys(columns[:-1], TEXT) | {columns[-1]: NUMBER}
+
+    def parse(data: bytes) -> pl.DataFrame | None:
+        frame = table(data, {len(layout): layout})
+        regular = frame is not None and frame[columns[-1]].is_finite().all()
+        return frame if regular else None
+
+    content = load(path, "auto", parse)
+    if isinstance(content, files.Named):
+        return content
+    for i, row in enumerate(content.rows):
+        if len(row) != len(columns):
+            raise DataError(
+                f"expected '{shown}', found {len(row)} fields: {content.text(i)}",
+                where=content.origin.at(i),
+                mend=f"{what} have {len(columns)} columns, or a header.",
+            )
+    values = zip(*content.rows, strict=True)
+    frame = pd.DataFrame(dict(zip(columns, values, strict=True)))
+    return files.Named(frame, content.origin, comments=content.comments)
+
+
+def tidied(data: bytes, parse: Parse) -> tuple[pl.DataFrame, int] | None:
+    """Parse a file as it is, or else tidied; its table, and how many comments."""
+    frame, comments = parse(data), 0
+    if frame is None and _is_text(data):  # also in the comments, which go
+        tidy_data, comments = tidy(data)
+        frame = parse(tidy_data) if tidy_data != data else None
+    return None if frame is None else (frame, comments)
+
+
+def table(
+    data: bytes, layouts: Layouts, skip: Collection[str] = ()
+) -> pl.DataFrame | None:
+    """Read columns of text and numbers with one blank or one tab between fields.
+
+    Args:
+        data: the bytes of the file.
+        layouts: the columns, by how many there are.
+        skip: columns that nobody needs; never the last, which a short line lacks.
+
+    Returns:
+        The table: text is fit for ids. None where anything is unusual: other
+        separators, empty fields, lines of another width, comments, control characters,
+        text that is not UTF-8, a number that is not plain.
+
+    Fields are counted by what ends them: `_blanks` finds none empty, polars gives each
+    row all of its columns, and so their number leaves no row more. Polars reads fewer
+    spellings of numbers than Python does, and those to the same bits.
+    """
+    end = data.find(b"\n")
+    first = data if end < 0 else data[:end]
+    separator = "\t" if b"\t" in first else " "
+    layout = layouts.get(first.count(separator.encode()) + 1)
+    blanks = _blanks(data) if layout else 0
+    if not layout or not blanks or data.startswith(_MARK) or not _is_text(data):
+        return None
+    try:
+        frame = pl.read_csv(
+            data,
+            has_header=False,
+            separator=separator,
+            quote_char=None,
+            schema=layout,
+            columns=[i for i, name in enumerate(layout) if name not in skip],
+        )
+    except pl.exceptions.PolarsError:
+        return None
+    fields = blanks + (not data.endswith(b"\n"))
+    if frame.height * len(layout) != fields or any(s.null_count() for s in frame):
+        return None
+    if frame.to_series(0).str.starts_with("#").any():  # a comment
+        return None
+    # Of ASCII, all blanks are counted.
+    return frame if data.isascii() or _stripped(frame) else None
+
+
+def all_differ(frame: pl.DataFrame) -> bool:
+    """Say that no row repeats another; False also where it is in doubt."""
+    # Equal rows have equal hashes; a slower look tells whether they are equal.
+    return frame.hash_rows().n_unique() == len(frame)
+
+
+def _stripped(frame: pl.DataFrame) -> bool:
+    return all((s.str.strip_chars() == s).all() for s in frame if s.dtype == TEXT)
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        return b"\0" not in data and (data.isascii() or bool(data.decode()))
+    except UnicodeDecodeError:
+        return False
+
+
+def _blanks(data: bytes) -> int | None:
+    """Count blanks, line ends and other control characters; None if two are adjacent.
+
+    Each then separates two fields, and none of the fields is empty.
+    """
+    cells, count = np.frombuffer(data, np.uint8), 0
+    for start in range(0, len(cells), _CHUNK):
+        blank = cells[start : start + _CHUNK + 1] <= 32  # and the next one's first
+        if (blank[1:] & blank[:-1]).any():
+            return None
+        count += int(np.count_nonzero(blank[:_CHUNK]))
+    return count
+
+
+def tidy(data: bytes) -> tuple[bytes, int]:
+    """Make one blank of all between two fields, and drop comments and empty lines.
+
+    Returns:
+        What the exact reader reads the same rows from, and how many comments there
+        were.
+    """
+    data = _unix(data).replace(b"\t", b" ")
+    data = _single(data, b" ").replace(b" \n", b"\n").replace(b"\n ", b"\n")
+    data = _single(data, b"\n").strip(b" \n")
+    comments = 0
+    if data.startswith(b"#") or b"\n#" in data:
+        data, comments = re.subn(rb"(?m)^#.*\n?", b"", data)
+    return data, comments
+
+
+def places(data: bytes, rows: int) -> np.ndarray:
+    """Number the lines (from 1) that rows are from; empty if row i is of line i + 1."""
+    if b"\r" not in data and data.count(b"\n") + (not data.endswith(b"\n")) == rows:
+        return np.array([], int)
+    lines = (line.lstrip(b" \t") for line in _unix(data).split(b"\n"))
+    # A slice, not the first byte: an empty line has none.
+    return np.array([i for i, x in enumerate(lines, 1) if x[:1] not in (b"", b"#")])
+
+
+def _unix(data: bytes) -> bytes:
+    """Drop the byte-order mark, and give lines their Unix ends."""
+    data = data.removeprefix(_MARK)
+    return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
+
+
+def _single(data: bytes, character: bytes) -> bytes:
+    while 2 * character in data:
+        data = data.replace(2 * character, character)
+    return data

@@ -1,0 +1,219 @@
+"""Image grids: files and DataFrames in, a canonical table of positions out."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pgcjax.errors import DataError
+from pgcjax.io import files
+from pgcjax.io.content import decode, read_bytes
+from pgcjax.io.schema import (
+    GRIDS,
+    Origin,
+    Origins,
+    canonical,
+    first_repeat,
+    ids,
+    numbers,
+    shorten,
+)
+
+_MOST = 2**20  # rows and columns of a grid, far beyond any page
+ENGINES = ("sogou", "baidu")
+"""What Xie et al. call 0 and 1, as the names of images in their votes say."""
+_LAYOUT = "Expected {query: {'0' or '1': {image: [row, column, images in the row]}}}."
+
+
+def is_grids(source: Any) -> bool:
+    """Say whether a source of runs is a table of grids: with row and column."""
+    return {"row", "column"} <= {str(name) for name in getattr(source, "columns", ())}
+
+
+def read_grids(
+    source: files.Source | Iterable[files.Source] | pd.DataFrame,
+) -> pd.DataFrame:
+    """Read where each system shows each image.
+
+    Args:
+        source: files, folders and globs, plain or compressed, or a DataFrame, with the
+            columns query_id, doc_id, row, column and, if there are several systems,
+            run_id (else a file is named by itself); or Image_position.json of Xie et
+            al. 2020, whose image 0 of engine 1 is `baidu/query_0.jpg`, as in the votes.
+
+    Returns:
+        Table of query_id, run_id, doc_id, row and column (int64). The origin, the
+        smallest row and the smallest column of all that was read, is (0, 0) there;
+        `attrs["origin"]` says what it was. Rows may be of any length, with gaps.
+
+    Raises:
+        DataError: a row is malformed, a position is not a whole number from 0 up, or a
+            grid has two images in one place or one image in two.
+    """
+    if isinstance(source, pd.DataFrame):
+        contents = [(files.Named(source, Origin("grids")), "run")]
+    else:
+        contents = [(_load(p), files.stem(p)) for p in files.expand(source)]
+    tables = [_canonical_grids(content, name) for content, name in contents]
+    grids = pd.concat(tables, ignore_index=True)
+    origins = Origins([content.origin for content, _ in contents], [*map(len, tables)])
+    _refuse_repeats(grids, origins)
+    corner = grids["row"].min(), grids["column"].min()
+    grids["row"] -= corner[0]
+    grids["column"] -= corner[1]
+    comments = sum(content.comments for content, _ in contents)
+    grids.attrs = {"comments": comments, "origin": tuple(map(int, corner))}
+    return grids
+
+
+def _load(path: Path) -> files.Named:
+    data = read_bytes(path)
+    container = files.container_of(path, data)
+    if container in ("jsonl", "columns") and _is_xie(path, decode(path, data)):
+        return _xie(path, decode(path, data))
+    content = files.split(path, data, container)
+    if isinstance(content, files.Named):
+        return content
+    raise DataError(
+        f"expected a header with the columns {', '.join(GRIDS)}, found "
+        + content.text(0),
+        where=content.origin.at(0),
+        mend="Separate them by tabs or commas.",
+    )
+
+
+def _canonical_grids(content: files.Named, name: str) -> pd.DataFrame:
+    frame, origin = content.frame, content.origin
+    if frame.empty:
+        raise DataError("holds no rows", where=origin.name, mend="Add rows.")
+    needed = tuple(column for column in GRIDS if column != "run_id")
+    table = canonical(frame, origin, needed, ("run_id",))
+    if "run_id" not in table:
+        table["run_id"] = name
+    for column in GRIDS[:3]:
+        table[column] = ids(table[column], origin)
+    for column in GRIDS[3:]:
+        values = numbers(table[column], column, origin)
+        bad = np.flatnonzero((values < 0) | (values > _MOST) | (values % 1 != 0))
+        if len(bad):
+            i = int(bad[0])
+            raise DataError(
+                f"expected a whole number from 0 to {_MOST} as {column}, found "
+                f"{values[i]:g}",
+                where=origin.at(i),
+                mend="Rows count downwards, columns to the right.",
+            )
+        table[column] = values.astype(np.int64)
+    return table[list(GRIDS)]
+
+
+def _refuse_repeats(grids: pd.DataFrame, origins: Origins) -> None:
+    for columns, problem in (
+        (["query_id", "run_id", "doc_id"], "document {doc_id!r} is twice"),
+        (
+            ["query_id", "run_id", "row", "column"],
+            "row {row}, column {column} is taken twice, the second time by {doc_id!r},",
+        ),
+    ):
+        if repeat := first_repeat(grids, columns):
+            first, second = repeat
+            row = {str(k): v for k, v in grids.loc[second].items()}
+            raise DataError(
+                f"{problem.format(**row)} in query {row['query_id']!r} of run "
+                f"{row['run_id']!r}: first at {origins.at(first)}",
+                where=origins.at(second),
+                mend="Keep one of the two.",
+            )
+
+
+def _is_xie(path: Path, text: str) -> bool:
+    """Tell an object of objects from a table with an object a line."""
+    text = text.lstrip()
+    if not text.startswith("{"):
+        return False
+    try:
+        record = json.loads(text.split("\n", 1)[0])
+    except (ValueError, RecursionError):  # it may go on in the next line
+        return not {".jsonl", ".ndjson"} & set(path.suffixes)
+    return isinstance(record, dict) and all(
+        isinstance(value, dict) for value in record.values()
+    )
+
+
+def _xie(path: Path, text: str) -> files.Named:
+    """Read the JSON of Xie et al.; its rows have no lines, so they are named."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        names = [name for name, _ in pairs]
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise _not_xie(str(path), f"{twice!r} is there twice")
+        return dict(pairs)
+
+    try:
+        queries = json.loads(text, object_pairs_hook=once)
+    except (json.JSONDecodeError, RecursionError) as error:
+        line = getattr(error, "lineno", 1)
+        message = getattr(error, "msg", "it is nested too deeply")
+        raise _not_xie(f"{path}:{line}", f"expected JSON: {message}") from None
+    rows, places = [], []
+    for query, engine, images in _engines(path, queries):
+        where, found = f"{path}, query {query}, engine {engine}", []
+        for image, position in images.items():
+            if not _is_position(position):
+                problem = f"expected [row, column, images in the row] of image {image}"
+                raise _not_xie(where, f"{problem}, found {shorten(position)}")
+            found.append(position)
+            name = ENGINES[int(engine)]
+            rows.append((query, name, f"{name}/{query}_{image}.jpg", *position[:2]))
+            places.append(f"{query}/{engine}/{image}")
+        _check_widths(found, where)
+    if not rows:
+        raise _not_xie(str(path), "holds no images")
+    frame = pd.DataFrame(np.array(rows, object), columns=list(GRIDS))
+    return files.Named(frame, Origin(str(path), "image", np.array(places, object)))
+
+
+def _engines(path: Path, queries: Any) -> Iterator[tuple[str, str, Mapping]]:
+    for query, engines in _items(queries, str(path), "queries"):
+        where = f"{path}, query {query}"
+        for engine, images in _items(engines, where, "engines"):
+            if engine not in ("0", "1"):
+                problem = f"expected engine '0' ({ENGINES[0]}) or '1' ({ENGINES[1]})"
+                raise _not_xie(where, f"{problem}, found {shorten(engine)}")
+            yield query, engine, dict(_items(images, where, "images"))
+
+
+def _items(value: Any, where: str, what: str) -> Iterable[tuple[str, Any]]:
+    if not isinstance(value, Mapping):
+        raise _not_xie(where, f"expected an object of {what}, found {shorten(value)}")
+    return value.items()
+
+
+def _is_position(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) == 3
+        and all(isinstance(x, int) and not isinstance(x, bool) for x in value)
+    )
+
+
+def _check_widths(positions: list[list[int]], where: str) -> None:
+    """Refuse a row that is longer or shorter than its images say."""
+    widths: dict[int, set[int]] = {}
+    columns: dict[int, int] = {}
+    for row, column, width in positions:
+        widths.setdefault(row, set()).add(width)
+        columns[row] = max(column, columns.get(row, 0))
+    for row, said in widths.items():
+        if said != {columns[row] + 1}:
+            shown = " and ".join(map(str, sorted(said)))
+            problem = f"row {row} has {columns[row] + 1} columns, and says {shown}"
+            raise _not_xie(where, problem)
+
+
+def _not_xie(where: str, problem: str) -> DataError:
+    return DataError(problem, where=where, mend=_LAYOUT)

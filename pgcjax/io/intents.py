@@ -1,0 +1,275 @@
+"""Intents of queries and judgments per intent: files and DataFrames in, tables out."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+from xml.parsers import expat
+
+import numpy as np
+import pandas as pd
+
+from pgcjax.errors import DataError
+from pgcjax.io import fast, files
+from pgcjax.io.content import decode, read_bytes
+from pgcjax.io.schema import (
+    INTENT_QRELS,
+    INTENTS,
+    Origin,
+    Origins,
+    canonical,
+    first_repeat,
+    ids,
+    numbers,
+    shorten,
+)
+
+INF, NAV = KINDS = ("inf", "nav")
+"""Kinds of intents: informational, and navigational (one document is enough)."""
+
+TOLERANCE = 1e-6
+"""How far from 1 the probabilities of a query may add up to."""
+
+# As the official topics of the TREC 2011 Web Track spell two of their kinds.
+_MISSPELT = {"inav": NAV, "inv": INF}
+_COLUMNS = ("query_id", "intent_id", "doc_id", "relevance")  # as in TREC files
+_Sources = files.Source | Iterable[files.Source] | pd.DataFrame
+
+
+def read_intent_qrels(source: _Sources) -> pd.DataFrame:
+    """Read graded judgments per intent, as diversity tasks make them.
+
+    Args:
+        source: files, folders and globs of `query intent doc grade`, or of the named
+            columns below (CSV, TSV, JSONL, Parquet), plain or compressed; or a
+            DataFrame. Grades may have decimals.
+
+    Returns:
+        Table of query_id, doc_id, intent_id and relevance (float64). A judgment that is
+        repeated with the same grade is kept once.
+
+    Raises:
+        DataError: a row is malformed, or a document has two grades for one intent.
+    """
+    contents, table, origins = _read(source, "intent qrels", _load_qrels, _qrels_of)
+    keys = ["query_id", "doc_id", "intent_id"]
+    once = ~table.duplicated(list(INTENT_QRELS))
+    unique = table[once]
+    if repeat := first_repeat(unique.reset_index(drop=True), keys):
+        first, second = np.flatnonzero(once)[list(repeat)].tolist()
+        a, b = table.loc[first], table.loc[second]
+        raise DataError(
+            f"document {b.doc_id!r} has two grades for intent {b.intent_id!r} of query "
+            f"{b.query_id!r}: {a.relevance:g} ({origins.at(first)}) and "
+            f"{b.relevance:g}",
+            where=origins.at(second),
+            mend="Keep one of the two.",
+        )
+    unique = unique.reset_index(drop=True)
+    comments = sum(content.comments for content in contents)
+    unique.attrs = {"comments": comments, "repeats": int((~once).sum())}
+    return unique
+
+
+def read_intents(source: _Sources) -> pd.DataFrame:
+    """Read the intents of queries, with their probabilities and kinds.
+
+    Args:
+        source: files, folders and globs, plain or compressed, or a DataFrame, with the
+            columns query_id, intent_id and, if they are known, probability and kind; or
+            TREC topics (XML) with a `subtopic` for each intent.
+
+    Returns:
+        Table of query_id, intent_id, probability (float64, of a query they add up to 1)
+        and kind (`inf` or `nav`). Without probabilities, all of a query are equal;
+        without kinds, all are `inf`, which is the default in TREC topics, too.
+
+    Raises:
+        DataError: a row is malformed, a kind is unknown, an intent is there twice, or
+            the probabilities of a query are negative or do not add up to 1.
+    """
+    contents, table, origins = _read(source, "intents", _load_intents, _intents_of)
+    if repeat := first_repeat(table, ["query_id", "intent_id"]):
+        first, second = repeat
+        raise DataError(
+            f"intent {table.intent_id[second]!r} of query {table.query_id[second]!r} "
+            f"is twice: first at {origins.at(first)}",
+            where=origins.at(second),
+            mend="Keep one of the two.",
+        )
+    table["probability"] = _probabilities(table, origins)
+    table.attrs = {"comments": sum(content.comments for content in contents)}
+    return table
+
+
+def check_intents(qrels: pd.DataFrame, intents: pd.DataFrame) -> None:
+    """Refuse judgments that a document is relevant to an intent that nobody knows.
+
+    Args:
+        qrels: canonical judgments per intent.
+        intents: canonical intents.
+
+    Raises:
+        DataError: an intent of a grade above 0 is not among the intents of its query.
+    """
+    keys = ["query_id", "intent_id"]
+    relevant = qrels.loc[qrels["relevance"] > 0, [*keys, "doc_id"]]
+    known = pd.MultiIndex.from_frame(intents[keys])
+    unknown = relevant[~pd.MultiIndex.from_frame(relevant[keys]).isin(known)]
+    if len(unknown):
+        row = unknown.iloc[0]
+        mine = intents.loc[intents["query_id"] == row.query_id, "intent_id"].tolist()
+        has = f"has {', '.join(mine)}" if mine else "is not there"
+        raise DataError(
+            f"document {row.doc_id!r} of query {row.query_id!r} is relevant to intent "
+            f"{row.intent_id!r}, which is not among the intents: the query {has}",
+            where="intent qrels",
+            mend="Add the intent to the table of intents, or leave that table out.",
+        )
+
+
+def _read(
+    source: _Sources,
+    name: str,
+    load: Callable[[Path], files.Named],
+    canonical: Callable[[files.Named], pd.DataFrame],
+) -> tuple[list[files.Named], pd.DataFrame, Origins]:
+    """Read tables, and put them one below the other."""
+    if isinstance(source, pd.DataFrame):
+        contents = [files.Named(source, Origin(name))]
+    else:
+        contents = [load(path) for path in files.expand(source)]
+    tables = [canonical(content) for content in contents]
+    origins = Origins([content.origin for content in contents], [*map(len, tables)])
+    return contents, pd.concat(tables, ignore_index=True), origins
+
+
+def _load_qrels(path: Path) -> files.Named:
+    shown = "query intent doc grade"
+    return fast.load_graded(path, _COLUMNS, shown, "Judgments per intent")
+
+
+def _qrels_of(content: files.Named) -> pd.DataFrame:
+    frame, origin = content.frame, content.origin
+    if not content.checked:
+        if frame.empty:
+            raise DataError("holds no rows", where=origin.name, mend="Add rows.")
+        frame = canonical(frame, origin, INTENT_QRELS)
+        for name in INTENT_QRELS[:3]:
+            frame[name] = ids(frame[name], origin)
+        frame["relevance"] = numbers(frame["relevance"], "grade", origin)
+    return frame[list(INTENT_QRELS)]
+
+
+def _load_intents(path: Path) -> files.Named:
+    data = read_bytes(path)
+    if data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<"):
+        return _topics(path, data)
+    content = files.split(path, data, files.container_of(path, data))
+    if isinstance(content, files.Named):
+        return content
+    raise DataError(
+        f"expected a header with the columns {', '.join(INTENTS)}, or TREC topics in "
+        f"XML, found {content.text(0)}",
+        where=content.origin.at(0),
+        mend="Separate the columns by tabs or commas.",
+    )
+
+
+def _topics(path: Path, data: bytes) -> files.Named:
+    """Read TREC topics: each `subtopic` of a `topic` is an intent."""
+    decode(path, data)  # says what is no text
+    rows, places, topic = [], [], [""]
+    parser = expat.ParserCreate()
+
+    def number(name: str, attributes: dict[str, Any]) -> str:
+        if "number" not in attributes:
+            raise DataError(
+                f"expected a number of this {name}",
+                where=f"{path}:{parser.CurrentLineNumber}",
+                mend=f'Write <{name} number="…">.',
+            )
+        return attributes["number"]
+
+    def start(name: str, attributes: dict[str, Any]) -> None:
+        if name == "topic":
+            topic[0] = number(name, attributes)
+        elif name == "subtopic":
+            kind = attributes.get("type", INF)
+            kind = _MISSPELT.get(kind, kind)
+            rows.append((topic[0], number(name, attributes), kind))
+            places.append(parser.CurrentLineNumber)
+
+    parser.StartElementHandler = start
+    try:
+        parser.Parse(data, True)
+    except expat.ExpatError as error:
+        raise DataError(
+            f"expected TREC topics in XML: {expat.ErrorString(error.code)}",
+            where=f"{path}:{error.lineno}",
+            mend="Or give a table with a header.",
+        ) from None
+    if not rows:
+        raise DataError(
+            "holds no subtopics", where=str(path), mend="Give TREC diversity topics."
+        )
+    frame = pd.DataFrame(rows, columns=["query_id", "intent_id", "kind"])
+    return files.Named(frame, Origin(str(path), "line", np.array(places)))
+
+
+def _intents_of(content: files.Named) -> pd.DataFrame:
+    frame, origin = content.frame, content.origin
+    if frame.empty:
+        raise DataError("holds no rows", where=origin.name, mend="Add rows.")
+    table = canonical(frame, origin, INTENTS[:2], INTENTS[2:])
+    for name in INTENTS[:2]:
+        table[name] = ids(table[name], origin)
+    if "probability" in table:
+        values = numbers(table["probability"], "probability", origin)
+        if (values < 0).any():
+            i = int((values < 0).argmax())
+            raise DataError(
+                f"expected a probability of 0 or more, found {values[i]:g}",
+                where=origin.at(i),
+                mend="Of a query they add up to 1.",
+            )
+        table["probability"] = values
+    else:
+        table["probability"] = np.nan
+    if "kind" not in table:
+        table["kind"] = INF
+    for i, kind in enumerate(table["kind"].tolist()):
+        if kind not in KINDS:
+            raise DataError(
+                f"expected a kind, {INF} or {NAV}, found {shorten(kind)}",
+                where=origin.at(i),
+                mend=f"{INF} is informational, {NAV} is navigational.",
+            )
+    table["kind"] = table["kind"].astype("str")
+    return table[list(INTENTS)]
+
+
+def _probabilities(table: pd.DataFrame, origins: Origins) -> np.ndarray:
+    """Fill in what files without probabilities mean; check that all add up to 1."""
+    probability = table["probability"].to_numpy(np.float64, copy=True)
+    for query, places in table.groupby("query_id", sort=False).indices.items():
+        rows = np.asarray(places)
+        lacking = np.isnan(probability[rows])
+        if lacking.all():
+            probability[rows] = 1 / len(rows)
+        elif lacking.any():
+            i = int(rows[lacking.argmax()])
+            raise DataError(
+                f"query {query!r} has probabilities of some intents only: none of "
+                f"{table.intent_id[i]!r}",
+                where=origins.at(i),
+                mend="Give all or none.",
+            )
+        total = probability[rows].sum()
+        if abs(total - 1) > TOLERANCE:
+            raise DataError(
+                f"expected probabilities of query {query!r} that add up to 1, found "
+                f"{total:.9g} over {len(rows)} intents",
+                where=origins.at(int(rows[-1])),
+                mend="Divide them by their sum.",
+            )
+    return probability

@@ -1,0 +1,95 @@
+"""Judgments of every kind: what they are called, and what reads them."""
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pgcjax.errors import UsageError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Kind(NamedTuple):
+    """A kind of judgments.
+
+    Attributes:
+        option: of the command line.
+        meaning: one line.
+        room: the module here that has the reader, ...
+        reader: ... and its name.
+    """
+
+    option: str
+    meaning: str
+    room: str
+    reader: str
+
+
+KINDS = {
+    "preferences": Kind(
+        "--prefs", "Preference judgments.", "preferences", "read_preferences"
+    ),
+    "qrels": Kind("--qrels", "Graded judgments.", "qrels", "read_qrels"),
+    "intent_qrels": Kind(
+        "--intent-qrels",
+        "Graded judgments per intent: query intent doc grade.",
+        "intents",
+        "read_intent_qrels",
+    ),
+    "intents": Kind(
+        "--intents",
+        "Intents: a table of query_id, intent_id, probability, kind; or TREC topics.",
+        "intents",
+        "read_intents",
+    ),
+    "context": Kind(
+        "--context",
+        "Grades of a document after another: query doc previous-doc grade.",
+        "context",
+        "read_context",
+    ),
+}
+"""By the names that `evaluate` gives them."""
+
+
+def by_kind(sources: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out what is None; a DataFrame of qrels with `intent_id` is `intent_qrels`.
+
+    Raises:
+        UsageError: there is no such kind of judgments.
+    """
+    found = {}
+    for name, source in sources.items():
+        if name not in KINDS:
+            raise UsageError(f"{name} is none of {', '.join(KINDS)}")
+        if name == "qrels" and "intent_id" in getattr(source, "columns", ()):
+            name = "intent_qrels"
+        if source is not None:
+            found[name] = source
+    return found
+
+
+def read_judgments(sources: Mapping[str, Any]) -> "dict[str, pd.DataFrame]":
+    """Read judgments by the names of `KINDS`; see `by_kind`.
+
+    What `predict_context` returned is `context`, and the table of `predictions`.
+
+    Raises:
+        DataError: they cannot be read. UsageError: there is no such kind.
+    """
+    sources = by_kind(sources)
+
+    def read(name: str) -> "pd.DataFrame":
+        kind = KINDS[name]
+        room = import_module(f"pgcjax.io.{kind.room}")
+        return getattr(room, kind.reader)(sources[name])
+
+    with ThreadPoolExecutor(max(1, len(sources))) as pool:
+        tables = dict(zip(sources, pool.map(read, sources), strict=True))
+    if "context" in tables and not hasattr(sources["context"], "columns"):
+        predictions = getattr(sources["context"], "predictions", None)
+        if predictions is not None:
+            tables["predictions"] = predictions
+    return tables

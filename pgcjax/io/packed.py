@@ -1,0 +1,258 @@
+"""Packed runs: Parquet files that are read again in a fraction of the time of text.
+
+A row is a document of a run and query: run_id, query_id, doc_id, and 0-based places:
+`position` by `--order trec`; `clarke` and `rank` by those orders, empty where they are
+the same, -1 in `rank` where the input's ranks order nothing. `judged` is its place
+among the documents that the file was packed for: they are the first row group, whose
+rows have no run_id.
+
+A row without doc_id is a whole ranking: its `length`; how many documents of it are
+judged, `judged_length`; and -1 in `rank` if its documents have that.
+
+Rows stand in blocks of whole runs. Each block has a row group of rankings, one of
+their judged documents, and one of all others, which only other judgments ask for; all
+three by query, then by run, then by position. The metadata says which are whose.
+"""
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from pgcjax.errors import DataError, counted
+from pgcjax.io.judged import Judged
+
+MARK = "pgcjax runs"  # the key of the metadata
+VERSION = 3
+_NAMES = ["run_id", "query_id", "doc_id"]
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some whole packed runs, or their judged documents alone.
+
+    Attributes:
+        run: place of each ranking's run in `run_ids`.
+        query: place of its query in `query_ids`; rankings are by query, then by run.
+        length: documents of each ranking.
+        count: how many of them are here: documents follow, ranking after ranking.
+        position: of each document.
+        judged: its place in `docs`; None if doc tells.
+        doc: its place in `doc_ids`; None if `judged` tells.
+        docs: the documents that the file was packed for: query_id, doc_id.
+    """
+
+    run_ids: list[str]
+    query_ids: list[str]
+    run: np.ndarray
+    query: np.ndarray
+    length: np.ndarray
+    count: np.ndarray
+    position: np.ndarray
+    judged: np.ndarray | None
+    doc: np.ndarray | None
+    doc_ids: pl.Series | None
+    docs: pl.DataFrame
+
+
+class Packed:
+    """A file of packed runs.
+
+    Attributes:
+        path: of the file.
+        docs: the documents that it was packed for: query_id, doc_id.
+        whole: whether it has all documents, not only those.
+        runs: number of runs in each block.
+        sizes: bytes that the judged documents of each block take in memory, about.
+    """
+
+    def __init__(self, path: Path):
+        """Read what the file says of itself.
+
+        Raises:
+            DataError: it cannot be read, or a later version wrote it.
+        """
+        self.path = path
+        try:
+            rows = pq.read_metadata(path)
+            about = json.loads((rows.metadata or {})[MARK.encode()])
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise _unreadable(path, error) from None
+        if about["version"] != VERSION:
+            raise DataError(
+                f"is of version {about['version']} of packed runs; this pgcjax reads "
+                f"version {VERSION}",
+                where=str(path),
+                mend="Pack the runs again.",
+            )
+        self.whole: bool = about["whole"]
+        self._groups: list[list[int]] = about["groups"]
+        self.runs: list[int] = about["runs"]
+        self._file = pq.ParquetFile(path, metadata=rows, read_dictionary=_NAMES)
+        sizes = [[rows.row_group(i).num_rows for i in some] for some in self._groups]
+        self.sizes = [16 * rankings + 8 * judged for rankings, judged, *_ in sizes]
+        self._lock = Lock()  # a reader of Parquet is for one thread
+        names = pa.schema(dict.fromkeys(("query_id", "doc_id"), pa.large_string()))
+        docs = pl.from_arrow(self._table([0], names.names).cast(names))
+        assert isinstance(docs, pl.DataFrame)
+        self.docs = docs
+
+    def lacks(self, judged: Judged) -> int:
+        """Count documents that the file was not packed for.
+
+        Raises:
+            DataError: there are some, and the file has no others.
+        """
+        known = np.zeros(judged.end, bool)
+        codes = judged.codes(self.docs)
+        known[codes[codes >= 0]] = True
+        lacking = np.flatnonzero(~known[judged.table["code"].to_numpy()])
+        count = len(lacking)
+        if count and not self.whole:
+            number, doc, _ = judged.table.row(int(lacking[0]))
+            query = list(judged.docs)[number]
+            raise DataError(
+                f"was packed for other judgments: {counted(count, 'judged document')}, "
+                f"such as {doc!r} of query {query!r}, may be missing",
+                where=str(self.path),
+                mend="Pack the runs with these judgments, or without --only-judged.",
+            )
+        return count
+
+    def read(self, block: int, order: str, *, every: bool) -> Block:
+        """Read a block of runs.
+
+        Args:
+            block: which one.
+            order: `trec`, `clarke` or `rank`.
+            every: all documents, with their ids; else the judged ones.
+
+        Raises:
+            DataError: it cannot be read; `order` is `rank`, and the input's ranks order
+                nothing.
+        """
+        first, *groups = self._groups[block]
+        names = [*_NAMES[:2], "length", "judged_length", "rank"]
+        rankings = self._table([first], names)
+        run, run_ids = _sorted_codes(rankings["run_id"])
+        query, query_ids = _sorted_codes(rankings["query_id"])
+        length, known = (
+            rankings[name].to_numpy() for name in ("length", "judged_length")
+        )
+        columns = ["position", "doc_id" if every else "judged"]
+        if order != "trec":
+            columns.append(order)
+        table = self._table(groups if every else groups[:1], columns)
+        ranking = np.repeat(np.arange(len(known)), known)
+        if every:  # the judged documents of all rankings, and then all others
+            rest = np.repeat(np.arange(len(known)), length - known)
+            ranking = np.append(ranking, rest)
+        position = table["position"].to_numpy()
+        if order != "trec":
+            own: Any = pc.coalesce(table[order], table["position"])
+            position = own.to_numpy()
+            useless = rankings["rank"].is_valid().to_numpy()
+            if order == "rank" and useless.any():
+                i = useless.argmax()
+                raise DataError(
+                    f"run {run_ids[run[i]]!r} had no usable ranks for query "
+                    f"{query_ids[query[i]]!r} when it was packed",
+                    where=str(self.path),
+                    mend="Use --order trec or clarke (by score).",
+                )
+        judged, doc, doc_ids = None, None, None
+        if every:
+            doc, names = _codes(table["doc_id"])
+            doc_ids = pl.Series("doc_id", pl.from_arrow(names))
+            by = _by_position(ranking, position)
+            doc, position = doc[by], position[by]
+        else:
+            judged = table["judged"].to_numpy()
+            if order != "trec":
+                by = np.lexsort((position, ranking))
+                judged, position = judged[by], position[by]
+        of_rankings = run, query, length, length if every else known
+        of_docs = position, judged, doc, doc_ids
+        return Block(run_ids, query_ids, *of_rankings, *of_docs, self.docs)
+
+    def frame(self, block: int) -> tuple[pl.DataFrame, tuple[str, ...]]:
+        """Read a block as a canonical table, and the names of its runs.
+
+        Scores are minus the middle of the places that a document may have among those
+        that it ties with, so that every order is as it was.
+        """
+        columns = [*_NAMES, "position", "clarke", "rank"]
+        table = pl.from_arrow(self._table(self._groups[block][1:], columns))
+        assert isinstance(table, pl.DataFrame)
+        position, rank = pl.col("position"), pl.col("rank")
+        table = table.select(
+            *(pl.col(name).cast(pl.String) for name in _NAMES),
+            score=-(position + pl.col("clarke").fill_null(position)) / 2,
+            rank=pl.when(rank < 0)
+            .then(math.nan)
+            .otherwise(rank.fill_null(position) + 1.0),
+        )
+        return table, tuple(table["run_id"].unique().sort())
+
+    def _table(self, groups: list[int], columns: list[str]) -> pa.Table:
+        try:
+            with self._lock:
+                table = self._file.read_row_groups(groups, columns=columns)
+            return table.unify_dictionaries().combine_chunks()
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise _unreadable(self.path, error) from None
+
+
+def _by_position(ranking: np.ndarray, position: np.ndarray) -> np.ndarray:
+    """Sort whole rankings by position: each document's place is known, as it were."""
+    count = np.bincount(ranking)
+    by = np.empty(len(ranking), np.int64)
+    by[(np.cumsum(count) - count)[ranking] + position] = np.arange(len(ranking))
+    return by
+
+
+def is_packed(path: Path) -> bool:
+    """Say whether a file has packed runs."""
+    if not path.is_file():
+        return False  # a pipe can be read but once
+    try:
+        with path.open("rb") as file:
+            if file.read(4) != b"PAR1":
+                return False
+        return MARK.encode() in (pq.read_metadata(path).metadata or {})
+    except (pa.ArrowException, OSError, ValueError):
+        return False  # whoever reads it says why it cannot be read
+
+
+def _codes(column: Any) -> tuple[np.ndarray, Any]:
+    """Give the values of a column by their place among its distinct ones."""
+    array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    return array.indices.to_numpy(), array.dictionary
+
+
+def _sorted_codes(column: Any) -> tuple[np.ndarray, list[str]]:
+    """Give the values of a column by their place among its distinct, ascending ones."""
+    codes, dictionary = _codes(column)
+    names = dictionary.to_pylist()
+    ascending = sorted(range(len(names)), key=names.__getitem__)
+    if ascending == list(range(len(names))):
+        return codes, names
+    place = np.empty(len(names), np.int32)
+    place[ascending] = np.arange(len(names))
+    return place[codes], [names[i] for i in ascending]
+
+
+def _unreadable(path: Path, error: Exception) -> DataError:
+    return DataError(
+        f"cannot read it as packed runs: {error}",
+        where=str(path),
+        mend="It may be cut off: pack the runs again.",
+    )

@@ -1,0 +1,218 @@
+"""Preference judgments: files, tables and DataFrames in, a canonical table out."""
+
+from collections.abc import Iterable
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from pgcjax.errors import DataError, UsageError
+from pgcjax.io import fast, fast_pairs, files
+from pgcjax.io.preference_formats import FORMATS, Format
+from pgcjax.io.schema import PREFERENCES, Origin, canonical, ids, numbers
+from pgcjax.io.times import times
+from pgcjax.io.xie import read_xie_votes
+
+_MOST = 2**30  # so that sums of weights are exact
+_TABLES = tuple(c for c in files.CONTAINERS if c != "columns")
+
+
+def read_preferences(
+    source: files.Source | Iterable[files.Source] | pd.DataFrame,
+    *,
+    format: str = "auto",
+) -> pd.DataFrame:
+    """Read judgments that one document is preferred to another.
+
+    Args:
+        source: files, folders and globs, plain or compressed, or a DataFrame with the
+            columns below (or `winner` and `loser` in place of documents and sign).
+        format: `auto`, or one of `clarke` (topic a b best), `luo` (topic winner
+            loser), `jelsas` (topic a b -2..2), `trec-prefs` (topic group subgroup doc
+            level), `trec-qrels-prefs` (topic group doc level), `csv`, `tsv`, `jsonl`,
+            `parquet`, `xie` (as `read_xie_votes`). `auto` decides only where the
+            content leaves no doubt.
+
+    Returns:
+        Table of query_id, doc_id, other_doc_id, preference (> 0: doc_id is preferred,
+        < 0: the other, 0: a tie) and, where given, judge, seconds (NaN: not known) and
+        weight (the number of equal judgments that a row stands for). A missing
+        other_doc_id: doc_id was judged bad. Repeats and conflicts are kept. A query in
+        a TREC format whose levels compare no two documents is left out and counted; a
+        group of judgments that finds all its documents equal ties one to the next.
+
+    Raises:
+        DataError: a row is malformed, a document is preferred to itself, or no format
+            or more than one fits.
+    """
+    if isinstance(source, pd.DataFrame):
+        return _canonical_preferences(files.Named(source, Origin("preferences")))
+    if format == "xie":
+        votes = read_xie_votes(source)
+        votes.attrs |= {"comments": 0, "silent": 0}
+        return votes
+    if format not in ("auto", *FORMATS, *_TABLES):
+        allowed = ", ".join(("auto", *FORMATS, *_TABLES, "xie"))
+        raise UsageError(f"format is one of {allowed}, not {format!r}")
+    tables, comments, silent = [], 0, 0
+    for path in files.expand(source):
+        container = format if format in _TABLES else "auto"
+        container = "columns" if format in FORMATS else container
+        content = fast.load(path, container, partial(fast_pairs.parse, format=format))
+        if isinstance(content, files.Columns):
+            content = _named(content, format)
+        tables.append(_canonical_preferences(content))
+        comments += content.comments
+        silent += content.silent
+    preferences = pd.concat(tables, ignore_index=True)
+    preferences.attrs = {"comments": comments, "silent": silent}
+    if "weight" in preferences:
+        preferences["weight"] = preferences["weight"].fillna(1.0)
+    return preferences
+
+
+def _named(content: files.Columns, format: str) -> files.Named:
+    """Parse a file without a header by its format, found or given."""
+    widths = [len(row) for row in content.rows]
+    if format == "auto":
+        usual = max(dict.fromkeys(widths), key=widths.count)
+        chosen = _recognise(content, usual)
+    else:
+        chosen = FORMATS[format]
+    for i, width in enumerate(widths):
+        if width != chosen.width:
+            raise DataError(
+                f"expected '{chosen.layout}', found {width} fields: {content.text(i)}",
+                where=content.origin.at(i),
+                mend=f"Read as {chosen.name}; if that is wrong, name the format.",
+            )
+    columns = list(zip(*content.rows, strict=True))
+    misfit = chosen.misfit(columns)
+    if misfit:
+        i, reason = misfit
+        raise DataError(
+            f"expected '{chosen.layout}', found {content.text(i)}: {reason}",
+            where=content.origin.at(i),
+            mend=f"Read as {chosen.name}; if that is wrong, name the format.",
+        )
+    named, places = chosen.parse(columns, content.origin)
+    origin = content.origin
+    if places is not None:
+        origin = Origin(origin.name, origin.unit, np.asarray(origin.places)[places])
+    silent = len(set(columns[0]) - set(named["query_id"]))
+    if places is not None and not any(named["preference"]):
+        raise DataError(
+            "prefers no document to another: all levels of a subgroup are equal",
+            where=origin.name,
+            mend=f"Read as {chosen.name}; if that is wrong, name the format.",
+        )
+    return files.Named(
+        pd.DataFrame(named), origin, comments=content.comments, silent=silent
+    )
+
+
+def _recognise(content: files.Columns, width: int) -> Format:
+    """Find the one format that all rows of the usual width fit."""
+    places = [i for i, row in enumerate(content.rows) if len(row) == width]
+    columns = list(zip(*(content.rows[i] for i in places), strict=True))
+    candidates = [f for f in FORMATS.values() if f.width == width]
+    misfits = {f.name: misfit for f in candidates if (misfit := f.misfit(columns))}
+    fitting = [f for f in candidates if f.name not in misfits]
+    doubts = list(dict.fromkeys(filter(None, (f.doubt(columns) for f in fitting))))
+    if len(fitting) == 1 and not doubts:
+        return fitting[0]
+    if fitting:
+        names = " and ".join(f"{f.name} ('{f.layout}')" for f in fitting)
+        raise DataError(
+            f"fits {names}" + "".join(f", but {doubt}" for doubt in doubts),
+            where=content.origin.name,
+            mend="If it holds preferences, name their format: --prefs-format "
+            + " or ".join(f.name for f in fitting)
+            + " (format= in Python).",
+        )
+    if not candidates:
+        layouts = "; ".join(f"{f.name} '{f.layout}'" for f in FORMATS.values())
+        run = " as in a run, which goes without an option" if width == 6 else ""
+        raise DataError(
+            f"expected preferences, found {width} fields{run}: "
+            + content.text(places[0]),
+            where=content.origin.at(places[0]),
+            mend=f"Formats: {layouts}; or a table with a header.",
+        )
+    # The format that fits furthest is most likely meant: point at its line.
+    furthest = sorted(misfits.items(), key=lambda item: item[1][0], reverse=True)
+    worst = places[furthest[0][1][0]]
+    reasons = [
+        f"not {name} ({content.origin.place(places[row])}: {reason})"
+        for name, (row, reason) in furthest
+    ]
+    raise DataError(
+        f"{content.text(worst)} fits no format of {width} columns: "
+        + "; ".join(reasons),
+        where=content.origin.at(worst),
+        mend="Mend the line, or name the format (--prefs-format).",
+    )
+
+
+def _canonical_preferences(content: files.Named) -> pd.DataFrame:
+    origin = content.origin
+    table = content.frame if content.checked else _columns(content.frame, origin)
+    _refuse(
+        (table["doc_id"] == table["other_doc_id"]).fillna(False).to_numpy(bool),
+        lambda i: f"document {table.doc_id[i]!r} is compared with itself",
+        origin,
+        "Remove the judgment.",
+    )
+    _refuse(
+        (table["other_doc_id"].isna() & (table["preference"] >= 0)).to_numpy(bool),
+        lambda i: f"document {table.doc_id[i]!r} has no other, and is not judged bad",
+        origin,
+        "Give other_doc_id, or a preference below 0 for a bad document.",
+    )
+    return table
+
+
+def _columns(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
+    """Select the columns, and check ids and numbers."""
+    if frame.empty:
+        raise DataError("holds no rows", where=origin.name, mend="Add rows.")
+    names = {str(column).strip().lower() for column in frame.columns}
+    if {"winner", "loser"} <= names and not {"preference", "pref"} & names:
+        frame = frame.assign(preference=1.0)
+    table = canonical(frame, origin, PREFERENCES, ("judge", "weight", "seconds"))
+    table["query_id"] = ids(table["query_id"], origin)
+    table["doc_id"] = ids(table["doc_id"], origin)
+    table["other_doc_id"] = ids(table["other_doc_id"], origin, empty=True)
+    table["preference"] = numbers(table["preference"], "preference", origin)
+    if "judge" in table:
+        # Of several files, some may name judges.
+        table["judge"] = ids(table["judge"], origin, empty=True)
+    if "seconds" in table:
+        table["seconds"] = times(table["seconds"], origin)
+    if "weight" in table:
+        table["weight"] = numbers(table["weight"], "weight", origin)
+        _refuse(
+            table["weight"].to_numpy() % 1 != 0,
+            lambda i: f"expected a whole number as weight, found {table.weight[i]:g}",
+            origin,
+            "A weight is the number of equal judgments that a row stands for.",
+        )
+        _refuse(
+            table["weight"].to_numpy() <= 0,
+            lambda i: f"expected a weight above 0, found {table.weight[i]:g}",
+            origin,
+            "Leave out judgments that nobody made.",
+        )
+        _refuse(
+            table["weight"].to_numpy() > _MOST,
+            lambda i: f"expected a weight of 2^30 at most, found {table.weight[i]:g}",
+            origin,
+            "A weight is the number of equal judgments that a row stands for.",
+        )
+    return table
+
+
+def _refuse(bad: np.ndarray, problem, origin: Origin, mend: str) -> None:
+    if bad.any():
+        i = int(bad.argmax())
+        raise DataError(problem(i), where=origin.at(i), mend=mend)

@@ -1,0 +1,209 @@
+"""One file, DataFrame or dict of runs into a canonical table."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+
+from pgcjax.errors import DataError
+from pgcjax.io import fast, files
+from pgcjax.io.content import read_bytes
+from pgcjax.io.schema import (
+    RUNS,
+    Origin,
+    canonical,
+    first_repeat,
+    ids,
+    lenient_number,
+    lenient_numbers,
+    numbers,
+    shorten,
+)
+
+_JUDGMENTS = (
+    "A run has 6 or 3 columns, or a header; judgments go with --prefs or --qrels, once "
+    "for each file or as one quoted pattern."
+)
+
+
+@dataclass(frozen=True)
+class RunTable:
+    """The runs of one file.
+
+    Attributes:
+        frame: run_id, query_id, doc_id (String), score (Float64) and rank (Float64; NaN
+            where the file has none), whole runs in the order of the file.
+        run_ids: the runs.
+        comments: number of comment lines skipped.
+    """
+
+    frame: pl.DataFrame
+    run_ids: tuple[str, ...]
+    comments: int
+
+
+def read_file(path: Path, format: str, name_by: str, ranks: bool = True) -> RunTable:
+    """Read a file of runs.
+
+    Args:
+        path: of the file.
+        format: as of `runs.Runs`.
+        name_by: as of `runs.Runs`.
+        ranks: whether ranks are needed; else they may be NaN, whatever the file has.
+
+    Raises:
+        DataError: it is malformed.
+    """
+    data = read_bytes(path)
+    container = files.container_of(path, data) if format == "auto" else format
+    name = files.stem(path)
+    read = fast.read(data, ranks=ranks) if container == "columns" else None
+    if read:
+        frame, comments = read
+        lacking = {"run_id": pl.lit(name), "rank": pl.lit(math.nan)}
+        frame = frame.with_columns(
+            value.alias(column)
+            for column, value in lacking.items()
+            if column not in frame.columns
+        )
+    else:
+        content = files.split(path, data, container)
+        if isinstance(content, files.Columns):
+            content = _named(content)
+        runs = _canonical_runs(content.frame, content.origin, default_run=name)
+        frame, comments = _to_polars(runs), content.comments
+    tags = _distinct(frame["run_id"])
+    if name_by == "file":
+        if len(tags) > 1:
+            raise DataError(
+                f"holds {len(tags)} runs, such as {tags[0]!r} and {tags[1]!r}, which "
+                "its name cannot tell apart",
+                where=str(path),
+                mend="Name runs by tag: --name-by tag.",
+            )
+        frame, tags = frame.with_columns(pl.lit(name).alias("run_id")), (name,)
+    return RunTable(frame.select(RUNS), tags, comments)
+
+
+def _to_polars(runs: pd.DataFrame) -> pl.DataFrame:
+    return pl.from_pandas(runs, nan_to_null=False)
+
+
+def _distinct(column: pl.Series) -> tuple[str, ...]:
+    """List the values of a column in order of appearance: often it is only one."""
+    if (column == column[0]).all():
+        return (column[0],)
+    return tuple(column.unique(maintain_order=True))
+
+
+def from_memory(source: pd.DataFrame | Mapping) -> pd.DataFrame:
+    """Make a canonical table of a DataFrame, or of a dict of runs.
+
+    Raises:
+        DataError: it is malformed.
+    """
+    if isinstance(source, pd.DataFrame):
+        return _canonical_runs(source, Origin("runs"), "run")
+    return _canonical_runs(_from_dict(source), Origin("runs", "entry"), "run")
+
+
+def _named(content: files.Columns) -> files.Named:
+    """Name the columns of a file in a TREC format by how many there are."""
+    widths = [len(row) for row in content.rows]
+    width = 3 if widths[0] == 3 else 6
+    layout = "query doc score" if width == 3 else "query Q0 doc rank score tag"
+    if set(widths) != {width}:
+        i = next(i for i, w in enumerate(widths) if w != width)
+        raise DataError(
+            f"expected '{layout}', found {widths[i]} fields: {content.text(i)}",
+            where=content.origin.at(i),
+            mend=_JUDGMENTS
+            if i == 0 and width == 6
+            else "All lines of a run have 6 columns, or all have 3.",
+        )
+    # zip(*rows) makes an iterator for each row, which takes longer.
+    columns = [[row[i] for row in content.rows] for i in range(width)]
+    if width == 3:
+        if math.isnan(lenient_number(columns[2][0])) and columns[2][0].lower() != "nan":
+            raise DataError(
+                f"expected '{layout}', found {content.text(0)}",
+                where=content.origin.at(0),
+                mend=_JUDGMENTS,
+            )
+        named = dict(zip(("query_id", "doc_id", "score"), columns, strict=True))
+    else:
+        query, _, doc, rank, score, tag = columns
+        named = {"query_id": query, "doc_id": doc, "rank": rank, "score": score}
+        named["run_id"] = tag
+    return files.Named(pd.DataFrame(named), content.origin, comments=content.comments)
+
+
+def _from_dict(source: Mapping) -> pd.DataFrame:
+    """Lay a dict of dicts out as a table."""
+
+    def expected(what: str, found: object) -> DataError:
+        return DataError(
+            f"expected a dict of {what}, found {shorten(found)}",
+            where="runs",
+            mend="Pass {query: {doc: score}} or {run: {query: {doc: score}}}.",
+        )
+
+    for key, inner in source.items():
+        if not isinstance(inner, Mapping):
+            raise expected(f"dicts, as that of {key!r}", inner)
+    cells = [cell for inner in source.values() for cell in inner.values()]
+    several = any(isinstance(cell, Mapping) for cell in cells)
+    rows = []
+    for run, queries in source.items() if several else [("run", source)]:
+        count = len(rows)
+        for query, docs in queries.items():
+            if not isinstance(docs, Mapping):
+                raise expected(f"scores for query {query!r} of run {run!r}", docs)
+            rows += [(run, query, doc, score) for doc, score in docs.items()]
+        if len(rows) == count:
+            raise expected(f"documents for run {run!r}", queries)
+    # Columns of objects, so that no id is changed on the way.
+    return pd.DataFrame(
+        np.array(rows, dtype=object).reshape(-1, 4),
+        columns=["run_id", "query_id", "doc_id", "score"],
+    )
+
+
+def _canonical_runs(
+    frame: pd.DataFrame, origin: Origin, default_run: str
+) -> pd.DataFrame:
+    if frame.empty:
+        raise DataError("holds no rows", where=origin.name, mend="Add rows.")
+    table = canonical(frame, origin, RUNS[1:3], ("run_id", "score", "rank"))
+    if "score" not in table and "rank" not in table:
+        raise DataError(
+            f"missing column score (or rank) (found {[str(c) for c in frame.columns]})",
+            where=origin.name,
+            mend=f"Needed: query_id, doc_id, score. {_JUDGMENTS}",
+        )
+    if "run_id" not in table:
+        table["run_id"] = default_run
+    for name in RUNS[:3]:
+        table[name] = ids(table[name], origin)
+    if "score" not in table:
+        table["rank"] = numbers(table["rank"], "rank", origin)
+        table["score"] = -table["rank"]
+    else:
+        table["score"] = numbers(table["score"], "score", origin)
+        # Ranks are often junk, and matter under order="rank" only: checked there.
+        table["rank"] = lenient_numbers(table["rank"]) if "rank" in table else np.nan
+    repeat = first_repeat(table, list(RUNS[:3]))
+    if repeat:
+        first, second = repeat
+        row = table.loc[second]
+        raise DataError(
+            f"document {row.doc_id!r} is twice in query {row.query_id!r} of run "
+            f"{row.run_id!r}: {origin.place(first)} and {origin.place(second)}",
+            where=origin.at(second),
+            mend="Keep one of the two.",
+        )
+    return table[list(RUNS)]

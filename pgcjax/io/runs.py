@@ -1,0 +1,274 @@
+"""Runs: files, packed runs, DataFrames and dicts in, canonical tables out."""
+
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import astuple, dataclass
+from pathlib import Path
+
+import pandas as pd
+import polars as pl
+
+from pgcjax.errors import DataError, Progress, UsageError, counted
+from pgcjax.io import files
+from pgcjax.io.judged import Judged
+from pgcjax.io.packed import Block, Packed, is_packed
+from pgcjax.io.prefetch import read_ahead, size_on_disk
+from pgcjax.io.run_tables import RunTable, from_memory, read_file
+
+FORMATS = ("auto", *files.CONTAINERS)
+NAME_BY = ("tag", "file")
+
+
+def read_runs(
+    source: "files.Source | Iterable[files.Source] | pd.DataFrame | Mapping | Runs",
+    *,
+    format: str = "auto",
+    name_by: str = "tag",
+    progress: Progress | None = None,
+) -> pd.DataFrame:
+    """Read one run or many.
+
+    Args:
+        source: files, folders and globs of TREC runs (6 columns), of 3 columns `query
+            doc score`, of named columns (CSV, TSV, JSONL, Parquet), plain or
+            compressed, or of packed runs; or a DataFrame; or a dict `{query: {doc:
+            score}}` of one run or `{run: {query: {doc: score}}}` of several.
+        format: `auto`, or one of `columns`, `csv`, `tsv`, `jsonl`, `parquet`.
+        name_by: name a run by its `tag` (the file's name where there is none) or by
+            its `file`.
+        progress: called with `("reading", done, total)` after each file.
+
+    Returns:
+        Table of run_id, query_id, doc_id, score (float64) and rank (float64; NaN where
+        the input has none). A table with ranks only gets score = -rank.
+
+    Raises:
+        DataError: a row is malformed, a document is twice in a query of a run, or two
+            files claim one name.
+    """
+    runs = Runs(source, format=format, name_by=name_by)
+    comments: list[int] = []
+    table = pl.concat(list(runs.tables(progress=progress, comments=comments)))
+    table = table.to_pandas()
+    table.attrs = {"comments": sum(comments)}
+    return table
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What is read at once: a file, a block of packed runs, or a table in memory.
+
+    Attributes:
+        name: of the file or table.
+        size: bytes on disk (of a block, in memory); 0 if unknown.
+        block: number of the block in its file, or of the table; -1 of a whole file.
+    """
+
+    name: str
+    size: int = 0
+    block: int = -1
+
+
+class Runs:
+    """Runs that can be read a unit at a time, and never all at once.
+
+    Attributes:
+        units: what is read, in order.
+        grids: canonical grids of all systems, where the runs are image grids.
+        notes: what was seen on the way, a line each.
+    """
+
+    def __init__(
+        self,
+        source: "files.Source | Iterable[files.Source] | pd.DataFrame | Mapping | Runs",
+        *,
+        format: str = "auto",
+        name_by: str = "tag",
+        grids: pd.DataFrame | None = None,
+    ):
+        """Look at what there is, without reading it. Arguments: as of `read_runs`.
+
+        Args:
+            source: as of `read_runs`.
+            format: as of `read_runs`.
+            name_by: as of `read_runs`.
+            grids: canonical grids, of which `source` is the table of runs: each system
+                is a unit, and knows the grids of all others.
+
+        Raises:
+            UsageError, DataError: an argument is wrong, or there is nothing to read.
+        """
+        _one_of("format", format, FORMATS)
+        _one_of("name_by", name_by, NAME_BY)
+        self._options = format, name_by
+        self.units: list[Unit] = []
+        self.notes: list[str] = []
+        self.packed: dict[str, Packed] = {}
+        self.grids = grids
+        self._tables: list[pl.DataFrame] = []
+        if isinstance(source, Runs):
+            vars(self).update(vars(source))
+        elif isinstance(source, (pd.DataFrame, Mapping)):
+            table = pl.from_pandas(from_memory(source), nan_to_null=False)
+            several = grids is not None
+            self._tables = table.partition_by("run_id") if several else [table]
+            sizes = (int(some.estimated_size()) for some in self._tables)
+            self.units = [Unit("runs", size, i) for i, size in enumerate(sizes)]
+        else:
+            for path in files.expand(source):
+                self._add(path)
+
+    def _add(self, path: Path) -> None:
+        if is_packed(path):
+            packed = self.packed[str(path)] = Packed(path)
+            sizes = enumerate(packed.sizes)
+            self.units += [Unit(str(path), size, i) for i, size in sizes]
+        else:
+            self.units.append(Unit(str(path), size_on_disk(path)))
+
+    def identities(self) -> list[str]:
+        """Say of each unit what would change if its content did."""
+        if self._tables:
+            tables = [self._tables[unit.block] for unit in self.units]
+            return [f"table {table.hash_rows().sum()}" for table in tables]
+        changed = {name: _changed(Path(name)) for name in {u.name for u in self.units}}
+        return [
+            "\t".join(map(str, [*astuple(u), changed[u.name], *self._options]))
+            for u in self.units
+        ]
+
+    def part(self, i: int, n: int) -> "Runs":
+        """Give the i-th of n parts (from 1): every n-th unit, so that they are alike.
+
+        Raises:
+            UsageError: there are fewer units than parts.
+        """
+        if n > len(self.units):
+            what = "blocks of packed runs" if self.packed else "run files"
+            what = what if self.grids is None else "systems"
+            raise UsageError(
+                f"part {i}/{n}: {len(self.units)} {what} make at most "
+                f"{len(self.units)} parts"
+            )
+        return self.share(i - 1, n)
+
+    def share(self, i: int, n: int) -> "Runs":
+        """Give the i-th of n shares (from 0), which may be empty."""
+        some = Runs(self)
+        some.units = self.units[i::n]
+        return some
+
+    def first(self, count: int) -> "Runs":
+        """Give the first units."""
+        some = Runs(self)
+        some.units = self.units[:count]
+        return some
+
+    def tables(
+        self, *, progress: Progress | None = None, comments: list[int] | None = None
+    ) -> Generator[pl.DataFrame]:
+        """Read unit by unit as canonical tables.
+
+        Args:
+            progress: called with `("reading", done, total)` after each unit.
+            comments: takes the number of comment lines of each file.
+
+        Raises:
+            DataError: a unit is malformed, each in its turn.
+        """
+        with closing(self._read(None, "trec", 0, progress)) as units:
+            for unit in units:
+                assert isinstance(unit, RunTable)  # blocks are for judged documents
+                if comments is not None:
+                    comments.append(unit.comments)
+                yield unit.frame
+
+    def read(
+        self,
+        judged: Judged,
+        order: str = "trec",
+        *,
+        skip: int = 0,
+        progress: Progress | None = None,
+    ) -> Generator[pl.DataFrame | Block]:
+        """Read unit by unit what scoring needs, while what came before is worked on.
+
+        Args:
+            judged: the judged documents: others need not be read.
+            order: in which documents are wanted.
+            skip: so many units at the beginning.
+            progress: called with `("reading", done, total)` after each unit.
+
+        Yields:
+            A canonical table, or a block of packed runs. Whoever stops early closes the
+            generator.
+
+        Raises:
+            DataError: a unit is malformed, each in its turn.
+        """
+        with closing(self._read(judged, order, skip, progress)) as units:
+            for unit in units:
+                yield unit.frame if isinstance(unit, RunTable) else unit
+
+    def _read(
+        self, judged: Judged | None, order: str, skip: int, progress: Progress | None
+    ) -> Generator[RunTable | Block]:
+        ranks = judged is None or order == "rank"
+        every = {
+            name: self._every(packed, judged) for name, packed in self.packed.items()
+        }
+
+        def task(unit: Unit) -> RunTable | Block:
+            if self._tables:
+                return RunTable(self._tables[unit.block], (), 0)
+            if unit.block < 0:
+                return read_file(Path(unit.name), *self._options, ranks)
+            packed = self.packed[unit.name]
+            if judged is None:
+                return RunTable(*packed.frame(unit.block), 0)
+            return packed.read(unit.block, order, every=every[unit.name])
+
+        owner: dict[str, str] = {}
+        tables = read_ahead(task, self.units[skip:], lambda unit: unit.size)
+        with closing(tables):
+            for done, (unit, table) in enumerate(
+                zip(self.units[skip:], tables, strict=True), skip + 1
+            ):
+                self._claim(unit, table.run_ids, owner)
+                if progress:
+                    progress("reading", done, len(self.units))
+                yield table
+
+    def _every(self, packed: Packed, judged: Judged | None) -> bool:
+        """Say whether judgments ask for more than a packed file has ready."""
+        lacking = packed.lacks(judged) if judged is not None else 0
+        if lacking:
+            self.notes.append(
+                f"{packed.path}: packed for other judgments, which lack "
+                f"{counted(lacking, 'judged document')}: all of it is read"
+            )
+        return lacking > 0
+
+    def _claim(self, unit: Unit, names: Sequence[str], owner: dict[str, str]) -> None:
+        """Note whose file each run is from; refuse a run that another file has."""
+        for run in names:
+            if run in owner:
+                other = "tag" if self._options[1] == "file" else "file"
+                raise DataError(
+                    f"claims the run name {run!r}, as {owner[run]} does",
+                    where=unit.name,
+                    mend=f"Name runs by {other} (--name-by {other}), or rename one.",
+                )
+            owner[run] = unit.name
+
+
+def _changed(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise UsageError(f"{name} is one of {', '.join(allowed)}, not {value!r}")

@@ -1,0 +1,125 @@
+"""Votes on pairs of images as Xie et al. published them, as canonical preferences."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from pgcjax.errors import DataError
+from pgcjax.io import files
+from pgcjax.io.schema import Origin, ids, shorten
+
+_NAME = "image_pairs_annotation"
+_WIDTH = 5  # query, pair, three votes
+_VOTES = {"-2": -2.0, "-1": -1.0, "0": 0.0, "1": 1.0, "2": 2.0}
+_DECIMAL = {f"{vote}.0": value for vote, value in _VOTES.items()}
+_ALL = {**_VOTES, **_DECIMAL}
+
+
+def read_xie_votes(
+    folder_or_files: files.Source | Iterable[files.Source],
+    *,
+    drop_decimal: bool = False,
+) -> pd.DataFrame:
+    """Read the votes of Xie et al. on pairs of images: three on each pair.
+
+    Args:
+        folder_or_files: the folder with `image_pairs_annotation`, or files like it:
+            query, `image,image` and three votes, -2 (definitely left) to 2 (definitely
+            right), separated by tabs; plain or compressed.
+        drop_decimal: leave out votes that are written `1.0` in place of `1`, 252 of the
+            124,614 published, as Luo 2021 did for image PGC.
+
+    Returns:
+        A row for each vote, in the order of the file: query_id, doc_id (left),
+        other_doc_id (right), preference (2, 1: left; 0: a tie; -1, -2: right) and judge
+        (`1`, `2` or `3`: the column of the vote, as the file names nobody).
+        `attrs["dropped"]` is the number of votes left out.
+
+    Raises:
+        DataError: a row is malformed, or compares an image with itself.
+
+    Source: Xie et al. 2020, 5.1.1, and the data set that it names.
+    """
+    tables = [_read(path, drop_decimal) for path in _paths(folder_or_files)]
+    votes = pd.concat(tables, ignore_index=True)
+    votes.attrs = {"dropped": sum(table.attrs["dropped"] for table in tables)}
+    return votes
+
+
+def _paths(source: files.Source | Iterable[files.Source]) -> list[Path]:
+    """List the files; of a folder, the one that holds votes."""
+    several = [source] if isinstance(source, (str, os.PathLike)) else list(source)
+    if len(several) != 1 or not Path(several[0]).is_dir():
+        return files.expand(several)
+    folder = Path(several[0])
+    found = [path for path in folder.iterdir() if path.name.startswith(_NAME)]
+    if len(found) != 1:
+        raise DataError(
+            f"expected one file {_NAME} in the folder, found {len(found)}",
+            where=str(folder),
+            mend="Name the file itself.",
+        )
+    return found
+
+
+def _read(path: Path, drop_decimal: bool) -> pd.DataFrame:
+    content = files.load(path, "tabs")
+    assert isinstance(content, files.Columns)
+    rows, places = content.rows, np.asarray(content.origin.places)
+    if rows[0][0].lower() == "query" and len(rows[0]) != _WIDTH:
+        rows, places = rows[1:], places[1:]
+    origin = Origin(str(path), "line", places)
+    if not rows:
+        raise DataError("holds a header only", where=origin.name, mend="Add rows.")
+    for i, row in enumerate(rows):
+        problem = _problem(row)
+        if problem:
+            raise DataError(
+                problem,
+                where=origin.at(i),
+                mend=f"The layout is that of {_NAME}: "
+                "query, image,image and three votes, with tabs between.",
+            )
+    pairs = [row[1].split(",") for row in rows]
+    table = pd.DataFrame(
+        {
+            "query_id": ids(_text([row[0] for row in rows], "query_id"), origin),
+            "doc_id": ids(_text([pair[0] for pair in pairs], "doc_id"), origin),
+            "other_doc_id": ids(_text([p[1] for p in pairs], "other_doc_id"), origin),
+        }
+    )
+    judges = [str(n) for n in range(1, _WIDTH - 1)]
+    table = table.loc[table.index.repeat(len(judges))].reset_index(drop=True)
+    votes = [vote for row in rows for vote in row[2:]]
+    # A vote above 0 is for the right image, which is the other document.
+    table["preference"] = 0.0 - np.array([_ALL[vote] for vote in votes])
+    table["judge"] = pd.Series(judges * len(rows), dtype="str")
+    kept = np.ones(len(votes), bool)
+    if drop_decimal:
+        kept = np.array([vote not in _DECIMAL for vote in votes])
+        table = table[kept].reset_index(drop=True)
+    table.attrs = {"dropped": int((~kept).sum())}
+    return table
+
+
+def _problem(row: list[str]) -> str:
+    """Say what is wrong with a row, or nothing."""
+    if len(row) != _WIDTH:
+        text = shorten(" ".join(row))
+        return f"expected {_WIDTH} fields, found {len(row)}: {text}"
+    images = row[1].split(",")
+    if len(images) != 2:
+        return f"expected two images with a comma between, found {shorten(row[1])}"
+    if images[0] == images[1]:
+        return f"image {images[0]!r} is compared with itself"
+    wrong = [vote for vote in row[2:] if vote not in _ALL]
+    if wrong:
+        return f"expected votes of -2, -1, 0, 1 or 2, found {shorten(wrong[0])}"
+    return ""
+
+
+def _text(values: list[str], name: str) -> pd.Series:
+    return pd.Series(values, name=name, dtype="str")

@@ -1,0 +1,1 @@
+"""What is known of judgments and judges: votes, agreement, transitivity, strength."""

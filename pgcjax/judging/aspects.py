@@ -1,0 +1,229 @@
+"""Labels of several aspects of relevance, of documents alone and after another."""
+
+from itertools import combinations
+from math import nan
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from pgcjax.errors import DataError, UsageError
+from pgcjax.io.schema import ALIASES, Origin, ids, lenient_numbers
+
+ISOLATION, CONDITION = "isolation", "condition"
+_KEY = ["query_id", "doc_id", "previous_doc_id", "judge"]
+_VOID = ("", "N/A", "n/a", "NA")
+
+
+def aspect_table(labels: pd.DataFrame, overall: str = "overall") -> pd.DataFrame:
+    """Lay out labels of aspects, a row for each document as it was judged.
+
+    Args:
+        labels: a row for each label: query_id, doc_id, aspect, grade (a number; empty
+            or `N/A` where the judge could say none), previous_doc_id (the document read
+            before; empty or no such column: in isolation) and, if known, judge.
+        overall: the aspect that says how good the document is on the whole.
+
+    Returns:
+        Grades by aspect, the overall one first; NaN where there is none. The index is
+        query_id, doc_id, previous_doc_id and judge, "" where there is none, ascending.
+
+    Source: Golbus et al. 2014, 4.1.
+
+    Raises:
+        DataError: a column is missing, a grade is no number, a label is there twice, or
+            there are no overall labels.
+    """
+    origin = Origin("labels")
+    frame = labels.rename(columns=lambda name: str(name).strip().lower())
+    for name in _KEY:
+        alias = next((x for x in ALIASES.get(name, ()) if x in frame), None)
+        if name not in frame and alias:
+            frame = frame.rename(columns={alias: name})
+    needed = ["query_id", "doc_id", "aspect", "grade"]
+    missing = [name for name in needed if name not in frame]
+    if missing:
+        raise DataError(
+            f"missing columns {missing} (found {list(labels.columns)})",
+            where=origin.name,
+            mend=f"Needed: {', '.join(needed)}; previous_doc_id and judge where known.",
+        )
+    frame = frame.reset_index(drop=True)
+    table = pd.DataFrame({n: ids(frame[n], origin) for n in needed[:-1]})
+    for name in _KEY[2:]:
+        given = ids(frame[name], origin, empty=True) if name in frame else None
+        table[name] = "" if given is None else given.fillna("")
+    table["grade"] = _grades(frame["grade"], origin)
+    again = table.duplicated([*_KEY, "aspect"])
+    if again.any():
+        i = int(again.to_numpy().argmax())
+        row = table.loc[i]
+        raise DataError(
+            f"aspect {row.aspect!r} of document {row.doc_id!r} is labelled twice",
+            where=origin.at(i),
+            mend="Keep one, or name the judges in a column judge.",
+        )
+    wide = table.pivot(index=_KEY, columns="aspect", values="grade").sort_index()
+    if overall not in wide:
+        raise DataError(
+            f"no labels of {overall!r} among the aspects: {', '.join(wide.columns)}",
+            where=origin.name,
+            mend="Name the aspect that stands for the whole (overall=).",
+        )
+    others = sorted(name for name in wide.columns if name != overall)
+    return wide[[overall, *others]].rename_axis(columns=None)
+
+
+def _grades(column: pd.Series, origin: Origin) -> np.ndarray:
+    cells = column.tolist()
+    values = lenient_numbers(column)
+    void = column.isna().to_numpy() | np.array([c in _VOID for c in cells], bool)
+    bad = ~void & ~np.isfinite(values)
+    if bad.any():
+        i = int(bad.argmax())
+        raise DataError(
+            f"expected a grade, found {cells[i]!r}",
+            where=origin.at(i),
+            mend="Grades are numbers; N/A or nothing where there is none.",
+        )
+    return np.where(void, nan, values)
+
+
+def _both(wide: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Part labels in isolation from those in condition."""
+    alone = wide.index.get_level_values("previous_doc_id") == ""
+    return {ISOLATION: wide[alone], CONDITION: wide[~alone]}
+
+
+def aspect_coverage(labels: pd.DataFrame, overall: str = "overall") -> pd.DataFrame:
+    """Say how often judges give an aspect a grade, of documents with an overall one.
+
+    Args:
+        labels: as of `aspect_table`.
+        overall: the aspect that stands for the whole.
+
+    Returns:
+        A row for each other aspect, and for `all` of them: aspect, isolation, condition
+        (shares of documents), isolation_documents, condition_documents.
+
+    Source: Golbus et al. 2014, 5.1, Table 1.
+    """
+    parts = _both(aspect_table(labels, overall))
+    columns: dict[str, Any] = {}
+    for name, wide in parts.items():
+        graded = wide[wide[overall].notna()].drop(columns=overall).notna()
+        columns[name] = [*graded.mean(), graded.all(axis=1).mean()]
+        columns[f"{name}_documents"] = len(graded)
+    names = [*parts[ISOLATION].columns.drop(overall), "all"]
+    table = pd.DataFrame({"aspect": names, **columns})
+    order = ["aspect", *parts, *(f"{name}_documents" for name in parts)]
+    return table[order]
+
+
+def aspect_distribution(
+    labels: pd.DataFrame, overall: str = "overall", *, complete: bool = True
+) -> pd.DataFrame:
+    """Say how often each aspect has each grade, in isolation and in condition.
+
+    Args:
+        labels: as of `aspect_table`.
+        overall: the aspect that stands for the whole.
+        complete: only documents with a grade of every aspect; else all with an overall
+            grade, each aspect where it has one.
+
+    Returns:
+        A row for each aspect, setting and grade that occurs: aspect, setting
+        (`isolation`, `condition`), grade, labels, share (of that aspect and setting).
+
+    Source: Golbus et al. 2014, 5.1, Figure 2.
+    """
+    rows = []
+    for setting, wide in _both(aspect_table(labels, overall)).items():
+        kept = wide.notna().all(axis=1) if complete else wide[overall].notna()
+        for aspect, grades in wide[kept].items():
+            counts = grades.value_counts().sort_index()
+            total = counts.sum()
+            for grade, n in counts.items():
+                rows.append((aspect, setting, grade, int(n), n / total))
+    columns = ["aspect", "setting", "grade", "labels", "share"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _changes(wide: pd.DataFrame, overall: str) -> pd.DataFrame:
+    """Give grade in condition less grade in isolation, of documents with both."""
+    parts = {name: part[part[overall].notna()] for name, part in _both(wide).items()}
+    before = parts[ISOLATION].droplevel(["previous_doc_id"])
+    keys = parts[CONDITION].reset_index("previous_doc_id", drop=True).index
+    known = keys.isin(before.index)
+    return parts[CONDITION][known] - before.reindex(keys[known]).to_numpy()
+
+
+def grade_changes(labels: pd.DataFrame, overall: str = "overall") -> pd.DataFrame:
+    """Say how often, and how far, a grade changes when another document came first.
+
+    Args:
+        labels: as of `aspect_table`; a document that a judge (if named, the same)
+            graded in isolation and in condition, overall, counts once for each context.
+        overall: the aspect that stands for the whole.
+
+    Returns:
+        A row for each aspect and change: aspect, change (without sign), labels, lower
+        (in condition), higher, share.
+
+    Source: Golbus et al. 2014, 5.1, Figure 3.
+    """
+    rows = []
+    for aspect, change in _changes(aspect_table(labels, overall), overall).items():
+        known = change.dropna()
+        for size, some in known.groupby(known.abs()):
+            lower, higher = int((some < 0).sum()), int((some > 0).sum())
+            row = (aspect, size, len(some), lower, higher, len(some) / len(known))
+            rows.append(row)
+    columns = ["aspect", "change", "labels", "lower", "higher", "share"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def aspect_correlation(
+    labels: pd.DataFrame, overall: str = "overall", *, of: str = "grades"
+) -> pd.DataFrame:
+    """Correlate aspects, each with each other, by Spearman.
+
+    Args:
+        labels: as of `aspect_table`.
+        overall: the aspect that stands for the whole.
+        of: `grades`: over documents with a grade of every aspect, in isolation and in
+            condition, there also with the overall grade in isolation; `changes`: of
+            grade from isolation to condition, over documents that have both of both
+            aspects.
+
+    Returns:
+        A row for each setting and two aspects: setting (`isolation`, `condition`,
+        `change`), aspect_a, aspect_b, documents, spearman (NaN if one is constant). A
+        matrix: `.pivot(index="aspect_a", columns="aspect_b", values="spearman")`.
+
+    Source: Golbus et al. 2014, 5.1, Tables 2 and 3.
+
+    Raises:
+        UsageError: `of` is neither.
+    """
+    if of not in ("grades", "changes"):
+        raise UsageError(f"correlations are of grades or changes, not {of!r}")
+    wide = aspect_table(labels, overall)
+    if of == "changes":
+        tables = {"change": _changes(wide, overall)}
+    else:
+        whole = {k: v[v.notna().all(axis=1)] for k, v in _both(wide).items()}
+        alone = _both(wide)[ISOLATION][overall].droplevel(["previous_doc_id"])
+        keys = whole[CONDITION].reset_index("previous_doc_id", drop=True).index
+        before = {f"{overall} in isolation": alone.reindex(keys).to_numpy()}
+        tables = {**whole, CONDITION: whole[CONDITION].assign(**before)}
+    rows = []
+    for setting, table in tables.items():
+        for a, b in combinations(table.columns, 2):
+            both = table[[a, b]].dropna().to_numpy()
+            constant = len(both) < 2 or (np.ptp(both, axis=0) == 0).any()
+            rho = nan if constant else stats.spearmanr(both[:, 0], both[:, 1]).statistic
+            rows.append((setting, a, b, len(both), float(rho)))
+    columns = ["setting", "aspect_a", "aspect_b", "documents", "spearman"]
+    return pd.DataFrame(rows, columns=columns)

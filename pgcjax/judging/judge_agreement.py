@@ -1,0 +1,200 @@
+"""Do judges agree with each other about pairs of documents?"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import nan
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from pgcjax.errors import DataError
+from pgcjax.judging.options import TIE, Grouping
+from pgcjax.judging.votes import Votes, collect
+from pgcjax.stats import agreement
+
+_JUDGES = ["judge_a", "judge_b", "pairs", "agree", "agreement", "kappa", "jaccard"]
+
+
+@dataclass(frozen=True)
+class JudgeAgreement:
+    """How far judges agree on pairs of documents.
+
+    Attributes:
+        kappa: Fleiss' kappa over all pairs with two votes or more; NaN if there are
+            none, or all votes say the same.
+        agreement: share of equal votes among all pairs of votes on the same pair.
+        pairs: pairs of documents with two votes or more.
+        votes: the votes on these.
+        table: a row and a column for each option: how often one judge says the row's
+            and another the column's, each two votes from both sides.
+        judges: a row for each two judges with pairs in common: judge_a, judge_b, pairs,
+            agree, agreement (share), kappa (Cohen's), jaccard.
+        notes: what was left out, a line each.
+    """
+
+    kappa: float
+    agreement: float
+    pairs: int
+    votes: int
+    table: pd.DataFrame
+    judges: pd.DataFrame
+    notes: tuple[str, ...] = ()
+
+    def shares(self) -> pd.DataFrame:
+        """Give P(another judge says the column's | one says the row's)."""
+        return self.table.div(self.table.sum(axis=1), axis=0)
+
+
+def fleiss_kappa(counts: np.ndarray) -> float:
+    """Measure the agreement of several judges beyond chance.
+
+    κ = (P - P_e) / (1 - P_e), where P is the mean over items of the share of equal
+    votes among all pairs of votes, Σ_j n_ij (n_ij - 1) / (n_i (n_i - 1)), and P_e the
+    sum of the squared shares of the options in all votes. Items with fewer than two
+    votes do not count; items may differ in the number of votes.
+
+    Args:
+        counts: how many votes each item has of each option [items, options].
+
+    Returns:
+        At most 1; NaN if no item counts, or all votes say the same.
+
+    Source: Fleiss 1971, equations 3-7; Xie et al. 2020, 3.2.
+    """
+    counts = np.asarray(counts, np.float64)
+    n = counts.sum(axis=1)
+    counts, n = counts[n > 1], n[n > 1]
+    totals = counts.sum(axis=0)
+    if np.count_nonzero(totals) < 2:
+        return nan
+    observed = np.mean((counts * (counts - 1)).sum(axis=1) / (n * (n - 1)))
+    chance = np.sum((totals / totals.sum()) ** 2)
+    return float((observed - chance) / (1 - chance))
+
+
+def judge_agreement(
+    preferences: Any,
+    *,
+    grouping: Grouping = "all",
+    judges: Sequence[str] | None = None,
+    sides: str = "any",
+    bad: bool = False,
+) -> JudgeAgreement:
+    """Say how far judges agree on pairs of documents.
+
+    Each judge has one vote on a pair; a judgment that names no judge is a vote of its
+    own, and only in κ and the table, not in the table of judges. If sides mean nothing,
+    both κ count each pair both ways round, as which document is A is then no choice of
+    a judge.
+
+    Args:
+        preferences: as of `read_preferences`; strengths such as ±2 are options.
+        grouping: which options are one: `all` (none), `sign` (5 become 3, or 4
+            become 2), `strict` (2, ties left out), `tied` (a tie or not), or a name for
+            each preference.
+        judges: who counts; all if None.
+        sides: `any`: which document stands first means nothing; `given`: the first is
+            the one that all judges of a pair were shown first, or left.
+        bad: whether judgments that a document is bad count, by what they imply.
+
+    Source: Xie et al. 2020, 3.2; Carterette et al. 2008, 3.2, Tables 2 and 3.
+
+    Raises:
+        UsageError: an unknown grouping, judge or side.
+        DataError: a row is malformed, or a pair is given both ways round.
+    """
+    votes = collect(preferences, grouping=grouping, judges=judges, sides=sides, bad=bad)
+    counts = votes.counts()
+    counts = counts[counts.sum(axis=1) > 1]
+    table = counts.T @ counts - np.diag(counts.sum(axis=0))
+    both = np.vstack([counts, counts[:, votes.mirrored]]) if sides == "any" else counts
+    share = float(np.trace(table) / table.sum()) if len(counts) else nan
+    names = list(votes.options)
+    return JudgeAgreement(
+        fleiss_kappa(both),
+        share,
+        len(counts),
+        int(counts.sum()),
+        pd.DataFrame(table, index=names, columns=names),
+        _by_judges(votes, sides),
+        votes.notes,
+    )
+
+
+def _by_judges(votes: Votes, sides: str) -> pd.DataFrame:
+    """Compare each two judges on the pairs that both have a vote on."""
+    named = votes.judge >= 0
+    columns = {"pair": votes.pair, "judge": votes.judge, "option": votes.option}
+    frame = pd.DataFrame(columns)[named]
+    met = frame.merge(frame, on="pair", suffixes=("_a", "_b"))
+    met = met[met["judge_a"] < met["judge_b"]]
+    who, k = len(votes.judges), len(votes.options)
+    cell = met["option_a"].to_numpy() * k + met["option_b"].to_numpy()
+    two, which = np.unique(
+        met["judge_a"].to_numpy() * who + met["judge_b"].to_numpy(),
+        return_inverse=True,
+    )
+    tables = np.bincount(which * k * k + cell, minlength=len(two) * k * k)
+    rows = []
+    for both, table in zip(two.tolist(), tables.reshape(-1, k, k), strict=True):
+        turned = table[np.ix_(votes.mirrored, votes.mirrored)]
+        chance = agreement.kappa(table + turned if sides == "any" else table)
+        n, agree = int(table.sum()), int(np.trace(table))
+        names = votes.judges[both // who], votes.judges[both % who]
+        rows.append((*names, n, agree, agree / n, chance, agreement.jaccard(table)))
+    return pd.DataFrame(rows, columns=_JUDGES)
+
+
+def share_ties(table: pd.DataFrame) -> pd.DataFrame:
+    """Replace each tie of an agreement table by the flip of a coin, in expectation.
+
+    So preferences that grades imply can be compared with judgments that allow no tie.
+
+    Args:
+        table: as of `JudgeAgreement`, with the options A<B, A=B and A>B.
+
+    Source: Carterette et al. 2008, 3.2, Table 2(b).
+
+    Raises:
+        DataError: the table has no A<B, A=B and A>B.
+    """
+    options = [str(option) for option in table.columns]
+    if not {"A<B", TIE, "A>B"} <= set(options):
+        raise DataError(f"expected A<B, A=B and A>B among the options, found {options}")
+    names = [option for option in options if option != TIE]
+    flips = pd.DataFrame(0.0, index=options, columns=names)
+    for name in names:
+        flips.loc[name, name] = 1.0
+    flips.loc[TIE, ["A<B", "A>B"]] = 0.5
+    return flips.T @ table @ flips
+
+
+def compare_agreement(
+    first: pd.DataFrame | np.ndarray, second: pd.DataFrame | np.ndarray
+) -> tuple[float, float]:
+    """Test whether judges agree as often in one table as in another.
+
+    Pearson's χ² of agreed and disagreed in both tables, without Yates' correction. Two
+    votes count once, although a table shows them from both sides.
+
+    Args:
+        first: counts as of `JudgeAgreement.table`.
+        second: of other judgments, such as those that grades imply.
+
+    Returns:
+        Statistic (one degree of freedom) and p-value; NaN if a table is empty, or there
+        is no disagreement, or no agreement, in either.
+
+    Source: Carterette et al. 2008, 3.2, whose 143 counts two votes from both sides.
+    """
+    rows = []
+    for table in (np.asarray(first), np.asarray(second)):
+        agreed = float(np.trace(table)) / 2
+        rows.append([agreed, float(table.sum()) / 2 - agreed])
+    corner = np.array(rows)
+    if not (corner.sum(axis=0).all() and corner.sum(axis=1).all()):
+        return nan, nan
+    result = stats.chi2_contingency(corner, correction=False)
+    return float(result.statistic), float(result.pvalue)

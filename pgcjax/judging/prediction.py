@@ -1,0 +1,130 @@
+"""How well do grades in isolation tell what a document is worth after another?"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pgcjax.errors import UsageError
+from pgcjax.io.context import read_context
+from pgcjax.io.qrels import read_qrels
+from pgcjax.judging.predicted_grades import (
+    FEATURES,
+    GROUPS,
+    METHODS,
+    deal,
+    held_out,
+    judged_pairs,
+    predicted_grades,
+)
+
+
+@dataclass(frozen=True)
+class ContextPrediction:
+    """Conditional grades predicted from grades in isolation, and how good they are.
+
+    `evaluate(context=…)` takes it: measures with `missing=predicted` then use it.
+
+    Attributes:
+        context: the conditional grades that were given.
+        predictions: a row for each two grades in isolation: previous_relevance,
+            relevance, predicted, and the probability of each grade (`p_0`, …); learnt
+            from all of `context`.
+        accuracy: a row for each method: method, accuracy, correct, pairs. `logistic`
+            is held out; `isolation` gives the grade in isolation; `majority` the most
+            frequent conditional grade of the other folds.
+        folds: the same of each fold: fold, queries, pairs, and a column per method.
+        confusion: held-out counts, a row for each conditional grade, a column for each
+            predicted one.
+        changes: conditional grade less grade in isolation: change, pairs, share.
+        metadata: what all this depends on.
+    """
+
+    context: pd.DataFrame
+    predictions: pd.DataFrame
+    accuracy: pd.DataFrame
+    folds: pd.DataFrame
+    confusion: pd.DataFrame
+    changes: pd.DataFrame
+    metadata: dict[str, Any]
+
+
+def predict_context(
+    qrels: Any,
+    context: Any,
+    *,
+    features: str = "grades",
+    C: float = 1.0,
+    folds: int = 10,
+    groups: str = "query",
+    seed: int = 0,
+) -> ContextPrediction:
+    """Predict conditional grades from the two grades in isolation; say how well.
+
+    Each fold is predicted by what was learnt from the others. Pairs of documents that
+    have no grade in isolation are left out.
+
+    Args:
+        qrels: what `read_qrels` takes or returns.
+        context: what `read_context` takes or returns.
+        features: as of `tables.predictions.predicted_grades`.
+        C: the same.
+        folds: how many (fewer if there are fewer queries).
+        groups: what is in one fold as a whole: a `query`, as a new query is what
+            predictions are for; or only a `pair`, as in the paper's random split.
+        seed: of the random folds.
+
+    Raises:
+        DataError: there is nothing to learn from, or less than two groups.
+        UsageError: a wrong argument, or scikit-learn is missing.
+
+    Source: Golbus et al. 2014, 3.2 and 5.3.
+    """
+    if folds < 2:
+        raise UsageError(f"folds={folds}: expected at least 2")
+    if groups not in GROUPS:
+        raise UsageError(f"groups is one of {', '.join(GROUPS)}, not {groups!r}")
+    if features not in FEATURES:
+        raise UsageError(f"features is one of {', '.join(FEATURES)}, not {features!r}")
+    qrels, context = read_qrels(qrels), read_context(context)
+    predictions = predicted_grades(qrels, context, features=features, C=C)
+    known = judged_pairs(qrels, context)
+    fold = deal(known, groups, folds, seed)
+    guess = held_out(known, fold, features, C)
+    right = {m: guess[m] == known["conditional"] for m in METHODS}
+    rows = [(m, float(x.mean()), int(x.sum()), len(x)) for m, x in right.items()]
+    metadata = {"features": features, "C": C, "folds": int(fold.max()) + 1}
+    return ContextPrediction(
+        context,
+        predictions,
+        pd.DataFrame(rows, columns=["method", "accuracy", "correct", "pairs"]),
+        _by_fold(known, fold, right),
+        pd.crosstab(
+            known["conditional"].rename("conditional"),
+            guess["logistic"].rename("predicted"),
+        ),
+        _changes(known),
+        {**metadata, "groups": groups, "seed": seed},
+    )
+
+
+def _by_fold(
+    known: pd.DataFrame, fold: np.ndarray, right: dict[str, pd.Series]
+) -> pd.DataFrame:
+    table = pd.DataFrame({"query_id": known["query_id"], "fold": fold, **right})
+    by = table.groupby("fold")
+    sizes = by["query_id"].agg(queries="nunique", pairs="size")
+    return sizes.join(by[list(METHODS)].mean()).reset_index()
+
+
+def _changes(known: pd.DataFrame) -> pd.DataFrame:
+    change = known["conditional"] - known["relevance"]
+    counts = change.value_counts().sort_index()
+    return pd.DataFrame(
+        {
+            "change": counts.index.to_numpy(),
+            "pairs": counts.to_numpy(),
+            "share": counts.to_numpy() / len(known),
+        }
+    )

@@ -1,0 +1,205 @@
+"""How strong are preferences, and how long do they take, as relevance differs?"""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from pgcjax.errors import UsageError, counted
+from pgcjax.io.qrels import read_qrels
+from pgcjax.judging.grade_agreement import grades_of
+from pgcjax.judging.options import label
+from pgcjax.judging.votes import Votes, collect, judged
+
+RELATIONS = ("B - A", "B / A", "A + B", "A", "B")
+_FEW = 10  # intervals of the relevance gap, or fewer if it takes fewer values
+
+
+@dataclass(frozen=True)
+class Strength:
+    """How strongly judges prefer the document of higher relevance, B, to the other, A.
+
+    Attributes:
+        table: a row for each of `strength` and, where times are known, `seconds`, with
+            each relation of the relevance of B and A: of, relation, pairs, pearson,
+            pearson_p, spearman, spearman_p, undefined (why these are NaN).
+        by_gap: a row for each relevance gap B - A, or each of ten intervals of it: low,
+            high (included), pairs, strength (mean) and, where times are known, seconds.
+        pairs: a row for each pair: query_id, doc_id (A), other_doc_id (B), low, high
+            (relevance), votes, strength (0 to 2), seconds (median; NaN if not known).
+        notes: what was left out, a line each.
+    """
+
+    table: pd.DataFrame
+    by_gap: pd.DataFrame
+    pairs: pd.DataFrame
+    notes: tuple[str, ...] = ()
+
+
+def judgment_strength(
+    preferences: Any, qrels: Any, *, judges: Sequence[str] | None = None
+) -> Strength:
+    """Correlate the strength of preferences, and judging times, with relevance.
+
+    A vote for B, the document of higher relevance, counts 2, a tie 1, a vote for A 0;
+    the strength of a pair is the mean of its votes. Definite votes count as the others.
+    The time of a pair is the median of its judgments.
+
+    Args:
+        preferences: as of `read_preferences`, of a DataFrame with `seconds` if known.
+        qrels: as of `read_qrels`; pairs with a document without a grade, or with equal
+            grades, which have no B, are left out.
+        judges: who counts; all if None.
+
+    Returns:
+        Pearson's and Spearman's correlation with five relations of relevance. The ratio
+        is of pairs where A is above 0.
+
+    Source: Xie et al. 2020, 3.4, Tables 4 and 5.
+
+    Raises:
+        UsageError: an unknown judge.
+        DataError: a row is malformed.
+    """
+    votes = collect(preferences, judges=judges)
+    grade_a, grade_b = grades_of(votes, read_qrels(qrels))
+    weight = np.bincount(votes.pair, votes.weight, len(votes.pairs))
+    balance = np.bincount(votes.pair, votes.weight * votes.sign, len(votes.pairs))
+    notes, graded = list(votes.notes), ~(np.isnan(grade_a) | np.isnan(grade_b))
+    for some, what in (
+        (~graded, "with a document that has no grade"),
+        (graded & (grade_a == grade_b), "of equal grades"),
+    ):
+        if some.any():
+            notes.append(f"left out: {counted(int(some.sum()), 'pair')} {what}")
+    kept = graded & (grade_a != grade_b) & (weight > 0)
+    turned = grade_a > grade_b  # here A is the lower one
+    pairs = votes.pairs.copy()
+    swap = ["doc_id", "other_doc_id"]
+    pairs.loc[turned, swap] = pairs.loc[turned, swap[::-1]].to_numpy()
+    pairs["low"] = np.minimum(grade_a, grade_b)
+    pairs["high"] = np.maximum(grade_a, grade_b)
+    pairs["votes"] = weight.astype(np.int64)
+    toward_b = np.where(turned, balance, -balance)
+    pairs["strength"] = 1 + toward_b / np.maximum(weight, 1)
+    pairs["seconds"] = _medians(votes, judged(preferences, judges))
+    pairs = pairs[kept].reset_index(drop=True)
+    table = pd.DataFrame(_correlations(pairs))
+    return Strength(table, _by_gap(pairs), pairs, tuple(notes))
+
+
+def _medians(votes: Votes, table: pd.DataFrame) -> np.ndarray:
+    """Give the median time of each pair, NaN where none is known."""
+    if "seconds" not in table:
+        return np.full(len(votes.pairs), np.nan)
+    times = table[table["other_doc_id"].notna()]
+    low = times[["doc_id", "other_doc_id"]].min(axis=1)
+    high = times[["doc_id", "other_doc_id"]].max(axis=1)
+    median = times["seconds"].groupby([times["query_id"], low, high]).median()
+    return median.reindex(pd.MultiIndex.from_frame(votes.pairs)).to_numpy(np.float64)
+
+
+def _correlations(pairs: pd.DataFrame) -> list[dict[str, Any]]:
+    a, b = pairs["low"].to_numpy(), pairs["high"].to_numpy()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(a > 0, b / a, np.nan)
+    relations = dict(zip(RELATIONS, (b - a, ratio, a + b, a, b), strict=True))
+    rows = []
+    for of in ("strength", "seconds"):
+        y = pairs[of].to_numpy(np.float64)
+        if of == "seconds" and np.isnan(y).all():
+            continue
+        for name, x in relations.items():
+            known = ~(np.isnan(x) | np.isnan(y))
+            row = {"of": of, "relation": name, "pairs": int(known.sum())}
+            rows.append({**row, **correlated(x[known], y[known])})
+    return rows
+
+
+def correlated(x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
+    """Correlate by Pearson and Spearman, two-sided p; NaN, and why, if undefined."""
+    names = ("pearson", "pearson_p", "spearman", "spearman_p")
+    why = (
+        "fewer than three"
+        if len(x) < 3
+        else "all equal"
+        if np.ptp(x) == 0 or np.ptp(y) == 0
+        else ""
+    )
+    if why:
+        return {**dict.fromkeys(names, np.nan), "undefined": why}
+    with warnings.catch_warnings():
+        # Values that differ in the last bits only; scipy still gives what they say.
+        warnings.simplefilter("ignore", stats.NearConstantInputWarning)
+        one, other = stats.pearsonr(x, y), stats.spearmanr(x, y)
+    values = (one.statistic, one.pvalue, other.statistic, other.pvalue)
+    return {**dict(zip(names, map(float, values), strict=True)), "undefined": ""}
+
+
+def _by_gap(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Average strength and time over pairs of like relevance gap."""
+    gap = (pairs["high"] - pairs["low"]).to_numpy()
+    distinct = np.unique(gap)
+    if len(distinct) > _FEW:
+        edges = np.linspace(0, distinct[-1], _FEW + 1)
+        place = np.clip(np.searchsorted(edges, gap, side="left") - 1, 0, _FEW - 1)
+        low, high = edges[:-1], edges[1:]
+    else:
+        place, low, high = np.searchsorted(distinct, gap), distinct, distinct
+    rows = []
+    for i in range(len(low)):
+        some = pairs[place == i]
+        if len(some):
+            means = some[["strength", "seconds"]].mean()
+            rows.append((low[i], high[i], len(some), *means))
+    columns = ["low", "high", "pairs", "strength", "seconds"]
+    table = pd.DataFrame(rows, columns=columns)
+    return table if pairs["seconds"].notna().any() else table.drop(columns="seconds")
+
+
+def judgment_times(
+    preferences: Any, *, judges: Sequence[str] | None = None
+) -> pd.DataFrame:
+    """Say how long judgments take: of all, of each option, judge and query.
+
+    Args:
+        preferences: DataFrame as of `read_preferences`, with the column `seconds`;
+            rows without a time are left out.
+        judges: who counts; all if None.
+
+    Returns:
+        Table of group (`all`, `option`, `judge`, `query`), name, judgments, median,
+        mean (seconds), pairs and pair_mean, the mean over pairs of the median of their
+        judgments. Options are a tie, A>B, A>>B (definite) and bad, whichever side.
+
+    Source: Carterette et al. 2008, 3.2, Table 4 (medians); Xie et al. 2020, 3.2,
+    Figure 2 (pair_mean).
+
+    Raises:
+        UsageError: there are no times, or an unknown judge.
+        DataError: a row is malformed.
+    """
+    table = judged(preferences, judges)
+    if "seconds" not in table or table["seconds"].isna().all():
+        raise UsageError("there are no times: judgments have no column seconds")
+    table = table[table["seconds"].notna()]
+    alone = table["other_doc_id"].isna()
+    option = table["preference"].abs().map(label).mask(alone, "bad")
+    ends = table[["doc_id", "other_doc_id"]]
+    low, high = ends.min(axis=1), ends.max(axis=1)
+    groups = {"all": pd.Series("all", index=table.index), "option": option}
+    groups |= {"judge": table["judge"]} if "judge" in table else {}
+    rows = []
+    for group, names in {**groups, "query": table["query_id"]}.items():
+        for name, some in table.groupby(names):
+            pair = [some["query_id"], low[some.index], high[some.index]]
+            medians = some["seconds"][~alone[some.index]].groupby(pair).median()
+            seconds = some["seconds"]
+            row = (group, name, len(some), seconds.median(), seconds.mean())
+            rows.append((*row, len(medians), medians.mean()))
+    columns = ["group", "name", "judgments", "median", "mean", "pairs", "pair_mean"]
+    return pd.DataFrame(rows, columns=columns)

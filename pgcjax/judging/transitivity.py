@@ -1,0 +1,155 @@
+"""Are judgments transitive?"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from pgcjax.errors import UsageError
+from pgcjax.judging.votes import Votes, collect
+
+KINDS = ("asym", "s2a", "s2s", "all", "chains")
+SPLITS = ("drop", "tie")
+
+
+def transitivity(
+    preferences: Any,
+    *,
+    of: str = "majority",
+    judges: Sequence[str] | None = None,
+    split: str = "drop",
+) -> pd.DataFrame:
+    """Count how many triples of documents are judged transitively.
+
+    A triple counts if all its three pairs are judged. It is transitive if the documents
+    can be put in an order, ties allowed, that all three judgments follow. `asym` has no
+    tie; `s2a` one (transitive if the third document compares alike with both); `s2s`
+    two or three (transitive if three); `all` is any. `chains` counts i > j > k with i
+    and k judged, and calls it transitive if i > k: a cycle has three such chains.
+
+    Args:
+        preferences: as of `read_preferences`; strengths and bad documents play no part.
+        of: `majority`: of each pair, what most votes say; `judges`: each judge apart.
+        judges: who counts; all if None.
+        split: a pair whose votes have no majority is not judged (`drop`), or a `tie`.
+
+    Returns:
+        Five rows for the majority, or for each judge: judge, kind, triples, transitive,
+        share (NaN without triples).
+
+    Source: Xie et al. 2020, 3.3 (asym, s2a, s2s); Carterette et al. 2008, 5.1 (chains).
+
+    Raises:
+        UsageError: an unknown judge or argument, or judges without names.
+        DataError: a row is malformed.
+    """
+    if of not in ("majority", "judges"):
+        raise UsageError(f"transitivity is of majority or judges, not {of!r}")
+    if split not in SPLITS:
+        raise UsageError(f"split is drop or tie, not {split!r}")
+    votes = collect(preferences, judges=judges)
+    if of == "majority":
+        sign, judged = majority(votes, split)
+        pair, names = np.flatnonzero(judged), ["majority"]
+        sign, group = sign[pair], np.zeros(len(pair), np.int64)
+    else:
+        named = votes.judge >= 0
+        if not named.any():
+            raise UsageError("no judgment names its judge: ask of the majority")
+        pair, sign, group = (x[named] for x in (votes.pair, votes.sign, votes.judge))
+        names = list(votes.judges)
+    triples, transitive = count_triples(votes.pairs, pair, sign, group, len(names))
+    rows = []
+    for name, counted, held in zip(names, triples, transitive, strict=True):
+        for kind, n, m in zip(KINDS, counted.tolist(), held.tolist(), strict=True):
+            rows.append((name, kind, n, m, m / n if n else np.nan))
+    columns = ["judge", "kind", "triples", "transitive", "share"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def majority(votes: Votes, split: str = "drop") -> tuple[np.ndarray, np.ndarray]:
+    """Decide each pair by what most of its votes say: A is better, B is, or a tie.
+
+    Returns:
+        Signs [pairs], 0 for a tie, and whether the pair is decided [pairs]; where two
+        of the three have equally many votes, `drop` leaves it open and `tie` makes it a
+        tie.
+    """
+    counts = np.stack(
+        [
+            np.bincount(
+                votes.pair[some], votes.weight[some], minlength=len(votes.pairs)
+            )
+            for some in (votes.sign == value for value in (-1, 0, 1))
+        ],
+        axis=1,
+    )
+    most = counts.max(axis=1, initial=0)
+    clear = (counts == most[:, None]).sum(axis=1) == 1
+    sign = np.where(clear, counts.argmax(axis=1) - 1, 0)
+    return sign, (most > 0) & (clear | (split == "tie"))
+
+
+def count_triples(
+    pairs: pd.DataFrame,
+    pair: np.ndarray,
+    sign: np.ndarray,
+    group: np.ndarray,
+    groups: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Count triples by kind, as sums of products of adjacency matrices.
+
+    With > and ≈ as matrices of 0 and 1, (> >) counts the chains between two documents.
+
+    Args:
+        pairs: query_id, doc_id and other_doc_id of each pair.
+        pair: which pair [judgments]; once in a group.
+        sign: 1, 0 or -1 [judgments].
+        group: judgments of different groups are apart [judgments].
+        groups: how many there are.
+
+    Returns:
+        Triples and transitive ones: int64 [groups, kinds].
+    """
+    key = pd.DataFrame({"group": group, "query": pairs["query_id"].to_numpy()[pair]})
+    ends = [
+        key.assign(doc=pairs[name].to_numpy()[pair])
+        for name in ("doc_id", "other_doc_id")
+    ]
+    vertices = pd.concat(ends, ignore_index=True)
+    vertex = vertices.groupby(["group", "query", "doc"]).ngroup().to_numpy()
+    n = int(vertex.max(initial=-1)) + 1
+    a, b = vertex[: len(pair)], vertex[len(pair) :]
+    owner = np.zeros(n, np.int64)
+    owner[vertex] = vertices["group"].to_numpy()
+
+    def matrix(rows: np.ndarray, columns: np.ndarray) -> sparse.csr_array:
+        ones = np.ones(len(rows), np.int64)
+        return sparse.csr_array((ones, (rows, columns)), shape=(n, n))
+
+    won, lost, tied = sign > 0, sign < 0, sign == 0
+    over = matrix(np.append(a[won], b[lost]), np.append(b[won], a[lost]))
+    same = matrix(np.append(a[tied], b[tied]), np.append(b[tied], a[tied]))
+
+    def total(product: sparse.csr_array, closing: sparse.csr_array) -> np.ndarray:
+        per_vertex = np.asarray(product.multiply(closing).sum(axis=1)).reshape(-1)
+        sums = np.zeros(groups, np.int64)
+        np.add.at(sums, owner, per_vertex.astype(np.int64))
+        return sums
+
+    chain = over @ over
+    ordered = total(chain, over)  # i > j > k, i > k
+    cycles = total(chain, over.T.tocsr()) // 3
+    split = total(chain, same)  # i > j > k, i ≈ k
+    alike = total(over @ over.T + over.T @ over, same) // 2  # both over k, or under
+    ties = same @ same
+    three = total(ties, same) // 6
+    two = total(ties, over)  # i ≈ j ≈ k, i > k
+    triples = [ordered + cycles, alike + split, three + two]
+    transitive = [ordered, alike, three]
+    return (
+        np.stack([*triples, sum(triples), ordered + 3 * cycles + split], axis=1),
+        np.stack([*transitive, sum(transitive), ordered], axis=1),
+    )

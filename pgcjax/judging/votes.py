@@ -1,0 +1,218 @@
+"""Votes on pairs of documents: what each judge says of each pair, once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import nan
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pgcjax.errors import DataError, UsageError, counted
+from pgcjax.io.preferences import read_preferences
+from pgcjax.io.schema import Origin
+from pgcjax.io.times import times
+from pgcjax.judging.options import SIDES, Grouping, encode
+
+_PAIR = ["query_id", "doc_id", "other_doc_id"]
+
+
+@dataclass(frozen=True)
+class Votes:
+    """Votes on pairs of documents.
+
+    Attributes:
+        pairs: query_id, doc_id (A) and other_doc_id (B) of each pair, ascending.
+        options: what a vote can say, from the strongest for B to the strongest for A.
+        mirrored: the option that each becomes when A and B change places [options].
+        judges: names, ascending.
+        pair: which pair [votes].
+        option: which option [votes].
+        sign: 1 for A, -1 for B, 0 for neither [votes].
+        judge: which judge [votes]; -1 where none is named.
+        weight: equal votes that a row stands for [votes]; 1 of a judge who is named.
+        notes: what was left out, a line each.
+    """
+
+    pairs: pd.DataFrame
+    options: tuple[str, ...]
+    mirrored: np.ndarray
+    judges: tuple[str, ...]
+    pair: np.ndarray
+    option: np.ndarray
+    sign: np.ndarray
+    judge: np.ndarray
+    weight: np.ndarray
+    notes: tuple[str, ...]
+
+    def counts(self) -> np.ndarray:
+        """Count the votes on each pair by option: int64 [pairs, options]."""
+        shape = len(self.pairs), len(self.options)
+        cell = self.pair * shape[1] + self.option
+        # Sums of whole numbers below 2^53 are exact in float64.
+        sums = np.bincount(cell, self.weight, shape[0] * shape[1])
+        return sums.astype(np.int64).reshape(shape)
+
+
+def judged(preferences: Any, judges: Sequence[str] | None = None) -> pd.DataFrame:
+    """Read preferences, of some judges or of all.
+
+    Returns:
+        As of `read_preferences`; of a DataFrame also its column `seconds`.
+
+    Raises:
+        DataError: a row is malformed.
+        UsageError: a judge is not there.
+    """
+    table = read_preferences(preferences)
+    if isinstance(preferences, pd.DataFrame) and "seconds" in preferences:
+        # Rows keep their order: a table is checked, not sorted.
+        table["seconds"] = times(preferences["seconds"], Origin("preferences"))
+    if judges is None:
+        return table
+    named = sorted(set(table["judge"].dropna())) if "judge" in table else []
+    unknown = [repr(judge) for judge in judges if judge not in named]
+    if unknown or not judges:
+        there = f"there are {', '.join(named)}" if named else "no row names one"
+        raise UsageError(f"no judge {', '.join(unknown) or 'is asked for'}; {there}")
+    return table[table["judge"].isin(list(judges))].reset_index(drop=True)
+
+
+def collect(
+    preferences: Any,
+    *,
+    grouping: Grouping = "sign",
+    judges: Sequence[str] | None = None,
+    sides: str = "any",
+    bad: bool = False,
+) -> Votes:
+    """Collect votes: of each judge one on each pair.
+
+    Equal judgments by one judge of one pair are one vote. A judge who says different
+    things of a pair has no vote on it. A judgment that names no judge is a vote of its
+    own.
+
+    Args:
+        preferences: as of `read_preferences`.
+        grouping: which options are one: `all` (none), `sign` (A preferred, a tie, B
+            preferred), `strict` (the same, ties left out), `tied` (a tie or not), or a
+            name for each preference, as `{-2: "left", -1: "left", 0: "tie", …}`; a
+            preference without a name is left out.
+        judges: who counts; all if None.
+        sides: `any`: which document stands first means nothing, and A is the one whose
+            id is first; `given`: A is the one given first, such as the one shown left.
+        bad: whether judgments that a document is bad count, by what they imply.
+
+    Raises:
+        UsageError: an unknown grouping, judge or side.
+        DataError: a row is malformed, or a pair is given both ways round.
+    """
+    if sides not in SIDES:
+        raise UsageError(f"sides are any or given, not {sides!r}")
+    if bad and sides == "given":
+        raise UsageError("what bad documents imply has no sides: use sides any")
+    table, notes = judged(preferences, judges), []
+    alone = table["other_doc_id"].isna()
+    if bad:
+        table = pd.concat([table[~alone], _implied(table)], ignore_index=True)
+    elif alone.any():
+        n = counted(int(alone.sum()), "judgment")
+        notes.append(f"left out: {n} that a document is bad")
+        table = table[~alone].reset_index(drop=True)
+    pairs, pair, value = _by_pair(table, sides)
+    options, mirrored, option = encode(value, grouping, sides)
+    judge, names = np.full(len(table), -1), []
+    if "judge" in table:
+        judge, found = pd.factorize(table["judge"], sort=True)
+        names = [str(name) for name in found]
+    weight = np.ones(len(table))
+    if "weight" in table:
+        weight = np.where(judge < 0, table["weight"].fillna(1.0), 1.0)
+    kept = option >= 0
+    if not kept.all():
+        n = counted(int((~kept).sum()), "judgment")
+        notes.append(f"left out: {n} of an option that is in no group")
+    kept, clashes = _once(pair, judge, option, kept)
+    if clashes:
+        n = counted(clashes, "time")
+        notes.append(f"left out: what a judge says who contradicts himself, {n}")
+    sign = np.nan_to_num(np.sign(value)).astype(np.int64)
+    order = np.lexsort((option, judge, pair))
+    order = order[kept[order]]
+    some = (x[order] for x in (pair, option, sign, judge, weight))
+    return Votes(pairs, options, mirrored, tuple(names), *some, notes=tuple(notes))
+
+
+def _by_pair(
+    table: pd.DataFrame, sides: str
+) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
+    """Find the pair of each row, and its preference for the first of the pair."""
+    value = table["preference"].to_numpy(np.float64).copy()
+    both = pd.concat([table["doc_id"], table["other_doc_id"]], ignore_index=True)
+    docs, names = pd.factorize(both, sort=True)
+    query, queries = pd.factorize(table["query_id"], sort=True)
+    a, b = docs[: len(table)], docs[len(table) :]
+    turned = a > b
+    low, high = np.where(turned, b, a), np.where(turned, a, b)
+    as_given = np.where(turned & (sides == "given"), 1, 0)
+    codes = np.stack([query, low, high, as_given], axis=1)
+    distinct, pair = np.unique(codes, axis=0, return_inverse=True)
+    if sides == "given":
+        same = (distinct[1:, :3] == distinct[:-1, :3]).all(axis=1)
+        if same.any():
+            q, x, y, _ = distinct[int(same.argmax())]
+            raise DataError(
+                f"pair {names[x]!r}, {names[y]!r} of query {queries[q]!r} is given "
+                "both ways round",
+                mend="Give it one way, or let sides mean nothing (sides any).",
+            )
+    else:
+        value[turned] = -value[turned]
+    first = np.where(distinct[:, 3], distinct[:, 2], distinct[:, 1])
+    second = np.where(distinct[:, 3], distinct[:, 1], distinct[:, 2])
+    columns = (queries[distinct[:, 0]], names[first], names[second])
+    pairs = pd.DataFrame(dict(zip(_PAIR, columns, strict=True)))
+    return pairs, pair.reshape(-1), value + 0.0  # and no negative zero
+
+
+def _once(
+    pair: np.ndarray, judge: np.ndarray, option: np.ndarray, kept: np.ndarray
+) -> tuple[np.ndarray, int]:
+    """Keep one vote of each judge on each pair; count pairs where they contradict."""
+    rows = np.flatnonzero(kept & (judge >= 0))
+    votes = pd.DataFrame({"pair": pair[rows], "judge": judge[rows], "o": option[rows]})
+    said = votes.groupby(["pair", "judge"])["o"]
+    clash = (said.transform("min") != said.transform("max")).to_numpy()
+    again = votes.duplicated(["pair", "judge"]).to_numpy()
+    kept = kept.copy()
+    kept[rows[clash | again]] = False
+    return kept, int((clash & ~again).sum())
+
+
+def _implied(table: pd.DataFrame) -> pd.DataFrame:
+    """List what a judge says who finds documents bad, of pairs not judged as such.
+
+    Of the documents that a judge saw for a query, all others are preferred to a bad
+    one; of two bad ones both are bad (preference NaN) [Carterette et al. 2008, 3.1,
+    5.2]. Rows that name no judge are of one judge here.
+    """
+    columns = [*_PAIR, "preference", *(["judge"] if "judge" in table else [])]
+    judge = table["judge"].fillna("") if "judge" in table else ""
+    table = table.assign(judge=judge)
+    key = table.groupby(["query_id", "judge"]).ngroup()
+    some = table[key.isin(key[table["other_doc_id"].isna()])]
+    rows = []
+    for (query, who), seen in some.groupby(["query_id", "judge"]):
+        bad = set(seen["doc_id"][seen["other_doc_id"].isna()])
+        docs = sorted({*seen["doc_id"], *seen["other_doc_id"].dropna()})
+        said = set(zip(seen["doc_id"], seen["other_doc_id"], strict=True))
+        for worse in sorted(bad):
+            for better in docs:
+                if better == worse or said & {(better, worse), (worse, better)}:
+                    continue
+                if better not in bad:
+                    rows.append((query, better, worse, 1.0, who or None))
+                elif worse < better:
+                    rows.append((query, worse, better, nan, who or None))
+    frame = pd.DataFrame([row[: len(columns)] for row in rows], columns=columns)
+    return frame.astype({name: "str" for name in _PAIR})

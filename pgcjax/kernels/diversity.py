@@ -1,0 +1,92 @@
+"""Measures of diversity: how many intents a run serves, how early, how often.
+
+Each takes the documents in a `RankedList` and, of each of a query's `m` intents, what
+they are worth to it: `gain` `[m, w]`, 0 where there is nothing.
+"""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from pgcjax.kernels.ranked_list import RankedList, ratio, total
+
+Gain = Float[Array, "m w"]
+
+
+def gains_of(table: Float[Array, "m n"], seen: RankedList) -> Gain:
+    """Look up what the documents in `seen` are worth to each intent."""
+    return jnp.where(seen.where, table[:, seen.vertex], 0.0)
+
+
+def earlier(gain: Gain) -> Int[Array, "m w"]:
+    """Count the relevant documents above each document, of each intent."""
+    hit = (gain > 0).astype(jnp.int32)
+    return jnp.cumsum(hit, axis=-1, dtype=jnp.int32) - hit
+
+
+def novel(gain: Gain, fade: Float[Array, " c"]) -> Float[Array, " w"]:
+    """Add up what documents are worth when an intent fades each time it is served.
+
+    Source: Clarke et al. 2008; Sakai 2012, section 2.2: NG(r).
+
+    Args:
+        gain: above 0 for relevant documents.
+        fade: `(1 - alpha)^c` for c = 0, 1, …
+    """
+    again = jnp.minimum(earlier(gain), fade.shape[0] - 1)
+    return total(fade[again], where=gain > 0, axis=0)
+
+
+def effective(gain: Gain, navigational: Bool[Array, " m"]) -> Gain:
+    """Leave the first relevant document only to navigational intents.
+
+    Source: Sakai 2012, equation 8: isnew_j(r).
+    """
+    return jnp.where(navigational[:, None] & (earlier(gain) > 0), 0.0, gain)
+
+
+def recall(gain: Gain, intents: Float[Array, ""]) -> Float[Array, ""]:
+    """Give the share of a query's intents that any document serves: I-rec."""
+    found = (gain > 0).any(axis=-1).sum()
+    return ratio(found.astype(jnp.float64), intents)
+
+
+def precision(gain: Gain, k: Float[Array, ""]) -> Float[Array, ""]:
+    """Give the share of k documents that serve an intent."""
+    return ratio((gain > 0).any(axis=0).sum().astype(jnp.float64), k)
+
+
+def globally(gain: Gain, total_weight: Float[Array, ""]) -> Float[Array, " w"]:
+    """Add weighted gains up over intents, divided by all weights: GG(r)."""
+    return ratio(total(gain, where=gain > 0, axis=0), total_weight)
+
+
+def by_intent(
+    score: Callable[..., Float[Array, ""]], *of_intents: object
+) -> Float[Array, " m"]:
+    """Score each intent, of arrays (or dicts of them) with a row for each intent."""
+    return jax.lax.map(lambda rows: score(*rows), of_intents)
+
+
+def expected(
+    scores: Float[Array, " m"], weights: Float[Array, " m"]
+) -> Float[Array, ""]:
+    """Give the mean of the scores of intents, weighted: M-IA."""
+    # A mask that is the same for all runs would be moved out of the loop over them, and
+    # products be fused into sums again: this one is not.
+    over = total(weights * scores, where=scores > 0)
+    return ratio(over, total(weights, where=weights > 0))
+
+
+def mixed(
+    gamma: float, first: Float[Array, ""], second: Float[Array, ""]
+) -> Float[Array, ""]:
+    """Give gamma first + (1 - gamma) second: D#-M.
+
+    Source: Sakai 2012, equation 7.
+    """
+    # Behind a mask each, so that no compiler fuses a product into the sum.
+    a = jnp.where(first > 0, gamma * first, 0.0)
+    return a + jnp.where(second > 0, (1 - gamma) * second, 0.0)

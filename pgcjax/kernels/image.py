@@ -1,0 +1,181 @@
+"""Measures of image grids: PGC with ties in the list, and agreement with pairs.
+
+The list that a grid becomes has ties, which the ideal ranking decides. A tie is said by
+`first`: how many images are strictly nearer, so that tied ones have the same number.
+"""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Int, Int32, Int64
+
+from pgcjax.kernels import ABSENT
+from pgcjax.kernels.peel import ideal_ranks
+from pgcjax.kernels.peel_packed import next_place, removing
+from pgcjax.kernels.rbo import overlap
+
+
+def list_ranks(
+    first: Int[Array, " n"], ideal: Int[Array, " n"], *, where: Bool[Array, " n"]
+) -> Int[Array, " n"]:
+    """Rank documents by distance, equal distances in the order of the ideal ranking.
+
+    Args:
+        first: number of images that are strictly nearer than each document; `ABSENT` if
+            the grid lacks it.
+        ideal: 0-based rank in the ideal ranking.
+        where: True for documents.
+
+    Returns:
+        0-based rank in the list that the grid becomes; `ABSENT` or more if it lacks it.
+
+    Source: Luo 2021, 5.3, before step 1 of the example.
+    """
+    tied = (first[:, None] == first[None, :]) & where[None, :]
+    before = tied & (ideal[None, :] < ideal[:, None])
+    return first + jnp.sum(before, axis=1, dtype=first.dtype)
+
+
+def peeled_overlap(
+    edges: Int[Array, "n n"],
+    place: Int[Array, " n"],
+    first: Int[Array, " n"],
+    weights: Int64[Array, " depth_plus_1"],
+    *,
+    where: Bool[Array, " n"],
+) -> Int64[Array, ""]:
+    """Add up RBO weights of a grid and the ideal ranking nearest to it.
+
+    For graphs of any size and degree; `packed_overlap` is faster where it can be.
+
+    Args:
+        edges: `edges[u, v]` votes prefer u to v.
+        place: of each vertex by distance, all different; those that are not in the grid
+            come last.
+        first: see `list_ranks`.
+        weights: from `rbo.rank_weights`.
+        where: True for vertices, False for padding.
+
+    Source: Luo 2021, Algorithms 5-7.
+    """
+    ideal = ideal_ranks(edges, place, where=where)
+    ranks = list_ranks(first, ideal, where=where)
+    return overlap(ranks, ideal, weights, where=where)
+
+
+def packed_overlap(
+    rows: Int32[Array, "n n"],
+    words: Int32[Array, " n"],
+    place: Int32[Array, " n"],
+    inverse: Int32[Array, " n"],
+    first: Int32[Array, " n"],
+    steps: Int[Array, ""] | int,
+    weights: Int64[Array, " depth_plus_1"],
+    *,
+    where: Bool[Array, " n"],
+) -> Int64[Array, ""]:
+    """Do what `peeled_overlap` does, by the words of `peel_packed.peeled_overlap`.
+
+    A list with ties needs the whole ideal ranking: here each step writes down what it
+    placed, and the overlap is added at the end.
+
+    Args:
+        rows: `rows[u]` is what removing u takes from every other word.
+        words: degrees of every vertex; place 0.
+        place: of each vertex by distance, all different.
+        inverse: the vertex at each place.
+        first: of the vertex at each place; see `list_ranks`.
+        steps: number of vertices; more, up to n, are harmless.
+        weights: from `rbo.rank_weights`.
+        where: True for vertices, False for padding, which has the last places.
+    """
+    n = words.shape[-1]
+    last = jnp.sum(where, dtype=jnp.int32) - 1
+    rows = removing(rows, where=where)
+
+    def step(i, state: tuple) -> tuple:
+        word, back, firsts, ideals = state
+        at, is_sink = next_place(word)  # padding at the end, which is in no grid
+        ideal = jnp.where(is_sink, back, back - last + i)
+        return (
+            word - rows[inverse[at]],
+            back - is_sink,
+            firsts.at[i].set(first[at]),
+            ideals.at[i].set(ideal),
+        )
+
+    start = jnp.where(where, words + place, -1)
+    none = jnp.full(n, ABSENT, jnp.int32)
+    state = (start, last, none, none)
+    _, _, firsts, ideals = jax.lax.fori_loop(0, steps, step, state)
+    found = firsts < ABSENT
+    return overlap(
+        list_ranks(firsts, ideals, where=found), ideals, weights, where=found
+    )
+
+
+def matched(
+    wins: Bool[Array, "n n"],
+    judged: Bool[Array, "n n"],
+    first: Int[Array, " n"],
+    row: Int[Array, " n"],
+    column: Int[Array, " n"],
+    reach: Int[Array, ""] | int,
+    *,
+    where: Bool[Array, " n"],
+) -> tuple[Int[Array, " n"], Int[Array, " n"]]:
+    """Count pairs of a grid whose order agrees with people, by the later image.
+
+    A pair counts if it was judged, its images have different distances and are at most
+    `reach` rows and columns apart; it agrees unless the later image is preferred.
+
+    Args:
+        wins: `wins[u, v]`: most votes prefer u to v.
+        judged: `judged[u, v]`: u and v were compared.
+        first: see `list_ranks`.
+        row: of each document in the grid.
+        column: the same.
+        reach: rows and columns.
+        where: True for documents.
+
+    Returns:
+        For each document, pairs that agree and pairs, of which it is the later image.
+
+    Source: Xie et al. 2020, equations 2 and 3.
+    """
+    inside = where & (first < ABSENT)
+    near = (abs(row[:, None] - row) <= reach) & (abs(column[:, None] - column) <= reach)
+    count = judged & near & (first[:, None] < first) & inside[:, None] & inside
+    agree = count & ~wins.T
+    return jnp.sum(agree, axis=0), jnp.sum(count, axis=0)
+
+
+def duel(
+    wins: Bool[Array, "n n"],
+    judged: Bool[Array, "n n"],
+    first: Int[Array, " n"],
+    other: Int[Array, " n"],
+    images: Int[Array, ""],
+    *,
+    where: Bool[Array, " n"],
+) -> tuple[Int[Array, ""], Int[Array, ""], Int[Array, ""]]:
+    """Count what the images of one system win against those of another.
+
+    Args:
+        wins: `wins[u, v]`: most votes prefer u to v.
+        judged: `judged[u, v]`: u and v were compared.
+        first: of the one; `ABSENT` for what its grid lacks.
+        other: of the other.
+        images: of the other's grid, judged or not.
+        where: True for documents.
+
+    Returns:
+        Judged pairs that the one wins, judged pairs, and its bad cases: images to which
+        every image of the other is preferred.
+
+    Source: Xie et al. 2020, equations 4 and 5.
+    """
+    mine, theirs = where & (first < ABSENT), where & (other < ABSENT)
+    between = mine[:, None] & theirs
+    won, met = jnp.sum(between & wins), jnp.sum(between & judged)
+    lost = jnp.sum(between & wins.T, axis=1)
+    return won, met, jnp.sum(mine & (lost == images) & (images > 0))

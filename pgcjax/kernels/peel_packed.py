@@ -1,0 +1,109 @@
+"""Greedy PGC in one pass: a vertex is one word, and RBO is added while peeling.
+
+The same peel as `peel.ideal_ranks`, several times faster, for graphs of up to 1024
+vertices with degrees below 1024. A word holds, from the top,
+
+    sign: 1 bit | outdegree: 10 bits | indegree: 11 bits | place in the run: 10 bits
+
+so that removing a vertex is one subtraction of a row of words, and choosing the next
+one is a single maximum. No field can borrow from its neighbour: what is subtracted is
+part of what is there. Removing a vertex flips its own sign: it is gone.
+"""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Int, Int32, Int64
+
+OUT, IN = 21, 10
+MOST_VERTICES = MOST_DEGREE = 1024
+PLACES = (1 << IN) - 1
+DEGREES = (1 << (OUT - IN)) - 1
+_GONE = -(1 << 31)
+_NOT_A_SOURCE = _GONE | DEGREES << IN  # what a source has none of
+# Keys for the maximum: bands of sources and of sinks above every delta.
+SOURCE, SINK = 1 << 22, 1 << 23
+
+
+def peeled_overlap(
+    rows: Int32[Array, "n n"],
+    words: Int32[Array, " n"],
+    order: Int32[Array, " n"],
+    inverse: Int32[Array, " n"],
+    ranks: Int32[Array, " n"],
+    steps: Int[Array, ""] | int,
+    weights: Int64[Array, " depth_plus_1"],
+    *,
+    where: Bool[Array, " n"],
+) -> Int64[Array, ""]:
+    """Add up RBO weights of a run and the ideal ranking nearest to it.
+
+    Args:
+        rows: `rows[u]` is what removing u takes from every other word.
+        words: degrees of every vertex; place 0.
+        order: place of each vertex in the run, extended to a total order; from 0.
+        inverse: the vertex at each place of that order.
+        ranks: rank in the run of the vertex at each place, `ABSENT` if not retrieved.
+        steps: number of vertices; more, up to n, are harmless.
+        weights: from `rbo.rank_weights`.
+        where: True for vertices, False for padding, which has the last places.
+
+    Returns:
+        What `rbo.overlap` gives for `peel.ideal_ranks`.
+
+    Source: Luo 2021, Algorithms 2-4.
+    """
+    depth = weights.shape[-1] - 1
+    last = jnp.sum(where, dtype=jnp.int32) - 1
+    rows = removing(rows, where=where)
+
+    def step(i, state: tuple) -> tuple:
+        word, back, total = state
+        place, is_sink = next_place(word)
+        # What is not behind is in front: i steps placed i vertices.
+        ideal = jnp.where(is_sink, back, back - last + i)
+        gain = weights[jnp.minimum(jnp.maximum(ranks[place], ideal), depth)]
+        return word - rows[inverse[place]], back - is_sink, total + gain
+
+    start = jnp.where(where, words + order, -1)
+    state = (start, last, jnp.int64(0))
+    return jax.lax.fori_loop(0, steps, step, state)[2]
+
+
+def removing(
+    rows: Int32[Array, "n n"], *, where: Bool[Array, " n"]
+) -> Int32[Array, "n n"]:
+    """Complete the rows: removing a vertex also flips the sign of its own word."""
+    return jnp.where(jnp.eye(rows.shape[-1], dtype=bool) & where, _GONE, rows)
+
+
+def next_place(
+    word: Int32[Array, " n"],
+) -> tuple[Int32[Array, ""], Bool[Array, ""]]:
+    """Choose the next vertex: its place in the run, and whether it is a sink."""
+    best = _maximum(_key(word))
+    is_sink = best >= SINK
+    place = jnp.where(is_sink, best, -best) & PLACES
+    # Deltas of what is left add up to 0, so a best key below all of delta 0 means
+    # that nothing is left; then there is padding at the end, which takes nothing.
+    return jnp.where(best > -MOST_VERTICES, place, word.shape[-1] - 1), is_sink
+
+
+def _key(word: Int32[Array, " n"]) -> Int32[Array, " n"]:
+    """Give what is greatest for the next vertex: delta above, less the place below.
+
+    A word is outdegree << OUT, plus indegree << IN, plus place: so the key is one
+    product, less the word. The sign of what is gone makes its outdegree less by 1024,
+    and its key at most -1024, since no delta is above 1023.
+    """
+    out, place = word >> OUT, word & PLACES
+    key = out * ((1 << OUT) + (1 << IN)) - word
+    key = jnp.where(word & _NOT_A_SOURCE == 0, SOURCE - place, key)
+    return jnp.where(out == 0, SINK + place, key)
+
+
+def _maximum(x: Int32[Array, " n"]) -> Int32[Array, ""]:
+    # By halves: XLA does not vectorise a maximum over the last axis on CPU.
+    while x.shape[-1] > 4 and x.shape[-1] % 2 == 0:
+        half = x.shape[-1] // 2
+        x = jnp.maximum(x[..., :half], x[..., half:])
+    return x.max(-1)

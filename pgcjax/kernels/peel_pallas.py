@@ -1,0 +1,139 @@
+"""Greedy PGC and RBO in one launch: a GPU peels a few runs per warp, in registers.
+
+The same sums as by `peel_packed`, bit for bit, as a Pallas kernel for Triton.
+Nothing but loads leaves the warp while it peels: a step is one maximum within a warp,
+then, from the place that it chose, the vertex and its row, and beside them its rank
+and weight: two loads behind each other. It has been compiled for GPUs and interpreted,
+and not been timed on one: `python -m benchmarks.gpu` does.
+
+Needs an NVIDIA GPU of compute capability 8.0 or more. Importing it imports Pallas.
+"""
+
+import functools
+import math
+
+import jax
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import triton
+from jaxtyping import Array, Bool, Int, Int32, Int64
+
+from pgcjax.kernels.peel_packed import DEGREES, IN, OUT, PLACES, SINK, SOURCE
+
+# 32 words for each of 32 threads. A step needs a word, its key and its row at once, in
+# registers, of which there must be enough for many warps: they hide the loads.
+_PER_WARP = 1024
+# Fewer threads per run save instructions that each of them repeats; but a load wants
+# 16 bytes for every thread, and 64 in a row: at least 4 threads for a run.
+_MOST_RUNS = 8
+_WIDTH = 128  # words in a load of 16 bytes per thread
+
+
+def peeled_overlap(
+    rows: Int32[Array, "n n"],
+    words: Int32[Array, " n"],
+    order: Int32[Array, "runs n"],
+    inverse: Int32[Array, "runs n"],
+    ranks: Int32[Array, "runs n"],
+    steps: Int[Array, ""] | int,
+    weights: Int64[Array, " depth_plus_1"],
+    *,
+    where: Bool[Array, " n"],
+    interpret: bool = False,
+    block: int | None = None,
+    num_warps: int = 1,
+) -> Int64[Array, " runs"]:
+    """Add up RBO weights of each run and the ideal ranking nearest to it.
+
+    Args:
+        rows: `rows[u]` is what removing u takes from every word.
+        words: degrees of every vertex, as in `peel_packed`.
+        order: place of each vertex in each run.
+        inverse: the vertex at each place.
+        ranks: rank of the vertex at each place, `ABSENT` if not retrieved.
+        steps: number of vertices; more are harmless.
+        weights: from `rbo.rank_weights`.
+        where: True for vertices, False for padding, which follows them.
+        interpret: run without a GPU, slowly, to test.
+        block: runs per program, a power of two; by default what suits n.
+        num_warps: warps per program. More than one would split rows between warps,
+            and make every maximum wait for all of them.
+
+    Returns:
+        What `peel_packed.peeled_overlap` gives for each run.
+    """
+    runs, n = order.shape
+    if block is None:
+        fit = max(1, _PER_WARP // n)
+        block = min(_MOST_RUNS, 1 << (fit.bit_length() - 1))
+    call = pl.pallas_call(
+        functools.partial(_peel, block=block),
+        grid=(pl.cdiv(runs, block),),
+        out_shape=jax.ShapeDtypeStruct((runs,), jnp.int64),
+        # One stage: the loads of a step depend on the step before, so none can be sent
+        # ahead. These parameters are also what selects Triton, not Mosaic.
+        compiler_params=triton.CompilerParams(num_warps=num_warps, num_stages=1),
+        interpret=interpret,
+    )
+    bound = jnp.asarray(steps, jnp.int32)
+    return call(rows, words, order, inverse, ranks, bound, weights, where)
+
+
+def _peel(rows, words, order, inverse, ranks, steps, weights, where, out, *, block):
+    """Peel `block` runs; the arguments are references to arrays in memory."""
+    (runs, n), depth = order.shape, weights.shape[0] - 1
+    # Arrays in Triton have powers of two as sizes, 192 is three of them. Parts of one
+    # width have one layout over the threads: keys meet in a thread, then in the warp.
+    width = math.gcd(n, max(1, _WIDTH // block))
+    parts = [pl.ds(low, width) for low in range(0, n, width)]
+    # Programs that reach beyond the last run repeat it, so nothing needs a mask.
+    run = pl.program_id(0) * block + jnp.arange(block, dtype=jnp.int32)
+    run = jnp.minimum(run, runs - 1)
+    valid = [where[part] for part in parts]
+    count = jnp.sum(sum(x.astype(jnp.int32) for x in valid), dtype=jnp.int32)
+    last = count - 1
+
+    def step(i, state: tuple) -> tuple:
+        word, back, total = state
+        keys = [_key(x) for x in word]
+        best = functools.reduce(jnp.maximum, keys).max(-1)
+        is_sink = best >= SINK
+        place = jnp.where(is_sink, best, -best) & PLACES
+        vertex, rank = inverse[run, place], ranks[run, place]
+        # Rows first: the next step waits for them, and none for ranks and weights.
+        taken = [rows[vertex, part] for part in parts]
+        # What is not behind is in front: i steps placed i vertices.
+        ideal = jnp.where(is_sink, back, back - last + i)
+        gain = weights[jnp.minimum(jnp.maximum(rank, ideal), depth)]
+        left = [
+            jnp.where(key == best[:, None], -1, x - row)
+            for x, key, row in zip(word, keys, taken, strict=True)
+        ]
+        return left, back - is_sink, total + gain
+
+    start = [
+        jnp.where(x, words[part] + order[run, part], -1)
+        for x, part in zip(valid, parts, strict=True)
+    ]
+    back = jnp.full(block, last, jnp.int32)
+    state = (start, back, jnp.zeros(block, jnp.int64))
+    # Not a step more than there are vertices, so that each step finds one.
+    bound = jnp.minimum(steps[...], count)
+    out[run] = jax.lax.fori_loop(0, bound, step, state)[2]
+
+
+def _key(word: Int32[Array, "block width"]) -> Int32[Array, "block width"]:
+    """Give what is greatest for the next vertex: delta above, less the place below.
+
+    A word is as in `peel_packed`: outdegree << OUT, plus indegree << IN, plus place: so
+    the key is one product, less the word.
+
+    A word that is gone starts from -1 and falls with each neighbour that goes after it,
+    by less than 2^31 in all, and the field of its indegree by less than half: it stays
+    negative, no source, and its key is at most -1024. Deltas of what is left add up to
+    0, so the greatest is 0 or more, and the key of its vertex at least -1023.
+    """
+    out, place = word >> OUT, word & PLACES
+    key = out * ((1 << OUT) + (1 << IN)) - word
+    key = jnp.where(word & (DEGREES << IN) == 0, SOURCE - place, key)
+    return jnp.where(out == 0, SINK + place, key)

@@ -1,0 +1,90 @@
+"""What a run shows of a query's judged documents, and sums that padding cannot move.
+
+A sum of floats depends on its order, and a compiler may fuse a product into it. So sums
+here have one order, that of a tree which zeros at the end do not change, and their
+terms are rounded before: they pass a mask. `ratio` divides, for a like reason.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, Num
+
+
+class RankedList(NamedTuple):
+    """The judged documents that a run retrieved for a query, best first.
+
+    Attributes:
+        vertex: `[w]` which document it is among the judged ones; 0 for padding.
+        rank: `[w]` its rank in the run, from 1; 0 for padding.
+        where: `[w]` True for documents within the depth that counts.
+        weight: `[w]` the measure's weight by rank; 0 where it has none.
+        length: `[]` number of documents that the run retrieved, judged or not.
+    """
+
+    vertex: Int[Array, " w"]
+    rank: Int[Array, " w"]
+    where: Bool[Array, " w"]
+    weight: Num[Array, " w"]
+    length: Int[Array, ""]
+
+
+def rounded(
+    product: Float[Array, "*n"], where: Bool[Array, "*n"]
+) -> Float[Array, "*n"]:
+    """Round a product to float64 before it is added: 0 where `where` is False."""
+    return jnp.where(where, product, 0.0)
+
+
+def total(
+    terms: Float[Array, "*n"], *, where: Bool[Array, "*n"], axis: int = -1
+) -> Float[Array, "*m"]:
+    """Add an axis up, in an order that padding at its end does not move."""
+    x = jnp.moveaxis(rounded(terms, where), axis, -1)
+    size = 1 << max(0, x.shape[-1] - 1).bit_length()
+    x = jnp.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, size - x.shape[-1])])
+    while size > 1:
+        size //= 2
+        x = x[..., :size] + x[..., size:]
+    return x[..., 0]
+
+
+def running(
+    join: Callable[[Array, Array], Array], x: Array, *, neutral: float
+) -> Array:
+    """Join every item of the last axis with all before it: running sums or products.
+
+    The order depends on the place of an item alone, not on how many follow it.
+
+    Args:
+        join: such as `jnp.add`; takes arrays.
+        x: items; of products, `rounded`.
+        neutral: what changes nothing: 0 of sums, 1 of products.
+    """
+    size, step = x.shape[-1], 1
+    while step < size:
+        before = jnp.pad(
+            x[..., :-step],
+            [(0, 0)] * (x.ndim - 1) + [(step, 0)],
+            constant_values=neutral,
+        )
+        x, step = join(x, before), 2 * step
+    return x
+
+
+def ratio(over: Array, under: Array) -> Array:
+    """Divide; 0 where there is nothing to divide by.
+
+    Every quotient is rounded once: a compiler multiplies by the reciprocal of what many
+    quotients share, unless it seems to depend on them.
+    """
+    some = (under > 0) & ~jnp.isnan(over)
+    return jnp.where(some, over / jnp.where(some, under, 1), 0.0)
+
+
+def by_vertex(seen: RankedList, vertices: int, absent: int) -> Int[Array, " n"]:
+    """Give the rank of each judged document from 1; `absent` where the run has none."""
+    place = jnp.where(seen.where, seen.vertex, vertices)
+    ranks = jnp.full(vertices, absent, seen.rank.dtype)
+    return ranks.at[place].set(seen.rank, mode="drop")

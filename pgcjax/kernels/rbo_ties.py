@@ -1,0 +1,322 @@
+"""RBO of two rankings that may have ties and go on unseen: min, ext, max and res.
+
+A ranking shows a share of each document at each depth: none above its tie group, rise /
+size inside, all below. Shares are linear inside groups, so the overlap is bilinear
+between the numbers of documents that both rankings have in groups that are complete or
+begun: four counts by depth tell the overlap at every depth, in whole numbers.
+
+All sums are of whole numbers too, in `UNIT`s, as those of `overlap`; what is rounded
+before are single quotients. So nothing depends on padding, batch or device.
+"""
+
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from functools import cache
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float64, Int, Int32, Int64
+
+from pgcjax.kernels.rbo import _ONE, UNIT, _powers
+
+TIES = ("w", "a", "b")
+VARIANTS = ("ext", "min", "max", "res")
+LONGEST = 2**16 - 1
+"""Most ranks of a ranking: counts fit 16 bits, products of three float64's 53."""
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights of depths, to twice as many ranks as a ranking has.
+
+    Attributes:
+        at: (1 - p) p^(d-1) of depth d = 1, 2, …, in `UNIT`s.
+        below: sums of (1 - p) p^(e-1) / e over depths e > d, for d = 0, 1, …, in whole
+            `UNIT`s: the weight of a document that is shared from depth d + 1 on.
+        left: p^d for d = 0, 1, …, in whole `UNIT`s: the weight of all depths above d.
+    """
+
+    at: Float64[np.ndarray, " n2"]
+    below: Int64[np.ndarray, " n2_plus_1"]
+    left: Int64[np.ndarray, " n2_plus_1"]
+
+
+@cache
+def weights_of(p: float, ranks: int) -> Weights:
+    """Compute weights in integers, so that they depend on no machine's `pow` and `log`.
+
+    Args:
+        p: persistence, 0 < p < 1.
+        ranks: most that a ranking has.
+    """
+    # Of 1 - p, a small p takes digits, and 100 are left: the log has as many.
+    exact = Context(prec=100 + max(0, -Decimal(p).adjusted()))
+    log = exact.ln(exact.subtract(Decimal(1), Decimal(p)))
+    # The sum of p^(d-1) / d over all depths d is -ln(1 - p) / p.
+    series = exact.divide(exact.minus(log), Decimal(p))
+    total = int(exact.multiply(series, Decimal(_ONE)))
+    powers = _powers(p, 2 * ranks)
+    numerator, denominator = p.as_integer_ratio()
+
+    def times_rest(x: int) -> int:
+        return x * (denominator - numerator) // denominator
+
+    at = [float(times_rest(power) >> 64) * 2.0**-130 for power in powers[:-1]]
+    below = [_units(times_rest(total))]
+    for depth, power in enumerate(powers[:-1], 1):
+        total -= power // depth
+        below.append(_units(times_rest(total)))
+    arrays = np.array(at), np.array(below), np.array([_units(x) for x in powers])
+    for array in arrays:
+        array.flags.writeable = False
+    return Weights(*arrays)
+
+
+def _units(x: int) -> int:
+    """Round a multiple of 1 / _ONE to the nearest of `UNIT`."""
+    return ((x >> 193) + 1) >> 1
+
+
+class Ranking(NamedTuple):
+    """A ranking, by rank from 1 on.
+
+    Attributes:
+        top: `[n]` first rank of the tie group there; length + 1 where there is none.
+        bottom: `[n]` last rank of it; length where there is none.
+        norm: `[n]` from `norm`.
+        length: `[]` number of its documents.
+    """
+
+    top: Int32[Array, " n"]
+    bottom: Int32[Array, " n"]
+    norm: Float64[Array, " n"]
+    length: Int[Array, ""]
+
+
+class Sums(NamedTuple):
+    """What `bounds` needs of a pair of rankings, of s and n >= s documents.
+
+    Attributes:
+        seen: weights of depths to n by the agreement that was seen, in `UNIT`s.
+        likely: those from s + 1 on by what each unseen document adds to the agreement
+            if it is in both rankings, on average, in `UNIT`s.
+        most: the same by what they add at most, in `UNIT`s.
+        agreement: at depth s: the chance that an unseen document is in both.
+        shared: number of documents of both.
+    """
+
+    seen: Any
+    likely: Any
+    most: Any
+    agreement: Any
+    shared: Any
+
+
+def norm(
+    top: Int32[Array, " n"], bottom: Int32[Array, " n"], *, ties: str
+) -> Float64[Array, " n"]:
+    """Give what a ranking's ties put under its overlaps, by depth.
+
+    Args:
+        top: see `Ranking`.
+        bottom: see `Ranking`.
+        ties: `w`: documents begun; `a`: size of the group; `b`: the root of its size by
+            the size times the sum of squared shares, a whole number.
+    """
+    depth = jnp.arange(1, top.shape[-1] + 1, dtype=jnp.int32)
+    if ties == "w":
+        return jnp.maximum(bottom, depth).astype(jnp.float64)
+    rise, size = _rise(top, bottom, depth)
+    if ties == "a":
+        return size
+    before = jnp.where(bottom < depth, depth, top) - 1
+    return jnp.sqrt(size * (before * size + rise * rise))
+
+
+def _rise(
+    top: Int32[Array, " n"], bottom: Int32[Array, " n"], depth: Int32[Array, " n"]
+) -> tuple[Float64[Array, " n"], Float64[Array, " n"]]:
+    """Give the room for the group at each depth, and its size; 1 and 1 without one."""
+    some = bottom >= top
+    rise = jnp.where(some, depth - top + 1, 1)
+    size = jnp.where(some, bottom - top + 1, 1)
+    return rise.astype(jnp.float64), size.astype(jnp.float64)
+
+
+def of_ties(
+    a: Ranking,
+    b: Ranking,
+    place: Int[Array, " n"],
+    at: Float64[Array, " n2"],
+    *,
+    ties: str,
+) -> Sums:
+    """Compare two rankings by the shares that they show of their documents.
+
+    Args:
+        a: one ranking.
+        b: the other.
+        place: 0-based place in `b` of the document at each place of `a`; n or more
+            where `b` has none, or `a`.
+        at: of `weights_of`.
+        ties: `w` (a group is complete as soon as it begins), `a` (shares; overlap by
+            depth) or `b` (shares; overlap by the roots of their sums of squares).
+
+    Source: Corsi and Urbano 2024; `reference.rbo.rbo_of_ties` has the definition.
+    """
+    n = place.shape[-1]
+    depth = jnp.arange(1, n + 1, dtype=jnp.int32)
+    both, there = place < n, jnp.minimum(place, n - 1)
+    groups = a.top, a.bottom, b.top[there], b.bottom[there]
+    begun, complete_a, complete_b, complete = _counts(*groups, where=both)
+    s, last = jnp.minimum(a.length, b.length), jnp.maximum(a.length, b.length)
+    beyond = (depth > s) & (depth <= last)
+    unseen = depth - s
+    # Beyond the shorter ranking, the longer one alone has groups: these are its.
+    end = jnp.maximum(a.bottom, b.bottom)
+    free = jnp.where(beyond, end - begun, 1)
+    if ties == "w":
+        under = (a.norm + b.norm) / 2
+        overlap = begun
+        likely, most = unseen / under, unseen / under
+    else:
+        (rise_a, size_a), (rise_b, size_b) = (_rise(*x[:2], depth) for x in (a, b))
+        rise, size = rise_a * rise_b, size_a * size_b
+        under = a.norm * b.norm * (depth if ties == "a" else 1)
+        overlap = (
+            (size_a - rise_a) * (size_b - rise_b) * complete
+            + rise_a * (size_b - rise_b) * complete_b
+            + (size_a - rise_a) * rise_b * complete_a
+            + rise * begun
+        )
+        likely = unseen * (depth * size - overlap) / (under * free)
+        before = jnp.where(depth <= a.length, a.top, b.top) - 1
+        sure = jnp.minimum(unseen, before - complete)
+        most = (sure * size + (unseen - sure) * rise) / under
+    agreement = overlap / under
+    return Sums(
+        _weighed(agreement, at, depth <= last),
+        _weighed(likely, at, beyond),
+        _weighed(most, at, beyond),
+        agreement[s - 1],
+        begun[last - 1],
+    )
+
+
+def _counts(
+    top_a: Int[Array, " n"],
+    bottom_a: Int[Array, " n"],
+    top_b: Int[Array, " n"],
+    bottom_b: Int[Array, " n"],
+    *,
+    where: Bool[Array, " n"],
+) -> tuple[Int32[Array, " n"], ...]:
+    """Count the documents of two rankings by depth, whose groups there have ended.
+
+    A group of the ranks `top` to `bottom` has begun at depth `top`, and is complete at
+    depth `bottom` + 1.
+
+    Returns:
+        Documents whose groups have begun in both; of those, how many have one that is
+        complete in a; in b; in both.
+    """
+    n = top_a.shape[-1]
+    # The four counts are the four 16 bits of a word: added up together. Complete in
+    # both is a document when it is complete in the second of them.
+    in_a, in_b = jnp.maximum(bottom_a + 1, top_b), jnp.maximum(top_a, bottom_b + 1)
+    one_a, one_b = (jnp.uint64(1 << bits) for bits in (16, 32))
+    second_a = bottom_a >= bottom_b
+    words = jnp.zeros(n, jnp.uint64)
+    for depth, word in (
+        (jnp.maximum(top_a, top_b), jnp.uint64(1)),
+        (jnp.minimum(in_a, in_b), jnp.where(second_a, one_b, one_a)),
+        (
+            jnp.maximum(in_a, in_b),
+            jnp.where(second_a, one_a, one_b) + jnp.uint64(1 << 48),
+        ),
+    ):
+        words = words.at[jnp.where(where, depth - 1, n)].add(word, mode="drop")
+    words = jax.lax.associative_scan(jnp.add, words)
+    begun, complete_a, complete_b, complete = (
+        (words >> bits & 0xFFFF).astype(jnp.int32) for bits in (0, 16, 32, 48)
+    )
+    return begun, complete_a, complete_b, complete
+
+
+def _weighed(
+    agreement: Float64[Array, " n"], at: Float64[Array, " n2"], where: Bool[Array, " n"]
+) -> Int64[Array, ""]:
+    terms = jnp.rint(agreement * at[: agreement.shape[-1]]).astype(jnp.int64)
+    return jnp.sum(jnp.where(where, terms, 0))
+
+
+def untied(
+    length_a: Int[Array, ""],
+    length_b: Int[Array, ""],
+    place: Int[Array, " n"],
+    below: Int64[Array, " n2_plus_1"],
+    left: Int64[Array, " n2_plus_1"],
+) -> Sums:
+    """Compare two rankings without ties: a sum of weights over documents of both.
+
+    Args:
+        length_a: number of documents of one ranking.
+        length_b: of the other.
+        place: see `of_ties`.
+        below: of `weights_of`.
+        left: of `weights_of`.
+
+    Source: Webber, Moffat and Zobel 2010, equations 11, 30 and 32.
+    """
+    n = place.shape[-1]
+    both = place < n
+    lower = jnp.maximum(place, jnp.arange(n, dtype=place.dtype))
+    weight = jnp.sum(jnp.where(both, below[jnp.minimum(lower, n)], 0))
+    shared = jnp.sum(both, dtype=jnp.int32)
+    s, last = jnp.minimum(length_a, length_b), jnp.maximum(length_a, length_b)
+    at_s = jnp.sum(both & (lower < s), dtype=jnp.int32)
+    # At depth d, s of d documents were seen of the shorter ranking, and d - s were not.
+    most = left[s] - left[last] - s * (below[s] - below[last])
+    agreement = at_s.astype(jnp.float64) / s
+    return Sums(weight - shared * below[last], most, most, agreement, shared)
+
+
+def bounds(
+    sums: Sums,
+    length_a: Int[np.ndarray, " pairs"],
+    length_b: Int[np.ndarray, " pairs"],
+    weights: Weights,
+) -> dict[str, Float64[np.ndarray, " pairs"]]:
+    """Give `min`, `ext`, `max` and `res` of pairs, on the host.
+
+    Beyond n, the longer length: by `min` the overlap stays; by `ext` the agreement
+    does; by `max` either ranking adds a document of the other at each depth, until at
+    depth s + n - shared they have all in common.
+
+    Args:
+        sums: arrays `[pairs]`.
+        length_a: number of documents of one ranking.
+        length_b: of the other.
+        weights: of depths.
+    """
+    s, n = np.minimum(length_a, length_b), np.maximum(length_a, length_b)
+    shared, seen = np.asarray(sums.shared), np.asarray(sums.seen) * UNIT
+    left = weights.left[n] * UNIT
+    all_in_common = s + n - shared
+    full = np.maximum(all_in_common - 1, n)
+    rest = weights.left[full] * UNIT
+    between = (weights.below[n] - weights.below[full]) * UNIT
+    chance = np.asarray(sums.agreement)
+    found = {
+        "min": seen + shared * (weights.below[n] * UNIT),
+        "ext": seen
+        + chance * (np.asarray(sums.likely) * UNIT)
+        + left * ((shared + chance * (n - s)) / n),
+        "max": seen
+        + np.asarray(sums.most) * UNIT
+        + (2 * (left - rest) - all_in_common * between + rest),
+    }
+    found = {name: np.clip(value, 0, 1) for name, value in found.items()}
+    return found | {"res": found["max"] - found["min"]}

@@ -1,0 +1,149 @@
+"""Figures with a row for each run, or for each measure."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from pgcjax.errors import UsageError
+from pgcjax.report import canvas, plot_text
+from pgcjax.stats.findings import Comparison
+from pgcjax.stats.intervals import student
+from pgcjax.stats.matrix import read
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_ROW = 0.135  # inches of a run's row: letters of 7 points and some air
+
+
+def leaderboard(
+    scores: Any,
+    measure: str | None = None,
+    *,
+    level: float = 0.95,
+    most: int = 60,
+    axes: "Axes | None" = None,
+) -> "Figure":
+    """Draw runs by their mean, with intervals over queries, and letters if known.
+
+    Runs that share a letter do not differ significantly; c-h are all from c to h.
+
+    Args:
+        scores: of runs, as `compare` takes them; or what `compare` found, whose
+            intervals and letters are drawn then.
+        measure: which one, if there are several.
+        level: of the intervals (Student's t).
+        most: runs to draw; of more the best, and the title says so.
+        axes: where to draw.
+    """
+    if isinstance(scores, Comparison):
+        table, measure = scores.runs, scores.metadata["measure"]
+        level = 1 - scores.metadata["alpha"]
+    else:
+        table, measure = _means(scores, measure, level)
+    table = table.sort_values("mean", ascending=False, kind="stable")
+    shown = table.head(most)
+    own = axes is None
+    with canvas.on(axes) as axes:
+        y = np.arange(len(shown))
+        centre, low, high = (shown[c].to_numpy() for c in ("mean", "low", "high"))
+        axes.hlines(y, low, high, color=canvas.COLOURS[0], linewidth=0.8)
+        axes.plot(centre, y, "o", color=canvas.COLOURS[0], markersize=2.8)
+        axes.set_yticks(y, plot_text.fitted(axes, shown["run_id"]))
+        axes.set_ylim(len(shown) - 0.4, -0.6)
+        what = f"{measure or 'score'}, mean and {100 * level:g} % interval"
+        plot_text.label(axes, what, share=0.6)
+        axes.grid(axis="x", color=canvas.PALE, linewidth=0.4)
+        groups = shown.get("groups", pd.Series("", shown.index))
+        for row, text in zip(y, groups, strict=True):
+            text = plot_text.fit(_ranges(str(text)), 0.6)
+            axes.annotate(text, (1, row), (2, 0), va="center", **_beside_the_axes())
+        if len(shown) < len(table):
+            plot_text.title(axes, f"the first {len(shown)} of {len(table)} runs")
+        if own:
+            lines = axes.get_xlabel().count("\n") + 1 + (len(shown) < len(table))
+            tall = 0.4 + 0.13 * lines + _ROW * len(shown)
+            plot_text.figure_of(axes).set_figheight(tall)
+    return plot_text.figure_of(axes)
+
+
+def _ranges(groups: str) -> str:
+    """Write `c-h` for `cdefgh`, so that the letters of many runs find room."""
+    names = groups.split() if " " in groups else list(groups)
+    numbers, parts = [_number(name) for name in names], []
+    start = 0
+    for i in range(1, len(names) + 1):
+        if i == len(names) or numbers[i] != numbers[i - 1] + 1:
+            mine = names[start:i]
+            parts += mine if len(mine) < 4 else [f"{mine[0]}-{mine[-1]}"]
+            start = i
+    return (" " if " " in groups else "").join(parts)
+
+
+def _number(letters: str) -> int:
+    """Count a, b, …, z, aa, ab, … from 1."""
+    found = 0
+    for letter in letters:
+        found = 26 * found + ord(letter) - ord("a") + 1
+    return found
+
+
+def _beside_the_axes() -> dict[str, Any]:
+    return {
+        "xycoords": ("axes fraction", "data"),
+        "textcoords": "offset points",
+        "annotation_clip": False,
+    }
+
+
+def _means(scores: Any, measure: str | None, level: float) -> tuple[pd.DataFrame, str]:
+    if not 0 < level < 1:
+        raise UsageError(f"an interval's level is between 0 and 1, not {level}")
+    table = read(scores, measure=measure)
+    values = table.values
+    mean, deviation = values.mean(1), values.std(1, ddof=1)
+    low, high = student(mean, deviation, values.shape[1], 1 - level)
+    frame = {"run_id": table.run_ids, "mean": mean, "low": low, "high": high}
+    return pd.DataFrame(frame), table.measure
+
+
+def agreement(table: pd.DataFrame, *, axes: "Axes | None" = None) -> "Figure":
+    """Draw how often measures agree: bars of agree, tie and disagree.
+
+    Args:
+        table: of `agree` or `agree_measures`, or any with the columns measure (or
+            measure_a, measure_b), agree, disagree and pairs.
+        axes: where to draw.
+
+    Source: the form of Luo 2021, Table 4.1.
+    """
+    named = ["measure"] if "measure" in table else ["measure_a", "measure_b"]
+    counts = table[["agree", "disagree"]].to_numpy(np.float64)
+    total = table["pairs"].to_numpy(np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        agreed, opposed = counts.T / total
+    parts = {"agree": agreed, "tie": 1 - agreed - opposed, "disagree": opposed}
+    colours = canvas.COLOURS[0], canvas.PALE, canvas.COLOURS[1]
+    own = axes is None
+    with canvas.on(axes, 0.5 + 1.25 * _ROW * len(table)) as axes:
+        y, left = np.arange(len(table)), np.zeros(len(table))
+        for (name, share), colour in zip(parts.items(), colours, strict=True):
+            axes.barh(y, share, left=left, color=colour, height=0.75, label=name)
+            left = left + share
+        for row, share in enumerate(agreed):
+            if share == share:  # of no pairs there is none
+                inside = share > 0.2
+                place = 0.01 if inside else share + 0.01
+                look = {"color": "white" if inside else "black", "va": "center"}
+                axes.text(place, row, f"{share:.3f}", None, **look)
+        share = 0.5 / len(named)
+        names = zip(
+            *(plot_text.fitted(axes, table[n], share) for n in named), strict=True
+        )
+        axes.set_yticks(y, [", ".join(one) for one in names])
+        axes.set_ylim(len(table) - 0.4, -0.6)
+        axes.set(xlim=(0, 1), xlabel="share of pairs")
+        plot_text.legend(axes, own=own, columns=3)
+    return plot_text.figure_of(axes)

@@ -1,0 +1,188 @@
+"""Figures that are squares: measures or runs, each with each."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from pgcjax.errors import UsageError
+from pgcjax.report import canvas, plot_text
+from pgcjax.stats.discrimination import Discrimination
+from pgcjax.stats.findings import Comparison
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_FULL = 10  # rows up to which a matrix has room for numbers in its cells
+_PITCH = 0.13  # inches from one line of letters to the next
+_TALL = 3.4  # inches: how high a square of runs becomes
+_SHARE = 0.75  # of the width, beside names
+_CELLS: dict[str, Any] = {"interpolation": "none", "aspect": "auto"}
+
+
+def correlations(
+    table: pd.DataFrame, coefficient: str = "tau", *, axes: "Axes | None" = None
+) -> "Figure":
+    """Draw how alike measures order the runs, each with each: a heat map.
+
+    Args:
+        table: of `correlate`.
+        coefficient: which of its coefficients.
+        axes: where to draw.
+    """
+    mine = table[table["coefficient"] == coefficient]
+    if mine.empty:
+        known = ", ".join(dict.fromkeys(table["coefficient"]))
+        raise UsageError(f"no {coefficient!r} in the table; there are {known}")
+    cells = {
+        (a, b): value
+        for a, b, value in zip(
+            mine["measure_a"], mine["measure_b"], mine["value"], strict=True
+        )
+    }
+    names = list(dict.fromkeys([*mine["measure_a"], *mine["measure_b"]]))
+    square = np.eye(len(names))
+    for i, a in enumerate(names):
+        for j, b in enumerate(names):
+            if i != j:
+                # Of a coefficient that knows no direction there is one row for both.
+                square[i, j] = cells.get((a, b), cells.get((b, a), np.nan))
+    return matrix(square, names, title=coefficient, axes=axes)
+
+
+def overlaps(
+    found: Discrimination, test: str | None = None, *, axes: "Axes | None" = None
+) -> "Figure":
+    """Draw the share of significant pairs that each two measures have in common.
+
+    In common by those significant by either, as of the sets of Sakai 2012, Table 4.
+
+    Args:
+        found: of `discriminate`.
+        test: which one, if there are several.
+        axes: where to draw.
+    """
+    table = found.overlaps()
+    tests = list(dict.fromkeys([*table["test_a"], *table["test_b"]]))
+    if test is None and len(tests) != 1:
+        raise UsageError(
+            f"choose a test of {', '.join(tests)}, by two measures or more"
+        )
+    test = tests[0] if test is None else test
+    table = table[(table["test_a"] == test) & (table["test_b"] == test)]
+    names = list(dict.fromkeys([*table["measure_a"], *table["measure_b"]]))
+    square = np.eye(len(names))
+    for row in table.to_dict("records"):
+        either = row["only_a"] + row["both"] + row["only_b"]
+        i, j = names.index(row["measure_a"]), names.index(row["measure_b"])
+        square[i, j] = square[j, i] = row["both"] / either if either else np.nan
+    return matrix(
+        square, names, title=f"significant pairs in common, {test}", axes=axes
+    )
+
+
+def differences(
+    found: Comparison, *, most: int = 60, axes: "Axes | None" = None
+) -> "Figure":
+    """Draw which runs differ: a square of all pairs, the best run first.
+
+    Blue: the run of the row is significantly better; orange: worse; pale: neither.
+
+    Args:
+        found: of `compare`, of all pairs.
+        most: runs to draw; of more the best, and the title says so.
+        axes: where to draw.
+    """
+    order = found.runs.sort_values("mean", ascending=False, kind="stable")
+    runs = order["run_id"].tolist()
+    shown = runs[:most]
+    place = {run: i for i, run in enumerate(shown)}
+    square = np.zeros((len(shown), len(shown)))
+    for row in found.table[found.table["significant"]].to_dict("records"):
+        i, j = place.get(row["run_a"]), place.get(row["run_b"])
+        if i is not None and j is not None:
+            square[i, j] = np.sign(row["difference"])
+            square[j, i] = -square[i, j]
+    own = axes is None
+    with canvas.on(axes, min(0.5 + _PITCH * len(shown), _TALL)) as axes:
+        from matplotlib.colors import ListedColormap
+
+        three = ListedColormap([canvas.COLOURS[4], "#f2f2f2", canvas.COLOURS[0]])
+        axes.imshow(square, cmap=three, vmin=-1, vmax=1, **_CELLS)
+        across = [str(i) for i in range(1, len(shown) + 1)]
+        rows = map("  ".join, zip(plot_text.fitted(axes, shown), across, strict=True))
+        _name(axes, list(rows), across, _TALL - 0.5 if own else 1.0)
+        first = f"the first {len(shown)} of {len(runs)} runs"
+        plot_text.title(
+            axes,
+            f"significant differences, {found.metadata['test']}",
+            first if len(shown) < len(runs) else "",
+            share=_SHARE,
+        )
+    return plot_text.figure_of(axes)
+
+
+def matrix(
+    values: Any,
+    names: Sequence[str],
+    *,
+    title: str = "",
+    axes: "Axes | None" = None,
+) -> "Figure":
+    """Draw a square of numbers, -1 to 1 or 0 to 1, the darker the further from 0.
+
+    Args:
+        values: `[n, n]`; NaN is left white.
+        names: of rows and columns `[n]`.
+        title: above it.
+        axes: where to draw.
+    """
+    square = np.asarray(values, np.float64)
+    if square.shape != (len(names), len(names)):
+        raise UsageError(f"expected a square of {len(names)}, found {square.shape}")
+    own = axes is None
+    with canvas.on(axes) as axes:
+        shown = plot_text.fitted(axes, names)
+        if own:
+            below = max(map(plot_text.width, shown), default=0)
+            tall = 0.4 + below + min(max(0.24 * len(names), 0.5), 2.0)
+            plot_text.figure_of(axes).set_figheight(tall)
+        from matplotlib.colors import LinearSegmentedColormap
+
+        ends = [canvas.COLOURS[1], "white", canvas.COLOURS[0]]
+        shades = LinearSegmentedColormap.from_list("", ends)
+        image = axes.imshow(square, cmap=shades, vmin=-1, vmax=1, **_CELLS)
+        _name(axes, shown, shown, 2.0 if own else 1.0)
+        plot_text.title(axes, title, share=_SHARE)
+        if own and len(names) <= _FULL:
+            for (i, j), value in np.ndenumerate(square):
+                if not np.isnan(value):
+                    colour = "white" if value > 0.88 else "black"
+                    text = f"{round(value, 2) + 0.0:.2f}".replace("0.", ".")
+                    axes.text(j, i, text, ha="center", va="center", color=colour)
+        else:
+            least = min(0.0, float(np.nanmin(square, initial=0)))
+            bar = plot_text.figure_of(axes).colorbar(image, ax=axes)
+            canvas.style_ticks(bar.ax)
+            bar.ax.set_ylim(least, 1)
+    return plot_text.figure_of(axes)
+
+
+def _name(
+    axes: "Axes", rows: Sequence[str], columns: Sequence[str], inches: float
+) -> None:
+    """Name rows and columns; of more than have room, every few of them."""
+    longest = max(map(len, columns), default=0)
+    upright = longest > 3
+    for axis, names, pitch in (
+        (axes.yaxis, rows, _PITCH),
+        (axes.xaxis, columns, _PITCH if upright else 0.2),
+    ):
+        step = max(1, -(-int(1000 * pitch * len(names)) // int(1000 * inches)))
+        some = range(0, len(names), step)
+        axis.set_ticks(some, [names[i] for i in some])
+    axes.tick_params(axis="x", rotation=90 if upright else 0)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)

@@ -1,0 +1,1 @@
+"""What computing needs of the machine: memory, devices, and the loop of calls."""

@@ -1,0 +1,52 @@
+"""Devices: what each of them gets of a call's arrays, and of a program."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+_CUT, _SHARED = PartitionSpec("query"), PartitionSpec()
+
+
+def mesh() -> Mesh:
+    """Give the local devices, along queries."""
+    return Mesh(np.array(jax.local_devices()), ("query",))
+
+
+def place(arrays: Any) -> Any:
+    """Cut arrays along their first axis, the queries, over all devices."""
+    if jax.local_device_count() == 1:
+        return arrays  # the call brings them there, sooner
+    with jax.enable_x64(True):
+        return jax.device_put(arrays, NamedSharding(mesh(), _CUT))
+
+
+def everywhere(arrays: Any) -> Any:
+    """Bring arrays to all devices, once for several calls."""
+    if jax.default_backend() == "cpu" and jax.local_device_count() == 1:
+        return arrays  # they are there
+    with jax.enable_x64(True):
+        return jax.device_put(arrays, NamedSharding(mesh(), _SHARED))
+
+
+def over_devices(program: Callable[[Any, Any], Any], devices: int) -> Callable:
+    """Compile `program(cut, shared)` for all devices.
+
+    Args:
+        program: `cut` holds arrays whose first axis is queries, of which each device
+            has its part; of `shared` each device has all. The result is cut, too.
+        devices: how many.
+    """
+    if devices == 1:
+        return jax.jit(program)
+    return jax.jit(
+        jax.shard_map(
+            program,
+            mesh=mesh(),
+            in_specs=(_CUT, _SHARED),
+            out_specs=_CUT,
+            check_vma=False,
+        )
+    )

@@ -1,0 +1,97 @@
+"""The one loop of calls: one thread lays them out, others make them, in order."""
+
+import os
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from pgcjax.errors import Progress
+
+THREADS = max(1, min(4, os.cpu_count() or 1))
+_compiled: set[Hashable] = set()  # programs that this process has called
+
+
+class Call(NamedTuple):
+    """A call that is laid out.
+
+    Attributes:
+        label: what the result belongs to.
+        make: makes the call.
+        program: what the call runs: its form, shapes and devices. The first call of a
+            program compiles. None: nothing is compiled.
+        apart: whether a thread of its own makes the call and waits for it; else JAX
+            computes while the next call is laid out.
+    """
+
+    label: Any
+    make: Callable[[], Any]
+    program: Hashable = None
+    apart: bool = True
+
+
+def results(
+    calls: Iterable[Call],
+    *,
+    ahead: int = 2 * THREADS,
+    workers: int = THREADS,
+    progress: Progress | None = None,
+) -> Iterator[tuple[Any, Any]]:
+    """Make calls while later ones are laid out; give label and result, in order.
+
+    Args:
+        calls: are laid out as they are taken.
+        ahead: most calls that wait for those before.
+        workers: threads that make calls.
+        progress: called with `("compiling", done, total)` for a new program.
+    """
+    pending: deque[tuple[Any, Future | _Made]] = deque()
+    try:
+        for call in calls:
+            pending.append((call.label, _begin(call, workers, progress)))
+            if len(pending) > ahead:
+                label, future = pending.popleft()
+                yield label, future.result()
+        while pending:
+            label, future = pending.popleft()
+            yield label, future.result()
+    finally:
+        for _, future in pending:
+            future.cancel()
+
+
+class _Made(NamedTuple):
+    """The result of a call that was made at once; in the place of a future."""
+
+    value: Any
+
+    def result(self) -> Any:
+        return self.value
+
+    def cancel(self) -> bool:
+        return False
+
+
+def _begin(call: Call, workers: int, progress: Progress | None) -> Future | _Made:
+    if call.program is not None and call.program not in _compiled:
+        _compiled.add(call.program)
+        if progress:
+            progress("compiling", len(_compiled) - 1, len(_compiled))
+        made = _Made(call.make())
+        if progress:
+            progress("compiling", len(_compiled), len(_compiled))
+        return made
+    if not call.apart:
+        return _Made(call.make())
+    return pool(workers).submit(lambda: jax.tree.map(np.asarray, call.make()))
+
+
+@cache
+def pool(workers: int = THREADS) -> ThreadPoolExecutor:
+    """Give the threads that make calls."""
+    # Kept for the next job, which may be so short that starting threads is felt.
+    return ThreadPoolExecutor(workers, "pgcjax")

@@ -1,1 +1,0 @@
-"""Rankings beside rankings: how alike they are, without judgments."""

@@ -1,0 +1,92 @@
+"""What measures make of judgments for the engine: one class for each kind of batch."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from pgcjax.tensors.graphs import Graph
+from pgcjax.tensors.grids import Pairs
+
+
+@dataclass(frozen=True)
+class PeelTensors:
+    """What the peel scores: graphs, and weights of ranks.
+
+    Attributes:
+        graphs: the judged documents of each query, queries ascending.
+        weights: of a shared document, by the lower of its two ranks.
+        finish: makes scores of sums, `[runs, queries]`, and sizes of graphs.
+    """
+
+    graphs: Mapping[str, Graph]
+    weights: np.ndarray
+    finish: Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+    @cached_property
+    def docs(self) -> dict[str, np.ndarray]:
+        """The judged documents of each query, ascending; queries ascending."""
+        return {query: graph.doc_ids for query, graph in self.graphs.items()}
+
+    @property
+    def void(self) -> list[str]:
+        """Queries of which nothing can be found: every run scores 0."""
+        return [query for query, graph in self.graphs.items() if not len(graph)]
+
+
+@dataclass(frozen=True)
+class ListTensors:
+    """What a kernel of ranked lists scores: arrays about the documents of a query.
+
+    Attributes:
+        docs: the documents of each query that count, ascending; queries ascending.
+            Measures that have the same object here are computed together.
+        arrays: a pytree of arrays for each query, all of one structure. Arrays are
+            padded with zeros at the end of every axis: a kernel takes a zero as
+            nothing.
+        kernel: `kernel(run, arrays, parameters)` scores one run and query; see
+            `kernels.ranked_list.RankedList`.
+        depth: last rank that counts; None if all do.
+        by_rank: gives the weight of ranks 0 (nothing) to the one it is called with.
+        void: queries of which nothing can be found: every run scores 0.
+        notes: what a user should know of these judgments.
+    """
+
+    docs: Mapping[str, np.ndarray]
+    arrays: Mapping[str, Any]
+    kernel: Callable[..., Any]
+    depth: int | None = None
+    by_rank: Callable[[int], np.ndarray] | None = None
+    void: list[str] = field(default_factory=list)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class GridTensors:
+    """What a measure of image grids scores: graphs, or counts of pairs.
+
+    Attributes:
+        docs: the judged images of each query, ascending; queries ascending.
+        order: of examination.
+        graphs: votes on the images of each query, for PGC.
+        weights: of a shared image, by the lower of its two ranks, for PGC.
+        pairs: what most votes say of pairs, for counts of them; in place of graphs.
+        shared: whether all systems have one ideal.
+        finish: makes scores of what was computed: of sums of weights and numbers of
+            images, both `[runs, queries]`; or of `engine.grid_batches.Counts`.
+    """
+
+    docs: Mapping[str, np.ndarray]
+    finish: Callable[..., np.ndarray]
+    order: str = "default"
+    graphs: Mapping[str, Graph] | None = None
+    weights: np.ndarray | None = None
+    pairs: Mapping[str, Pairs] | None = None
+    shared: bool = False
+
+    @property
+    def void(self) -> list[str]:
+        """Queries of which nothing can be found: every run scores 0."""
+        return [query for query, docs in self.docs.items() if not len(docs)]

@@ -1,0 +1,96 @@
+"""Padding: few sizes, and what stands where no document does."""
+
+import math
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+_ALIGNED = 64
+_SIZES = (16, 32, 64, 128, 192, 256, 384, 512, 768, 1024)
+
+
+@dataclass
+class Least:
+    """Least padded lengths, so that small cases of all sizes share programs.
+
+    Attributes:
+        documents: of a graph.
+        axis: of any axis of an array about a query: documents, intents, pairs.
+        width: of the list of the judged documents that a run retrieved.
+    """
+
+    documents: int = 1
+    axis: int = 1
+    width: int = 1
+
+
+_least = Least()
+
+
+@contextmanager
+def at_least(documents: int = 1, axis: int = 1, width: int = 1) -> Iterator[None]:
+    """Pad to these lengths or more inside of the block; no score depends on it."""
+    before = dict(vars(_least))
+    vars(_least).update(documents=documents, axis=axis, width=width)
+    try:
+        yield
+    finally:
+        vars(_least).update(before)
+
+
+def padded_size(n: int) -> int:
+    """Round a number of documents up to one of few sizes, each compiled once.
+
+    Beyond 1024 the sizes grow in steps of 512: there is no largest.
+    """
+    n = max(n, _least.documents)
+    i = bisect_left(_SIZES, n)
+    return _SIZES[i] if i < len(_SIZES) else -(-n // 512) * 512
+
+
+def axis_length(n: int) -> int:
+    """Round the length of an axis up: documents, but intents and pairs, too."""
+    n = max(n, _least.axis)
+    return padded_size(n) if n > 8 else 1 << max(0, n - 1).bit_length()
+
+
+def list_width(n: int) -> int:
+    """Round the length of a list of documents up to one of few."""
+    n, width = max(n, _least.width), 16
+    while width < n:
+        width *= 4
+    return width
+
+
+def blank(
+    shape: tuple[int, ...], fill: int | bool = 0, dtype: DTypeLike = np.int32
+) -> np.ndarray:
+    """Make an array that XLA takes on a CPU as it is: others, it copies first.
+
+    It wants them to begin at a multiple of 64 bytes, and numpy's do not.
+    """
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    # Zeros are new pages, which take no time before they are written.
+    room = np.zeros(size + _ALIGNED, np.uint8)
+    begin = -room.ctypes.data % _ALIGNED
+    array = room[begin : begin + size].view(dtype).reshape(shape)
+    if fill:
+        array[...] = fill
+    return array
+
+
+def stack(
+    arrays: Sequence[np.ndarray], shape: tuple[int, ...], fill: int | bool
+) -> np.ndarray:
+    """Stack arrays and pad the stack at the end of every axis to `shape`."""
+    out = blank(shape, fill, arrays[0].dtype)
+    if all(array.shape == shape[1:] for array in arrays):
+        np.concatenate(arrays, axis=None, out=out[: len(arrays)].reshape(-1))
+        return out
+    for row, array in zip(out, arrays, strict=False):
+        row[tuple(map(slice, array.shape))] = array
+    return out

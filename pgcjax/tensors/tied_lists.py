@@ -1,0 +1,218 @@
+"""Runs as lists of numbered documents with their ties: all that comparing needs."""
+
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import closing
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from pgcjax.errors import DataError, Progress
+from pgcjax.io.order import _groups, ranked
+from pgcjax.io.runs import Runs
+from pgcjax.kernels.rbo_ties import LONGEST
+
+_ROWS = 500_000  # that are numbered at once: of small files, several
+
+
+class Ranked(NamedTuple):
+    """Documents of a ranking, best first.
+
+    Attributes:
+        docs: number of each.
+        top: first rank, from 1, of the tie group of each.
+        bottom: last rank of it.
+    """
+
+    docs: np.ndarray
+    top: np.ndarray
+    bottom: np.ndarray
+
+    @property
+    def tied(self) -> bool:
+        """Whether any two documents tie."""
+        return bool((self.top < self.bottom).any())
+
+
+class Numbers:
+    """Documents, numbered as they come."""
+
+    def __init__(self) -> None:
+        schema = {"doc_id": pl.String, "number": pl.Int32}
+        self._known = pl.DataFrame(schema=schema)
+
+    def of(self, doc_ids: pl.Series) -> np.ndarray:
+        """Give the number of each document."""
+        frame = doc_ids.rename("doc_id").to_frame()
+        new = frame.unique().join(self._known, on="doc_id", how="anti")
+        count = len(self._known)
+        number = pl.Series("number", range(count, count + len(new)), pl.Int32)
+        self._known = pl.concat([self._known, new.with_columns(number)])
+        found = frame.join(self._known, on="doc_id", how="left", maintain_order="left")
+        return found["number"].to_numpy()
+
+
+Lists = dict[str, dict[str, Ranked]]
+"""Rankings, by query and run."""
+
+
+def read(
+    source: Any,
+    numbers: Numbers,
+    *,
+    order: str,
+    broken: bool,
+    depth: int | None,
+    progress: Progress | None = None,
+) -> tuple[list[str], Lists]:
+    """Read runs.
+
+    Args:
+        source: what `read_runs` takes or returns, or `Runs`.
+        numbers: of documents; knows more afterwards.
+        order: `trec`, `clarke` or `rank`.
+        broken: whether ties are broken by the order; else documents tie that have the
+            same score (by `rank`, the same rank).
+        depth: last rank that counts. A tie group that begins there counts as a whole.
+        progress: called with `("reading", done, total)`.
+
+    Returns:
+        The runs, ascending, and their rankings, queries ascending.
+
+    Raises:
+        DataError: runs cannot be read or ordered, or a ranking is too long.
+    """
+    lists: Lists = {}
+    runs: set[str] = set()
+    with closing(Runs(source).tables(progress=progress)) as tables:
+        for some in _batches(tables):
+            laid = [_laid(table, order, broken, depth) for table in some]
+            docs = numbers.of(pl.concat([part[1] for part in laid]))
+            top, bottom = (np.concatenate([part[i] for part in laid]) for i in (2, 3))
+            end = np.cumsum(np.concatenate([part[4] for part in laid]))
+            groups = [group for part in laid for group in part[0]]
+            for i, (run, query) in enumerate(groups):
+                mine = slice(end[i - 1] if i else 0, end[i])
+                found = Ranked(docs[mine], top[mine], bottom[mine])
+                _check_length(len(found.docs), f"query {query!r} of run {run!r}")
+                lists.setdefault(query, {})[run] = found
+                runs.add(run)
+    return sorted(runs), {query: lists[query] for query in sorted(lists)}
+
+
+def _batches(tables: Iterable[pl.DataFrame]) -> Generator[list[pl.DataFrame]]:
+    waiting: list[pl.DataFrame] = []
+    for table in tables:
+        waiting.append(table)
+        if sum(map(len, waiting)) > _ROWS:
+            yield waiting
+            waiting = []
+    if waiting:
+        yield waiting
+
+
+_Laid = tuple[list[tuple[str, str]], pl.Series, np.ndarray, np.ndarray, np.ndarray]
+
+
+def _laid(table: pl.DataFrame, order: str, broken: bool, depth: int | None) -> _Laid:
+    """Give runs and queries, documents, first and last rank of ties, and lengths."""
+    if broken:
+        docs, position, groups, lengths = ranked(table, order)
+        top = position + 1
+        by = np.empty(len(top), np.int64)
+        by[np.repeat(np.cumsum(lengths) - lengths, lengths) + position] = np.arange(
+            len(top)
+        )
+        docs, top = docs.gather(by), top[by]
+        bottom = top
+    else:
+        table, value, start, groups = _best_first(table, order)
+        docs = table["doc_id"]
+        first = np.flatnonzero(start)
+        leads = np.flatnonzero(start | (np.diff(value, prepend=np.nan) != 0))
+        sizes = np.diff(np.append(leads, len(value)))
+        lengths = np.diff(np.append(first, len(value)))
+        rank = np.arange(1, len(value) + 1) - np.repeat(first, lengths)
+        top = np.repeat(rank[leads], sizes)
+        bottom = top + np.repeat(sizes, sizes) - 1
+    if depth is not None:
+        keep = np.flatnonzero(top <= depth)
+        ranking = np.repeat(np.arange(len(lengths)), lengths)
+        lengths = np.bincount(ranking[keep], minlength=len(lengths))
+        docs, top, bottom = docs.gather(keep), top[keep], bottom[keep]
+    return groups, docs, top.astype(np.int32), bottom.astype(np.int32), lengths
+
+
+def _best_first(
+    table: pl.DataFrame, order: str
+) -> tuple[pl.DataFrame, np.ndarray, np.ndarray, list[tuple[str, str]]]:
+    """Order each ranking by score, or by rank.
+
+    Returns:
+        The table, what it is ordered by, where rankings start, runs and queries.
+    """
+    column = "rank" if order == "rank" else "score"
+    value = table[column].to_numpy()
+    if order == "rank":
+        _check_ranks(table, value)
+    start, groups = _groups(table)
+    step = np.diff(value, prepend=value[:1])
+    wrong = (step < 0 if order == "rank" else step > 0) & ~start
+    if len(set(groups)) < len(groups) or wrong.any():
+        falling = [False, False, order != "rank"]
+        table = table.sort(["run_id", "query_id", column], descending=falling)
+        start, groups = _groups(table)
+        value = table[column].to_numpy()
+    return table, value, start, groups
+
+
+def _check_ranks(table: pl.DataFrame, rank: np.ndarray) -> None:
+    if np.isnan(rank).any():
+        row = table.row(int(np.isnan(rank).argmax()), named=True)
+        raise DataError(
+            f"run {row['run_id']!r} has no usable rank for document "
+            f"{row['doc_id']!r} of query {row['query_id']!r}",
+            mend="Use --order trec or clarke (by score), or mend the rank column.",
+        )
+
+
+def _check_length(length: int, name: str) -> None:
+    if length > LONGEST:
+        raise DataError(
+            f"{name} has {length} documents; at most {LONGEST} can be compared",
+            mend="Compare to a depth: --depth 1000.",
+        )
+
+
+def of_groups(
+    ranking: Sequence[Any], numbers: dict[Any, int], name: str, depth: int | None
+) -> Ranked:
+    """Number the documents of a list; a list, tuple or set in it is a tie group.
+
+    Raises:
+        DataError: it is empty or has an empty group, or a document is there twice.
+    """
+    docs, top, bottom = [], [], []
+    for item in ranking:
+        group = [*item] if isinstance(item, (list, tuple, set, frozenset)) else [item]
+        if not group:
+            raise DataError(f"{name} has an empty tie group", mend="Leave it out.")
+        first = len(docs) + 1
+        docs += group
+        top += [first] * len(group)
+        bottom += [len(docs)] * len(group)
+    if not docs:
+        raise DataError(f"{name} is empty", mend="Nothing can be compared with it.")
+    try:
+        found = [numbers.setdefault(doc, len(numbers)) for doc in docs]
+    except TypeError:
+        raise DataError(
+            f"{name}: expected document ids, or lists of those that tie"
+        ) from None
+    if len(set(found)) < len(found):
+        twice = next(doc for doc in docs if docs.count(doc) > 1)
+        raise DataError(f"{name} has document {twice!r} twice", mend="Keep one.")
+    keep = sum(first <= depth for first in top) if depth else len(top)
+    ranks = (np.array(column[:keep], np.int32) for column in (found, top, bottom))
+    _check_length(keep, name)
+    return Ranked(*ranks)

@@ -1,0 +1,104 @@
+"""What is foreseen of a job is what happens."""
+
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+import pgcjax
+from pgcjax.datasets.files import demo_folder
+from pgcjax.engine import cost, job, peel_batches
+from pgcjax.engine.estimate import estimate
+from pgcjax.engine.plan import Limits
+
+pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
+DEMO = demo_folder()
+JUDGED = {"preferences": DEMO / "preferences.csv", "qrels": DEMO / "qrels.txt"}
+MEASURES = ["PGC", "PGC(graph=combined)", "Compat"]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_calls_and_chunks_are_as_foreseen(tmp_path, packed, monkeypatch):
+    runs = DEMO / "runs"
+    if packed:
+        pgcjax.pack(runs, tmp_path / "runs.parquet", **JUDGED)
+        runs = tmp_path / "runs.parquet"
+    foreseen = estimate(runs, **JUDGED, measures=MEASURES)
+    assert foreseen.runs == 8
+    assert foreseen.scores == 8 * 20 * 3
+    calls, chunks = [], []
+    call, together = peel_batches._call, job.together
+
+    def counted(form, *rest):
+        calls.append(form)
+        return call(form, *rest)
+
+    def seen(some):
+        chunks.extend(chunk for chunk in some if chunk.run_ids)
+        return together(some)
+
+    monkeypatch.setattr(compute, "_call", counted)
+    monkeypatch.setattr(job, "together", seen)
+    scores = pgcjax.evaluate(runs, **JUDGED, measures=MEASURES)
+    assert len(scores.table) == foreseen.scores
+    assert len(chunks) == len(list(foreseen.chunks()))
+    expected = sum(
+        number for runs in foreseen.chunks() for *_, number in foreseen.tiles(runs)
+    )
+    assert len(calls) == expected
+
+
+def test_text_is_counted_by_its_size():
+    foreseen = estimate(DEMO / "runs", **JUDGED)
+    lines = sum(p.read_text().count("\n") for p in (DEMO / "runs").iterdir())
+    assert foreseen.lines == pytest.approx(lines, rel=0.2)
+    assert foreseen.compressed == 0
+    assert foreseen.packed == 0
+
+
+def a_job(runs: int, queries: int, memory: str, found: float = 100.0) -> cost.Job:
+    group = cost.Group("PGC", "words", 192, queries, 170 * queries, found * queries)
+    return cost.Job(
+        runs=runs,
+        units=runs,
+        lines=0.0,
+        compressed=0.0,
+        packed=runs * found * queries,
+        found=found * queries,
+        groups=[group],
+        limits=Limits.of(memory),
+    )
+
+
+@pytest.mark.parametrize("queries", [1, 173, 10_000])
+@pytest.mark.parametrize("memory", ["64MiB", "2GiB", "1TB"])
+def test_memory_is_kept_and_all_runs_are_in_a_chunk(queries, memory):
+    made = a_job(1000, queries, memory)
+    assert sum(made.chunks()) == 1000
+    sizes = made.bytes()
+    one = 16 * made.found
+    assert sizes["judged documents of two chunks"] <= made.limits.memory / 2 + 4 * one
+
+
+def test_faster_machines_take_less():
+    made = a_job(1000, 100, "2GiB")
+    one = cost.CORE
+    many = cost.replace(one, cores=8)
+    assert made.total(many) < made.total(one)
+    device = cost.replace(many, devices=1, peel=one.peel / 1e3, step=0.0)
+    assert made.total(device) < made.total(many)
+
+
+def test_the_documents_tables_are_what_is_simulated():
+    scaling = pytest.importorskip("benchmarks.scaling", reason="not in a checkout")
+    text = (Path(pgcjax.__file__).parents[1] / "docs/scaling.md").read_text()
+    assert "\n".join(scaling.lines()) in text
+    for name, value in vars(cost.CORE).items():
+        if name not in ("cores", "devices", "parts"):
+            assert f"| `{name}` | {1e9 * value:.4g} |" in text
+
+
+def test_dry_run_computes_nothing():
+    with mock.patch.object(compute, "_call") as run:
+        estimate(DEMO / "runs", **JUDGED, measures=MEASURES)
+    run.assert_not_called()

@@ -1,0 +1,180 @@
+"""All measures of the catalogue at once: as their twins, and the same bits always."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers.collections import assert_same_bits, collection
+
+import pgcjax
+from pgcjax.engine import plan
+from pgcjax.measures.catalogue import catalogue, parse
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning"),
+]
+VARIANTS = (
+    # grades
+    ["CG(gain=exp)", "DCG(discount=original)@20", "MSnDCG@40"]
+    + ["ERR(stop=linear,gmax=topic)@20", "Q(gain=exp,beta=0.3)@5", "P+(gain=exp)@10"]
+    + ["RBP(gain=exp,p=0.8)@40", "RBP(value=residual)", "RR(rel=2)@5", "R(rel=2)@20"]
+    + ["AP(rel=2,relevant=reachable)@3"]
+    # preferences
+    + ["wpref(weight=upper)@3", "wpref(weight=tool,normalize=false)"]
+    + ["APpref(closure=true)", "prefs_avgjg_ret(closure=true)"]
+    + ["ppref(graph=combined,bad=false)@5", "Delta-nDCG(graph=combined)"]
+    + ["PGC(p=0.5,graph=combined)", "PGC(normalization=ideal)"]
+    # intents
+    + ["alpha_nDCG(alpha=0.3)", "NRBP(alpha=0.1,beta=0.8)", "ERR-IA(gmax=topic)"]
+    + ["ERR-IA(form=ndeval)@20", "Q-IA(probabilities=decreasing)"]
+    + ["RBP-IA(gain=linear,p=0.8)", "D-nDCG(gain=exp)@10", "D#-Q(gamma=0.3,beta=2.0)"]
+    + ["DIN-nDCG(probabilities=uniform)@5", "DIN#-P+(probabilities=decreasing)@10"]
+    # context
+    + ["CG(context=1)", "DCG(gain=exp,context=0.3)", "CCG(form=single,context=1)@7"]
+    + ["ERR(gmax=topic,context=0.7,missing=first)", "CCG(missing=first)@10"]
+    + ["CCG(missing=predicted)@10", "ERR(context=0.5,missing=predicted)@10"]
+)
+
+
+def names() -> list[str]:
+    """Every measure of lists, whole and with a cutoff, and some with parameters."""
+    whole = [
+        name + {"no": "", "may": "", "must": "@10"}[definition.cutoff]
+        for name, definition in catalogue().items()
+    ]
+    cut = [f"{n}@5" for n, d in catalogue().items() if d.cutoff == "may"]
+    found = [(name, parse(name)) for name in [*whole, *cut, *VARIANTS]]
+    return [n for n, m in found if "grids" not in m.definition.needs(m.parameters)]
+
+
+def everything(seed: int, queries: int = 4, runs: int = 5) -> dict:
+    """Runs, and judgments of every kind: ties, conflicts, decimals, no order of lines.
+
+    Query q0 is small and has the highest grade, of documents and of intents.
+    """
+    rng = np.random.default_rng(seed)
+    prefs, qrels, ranked = collection(seed, queries, runs, most_docs=25)
+    top = qrels["query_id"].ne("q0") | qrels.duplicated("query_id")
+    # Of decimals, sums depend on the order of the summands.
+    grades = rng.choice([-2, 0, 0.1, 0.3, 0.7, 1, 1.1, 3], len(qrels))
+    qrels = qrels.assign(relevance=np.where(top, grades, 3.0))
+    judged = []
+    for name in ("2", "10", "11"):
+        part = qrels.assign(intent_id=name)
+        part["relevance"] = rng.integers(-1, 4, len(part)).astype(float)
+        part.loc[~top, "relevance"] = 3.0
+        judged.append(part[~top.to_numpy() | (rng.random(len(part)) < 0.7)])
+    rows = [
+        (query, intent, share, "nav" if rng.random() < 0.5 else "inf")
+        for query in sorted(set(qrels["query_id"]))
+        for intent, share in (("2", 0.55), ("10", 0.25), ("11", 0.2))
+    ]
+    first = ["query_id", "doc_id"]
+    context = prefs.drop_duplicates([*first, "other_doc_id"])
+    context = context.rename(columns={"other_doc_id": "previous_doc_id"})
+    context = context.assign(relevance=rng.integers(0, 4, len(context)).astype(float))
+    columns = ["query_id", "intent_id", "probability", "kind"]
+    return {
+        "runs": ranked,
+        "preferences": prefs.assign(
+            judge=rng.choice(["u", "v"], len(prefs)), weight=rng.integers(1, 3)
+        ),
+        "qrels": qrels,
+        "intent_qrels": pd.concat(judged),
+        "intents": pd.DataFrame(rows, columns=columns),
+        "context": context[[*first, "previous_doc_id", "relevance"]],
+    }
+
+
+def values(tables: dict, measures: list[str] | None = None) -> pd.Series:
+    scores = pgcjax.evaluate(**tables, measures=measures or names()).table
+    return scores.set_index(["run_id", "query_id", "measure"])["value"].sort_index()
+
+
+@pytest.fixture(scope="module")
+def tables() -> dict:
+    pytest.importorskip("sklearn", reason="pip install 'pgcjax[context]'")
+    return everything(21)
+
+
+@pytest.fixture(scope="module")
+def whole(tables) -> pd.Series:
+    found = values(tables)
+    assert len(found) == 20 * len(names()) and np.isfinite(found).all()
+    assert found.groupby("measure").max().gt(0).all()
+    return found
+
+
+def test_as_the_twins(tables):
+    scores = pgcjax.evaluate(**tables, measures=names(), verify=1.0)
+    count = len(scores.table)
+    assert scores.notes[-1] == f"{count} of {count} scores recomputed: equal"
+
+
+def test_tiles_and_padding(tables, whole, monkeypatch):
+    monkeypatch.setattr(plan, "RUNS", 1)
+    monkeypatch.setattr(plan, "QUERIES", 1)
+    monkeypatch.setattr(listwise, "_width", lambda n: 50)
+    monkeypatch.setattr(listwise, "_axis", lambda n: n + 5)
+    found = values(tables)
+    differs = whole.index[(found != whole).to_numpy()]
+    assert not len(differs), sorted(set(differs.get_level_values("measure")))
+
+
+def test_lines_permuted_and_documents_renamed(tables, whole):
+    changed = {}
+    for kind, table in tables.items():
+        table = table.sample(frac=1, random_state=1)
+        for column in ("doc_id", "other_doc_id", "previous_doc_id"):
+            if column in table:  # the order of code points is kept
+                table[column] = table[column].str.replace("d", "doc-é.", regex=False)
+        changed[kind] = table
+    assert_same_bits(whole, values(changed))
+
+
+def test_a_run_and_a_query_alone(tables, whole):
+    """With the query that has the highest grade, as ERR asks for the collection's."""
+    # Those that predict learn from all queries. A third of the others will do, as each
+    # number of runs and queries compiles anew.
+    some = [n for n in names() if "predicted" not in n][::3]
+    mine = {**tables, "runs": tables["runs"].query("run_id == 'r2'")}
+    alone = values(mine, some)
+    assert len(alone) == 4 * len(some)
+    assert_same_bits(whole[whole.index.isin(alone.index)], alone)
+    kept = ["q0", "q3"]
+    mine = {k: t[t["query_id"].isin(kept)] for k, t in tables.items()}
+    alone = values(mine, some)
+    assert len(alone) == 5 * 2 * len(some)
+    assert_same_bits(whole[whole.index.isin(alone.index)], alone)
+
+
+def test_alone_or_among_other_measures(tables, whole):
+    for name in names()[::11]:
+        alone = values(tables, [name])
+        assert_same_bits(whole[whole.index.isin(alone.index)], alone)
+
+
+CHILD = """
+import sys, warnings
+import jax
+jax.config.update("jax_num_cpu_devices", 8)
+warnings.simplefilter("ignore")
+from test_every_measure import everything, values
+assert len(jax.local_devices()) == 8
+sys.stdout.buffer.write(values(everything(21)).to_numpy().tobytes())
+"""
+
+
+def test_eight_devices(whole):
+    here = Path(__file__).parent
+    paths = map(str, [here, Path(pgcjax.__file__).parents[1]])
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "JAX_PLATFORMS": "cpu"}
+    run = subprocess.run(
+        [sys.executable, "-c", CHILD], env=env, capture_output=True, check=True
+    )
+    assert run.stdout == whole.to_numpy().tobytes()

@@ -1,0 +1,161 @@
+"""A score depends on the data alone: bit-equal whatever is done around it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers.builders import rankings_of
+from helpers.collections import MEASURES, assert_same_bits, collection, values
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pgcjax
+from pgcjax.engine.peel_batches import overlap_sums
+from pgcjax.io.preferences import read_preferences
+from pgcjax.io.qrels import read_qrels
+from pgcjax.measures.catalogue import parse
+from pgcjax.tensors.judgments import Judgments
+
+pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
+
+
+seeds = st.integers(0, 10**6)
+few = settings(max_examples=8)
+
+
+@few
+@given(seeds, st.sampled_from(["trec", "clarke", "rank"]))
+def test_lines_of_any_input_permuted(seed, order):
+    tables = collection(seed)
+    shuffled = [t.sample(frac=1, random_state=seed) for t in tables]
+    assert_same_bits(values(*tables, order=order), values(*shuffled, order=order))
+
+
+@few
+@given(seeds, st.sampled_from(["trec", "clarke"]))
+def test_documents_renamed_in_an_order_preserving_way(seed, order):
+    tables = collection(seed)
+    renamed = []
+    for table in tables:
+        table = table.copy()
+        for column in ("doc_id", "other_doc_id"):
+            if column in table:
+                # Longer, non-ASCII, and the order of code points is kept.
+                table[column] = table[column].str.replace("d", "doc-é.", regex=False)
+        renamed.append(table)
+    assert_same_bits(values(*tables, order=order), values(*renamed, order=order))
+
+
+@few
+@given(seeds)
+def test_runs_and_queries_alone_or_together(seed):
+    prefs, qrels, runs = collection(seed)
+    together = values(prefs, qrels, runs)
+    apart = [values(prefs, qrels, rows) for _, rows in runs.groupby("run_id")]
+    assert_same_bits(together, pd.concat(apart).sort_index())
+    apart = [
+        values(*(t[t.query_id == query] for t in (prefs, qrels, runs)))
+        for query in prefs.query_id.unique()
+    ]
+    assert_same_bits(together, pd.concat(apart).sort_index())
+
+
+@few
+@given(seeds)
+def test_one_preference_turned_around_is_the_same_judgment(seed):
+    prefs, qrels, runs = collection(seed)
+    turned = prefs.rename(
+        columns={"doc_id": "other_doc_id", "other_doc_id": "doc_id"}
+    ).assign(preference=-prefs.preference)
+    assert_same_bits(values(prefs, qrels, runs), values(turned, qrels, runs))
+
+
+@few
+@given(seeds)
+def test_a_weight_is_that_many_rows(seed):
+    prefs, qrels, runs = collection(seed)
+    weights = np.random.default_rng(seed).integers(1, 4, len(prefs))
+    repeated = prefs.loc[prefs.index.repeat(weights)]
+    assert_same_bits(
+        values(prefs.assign(weight=weights), qrels, runs),
+        values(repeated, qrels, runs),
+    )
+
+
+def sums(tables, measure: str, **options) -> np.ndarray:
+    prefs, qrels, runs = tables
+    m = parse(measure)
+    judged = {"preferences": read_preferences(prefs), "qrels": read_qrels(qrels)}
+    tensors = m.definition.tensors(m.parameters, Judgments(judged))
+    docs = {name: graph.doc_ids for name, graph in tensors.graphs.items()}
+    return overlap_sums(
+        tensors.graphs, rankings_of(runs, docs), tensors.weights, **options
+    )
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_cut_into_tiles_of_any_size(measure):
+    tables = collection(7, queries=6, runs=5, most_docs=70)
+    whole = sums(tables, measure)
+    for budget in (1, 20_000, 200_000):
+        assert (sums(tables, measure, budget=budget) == whole).all()
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_padded_to_any_size(measure, monkeypatch):
+    tables = collection(8, most_docs=30)
+    whole = sums(tables, measure)
+    for step in (1, 7, 64):
+        monkeypatch.setattr(
+            compute, "padded_size", lambda n, s=step: max(1, -(-n // s)) * s
+        )
+        assert (sums(tables, measure) == whole).all()
+
+
+CHILD = """
+import sys, warnings
+import jax
+jax.config.update("jax_num_cpu_devices", int(sys.argv[1]))
+warnings.simplefilter("ignore")
+from helpers.collections import collection, values
+assert len(jax.local_devices()) == int(sys.argv[1])
+sys.stdout.buffer.write(values(*collection(3, queries=11)).to_numpy().tobytes())
+"""
+
+
+@pytest.mark.slow
+def test_one_or_eight_devices():
+    path = os.pathsep.join(
+        [str(Path(__file__).parents[1]), str(Path(pgcjax.__file__).parents[1])]
+    )
+    outputs = [
+        subprocess.run(
+            [sys.executable, "-c", CHILD, str(devices)],
+            env={**os.environ, "PYTHONPATH": path, "JAX_PLATFORMS": "cpu"},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for devices in (1, 8)
+    ]
+    assert len(outputs[0]) == 8 * 11 * 4 * len(MEASURES)
+    assert outputs[0] == outputs[1]
+
+
+def test_calling_twice_gives_the_same_and_changes_no_input():
+    tables = collection(5)
+    before = [t.copy(deep=True) for t in tables]
+    first = values(*tables)
+    assert_same_bits(first, values(*tables))
+    for table, copy in zip(tables, before, strict=True):
+        pd.testing.assert_frame_equal(table, copy)
+
+
+def test_the_configuration_of_the_program_stays_as_it_is():
+    import jax
+
+    values(*collection(6))
+    assert jax.numpy.arange(2.0).dtype == "float32"

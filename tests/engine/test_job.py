@@ -1,0 +1,216 @@
+"""Jobs in chunks: the same scores however they are cut, stopped and gone on with."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import pgcjax
+from pgcjax.datasets.files import demo_folder
+from pgcjax.engine import job, plan
+from pgcjax.errors import DataError, UsageError
+from pgcjax.io import checkpoint
+
+pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
+DEMO = demo_folder()
+JUDGED = {"preferences": DEMO / "preferences.csv", "qrels": DEMO / "qrels.txt"}
+
+
+@pytest.fixture
+def small_chunks(monkeypatch):
+    """Chunks of one table each; tables are counted."""
+    monkeypatch.setattr(job, "_SECONDS", 0.0)
+    monkeypatch.setattr("pgcjax.tensors.rankings._ROWS", 0)
+    seen = []
+    looked_up = job.find
+
+    def find(tables, *rest):
+        seen.append(tables)
+        return looked_up(tables, *rest)
+
+    monkeypatch.setattr(job, "find", find)
+    return seen
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """Copies of the demo's runs, which tests may spoil."""
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    for path in (DEMO / "runs").iterdir():
+        (folder / path.name).write_bytes(path.read_bytes())
+    return folder
+
+
+def test_any_cut_gives_the_same_scores(monkeypatch):
+    whole = pgcjax.evaluate(DEMO / "runs", **JUDGED)
+    monkeypatch.setattr("pgcjax.tensors.rankings._ROWS", 0)
+    for most in (0, 30_000, 60_000):
+        monkeypatch.setattr(plan.Limits, "found", most)
+        assert pgcjax.evaluate(DEMO / "runs", **JUDGED).table.equals(whole.table)
+
+
+def stopped_after(count, seen):
+    """Progress that stops the job at its n-th table."""
+
+    def progress(stage, done, total):
+        if stage == "reading" and len(seen) >= count:
+            raise KeyboardInterrupt
+
+    return progress
+
+
+def test_a_stopped_job_goes_on_where_it_was(runs, tmp_path, small_chunks):
+    folder = tmp_path / "kept"
+    whole = pgcjax.evaluate(runs, **JUDGED)
+    assert len(small_chunks) == 8 and not folder.exists()
+    small_chunks.clear()
+    with pytest.raises(KeyboardInterrupt):
+        stop = stopped_after(5, small_chunks)
+        pgcjax.evaluate(runs, **JUDGED, journal=folder, progress=stop)
+    done = len(small_chunks)
+    small_chunks.clear()
+    again = pgcjax.evaluate(runs, **JUDGED, journal=folder)
+    assert again.table.equals(whole.table) and again.notes == whole.notes
+    assert 8 - done <= len(small_chunks) < 8
+    small_chunks.clear()
+    assert pgcjax.evaluate(runs, **JUDGED, journal=folder).table.equals(whole.table)
+    assert len(small_chunks) == 1  # the last chunk is not kept: its scores are
+    assert checkpoint.remove(folder) and not folder.exists()
+
+
+def test_what_has_changed_is_computed_again(runs, tmp_path, small_chunks):
+    folder = tmp_path / "kept"
+    pgcjax.evaluate(runs, **JUDGED, journal=folder)
+    small_chunks.clear()
+    names = sorted(runs.iterdir())
+    lines = names[4].read_text().splitlines(keepends=True)
+    names[4].write_text("".join(lines[1:]))
+    whole = pgcjax.evaluate(runs, **JUDGED)
+    small_chunks.clear()
+    again = pgcjax.evaluate(runs, **JUDGED, journal=folder)
+    assert again.table.equals(whole.table)
+    assert len(small_chunks) == 4  # it and all after it
+    (folder / "2-3.npz").write_bytes(b"cut off")
+    small_chunks.clear()
+    assert pgcjax.evaluate(runs, **JUDGED, journal=folder).table.equals(whole.table)
+    assert len(small_chunks) == 6
+
+
+def test_the_work_of_another_job_is_refused(runs, tmp_path, small_chunks):
+    folder = tmp_path / "kept"
+    pgcjax.evaluate(runs, **JUDGED, journal=folder)
+    for other, what in (
+        ({"order": "clarke"}, "order"),
+        ({"measures": "PGC"}, "measures"),
+        ({"qrels": {"1": {"a": 1}}}, "judgments"),
+    ):
+        with pytest.raises(DataError) as error:
+            pgcjax.evaluate(runs, **{**JUDGED, **other}, journal=folder)
+        assert str(error.value) == (
+            f"{folder}: has finished work of another job: it differs in {what}. Start "
+            "without --resume, or remove the folder."
+        )
+
+
+def test_work_cannot_be_kept_in_a_file(runs, tmp_path, small_chunks):
+    (tmp_path / "kept").write_text("")
+    with pytest.raises(DataError, match="kept: cannot keep finished work there: "):
+        pgcjax.evaluate(runs, **JUDGED, journal=tmp_path / "kept")
+
+
+CHILD = """
+import sys, time
+import pgcjax.job as job
+import pgcjax.tensors.rankings as rankings
+from pgcjax.cli import main
+job._SECONDS, rankings._ROWS, find = 0.0, 0, job.find
+def slow(*arguments):
+    print("table", file=sys.stderr, flush=True)
+    time.sleep(0.2)
+    return find(*arguments)
+job.find = slow
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_killed_at_any_moment(runs, tmp_path, kind):
+    """The output is the same bytes as without, and nothing else is left."""
+    judged = ["--prefs", JUDGED["preferences"], "--qrels", JUDGED["qrels"]]
+    path = str(Path(pgcjax.__file__).parents[1])
+
+    def start(output, *options):
+        return subprocess.Popen(
+            [sys.executable, "-c", CHILD, "evaluate", *judged, "runs", "-o", output]
+            + [*options],
+            cwd=tmp_path,
+            env={"PYTHONPATH": path, "PATH": "", "HOME": str(tmp_path)},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    whole = start("whole.csv")
+    assert whole.communicate()[1].count("table\n") == 8
+    first = start("out.csv")
+    kept = tmp_path / "out.csv.partial"
+    deadline = time.monotonic() + 60
+    while len(list(kept.glob("*-*.npz"))) < 2 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    first.send_signal(kind)
+    said = first.communicate()[1]
+    if kind == signal.SIGINT:
+        assert first.returncode == 130
+        assert [line for line in said.splitlines() if line][-2:] == [
+            "pgcjax: what is done is in out.csv.partial: --resume goes on with it",
+            "pgcjax: error: stopped",
+        ]
+    assert not (tmp_path / "out.csv").exists() and kept.exists()
+    second = start("out.csv", "--resume")
+    said = second.communicate()[1]
+    assert second.returncode == 0 and said.count("table\n") <= 6
+    outputs = [(tmp_path / name).read_bytes() for name in ("whole.csv", "out.csv")]
+    assert outputs[0] == outputs[1]
+    left = {path.name for path in tmp_path.iterdir() if path.name[0] != "."}
+    assert left == {"runs", "whole.csv", "out.csv"}
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("2GB", 2 * 10**9),
+        ("500 MiB", 500 * 2**20),
+        ("1.5gib", 3 * 2**29),
+        ("100000000", 10**8),
+        (10**8, 10**8),
+        ("1T", 10**12),
+    ],
+)
+def test_sizes(text, size):
+    assert plan.Limits.of(text).memory == size
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("lots", "memory 'lots': expected a size such as 2GB or 500MB"),
+        ("-1GB", "memory '-1GB': expected a size such as 2GB or 500MB"),
+        ("1MB", "memory '1MB': at least 64MiB are needed"),
+    ],
+)
+def test_sizes_that_are_none(text, said):
+    with pytest.raises(UsageError) as error:
+        plan.Limits.of(text)
+    assert str(error.value) == said
+
+
+def test_by_default_a_part_of_the_machine():
+    most = plan.machine_memory()
+    assert 2**28 < most < 2**50
+    assert plan.Limits.of(None).memory <= most // 4
+    assert plan.Limits.of("8GB").found == 10**9

@@ -1,0 +1,93 @@
+"""Measures of ranked lists: the same bits however a job is cut, and as the twins."""
+
+import re
+
+import numpy as np
+import pytest
+from helpers.builders import rankings_of
+from helpers.collections import collection
+
+import pgcjax
+from pgcjax.engine import list_batches, plan
+from pgcjax.io.qrels import read_qrels
+from pgcjax.measures.catalogue import parse_all
+from pgcjax.tensors.judgments import Judgments
+
+MEASURES = ["nDCG@5", "nDCG", "nDCG(gain=exp)@40"]
+
+
+def scored(tables, measures=MEASURES, **options) -> list[np.ndarray]:
+    _, qrels, runs = tables
+    chosen = parse_all(measures)
+    judgments = Judgments({"qrels": read_qrels(qrels)})
+    tensors = [m.definition.tensors(m.parameters, judgments) for m in chosen]
+    rankings = rankings_of(runs, tensors[0].docs)
+    out: dict[int, np.ndarray] = {}
+    for group in list_batches.groups(chosen, tensors):
+        parts = list_batches.scores(group, rankings, **options)
+        out.update(zip(group.places, parts, strict=True))
+    return [out[i] for i in range(len(chosen))]
+
+
+def same(some: list[np.ndarray], others: list[np.ndarray]) -> bool:
+    return all((a == b).all() for a, b in zip(some, others, strict=True))
+
+
+def test_measures_of_a_depth_share_a_call():
+    tables = collection(5, queries=2, runs=2, most_docs=9)
+    chosen = parse_all(["nDCG@5", "nDCG@20", "nDCG", "nDCG(gain=exp)@100"])
+    judgments = Judgments({"qrels": read_qrels(tables[1])})
+    tensors = [m.definition.tensors(m.parameters, judgments) for m in chosen]
+    places = [g.places for g in list_batches.groups(chosen, tensors)]
+    assert places == [[0, 1], [2], [3]]
+
+
+def test_cut_into_tiles_of_any_size():
+    tables = collection(7, queries=6, runs=5, most_docs=70)
+    whole = scored(tables)
+    assert all(0 < part.mean() < 1 for part in whole)
+    for budget in (1, 20_000, 200_000):
+        assert same(scored(tables, budget=budget), whole)
+
+
+def test_padding_changes_no_bit(monkeypatch):
+    tables = collection(8, queries=6, runs=9, most_docs=70)
+    whole = scored(tables)
+    monkeypatch.setattr(listwise, "_width", lambda n: 300)
+    monkeypatch.setattr(listwise, "_axis", lambda n: n + 37)
+    assert same(scored(tables), whole)
+
+
+def test_alone_or_among_others():
+    """What else is asked for decides the depth to which lists are laid out."""
+    tables = collection(9, queries=6, runs=9, most_docs=70)
+    whole = scored(tables)
+    for i, measure in enumerate(MEASURES):
+        assert same(scored(tables, [measure]), [whole[i]])
+
+
+def test_one_run_at_a_time(monkeypatch):
+    tables = collection(10, queries=6, runs=9, most_docs=70)
+    whole = scored(tables)
+    monkeypatch.setattr(plan, "RUNS", 1)
+    monkeypatch.setattr(plan, "QUERIES", 1)
+    assert same(scored(tables), whole)
+
+
+def test_equals_the_twins():
+    prefs, qrels, runs = collection(11, queries=5, runs=4, most_docs=30)
+    scores = pgcjax.evaluate(runs, qrels=qrels, measures=MEASURES, verify=1.0)
+    assert re.fullmatch(r"60 of 60 scores recomputed: equal", scores.notes[-1])
+
+
+def test_progress_counts_every_score():
+    tables = collection(12, queries=3, runs=2, most_docs=9)
+    seen: list[tuple[str, int, int]] = []
+    scored(tables, ["nDCG@5"], progress=lambda *args: seen.append(args))
+    assert [s for s in seen if s[0] == "scoring"][-1] == ("scoring", 6, 6)
+
+
+def test_a_missing_kind_of_judgments():
+    _, qrels, runs = collection(13, queries=2, runs=1, most_docs=9)
+    with pytest.raises(pgcjax.UsageError, match="PGC needs preferences: give --prefs"):
+        pgcjax.evaluate(runs, qrels=qrels, measures=["PGC"])

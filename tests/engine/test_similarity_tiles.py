@@ -1,0 +1,136 @@
+"""A value depends on its two rankings alone: the same bits however pairs are cut."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers.tied import collection
+
+import pgcjax
+from pgcjax.engine import similarity_tiles
+
+pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
+
+
+def values(runs: pd.DataFrame, **options) -> pd.Series:
+    keys = ["run_a", "run_b", "query_id", "measure"]
+    return pgcjax.rbo(runs, **options).table.set_index(keys)["value"].sort_index()
+
+
+def assert_same_bits(a: pd.Series, b: pd.Series) -> None:
+    assert a.index.equals(b.index) and len(a)
+    assert a.to_numpy().tobytes() == b.to_numpy().tobytes()
+
+
+@pytest.mark.parametrize("ties", ["w", "a", "b", "broken"])
+def test_cut_into_tiles_of_any_size(ties, monkeypatch):
+    runs = collection(4, runs=9)
+    whole = values(runs, ties=ties)
+    for most, near, area in ((1, 1, 1), (2, 4, 8), (4, 64, 2), (8, 16, 3)):
+        monkeypatch.setattr(tiles, "MOST", most)
+        monkeypatch.setattr(tiles, "_NEAR", near)
+        monkeypatch.setattr(tiles, "_AREA", area)
+        assert_same_bits(values(runs, ties=ties), whole)
+
+
+def test_less_memory_makes_smaller_tiles(monkeypatch):
+    runs = collection(5, runs=9)
+    whole = values(runs)
+    assert (
+        similarity_tiles._side(64, 1024, 2**28)
+        == 64
+        > similarity_tiles._side(64, 1024, 2**20)
+        >= 1
+    )
+    side = similarity_tiles._side
+    monkeypatch.setattr(tiles, "_side", lambda most, width, _: side(most, width, 2**14))
+    assert_same_bits(values(runs), whole)
+
+
+@pytest.mark.parametrize("ties", ["w", "a", "b", "broken"])
+def test_padded_by_longer_rankings_of_others(ties):
+    runs = collection(6)
+    long = [
+        ("r9", f"q{q}", f"x{i}", float(-i), i) for q in range(4) for i in range(200)
+    ]
+    more = pd.concat([runs, pd.DataFrame(long, columns=list(runs))])
+    together = values(more, ties=ties)
+    some = together[together.index.get_level_values("run_b") < "r9"]
+    assert_same_bits(some, values(runs, ties=ties))
+
+
+def test_lines_permuted_runs_apart_and_documents_renamed():
+    runs = collection(7)
+    whole = values(runs)
+    assert_same_bits(values(runs.sample(frac=1, random_state=1)), whole)
+    assert_same_bits(values(runs.assign(doc_id="é" + runs.doc_id.str[::-1])), whole)
+    pairs = [(f"r{i}", f"r{j}") for i in range(5) for j in range(i + 1, 5)]
+    apart = [values(runs[runs.run_id.isin(pair)]) for pair in pairs]
+    assert_same_bits(pd.concat(apart).sort_index(), whole)
+
+
+def test_means_do_not_depend_on_queries_of_others():
+    runs = collection(8)
+    extra = runs[runs.run_id == "r4"].assign(run_id="r5")
+    extra = extra.assign(query_id="p" + extra.query_id)
+    both = pgcjax.rbo(pd.concat([runs, extra])).mean()
+    both = both[both.run_b < "r5"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(both, pgcjax.rbo(runs).mean(), check_exact=True)
+
+
+def test_small_batches_of_files_number_documents_alike(tmp_path, monkeypatch):
+    runs = collection(9)
+    for name, mine in runs.groupby("run_id"):
+        mine.to_csv(tmp_path / f"{name}.csv", index=False)
+    whole = values(runs)
+    monkeypatch.setattr(lists, "_ROWS", 1)
+    assert_same_bits(values(tmp_path), whole)
+
+
+def test_the_configuration_of_the_program_and_the_input_stay_as_they_are():
+    import jax
+
+    runs = collection(10)
+    before = runs.copy(deep=True)
+    values(runs)
+    pd.testing.assert_frame_equal(runs, before)
+    assert jax.numpy.arange(2.0).dtype == "float32"
+
+
+CHILD = """
+import sys, warnings
+import jax
+jax.config.update("jax_num_cpu_devices", int(sys.argv[1]))
+warnings.simplefilter("ignore")
+from helpers.tied import collection
+from test_similarity_tiles import values
+assert len(jax.local_devices()) == int(sys.argv[1])
+for ties in ("w", "b", "broken"):
+    found = values(collection(11, runs=11), ties=ties)
+    sys.stdout.buffer.write(found.to_numpy().tobytes())
+"""
+
+
+@pytest.mark.slow
+def test_one_or_eight_devices():
+    here = Path(__file__).parent
+    folders = [here, here.parent, Path(pgcjax.__file__).parents[1]]
+    outputs = [
+        subprocess.run(
+            [sys.executable, "-c", CHILD, str(devices)],
+            env={
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join(map(str, folders)),
+                "JAX_PLATFORMS": "cpu",
+            },
+            capture_output=True,
+            check=True,
+        ).stdout
+        for devices in (1, 8)
+    ]
+    assert len(np.frombuffer(outputs[0])) > 300
+    assert outputs[0] == outputs[1]

@@ -1,0 +1,1 @@
+"""What several tests need: drawn input, small tables, drivers of kernels."""

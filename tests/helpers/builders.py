@@ -1,0 +1,129 @@
+"""Small inputs in the forms that the package takes, and kernels called on them."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import polars as pl
+
+from pgcjax.engine import peel_batches
+from pgcjax.io.judged import Judged
+from pgcjax.io.preferences import read_preferences
+from pgcjax.io.runs import read_runs
+from pgcjax.kernels import ABSENT, peel, peel_packed
+from pgcjax.tensors import adjacency
+from pgcjax.tensors.graphs import Graph, dense, preference_graphs
+from pgcjax.tensors.padding import padded_size
+from pgcjax.tensors.rankings import Rankings, find
+from pgcjax.tensors.retrieved import Retrieved
+
+peel_jit = jax.jit(
+    lambda edges, ranks, where: peel.ideal_ranks(edges, ranks, where=where)
+)
+
+
+def preferences_of(edges, query="q") -> pd.DataFrame:
+    """Judgments as a table with the columns winner and loser."""
+    winner, loser = zip(*edges, strict=True)
+    return pd.DataFrame({"query_id": query, "winner": winner, "loser": loser})
+
+
+def run_of(docs, query="q") -> dict:
+    """A run of one query with the documents in the given order.
+
+    A run cannot be without rows, so a document that nobody judged stands for none.
+    """
+    docs = list(docs) or ["nothing-judged"]
+    return {query: {doc: -float(rank) for rank, doc in enumerate(docs)}}
+
+
+def padded(array, shape, fill):
+    """Pad at the end of every axis."""
+    array = np.asarray(array)
+    widths = [(0, n - m) for n, m in zip(shape, array.shape, strict=True)]
+    return jnp.asarray(np.pad(array, widths, constant_values=fill))
+
+
+def peel_ranks(edges, ranks, size=None) -> np.ndarray:
+    """Ideal ranks by the peel kernel, padded to `size`; padding cut off again."""
+    n = len(ranks)
+    size = size or n
+    out = peel_jit(
+        padded(np.asarray(edges, np.int32).reshape(n, n), (size, size), 0),
+        padded(np.asarray(ranks, np.int32), (size,), ABSENT),
+        padded(np.ones(n, bool), (size,), False),
+    )
+    assert (np.asarray(out)[n:] == size).all()
+    return np.asarray(out)[:n]
+
+
+def rankings_of(runs, judged, order="trec") -> Rankings:
+    """Rankings of what read_runs takes, in a table per run."""
+    table = pl.from_pandas(read_runs(runs))
+    known = Judged(judged)
+    return Rankings(
+        known, [find([run], known, order) for run in table.partition_by("run_id")]
+    )
+
+
+def retrieved_of(ranks) -> Retrieved:
+    """One run as the judged documents that it retrieved, from the rank of each."""
+    ranks = np.asarray(ranks)
+    vertex = np.argsort(ranks, kind="stable")[: int((ranks < ABSENT).sum())]
+    starts = np.array([0, len(vertex)])
+    return Retrieved(starts, vertex.astype(np.int32), ranks[vertex])
+
+
+def form_of(graph: Graph) -> str:
+    """The form that scoring chooses for a graph."""
+    return adjacency.prepare([graph], padded_size(len(graph)))[0].form
+
+
+def form_sum(graph: Graph, ranks, weights, form: str | None = None) -> int:
+    """The sum of weights by the form that suits the graph, or a given one."""
+    size = padded_size(len(graph))
+    ready = adjacency.prepare([graph], size)[0]
+    if form is not None:
+        ready = _as(form, graph, size)
+    found = retrieved_of(ranks)
+    fixed = adjacency.batch_graphs([ready], 1)
+    known = [ready], [found], slice(0, 1), (1, 1)
+    lists = ()
+    if ready.form == "levels":
+        flat = adjacency.batch_levels(*known, 16)
+        lists, moving = (flat.value, flat.rank), (flat.first, flat.count)
+        steps = flat.count.max(1)
+    else:
+        moving, steps = adjacency.batch_rankings(*known)
+    sums = peel_batches._call(ready.form, fixed, moving, steps, (*lists, weights))
+    return int(sums[0, 0])
+
+
+def _as(form: str, graph: Graph, size: int) -> adjacency.Prepared:
+    edges, n = dense([graph], size)[0], len(graph)
+    where = np.arange(size) < n
+    if form == "wide":
+        return adjacency.Prepared("wide", size, n, (edges, where))
+    rows = (edges.T << peel_packed.OUT) + (edges << peel_packed.IN)
+    start = (edges.sum(1) << peel_packed.OUT) + (edges.sum(0) << peel_packed.IN)
+    return adjacency.Prepared("words", size, n, (rows, start.astype(np.int32), where))
+
+
+def graph_of(counts) -> Graph:
+    """A graph over d00, d01, … from a matrix of counts."""
+    counts = np.asarray(counts)
+    pairs = np.argwhere(counts)
+    wins = np.column_stack([pairs, counts[pairs[:, 0], pairs[:, 1]]]).astype(np.int64)
+    docs = np.array([f"d{i:02}" for i in range(len(counts))], object)
+    return Graph("q", docs, wins)
+
+
+def ideal_of(edges, docs) -> list[str]:
+    """The kernel's ideal ranking of one query and run, as document ids."""
+    graph = preference_graphs(read_preferences(preferences_of(edges)))["q"]
+    judged = {"q": graph.doc_ids}
+    found = rankings_of(run_of(docs), judged).retrieved(judged)["q"]
+    ranks = np.full(len(graph), ABSENT, np.int32)
+    ranks[found.vertex] = found.rank
+    place = peel_ranks(graph.edges(), ranks)
+    return [str(d) for d in graph.doc_ids[np.argsort(place)]]

@@ -1,0 +1,28 @@
+"""Judgments of every kind by name."""
+
+import pandas as pd
+import pytest
+
+import pgcjax
+from pgcjax.errors import UsageError
+from pgcjax.io.judgments import KINDS, by_kind, read_judgments
+
+GRADES = pd.DataFrame([("q", "a", 1.0)], columns=["query_id", "doc_id", "relevance"])
+
+
+def test_qrels_with_intents_are_intent_qrels():
+    assert set(by_kind({"qrels": GRADES, "preferences": None})) == {"qrels"}
+    with_intents = GRADES.assign(intent_id="i")
+    assert set(by_kind({"qrels": with_intents})) == {"intent_qrels"}
+
+
+def test_every_kind_has_its_reader():
+    assert read_judgments({"qrels": GRADES})["qrels"].equals(GRADES)
+    for kind in KINDS.values():
+        module = __import__(f"pgcjax.io.{kind.room}", fromlist=[kind.reader])
+        assert callable(getattr(module, kind.reader))
+
+
+def test_no_such_kind(tmp_path):
+    with pytest.raises(UsageError, match="grades is none of preferences, qrels, in"):
+        pgcjax.pack({"q": {"a": 1.0}}, tmp_path / "x.parquet", grades=GRADES)

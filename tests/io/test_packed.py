@@ -1,0 +1,210 @@
+"""Packed runs: what is read from them is what runs have, in every order."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import pgcjax
+from pgcjax.errors import DataError, UsageError
+from pgcjax.io import pack as packing
+from pgcjax.io.judged import Judged
+from pgcjax.io.order import ORDERS, in_order, ranked
+from pgcjax.io.packed import MARK, Packed, is_packed
+from pgcjax.io.runs import Runs, read_runs
+from pgcjax.tensors.rankings import Rankings, batches, find
+
+pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
+DOCS = [f"d{i}" for i in range(9)] + ["ü", "Z"]
+row = st.tuples(
+    st.sampled_from(["A", "b", "run 3"]),
+    st.sampled_from(["q1", "q2", "10"]),
+    st.sampled_from(DOCS),
+    st.sampled_from([-1.0, 0.0, 0.5, 2.0]),
+    st.sampled_from([1.0, 2.0, 3.0, 7.5, float("nan")]),
+)
+tables = st.lists(row, min_size=1, max_size=60, unique_by=lambda r: r[:3])
+judged = st.dictionaries(
+    st.sampled_from(["q1", "q2", "q3"]), st.sets(st.sampled_from(DOCS), min_size=1)
+)
+
+
+def table_of(rows) -> pd.DataFrame:
+    names = ["run_id", "query_id", "doc_id", "score", "rank"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def qrels_of(docs) -> pd.DataFrame:
+    rows = [(query, doc, 1.0) for query, some in docs.items() for doc in sorted(some)]
+    return pd.DataFrame(rows, columns=["query_id", "doc_id", "relevance"])
+
+
+def rankings(source, docs, order) -> list:
+    """All that scoring sees of runs, by name; or what is said against them."""
+    known = Judged({q: np.array(sorted(some), object) for q, some in docs.items()})
+    try:
+        read = Runs(source).read(known, order)
+        found = Rankings(known, [find(some, known, order) for some in batches(read)])
+    except DataError:
+        return ["refused"]
+    answered = found.answered(list(known.docs))
+    has = {run: answered[i].tolist() for i, run in enumerate(found.run_ids)}
+    seen: list = [sorted(has.items()), sorted(found.query_ids)]
+    for got in found.retrieved(known.docs).values():
+        assert (np.diff(got.run) >= 0).all()
+        names = [found.run_ids[i] for i in got.run]
+        rows = zip(names, got.rank.tolist(), got.vertex.tolist(), strict=True)
+        seen.append(sorted(rows))
+        ranks = pd.Series(got.rank).groupby(got.run)
+        assert ranks.is_monotonic_increasing.all()
+    return seen
+
+
+@given(tables, judged, judged, st.sampled_from(ORDERS), st.integers(1, 60))
+def test_packed_for_these_judgments_or_others(
+    tmp_path_factory, rows, docs, others, order, block
+):
+    frame = table_of(rows)
+    path = tmp_path_factory.mktemp("packed") / "runs.parquet"
+    known = packing._judged([qrels_of(docs)])
+    frames = pl.from_pandas(frame, nan_to_null=False).partition_by("run_id")
+    count = packing._write(iter(frames), path, known, whole=True, rows=block)
+    assert count == frame["run_id"].nunique()
+    for some in (docs, others, dict(list(docs.items())[:1])):
+        assert rankings(path, some, order) == rankings(frame, some, order)
+    # And so it is as a table.
+    assert rankings(read_runs(path), others, order) == rankings(frame, others, order)
+
+
+@given(tables)
+def test_every_order_of_sorted_runs(rows):
+    frame = pl.from_pandas(table_of(rows), nan_to_null=False)
+    found = in_order(frame)
+    keys = ["run_id", "query_id"]
+    for order in ("trec", "clarke"):
+        doc, position, groups, lengths = ranked(frame, order)
+        run, query = zip(*groups, strict=True)
+        expected = pl.DataFrame(
+            {
+                "run_id": np.repeat(np.array(run, object), lengths).tolist(),
+                "query_id": np.repeat(np.array(query, object), lengths).tolist(),
+                "doc_id": doc,
+                "place": position,
+            }
+        )
+        column = pl.col("position")
+        if order == "clarke":
+            column = pl.col("clarke").fill_null(column)
+        mine = found.select(*keys, "doc_id", place=column)
+        by = [*keys, "place"]
+        assert mine.sort(by).rows() == expected.sort(by).rows()
+    sorted_within = found.group_by(keys, maintain_order=True).agg("position")
+    for places in sorted_within["position"]:
+        assert places.to_list() == list(range(len(places)))
+
+
+RUNS = {
+    "r1": {"q1": {"a": 3.0, "x": 2.0, "b": 1.0}, "q2": {"y": 1.0}},
+    "r2": {"q1": {"b": 1.0, "a": 1.0}},
+}
+QRELS = {"q1": {"a": 2, "b": 1, "c": 1}, "q2": {"z": 1}}
+
+
+def test_scores_are_the_same_bit_for_bit(tmp_path):
+    path = tmp_path / "runs.parquet"
+    assert pgcjax.pack(RUNS, path, qrels=QRELS) == 2
+    assert is_packed(path) and not is_packed(tmp_path)
+    for order in ("trec", "clarke"):
+        one, other = (
+            pgcjax.evaluate(source, qrels=QRELS, order=order, verify=1.0)
+            for source in (RUNS, path)
+        )
+        pd.testing.assert_frame_equal(one.table, other.table, check_exact=True)
+        assert one.metadata == other.metadata
+        assert one.notes == other.notes
+
+
+def test_other_judgments(tmp_path):
+    everything, judged = tmp_path / "all.parquet", tmp_path / "judged.parquet"
+    pgcjax.pack(RUNS, everything, qrels=QRELS)
+    pgcjax.pack(RUNS, judged, qrels=QRELS, only_judged=True)
+    assert judged.stat().st_size < everything.stat().st_size
+    other = {**QRELS, "q1": {"a": 1, "x": 2, "new": 1}}
+    one = pgcjax.evaluate(RUNS, qrels=other, verify=1.0)
+    again = pgcjax.evaluate(everything, qrels=other, verify=1.0)
+    pd.testing.assert_frame_equal(one.table, again.table, check_exact=True)
+    assert again.notes[0] == (
+        f"{everything}: packed for other judgments, which lack 2 judged documents: all "
+        "of it is read"
+    )
+    with pytest.raises(DataError) as error:
+        pgcjax.evaluate(judged, qrels=other)
+    assert str(error.value) == (
+        f"{judged}: was packed for other judgments: 2 judged documents, such as 'new' "
+        "of query 'q1', may be missing. Pack the runs with these judgments, or without "
+        "--only-judged."
+    )
+    fewer = {"q1": {"b": 1}}
+    one = pgcjax.evaluate(RUNS, qrels=fewer)
+    assert one.table.equals(pgcjax.evaluate(judged, qrels=fewer, verify=1.0).table)
+
+
+def test_several_sources_of_runs(tmp_path):
+    pgcjax.pack({"r1": RUNS["r1"]}, tmp_path / "1.parquet", qrels=QRELS)
+    (tmp_path / "2.run").write_text("q1 Q0 b 1 1.0 r2\nq1 Q0 a 2 1.0 r2\n")
+    both = pgcjax.evaluate(tmp_path, qrels=QRELS)
+    assert both.table.equals(pgcjax.evaluate(RUNS, qrels=QRELS).table)
+    pgcjax.pack(RUNS, tmp_path / "3.parquet")
+    with pytest.raises(DataError, match=r"3\.parquet: claims the run name 'r1', as "):
+        pgcjax.evaluate(tmp_path, qrels=QRELS)
+
+
+def test_ranks_that_order_nothing_are_said_when_they_are_wanted(tmp_path):
+    path = tmp_path / "runs.parquet"
+    frame = table_of([("r", "q", "a", 1.0, 1.0), ("r", "q", "b", 2.0, 1.0)])
+    pgcjax.pack(frame, path)
+    assert len(pgcjax.evaluate(path, qrels={"q": {"a": 1}}).table) == 2
+    for judged in ("a", "z"):  # also where no document is judged
+        with pytest.raises(DataError) as error:
+            pgcjax.evaluate(path, qrels={"q": {judged: 1}}, order="rank")
+        pgcjax.pack(frame, path, qrels={"q": {"z": 1}})
+    assert str(error.value) == (
+        f"{path}: run 'r' had no usable ranks for query 'q' when it was packed. Use "
+        "--order trec or clarke (by score)."
+    )
+
+
+def test_mistakes(tmp_path):
+    path = tmp_path / "runs.parquet"
+    with pytest.raises(UsageError, match=r"runs\.csv: packed runs are a \.parquet"):
+        pgcjax.pack(RUNS, tmp_path / "runs.csv")
+    with pytest.raises(UsageError, match="only_judged needs judgments"):
+        pgcjax.pack(RUNS, path, only_judged=True)
+    frame = pl.from_pandas(read_runs({"r": RUNS["r1"]}), nan_to_null=False)
+    with pytest.raises(DataError, match="run 'r' comes twice"):
+        known = packing._judged([])
+        packing._write(iter([frame, frame]), path, known, whole=True, rows=1)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    path = tmp_path / "runs.parquet"
+    pgcjax.pack(RUNS, path, qrels=QRELS)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4] + bytes(60) + whole[64:])
+    with pytest.raises(DataError, match="cannot read it as packed runs: .* pack the"):
+        pgcjax.evaluate(path, qrels=QRELS)
+    path.write_bytes(whole[:-9])
+    with pytest.raises(DataError, match="cannot read it as Parquet"):
+        pgcjax.evaluate(path, qrels=QRELS)
+    later = pa.table({"run_id": ["r"]})
+    about = json.dumps({"version": 4})
+    pq.write_table(later.replace_schema_metadata({MARK: about}), path)
+    with pytest.raises(DataError, match="is of version 4 of packed runs; this pgcjax"):
+        Packed(path)

@@ -1,0 +1,186 @@
+"""Votes from preferences: one of each judge on each pair, in named options."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pgcjax.errors import DataError, UsageError
+from pgcjax.judging.options import encode, label
+from pgcjax.judging.votes import collect
+
+COLUMNS = ["query_id", "doc_id", "other_doc_id", "preference", "judge"]
+
+
+def prefs(*rows) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def said(votes) -> list[tuple]:
+    """Pair, judge and option of each vote, in words."""
+    pairs = votes.pairs.to_numpy().tolist()
+    return [
+        (*pairs[p], votes.judges[j] if j >= 0 else None, votes.options[o], int(w))
+        for p, j, o, w in zip(
+            votes.pair, votes.judge, votes.option, votes.weight, strict=True
+        )
+    ]
+
+
+def test_options_are_named_and_ordered():
+    assert [label(v) for v in (-2, -1, 0, 1, 2)] == [
+        "A<<B",
+        "A<B",
+        "A=B",
+        "A>B",
+        "A>>B",
+    ]
+    assert label(-0.5) == "A<B 0.5" and label(3) == "A>B 3"
+    values = np.array([2.0, -1.0, 0.0, np.nan, np.nan])
+    options, mirrored, code = encode(values, "all", "any")
+    assert options == ("A<<B", "A<B", "A=B", "A>B", "A>>B", "A,B bad")
+    assert mirrored.tolist() == [4, 3, 2, 1, 0, 5]
+    assert code.tolist() == [4, 1, 2, 5, 5]
+    options, _, code = encode(values, "strict", "any")
+    assert options == ("A<B", "A>B", "A,B bad") and code.tolist() == [1, 0, -1, 2, 2]
+    options, mirrored, code = encode(values, "tied", "any")
+    assert options == ("A<>B", "A=B", "A,B bad") and mirrored.tolist() == [0, 1, 2]
+    options, _, code = encode(values, "all", "given")
+    assert options == ("A<B", "A=B", "A>>B", "A,B bad")
+
+
+def test_groups_of_ones_own():
+    names = {-2: "left", -1: "left", 0: "tie", 1: "right", 2: "right"}
+    values = np.array([-2.0, 1.0, 0.0])
+    options, mirrored, code = encode(values, names, "any")
+    assert options == ("left", "tie", "right") and code.tolist() == [0, 2, 1]
+    assert mirrored.tolist() == [2, 1, 0]
+    lopsided = {-1: "left", 0: "rest", 1: "rest"}
+    with pytest.raises(UsageError, match="not the same both ways round"):
+        encode(np.array([-1.0, 0.0, 1.0]), lopsided, "any")
+    options, _, code = encode(np.array([-1.0, 0.0, 1.0]), lopsided, "given")
+    assert options == ("left", "rest") and code.tolist() == [0, 1, 1]
+    with pytest.raises(UsageError, match="not the same both ways round"):
+        encode(np.array([1.0]), {1: "right"}, "any")
+    with pytest.raises(UsageError, match="no grouping 'five'; there are all, sign"):
+        encode(values, "five", "any")
+    with pytest.raises(UsageError, match="say 202 different things"):
+        encode(np.arange(1.0, 102.0), "all", "any")
+
+
+def test_pairs_are_turned_so_that_the_first_id_is_a():
+    votes = collect(
+        prefs(
+            ("q", "b", "a", 2, "y"), ("q", "a", "b", -1, "x"), ("p", "b", "c", 0, "x")
+        ),
+        grouping="all",
+    )
+    assert said(votes) == [
+        ("p", "b", "c", "x", "A=B", 1),
+        ("q", "a", "b", "x", "A<B", 1),
+        ("q", "a", "b", "y", "A<<B", 1),
+    ]
+    assert votes.sign.tolist() == [0, -1, -1]
+    assert votes.counts().tolist() == [[0, 0, 1, 0, 0], [1, 1, 0, 0, 0]]
+
+
+def test_a_judge_has_one_vote_on_a_pair():
+    table = prefs(
+        ("q", "a", "b", 1, "x"),
+        ("q", "b", "a", -2, "x"),
+        ("q", "a", "c", 1, "x"),
+        ("q", "c", "a", 1, "x"),
+        ("q", "c", "a", 1, "x"),
+    )
+    votes = collect(table)
+    assert said(votes) == [("q", "a", "b", "x", "A>B", 1)]
+    assert votes.notes == (
+        "left out: what a judge says who contradicts himself, 1 time",
+    )
+    assert len(collect(table, grouping="all").pair) == 0  # 1 and 2 are different things
+
+
+def test_without_names_each_judgment_is_a_vote():
+    table = prefs(("q", "a", "b", 1, None), ("q", "b", "a", 1, None)).assign(
+        weight=[3, 1]
+    )
+    assert [row[3:] for row in said(collect(table))] == [
+        (None, "A<B", 1),
+        (None, "A>B", 3),
+    ]
+    named = table.assign(judge=["x", None])
+    assert collect(named).weight.tolist() == [1, 1]
+    assert collect(named.drop(columns="judge")).weight.tolist() == [1, 3]
+
+
+def test_sides_as_given():
+    table = prefs(
+        ("q", "b", "a", 1, "x"), ("q", "b", "a", -1, "y"), ("q", "a", "c", 1, "x")
+    )
+    assert said(collect(table, sides="given")) == [
+        ("q", "b", "a", "x", "A>B", 1),
+        ("q", "b", "a", "y", "A<B", 1),
+        ("q", "a", "c", "x", "A>B", 1),
+    ]
+    both = prefs(("q", "b", "a", 1, "x"), ("q", "a", "b", 1, "y"))
+    with pytest.raises(
+        DataError, match="pair 'a', 'b' of query 'q' is given both ways"
+    ):
+        collect(both, sides="given")
+    with pytest.raises(UsageError, match="any or given, not 'left'"):
+        collect(both, sides="left")
+    with pytest.raises(UsageError, match="has no sides"):
+        collect(both, sides="given", bad=True)
+
+
+def test_bad_documents_imply_votes_on_what_the_judge_saw():
+    table = prefs(
+        ("q", "a", "b", 2, "x"),
+        ("q", "c", None, -1, "x"),
+        ("q", "d", None, -1, "x"),
+        ("q", "c", "a", 1, "x"),  # said, and stands
+        ("q", "e", "f", 1, "y"),  # seen by another judge
+        ("p", "c", "g", 1, "x"),  # and of another query
+    )
+    votes = collect(table, grouping="all", bad=True)
+    assert sorted(said(votes)) == sorted(
+        [
+            ("p", "c", "g", "x", "A>B", 1),
+            ("q", "a", "b", "x", "A>>B", 1),
+            ("q", "a", "c", "x", "A<B", 1),
+            ("q", "a", "d", "x", "A>B", 1),
+            ("q", "b", "c", "x", "A>B", 1),
+            ("q", "b", "d", "x", "A>B", 1),
+            ("q", "c", "d", "x", "A,B bad", 1),
+            ("q", "e", "f", "y", "A>B", 1),
+        ]
+    )
+    assert votes.notes == ()
+    without = collect(table, grouping="all")
+    assert without.notes == ("left out: 2 judgments that a document is bad",)
+    assert len(without.pair) == 4
+    # Without names, the rows are of one judge.
+    one = collect(table.drop(columns="judge").iloc[:3], bad=True)
+    assert len(one.pairs) == 6 and one.judges == ()
+
+
+def test_only_some_judges():
+    table = prefs(
+        ("q", "a", "b", 1, "x"), ("q", "a", "b", 0, "y"), ("q", "a", "b", 0, None)
+    )
+    assert said(collect(table, judges=["y"])) == [("q", "a", "b", "y", "A=B", 1)]
+    with pytest.raises(UsageError, match="no judge 'z'; there are x, y"):
+        collect(table, judges=["y", "z"])
+    with pytest.raises(UsageError, match="no judge 'z'; no row names one"):
+        collect(table.drop(columns="judge"), judges=["z"])
+    with pytest.raises(UsageError, match="no judge is asked for; there are x, y"):
+        collect(table, judges=[])
+
+
+def test_nothing_left_is_no_error():
+    bad = prefs(("q", "a", None, -1, "x"))
+    votes = collect(bad)
+    assert len(votes.pairs) == len(votes.pair) == 0
+    assert votes.counts().shape == (0, 0)
+    tie = collect(prefs(("q", "a", "b", 0, "x")), grouping="strict")
+    assert len(tie.pair) == 0
+    assert tie.notes == ("left out: 1 judgment of an option that is in no group",)

@@ -1,0 +1,45 @@
+"""The level path: equal to the peel on every weak order."""
+
+import numpy as np
+from helpers.builders import form_of, form_sum, graph_of, peel_ranks
+from helpers.kernel_weights import telling_weights
+from helpers.strategies import cases
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pgcjax.kernels import ABSENT
+
+
+@given(cases(), st.data())
+def test_the_level_path_is_the_peel_of_a_weak_order(case, data):
+    """Whatever the counts: the edges of a weak order are followed, not counted."""
+    n = len(case.docs)
+    level = np.array(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)))
+    above = level[:, None] > level[None, :]
+    graph = graph_of(np.where(above, 1 + case.counts, 0))
+    assert form_of(graph) == "levels"
+    ideal = peel_ranks(graph.edges(), case.ranks, 16)
+    weights = telling_weights(data.draw(st.integers(0, 10**6)))
+    lower = np.minimum(np.maximum(case.ranks, ideal), len(weights) - 1)
+    assert form_sum(graph, case.ranks, weights) == weights[lower].sum()
+
+
+@given(cases())
+def test_other_graphs_do_not_take_it(case):
+    graph = graph_of(case.counts)
+    above = case.counts > 0
+    incomparable = ~above & ~above.T
+    weak = not (above & above.T).any() and all(
+        # Incomparable must be transitive, and comparable with the same documents.
+        (above[u] == above[v]).all() and (above[:, u] == above[:, v]).all()
+        for u, v in np.argwhere(incomparable)
+    )
+    transitive = not (((above.astype(int) @ above) > 0) & ~above).any()
+    assert (form_of(graph) == "levels") == (weak and transitive)
+
+
+def test_ties_follow_the_run():
+    weights = np.array([1000, 100, 10, 1, 0])
+    flat = graph_of(np.zeros((4, 4), int))
+    ranks = np.array([ABSENT, 2, 0, ABSENT], np.int32)
+    assert form_sum(flat, ranks, weights) == 1000 + 10

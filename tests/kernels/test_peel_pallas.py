@@ -1,0 +1,154 @@
+"""The peel in one launch: the same bits as `words`, and a Triton kernel for CUDA."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from helpers.builders import _as, graph_of
+from helpers.kernel_weights import telling_weights
+from helpers.strategies import cases
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pgcjax.engine import peel_batches
+from pgcjax.kernels import ABSENT, peel_pallas
+from pgcjax.kernels.peel_packed import MOST_DEGREE
+from pgcjax.reference.pgc import greedy_ideal
+from pgcjax.tensors import adjacency
+from pgcjax.tensors.padding import padded_size
+from pgcjax.tensors.retrieved import Retrieved
+
+
+def over_queries(rows, words, where, order, inverse, ranks, steps, weights, **options):
+    """All queries; for each of them, one call computes all runs."""
+
+    def one(rows, words, where, order, inverse, ranks, steps):
+        return peel_pallas.peeled_overlap(
+            rows, words, order, inverse, ranks, steps, weights, where=where, **options
+        )
+
+    return jax.vmap(one)(rows, words, where, order, inverse, ranks, steps)
+
+
+launched = jax.jit(over_queries, static_argnames=("interpret", "block", "num_warps"))
+
+
+def tile_of(graphs, ranks, form: str, size: int):
+    """Queries as the engine lays them out; `ranks` is `[runs, n]` for each query."""
+    ready = [_as(form, graph, size) for graph in graphs]
+    found = []
+    for rank in ranks:
+        by_rank = np.argsort(rank, axis=1, kind="stable")
+        run, place = np.nonzero(np.take_along_axis(rank, by_rank, 1) < ABSENT)
+        vertex = by_rank[run, place].astype(np.int32)
+        starts = np.searchsorted(run, np.arange(len(rank) + 1))
+        found.append(Retrieved(starts, vertex, rank[run, vertex]))
+    runs = len(ranks[0])
+    shape = len(ready), runs
+    moving, steps = adjacency.batch_rankings(ready, found, slice(0, runs), shape)
+    return adjacency.batch_graphs(ready, len(ready)), moving, steps
+
+
+def launched_sums(tile, weights, *, more: int = 0, block: int | None = None):
+    (fixed, moving, steps), interpret = tile, jax.default_backend() == "cpu"
+    args = (*fixed, *moving, steps + np.int32(more), weights)
+    with jax.enable_x64(True):
+        sums = launched(*args, interpret=interpret, block=block)
+    assert sums.dtype == np.int64
+    return np.asarray(sums)
+
+
+def check(graphs, ranks, weights, size: int, **options) -> np.ndarray:
+    tile = tile_of(graphs, ranks, "words", size)
+    sums = launched_sums(tile, weights, **options)
+    assert (sums == np.asarray(peel_batches._call("words", *tile, (weights,)))).all()
+    wide = tile_of(graphs, ranks, "wide", size)
+    assert (sums == np.asarray(peel_batches._call("wide", *wide, (weights,)))).all()
+    return sums
+
+
+def judged(rng, n: int, density: float, most: int = 3):
+    """Conflicting judgments of the same pairs, some of them several times."""
+    counts = rng.integers(1, most + 1, (n, n)) * (rng.random((n, n)) < density)
+    np.fill_diagonal(counts, 0)
+    return graph_of(counts)
+
+
+def ranked(rng, runs: int, n: int, share: float = 0.6) -> np.ndarray:
+    """Ranks of some of n documents, in runs that rank others as well."""
+    ranks = np.array([rng.permutation(2 * n)[:n] for _ in range(runs)], np.int32)
+    return np.where(rng.random((runs, n)) < share, ranks.reshape(runs, n), ABSENT)
+
+
+@settings(max_examples=60)
+@given(cases(), st.integers(0, 10**6))
+def test_equals_the_peels_and_the_twin(case, seed):
+    weights, ranks = telling_weights(seed), case.ranks
+    [[total]] = check([graph_of(case.counts)], [ranks[None]], weights, 16)
+    twin = greedy_ideal(case.edges, case.run, tuple(case.docs))
+    ideal = np.array([twin.index(doc) for doc in case.docs])
+    assert total == weights[np.minimum(np.maximum(ranks, ideal), 40)].sum()
+
+
+@pytest.mark.parametrize(
+    ("size", "vertices", "runs"),
+    [
+        (16, (16, 0, 1, 7), 11),  # a block of 8 runs, and three more
+        (32, (32, 17, 20), 3),  # fewer than a block
+        (192, (150,), 5),  # no power of two
+    ],
+)
+@pytest.mark.parametrize("density", [0.1, 0.6])
+def test_many_queries_and_runs(size, vertices, runs, density):
+    """Each query takes the steps that it needs, none if it has no vertex."""
+    rng = np.random.default_rng(size)
+    graphs = [judged(rng, n, density) for n in vertices]
+    ranks = [ranked(rng, runs, n) for n in vertices]
+    sums = check(graphs, ranks, telling_weights(size, 3 * size // 2), size)
+    assert (sums.any(1) == (np.array(vertices) > 0)).all()
+
+
+@pytest.mark.parametrize("block", [1, 4])
+def test_blocks_and_steps_change_nothing(block):
+    rng = np.random.default_rng(5)
+    graphs, ranks = [judged(rng, 16, 0.4)], [ranked(rng, 6, 16, 1.0)]
+    tile, weights = tile_of(graphs, ranks, "words", 16), telling_weights(5)
+    plain = launched_sums(tile, weights)
+    assert (launched_sums(tile, weights, more=9, block=block) == plain).all()
+
+
+def test_degrees_at_the_limit():
+    """What is gone falls by all that it had, and is never chosen or left again."""
+    most = MOST_DEGREE - 1
+    cycle = most * np.roll(np.eye(3, dtype=int), 1, axis=1)
+    source = np.roll(np.eye(4, dtype=int), 1, axis=1)
+    source[0], source[3] = (0, most - 2, 1, 1), (0, 1, 0, 0)
+    lopsided = np.array([[0, most - 1, 1], [1, 0, 0], [0, 1, 0]])
+    graphs = [graph_of(counts) for counts in (cycle, source, lopsided)]
+    for graph in graphs:
+        assert max(*graph.edges().sum(0), *graph.edges().sum(1)) == most
+    rng = np.random.default_rng(1)
+    ranks = [ranked(rng, 20, len(graph), 0.8) for graph in graphs]
+    check(graphs, ranks, telling_weights(1), 16)
+
+
+@pytest.mark.parametrize("n", [16, 32, 64, 128, 192, 256, 384, 512, 768, 1024])
+def test_lowers_to_one_triton_call(n):
+    """Every size that a word can name, without a GPU; nothing is left to XLA."""
+    assert padded_size(n) == n
+    q, runs, depth = 173, 1000, 1000
+
+    def of(*shape, dtype=jnp.int32):
+        return jax.ShapeDtypeStruct(shape, dtype)
+
+    with jax.enable_x64(True):
+        lowered = launched.trace(
+            *(of(q, n, n), of(q, n), of(q, n, dtype=jnp.bool_)),
+            *[of(q, runs, n)] * 3,
+            *(of(q), of(depth + 1, dtype=jnp.int64)),
+        ).lower(lowering_platforms=("cuda",))
+    text = lowered.as_text()
+    assert text.count("stablehlo.custom_call") == text.count("xla.gpu.triton") == 1
+    assert "num_stages = 1 : i32, num_warps = 1 : i32" in text
+    assert "stablehlo.while" not in text
+    assert f"tensor<{q}x{runs}xi64>" in text
