@@ -52,7 +52,7 @@ def runs_of(**ranked: Sequence[Iterable[str]]) -> dict:
 
 
 def scores_of(measures: Sequence[str], runs: dict, **options) -> pd.DataFrame:
-    """Scores: a row for each run and query, a column for each measure as it is spelt."""
+    """Scores: a row for each run and query, a column for each measure as spelt."""
     table = pgcjax.evaluate(runs, measures=measures, **options).table
     wide = table.set_index(["run_id", "query_id", "measure"])["value"].unstack()
     return wide[[str(parse(m)) for m in measures]].set_axis(list(measures), axis=1)
