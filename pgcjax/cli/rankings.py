@@ -11,7 +11,7 @@ from pgcjax.cli.progress import Progress, say
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pgcjax.engine.similarity_result import Overlaps
+    from pgcjax.engine.similarity_result import Similarity
 
 
 @cli.command()
@@ -127,7 +127,7 @@ def rbo(
         click.echo(line)
 
 
-def _per_query(found: "Overlaps") -> "pd.DataFrame":
+def _per_query(found: "Similarity") -> "pd.DataFrame":
     """Put the mean of each pair, of query `all`, behind its values."""
     import pandas as pd
 

@@ -15,15 +15,12 @@ from pgcjax.io.grids import is_grids, read_grids
 from pgcjax.io.judged import Judged
 from pgcjax.io.judgments import KINDS, by_kind, read_judgments
 from pgcjax.io.order import ORDERS
-from pgcjax.io.runs import Runs
+from pgcjax.io.runs import MISSING, Runs
 from pgcjax.measures.catalogue import parse_all
 from pgcjax.measures.spec import Measure
 from pgcjax.tensors.examination import as_runs
 from pgcjax.tensors.judgments import Judgments
 from pgcjax.tensors.measure_tensors import GridTensors, ListTensors, PeelTensors
-
-MISSING = ("zero", "skip", "error")
-"""What a judged query that a run lacks may do to scores."""
 
 _BATCHES = {
     PeelTensors: peel_batches.batches,

@@ -17,6 +17,8 @@ from pgcjax.io.run_tables import RunTable, from_memory, read_file
 
 FORMATS = ("auto", *files.CONTAINERS)
 NAME_BY = ("tag", "file")
+MISSING = ("zero", "skip", "error")
+"""What scores may make of a query that a run lacks."""
 
 
 def read_runs(
@@ -260,6 +262,23 @@ class Runs:
                     mend=f"Name runs by {other} (--name-by {other}), or rename one.",
                 )
             owner[run] = unit.name
+
+
+def gathered(
+    tables: Iterable[pl.DataFrame | Block], rows: int
+) -> Generator[list[pl.DataFrame] | Block]:
+    """Put small tables together, up to so many rows, to be looked up at once."""
+    waiting: list[pl.DataFrame] = []
+    for table in tables:
+        if isinstance(table, pl.DataFrame):
+            waiting.append(table)
+        if waiting and (table is not waiting[-1] or sum(map(len, waiting)) > rows):
+            yield waiting
+            waiting = []
+        if isinstance(table, Block):
+            yield table
+    if waiting:
+        yield waiting
 
 
 def _changed(path: Path) -> int:

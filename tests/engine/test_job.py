@@ -10,9 +10,10 @@ import pytest
 
 import pgcjax
 from pgcjax.datasets.files import demo_folder
-from pgcjax.engine import job, plan
+from pgcjax.engine import plan
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io import checkpoint
+from pgcjax.runtime.memory import machine_memory, memory_limit
 
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
 DEMO = demo_folder()
@@ -20,19 +21,13 @@ JUDGED = {"preferences": DEMO / "preferences.csv", "qrels": DEMO / "qrels.txt"}
 
 
 @pytest.fixture
-def small_chunks(monkeypatch):
-    """Chunks of one table each; tables are counted."""
-    monkeypatch.setattr(job, "_SECONDS", 0.0)
-    monkeypatch.setattr("pgcjax.tensors.rankings._ROWS", 0)
-    seen = []
-    looked_up = job.find
-
-    def find(tables, *rest):
-        seen.append(tables)
-        return looked_up(tables, *rest)
-
-    monkeypatch.setattr(job, "find", find)
-    return seen
+def small_chunks(caplog):
+    """Chunks of one table each; the log has a record for each that is scored."""
+    with (
+        plan.using(seconds=0.0, rows=0),
+        caplog.at_level("DEBUG", logger="pgcjax.engine.job"),
+    ):
+        yield caplog.records
 
 
 @pytest.fixture
@@ -45,12 +40,11 @@ def runs(tmp_path):
     return folder
 
 
-def test_any_cut_gives_the_same_scores(monkeypatch):
+def test_any_cut_gives_the_same_scores():
     whole = pgcjax.evaluate(DEMO / "runs", **JUDGED)
-    monkeypatch.setattr("pgcjax.tensors.rankings._ROWS", 0)
     for most in (0, 30_000, 60_000):
-        monkeypatch.setattr(plan.Limits, "found", most)
-        assert pgcjax.evaluate(DEMO / "runs", **JUDGED).table.equals(whole.table)
+        with plan.using(rows=0, chunk=most):
+            assert pgcjax.evaluate(DEMO / "runs", **JUDGED).table.equals(whole.table)
 
 
 def stopped_after(count, seen):
@@ -66,7 +60,7 @@ def stopped_after(count, seen):
 def test_a_stopped_job_goes_on_where_it_was(runs, tmp_path, small_chunks):
     folder = tmp_path / "kept"
     whole = pgcjax.evaluate(runs, **JUDGED)
-    assert len(small_chunks) == 8 and not folder.exists()
+    assert len(small_chunks) == 1 and not folder.exists()  # nothing asks for chunks
     small_chunks.clear()
     with pytest.raises(KeyboardInterrupt):
         stop = stopped_after(5, small_chunks)
@@ -123,17 +117,18 @@ def test_work_cannot_be_kept_in_a_file(runs, tmp_path, small_chunks):
 
 
 CHILD = """
-import sys, time
-import pgcjax.job as job
-import pgcjax.tensors.rankings as rankings
+import logging, sys, time
 from pgcjax.cli import main
-job._SECONDS, rankings._ROWS, find = 0.0, 0, job.find
-def slow(*arguments):
-    print("table", file=sys.stderr, flush=True)
-    time.sleep(0.2)
-    return find(*arguments)
-job.find = slow
-main(sys.argv[1:])
+from pgcjax.engine import plan
+class Slow(logging.Handler):
+    def emit(self, record):
+        print("chunk", file=sys.stderr, flush=True)
+        time.sleep(0.2)
+log = logging.getLogger("pgcjax.engine.job")
+log.setLevel("DEBUG")
+log.addHandler(Slow())
+with plan.using(seconds=0.0, rows=0):
+    main(sys.argv[1:])
 """
 
 
@@ -156,7 +151,7 @@ def test_killed_at_any_moment(runs, tmp_path, kind):
         )
 
     whole = start("whole.csv")
-    assert whole.communicate()[1].count("table\n") == 8
+    assert whole.communicate()[1].count("chunk\n") == 8
     first = start("out.csv")
     kept = tmp_path / "out.csv.partial"
     deadline = time.monotonic() + 60
@@ -173,7 +168,7 @@ def test_killed_at_any_moment(runs, tmp_path, kind):
     assert not (tmp_path / "out.csv").exists() and kept.exists()
     second = start("out.csv", "--resume")
     said = second.communicate()[1]
-    assert second.returncode == 0 and said.count("table\n") <= 6
+    assert second.returncode == 0 and said.count("chunk\n") <= 6
     outputs = [(tmp_path / name).read_bytes() for name in ("whole.csv", "out.csv")]
     assert outputs[0] == outputs[1]
     left = {path.name for path in tmp_path.iterdir() if path.name[0] != "."}
@@ -192,7 +187,7 @@ def test_killed_at_any_moment(runs, tmp_path, kind):
     ],
 )
 def test_sizes(text, size):
-    assert plan.Limits.of(text).memory == size
+    assert memory_limit(text) == size
 
 
 @pytest.mark.parametrize(
@@ -205,12 +200,12 @@ def test_sizes(text, size):
 )
 def test_sizes_that_are_none(text, said):
     with pytest.raises(UsageError) as error:
-        plan.Limits.of(text)
+        memory_limit(text)
     assert str(error.value) == said
 
 
 def test_by_default_a_part_of_the_machine():
-    most = plan.machine_memory()
+    most = machine_memory()
     assert 2**28 < most < 2**50
-    assert plan.Limits.of(None).memory <= most // 4
-    assert plan.Limits.of("8GB").found == 10**9
+    assert memory_limit(None) <= most // 4
+    assert plan.Limits(memory_limit("8GB")).found == 10**9
