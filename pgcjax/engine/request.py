@@ -143,10 +143,14 @@ def read_request(
 
 def _defaults(given: set[str]) -> list[str]:
     if not given & {"preferences", "qrels"}:
-        what = " and ".join(sorted(given)) or "no judgments"
+        if not given:
+            raise UsageError(
+                "no judgments: give preferences=…, qrels=… or both; --prefs FILE, "
+                "--qrels FILE on the command line"
+            )
         raise UsageError(
-            f"no measure was asked for, and {what} alone suggest none: name measures, "
-            "such as alpha_nDCG@20; `pgcjax measures` lists them"
+            f"no measure was asked for, and {' and '.join(sorted(given))} alone suggest "
+            "none: name measures, such as alpha_nDCG@20; `pgcjax measures` lists them"
         )
     if "preferences" not in given:
         return ["PGC(graph=derived)", "Compat"]

@@ -27,7 +27,7 @@ def small_chunks(caplog):
         plan.using(seconds=0.0, rows=0),
         caplog.at_level("DEBUG", logger="pgcjax.engine.job"),
     ):
-        yield caplog.records
+        yield caplog
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def stopped_after(count, seen):
     """Progress that stops the job at its n-th table."""
 
     def progress(stage, done, total):
-        if stage == "reading" and len(seen) >= count:
+        if stage == "reading" and len(seen.records) >= count:
             raise KeyboardInterrupt
 
     return progress
@@ -60,19 +60,21 @@ def stopped_after(count, seen):
 def test_a_stopped_job_goes_on_where_it_was(runs, tmp_path, small_chunks):
     folder = tmp_path / "kept"
     whole = pgcjax.evaluate(runs, **JUDGED)
-    assert len(small_chunks) == 1 and not folder.exists()  # nothing asks for chunks
+    assert (
+        len(small_chunks.records) == 1 and not folder.exists()
+    )  # nothing asks for chunks
     small_chunks.clear()
     with pytest.raises(KeyboardInterrupt):
         stop = stopped_after(5, small_chunks)
         pgcjax.evaluate(runs, **JUDGED, journal=folder, progress=stop)
-    done = len(small_chunks)
+    done = len(small_chunks.records)
     small_chunks.clear()
     again = pgcjax.evaluate(runs, **JUDGED, journal=folder)
     assert again.table.equals(whole.table) and again.notes == whole.notes
-    assert 8 - done <= len(small_chunks) < 8
+    assert 8 - done <= len(small_chunks.records) < 8
     small_chunks.clear()
     assert pgcjax.evaluate(runs, **JUDGED, journal=folder).table.equals(whole.table)
-    assert len(small_chunks) == 1  # the last chunk is not kept: its scores are
+    assert len(small_chunks.records) == 1  # the last chunk is not kept: its scores are
     assert checkpoint.remove(folder) and not folder.exists()
 
 
@@ -87,11 +89,11 @@ def test_what_has_changed_is_computed_again(runs, tmp_path, small_chunks):
     small_chunks.clear()
     again = pgcjax.evaluate(runs, **JUDGED, journal=folder)
     assert again.table.equals(whole.table)
-    assert len(small_chunks) == 4  # it and all after it
+    assert len(small_chunks.records) == 4  # it and all after it
     (folder / "2-3.npz").write_bytes(b"cut off")
     small_chunks.clear()
     assert pgcjax.evaluate(runs, **JUDGED, journal=folder).table.equals(whole.table)
-    assert len(small_chunks) == 6
+    assert len(small_chunks.records) == 6
 
 
 def test_the_work_of_another_job_is_refused(runs, tmp_path, small_chunks):
