@@ -149,7 +149,7 @@ def _defaults(given: set[str]) -> list[str]:
                 "--qrels FILE on the command line"
             )
         raise UsageError(
-            f"no measure was asked for, and {' and '.join(sorted(given))} alone suggest "
+            f"no measure was asked for, and {' and '.join(sorted(given))} suggest "
             "none: name measures, such as alpha_nDCG@20; `pgcjax measures` lists them"
         )
     if "preferences" not in given:
