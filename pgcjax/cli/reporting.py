@@ -98,6 +98,7 @@ def report(
 def _read(paths: tuple[str, ...]) -> Any:
     """Read one file with all measures or with one; or several, one for each measure."""
     from pgcjax.io.files import stem
+    from pgcjax.io.schema import find_columns
     from pgcjax.stats import matrix, sources
     from pgcjax.stats.scores import COLUMNS, read_scores
 
@@ -107,5 +108,5 @@ def _read(paths: tuple[str, ...]) -> Any:
     frame, _ = sources.load(Path(path))
     if {*COLUMNS} <= {*frame}:
         return read_scores(path)  # and what they depend on
-    names = {str(column).strip().lower() for column in frame}
-    return frame if names & {*matrix.NAMES["measure"]} else {stem(path): path}
+    several = find_columns(frame, ["measure"], matrix.NAMES)
+    return frame if several else {stem(path): path}

@@ -9,7 +9,7 @@ import pandas as pd
 from scipy import stats
 
 from pgcjax.errors import DataError, UsageError
-from pgcjax.io.schema import ALIASES, Origin, ids, lenient_numbers
+from pgcjax.io.schema import Origin, canonical, ids, lenient_numbers
 
 ISOLATION, CONDITION = "isolation", "condition"
 _KEY = ["query_id", "doc_id", "previous_doc_id", "judge"]
@@ -36,20 +36,8 @@ def aspect_table(labels: pd.DataFrame, overall: str = "overall") -> pd.DataFrame
             there are no overall labels.
     """
     origin = Origin("labels")
-    frame = labels.rename(columns=lambda name: str(name).strip().lower())
-    for name in _KEY:
-        alias = next((x for x in ALIASES.get(name, ()) if x in frame), None)
-        if name not in frame and alias:
-            frame = frame.rename(columns={alias: name})
     needed = ["query_id", "doc_id", "aspect", "grade"]
-    missing = [name for name in needed if name not in frame]
-    if missing:
-        raise DataError(
-            f"missing columns {missing} (found {list(labels.columns)})",
-            where=origin.name,
-            mend=f"Needed: {', '.join(needed)}; previous_doc_id and judge where known.",
-        )
-    frame = frame.reset_index(drop=True)
+    frame = canonical(labels, origin, needed, _KEY[2:])
     table = pd.DataFrame({n: ids(frame[n], origin) for n in needed[:-1]})
     for name in _KEY[2:]:
         given = ids(frame[name], origin, empty=True) if name in frame else None
