@@ -9,8 +9,15 @@ import pandas as pd
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io import fast, fast_pairs, files
 from pgcjax.io.preference_formats import FORMATS, Format
-from pgcjax.io.schema import PREFERENCES, Origin, canonical, find_columns, ids, numbers
-from pgcjax.io.times import times
+from pgcjax.io.schema import (
+    PREFERENCES,
+    Origin,
+    canonical,
+    find_columns,
+    ids,
+    numbers,
+    seconds,
+)
 from pgcjax.io.xie import read_xie_votes
 
 _MOST = 2**30  # so that sums of weights are exact
@@ -186,7 +193,7 @@ def _columns(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
         # Of several files, some may name judges.
         table["judge"] = ids(table["judge"], origin, empty=True)
     if "seconds" in table:
-        table["seconds"] = times(table["seconds"], origin)
+        table["seconds"] = seconds(table["seconds"], origin)
     if "weight" in table:
         table["weight"] = numbers(table["weight"], "weight", origin)
         _refuse(
