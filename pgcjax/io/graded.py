@@ -9,7 +9,8 @@ import pandas as pd
 import polars as pl
 
 from pgcjax.errors import DataError
-from pgcjax.io import fast, files
+from pgcjax.io import fast_columns, files
+from pgcjax.io.fast_columns import NUMBER, TEXT
 from pgcjax.io.schema import Origins, canonical, first_repeat, ids, numbers
 
 
@@ -49,19 +50,19 @@ def read(
     Raises:
         DataError: a row is malformed.
     """
-    load, check = partial(_load, kind), partial(_canonical, kind)
-    return files.read_tables(source, kind.name, load, check)
+    parts = partial(_load, kind), partial(_canonical, kind)
+    return files.read_tables(source, kind.name, *parts)
 
 
 def _load(kind: Grades, path: Path) -> files.Named:
-    layout = dict.fromkeys(kind.file, fast.TEXT) | {"relevance": fast.NUMBER}
+    layout = dict.fromkeys(kind.file, TEXT) | {"relevance": NUMBER}
 
     def parse(data: bytes) -> pl.DataFrame | None:
-        frame = fast.table(data, {len(layout): layout})
+        frame = fast_columns.table(data, {len(layout): layout})
         regular = frame is not None and frame["relevance"].is_finite().all()
         return frame if regular else None
 
-    content = fast.load(path, "auto", parse)
+    content = fast_columns.load(path, "auto", parse)
     if isinstance(content, files.Named):
         return content
     for i, row in enumerate(content.rows):
@@ -102,7 +103,7 @@ def without_repeats(
         DataError: a document has two grades.
     """
     columns, key = list(kind.columns), list(kind.columns[:-1])
-    differ = fast.all_differ(pl.from_pandas(table[key]))
+    differ = fast_columns.all_differ(pl.from_pandas(table[key]))
     unique = table if differ else table[~table.duplicated(columns)]
     repeat = None if differ else first_repeat(unique.reset_index(drop=True), key)
     if repeat:

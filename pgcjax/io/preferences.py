@@ -7,7 +7,9 @@ import numpy as np
 import pandas as pd
 
 from pgcjax.errors import DataError, UsageError
-from pgcjax.io import fast, fast_pairs, files
+from pgcjax.io import files
+from pgcjax.io.fast_columns import load
+from pgcjax.io.fast_preferences import parse
 from pgcjax.io.preference_formats import FORMATS, Format
 from pgcjax.io.schema import (
     PREFERENCES,
@@ -65,7 +67,7 @@ def read_preferences(
     for path in files.expand(source):
         container = format if format in _TABLES else "auto"
         container = "columns" if format in FORMATS else container
-        content = fast.load(path, container, partial(fast_pairs.parse, format=format))
+        content = load(path, container, partial(parse, format=format))
         if isinstance(content, files.Columns):
             content = _named(content, format)
         tables.append(_canonical_preferences(content))

@@ -1,4 +1,4 @@
-"""Which of several files are runs, judgments or grids, found from their content."""
+"""The kind of a file, runs, judgments or a grid, told by its content."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from pgcjax.errors import DataError
-from pgcjax.io import fast, files
+from pgcjax.io import fast_columns, files
 from pgcjax.io.content import read_bytes
 from pgcjax.io.schema import find_columns, lenient_number
 
-KINDS = ("runs", "prefs", "qrels", "grids")
+FILE_KINDS = ("runs", "prefs", "qrels", "grids")
 
 
 def sort_by_kind(
@@ -25,7 +25,7 @@ def sort_by_kind(
     Raises:
         DataError: the content of a file leaves its kind open.
     """
-    sorted_paths: dict[str, list[Path]] = {k: [] for k in KINDS}
+    sorted_paths: dict[str, list[Path]] = {k: [] for k in FILE_KINDS}
     for path in files.expand(sources) if sources else []:
         sorted_paths[kind if kind != "auto" else _kind(path)].append(path)
     return sorted_paths
@@ -34,7 +34,7 @@ def sort_by_kind(
 def _kind(path: Path) -> str:
     data = read_bytes(path)
     container = files.container_of(path, data)
-    run = fast.read(data, ranks=False) if container == "columns" else None
+    run = fast_columns.read_run(data, ranks=False) if container == "columns" else None
     if run and "run_id" in run[0].columns:
         return "runs"  # and no need to split it into fields
     content = files.split(path, data, container)
