@@ -45,7 +45,7 @@ def check(
     if not (paths or judgments):
         raise click.UsageError("nothing to check: give FILE, --prefs or --qrels")
     from pgcjax.io import check as checks
-    from pgcjax.io.detect import sort_by_kind
+    from pgcjax.io.file_kinds import sort_by_kind
 
     sorted_paths = sort_by_kind(paths, kind)
     if found := sorted_paths["prefs"]:
@@ -113,7 +113,7 @@ def simulate(output: str, **settings: int | None) -> None:
 def demo(output: str) -> None:
     """Score the runs of the embedded collection and show a leaderboard."""
     from pgcjax.datasets.files import demo_folder
-    from pgcjax.stats.scores import check_target
+    from pgcjax.io.write import check_target
 
     check_target(output)
     from pgcjax.engine.evaluate import evaluate as score
