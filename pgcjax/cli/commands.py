@@ -7,8 +7,8 @@ import click
 
 from pgcjax._version import __version__
 from pgcjax.cli.options import FILE, judgment_options, read_judgments, run_options
-from pgcjax.cli.progress import Progress, say
 from pgcjax.io.judgments import KINDS
+from pgcjax.report.progress import ProgressDisplay, say
 
 HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 88}
 
@@ -120,7 +120,7 @@ def demo(output: str) -> None:
     from pgcjax.report.text import leaderboard
 
     folder = demo_folder()
-    with Progress() as progress:
+    with ProgressDisplay() as progress:
         scores = score(
             folder / "runs",
             preferences=folder / "preferences.csv",

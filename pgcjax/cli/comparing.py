@@ -6,7 +6,7 @@ import click
 
 from pgcjax.cli.commands import cli
 from pgcjax.cli.options import FILE, TESTS, lines_of
-from pgcjax.cli.progress import Progress, say
+from pgcjax.report.progress import ProgressDisplay, say
 
 
 @cli.command()
@@ -117,7 +117,7 @@ def compare(
     if kept and not resume and remove(kept):
         say(f"{kept}: dropped; --resume would have gone on with it")
     matrix = read(scores, measure=measure, columns=_mapping(columns), missing=missing)
-    with Progress() as progress:
+    with ProgressDisplay() as progress:
         found = comparison.compare(
             matrix,
             test=test,

@@ -8,7 +8,7 @@ import click
 
 from pgcjax.cli.commands import cli
 from pgcjax.cli.options import FILE, TESTS, lines_of, score_files
-from pgcjax.cli.progress import Progress, say
+from pgcjax.report.progress import ProgressDisplay, say
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -112,7 +112,7 @@ def discriminate(
         table = discrimination.intuitiveness(source, list(gold), names, missing=missing)
         _give(table, output, gold=list(gold), missing=missing)
         return
-    with Progress() as progress:
+    with ProgressDisplay() as progress:
         found = discrimination.discriminate(
             source,
             names,

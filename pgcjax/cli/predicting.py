@@ -4,7 +4,7 @@ import click
 
 from pgcjax.cli.commands import cli
 from pgcjax.cli.options import FILE, lines_of
-from pgcjax.cli.progress import say
+from pgcjax.report.progress import say
 
 
 @cli.command()

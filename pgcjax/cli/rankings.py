@@ -6,7 +6,7 @@ import click
 
 from pgcjax.cli.commands import cli
 from pgcjax.cli.options import FILE, lines_of, run_options
-from pgcjax.cli.progress import Progress, say
+from pgcjax.report.progress import ProgressDisplay, say
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,7 +101,7 @@ def rbo(
 
     if output:
         check_target(output, SUFFIXES)
-    with Progress() as progress:
+    with ProgressDisplay() as progress:
         a, b = (
             Runs(paths, format=run_format, name_by=name_by) if paths else None
             for paths in (runs, against)

@@ -7,7 +7,7 @@ import click
 
 from pgcjax.cli.commands import cli
 from pgcjax.cli.options import FILE, TESTS, score_files
-from pgcjax.cli.progress import Progress, say
+from pgcjax.report.progress import ProgressDisplay, say
 
 
 @cli.command()
@@ -79,7 +79,7 @@ def report(
     from pgcjax.report.summary import summary
 
     title = title or ", ".join(Path(path).name for path in scores)
-    with Progress() as progress:
+    with ProgressDisplay() as progress:
         made = summary(
             _read(scores),
             list(measures) or None,

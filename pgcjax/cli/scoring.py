@@ -9,8 +9,8 @@ import click
 
 from pgcjax.cli.commands import cli
 from pgcjax.cli.options import FILE, judgment_options, read_judgments, run_options
-from pgcjax.cli.progress import Progress, say
 from pgcjax.errors import counted
+from pgcjax.report.progress import ProgressDisplay, say
 
 if TYPE_CHECKING:
     from pgcjax.stats.scores import Scores
@@ -135,8 +135,8 @@ def evaluate(
             "--grids: places order images, so not with --run-format, --name-by, --order"
         )
     if dry_run:
+        from pgcjax.engine.dry_run import describe
         from pgcjax.engine.estimate import estimate
-        from pgcjax.report.dry_run import describe
 
         source = runs_of(read_grids(runs)) if grids else Runs(runs, **how)
         job = estimate(
@@ -157,7 +157,7 @@ def evaluate(
     kept = _kept(output, mine, processes) if output else None
     if kept and not resume and remove(kept):
         say(f"{kept}: dropped; --resume would have gone on with it")
-    with _said(kept), Progress(silent=mine > 0) as progress:
+    with _said(kept), ProgressDisplay(silent=mine > 0) as progress:
         tables = read_judgments(judgments)
         source = runs_of(read_grids(runs)) if grids else Runs(runs, **how)
         scores = score(
@@ -265,7 +265,7 @@ def pack(
     from pgcjax.io.pack import pack as write
     from pgcjax.io.runs import Runs
 
-    with Progress() as progress:
+    with ProgressDisplay() as progress:
         count = write(
             Runs(runs, format=run_format, name_by=name_by),
             output,
