@@ -8,16 +8,30 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pgcjax.cli.commands import cli
-from pgcjax.cli.options import FILE, judgment_options, read_judgments, run_options
+from pgcjax.cli.options import (
+    FILE,
+    choice_option,
+    judgment_options,
+    memory_option,
+    output_option,
+    per_query_option,
+    read_judgments,
+    resume_option,
+    run_options,
+    runs_argument,
+)
+from pgcjax.engine.choices import MISSING
 from pgcjax.errors import counted
+from pgcjax.io.choices import ORDERS
 from pgcjax.report.progress import ProgressDisplay, say
+from pgcjax.stats.choices import SCORE_SUFFIXES
 
 if TYPE_CHECKING:
     from pgcjax.stats.scores import Scores
 
 
 @cli.command()
-@click.argument("runs", nargs=-1, required=True, type=FILE, metavar="RUN...")
+@runs_argument
 @judgment_options
 @run_options
 @click.option(
@@ -29,20 +43,16 @@ if TYPE_CHECKING:
     help="Such as 'PGC(p=0.8)' or nDCG@10; repeat for several. By default PGC of "
     "--prefs (without them, PGC(graph=derived) of --qrels), and Compat of --qrels.",
 )
-@click.option("-q", "--per-query", is_flag=True, help="Also print each query's score.")
-@click.option(
+@per_query_option
+@choice_option(
     "--order",
-    type=click.Choice(["trec", "clarke", "rank"]),
-    default="trec",
-    show_default=True,
+    allowed=ORDERS,
     help="Order of a run: by score with ties by doc id descending (trec) or ascending "
     "(clarke), or by the rank column.",
 )
-@click.option(
+@choice_option(
     "--missing",
-    type=click.Choice(["zero", "skip", "error"]),
-    default="zero",
-    show_default=True,
+    allowed=MISSING,
     help="What a judged query that a run lacks does to the run's mean.",
 )
 @click.option(
@@ -57,12 +67,7 @@ if TYPE_CHECKING:
     metavar="I/N",
     help="Score the I-th of N parts of the run files only; put together by merge.",
 )
-@click.option(
-    "--memory",
-    metavar="SIZE",
-    help="What runs in work may take, such as 500MB; by default a quarter of the "
-    "machine's.",
-)
+@memory_option
 @click.option(
     "--grids",
     is_flag=True,
@@ -70,24 +75,14 @@ if TYPE_CHECKING:
     "Image_position.json of Xie et al.",
 )
 @click.option("--dry-run", is_flag=True, help="Say how the job would be cut, and stop.")
-@click.option(
-    "--resume",
-    is_flag=True,
-    help="Go on with what the same call, if it was stopped, left in FILE.partial.",
-)
+@resume_option
 @click.option(
     "--distributed",
     metavar="HOW",
     help="Share the job with other processes that make the same call: auto (SLURM and "
     "other launchers that JAX knows) or I/N@HOST:PORT, the I-th of N.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=FILE,
-    metavar="FILE",
-    help="Write all scores at full precision: .trec .tsv .csv .jsonl .parquet.",
-)
+@output_option("Write all scores at full precision", SCORE_SUFFIXES)
 def evaluate(
     runs: tuple[str, ...],
     judgments: dict[str, Any],
@@ -113,10 +108,7 @@ def evaluate(
     if not judgments:
         raise click.UsageError("no judgments: give --prefs FILE, --qrels FILE or both")
     from pgcjax.measures.catalogue import parse_all
-    from pgcjax.stats.scores import check_target
 
-    if output:
-        check_target(output)
     if part and not output:
         raise click.UsageError("--part needs -o FILE: merge puts the files together")
     if resume and not output:
@@ -219,15 +211,12 @@ def _part(text: str) -> tuple[int, int]:
 
 @cli.command()
 @click.argument("parts", nargs=-1, required=True, type=FILE, metavar="PART...")
-@click.option(
-    "-o", "--output", required=True, type=FILE, metavar="FILE", help="All scores."
-)
+@output_option("All scores", SCORE_SUFFIXES, required=True)
 def merge(parts: tuple[str, ...], output: str) -> None:
     """Put the files of evaluate --part together: the same as without parts."""
-    from pgcjax.stats.scores import check_target, read_scores
     from pgcjax.stats.scores import merge as put_together
+    from pgcjax.stats.scores import read_scores
 
-    check_target(output)
     scores = put_together([read_scores(part) for part in parts], parts)
     scores.save(output)
     say(f"wrote {len(scores.table)} scores to {output}")
@@ -236,7 +225,7 @@ def merge(parts: tuple[str, ...], output: str) -> None:
 
 
 @cli.command()
-@click.argument("runs", nargs=-1, required=True, type=FILE, metavar="RUN...")
+@runs_argument
 @judgment_options
 @run_options
 @click.option(

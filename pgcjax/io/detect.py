@@ -6,10 +6,9 @@ from pathlib import Path
 
 from pgcjax.errors import DataError
 from pgcjax.io import fast, files
+from pgcjax.io.choices import FILE_KINDS
 from pgcjax.io.content import read_bytes
 from pgcjax.io.schema import ALIASES, lenient_number
-
-KINDS = ("runs", "prefs", "qrels", "grids")
 
 
 def sort_by_kind(
@@ -24,7 +23,7 @@ def sort_by_kind(
     Raises:
         DataError: the content of a file leaves its kind open.
     """
-    sorted_paths: dict[str, list[Path]] = {k: [] for k in KINDS}
+    sorted_paths: dict[str, list[Path]] = {k: [] for k in FILE_KINDS}
     for path in files.expand(sources) if sources else []:
         sorted_paths[kind if kind != "auto" else _kind(path)].append(path)
     return sorted_paths

@@ -5,7 +5,6 @@ import polars as pl
 
 from pgcjax.errors import DataError
 
-ORDERS = ("trec", "clarke", "rank")
 _KEYS = ["run_id", "query_id"]
 
 

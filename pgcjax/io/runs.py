@@ -10,13 +10,13 @@ import polars as pl
 
 from pgcjax.errors import DataError, Progress, UsageError, counted
 from pgcjax.io import files
+from pgcjax.io.choices import NAME_BY
 from pgcjax.io.judged import Judged
 from pgcjax.io.packed import Block, Packed, is_packed
 from pgcjax.io.prefetch import read_ahead, size_on_disk
 from pgcjax.io.run_tables import RunTable, from_memory, read_file
 
 FORMATS = ("auto", *files.CONTAINERS)
-NAME_BY = ("tag", "file")
 
 
 def read_runs(

@@ -10,9 +10,8 @@ from typing import Any
 import pandas as pd
 
 from pgcjax.io.write import written_beside
+from pgcjax.stats.choices import TABLE_SUFFIXES
 from pgcjax.stats.scores import check_suffix, header
-
-SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ class Comparison:
 def write(frame: pd.DataFrame, target: str | os.PathLike, metadata: dict) -> Path:
     """Write a table of findings, as `Comparison.save` does."""
     path = Path(target)
-    suffix = check_suffix(path, SUFFIXES)
+    suffix = check_suffix(path, TABLE_SUFFIXES)
     with written_beside(path) as beside:
         if suffix == ".parquet":
             import pyarrow as pa

@@ -12,10 +12,10 @@ import pandas as pd
 
 from pgcjax.errors import DataError, DataWarning, UsageError, counted
 from pgcjax.io.schema import ALIASES, Origin, first_repeat, ids, numbers
+from pgcjax.stats.choices import MISSING
 from pgcjax.stats.scores import Scores
 from pgcjax.stats.sources import load
 
-MISSING = ("error", "drop", "zero")
 NAMES = {
     "run_id": ("run_id", *ALIASES["run_id"]),
     "query_id": ("query_id", *ALIASES["query_id"]),

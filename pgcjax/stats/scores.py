@@ -14,9 +14,9 @@ from pgcjax.errors import DataError, UsageError
 from pgcjax.io import files
 from pgcjax.io.schema import ids, numbers
 from pgcjax.io.write import written_beside
+from pgcjax.stats.choices import SCORE_SUFFIXES
 
 COLUMNS = ["run_id", "query_id", "measure", "value"]
-SUFFIXES = (".trec", ".tsv", ".csv", ".jsonl", ".parquet")
 _HEAD = "# pgcjax "
 
 
@@ -201,7 +201,9 @@ def header(metadata: dict[str, Any]) -> str:
     return _HEAD + json.dumps(metadata, ensure_ascii=False)
 
 
-def check_target(path: str | os.PathLike, suffixes: tuple[str, ...] = SUFFIXES) -> None:
+def check_target(
+    path: str | os.PathLike, suffixes: tuple[str, ...] = SCORE_SUFFIXES
+) -> None:
     """Refuse an output file that could not be written, before work is spent on it.
 
     Raises:
@@ -215,7 +217,7 @@ def check_target(path: str | os.PathLike, suffixes: tuple[str, ...] = SUFFIXES) 
         raise UsageError(f"{path}: is a folder; name a file")
 
 
-def check_suffix(path: Path, suffixes: tuple[str, ...] = SUFFIXES) -> str:
+def check_suffix(path: Path, suffixes: tuple[str, ...] = SCORE_SUFFIXES) -> str:
     """Give the suffix of an output file.
 
     Raises:

@@ -3,7 +3,7 @@
 import pytest
 
 from pgcjax.errors import DataError
-from pgcjax.io.detect import KINDS as FOUND
+from pgcjax.io.choices import FILE_KINDS
 from pgcjax.io.detect import sort_by_kind
 
 KINDS = {
@@ -30,7 +30,7 @@ KINDS = {
 )
 def test_found_from_content(put, kind, text):
     path = put("a.txt", text)
-    assert sort_by_kind([path]) == {**dict.fromkeys(FOUND, []), kind: [path]}
+    assert sort_by_kind([path]) == {**dict.fromkeys(FILE_KINDS, []), kind: [path]}
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 import pgcjax
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io import pack as packing
+from pgcjax.io.choices import ORDERS
 from pgcjax.io.judged import Judged
-from pgcjax.io.order import ORDERS, in_order, ranked
+from pgcjax.io.order import in_order, ranked
 from pgcjax.io.packed import MARK, Packed, is_packed
 from pgcjax.io.runs import Runs, read_runs
 from pgcjax.tensors.rankings import Rankings, batches, find
