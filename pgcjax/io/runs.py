@@ -257,7 +257,8 @@ class Runs:
                 raise DataError(
                     f"claims the run name {run!r}, as {owner[run]} does",
                     where=unit.name,
-                    mend=f"Name runs by {other} (--name-by {other}), or rename one.",
+                    mend=f"Rename one, or name runs by {other}: name_by={other} "
+                    "(--name-by on the command line).",
                 )
             owner[run] = unit.name
 

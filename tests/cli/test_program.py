@@ -99,8 +99,8 @@ def test_a_pattern_that_the_shell_expanded(here):
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         "pgcjax: error: judge.01:1: expected 'query doc score', found 'q1 a b1'. A run "
-        "has 6 or 3 columns, or a header; judgments go with --prefs or --qrels, once "
-        "for each file or as one quoted pattern.\n"
+        "has 6 or 3 columns, or a header; on the command line, judgments go with "
+        "--prefs or --qrels, once for each file or as one quoted pattern.\n"
     )
     done = program("pgcjax evaluate --prefs 'judge.*' run.txt", here)
     assert done.returncode == 0

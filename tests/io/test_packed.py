@@ -176,8 +176,8 @@ def test_ranks_that_order_nothing_are_said_when_they_are_wanted(tmp_path):
             pgcjax.evaluate(path, qrels={"q": {judged: 1}}, order="rank")
         pgcjax.pack(frame, path, qrels={"q": {"z": 1}})
     assert str(error.value) == (
-        f"{path}: run 'r' had no usable ranks for query 'q' when it was packed. Use "
-        "--order trec or clarke (by score)."
+        f"{path}: run 'r' had no usable ranks for query 'q' when it was packed. Order "
+        "runs by score: order=trec or clarke (--order on the command line)."
     )
 
 
