@@ -17,8 +17,8 @@ from pgcjax.cli.options import (
 from pgcjax.report.progress import ProgressDisplay, say
 from pgcjax.stats.choices import (
     CORRECTIONS,
+    INCOMPLETE,
     INTERVALS,
-    MISSING,
     TABLE_SUFFIXES,
     TESTS,
 )
@@ -59,7 +59,7 @@ from pgcjax.stats.choices import (
 )
 @choice_option(
     "--missing",
-    allowed=MISSING,
+    allowed=INCOMPLETE,
     help="What a query that some runs lack does: drop leaves it out for all.",
 )
 @click.option(

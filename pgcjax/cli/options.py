@@ -9,7 +9,7 @@ import click
 from pgcjax.io.choices import NAME_BY
 from pgcjax.io.judgments import KINDS
 from pgcjax.report.progress import say
-from pgcjax.stats.choices import MISSING, RESAMPLES, TABLE_SUFFIXES
+from pgcjax.stats.choices import INCOMPLETE, RESAMPLES, TABLE_SUFFIXES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -126,7 +126,7 @@ score_options = together(
     ),
     choice_option(
         "--missing",
-        allowed=MISSING,
+        allowed=INCOMPLETE,
         help="What a query that a run or a measure lacks does: drop leaves it out.",
     ),
 )

@@ -15,14 +15,14 @@ from pgcjax.cli.options import (
     run_options,
     runs_argument,
 )
-from pgcjax.engine.choices import MISSING, TIES, VARIANTS
-from pgcjax.io.choices import ORDERS
+from pgcjax.engine.choices import TIES, VARIANTS
+from pgcjax.io.choices import MISSING, ORDERS
 from pgcjax.report.progress import ProgressDisplay, say
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pgcjax.engine.similarity_result import Overlaps
+    from pgcjax.engine.similarity_result import Similarity
 
 
 @cli.command()
@@ -118,7 +118,7 @@ def rbo(
     print_table(_per_query(found) if per_query else found.mean())
 
 
-def _per_query(found: "Overlaps") -> "pd.DataFrame":
+def _per_query(found: "Similarity") -> "pd.DataFrame":
     """Put the mean of each pair, of query `all`, behind its values."""
     import pandas as pd
 

@@ -20,9 +20,8 @@ from pgcjax.cli.options import (
     run_options,
     runs_argument,
 )
-from pgcjax.engine.choices import MISSING
 from pgcjax.errors import counted
-from pgcjax.io.choices import ORDERS
+from pgcjax.io.choices import MISSING, ORDERS
 from pgcjax.report.progress import ProgressDisplay, say
 from pgcjax.stats.choices import SCORE_SUFFIXES
 

@@ -3,9 +3,6 @@
 The command line shows them in its help, for which it loads no library.
 """
 
-MISSING = ("zero", "skip", "error")
-"""What a query that a run lacks does to the run's mean."""
-
 VARIANTS = ("ext", "min", "max", "res")
 """Of RBO: what is assumed of the documents below those that were retrieved."""
 

@@ -1,5 +1,6 @@
 """A job in chunks of runs: read, look up, compute; bounded in memory, resumable."""
 
+import logging
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -18,8 +19,10 @@ from pgcjax.engine.verify import Sample
 from pgcjax.errors import Progress
 from pgcjax.io.checkpoint import Checkpoint
 from pgcjax.io.packed import Block
-from pgcjax.io.runs import Runs
-from pgcjax.tensors.rankings import JudgedRanks, Rankings, find, gathered
+from pgcjax.io.runs import Runs, gathered
+from pgcjax.tensors.rankings import JudgedRanks, Rankings, find
+
+_log = logging.getLogger(__name__)
 
 
 def run(
@@ -60,6 +63,7 @@ def run(
         refuse(request, chunk.run_ids, chunk.has)
 
     def finish(found: list[JudgedRanks], first: int, end: int) -> Chunk:
+        _log.debug("units %d to %d of %d", first, end, len(runs.units))
         chunk = _scored(Rankings(judged, found), batches, request, progress)
         if checkpoint and end < len(runs.units):
             name = _name(units[first:end])

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -18,7 +18,9 @@ from pgcjax.runtime.devices import over_devices
 from pgcjax.runtime.loop import Call, results
 from pgcjax.tensors.graphs import Graph
 from pgcjax.tensors.padding import padded_size
-from pgcjax.tensors.rankings import Rankings
+
+if TYPE_CHECKING:
+    from pgcjax.tensors.rankings import Rankings
 
 _LARGE = 64  # vertices: smaller tiles take about as long to lay out as to compute
 
@@ -34,14 +36,14 @@ class PeelBatch(Batch):
         self._layout = Layout(self._tensors.graphs, keep=keep, budget=budget)
 
     def score(
-        self, rankings: Rankings, progress: Progress | None = None
+        self, rankings: "Rankings", progress: Progress | None = None
     ) -> Float64[np.ndarray, "1 runs queries"]:
         """Add up RBO weights, and normalise the sums."""
         sums = layout_sums(self._layout, rankings, self._tensors.weights, progress)
         sizes = np.array([len(docs) for docs in self.docs.values()])
         return self._tensors.finish(sums, sizes)[None]
 
-    def foresee(self, sample: Rankings) -> list[Group]:
+    def foresee(self, sample: "Rankings") -> list[Group]:
         """Group queries by form and size."""
         groups: dict[tuple[str, int], list[str]] = {}
         for query, graph in self._tensors.graphs.items():
@@ -65,7 +67,7 @@ def batches(members: Sequence[Member], setting: Setting) -> list[Batch]:
 
 def overlap_sums(
     graphs: Mapping[str, Graph],
-    rankings: Rankings,
+    rankings: "Rankings",
     weights: Int64[np.ndarray, " depth_plus_1"],
     *,
     budget: int = plan.BUDGET,
@@ -85,7 +87,7 @@ def overlap_sums(
 
 def layout_sums(
     layout: Layout,
-    rankings: Rankings,
+    rankings: "Rankings",
     weights: Int64[np.ndarray, " depth_plus_1"],
     progress: Progress | None = None,
 ) -> Int64[np.ndarray, "runs queries"]:

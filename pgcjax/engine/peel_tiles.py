@@ -1,7 +1,7 @@
 """Graphs × rankings, cut into tiles: what is laid out for one call each."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import numpy as np
@@ -11,8 +11,10 @@ from pgcjax.runtime.devices import everywhere, place
 from pgcjax.tensors import adjacency, rank_tables
 from pgcjax.tensors.graphs import Graph
 from pgcjax.tensors.padding import padded_size
-from pgcjax.tensors.rankings import Rankings
 from pgcjax.tensors.retrieved import Flat, Retrieved
+
+if TYPE_CHECKING:
+    from pgcjax.tensors.rankings import Rankings
 
 _ROOM = 2**12  # documents in a list at least: so that small jobs share programs
 
@@ -74,7 +76,7 @@ class Layout:
         self._room = keep
         self._shapes = Shapes(budget)
 
-    def tiles(self, rankings: Rankings) -> Iterator[Tile]:
+    def tiles(self, rankings: "Rankings") -> Iterator[Tile]:
         """Lay out all graphs and runs.
 
         A call with fewer runs than one before has its shapes, and so its programs.
@@ -184,7 +186,7 @@ class _Graded:
         self._columns = [columns[name] for name in levels]
         self._ready = adjacency.as_levels(list(levels.values()))
 
-    def tiles(self, rankings: Rankings, shapes: Shapes) -> Iterator[Tile]:
+    def tiles(self, rankings: "Rankings", shapes: Shapes) -> Iterator[Tile]:
         """Lay all of them out."""
         flat = rankings.flat(self._docs, self._levels)
         runs = len(rankings.run_ids)

@@ -10,9 +10,8 @@ import pandas as pd
 
 from pgcjax.engine import grid_batches, list_batches, peel_batches
 from pgcjax.engine.batch import Batch, Member, Setting
-from pgcjax.engine.choices import MISSING
 from pgcjax.errors import UsageError
-from pgcjax.io.choices import ORDERS
+from pgcjax.io.choices import MISSING, ORDERS
 from pgcjax.io.grids import is_grids, read_grids
 from pgcjax.io.judged import Judged
 from pgcjax.io.judgments import KINDS, by_kind, read_judgments
@@ -144,10 +143,14 @@ def read_request(
 
 def _defaults(given: set[str]) -> list[str]:
     if not given & {"preferences", "qrels"}:
-        what = " and ".join(sorted(given)) or "no judgments"
+        if not given:
+            raise UsageError(
+                "no judgments: give preferences=…, qrels=… or both; --prefs FILE, "
+                "--qrels FILE on the command line"
+            )
         raise UsageError(
-            f"no measure was asked for, and {what} alone suggest none: name measures, "
-            "such as alpha_nDCG@20; `pgcjax measures` lists them"
+            f"no measure was asked for, and {' and '.join(sorted(given))} alone suggest "
+            "none: name measures, such as alpha_nDCG@20; `pgcjax measures` lists them"
         )
     if "preferences" not in given:
         return ["PGC(graph=derived)", "Compat"]

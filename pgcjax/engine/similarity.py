@@ -13,10 +13,10 @@ import numpy as np
 
 from pgcjax._version import __version__
 from pgcjax.engine import plan, similarity_tiles
-from pgcjax.engine.choices import MISSING, TIES, VARIANTS
-from pgcjax.engine.similarity_result import Overlaps, means
+from pgcjax.engine.choices import TIES, VARIANTS
+from pgcjax.engine.similarity_result import Similarity, means
 from pgcjax.errors import DataError, DataWarning, Progress, UsageError, counted
-from pgcjax.io.choices import ORDERS
+from pgcjax.io.choices import MISSING, ORDERS
 from pgcjax.runtime.memory import memory_limit
 from pgcjax.tensors.tied_lists import Lists, Numbers, of_groups, read
 
@@ -53,7 +53,7 @@ def rbo(
         progress: called with `(stage, done, total)`.
 
     Returns:
-        `Overlaps` of runs; of two lists, a number.
+        `Similarity` of runs; of two lists, a number.
 
     Source: Webber, Moffat and Zobel 2010; ties by Corsi and Urbano 2024.
 
@@ -67,10 +67,11 @@ def rbo(
     if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
         return _of_lists(a, b, float(p), variant, ties, depth)
     how = {"order": order, "broken": ties == BROKEN, "depth": depth}
-    reader = partial(read, numbers=Numbers(), **how, progress=progress)
+    how |= {"rows": plan.settings.rows, "progress": progress}
+    reader = partial(read, numbers=Numbers(), **how)
     sides = [reader(x) for x in ((a,) if b is None else (a, b))]
     del reader  # and with it the names of all documents
-    pairs = _Pairs(*sides[0], *sides[-1], alone=b is None)
+    pairs = _Compared(*sides[0], *sides[-1], alone=b is None)
     _check(pairs, missing)
     values, notes = _without(pairs, missing, measure)
     for found in similarity_tiles.compare(
@@ -79,7 +80,7 @@ def rbo(
         values[pairs.rows(found), found.query] = found.values[variant]
     itself = pairs.first == pairs.second if b is None else np.zeros(len(values), bool)
     metadata = {"version": __version__, "measure": measure, "order": order}
-    return Overlaps(
+    return Similarity(
         measure,
         pairs.runs_a,
         pairs.runs_b,
@@ -139,7 +140,7 @@ def _of_lists(
 
 
 @dataclass(frozen=True)
-class _Pairs:
+class _Compared:
     """Runs that are compared, and which with which.
 
     Attributes:
@@ -197,14 +198,14 @@ class _Pairs:
             found.append(similarity_tiles.Sides(mine, None if self.alone else theirs))
         return found
 
-    def rows(self, found: similarity_tiles.Found) -> np.ndarray:
+    def rows(self, found: similarity_tiles.PairValues) -> np.ndarray:
         """Give the pairs that were found."""
         a, b = self.places[found.query]
         i, j, n = a[found.a], b[found.b], len(self.runs_b)
         return i * n + j - (i * (i + 1) // 2 if self.alone else 0)
 
 
-def _check(pairs: _Pairs, missing: str) -> None:
+def _check(pairs: _Compared, missing: str) -> None:
     """Refuse runs that cannot be compared, before they are."""
     if pairs.alone and len(pairs.runs_a) == 1:
         raise DataError(
@@ -225,7 +226,9 @@ def _check(pairs: _Pairs, missing: str) -> None:
                 )
 
 
-def _without(pairs: _Pairs, missing: str, measure: str) -> tuple[np.ndarray, list[str]]:
+def _without(
+    pairs: _Compared, missing: str, measure: str
+) -> tuple[np.ndarray, list[str]]:
     """Give values of pairs and queries, where only one of two runs has the query.
 
     Returns:

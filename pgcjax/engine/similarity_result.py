@@ -14,7 +14,7 @@ from pgcjax.stats.findings import write
 
 
 @dataclass(frozen=True)
-class Overlaps:
+class Similarity:
     """RBO of pairs of runs.
 
     Attributes:

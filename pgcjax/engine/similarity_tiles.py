@@ -15,11 +15,6 @@ from pgcjax.runtime.devices import over_devices
 from pgcjax.runtime.loop import Call, results
 from pgcjax.tensors.tied_lists import Ranked
 
-MOST = 64
-"""Most rankings on a side of a tile."""
-
-_NEAR = 32  # pairs in a step on a CPU: their arrays stay in a core's cache
-_AREA = 8  # pairs follow each other in squares of so many rankings: these stay, too
 _BYTES = 192  # of a pair's arrays, by rank
 
 
@@ -41,7 +36,7 @@ class Sides(NamedTuple):
         return len(self.a) * len(self.b)
 
 
-class Found(NamedTuple):
+class PairValues(NamedTuple):
     """Values of some pairs of one query: places of both rankings, RBO by variant."""
 
     query: int
@@ -57,7 +52,7 @@ def compare(
     *,
     budget: int = plan.BUDGET,
     progress: Progress | None = None,
-) -> Iterator[Found]:
+) -> Iterator[PairValues]:
     """Compare all pairs of rankings of each query.
 
     Pairs without ties are summed by `kernel.untied`, others by `kernel.of_ties`: which
@@ -82,7 +77,7 @@ def compare(
         if progress:
             progress("comparing", done, total)
         values = kernel.bounds(sums, tile.length_a, tile.length_b, weights)
-        yield Found(tile.query, tile.a, tile.b, values)
+        yield PairValues(tile.query, tile.a, tile.b, values)
 
 
 class _Tile(NamedTuple):
@@ -119,9 +114,11 @@ def _tiles(
         lists = [*sides.a, *(sides.b or ())]
         codes, tied = _numbered(lists), np.array([x.tied for x in lists])
         width = 1 << max(3, max(len(x.docs) for x in lists) - 1).bit_length()
-        side = _side(max(len(sides.a), len(sides.b or ())), width, budget)
+        side = side_of_tile(max(len(sides.a), len(sides.b or ())), width, budget)
         fit = max(1, (budget // 2) // (_BYTES * width))
-        some = min(side * side, _NEAR if cpu else 1 << fit.bit_length() - 1)
+        some = min(
+            side * side, plan.settings.pairs if cpu else 1 << fit.bit_length() - 1
+        )
         weights = kernel.weights_of(p, width)
         for own, other in _blocks(sides, side):
             fixed, moving = _laid_out(lists, codes, own, other, side, width)
@@ -146,9 +143,9 @@ def _tiles(
                     )
 
 
-def _side(most: int, width: int, budget: int) -> int:
+def side_of_tile(most: int, width: int, budget: int) -> int:
     """Choose how many rankings are on a side of a tile: a power of 2."""
-    side = min(MOST, 1 << (most - 1).bit_length())
+    side = min(plan.settings.lists, 1 << (most - 1).bit_length())
     while side > 1 and 4 * side * side * width + 80 * side * width > budget // 8:
         side //= 2
     return side
@@ -178,7 +175,8 @@ def _pairs(own: slice, other: slice, same: bool) -> tuple[np.ndarray, np.ndarray
     )
     if same:
         a, b = a[a <= b], b[a <= b]
-    by = np.lexsort((b, a, b // _AREA, a // _AREA))
+    square = plan.settings.square
+    by = np.lexsort((b, a, b // square, a // square))
     return a[by], b[by]
 
 

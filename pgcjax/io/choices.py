@@ -6,6 +6,9 @@ The command line shows them in its help, for which it loads no library.
 ORDERS = ("trec", "clarke", "rank")
 """Of a run: by score with ties by doc id, descending or ascending, or by rank."""
 
+MISSING = ("zero", "skip", "error")
+"""What a query that a run lacks does to the mean of its scores."""
+
 NAME_BY = ("tag", "file")
 """What names a run."""
 

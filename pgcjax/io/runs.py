@@ -263,6 +263,23 @@ class Runs:
             owner[run] = unit.name
 
 
+def gathered(
+    tables: Iterable[pl.DataFrame | Block], rows: int
+) -> Generator[list[pl.DataFrame] | Block]:
+    """Put small tables together, up to so many rows, to be looked up at once."""
+    waiting: list[pl.DataFrame] = []
+    for table in tables:
+        if isinstance(table, pl.DataFrame):
+            waiting.append(table)
+        if waiting and (table is not waiting[-1] or sum(map(len, waiting)) > rows):
+            yield waiting
+            waiting = []
+        if isinstance(table, Block):
+            yield table
+    if waiting:
+        yield waiting
+
+
 def _changed(path: Path) -> int:
     try:
         return path.stat().st_mtime_ns

@@ -12,7 +12,7 @@ import pandas as pd
 
 from pgcjax.errors import DataError, DataWarning, UsageError, counted
 from pgcjax.io.schema import ALIASES, Origin, first_repeat, ids, numbers
-from pgcjax.stats.choices import MISSING
+from pgcjax.stats.choices import INCOMPLETE
 from pgcjax.stats.scores import Scores
 from pgcjax.stats.sources import load
 
@@ -67,8 +67,8 @@ def read(
         DataError: the source holds no such scores, one twice, one that is not finite,
             or not all that are needed. UsageError: an argument is wrong.
     """
-    if missing not in MISSING:
-        raise UsageError(f"missing {missing!r}: choose from {', '.join(MISSING)}")
+    if missing not in INCOMPLETE:
+        raise UsageError(f"missing {missing!r}: choose from {', '.join(INCOMPLETE)}")
     if isinstance(scores, Matrix):
         return scores
     where = "scores"

@@ -1,6 +1,6 @@
 """Runs as ranks of judged documents: all that scoring needs of them."""
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,26 +69,6 @@ class JudgedRanks:
         count = np.zeros((queries + 1, runs), np.int32)  # the last is unjudged
         count[self.query, self.run] = kept
         return count[:-1]
-
-
-def gathered(
-    tables: Iterable[pl.DataFrame | Block], rows: int
-) -> Generator[list[pl.DataFrame] | Block]:
-    """Put small tables together, up to so many rows, to be looked up at once."""
-    waiting: list[pl.DataFrame] = []
-    for table in tables:
-        if isinstance(table, pl.DataFrame):
-            waiting.append(table)
-            if sum(map(len, waiting)) > rows:
-                yield waiting
-                waiting = []
-        else:
-            if waiting:
-                yield waiting
-                waiting = []
-            yield table
-    if waiting:
-        yield waiting
 
 
 def find(

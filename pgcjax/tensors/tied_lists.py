@@ -1,6 +1,6 @@
 """Runs as lists of numbered documents with their ties: all that comparing needs."""
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from typing import Any, NamedTuple
 
@@ -9,10 +9,8 @@ import polars as pl
 
 from pgcjax.errors import DataError, Progress
 from pgcjax.io.order import _groups, ranked
-from pgcjax.io.runs import Runs
+from pgcjax.io.runs import Runs, gathered
 from pgcjax.kernels.rbo_ties import LONGEST
-
-_ROWS = 500_000  # that are numbered at once: of small files, several
 
 
 class Ranked(NamedTuple):
@@ -63,6 +61,7 @@ def read(
     order: str,
     broken: bool,
     depth: int | None,
+    rows: int,
     progress: Progress | None = None,
 ) -> tuple[list[str], Lists]:
     """Read runs.
@@ -74,6 +73,7 @@ def read(
         broken: whether ties are broken by the order; else documents tie that have the
             same score (by `rank`, the same rank).
         depth: last rank that counts. A tie group that begins there counts as a whole.
+        rows: that are numbered at once: of small files, several.
         progress: called with `("reading", done, total)`.
 
     Returns:
@@ -85,7 +85,8 @@ def read(
     lists: Lists = {}
     runs: set[str] = set()
     with closing(Runs(source).tables(progress=progress)) as tables:
-        for some in _batches(tables):
+        for some in gathered(tables, rows):
+            assert isinstance(some, list)  # `tables` gives no blocks
             laid = [_laid(table, order, broken, depth) for table in some]
             docs = numbers.of(pl.concat([part[1] for part in laid]))
             top, bottom = (np.concatenate([part[i] for part in laid]) for i in (2, 3))
@@ -98,17 +99,6 @@ def read(
                 lists.setdefault(query, {})[run] = found
                 runs.add(run)
     return sorted(runs), {query: lists[query] for query in sorted(lists)}
-
-
-def _batches(tables: Iterable[pl.DataFrame]) -> Generator[list[pl.DataFrame]]:
-    waiting: list[pl.DataFrame] = []
-    for table in tables:
-        waiting.append(table)
-        if sum(map(len, waiting)) > _ROWS:
-            yield waiting
-            waiting = []
-    if waiting:
-        yield waiting
 
 
 _Laid = tuple[list[tuple[str, str]], pl.Series, np.ndarray, np.ndarray, np.ndarray]
