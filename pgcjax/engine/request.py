@@ -11,11 +11,11 @@ import pandas as pd
 from pgcjax.engine import grid_batches, list_batches, peel_batches
 from pgcjax.engine.batch import Batch, Member, Setting
 from pgcjax.errors import UsageError
+from pgcjax.io.choices import MISSING, ORDERS
 from pgcjax.io.grids import is_grids, read_grids
 from pgcjax.io.judged import Judged
 from pgcjax.io.judgments import KINDS, by_kind, read_judgments
-from pgcjax.io.order import ORDERS
-from pgcjax.io.runs import MISSING, Runs
+from pgcjax.io.runs import Runs
 from pgcjax.measures.catalogue import parse_all
 from pgcjax.measures.spec import Measure
 from pgcjax.tensors.examination import as_runs
@@ -38,7 +38,7 @@ class Request:
         tables: canonical judgments, by kind; and `grids`, if runs are image grids.
         judged: all documents that any measure needs.
         order: of documents in a run.
-        missing: what a judged query that a run lacks does; one of `MISSING`.
+        missing: what a judged query that a run lacks does; one of `choices.MISSING`.
     """
 
     members: list[Member]

@@ -6,22 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from math import nan
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from pgcjax._version import __version__
 from pgcjax.engine import plan, similarity_tiles
+from pgcjax.engine.choices import TIES, VARIANTS
 from pgcjax.engine.similarity_result import Similarity, means
 from pgcjax.errors import DataError, DataWarning, Progress, UsageError, counted
-from pgcjax.io.order import ORDERS
-from pgcjax.io.runs import MISSING
-from pgcjax.kernels import rbo_ties as kernel
+from pgcjax.io.choices import MISSING, ORDERS
 from pgcjax.runtime.memory import memory_limit
 from pgcjax.tensors.tied_lists import Lists, Numbers, of_groups, read
 
-BROKEN = "broken"
-TIES = (*kernel.TIES, BROKEN)
+BROKEN = TIES[-1]
 
 
 def rbo(
@@ -96,9 +95,9 @@ def rbo(
 
 def _name(p: float, variant: str, ties: str, depth: int | None) -> str:
     """Check the parameters of the measure, and spell it with all of them."""
-    if not (isinstance(p, float) and 0 < p < 1):
+    if not (isinstance(p, Real) and 0 < p < 1):
         raise UsageError(f"p={p}: expected a number above 0 and below 1")
-    _one_of("variant", variant, kernel.VARIANTS)
+    _one_of("variant", variant, VARIANTS)
     _one_of("ties", ties, TIES)
     if depth is not None and not (type(depth) is int and depth > 0):
         raise UsageError(f"depth={depth}: expected a whole number from 1 up")
@@ -223,7 +222,7 @@ def _check(pairs: _Compared, missing: str) -> None:
                 run = next(run for i, run in enumerate(runs) if i not in there)
                 raise DataError(
                     f"run {run!r} lacks query {query!r}, which another run has",
-                    mend="Complete it, or choose --missing zero or skip.",
+                    mend="Complete it, or let missing be zero or skip.",
                 )
 
 

@@ -10,15 +10,13 @@ import polars as pl
 
 from pgcjax.errors import DataError, Progress, UsageError, counted
 from pgcjax.io import files
+from pgcjax.io.choices import NAME_BY
 from pgcjax.io.judged import Judged
 from pgcjax.io.packed import Block, Packed, is_packed
 from pgcjax.io.prefetch import read_ahead, size_on_disk
 from pgcjax.io.run_tables import RunTable, from_memory, read_file
 
 FORMATS = ("auto", *files.CONTAINERS)
-NAME_BY = ("tag", "file")
-MISSING = ("zero", "skip", "error")
-"""What scores may make of a query that a run lacks."""
 
 
 def read_runs(
@@ -259,7 +257,8 @@ class Runs:
                 raise DataError(
                     f"claims the run name {run!r}, as {owner[run]} does",
                     where=unit.name,
-                    mend=f"Name runs by {other} (--name-by {other}), or rename one.",
+                    mend=f"Rename one, or name runs by {other}: name_by={other} "
+                    "(--name-by on the command line).",
                 )
             owner[run] = unit.name
 

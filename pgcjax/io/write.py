@@ -13,9 +13,8 @@ from typing import Any
 import pandas as pd
 
 from pgcjax.errors import DataError, UsageError
+from pgcjax.io.choices import SCORE_SUFFIXES, TABLE_SUFFIXES
 
-TABLE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
-SCORE_SUFFIXES = (".trec", ".tsv", ".csv", ".jsonl", ".parquet")
 MARK = "# pgcjax "
 """Begins the first line of a text file; metadata in JSON follow."""
 

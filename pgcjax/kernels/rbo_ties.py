@@ -21,8 +21,6 @@ from jaxtyping import Array, Bool, Float64, Int, Int32, Int64
 
 from pgcjax.kernels.rbo import _ONE, UNIT, _powers
 
-TIES = ("w", "a", "b")
-VARIANTS = ("ext", "min", "max", "res")
 LONGEST = 2**16 - 1
 """Most ranks of a ranking: counts fit 16 bits, products of three float64's 53."""
 

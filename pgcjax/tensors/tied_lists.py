@@ -164,7 +164,8 @@ def _check_ranks(table: pl.DataFrame, rank: np.ndarray) -> None:
         raise DataError(
             f"run {row['run_id']!r} has no usable rank for document "
             f"{row['doc_id']!r} of query {row['query_id']!r}",
-            mend="Use --order trec or clarke (by score), or mend the rank column.",
+            mend="Mend the rank column, or order runs by score: order=trec or clarke "
+            "(--order on the command line).",
         )
 
 
@@ -172,7 +173,7 @@ def _check_length(length: int, name: str) -> None:
     if length > LONGEST:
         raise DataError(
             f"{name} has {length} documents; at most {LONGEST} can be compared",
-            mend="Compare to a depth: --depth 1000.",
+            mend="Compare to a depth: depth=1000 (--depth on the command line).",
         )
 
 

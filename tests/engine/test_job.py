@@ -107,8 +107,9 @@ def test_the_work_of_another_job_is_refused(runs, tmp_path, small_chunks):
         with pytest.raises(DataError) as error:
             pgcjax.evaluate(runs, **{**JUDGED, **other}, journal=folder)
         assert str(error.value) == (
-            f"{folder}: has finished work of another job: it differs in {what}. Start "
-            "without --resume, or remove the folder."
+            f"{folder}: has finished work of another job: it differs in {what}. Remove "
+            "the folder, or name another journal; on the command line, start without "
+            "--resume."
         )
 
 

@@ -61,7 +61,9 @@ def launched_sums(tile, weights, *, more: int = 0, block: int | None = None):
 def check(graphs, ranks, weights, size: int, **options) -> np.ndarray:
     tile = tile_of(graphs, ranks, "packed", size)
     sums = launched_sums(tile, weights, **options)
-    assert (sums == np.asarray(peel_batches.tile_sums("packed", tile, (weights,)))).all()
+    assert (
+        sums == np.asarray(peel_batches.tile_sums("packed", tile, (weights,)))
+    ).all()
     wide = tile_of(graphs, ranks, "wide", size)
     assert (sums == np.asarray(peel_batches.tile_sums("wide", wide, (weights,)))).all()
     return sums
