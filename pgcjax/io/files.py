@@ -16,7 +16,7 @@ import pandas as pd
 
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io.content import decode, read_bytes, unreadable
-from pgcjax.io.schema import Origin, known_column, shorten
+from pgcjax.io.schema import Origin, Origins, known_column, shorten
 
 Source = str | os.PathLike
 """A file, a folder or a glob pattern."""
@@ -69,6 +69,55 @@ class Named:
     comments: int = 0
     silent: int = 0
     checked: bool = False
+
+
+def read_tables(
+    source: Source | Iterable[Source] | pd.DataFrame | Named,
+    name: str,
+    load: Callable[[Path], Named],
+    canonical: Callable[[Named], pd.DataFrame],
+) -> tuple[pd.DataFrame, Origins]:
+    """Read tables, and put them one below the other.
+
+    Args:
+        source: files, folders and globs; or a table in memory.
+        name: of a DataFrame, in messages.
+        load: reads a file.
+        canonical: selects and checks the columns of a table.
+
+    Returns:
+        The table, whose `attrs["comments"]` counts comment lines, and where its rows
+        came from.
+    """
+    if isinstance(source, pd.DataFrame):
+        source = Named(source, Origin(name))
+    contents = [source] if isinstance(source, Named) else map(load, expand(source))
+    contents = [(content, canonical(content)) for content in contents]
+    table = pd.concat([table for _, table in contents], ignore_index=True)
+    table.attrs = {"comments": sum(content.comments for content, _ in contents)}
+    origins = Origins([c.origin for c, _ in contents], [len(t) for _, t in contents])
+    return table, origins
+
+
+def with_header(path: Path, data: bytes, header: str) -> Named:
+    """Read a file as a table that needs a header.
+
+    Args:
+        path: the file.
+        data: its bytes, decompressed.
+        header: what is expected above the rows, for messages.
+
+    Raises:
+        DataError: there is no header, or `split` finds the file wrong.
+    """
+    content = split(path, data, container_of(path, data))
+    if isinstance(content, Named):
+        return content
+    raise DataError(
+        f"expected a header with the columns {header}, found {content.text(0)}",
+        where=content.origin.at(0),
+        mend="Separate the columns by tabs or commas.",
+    )
 
 
 def stem(path: Source) -> str:
@@ -148,8 +197,21 @@ def load(path: Path, container: str = "auto") -> Columns | Named:
     return split(path, data, container)
 
 
-def split(path: Path, data: bytes, container: str) -> Columns | Named:
-    """Read the bytes of a file as rows of text; as `load`, after both are known."""
+def split(
+    path: Path, data: bytes, container: str, *, any_header: bool = False
+) -> Columns | Named:
+    """Split the bytes of a file into rows of text.
+
+    Args:
+        path: the file, for messages.
+        data: its bytes, decompressed.
+        container: one of `CONTAINERS`, or `tabs`.
+        any_header: whether columns may have any names, as in wide tables of scores,
+            and rows without content are left out.
+
+    Raises:
+        DataError: it is empty, or is not what it should be.
+    """
     if container == "parquet":
         return _parquet(path, data)
     text = decode(path, data)
@@ -158,7 +220,8 @@ def split(path: Path, data: bytes, container: str) -> Columns | Named:
             return _columns(path, text, _tabbed if container == "tabs" else _FIELDS)
         if container == "jsonl":
             return _jsonl(path, text)
-        return _delimited(path, text, "," if container == "csv" else "\t")
+        separator = "," if container == "csv" else "\t"
+        return _delimited(path, text, separator, any_header)
 
 
 @contextmanager
@@ -230,7 +293,7 @@ def _comments_only(path: Path) -> DataError:
     return DataError("holds comments only", where=str(path), mend=mend)
 
 
-def _delimited(path: Path, text: str, separator: str) -> Named:
+def _delimited(path: Path, text: str, separator: str, any_header: bool) -> Named:
     lines = text.split("\n")
     # Comments may stand above the header only: below it, # may begin an id.
     skipped = next(
@@ -247,7 +310,7 @@ def _delimited(path: Path, text: str, separator: str) -> Named:
     try:
         for row in reader:
             place, start = start + 1, skipped + reader.line_num
-            if len(row) < 2 and not "".join(row).strip():
+            if (any_header or len(row) < 2) and not "".join(row).strip():
                 continue
             if not header:
                 header = [name.strip() for name in row]
@@ -267,7 +330,7 @@ def _delimited(path: Path, text: str, separator: str) -> Named:
             where=f"{path}:{start + 1}",
             mend="Is a quote not closed?",
         ) from None
-    if sum(map(known_column, header)) < 2:
+    if not any_header and sum(map(known_column, header)) < 2:
         raise DataError(
             "expected a header with column names such as query_id and doc_id, "
             f"separated by {separator!r}, found {shorten(separator.join(header))}",
@@ -278,10 +341,11 @@ def _delimited(path: Path, text: str, separator: str) -> Named:
         raise DataError("holds a header only", where=str(path), mend="Add rows.")
     frame = pd.DataFrame(dict(zip(header, zip(*rows, strict=True), strict=True)))
     if len(frame.columns) != len(header):
+        twice = next(name for name in header if header.count(name) > 1)
         raise DataError(
-            f"names a column twice: {shorten(separator.join(header))}",
+            f"has more than one column {twice!r}",
             where=f"{path}:{skipped + 1}",
-            mend="Rename one.",
+            mend="Rename or drop one.",
         )
     origin = Origin(str(path), "line", np.array(places))
     return Named(frame, origin, head, len(head))

@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 
 from pgcjax.errors import DataError
-from pgcjax.io import fast, files
+from pgcjax.io import fast_columns, files
 from pgcjax.io.content import read_bytes
 from pgcjax.io.schema import (
     RUNS,
@@ -25,8 +25,8 @@ from pgcjax.io.schema import (
 )
 
 _JUDGMENTS = (
-    "A run has 6 or 3 columns, or a header; judgments go with --prefs or --qrels, once "
-    "for each file or as one quoted pattern."
+    "A run has 6 or 3 columns, or a header; on the command line, "
+    "judgments go with --prefs or --qrels, once for each file or as one quoted pattern."
 )
 
 
@@ -61,7 +61,7 @@ def read_file(path: Path, format: str, name_by: str, ranks: bool = True) -> RunT
     data = read_bytes(path)
     container = files.container_of(path, data) if format == "auto" else format
     name = files.stem(path)
-    read = fast.read(data, ranks=ranks) if container == "columns" else None
+    read = fast_columns.read_run(data, ranks=ranks) if container == "columns" else None
     if read:
         frame, comments = read
         lacking = {"run_id": pl.lit(name), "rank": pl.lit(math.nan)}
@@ -83,7 +83,7 @@ def read_file(path: Path, format: str, name_by: str, ranks: bool = True) -> RunT
                 f"holds {len(tags)} runs, such as {tags[0]!r} and {tags[1]!r}, which "
                 "its name cannot tell apart",
                 where=str(path),
-                mend="Name runs by tag: --name-by tag.",
+                mend="Name runs by tag: name_by=tag (--name-by on the command line).",
             )
         frame, tags = frame.with_columns(pl.lit(name).alias("run_id")), (name,)
     return RunTable(frame.select(RUNS), tags, comments)
@@ -176,8 +176,6 @@ def _from_dict(source: Mapping) -> pd.DataFrame:
 def _canonical_runs(
     frame: pd.DataFrame, origin: Origin, default_run: str
 ) -> pd.DataFrame:
-    if frame.empty:
-        raise DataError("holds no rows", where=origin.name, mend="Add rows.")
     table = canonical(frame, origin, RUNS[1:3], ("run_id", "score", "rank"))
     if "score" not in table and "rank" not in table:
         raise DataError(

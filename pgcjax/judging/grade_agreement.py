@@ -9,7 +9,7 @@ import pandas as pd
 
 from pgcjax.errors import counted
 from pgcjax.io.qrels import read_qrels
-from pgcjax.io.schema import ALIASES, Origin, ids
+from pgcjax.io.schema import Origin, find_columns, ids
 from pgcjax.judging.votes import Votes, collect
 from pgcjax.stats import agreement
 
@@ -145,8 +145,7 @@ def preferences_from_grades(grades: pd.DataFrame, bad: float | None = None) -> A
     Raises:
         DataError: a row is malformed, or a judge gives a document two grades.
     """
-    names = ("judge", *ALIASES["judge"])
-    column = next((name for name in names if name in grades), None)
+    column = find_columns(grades.columns, ["judge"]).get("judge")
     groups: list[tuple[str | None, pd.DataFrame]] = [(None, grades)]
     if column:
         who = ids(grades[column].rename("judge"), Origin("grades"))

@@ -10,9 +10,9 @@ import pandas as pd
 
 from pgcjax.errors import DataError, UsageError, counted
 from pgcjax.io.preferences import read_preferences
-from pgcjax.io.schema import Origin
-from pgcjax.io.times import times
-from pgcjax.judging.options import SIDES, Grouping, encode
+from pgcjax.io.schema import Origin, seconds
+from pgcjax.judging.choices import SIDES
+from pgcjax.judging.options import Grouping, encode
 
 _PAIR = ["query_id", "doc_id", "other_doc_id"]
 
@@ -67,7 +67,7 @@ def judged(preferences: Any, judges: Sequence[str] | None = None) -> pd.DataFram
     table = read_preferences(preferences)
     if isinstance(preferences, pd.DataFrame) and "seconds" in preferences:
         # Rows keep their order: a table is checked, not sorted.
-        table["seconds"] = times(preferences["seconds"], Origin("preferences"))
+        table["seconds"] = seconds(preferences["seconds"], Origin("preferences"))
     if judges is None:
         return table
     named = sorted(set(table["judge"].dropna())) if "judge" in table else []

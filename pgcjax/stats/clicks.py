@@ -11,10 +11,10 @@ import pandas as pd
 import polars as pl
 
 from pgcjax.errors import DataError, UsageError
-from pgcjax.io.order import ORDERS, ranked
+from pgcjax.io.choices import ORDERS
+from pgcjax.io.order import ranked
 from pgcjax.io.runs import read_runs
-from pgcjax.io.schema import ALIASES, Origin, first_repeat, ids, numbers
-from pgcjax.io.times import times
+from pgcjax.io.schema import Origin, canonical, first_repeat, ids, numbers, seconds
 from pgcjax.stats import correlation
 from pgcjax.stats.scores import Scores, read_scores
 
@@ -41,14 +41,14 @@ def click_counts(log: pd.DataFrame, satisfied: float = 30.0) -> pd.DataFrame:
     """
     origin = Origin("log")
     table = _named(log, _KEY, ("clicked", "seconds"), origin)
-    seconds, clicked = times(table["seconds"], origin), table["clicked"]
+    times, clicked = seconds(table["seconds"], origin), table["clicked"]
     if clicked.dtype == bool:
         clicked = clicked.astype("int64")
     hit = numbers(clicked, "clicked", origin) == 1
     _refuse(
         ~hit & (numbers(clicked, "clicked", origin) != 0), "clicked is 0 or 1", origin
     )
-    counts = {"shown": 1, "clicks": hit, "satisfied": hit & (seconds >= satisfied)}
+    counts = {"shown": 1, "clicks": hit, "satisfied": hit & (times >= satisfied)}
     sums = table[_KEY].assign(**counts).groupby(_KEY, sort=True)[list(_COUNTS)].sum()
     return sums.astype("int64").reset_index()
 
@@ -241,19 +241,8 @@ def _checked(counts: pd.DataFrame) -> pd.DataFrame:
 def _named(
     frame: pd.DataFrame, key: Sequence[str], others: Sequence[str], origin: Origin
 ) -> pd.DataFrame:
-    """Find columns by name or alias, with those of the key as ids."""
-    lower = {str(name).strip().lower(): name for name in frame.columns}
-    found = {}
-    for name in (*key, *others):
-        spelling = next((s for s in (name, *ALIASES.get(name, ())) if s in lower), "")
-        if not spelling:
-            raise DataError(
-                f"missing column {name!r} (found {list(lower)})",
-                where=origin.name,
-                mend=f"Needed: {', '.join((*key, *others))}.",
-            )
-        found[name] = frame[lower[spelling]].reset_index(drop=True).rename(name)
-    table = pd.DataFrame(found)
+    """Select columns by name or alias, with those of the key as ids."""
+    table = canonical(frame, origin, (*key, *others))
     return table.assign(**{name: ids(table[name], origin) for name in key})
 
 

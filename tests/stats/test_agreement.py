@@ -273,7 +273,7 @@ PROBLEMS = [
     (
         FOUR.drop(columns="run_b"),
         {},
-        "preferences: missing column 'run_b' (found ['query_id', 'run_a', "
+        "preferences: missing columns ['run_b'] (found ['query_id', 'run_a', "
         "'preference']). Needed: query_id, run_a, run_b, preference.",
     ),
     (

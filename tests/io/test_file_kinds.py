@@ -3,8 +3,8 @@
 import pytest
 
 from pgcjax.errors import DataError
-from pgcjax.io.detect import KINDS as FOUND
-from pgcjax.io.detect import sort_by_kind
+from pgcjax.io.choices import FILE_KINDS
+from pgcjax.io.file_kinds import sort_by_kind
 
 KINDS = {
     "runs": [
@@ -30,7 +30,7 @@ KINDS = {
 )
 def test_found_from_content(put, kind, text):
     path = put("a.txt", text)
-    assert sort_by_kind([path]) == {**dict.fromkeys(FOUND, []), kind: [path]}
+    assert sort_by_kind([path]) == {**dict.fromkeys(FILE_KINDS, []), kind: [path]}
 
 
 @pytest.mark.parametrize(
