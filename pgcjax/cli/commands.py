@@ -113,7 +113,7 @@ def simulate(output: str, **settings: int | None) -> None:
 def demo(output: str) -> None:
     """Score the runs of the embedded collection and show a leaderboard."""
     from pgcjax.datasets.files import demo_folder
-    from pgcjax.stats.scores import check_target
+    from pgcjax.io.write import check_target
 
     check_target(output)
     from pgcjax.engine.evaluate import evaluate as score

@@ -104,15 +104,14 @@ def compare(
     if required and test not in ("tukey", "bootstrap"):
         raise click.UsageError("--required is of --test tukey and bootstrap")
     from pgcjax.io.checkpoint import remove
+    from pgcjax.io.write import TABLE_SUFFIXES, check_target
     from pgcjax.stats import compare as comparison
-    from pgcjax.stats.findings import SUFFIXES
     from pgcjax.stats.matrix import read
     from pgcjax.stats.required import required_difference
-    from pgcjax.stats.scores import check_target
 
     for path in (output, runs_output):
         if path:
-            check_target(path, SUFFIXES)
+            check_target(path, TABLE_SUFFIXES)
     kept = Path(f"{output}.partial") if output else None
     if kept and not resume and remove(kept):
         say(f"{kept}: dropped; --resume would have gone on with it")

@@ -48,10 +48,10 @@ def _several(command: Callable) -> Callable:
 def _give(table: "pd.DataFrame", output: str | None, **used: Any) -> None:
     """Print a table, and write it."""
     from pgcjax._version import __version__
-    from pgcjax.stats.findings import write
+    from pgcjax.io.write import write_table
 
     if output:
-        write(table, output, {"version": __version__, **used})
+        write_table(table, output, {"version": __version__, **used})
         say(f"wrote {len(table)} rows to {output}")
     for line in lines_of(table):
         click.echo(line)
@@ -59,10 +59,9 @@ def _give(table: "pd.DataFrame", output: str | None, **used: Any) -> None:
 
 def _check_output(output: str | None) -> None:
     if output:
-        from pgcjax.stats.findings import SUFFIXES
-        from pgcjax.stats.scores import check_target
+        from pgcjax.io.write import TABLE_SUFFIXES, check_target
 
-        check_target(output, SUFFIXES)
+        check_target(output, TABLE_SUFFIXES)
 
 
 @cli.command()
@@ -164,15 +163,15 @@ def agree(
 ) -> None:
     """Say how often measures prefer what people, or other measures, prefer."""
     _check_output(output)
+    from pgcjax.io.score_files import read_any_scores
     from pgcjax.stats import agreement
-    from pgcjax.stats.sources import load
 
     share: Any = None if tie_share is None else _share(tie_share, serp)
     source, names = score_files(scores), list(measures) or None
     used: dict[str, Any] = {"threshold": threshold, "tie_share": share}
     used["missing"] = missing
     if serp:
-        people, _ = load(Path(serp))
+        people, _ = read_any_scores(Path(serp))
         table = agreement.agree(source, people, names, **used).table
     else:
         table = agreement.agree_measures(source, names, **used)

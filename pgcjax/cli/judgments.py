@@ -70,15 +70,14 @@ def judgments(
     and judging times, where preferences have a column seconds.
     """
     if output:
-        from pgcjax.stats.findings import SUFFIXES
-        from pgcjax.stats.scores import check_target
+        from pgcjax.io.write import TABLE_SUFFIXES, check_target
 
-        check_target(output, SUFFIXES)
+        check_target(output, TABLE_SUFFIXES)
     from pgcjax._version import __version__
     from pgcjax.io.preferences import read_preferences
     from pgcjax.io.qrels import read_qrels
+    from pgcjax.io.write import write_table
     from pgcjax.report.judgments import Choices, analyse, lines, tidy
-    from pgcjax.stats.findings import write
 
     preferences = read_preferences(prefs, format=prefs_format)
     grades = read_qrels(qrels) if qrels else None
@@ -88,7 +87,7 @@ def judgments(
         table = tidy(found)
         used = {"judges": list(judges), "sides": sides, "bad": bad}
         used |= {"split": split, "version": __version__}
-        write(table, output, used)
+        write_table(table, output, used)
         say(f"wrote {len(table)} rows to {output}")
     for line in lines(found):
         click.echo(line)

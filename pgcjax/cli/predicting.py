@@ -72,12 +72,11 @@ def predict(
     two baselines: the grade in isolation, and the most frequent grade.
     """
     from pgcjax._version import __version__
+    from pgcjax.io.write import TABLE_SUFFIXES, check_target, write_table
     from pgcjax.judging.prediction import predict_context
-    from pgcjax.stats.findings import SUFFIXES, write
-    from pgcjax.stats.scores import check_target
 
     if output:
-        check_target(output, SUFFIXES)
+        check_target(output, TABLE_SUFFIXES)
     found = predict_context(
         qrels,
         context,
@@ -90,7 +89,7 @@ def predict(
     if output:
         accuracy = found.accuracy.set_index("method")["accuracy"].to_dict()
         used = {**found.metadata, "accuracy": accuracy, "version": __version__}
-        write(found.predictions, output, used)
+        write_table(found.predictions, output, used)
         say(f"wrote {len(found.predictions)} predictions to {output}")
     for line in lines_of(found.accuracy):
         click.echo(line)

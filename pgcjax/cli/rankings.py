@@ -96,11 +96,10 @@ def rbo(
     """Compare runs with each other by rank-biased overlap, without judgments."""
     from pgcjax.engine.similarity import rbo as compare
     from pgcjax.io.runs import Runs
-    from pgcjax.stats.findings import SUFFIXES
-    from pgcjax.stats.scores import check_target
+    from pgcjax.io.write import TABLE_SUFFIXES, check_target
 
     if output:
-        check_target(output, SUFFIXES)
+        check_target(output, TABLE_SUFFIXES)
     with Progress() as progress:
         a, b = (
             Runs(paths, format=run_format, name_by=name_by) if paths else None

@@ -112,8 +112,8 @@ def evaluate(
     """
     if not judgments:
         raise click.UsageError("no judgments: give --prefs FILE, --qrels FILE or both")
+    from pgcjax.io.write import check_target
     from pgcjax.measures.catalogue import parse_all
-    from pgcjax.stats.scores import check_target
 
     if output:
         check_target(output)
@@ -224,8 +224,9 @@ def _part(text: str) -> tuple[int, int]:
 )
 def merge(parts: tuple[str, ...], output: str) -> None:
     """Put the files of evaluate --part together: the same as without parts."""
-    from pgcjax.stats.scores import check_target, read_scores
+    from pgcjax.io.write import check_target
     from pgcjax.stats.scores import merge as put_together
+    from pgcjax.stats.scores import read_scores
 
     check_target(output)
     scores = put_together([read_scores(part) for part in parts], parts)

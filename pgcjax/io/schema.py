@@ -18,6 +18,7 @@ INTENT_QRELS = ("query_id", "doc_id", "intent_id", "relevance")
 INTENTS = ("query_id", "intent_id", "probability", "kind")
 CONTEXT = ("query_id", "doc_id", "previous_doc_id", "relevance")
 GRIDS = ("query_id", "run_id", "doc_id", "row", "column")
+SCORES = ("run_id", "query_id", "measure", "value")
 
 ALIASES = {
     "run_id": ("runid", "run", "run_name", "name", "tag", "runtag", "system"),

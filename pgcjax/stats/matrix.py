@@ -12,8 +12,8 @@ import pandas as pd
 
 from pgcjax.errors import DataError, DataWarning, UsageError, counted
 from pgcjax.io.schema import ALIASES, Origin, find_columns, first_repeat, ids, numbers
+from pgcjax.io.score_files import read_any_scores
 from pgcjax.stats.scores import Scores
-from pgcjax.stats.sources import load
 
 MISSING = ("error", "drop", "zero")
 NAMES = {
@@ -74,7 +74,7 @@ def read(
     where = "scores"
     if isinstance(scores, (str, os.PathLike)):
         where = str(scores)
-        scores = load(Path(scores))
+        scores = read_any_scores(Path(scores))
     frame, origin = scores if isinstance(scores, tuple) else (scores, Origin(where))
     if isinstance(frame, Scores):
         frame = frame.table
