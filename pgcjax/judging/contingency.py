@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Int, Real
 from scipy import stats
 
-Preferences = Int[np.ndarray, "pairs"]
+Preferences = Int[np.ndarray, " pairs"]
 """What a source says of each pair: 1 if A is better, -1 if B is, 0 for a tie."""
 
 _ORDER = (1, -1, 0)  # of rows and columns: A, B, tie
