@@ -110,7 +110,7 @@ def without_repeats(
         first, second = (int(unique.index[i]) for i in repeat)
         a, b = table.loc[first], table.loc[second]
         mend = "Keep one of the two."
-        if "iteration" in table and a.iteration != b.iteration:
+        if "iteration" in table and str(a["iteration"]) != str(b["iteration"]):
             mend = "Grades per intent or judge (the second column) are not plain qrels."
         raise DataError(
             f"{kind.twice.format(**b)}: {a.relevance:g} ({origins.at(first)}) and "

@@ -39,7 +39,8 @@ def read_qrels(
         DataError: a row is malformed, or a document has two grades in one query.
     """
     if isinstance(source, Mapping):
-        source = files.Named(_from_dict(source), Origin("qrels", "entry"))
+        named = files.Named(_from_dict(source), Origin("qrels", "entry"))
+        return without_repeats(*read(named, _GRADES), _GRADES)
     return without_repeats(*read(source, _GRADES), _GRADES)
 
 
