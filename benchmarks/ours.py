@@ -98,7 +98,7 @@ def rankings_of(runs: Iterable[Path], judged: Mapping[str, np.ndarray]) -> Any:
 
 def _looked_up(tables: Iterable[Any], judged: Any) -> Any:
     """Rank the documents of canonical runs or packed blocks, and keep judged ones."""
-    from pgcjax.engine.job import gathered
+    from pgcjax.io.runs import gathered
     from pgcjax.tensors.rankings import Rankings, find
 
     together = gathered(tables, settings.rows)

@@ -78,7 +78,7 @@ def lines() -> Iterator[str]:
             yield f"| {shape} | {calls * more:,.0f} | {' | '.join(cells)} |"
         yield ""
     yield f"Reading text of {DEPTH} documents for a query, by one core in each process,"
-    yield "and the same packed; each of the 64 hosts runs a process, the others are one:"
+    yield "and the same packed; each of the 64 hosts runs one process:"
     yield ""
     yield f"| runs × queries | lines | {' | '.join(names)} |"
     yield "|---" * (2 + len(names)) + "|"
