@@ -87,7 +87,7 @@ def write(folder: Path, runs: int, queries: int, depth: int) -> None:
 def race(report: Report, folder: Path, ties: str, sampled: int) -> None:
     """Race for one way with ties: RBO.ext of all pairs of runs, query by query."""
     broken = ties == "broken"
-    _, lists = read(folder, Numbers(), order="trec", broken=broken, depth=None)
+    _, lists = read(folder, Numbers(), order="trec", broken=broken, depth=None, rows=1)
     queries = [similarity_tiles.Sides(list(mine.values())) for mine in lists.values()]
     total = sum(sides.pairs() for sides in queries)
     some = random.Random(1).sample(_pairs(queries), sampled)

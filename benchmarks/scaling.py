@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from pgcjax.engine import plan
 from pgcjax.engine.cost import CORE, Group, Job, Machine
-from pgcjax.report.dry_run import duration
+from pgcjax.engine.dry_run import duration
 from pgcjax.tensors.padding import padded_size
 
 DOCS, RETRIEVED, DEPTH = 170, 0.8, 1000

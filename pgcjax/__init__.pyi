@@ -20,6 +20,7 @@ from .judging.prediction import predict_context as predict_context
 from .judging.strength import judgment_strength as judgment_strength
 from .judging.strength import judgment_times as judgment_times
 from .judging.transitivity import transitivity as transitivity
+from .measures.catalogue import register as register
 from .stats.agreement import agree as agree
 from .stats.agreement import agree_measures as agree_measures
 from .stats.compare import compare as compare

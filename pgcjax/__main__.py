@@ -1,5 +1,5 @@
 """Run the command line: `python -m pgcjax`."""
 
-from pgcjax.cli import main
+import runpy
 
-main()
+runpy.run_module("pgcjax.cli", run_name="__main__", alter_sys=True)

@@ -76,4 +76,4 @@ def test_cast2019_runs_share_a_tag(capsys, data):
         )
     assert done.value.code == 2
     assert "claims the run name 'BERT-base'" in (err := capsys.readouterr().err)
-    assert "--name-by file" in err
+    assert "name_by=file (--name-by on the command line)" in err

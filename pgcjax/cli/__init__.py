@@ -18,8 +18,8 @@ from pgcjax.cli import (
     scoring,
 )
 from pgcjax.cli.commands import cli
-from pgcjax.cli.progress import say
 from pgcjax.errors import DataWarning, PgcjaxError, VerificationError
+from pgcjax.report.progress import say
 
 __all__ = [
     "cli",

@@ -6,9 +6,17 @@ from typing import Any
 import click
 
 from pgcjax._version import __version__
-from pgcjax.cli.options import FILE, judgment_options, read_judgments, run_options
-from pgcjax.cli.progress import Progress, say
+from pgcjax.cli.options import (
+    FILE,
+    choice_option,
+    judgment_options,
+    output_option,
+    read_judgments,
+    run_options,
+)
+from pgcjax.io.choices import FILE_KINDS, SCORE_SUFFIXES
 from pgcjax.io.judgments import KINDS
+from pgcjax.report.progress import ProgressDisplay, say
 
 HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 88}
 
@@ -26,14 +34,7 @@ def cli() -> None:
 @click.argument("paths", nargs=-1, type=FILE, metavar="FILE...")
 @judgment_options
 @run_options
-@click.option(
-    "--as",
-    "kind",
-    type=click.Choice(["auto", "runs", "prefs", "qrels", "grids"]),
-    default="auto",
-    show_default=True,
-    help="What FILE... are.",
-)
+@choice_option("--as", "kind", allowed=["auto", *FILE_KINDS], help="What FILE... are.")
 def check(
     paths: tuple[str, ...],
     judgments: dict[str, Any],
@@ -101,26 +102,20 @@ def simulate(output: str, **settings: int | None) -> None:
 
 
 @cli.command()
-@click.option(
-    "-o",
-    "--output",
+@output_option(
+    "Where all scores go",
+    SCORE_SUFFIXES,
     default="pgcjax-demo-scores.csv",
     show_default=True,
-    type=FILE,
-    metavar="FILE",
-    help="Where all scores go.",
 )
 def demo(output: str) -> None:
     """Score the runs of the embedded collection and show a leaderboard."""
     from pgcjax.datasets.files import demo_folder
-    from pgcjax.io.write import check_target
-
-    check_target(output)
     from pgcjax.engine.evaluate import evaluate as score
     from pgcjax.report.text import leaderboard
 
     folder = demo_folder()
-    with Progress() as progress:
+    with ProgressDisplay() as progress:
         scores = score(
             folder / "runs",
             preferences=folder / "preferences.csv",

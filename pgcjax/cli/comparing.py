@@ -5,18 +5,31 @@ from pathlib import Path
 import click
 
 from pgcjax.cli.commands import cli
-from pgcjax.cli.options import FILE, TESTS, lines_of
-from pgcjax.cli.progress import Progress, say
+from pgcjax.cli.options import (
+    FILE,
+    choice_option,
+    memory_option,
+    output_option,
+    print_table,
+    resume_option,
+    test_options,
+)
+from pgcjax.io.choices import TABLE_SUFFIXES
+from pgcjax.report.progress import ProgressDisplay, say
+from pgcjax.stats.choices import (
+    CORRECTIONS,
+    INCOMPLETE,
+    INTERVALS,
+    TESTS,
+)
 
 
 @cli.command()
 @click.argument("scores", type=FILE, metavar="SCORES")
 @click.option("-m", "--measure", metavar="NAME", help="Needed if there are several.")
-@click.option(
+@choice_option(
     "--test",
-    type=click.Choice(TESTS),
-    default="tukey",
-    show_default=True,
+    allowed=TESTS,
     help="tukey: randomised Tukey HSD; bootstrap: paired, studentised; permutation: "
     "sign flips; t and wilcoxon: paired; anova: of two ways, with Tukey HSD.",
 )
@@ -27,19 +40,15 @@ from pgcjax.cli.progress import Progress, say
     metavar="RUN",
     help="Compare with this run only; repeat for several. By default all pairs.",
 )
-@click.option(
+@choice_option(
     "--correction",
-    type=click.Choice(["none", "holm", "bh"]),
-    default="none",
-    show_default=True,
+    allowed=CORRECTIONS,
     help="Of p for many tests, where the test is not for all pairs at once.",
 )
-@click.option("--resamples", type=int, metavar="N", help="5000 of tukey, 1000 or more.")
-@click.option("--seed", type=int, default=0, show_default=True)
-@click.option("--alpha", type=float, default=0.05, show_default=True)
+@test_options
 @click.option(
     "--interval",
-    type=click.Choice(["t", "percentile", "bca", "hsd"]),
+    type=click.Choice(INTERVALS),
     help="Of differences; by default the one that suits the test.",
 )
 @click.option(
@@ -48,11 +57,9 @@ from pgcjax.cli.progress import Progress, say
     metavar="E",
     help="Resample until no Monte-Carlo standard error of a p is larger.",
 )
-@click.option(
+@choice_option(
     "--missing",
-    type=click.Choice(["error", "drop", "zero"]),
-    default="error",
-    show_default=True,
+    allowed=INCOMPLETE,
     help="What a query that some runs lack does: drop leaves it out for all.",
 )
 @click.option(
@@ -64,16 +71,10 @@ from pgcjax.cli.progress import Progress, say
 )
 @click.option("--pairs", is_flag=True, help="Print pairs; with --baseline always so.")
 @click.option("--required", is_flag=True, help="Say what difference is significant.")
-@click.option("--memory", metavar="SIZE", help="For intermediate results, as 500MB.")
-@click.option("--resume", is_flag=True, help="Go on with what is in FILE.partial.")
-@click.option(
-    "-o",
-    "--output",
-    type=FILE,
-    metavar="FILE",
-    help="Write all pairs at full precision: .csv .tsv .jsonl .parquet.",
-)
-@click.option("--runs-output", type=FILE, metavar="FILE", help="Write runs, likewise.")
+@memory_option
+@resume_option
+@output_option("Write all pairs at full precision")
+@output_option("Write runs at full precision", TABLE_SUFFIXES, "--runs-output")
 def compare(
     scores: str,
     measure: str | None,
@@ -104,19 +105,15 @@ def compare(
     if required and test not in ("tukey", "bootstrap"):
         raise click.UsageError("--required is of --test tukey and bootstrap")
     from pgcjax.io.checkpoint import remove
-    from pgcjax.io.write import TABLE_SUFFIXES, check_target
     from pgcjax.stats import compare as comparison
     from pgcjax.stats.matrix import read
     from pgcjax.stats.required import required_difference
 
-    for path in (output, runs_output):
-        if path:
-            check_target(path, TABLE_SUFFIXES)
     kept = Path(f"{output}.partial") if output else None
     if kept and not resume and remove(kept):
         say(f"{kept}: dropped; --resume would have gone on with it")
     matrix = read(scores, measure=measure, columns=_mapping(columns), missing=missing)
-    with Progress() as progress:
+    with ProgressDisplay() as progress:
         found = comparison.compare(
             matrix,
             test=test,
@@ -146,9 +143,7 @@ def compare(
         found.save(runs_output, runs=True)
     if kept:
         remove(kept)
-    table = found.table if pairs or baselines else found.runs
-    for line in lines_of(table):
-        click.echo(line)
+    print_table(found.table if pairs or baselines else found.runs)
 
 
 def _mapping(columns: tuple[str, ...]) -> dict[str, str]:

@@ -6,62 +6,43 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pgcjax._version import __version__
 from pgcjax.cli.commands import cli
-from pgcjax.cli.options import FILE, TESTS, lines_of, score_files
-from pgcjax.cli.progress import Progress, say
+from pgcjax.cli.options import (
+    FILE,
+    choice_option,
+    output_option,
+    print_table,
+    score_files,
+    score_options,
+    test_options,
+    together,
+    write_table,
+)
+from pgcjax.report.progress import ProgressDisplay
+from pgcjax.stats.choices import COEFFICIENTS, TESTS
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-def _several(command: Callable) -> Callable:
-    """Add what the verbs on several measures share."""
-    for option in (
-        click.option(
-            "-o",
-            "--output",
-            type=FILE,
-            metavar="FILE",
-            help="Write the table at full precision: .csv .tsv .jsonl .parquet.",
-        ),
-        click.option(
-            "--missing",
-            type=click.Choice(["error", "drop", "zero"]),
-            default="error",
-            show_default=True,
-            help="What a query that a run or a measure lacks does: drop leaves it out.",
-        ),
-        click.option(
-            "-m",
-            "--measure",
-            "measures",
-            multiple=True,
-            metavar="NAME",
-            help="Repeat for several; by default all of SCORES.",
-        ),
-        click.argument("scores", nargs=-1, required=True, type=FILE, metavar="SCORES…"),
-    ):
-        command = option(command)
-    return command
+    from pgcjax.stats.discrimination import Discrimination
 
 
-def _give(table: "pd.DataFrame", output: str | None, **used: Any) -> None:
+_several = together(score_options, output_option("Write the table at full precision"))
+
+
+def _give(table: "pd.DataFrame", path: str | None, **used: Any) -> None:
     """Print a table, and write it."""
-    from pgcjax._version import __version__
-    from pgcjax.io.write import write_table
-
-    if output:
-        write_table(table, output, {"version": __version__, **used})
-        say(f"wrote {len(table)} rows to {output}")
-    for line in lines_of(table):
-        click.echo(line)
+    write_table(table, path, {"version": __version__, **used})
+    print_table(table)
 
 
-def _check_output(output: str | None) -> None:
-    if output:
-        from pgcjax.io.write import TABLE_SUFFIXES, check_target
-
-        check_target(output, TABLE_SUFFIXES)
+_SHOWN: dict[str, Callable[["Discrimination"], "pd.DataFrame"]] = {
+    "power": lambda found: found.table,
+    "curves": lambda found: found.curves(),
+    "overlaps": lambda found: found.overlaps(),
+    "pairs": lambda found: found.pairs,
+}
 
 
 @cli.command()
@@ -73,14 +54,10 @@ def _check_output(output: str | None) -> None:
     type=click.Choice(TESTS),
     help="Repeat for several; by default bootstrap.",
 )
-@click.option("--alpha", type=float, default=0.05, show_default=True)
-@click.option("--resamples", type=int, metavar="N", help="As of compare.")
-@click.option("--seed", type=int, default=0, show_default=True)
-@click.option(
+@test_options
+@choice_option(
     "--show",
-    type=click.Choice(["power", "curves", "overlaps", "pairs"]),
-    default="power",
-    show_default=True,
+    allowed=list(_SHOWN),
     help="The share of significant pairs; or p of all pairs, sorted (ASL curves); or "
     "which pairs are significant in common; or all pairs.",
 )
@@ -103,7 +80,6 @@ def discriminate(
     gold: tuple[str, ...],
 ) -> None:
     """Say of each measure how many pairs of runs it tells apart."""
-    _check_output(output)
     from pgcjax.stats import discrimination
 
     source, names = score_files(scores), list(measures) or None
@@ -111,7 +87,7 @@ def discriminate(
         table = discrimination.intuitiveness(source, list(gold), names, missing=missing)
         _give(table, output, gold=list(gold), missing=missing)
         return
-    with Progress() as progress:
+    with ProgressDisplay() as progress:
         found = discrimination.discriminate(
             source,
             names,
@@ -122,13 +98,7 @@ def discriminate(
             missing=missing,
             progress=progress.update,
         )
-    table = {
-        "power": lambda: found.table,
-        "curves": found.curves,
-        "overlaps": found.overlaps,
-        "pairs": lambda: found.pairs,
-    }[show]()
-    _give(table, output, **found.metadata)
+    _give(_SHOWN[show](found), output, **found.metadata)
 
 
 @cli.command()
@@ -162,7 +132,6 @@ def agree(
     tie_share: str | None,
 ) -> None:
     """Say how often measures prefer what people, or other measures, prefer."""
-    _check_output(output)
     from pgcjax.io.score_files import read_any_scores
     from pgcjax.stats import agreement
 
@@ -196,17 +165,7 @@ def _share(text: str, serp: str | None) -> float | str:
     "--coefficient",
     "coefficients",
     multiple=True,
-    type=click.Choice(
-        [
-            "tau",
-            "tau_ap",
-            "tau_ap_symmetric",
-            "tau_ap_a",
-            "tau_ap_b",
-            "pearson",
-            "spearman",
-        ]
-    ),
+    type=click.Choice(COEFFICIENTS),
     help="Repeat for several; by default tau (of Kendall, b) and tau_ap_b.",
 )
 def correlate(
@@ -217,7 +176,6 @@ def correlate(
     coefficients: tuple[str, ...],
 ) -> None:
     """Say how alike measures order the runs."""
-    _check_output(output)
     from pgcjax.stats import correlation
 
     chosen = list(coefficients) or ["tau", "tau_ap_b"]

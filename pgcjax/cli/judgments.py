@@ -2,27 +2,22 @@
 
 import click
 
+from pgcjax._version import __version__
 from pgcjax.cli.commands import cli
-from pgcjax.cli.options import FILE
-from pgcjax.cli.progress import say
+from pgcjax.cli.options import (
+    choice_option,
+    files_option,
+    output_option,
+    prefs_format_option,
+    write_table,
+)
+from pgcjax.judging.choices import SIDES, SPLITS
 
 
 @cli.command()
-@click.option(
-    "--prefs",
-    required=True,
-    multiple=True,
-    type=FILE,
-    metavar="FILE",
-    help="Preference judgments; repeat for several files.",
-)
-@click.option(
-    "--prefs-format",
-    default="auto",
-    metavar="NAME",
-    help="As of evaluate.",
-)
-@click.option("--qrels", multiple=True, type=FILE, metavar="FILE", help="Grades.")
+@files_option("--prefs", required=True, help="Preferences; repeat for several files.")
+@prefs_format_option
+@files_option("--qrels", help="Grades.")
 @click.option(
     "--judge",
     "judges",
@@ -30,29 +25,19 @@ from pgcjax.cli.progress import say
     metavar="NAME",
     help="Only what this judge says; repeat for several. By default all judges.",
 )
-@click.option(
+@choice_option(
     "--sides",
-    type=click.Choice(["any", "given"]),
-    default="any",
-    show_default=True,
+    allowed=SIDES,
     help="any: which document of a pair stands first means nothing; given: it is the "
     "one that judges were shown first, or left.",
 )
 @click.option("--bad", is_flag=True, help="Count what judgments of bad imply.")
-@click.option(
+@choice_option(
     "--split",
-    type=click.Choice(["drop", "tie"]),
-    default="drop",
-    show_default=True,
+    allowed=SPLITS,
     help="What a pair is, for transitivity, whose votes have no majority.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=FILE,
-    metavar="FILE",
-    help="Write all numbers at full precision: .csv .tsv .jsonl .parquet.",
-)
+@output_option("Write all numbers at full precision")
 def judgments(
     prefs: tuple[str, ...],
     prefs_format: str,
@@ -69,25 +54,15 @@ def judgments(
     agreement with grades, and the strength of preferences against the relevance gap;
     and judging times, where preferences have a column seconds.
     """
-    if output:
-        from pgcjax.io.write import TABLE_SUFFIXES, check_target
-
-        check_target(output, TABLE_SUFFIXES)
-    from pgcjax._version import __version__
     from pgcjax.io.preferences import read_preferences
     from pgcjax.io.qrels import read_qrels
-    from pgcjax.io.write import write_table
     from pgcjax.report.judgments import Choices, analyse, lines, tidy
 
     preferences = read_preferences(prefs, format=prefs_format)
     grades = read_qrels(qrels) if qrels else None
     choices = Choices(list(judges) or None, sides, bad, split)
     found = analyse(preferences, grades, choices)
-    if output:
-        table = tidy(found)
-        used = {"judges": list(judges), "sides": sides, "bad": bad}
-        used |= {"split": split, "version": __version__}
-        write_table(table, output, used)
-        say(f"wrote {len(table)} rows to {output}")
+    used = {"judges": list(judges), "sides": sides, "bad": bad}
+    write_table(tidy(found), output, {**used, "split": split, "version": __version__})
     for line in lines(found):
         click.echo(line)

@@ -1,18 +1,148 @@
-"""Options that several verbs share, and what reads the files that they name."""
+"""Options that several verbs share, and what reads and writes the files they name."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from pgcjax.io.choices import NAME_BY, TABLE_SUFFIXES
 from pgcjax.io.judgments import KINDS
+from pgcjax.report.progress import say
+from pgcjax.stats.choices import INCOMPLETE, RESAMPLES
 
 if TYPE_CHECKING:
     import pandas as pd
 
 FILE = click.Path(path_type=str)
-TESTS = ["tukey", "bootstrap", "permutation", "t", "wilcoxon", "anova"]
+Decorator = Callable[[Callable], Callable]
+
+
+def together(*decorators: Decorator) -> Decorator:
+    """Make one decorator of several, the first outermost."""
+
+    def decorated(command: Callable) -> Callable:
+        for decorator in reversed(decorators):
+            command = decorator(command)
+        return command
+
+    return decorated
+
+
+def choice_option(
+    *names: str, allowed: Sequence[str], help: str, default: str = ""
+) -> Decorator:
+    """Add an option with one of a few values, by default the first."""
+    return click.option(
+        *names,
+        type=click.Choice(allowed),
+        default=default or allowed[0],
+        show_default=True,
+        help=help,
+    )
+
+
+def files_option(*names: str, help: str, **more: Any) -> Decorator:
+    """Add an option that names files, and may be repeated."""
+    many = {"multiple": True, "type": FILE, "metavar": "FILE", **more}
+    return click.option(*names, help=help, **many)
+
+
+def output_option(
+    help: str,
+    suffixes: Sequence[str] = TABLE_SUFFIXES,
+    *names: str,
+    **more: Any,
+) -> Decorator:
+    """Add -o FILE, refused before any work where the file could not be written.
+
+    Args:
+        help: what is written; the suffixes are added.
+        suffixes: of the files that can be written.
+        names: of the option, if not `-o` and `--output`.
+        more: as of `click.option`.
+    """
+
+    def check(context: click.Context, option: click.Parameter, path: str | None) -> Any:
+        if path is not None:
+            from pgcjax.io.write import check_target
+
+            check_target(path, tuple(suffixes))
+        return path
+
+    help = f"{help}: {' '.join(suffixes)}."
+    how = {"type": FILE, "metavar": "FILE", "callback": check, **more}
+    return click.option(*(names or ("-o", "--output")), help=help, **how)
+
+
+runs_argument = click.argument(
+    "runs", nargs=-1, required=True, type=FILE, metavar="RUN..."
+)
+per_query_option = click.option(
+    "-q", "--per-query", is_flag=True, help="Also print each query's value."
+)
+memory_option = click.option(
+    "--memory",
+    metavar="SIZE",
+    help="What work may take, such as 500MB; by default a quarter of the machine's.",
+)
+resume_option = click.option(
+    "--resume",
+    is_flag=True,
+    help="Go on with what the same call, if it was stopped, left in FILE.partial.",
+)
+
+prefs_format_option = click.option(
+    "--prefs-format",
+    default="auto",
+    metavar="NAME",
+    help="clarke, luo, jelsas, trec-prefs, trec-qrels-prefs, csv, tsv, jsonl, "
+    "parquet, xie (votes on images); by default found from the content.",
+)
+
+run_options = together(
+    click.option(
+        "--run-format",
+        default="auto",
+        metavar="NAME",
+        help="columns (TREC), csv, tsv, jsonl or parquet; by default found.",
+    ),
+    choice_option(
+        "--name-by",
+        allowed=NAME_BY,
+        help="What names a run: its tag column or its file name.",
+    ),
+)
+
+score_options = together(
+    click.argument("scores", nargs=-1, required=True, type=FILE, metavar="SCORES…"),
+    click.option(
+        "-m",
+        "--measure",
+        "measures",
+        multiple=True,
+        metavar="NAME",
+        help="Repeat for several; by default all of SCORES.",
+    ),
+    choice_option(
+        "--missing",
+        allowed=INCOMPLETE,
+        help="What a query that a run or a measure lacks does: drop leaves it out.",
+    ),
+)
+
+test_options = together(
+    click.option("--alpha", type=float, default=0.05, show_default=True),
+    click.option(
+        "--resamples",
+        type=int,
+        metavar="N",
+        help="By default "
+        + ", ".join(f"{count} of {test}" for test, count in RESAMPLES.items())
+        + ".",
+    ),
+    click.option("--seed", type=int, default=0, show_default=True),
+)
 
 
 def judgment_options(command: Callable) -> Callable:
@@ -23,51 +153,14 @@ def judgment_options(command: Callable) -> Callable:
 
     @wraps(command)
     def gathered(*args: Any, prefs_format: str, **options: Any) -> Any:
-        given = {kind: options.pop(kind) for kind in KINDS}
-        judgments = {kind: paths for kind, paths in given.items() if paths}
+        given = {name: options.pop(name) for name in KINDS}
+        judgments = {name: paths for name, paths in given.items() if paths}
         if "preferences" in judgments:
             judgments["preferences"] = judgments["preferences"], prefs_format
         return command(*args, judgments=judgments, **options)
 
-    formats = click.option(
-        "--prefs-format",
-        default="auto",
-        metavar="NAME",
-        help="clarke, luo, jelsas, trec-prefs, trec-qrels-prefs, csv, tsv, jsonl, "
-        "parquet, xie (votes on images); by default found from the content.",
-    )
-    gathered = formats(gathered)
-    for name, kind in reversed(KINDS.items()):
-        gathered = click.option(
-            kind.option,
-            name,
-            multiple=True,
-            type=FILE,
-            metavar="FILE",
-            help=kind.meaning,
-        )(gathered)
-    return gathered
-
-
-def run_options(command: Callable) -> Callable:
-    """Add --run-format and --name-by."""
-    for option in (
-        click.option(
-            "--run-format",
-            default="auto",
-            metavar="NAME",
-            help="columns (TREC), csv, tsv, jsonl or parquet; by default found.",
-        ),
-        click.option(
-            "--name-by",
-            type=click.Choice(["tag", "file"]),
-            default="tag",
-            show_default=True,
-            help="What names a run: its tag column or its file name.",
-        ),
-    ):
-        command = option(command)
-    return command
+    kinds = (files_option(k.option, name, help=k.meaning) for name, k in KINDS.items())
+    return together(*kinds, prefs_format_option)(gathered)
 
 
 def read_judgments(judgments: dict[str, Any]) -> dict[str, Any]:
@@ -96,15 +189,30 @@ def score_files(paths: tuple[str, ...]) -> Any:
     return dict(zip(names, paths, strict=True))
 
 
-def lines_of(table: "pd.DataFrame") -> Iterator[str]:
+def write_table(
+    table: "pd.DataFrame", path: str | None, used: dict[str, Any], noun: str = "rows"
+) -> None:
+    """Write a table of findings and what it depends on, if a file is named."""
+    if path:
+        from pgcjax.io import write
+
+        write.write_table(table, path, used)
+        say(f"wrote {len(table)} {noun} to {path}")
+
+
+def print_table(table: "pd.DataFrame") -> None:
     """Print a table with tabs, four decimals and a header."""
+    for line in _lines(table):
+        click.echo(line)
+
+
+def _lines(table: "pd.DataFrame") -> Iterator[str]:
     yield "\t".join(table.columns)
     for row in table.itertuples(index=False):
-        yield "\t".join(
-            f"{cell:.4f}"
-            if isinstance(cell, float)
-            else str(cell).lower()
-            if isinstance(cell, bool)
-            else str(cell)
-            for cell in row
-        )
+        yield "\t".join(map(_cell, row))
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.4f}"
+    return str(value).lower() if isinstance(value, bool) else str(value)

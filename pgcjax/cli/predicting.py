@@ -2,33 +2,25 @@
 
 import click
 
+from pgcjax._version import __version__
 from pgcjax.cli.commands import cli
-from pgcjax.cli.options import FILE, lines_of
-from pgcjax.cli.progress import say
+from pgcjax.cli.options import (
+    choice_option,
+    files_option,
+    output_option,
+    print_table,
+    write_table,
+)
+from pgcjax.io.judgments import KINDS
+from pgcjax.judging.choices import FEATURES, GROUPS
 
 
 @cli.command()
-@click.option(
-    "--qrels",
-    required=True,
-    multiple=True,
-    type=FILE,
-    metavar="FILE",
-    help="Graded judgments.",
-)
-@click.option(
-    "--context",
-    required=True,
-    multiple=True,
-    type=FILE,
-    metavar="FILE",
-    help="Grades of a document after another: query doc previous-doc grade.",
-)
-@click.option(
+@files_option("--qrels", required=True, help=KINDS["qrels"].meaning)
+@files_option("--context", required=True, help=KINDS["context"].meaning)
+@choice_option(
     "--features",
-    type=click.Choice(["grades", "labels"]),
-    default="grades",
-    show_default=True,
+    allowed=FEATURES,
     help="The two grades as numbers, or an indicator for each value of each.",
 )
 @click.option(
@@ -40,22 +32,10 @@ from pgcjax.cli.progress import say
     metavar="C",
     help="Inverse strength of the penalty of the regression (L2).",
 )
-@click.option(
-    "--groups",
-    type=click.Choice(["query", "pair"]),
-    default="query",
-    show_default=True,
-    help="What a fold holds as a whole.",
-)
+@choice_option("--groups", allowed=GROUPS, help="What a fold holds as a whole.")
 @click.option("--folds", type=int, default=10, show_default=True)
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the folds.")
-@click.option(
-    "-o",
-    "--output",
-    type=FILE,
-    metavar="FILE",
-    help="Write what is predicted at full precision: .csv .tsv .jsonl .parquet.",
-)
+@output_option("Write what is predicted at full precision")
 def predict(
     qrels: tuple[str, ...],
     context: tuple[str, ...],
@@ -71,12 +51,8 @@ def predict(
     Prints the accuracy, held out, of predicting them as missing=predicted does, beside
     two baselines: the grade in isolation, and the most frequent grade.
     """
-    from pgcjax._version import __version__
-    from pgcjax.io.write import TABLE_SUFFIXES, check_target, write_table
     from pgcjax.judging.prediction import predict_context
 
-    if output:
-        check_target(output, TABLE_SUFFIXES)
     found = predict_context(
         qrels,
         context,
@@ -86,10 +62,7 @@ def predict(
         groups=groups,
         seed=seed,
     )
-    if output:
-        accuracy = found.accuracy.set_index("method")["accuracy"].to_dict()
-        used = {**found.metadata, "accuracy": accuracy, "version": __version__}
-        write_table(found.predictions, output, used)
-        say(f"wrote {len(found.predictions)} predictions to {output}")
-    for line in lines_of(found.accuracy):
-        click.echo(line)
+    accuracy = found.accuracy.set_index("method")["accuracy"].to_dict()
+    used = {**found.metadata, "accuracy": accuracy, "version": __version__}
+    write_table(found.predictions, output, used, "predictions")
+    print_table(found.accuracy)

@@ -5,21 +5,30 @@ from typing import TYPE_CHECKING
 import click
 
 from pgcjax.cli.commands import cli
-from pgcjax.cli.options import FILE, lines_of, run_options
-from pgcjax.cli.progress import Progress, say
+from pgcjax.cli.options import (
+    choice_option,
+    files_option,
+    memory_option,
+    output_option,
+    per_query_option,
+    print_table,
+    run_options,
+    runs_argument,
+)
+from pgcjax.engine.choices import TIES, VARIANTS
+from pgcjax.io.choices import MISSING, ORDERS
+from pgcjax.report.progress import ProgressDisplay, say
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pgcjax.engine.similarity_result import Overlaps
+    from pgcjax.engine.similarity_result import Similarity
 
 
 @cli.command()
-@click.argument("runs", nargs=-1, required=True, type=FILE, metavar="RUN...")
-@click.option(
+@runs_argument
+@files_option(
     "--against",
-    multiple=True,
-    type=FILE,
     metavar="RUN",
     help="Compare with these runs; repeat. By default all pairs of RUN...",
 )
@@ -32,35 +41,28 @@ if TYPE_CHECKING:
     help="Persistence, above 0 and below 1; at .9 the first 10 ranks have 86 % of the "
     "weight.",
 )
-@click.option(
+@choice_option(
     "--variant",
-    type=click.Choice(["ext", "min", "max", "res"]),
-    default="ext",
-    show_default=True,
+    allowed=VARIANTS,
     help="Beyond what was retrieved: as before (ext), at worst (min), at best (max); "
     "or max - min (res).",
 )
-@click.option(
+@choice_option(
     "--ties",
-    type=click.Choice(["w", "a", "b", "broken"]),
-    default="a",
-    show_default=True,
+    allowed=TIES,
     help="Equal scores: all have the first rank (w), each a share of each rank (a), "
     "the same corrected for ties (b), or broken by --order.",
+    default="a",
 )
-@click.option(
+@choice_option(
     "--order",
-    type=click.Choice(["trec", "clarke", "rank"]),
-    default="trec",
-    show_default=True,
+    allowed=ORDERS,
     help="Order of a run: by score, ties broken by doc id descending (trec) or "
     "ascending (clarke); or by the rank column, where equal ranks tie.",
 )
-@click.option(
+@choice_option(
     "--missing",
-    type=click.Choice(["zero", "skip", "error"]),
-    default="zero",
-    show_default=True,
+    allowed=MISSING,
     help="What a query does to the mean of two runs of which one lacks it.",
 )
 @click.option(
@@ -69,15 +71,9 @@ if TYPE_CHECKING:
     metavar="N",
     help="Last rank that counts; a tie that begins there counts as a whole.",
 )
-@click.option("--memory", metavar="SIZE", help="For pairs in work, such as 500MB.")
-@click.option("-q", "--per-query", is_flag=True, help="Also print each query's value.")
-@click.option(
-    "-o",
-    "--output",
-    type=FILE,
-    metavar="FILE",
-    help="Write all values at full precision: .csv .tsv .jsonl .parquet.",
-)
+@memory_option
+@per_query_option
+@output_option("Write all values at full precision")
 def rbo(
     runs: tuple[str, ...],
     against: tuple[str, ...],
@@ -96,11 +92,8 @@ def rbo(
     """Compare runs with each other by rank-biased overlap, without judgments."""
     from pgcjax.engine.similarity import rbo as compare
     from pgcjax.io.runs import Runs
-    from pgcjax.io.write import TABLE_SUFFIXES, check_target
 
-    if output:
-        check_target(output, TABLE_SUFFIXES)
-    with Progress() as progress:
+    with ProgressDisplay() as progress:
         a, b = (
             Runs(paths, format=run_format, name_by=name_by) if paths else None
             for paths in (runs, against)
@@ -122,11 +115,10 @@ def rbo(
     if output:
         found.save(output)
         say(f"wrote {len(found.table)} values to {output}")
-    for line in lines_of(_per_query(found) if per_query else found.mean()):
-        click.echo(line)
+    print_table(_per_query(found) if per_query else found.mean())
 
 
-def _per_query(found: "Overlaps") -> "pd.DataFrame":
+def _per_query(found: "Similarity") -> "pd.DataFrame":
     """Put the mean of each pair, of query `all`, behind its values."""
     import pandas as pd
 

@@ -6,12 +6,19 @@ from typing import Any
 import click
 
 from pgcjax.cli.commands import cli
-from pgcjax.cli.options import FILE, TESTS, score_files
-from pgcjax.cli.progress import Progress, say
+from pgcjax.cli.options import (
+    FILE,
+    choice_option,
+    score_files,
+    score_options,
+    test_options,
+)
+from pgcjax.report.progress import ProgressDisplay, say
+from pgcjax.stats.choices import TESTS
 
 
 @cli.command()
-@click.argument("scores", nargs=-1, required=True, type=FILE, metavar="SCORES…")
+@score_options
 @click.option(
     "-o",
     "--output",
@@ -20,32 +27,9 @@ from pgcjax.cli.progress import Progress, say
     metavar="FILE",
     help=".html: one file; .md: figures go into a folder beside it.",
 )
-@click.option(
-    "-m",
-    "--measure",
-    "measures",
-    multiple=True,
-    metavar="NAME",
-    help="Repeat for several; by default all of SCORES.",
-)
 @click.option("--title", metavar="TEXT", help="Of the page; by default the file.")
-@click.option(
-    "--test",
-    type=click.Choice(TESTS),
-    default="tukey",
-    show_default=True,
-    help="Of differences, as of compare.",
-)
-@click.option("--alpha", type=float, default=0.05, show_default=True)
-@click.option("--resamples", type=int, metavar="N", help="As of compare.")
-@click.option("--seed", type=int, default=0, show_default=True)
-@click.option(
-    "--missing",
-    type=click.Choice(["error", "drop", "zero"]),
-    default="error",
-    show_default=True,
-    help="What a query that a run or a measure lacks does: drop leaves it out.",
-)
+@choice_option("--test", allowed=TESTS, help="Of differences, as of compare.")
+@test_options
 @click.option(
     "--top",
     type=int,
@@ -79,7 +63,7 @@ def report(
     from pgcjax.report.summary import summary
 
     title = title or ", ".join(Path(path).name for path in scores)
-    with Progress() as progress:
+    with ProgressDisplay() as progress:
         made = summary(
             _read(scores),
             list(measures) or None,

@@ -8,16 +8,28 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pgcjax.cli.commands import cli
-from pgcjax.cli.options import FILE, judgment_options, read_judgments, run_options
-from pgcjax.cli.progress import Progress, say
+from pgcjax.cli.options import (
+    FILE,
+    choice_option,
+    judgment_options,
+    memory_option,
+    output_option,
+    per_query_option,
+    read_judgments,
+    resume_option,
+    run_options,
+    runs_argument,
+)
 from pgcjax.errors import counted
+from pgcjax.io.choices import MISSING, ORDERS, SCORE_SUFFIXES
+from pgcjax.report.progress import ProgressDisplay, say
 
 if TYPE_CHECKING:
     from pgcjax.stats.scores import Scores
 
 
 @cli.command()
-@click.argument("runs", nargs=-1, required=True, type=FILE, metavar="RUN...")
+@runs_argument
 @judgment_options
 @run_options
 @click.option(
@@ -29,20 +41,16 @@ if TYPE_CHECKING:
     help="Such as 'PGC(p=0.8)' or nDCG@10; repeat for several. By default PGC of "
     "--prefs (without them, PGC(graph=derived) of --qrels), and Compat of --qrels.",
 )
-@click.option("-q", "--per-query", is_flag=True, help="Also print each query's score.")
-@click.option(
+@per_query_option
+@choice_option(
     "--order",
-    type=click.Choice(["trec", "clarke", "rank"]),
-    default="trec",
-    show_default=True,
+    allowed=ORDERS,
     help="Order of a run: by score with ties by doc id descending (trec) or ascending "
     "(clarke), or by the rank column.",
 )
-@click.option(
+@choice_option(
     "--missing",
-    type=click.Choice(["zero", "skip", "error"]),
-    default="zero",
-    show_default=True,
+    allowed=MISSING,
     help="What a judged query that a run lacks does to the run's mean.",
 )
 @click.option(
@@ -57,12 +65,7 @@ if TYPE_CHECKING:
     metavar="I/N",
     help="Score the I-th of N parts of the run files only; put together by merge.",
 )
-@click.option(
-    "--memory",
-    metavar="SIZE",
-    help="What runs in work may take, such as 500MB; by default a quarter of the "
-    "machine's.",
-)
+@memory_option
 @click.option(
     "--grids",
     is_flag=True,
@@ -70,24 +73,14 @@ if TYPE_CHECKING:
     "Image_position.json of Xie et al.",
 )
 @click.option("--dry-run", is_flag=True, help="Say how the job would be cut, and stop.")
-@click.option(
-    "--resume",
-    is_flag=True,
-    help="Go on with what the same call, if it was stopped, left in FILE.partial.",
-)
+@resume_option
 @click.option(
     "--distributed",
     metavar="HOW",
     help="Share the job with other processes that make the same call: auto (SLURM and "
     "other launchers that JAX knows) or I/N@HOST:PORT, the I-th of N.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=FILE,
-    metavar="FILE",
-    help="Write all scores at full precision: .trec .tsv .csv .jsonl .parquet.",
-)
+@output_option("Write all scores at full precision", SCORE_SUFFIXES)
 def evaluate(
     runs: tuple[str, ...],
     judgments: dict[str, Any],
@@ -112,11 +105,8 @@ def evaluate(
     """
     if not judgments:
         raise click.UsageError("no judgments: give --prefs FILE, --qrels FILE or both")
-    from pgcjax.io.write import check_target
     from pgcjax.measures.catalogue import parse_all
 
-    if output:
-        check_target(output)
     if part and not output:
         raise click.UsageError("--part needs -o FILE: merge puts the files together")
     if resume and not output:
@@ -135,8 +125,8 @@ def evaluate(
             "--grids: places order images, so not with --run-format, --name-by, --order"
         )
     if dry_run:
+        from pgcjax.engine.dry_run import describe
         from pgcjax.engine.estimate import estimate
-        from pgcjax.report.dry_run import describe
 
         source = runs_of(read_grids(runs)) if grids else Runs(runs, **how)
         job = estimate(
@@ -157,7 +147,7 @@ def evaluate(
     kept = _kept(output, mine, processes) if output else None
     if kept and not resume and remove(kept):
         say(f"{kept}: dropped; --resume would have gone on with it")
-    with _said(kept), Progress(silent=mine > 0) as progress:
+    with _said(kept), ProgressDisplay(silent=mine > 0) as progress:
         tables = read_judgments(judgments)
         source = runs_of(read_grids(runs)) if grids else Runs(runs, **how)
         scores = score(
@@ -219,16 +209,12 @@ def _part(text: str) -> tuple[int, int]:
 
 @cli.command()
 @click.argument("parts", nargs=-1, required=True, type=FILE, metavar="PART...")
-@click.option(
-    "-o", "--output", required=True, type=FILE, metavar="FILE", help="All scores."
-)
+@output_option("All scores", SCORE_SUFFIXES, required=True)
 def merge(parts: tuple[str, ...], output: str) -> None:
     """Put the files of evaluate --part together: the same as without parts."""
-    from pgcjax.io.write import check_target
     from pgcjax.stats.scores import merge as put_together
     from pgcjax.stats.scores import read_scores
 
-    check_target(output)
     scores = put_together([read_scores(part) for part in parts], parts)
     scores.save(output)
     say(f"wrote {len(scores.table)} scores to {output}")
@@ -237,7 +223,7 @@ def merge(parts: tuple[str, ...], output: str) -> None:
 
 
 @cli.command()
-@click.argument("runs", nargs=-1, required=True, type=FILE, metavar="RUN...")
+@runs_argument
 @judgment_options
 @run_options
 @click.option(
@@ -266,7 +252,7 @@ def pack(
     from pgcjax.io.pack import pack as write
     from pgcjax.io.runs import Runs
 
-    with Progress() as progress:
+    with ProgressDisplay() as progress:
         count = write(
             Runs(runs, format=run_format, name_by=name_by),
             output,

@@ -2,17 +2,20 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from jaxtyping import Float64
 
 from pgcjax.engine import plan
 from pgcjax.engine.cost import Group
 from pgcjax.errors import Progress
 from pgcjax.measures.spec import Case, Measure
-from pgcjax.tensors.rankings import Rankings
+
+if TYPE_CHECKING:  # the peel runs where tables are read elsewhere, or not at all
+    import pandas as pd
+
+    from pgcjax.tensors.rankings import Rankings
 
 
 class Member(NamedTuple):
@@ -40,7 +43,7 @@ class Setting(NamedTuple):
 
     budget: int = plan.BUDGET
     keep: int = plan.BUDGET
-    grids: pd.DataFrame | None = None
+    grids: "pd.DataFrame | None" = None
 
 
 class Batch(ABC):
@@ -57,7 +60,7 @@ class Batch(ABC):
 
     @abstractmethod
     def score(
-        self, rankings: Rankings, progress: Progress | None = None
+        self, rankings: "Rankings", progress: Progress | None = None
     ) -> Float64[np.ndarray, "*replicates measures runs queries"]:
         """Score all runs of a chunk for all queries of `docs`.
 
@@ -66,7 +69,7 @@ class Batch(ABC):
         """
 
     @abstractmethod
-    def foresee(self, sample: Rankings) -> list[Group]:
+    def foresee(self, sample: "Rankings") -> list[Group]:
         """Name the calls of `score`, as if all runs were like those of a sample."""
 
     def recompute(self, place: int, case: Case) -> float:

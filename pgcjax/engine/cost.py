@@ -152,7 +152,7 @@ class Job:
             block = plan.block(group.size) if in_blocks else group.queries
             whole, rest = divmod(group.queries, block)
             for many, count in ((block, whole), (rest, bool(rest))):
-                queries, some = plan.tile(
+                queries, runs_at_once = plan.tile(
                     many,
                     max(runs, self.per_chunk) if group.tiled else 1,
                     per_query=group.per_query,
@@ -161,10 +161,10 @@ class Job:
                     budget=self.limits.tile,
                     near=self.cpu and group.form in ("packed", "wide", "levels"),
                 )
-                some = some if group.tiled else runs
-                calls = count * -(-many // queries) * -(-runs // some)
+                runs_at_once = runs_at_once if group.tiled else runs
+                calls = count * -(-many // queries) * -(-runs // runs_at_once)
                 if calls:
-                    yield group, queries, some, calls
+                    yield group, queries, runs_at_once, calls
 
     @property
     def scores(self) -> int:
@@ -176,8 +176,8 @@ class Job:
         """Share of the places of all tiles where no document stands."""
         places = used = 0
         for runs, count in Counter(self.chunks()).items():
-            for group, queries, some, calls in self.tiles(runs):
-                places += count * calls * queries * some * group.size
+            for group, queries, runs_at_once, calls in self.tiles(runs):
+                places += count * calls * queries * runs_at_once * group.size
                 used += count * runs * group.vertices
         return 1 - used / places if places else 0.0
 
@@ -185,8 +185,10 @@ class Job:
         """Tell what is in memory at most, beyond libraries and judgments."""
         tile = max(
             (
-                queries * (group.per_query + group.per_pair * some)
-                for group, queries, some, _ in self.tiles(self.per_chunk, devices)
+                queries * (group.per_query + group.per_pair * runs_at_once)
+                for group, queries, runs_at_once, _ in self.tiles(
+                    self.per_chunk, devices
+                )
             ),
             default=0,
         )

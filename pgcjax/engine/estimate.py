@@ -9,8 +9,9 @@ import jax
 from pgcjax.engine import plan
 from pgcjax.engine.cost import Job
 from pgcjax.engine.request import read_request, runs_of
+from pgcjax.io.runs import gathered
 from pgcjax.runtime.memory import memory_limit
-from pgcjax.tensors.rankings import Rankings, find, gathered
+from pgcjax.tensors.rankings import Rankings, find
 
 
 def estimate(

@@ -83,4 +83,4 @@ def tell(
 
 
 def _warn(message: str) -> None:
-    warnings.warn(message, DataWarning, stacklevel=4)  # at the caller of evaluate
+    warnings.warn(message, DataWarning, stacklevel=5)  # at the caller of evaluate

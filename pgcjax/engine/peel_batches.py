@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -18,7 +18,9 @@ from pgcjax.runtime.devices import over_devices
 from pgcjax.runtime.loop import Call, results
 from pgcjax.tensors.graphs import Graph
 from pgcjax.tensors.padding import padded_size
-from pgcjax.tensors.rankings import Rankings
+
+if TYPE_CHECKING:
+    from pgcjax.tensors.rankings import Rankings
 
 _LARGE = 64  # vertices: smaller tiles take about as long to lay out as to compute
 
@@ -34,14 +36,14 @@ class PeelBatch(Batch):
         self._layout = Layout(self._tensors.graphs, keep=keep, budget=budget)
 
     def score(
-        self, rankings: Rankings, progress: Progress | None = None
+        self, rankings: "Rankings", progress: Progress | None = None
     ) -> Float64[np.ndarray, "1 runs queries"]:
         """Add up RBO weights, and normalise the sums."""
         sums = layout_sums(self._layout, rankings, self._tensors.weights, progress)
         sizes = np.array([len(docs) for docs in self.docs.values()])
         return self._tensors.finish(sums, sizes)[None]
 
-    def foresee(self, sample: Rankings) -> list[Group]:
+    def foresee(self, sample: "Rankings") -> list[Group]:
         """Group queries by form and size."""
         groups: dict[tuple[str, int], list[str]] = {}
         for query, graph in self._tensors.graphs.items():
@@ -65,7 +67,7 @@ def batches(members: Sequence[Member], setting: Setting) -> list[Batch]:
 
 def overlap_sums(
     graphs: Mapping[str, Graph],
-    rankings: Rankings,
+    rankings: "Rankings",
     weights: Int64[np.ndarray, " depth_plus_1"],
     *,
     budget: int = plan.BUDGET,
@@ -85,7 +87,7 @@ def overlap_sums(
 
 def layout_sums(
     layout: Layout,
-    rankings: Rankings,
+    rankings: "Rankings",
     weights: Int64[np.ndarray, " depth_plus_1"],
     progress: Progress | None = None,
 ) -> Int64[np.ndarray, "runs queries"]:
@@ -94,10 +96,12 @@ def layout_sums(
     sums = np.zeros((len(layout.graphs), runs), np.int64)
     done, total = 0, runs * sum(len(graph) > 0 for graph in layout.graphs.values())
     calls = (_call_of(tile, weights) for tile in layout.tiles(rankings))
-    for (columns, some), part in results(calls, progress=progress):
-        mine = np.asarray(part)[: len(columns), : some.stop - some.start]
-        sums[columns, some] = mine
-        done += mine.size
+    for (columns, part_of_runs), part in results(calls, progress=progress):
+        sums_of_tile = np.asarray(part)[
+            : len(columns), : part_of_runs.stop - part_of_runs.start
+        ]
+        sums[columns, part_of_runs] = sums_of_tile
+        done += sums_of_tile.size
         if progress:
             progress("scoring", done, total)
     return np.ascontiguousarray(sums.T)
@@ -208,7 +212,7 @@ def tile_program(form: str, devices: int, backend: str, most: int = 0) -> Callab
     def one_by_one(cut, shared):
         (weights,) = shared
         queries, runs, size = cut[1].ranks.shape
-        together, some = plan.side_by_side(queries, runs, size)
+        together, runs_at_once = plan.side_by_side(queries, runs, size)
 
         def few(queries):
             graphs, ranks, steps = queries
@@ -217,7 +221,9 @@ def tile_program(form: str, devices: int, backend: str, most: int = 0) -> Callab
                 return over(graphs, ranks, steps.max(), weights)
             graphs, ranks, steps = jax.tree.map(lambda x: x[0], queries)
             return jax.lax.map(
-                lambda run: kernel(graphs, run, steps, weights), ranks, batch_size=some
+                lambda run: kernel(graphs, run, steps, weights),
+                ranks,
+                batch_size=runs_at_once,
             )
 
         grouped = jax.tree.map(lambda x: x.reshape(-1, together, *x.shape[1:]), cut)

@@ -1,7 +1,7 @@
 """Graphs × rankings, cut into tiles: what is laid out for one call each."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import numpy as np
@@ -11,8 +11,10 @@ from pgcjax.runtime.devices import everywhere, place
 from pgcjax.tensors import adjacency, rank_tables
 from pgcjax.tensors.graphs import Graph
 from pgcjax.tensors.padding import padded_size
-from pgcjax.tensors.rankings import Rankings
 from pgcjax.tensors.retrieved import Flat, Retrieved
+
+if TYPE_CHECKING:
+    from pgcjax.tensors.rankings import Rankings
 
 _ROOM = 2**12  # documents in a list at least: so that small jobs share programs
 
@@ -74,7 +76,7 @@ class Layout:
         self._room = keep
         self._shapes = Shapes(budget)
 
-    def tiles(self, rankings: Rankings) -> Iterator[Tile]:
+    def tiles(self, rankings: "Rankings") -> Iterator[Tile]:
         """Lay out all graphs and runs.
 
         A call with fewer runs than one before has its shapes, and so its programs.
@@ -184,7 +186,7 @@ class _Graded:
         self._columns = [columns[name] for name in levels]
         self._ready = adjacency.as_levels(list(levels.values()))
 
-    def tiles(self, rankings: Rankings, shapes: Shapes) -> Iterator[Tile]:
+    def tiles(self, rankings: "Rankings", shapes: Shapes) -> Iterator[Tile]:
         """Lay all of them out."""
         flat = rankings.flat(self._docs, self._levels)
         runs = len(rankings.run_ids)
@@ -193,13 +195,13 @@ class _Graded:
             shape = shapes.of("levels", size, len(which))
             room, width = shapes.room(size, flat.count[which], shape)
             for i in range(0, len(which), shape[0]):
-                mine = which[i : i + shape[0]]
-                columns = [self._columns[j] for j in mine]
-                ready = [self._ready[j] for j in mine]
+                queries = which[i : i + shape[0]]
+                columns = [self._columns[j] for j in queries]
+                ready = [self._ready[j] for j in queries]
                 graphs = place(adjacency.batch_graphs(ready, shape[0]))
-                for some in _slices(runs, shape[1]):
-                    part = flat.tile(mine, some, shape, room)
-                    yield _of_levels(columns, some, size, graphs, part, width)
+                for part_of_runs in _slices(runs, shape[1]):
+                    part = flat.tile(queries, part_of_runs, shape, room)
+                    yield _of_levels(columns, part_of_runs, size, graphs, part, width)
 
 
 def _of_levels(
@@ -248,14 +250,14 @@ def _tiles(members: Sequence[_Member], runs: int, shapes: Shapes) -> Iterator[Ti
             part = zip(*every[i : i + shape[0]], strict=True)
             columns, ready, retrieved = (list(column) for column in part)
             graphs = place(adjacency.batch_graphs(ready, shape[0]))
-            for some in _slices(runs, shape[1]):
-                tile = ready, retrieved, some, shape
+            for part_of_runs in _slices(runs, shape[1]):
+                tile = ready, retrieved, part_of_runs, shape
                 if form == "levels":
                     flat = rank_tables.batch_levels(*tile, room)
-                    yield _of_levels(columns, some, size, graphs, flat, width)
+                    yield _of_levels(columns, part_of_runs, size, graphs, flat, width)
                     continue
                 ranks, steps = map(place, rank_tables.batch_rankings(*tile))
-                yield Tile(columns, some, form, size, graphs, ranks, steps)
+                yield Tile(columns, part_of_runs, form, size, graphs, ranks, steps)
 
 
 def _slices(runs: int, together: int) -> Iterator[slice]:

@@ -28,6 +28,9 @@ class Settings:
         block: bytes that matrices and their copies take while they are laid out.
         seconds: after which a chunk of runs ends, so that it can be kept.
         rows: rows of run files that are looked up at once: of small files, several.
+        lists: most rankings on a side of a tile of pairs of rankings.
+        pairs: pairs of rankings in a step on a CPU: their arrays stay in cache.
+        square: pairs follow each other in squares of so many rankings: these stay, too.
         chunk: bytes of the judged documents of a chunk; None: what memory allows.
     """
 
@@ -39,6 +42,9 @@ class Settings:
     block: int = 2**23
     seconds: float = 30.0
     rows: int = 200_000
+    lists: int = 64
+    pairs: int = 32
+    square: int = 8
     chunk: int | None = None
 
 

@@ -11,19 +11,16 @@ import pandas as pd
 from pgcjax.engine import grid_batches, list_batches, peel_batches
 from pgcjax.engine.batch import Batch, Member, Setting
 from pgcjax.errors import UsageError
+from pgcjax.io.choices import MISSING, ORDERS
 from pgcjax.io.grids import is_grids, read_grids
 from pgcjax.io.judged import Judged
 from pgcjax.io.judgments import KINDS, by_kind, read_judgments
-from pgcjax.io.order import ORDERS
 from pgcjax.io.runs import Runs
 from pgcjax.measures.catalogue import parse_all
 from pgcjax.measures.spec import Measure
 from pgcjax.tensors.examination import as_runs
 from pgcjax.tensors.judgments import Judgments
 from pgcjax.tensors.measure_tensors import GridTensors, ListTensors, PeelTensors
-
-MISSING = ("zero", "skip", "error")
-"""What a judged query that a run lacks may do to scores."""
 
 _BATCHES = {
     PeelTensors: peel_batches.batches,
@@ -41,7 +38,7 @@ class Request:
         tables: canonical judgments, by kind; and `grids`, if runs are image grids.
         judged: all documents that any measure needs.
         order: of documents in a run.
-        missing: what a judged query that a run lacks does; one of `MISSING`.
+        missing: what a judged query that a run lacks does; one of `choices.MISSING`.
     """
 
     members: list[Member]
@@ -146,10 +143,14 @@ def read_request(
 
 def _defaults(given: set[str]) -> list[str]:
     if not given & {"preferences", "qrels"}:
-        what = " and ".join(sorted(given)) or "no judgments"
+        if not given:
+            raise UsageError(
+                "no judgments: give preferences=…, qrels=… or both; --prefs FILE, "
+                "--qrels FILE on the command line"
+            )
         raise UsageError(
-            f"no measure was asked for, and {what} alone suggest none: name measures, "
-            "such as alpha_nDCG@20; `pgcjax measures` lists them"
+            f"no measure was asked for, and {' and '.join(sorted(given))} suggest "
+            "none: name measures, such as alpha_nDCG@20; `pgcjax measures` lists them"
         )
     if "preferences" not in given:
         return ["PGC(graph=derived)", "Compat"]

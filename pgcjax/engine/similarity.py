@@ -2,27 +2,25 @@
 
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from math import nan
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from pgcjax._version import __version__
 from pgcjax.engine import plan, similarity_tiles
-from pgcjax.engine.similarity_result import Overlaps, means
-from pgcjax.errors import DataError, DataWarning, UsageError, counted
-from pgcjax.io.order import ORDERS
-from pgcjax.kernels import rbo_ties as kernel
+from pgcjax.engine.choices import TIES, VARIANTS
+from pgcjax.engine.similarity_result import Similarity, means
+from pgcjax.errors import DataError, DataWarning, Progress, UsageError, counted
+from pgcjax.io.choices import MISSING, ORDERS
 from pgcjax.runtime.memory import memory_limit
 from pgcjax.tensors.tied_lists import Lists, Numbers, of_groups, read
 
-BROKEN = "broken"
-TIES = (*kernel.TIES, BROKEN)
-MISSING = ("zero", "skip", "error")
-Progress = Callable[[str, int, int], None]
+BROKEN = TIES[-1]
 
 
 def rbo(
@@ -55,7 +53,7 @@ def rbo(
         progress: called with `(stage, done, total)`.
 
     Returns:
-        `Overlaps` of runs; of two lists, a number.
+        `Similarity` of runs; of two lists, a number.
 
     Source: Webber, Moffat and Zobel 2010; ties by Corsi and Urbano 2024.
 
@@ -69,19 +67,20 @@ def rbo(
     if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
         return _of_lists(a, b, float(p), variant, ties, depth)
     how = {"order": order, "broken": ties == BROKEN, "depth": depth}
-    reader = partial(read, numbers=Numbers(), **how, progress=progress)
+    how |= {"rows": plan.settings.rows, "progress": progress}
+    reader = partial(read, numbers=Numbers(), **how)
     sides = [reader(x) for x in ((a,) if b is None else (a, b))]
     del reader  # and with it the names of all documents
-    pairs = _Pairs(*sides[0], *sides[-1], alone=b is None)
+    pairs = _Compared(*sides[0], *sides[-1], alone=b is None)
     _check(pairs, missing)
     values, notes = _without(pairs, missing, measure)
-    for found in similarity_tiles.compare(
+    for compared in similarity_tiles.compare(
         pairs.sides(), float(p), ties, budget=budget, progress=progress
     ):
-        values[pairs.rows(found), found.query] = found.values[variant]
+        values[pairs.rows(compared), compared.query] = compared.values[variant]
     itself = pairs.first == pairs.second if b is None else np.zeros(len(values), bool)
     metadata = {"version": __version__, "measure": measure, "order": order}
-    return Overlaps(
+    return Similarity(
         measure,
         pairs.runs_a,
         pairs.runs_b,
@@ -96,9 +95,9 @@ def rbo(
 
 def _name(p: float, variant: str, ties: str, depth: int | None) -> str:
     """Check the parameters of the measure, and spell it with all of them."""
-    if not (isinstance(p, float) and 0 < p < 1):
+    if not (isinstance(p, Real) and 0 < p < 1):
         raise UsageError(f"p={p}: expected a number above 0 and below 1")
-    _one_of("variant", variant, kernel.VARIANTS)
+    _one_of("variant", variant, VARIANTS)
     _one_of("ties", ties, TIES)
     if depth is not None and not (type(depth) is int and depth > 0):
         raise UsageError(f"depth={depth}: expected a whole number from 1 up")
@@ -128,20 +127,20 @@ def _of_lists(
             "two lists are two rankings, and these are of files: give their runs as "
             "read_runs([...])"
         )
-    known: dict[Any, int] = {}
+    numbers: dict[Any, int] = {}
     lists = [
-        of_groups(x, known, name, depth) for x, name in ((a, "list a"), (b, "list b"))
+        of_groups(x, numbers, name, depth) for x, name in ((a, "list a"), (b, "list b"))
     ]
     if ties == BROKEN and any(x.tied for x in lists):
         raise UsageError("ties=broken: a list has no order in its ties; w, a or b")
-    (found,) = similarity_tiles.compare(
+    (compared,) = similarity_tiles.compare(
         [similarity_tiles.Sides(lists[:1], lists[1:])], p, ties
     )
-    return float(found.values[variant][0])
+    return float(compared.values[variant][0])
 
 
 @dataclass(frozen=True)
-class _Pairs:
+class _Compared:
     """Runs that are compared, and which with which.
 
     Attributes:
@@ -181,32 +180,32 @@ class _Pairs:
     def places(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Give, for each query, the places of the runs of a, and of b, that have it."""
 
-        def found(runs: list[str], lists: Lists, query: str) -> np.ndarray:
-            mine = lists.get(query, {})
-            return np.array([i for i, run in enumerate(runs) if run in mine], np.int64)
+        def places(runs: list[str], lists: Lists, query: str) -> np.ndarray:
+            has = lists.get(query, {})
+            return np.array([i for i, run in enumerate(runs) if run in has], np.int64)
 
         return [
-            (found(self.runs_a, self.lists_a, q), found(self.runs_b, self.lists_b, q))
+            (places(self.runs_a, self.lists_a, q), places(self.runs_b, self.lists_b, q))
             for q in self.queries
         ]
 
     def sides(self) -> list[similarity_tiles.Sides]:
         """List the rankings of each query by run."""
-        found = []
+        sides = []
         for query, (a, b) in zip(self.queries, self.places, strict=True):
-            mine = [self.lists_a[query][self.runs_a[i]] for i in a]
+            own = [self.lists_a[query][self.runs_a[i]] for i in a]
             theirs = [self.lists_b[query][self.runs_b[i]] for i in b]
-            found.append(similarity_tiles.Sides(mine, None if self.alone else theirs))
-        return found
+            sides.append(similarity_tiles.Sides(own, None if self.alone else theirs))
+        return sides
 
-    def rows(self, found: similarity_tiles.Found) -> np.ndarray:
-        """Give the pairs that were found."""
-        a, b = self.places[found.query]
-        i, j, n = a[found.a], b[found.b], len(self.runs_b)
+    def rows(self, compared: similarity_tiles.PairValues) -> np.ndarray:
+        """Give the pairs that were compared."""
+        a, b = self.places[compared.query]
+        i, j, n = a[compared.a], b[compared.b], len(self.runs_b)
         return i * n + j - (i * (i + 1) // 2 if self.alone else 0)
 
 
-def _check(pairs: _Pairs, missing: str) -> None:
+def _check(pairs: _Compared, missing: str) -> None:
     """Refuse runs that cannot be compared, before they are."""
     if pairs.alone and len(pairs.runs_a) == 1:
         raise DataError(
@@ -223,11 +222,13 @@ def _check(pairs: _Pairs, missing: str) -> None:
                 run = next(run for i, run in enumerate(runs) if i not in there)
                 raise DataError(
                     f"run {run!r} lacks query {query!r}, which another run has",
-                    mend="Complete it, or choose --missing zero or skip.",
+                    mend="Complete it, or let missing be zero or skip.",
                 )
 
 
-def _without(pairs: _Pairs, missing: str, measure: str) -> tuple[np.ndarray, list[str]]:
+def _without(
+    pairs: _Compared, missing: str, measure: str
+) -> tuple[np.ndarray, list[str]]:
     """Give values of pairs and queries, where only one of two runs has the query.
 
     Returns:

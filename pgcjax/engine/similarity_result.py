@@ -14,7 +14,7 @@ from pgcjax.io.write import write_table
 
 
 @dataclass(frozen=True)
-class Overlaps:
+class Similarity:
     """RBO of pairs of runs.
 
     Attributes:

@@ -45,6 +45,11 @@ class Sample:
         self._least = 2**32
         self._rows: dict[tuple[str, str], Rows] = {}
 
+    @property
+    def chosen(self) -> set[tuple[str, str]]:
+        """Run and query of the rankings that were kept."""
+        return set(self._rows)
+
     def take(
         self, tables: Sequence[pl.DataFrame] | Block, judged: Container[str]
     ) -> None:

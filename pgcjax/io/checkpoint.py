@@ -44,7 +44,8 @@ class Checkpoint:
             raise DataError(
                 f"has finished work of another job: it differs in {differs[0]}",
                 where=str(self.folder),
-                mend="Start without --resume, or remove the folder.",
+                mend="Remove the folder, or name another journal; on the command line, "
+                "start without --resume.",
             )
 
     def save(self, name: str, **arrays: np.ndarray) -> None:

@@ -7,11 +7,10 @@ from typing import Any
 
 from pgcjax.errors import DataError
 from pgcjax.io import fast_columns, files
+from pgcjax.io.choices import FILE_KINDS
 from pgcjax.io.containers import Named, container_of, split
 from pgcjax.io.content import read_bytes
 from pgcjax.io.schema import find_columns, lenient_number
-
-FILE_KINDS = ("runs", "prefs", "qrels", "grids")
 
 
 def sort_by_kind(

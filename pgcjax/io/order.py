@@ -5,7 +5,6 @@ import polars as pl
 
 from pgcjax.errors import DataError
 
-ORDERS = ("trec", "clarke", "rank")
 _KEYS = ["run_id", "query_id"]
 
 
@@ -77,7 +76,10 @@ def _groups(table: pl.DataFrame) -> tuple[np.ndarray, list[tuple[str, str]]]:
 
 def _check_ranks(table: pl.DataFrame) -> None:
     """Refuse ranks that do not order a run; rows are sorted by run, query, rank."""
-    mend = "Use --order trec or clarke (by score), or mend the rank column."
+    mend = (
+        "Mend the rank column, or order runs by score: order=trec or clarke (--order "
+        "on the command line)."
+    )
     rank = table["rank"].to_numpy()
     missing = np.isnan(rank)
     if missing.any():

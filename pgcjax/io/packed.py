@@ -123,7 +123,8 @@ class Packed:
                 f"was packed for other judgments: {counted(count, 'judged document')}, "
                 f"such as {doc!r} of query {query!r}, may be missing",
                 where=str(self.path),
-                mend="Pack the runs with these judgments, or without --only-judged.",
+                mend="Pack the runs with these judgments, or without only_judged "
+                "(--only-judged on the command line).",
             )
         return count
 
@@ -166,7 +167,8 @@ class Packed:
                     f"run {run_ids[run[i]]!r} had no usable ranks for query "
                     f"{query_ids[query[i]]!r} when it was packed",
                     where=str(self.path),
-                    mend="Use --order trec or clarke (by score).",
+                    mend="Order runs by score: order=trec or clarke (--order on the "
+                    "command line).",
                 )
         judged, doc, doc_ids = None, None, None
         if every:

@@ -95,7 +95,7 @@ def _jelsas_misfit(columns: Fields) -> tuple[int, str] | None:
 
 def _qrels_doubt(columns: Fields) -> str:
     if len(set(columns[1])) == 1 and len(columns[1]) > 1:
-        return f"its second column is always {columns[1][0]!r}, as in qrels (--qrels)"
+        return f"its second column is always {columns[1][0]!r}, as in qrels"
     return ""
 
 

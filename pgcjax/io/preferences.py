@@ -158,7 +158,8 @@ def _recognise(content: Columns, width: int) -> Format:
         f"{content.text(worst)} fits no format of {width} columns: "
         + "; ".join(reasons),
         where=content.origin.at(worst),
-        mend="Mend the line, or name the format (--prefs-format).",
+        mend="Mend the line, or name the format: format=… (--prefs-format "
+        "on the command line).",
     )
 
 

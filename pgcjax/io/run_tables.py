@@ -26,8 +26,8 @@ from pgcjax.io.schema import (
 )
 
 _JUDGMENTS = (
-    "A run has 6 or 3 columns, or a header; judgments go with --prefs or --qrels, once "
-    "for each file or as one quoted pattern."
+    "A run has 6 or 3 columns, or a header; on the command line, "
+    "judgments go with --prefs or --qrels, once for each file or as one quoted pattern."
 )
 
 
@@ -84,7 +84,7 @@ def read_file(path: Path, format: str, name_by: str, ranks: bool = True) -> RunT
                 f"holds {len(tags)} runs, such as {tags[0]!r} and {tags[1]!r}, which "
                 "its name cannot tell apart",
                 where=str(path),
-                mend="Name runs by tag: --name-by tag.",
+                mend="Name runs by tag: name_by=tag (--name-by on the command line).",
             )
         frame, tags = frame.with_columns(pl.lit(name).alias("run_id")), (name,)
     return RunTable(frame.select(RUNS), tags, comments)

@@ -10,6 +10,7 @@ import polars as pl
 
 from pgcjax.errors import DataError, Progress, UsageError, counted
 from pgcjax.io import files
+from pgcjax.io.choices import NAME_BY
 from pgcjax.io.containers import CONTAINERS
 from pgcjax.io.judged import Judged
 from pgcjax.io.packed import Block, Packed, is_packed
@@ -17,7 +18,6 @@ from pgcjax.io.prefetch import read_ahead, size_on_disk
 from pgcjax.io.run_tables import RunTable, from_memory, read_file
 
 FORMATS = ("auto", *CONTAINERS)
-NAME_BY = ("tag", "file")
 
 
 def read_runs(
@@ -258,9 +258,27 @@ class Runs:
                 raise DataError(
                     f"claims the run name {run!r}, as {owner[run]} does",
                     where=unit.name,
-                    mend=f"Name runs by {other} (--name-by {other}), or rename one.",
+                    mend=f"Rename one, or name runs by {other}: name_by={other} "
+                    "(--name-by on the command line).",
                 )
             owner[run] = unit.name
+
+
+def gathered(
+    tables: Iterable[pl.DataFrame | Block], rows: int
+) -> Generator[list[pl.DataFrame] | Block]:
+    """Put small tables together, up to so many rows, to be looked up at once."""
+    waiting: list[pl.DataFrame] = []
+    for table in tables:
+        if isinstance(table, pl.DataFrame):
+            waiting.append(table)
+        if waiting and (table is not waiting[-1] or sum(map(len, waiting)) > rows):
+            yield waiting
+            waiting = []
+        if isinstance(table, Block):
+            yield table
+    if waiting:
+        yield waiting
 
 
 def _changed(path: Path) -> int:

@@ -14,7 +14,7 @@ from pgcjax.io import files
 from pgcjax.io.containers import Columns, Named, container_of, split
 from pgcjax.io.content import read_bytes
 from pgcjax.io.schema import SCORES, Origin, ids, numbers
-from pgcjax.io.write import MARK
+from pgcjax.io.write import HEADER_MARK
 
 
 def read_score_table(path: str | os.PathLike) -> tuple[pd.DataFrame, dict[str, Any]]:
@@ -78,9 +78,9 @@ def _without_metadata(
     frame, origin = content.frame, content.origin
     metadata = []
     for line in content.head:
-        if line.startswith(MARK):
+        if line.startswith(HEADER_MARK):
             try:
-                metadata.append(json.loads(line.removeprefix(MARK)))
+                metadata.append(json.loads(line.removeprefix(HEADER_MARK)))
             except ValueError:
                 raise DataError(
                     "expected JSON after '# pgcjax'",

@@ -9,7 +9,6 @@ from pgcjax.errors import UsageError
 
 BOTH_BAD = "A,B bad"
 TIE = "A=B"
-SIDES = ("any", "given")
 Grouping = str | Mapping[float, str]
 _MOST = 100
 

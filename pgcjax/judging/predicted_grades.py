@@ -7,10 +7,9 @@ import numpy as np
 import pandas as pd
 
 from pgcjax.errors import DataError, UsageError
+from pgcjax.judging.choices import FEATURES
 
-FEATURES = ("grades", "labels")
 METHODS = ("logistic", "isolation", "majority")
-GROUPS = ("query", "pair")
 FOLDS = 10
 MOST = 100  # different grades: more are no labels
 Predict = Callable[[np.ndarray, np.ndarray], np.ndarray]

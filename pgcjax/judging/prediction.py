@@ -9,9 +9,8 @@ import pandas as pd
 from pgcjax.errors import UsageError
 from pgcjax.io.context import read_context
 from pgcjax.io.qrels import read_qrels
+from pgcjax.judging.choices import FEATURES, GROUPS
 from pgcjax.judging.predicted_grades import (
-    FEATURES,
-    GROUPS,
     METHODS,
     deal,
     held_out,

@@ -8,10 +8,10 @@ import pandas as pd
 from scipy import sparse
 
 from pgcjax.errors import UsageError
+from pgcjax.judging.choices import SPLITS
 from pgcjax.judging.votes import Votes, collect
 
 KINDS = ("asym", "s2a", "s2s", "all", "chains")
-SPLITS = ("drop", "tie")
 
 
 def transitivity(

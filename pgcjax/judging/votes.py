@@ -11,7 +11,8 @@ import pandas as pd
 from pgcjax.errors import DataError, UsageError, counted
 from pgcjax.io.preferences import read_preferences
 from pgcjax.io.schema import Origin, seconds
-from pgcjax.judging.options import SIDES, Grouping, encode
+from pgcjax.judging.choices import SIDES
+from pgcjax.judging.options import Grouping, encode
 
 _PAIR = ["query_id", "doc_id", "other_doc_id"]
 

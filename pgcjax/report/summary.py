@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from pgcjax._version import __version__
-from pgcjax.errors import UsageError, counted
+from pgcjax.errors import Progress, UsageError, counted
 from pgcjax.report import canvas, plots
 from pgcjax.report.page import Page, Part, Picture, Section, Table, cell_of, table_of
 from pgcjax.stats import pairs
@@ -19,7 +19,6 @@ from pgcjax.stats.correlation import correlate
 from pgcjax.stats.discrimination import Discrimination
 from pgcjax.stats.findings import Comparison
 from pgcjax.stats.matrix import Matrix
-from pgcjax.stats.procedures import Progress
 from pgcjax.stats.scores import Scores
 
 _SCATTERED = 6  # plots of two measures that a page has room for

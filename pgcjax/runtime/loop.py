@@ -1,5 +1,6 @@
 """The one loop of calls: one thread lays them out, others make them, in order."""
 
+import logging
 import os
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -13,6 +14,7 @@ import numpy as np
 from pgcjax.errors import Progress
 
 THREADS = max(1, min(4, os.cpu_count() or 1))
+_log = logging.getLogger(__name__)
 _compiled: set[Hashable] = set()  # programs that this process has called
 
 
@@ -77,7 +79,9 @@ class _Made(NamedTuple):
 
 
 def _begin(call: Call, workers: int, progress: Progress | None) -> Future | _Made:
-    if call.program is not None and call.program not in _compiled:
+    new = call.program is not None and call.program not in _compiled
+    _log.debug("%s %s", "compile" if new else "call", call.program)
+    if new:
         _compiled.add(call.program)
         if progress:
             progress("compiling", len(_compiled) - 1, len(_compiled))

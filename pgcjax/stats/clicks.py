@@ -11,7 +11,8 @@ import pandas as pd
 import polars as pl
 
 from pgcjax.errors import DataError, UsageError
-from pgcjax.io.order import ORDERS, ranked
+from pgcjax.io.choices import ORDERS
+from pgcjax.io.order import ranked
 from pgcjax.io.runs import read_runs
 from pgcjax.io.schema import Origin, canonical, first_repeat, ids, numbers, seconds
 from pgcjax.stats import correlation

@@ -10,15 +10,15 @@ import numpy as np
 import pandas as pd
 
 from pgcjax._version import __version__
-from pgcjax.errors import UsageError, counted
+from pgcjax.errors import Progress, UsageError, counted
 from pgcjax.runtime.memory import memory_limit
 from pgcjax.stats import groups, intervals, procedures, tests
+from pgcjax.stats.choices import CORRECTIONS, INTERVALS, TESTS
 from pgcjax.stats.findings import Comparison
 from pgcjax.stats.matrix import Matrix, read
-from pgcjax.stats.procedures import Outcome, Progress
+from pgcjax.stats.procedures import Outcome
 from pgcjax.stats.tests import Pairs
 
-CORRECTIONS = ("none", "holm", "bh")
 _INTERVAL = {"tukey": "hsd", "anova": "hsd", "bootstrap": "bca", "permutation": "bca"}
 
 
@@ -44,7 +44,7 @@ def compare(
     Args:
         scores: what `stats.matrix.read` takes.
         measure: which one; needed if the scores are of several.
-        test: one of `procedures.TESTS`.
+        test: one of `choices.TESTS`.
         baselines: runs that take the place of b; by default all pairs.
         correction: of p for many tests: `holm`, `bh` or `none`, the default; "tukey"
             and "anova" need none.
@@ -127,9 +127,9 @@ def _check(
     test: str, correction: str, interval: str, alpha: float, resamples: int | None
 ) -> None:
     for name, value, choices in (
-        ("test", test, procedures.TESTS),
+        ("test", test, TESTS),
         ("correction", correction, CORRECTIONS),
-        ("interval", interval, intervals.INTERVALS),
+        ("interval", interval, INTERVALS),
     ):
         if value not in choices:
             raise UsageError(f"{name} {value!r}: choose from {', '.join(choices)}")

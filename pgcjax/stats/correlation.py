@@ -11,6 +11,7 @@ from scipy import stats
 
 from pgcjax.errors import DataError, UsageError
 from pgcjax.stats import pairs
+from pgcjax.stats.choices import COEFFICIENTS
 
 COLUMNS = ["measure_a", "measure_b", "coefficient", "value", "runs", "undefined"]
 
@@ -80,15 +81,21 @@ def tau_ap_b(x: np.ndarray, y: np.ndarray) -> float:
     return tau_ap_symmetric(x, y)
 
 
-COEFFICIENTS: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = {
-    "tau": lambda x, y: stats.kendalltau(x, y).statistic,
-    "tau_ap": tau_ap,
-    "tau_ap_symmetric": tau_ap_symmetric,
-    "tau_ap_a": tau_ap_a,
-    "tau_ap_b": tau_ap_b,
-    "pearson": lambda x, y: stats.pearsonr(x, y).statistic,
-    "spearman": lambda x, y: stats.spearmanr(x, y).statistic,
-}
+_COMPUTE: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = dict(
+    zip(
+        COEFFICIENTS,
+        (
+            lambda x, y: stats.kendalltau(x, y).statistic,
+            tau_ap,
+            tau_ap_symmetric,
+            tau_ap_a,
+            tau_ap_b,
+            lambda x, y: stats.pearsonr(x, y).statistic,
+            lambda x, y: stats.spearmanr(x, y).statistic,
+        ),
+        strict=True,
+    )
+)
 # These take their first argument for the truth.
 DIRECTED = ("tau_ap", "tau_ap_a")
 _WITHOUT_TIES = {
@@ -179,7 +186,7 @@ def _undefined(x: np.ndarray, y: np.ndarray, coefficient: str) -> str:
 def _value(x: np.ndarray, y: np.ndarray, coefficient: str) -> float:
     if coefficient != "pearson":
         x, y = levels(x), levels(y)
-    return float(COEFFICIENTS[coefficient](x, y))
+    return float(_COMPUTE[coefficient](x, y))
 
 
 def correlate(

@@ -9,8 +9,6 @@ from scipy.special import ndtr, ndtri
 from pgcjax.stats import tests
 from pgcjax.stats.tests import Pairs
 
-INTERVALS = ("t", "percentile", "bca", "hsd")
-
 
 def student(
     mean: np.ndarray, deviation: np.ndarray, queries: int, alpha: float

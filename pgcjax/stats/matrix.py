@@ -13,9 +13,9 @@ import pandas as pd
 from pgcjax.errors import DataError, DataWarning, UsageError, counted
 from pgcjax.io.schema import ALIASES, Origin, find_columns, first_repeat, ids, numbers
 from pgcjax.io.score_files import read_any_scores
+from pgcjax.stats.choices import INCOMPLETE
 from pgcjax.stats.scores import Scores
 
-MISSING = ("error", "drop", "zero")
 NAMES = {
     "run_id": ALIASES["run_id"],
     "query_id": ALIASES["query_id"],
@@ -67,8 +67,8 @@ def read(
         DataError: the source holds no such scores, one twice, one that is not finite,
             or not all that are needed. UsageError: an argument is wrong.
     """
-    if missing not in MISSING:
-        raise UsageError(f"missing {missing!r}: choose from {', '.join(MISSING)}")
+    if missing not in INCOMPLETE:
+        raise UsageError(f"missing {missing!r}: choose from {', '.join(INCOMPLETE)}")
     if isinstance(scores, Matrix):
         return scores
     where = "scores"

@@ -2,26 +2,20 @@
 
 import math
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from pgcjax.errors import UsageError
+from pgcjax.errors import Progress, UsageError
 from pgcjax.runtime.memory import memory_limit
 from pgcjax.stats import tests
+from pgcjax.stats.choices import RESAMPLES, TESTS
 from pgcjax.stats.tests import Pairs
 
-RESAMPLES = {"tukey": 5000, "bootstrap": 1000, "permutation": 10_000}
-"""How many by default: as Sakai 2012; signs cost least."""
-
-TESTS = ("tukey", "bootstrap", "permutation", "t", "wilcoxon", "anova")
 FAMILY = ("tukey", "anova")
 """Tests whose p-values are for all pairs together already."""
 
 _EXACT = 16  # queries up to which all sign flips are enumerated
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)

@@ -155,12 +155,12 @@ def _weak_orders(edges: np.ndarray, where: np.ndarray) -> dict[int, Prepared]:
     # Most others are told apart by their best vertices alone: they beat all the rest.
     most = beaten.max(1, keepdims=True)
     best = (where & (beaten == most)).sum(1)
-    some = np.flatnonzero(most[:, 0] + best == where.sum(1))
-    beat = beaten[some]
-    beats = (beat[:, :, None] > beat[:, None, :]) & where[some, None, :]
-    some = some[(above[some] == beats).all((1, 2))]
-    level = [np.unique(beaten[i, where[i]], return_inverse=True)[1] for i in some]
-    return dict(zip(some.tolist(), as_levels(level), strict=True))
+    candidates = np.flatnonzero(most[:, 0] + best == where.sum(1))
+    beat = beaten[candidates]
+    beats = (beat[:, :, None] > beat[:, None, :]) & where[candidates, None, :]
+    candidates = candidates[(above[candidates] == beats).all((1, 2))]
+    level = [np.unique(beaten[i, where[i]], return_inverse=True)[1] for i in candidates]
+    return dict(zip(candidates.tolist(), as_levels(level), strict=True))
 
 
 def as_levels(levels: Sequence[np.ndarray]) -> list[Prepared]:

@@ -1,6 +1,6 @@
 """Runs as lists of numbered documents with their ties: all that comparing needs."""
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from typing import Any, NamedTuple
 
@@ -9,10 +9,8 @@ import polars as pl
 
 from pgcjax.errors import DataError, Progress
 from pgcjax.io.order import _groups, ranked
-from pgcjax.io.runs import Runs
+from pgcjax.io.runs import Runs, gathered
 from pgcjax.kernels.rbo_ties import LONGEST
-
-_ROWS = 500_000  # that are numbered at once: of small files, several
 
 
 class Ranked(NamedTuple):
@@ -48,8 +46,10 @@ class Numbers:
         count = len(self._known)
         number = pl.Series("number", range(count, count + len(new)), pl.Int32)
         self._known = pl.concat([self._known, new.with_columns(number)])
-        found = frame.join(self._known, on="doc_id", how="left", maintain_order="left")
-        return found["number"].to_numpy()
+        numbered = frame.join(
+            self._known, on="doc_id", how="left", maintain_order="left"
+        )
+        return numbered["number"].to_numpy()
 
 
 Lists = dict[str, dict[str, Ranked]]
@@ -63,6 +63,7 @@ def read(
     order: str,
     broken: bool,
     depth: int | None,
+    rows: int,
     progress: Progress | None = None,
 ) -> tuple[list[str], Lists]:
     """Read runs.
@@ -74,6 +75,7 @@ def read(
         broken: whether ties are broken by the order; else documents tie that have the
             same score (by `rank`, the same rank).
         depth: last rank that counts. A tie group that begins there counts as a whole.
+        rows: that are numbered at once: of small files, several.
         progress: called with `("reading", done, total)`.
 
     Returns:
@@ -85,30 +87,20 @@ def read(
     lists: Lists = {}
     runs: set[str] = set()
     with closing(Runs(source).tables(progress=progress)) as tables:
-        for some in _batches(tables):
-            laid = [_laid(table, order, broken, depth) for table in some]
+        for batch in gathered(tables, rows):
+            assert isinstance(batch, list)  # `tables` gives no blocks
+            laid = [_laid(table, order, broken, depth) for table in batch]
             docs = numbers.of(pl.concat([part[1] for part in laid]))
             top, bottom = (np.concatenate([part[i] for part in laid]) for i in (2, 3))
             end = np.cumsum(np.concatenate([part[4] for part in laid]))
             groups = [group for part in laid for group in part[0]]
             for i, (run, query) in enumerate(groups):
-                mine = slice(end[i - 1] if i else 0, end[i])
-                found = Ranked(docs[mine], top[mine], bottom[mine])
-                _check_length(len(found.docs), f"query {query!r} of run {run!r}")
-                lists.setdefault(query, {})[run] = found
+                place = slice(end[i - 1] if i else 0, end[i])
+                ranking = Ranked(docs[place], top[place], bottom[place])
+                _check_length(len(ranking.docs), f"query {query!r} of run {run!r}")
+                lists.setdefault(query, {})[run] = ranking
                 runs.add(run)
     return sorted(runs), {query: lists[query] for query in sorted(lists)}
-
-
-def _batches(tables: Iterable[pl.DataFrame]) -> Generator[list[pl.DataFrame]]:
-    waiting: list[pl.DataFrame] = []
-    for table in tables:
-        waiting.append(table)
-        if sum(map(len, waiting)) > _ROWS:
-            yield waiting
-            waiting = []
-    if waiting:
-        yield waiting
 
 
 _Laid = tuple[list[tuple[str, str]], pl.Series, np.ndarray, np.ndarray, np.ndarray]
@@ -172,7 +164,8 @@ def _check_ranks(table: pl.DataFrame, rank: np.ndarray) -> None:
         raise DataError(
             f"run {row['run_id']!r} has no usable rank for document "
             f"{row['doc_id']!r} of query {row['query_id']!r}",
-            mend="Use --order trec or clarke (by score), or mend the rank column.",
+            mend="Mend the rank column, or order runs by score: order=trec or clarke "
+            "(--order on the command line).",
         )
 
 
@@ -180,7 +173,7 @@ def _check_length(length: int, name: str) -> None:
     if length > LONGEST:
         raise DataError(
             f"{name} has {length} documents; at most {LONGEST} can be compared",
-            mend="Compare to a depth: --depth 1000.",
+            mend="Compare to a depth: depth=1000 (--depth on the command line).",
         )
 
 
@@ -204,15 +197,15 @@ def of_groups(
     if not docs:
         raise DataError(f"{name} is empty", mend="Nothing can be compared with it.")
     try:
-        found = [numbers.setdefault(doc, len(numbers)) for doc in docs]
+        numbered = [numbers.setdefault(doc, len(numbers)) for doc in docs]
     except TypeError:
         raise DataError(
             f"{name}: expected document ids, or lists of those that tie"
         ) from None
-    if len(set(found)) < len(found):
+    if len(set(numbered)) < len(numbered):
         twice = next(doc for doc in docs if docs.count(doc) > 1)
         raise DataError(f"{name} has document {twice!r} twice", mend="Keep one.")
     keep = sum(first <= depth for first in top) if depth else len(top)
-    ranks = (np.array(column[:keep], np.int32) for column in (found, top, bottom))
+    ranks = (np.array(column[:keep], np.int32) for column in (numbered, top, bottom))
     _check_length(keep, name)
     return Ranked(*ranks)

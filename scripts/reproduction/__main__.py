@@ -13,10 +13,10 @@ from pathlib import Path
 import click
 
 import pgcjax
-from pgcjax.cli.progress import Progress, say
 from pgcjax.errors import DataError, DataWarning, PgcjaxError
 from pgcjax.io.write import written_beside
 from pgcjax.report.page import Page, Part, Section, write
+from pgcjax.report.progress import ProgressDisplay, say
 from scripts.reproduction import (
     arithmetic,
     carterette,
@@ -129,7 +129,7 @@ def reproduce(folder: str, output: str) -> None:
             mend="Give the folder that holds them: --data DIR.",
         )
     with _folder(target):
-        with Progress() as progress:
+        with ProgressDisplay() as progress:
             found = chapters(data, progress.update)
         made = page(found, data)
         for suffix in (".md", ".html"):

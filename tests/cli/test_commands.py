@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pgcjax import __version__, read_scores
+from pgcjax import UsageError, __version__, evaluate, read_scores
 from pgcjax.cli import cli
 from pgcjax.measures.catalogue import catalogue
 
@@ -191,6 +191,13 @@ def test_verify(pgcjax):
     assert done.code == 0 and "2 of 2 scores recomputed: equal" in done.err
 
 
+@pytest.mark.parametrize("share", ["x", None, 1.5, float("nan")])
+def test_a_share_to_verify_that_is_none(share):
+    with pytest.raises(UsageError) as error:
+        evaluate({"q": {"a": 1}}, qrels={"q": {"a": 1}}, verify=share)
+    assert str(error.value) == f"verify={share!r}: expected a share from 0 to 1"
+
+
 def test_a_defect_of_ours_exits_with_1(pgcjax, monkeypatch):
     wrong = replace(catalogue()["PGC"], twin=lambda case: 0.5)
     monkeypatch.setitem(catalogue(), "PGC", wrong)
@@ -211,34 +218,3 @@ def test_stopped(pgcjax, monkeypatch):
     done = pgcjax("evaluate", "--prefs", "prefs.txt", "run.txt", "-o", "out.csv")
     assert (done.code, done.out) == (130, "")
     assert done.err.strip() == "pgcjax: error: stopped"
-
-
-def test_image_grids(pgcjax, here):
-    (here / "grids.csv").write_text(
-        "query_id,run_id,doc_id,row,column\n"
-        "q1,left,A,0,0\nq1,left,B,0,1\nq1,right,B,0,0\nq1,right,A,1,0\n"
-    )
-    votes = ("--prefs", "votes.txt", "--prefs-format", "luo")
-    (here / "votes.txt").write_text("q1 A B\n")
-    done = pgcjax(
-        "evaluate", *votes, "-m", "ImagePGC", "-m", "PMR", "--grids", "grids.csv"
-    )
-    assert done.code == 0, done.err
-    lines = done.out.splitlines()
-    assert {"left\tPMR\tall\t1.0000", "right\tPMR\tall\t0.0000"} < set(lines)
-    wrong = pgcjax(
-        "evaluate", *votes, "--grids", "--part", "1/2", "-o", "x.csv", "grids.csv"
-    )
-    assert wrong.code == 2
-    assert "--grids: not with --part, --dry-run, --distributed" in wrong.err
-    for option in (("--order", "rank"), ("--name-by", "file"), ("--run-format", "csv")):
-        wrong = pgcjax("evaluate", *votes, "--grids", *option, "grids.csv")
-        assert wrong.code == 2 and wrong.err.count("\n") == 1
-        assert "not with --run-format, --name-by, --order" in wrong.err
-    (here / "votes.txt").write_text("q1\tA,B\t-2\t-1\t1\n")
-    votes = ("--prefs", "votes.txt", "--prefs-format", "xie")
-    done = pgcjax("evaluate", *votes, "-m", "PMR", "--grids", "grids.csv")
-    assert "left\tPMR\tall\t1.0000" in done.out.splitlines()
-    checked = pgcjax("check", "grids.csv")
-    about = "2 grids of 2-2 images in 1-2 rows of up to 2 columns"
-    assert checked.out == f"grids: 2 systems, 1 query, {about}\n"

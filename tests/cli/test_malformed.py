@@ -11,8 +11,8 @@ LONG = "".join(f"q{i} Q0 d{i} 1 {i} t\n" for i in range(5000)).encode()
 GZ, ZST = gzip.compress(LONG), zstandard.compress(LONG)
 DAMAGED = GZ[:5000] + bytes(255 - b for b in GZ[5000:])
 JUDGMENTS = (
-    "A run has 6 or 3 columns, or a header; judgments go with --prefs or --qrels, once "
-    "for each file or as one quoted pattern."
+    "A run has 6 or 3 columns, or a header; on the command line, judgments go with "
+    "--prefs or --qrels, once for each file or as one quoted pattern."
 )
 FORMATS = (
     "clarke 'query doc doc best'; luo 'query winner loser'; jelsas 'query doc doc "
@@ -122,8 +122,8 @@ RUNS = {
         "format than its suffix says."
     ),
     ("x.txt", "q1 Q0 a 1 3 one\n"): (
-        "x.txt: claims the run name 'one', as run.txt does. Name runs by file "
-        "(--name-by file), or rename one."
+        "x.txt: claims the run name 'one', as run.txt does. Rename one, or name "
+        "runs by file: name_by=file (--name-by on the command line)."
     ),
     # Judgments, as when a shell expands `--prefs judge.*`.
     ("x.txt", "q1 a b a\n"): (
@@ -149,14 +149,15 @@ PREFS = {
         "x.txt:3: 'q1 b c d' fits no format of 4 columns: not clarke (line 3: the "
         "fourth is neither the second nor the third); not jelsas (line 1: the fourth "
         "is not -2, -1, 0, 1 or 2); not trec-qrels-prefs (line 1: the last is not a "
-        "level of 0 or more). Mend the line, or name the format (--prefs-format)."
+        "level of 0 or more). Mend the line, or name the format: format=… "
+        "(--prefs-format on the command line)."
     ),
     ("x.txt", "q1 a b b\nq1 a a a\n"): (
         "x.txt:2: document 'a' is compared with itself. Remove the judgment."
     ),
     ("x.txt", "q1 0 a 1\nq1 0 b 2\n"): (
         "x.txt: fits trec-qrels-prefs ('query group doc level'), but its second column "
-        "is always '0', as in qrels (--qrels). If it holds preferences, name their "
+        "is always '0', as in qrels. If it holds preferences, name their "
         "format: --prefs-format trec-qrels-prefs (format= in Python)."
     ),
     ("x.txt", "q1 a b 1\nq1 b c 0\n"): (
@@ -252,8 +253,12 @@ OPTIONS = {
     "--prefs prefs.txt run.txt -m 'PGC(p=.5'": (
         "'PGC(p=.5' is not a measure such as PGC, PGC(p=0.95), nDCG@10"
     ),
-    "--prefs prefs.txt run.txt -m Compat": "Compat needs qrels: give --qrels FILE",
-    "--qrels qrels.txt run.txt -m PGC": "PGC needs preferences: give --prefs FILE",
+    "--prefs prefs.txt run.txt -m Compat": (
+        "Compat needs qrels: give qrels=…, or --qrels FILE on the command line"
+    ),
+    "--qrels qrels.txt run.txt -m PGC": (
+        "PGC needs preferences: give preferences=…, or --prefs FILE on the command line"
+    ),
     "--prefs prefs.txt run.txt -o out.doc": (
         "out.doc: the suffix of an output file is one of .trec, .tsv, .csv, .jsonl, "
         ".parquet"
@@ -289,24 +294,27 @@ OPTIONS = {
         "No such option…--measures…--measure…"
     ),
     "--prefs prefs.txt run.txt --missing error": (
-        "run 'one' lacks query 'q3', which is judged for PGC. Complete it, or choose "
-        "--missing zero or skip."
+        "run 'one' lacks query 'q3', which is judged for PGC. Complete it, or let "
+        "missing be zero or skip."
     ),
     "--prefs prefs.txt ranks.txt --order rank": (
-        "run 't' gives 'a' and 'b' of query 'q1' the same rank 1. Use --order trec or "
-        "clarke (by score), or mend the rank column."
+        "run 't' gives 'a' and 'b' of query 'q1' the same rank 1. Mend the rank "
+        "column, or order runs by score: order=trec or clarke (--order on the command "
+        "line)."
     ),
     "--prefs prefs.txt no-ranks.txt --order rank": (
-        "run 't' has no usable rank for document 'b' of query 'q1'. Use --order trec "
-        "or clarke (by score), or mend the rank column."
+        "run 't' has no usable rank for document 'b' of query 'q1'. Mend the "
+        "rank column, or order runs by score: order=trec or clarke (--order on the "
+        "command line)."
     ),
     "--prefs prefs.txt three.txt --order rank": (
-        "run 'three' has no usable rank for document 'a' of query 'q1'. Use --order "
-        "trec or clarke (by score), or mend the rank column."
+        "run 'three' has no usable rank for document 'a' of query 'q1'. Mend "
+        "the rank column, or order runs by score: order=trec or clarke (--order on the "
+        "command line)."
     ),
     "--prefs prefs.txt several.csv --name-by file": (
         "several.csv: holds 2 runs, such as 'x' and 'y', which its name cannot tell "
-        "apart. Name runs by tag: --name-by tag."
+        "apart. Name runs by tag: name_by=tag (--name-by on the command line)."
     ),
 }  # fmt: skip
 

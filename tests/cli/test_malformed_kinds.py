@@ -89,13 +89,18 @@ CASES = {
         "gmax=collection."
     ),
     ("--qrels {0} run.txt -m nDCG -m P+Q@5", "x.txt", "q1 0 a 3\n"): (
-        "P+Q@5 needs intent_qrels: give --intent-qrels FILE"
+        "P+Q@5 needs intent_qrels: give intent_qrels=…, or --intent-qrels FILE on the "
+        "command line"
+    ),
+    ("--intent-qrels {0} run.txt", "x.txt", "q1 i a 1\n"): (
+        "no measure was asked for, and intent_qrels alone suggest none: name measures, "
+        "such as alpha_nDCG@20; `pgcjax measures` lists them"
     ),
     ("--intent-qrels {0} run.txt -m P+Q@5", "x.txt", "q1 i a 1\n"): (
-        "P+Q@5 needs intents: give --intents FILE"
+        "P+Q@5 needs intents: give intents=…, or --intents FILE on the command line"
     ),
     ("--qrels {0} run.txt -m CCG@5", "x.txt", "q1 0 a 3\n"): (
-        "CCG@5 needs context: give --context FILE"
+        "CCG@5 needs context: give context=…, or --context FILE on the command line"
     ),
     ("--qrels {0} run.txt -m nDGC@5", "x.txt", "q1 0 a 3\n"): (
         "no measure is called 'nDGC': did you mean nDCG?; `pgcjax measures` lists them"

@@ -50,6 +50,22 @@ def program(line: str, here) -> subprocess.CompletedProcess:
     )
 
 
+@pytest.mark.parametrize("module", ["pgcjax", "pgcjax.cli"])
+def test_as_a_module(module):
+    """Both speak of `pgcjax`, whatever the file is called that Python runs."""
+
+    def run(*line: str) -> subprocess.CompletedProcess:
+        python = [sys.executable, "-W", "error", "-m", module]
+        return subprocess.run([*python, *line], capture_output=True, text=True)
+
+    done = run("evaluate", "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("Usage: pgcjax evaluate [OPTIONS] RUN...\n")
+    done = run("evaluat")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("pgcjax: error: No such command 'evaluat'.")
+
+
 def test_pipes(here):
     """Runs come through a pipe, and a reader may leave early."""
     (here / "long.txt").write_text(
@@ -83,8 +99,8 @@ def test_a_pattern_that_the_shell_expanded(here):
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         "pgcjax: error: judge.01:1: expected 'query doc score', found 'q1 a b1'. A run "
-        "has 6 or 3 columns, or a header; judgments go with --prefs or --qrels, once "
-        "for each file or as one quoted pattern.\n"
+        "has 6 or 3 columns, or a header; on the command line, judgments go with "
+        "--prefs or --qrels, once for each file or as one quoted pattern.\n"
     )
     done = program("pgcjax evaluate --prefs 'judge.*' run.txt", here)
     assert done.returncode == 0

@@ -1,7 +1,9 @@
 """pgcjax rbo, as users call it."""
 
 import json
+from fractions import Fraction
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -98,3 +100,12 @@ def test_mistakes(pgcjax, here, line, said):
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith(f"pgcjax: error: {said}"), done.err
     assert len(done.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("p", [0.5, np.float64(0.5), np.float32(0.5), Fraction(1, 2)])
+def test_any_real_number_is_a_persistence(p):
+    lists = ["a", "b", "c"], ["b", "a", "c"]
+    assert package.rbo(*lists, p=p) == package.rbo(*lists, p=0.5)
+    assert package.rbo(*lists, p=np.float32(0.9)) != package.rbo(*lists, p=0.9)
+    with pytest.raises(package.UsageError, match="^p=0.5: expected a number above 0"):
+        package.rbo(*lists, p="0.5")  # type: ignore[arg-type]

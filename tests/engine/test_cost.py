@@ -1,15 +1,15 @@
 """What is foreseen of a job is what happens."""
 
 from pathlib import Path
-from unittest import mock
 
 import pytest
 
 import pgcjax
 from pgcjax.datasets.files import demo_folder
-from pgcjax.engine import cost, job, peel_batches
+from pgcjax.engine import cost
 from pgcjax.engine.estimate import estimate
 from pgcjax.engine.plan import Limits
+from pgcjax.runtime.memory import memory_limit
 
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
 DEMO = demo_folder()
@@ -18,7 +18,7 @@ MEASURES = ["PGC", "PGC(graph=combined)", "Compat"]
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_calls_and_chunks_are_as_foreseen(tmp_path, packed, monkeypatch):
+def test_calls_and_chunks_are_as_foreseen(tmp_path, packed, caplog):
     runs = DEMO / "runs"
     if packed:
         pgcjax.pack(runs, tmp_path / "runs.parquet", **JUDGED)
@@ -26,26 +26,43 @@ def test_calls_and_chunks_are_as_foreseen(tmp_path, packed, monkeypatch):
     foreseen = estimate(runs, **JUDGED, measures=MEASURES)
     assert foreseen.runs == 8
     assert foreseen.scores == 8 * 20 * 3
-    calls, chunks = [], []
-    call, together = peel_batches._call, job.together
-
-    def counted(form, *rest):
-        calls.append(form)
-        return call(form, *rest)
-
-    def seen(some):
-        chunks.extend(chunk for chunk in some if chunk.run_ids)
-        return together(some)
-
-    monkeypatch.setattr(compute, "_call", counted)
-    monkeypatch.setattr(job, "together", seen)
-    scores = pgcjax.evaluate(runs, **JUDGED, measures=MEASURES)
+    with caplog.at_level("DEBUG", logger="pgcjax"):
+        scores = pgcjax.evaluate(runs, **JUDGED, measures=MEASURES)
     assert len(scores.table) == foreseen.scores
-    assert len(chunks) == len(list(foreseen.chunks()))
-    expected = sum(
+    assert made(caplog, "engine.job") == len(list(foreseen.chunks()))
+    assert made(caplog, "runtime.loop") == calls_of(foreseen)
+
+
+def made(caplog, module: str) -> int:
+    """Count the chunks, or calls, that a module made."""
+    return sum(record.name == f"pgcjax.{module}" for record in caplog.records)
+
+
+def calls_of(foreseen: cost.Job) -> int:
+    return sum(
         number for runs in foreseen.chunks() for *_, number in foreseen.tiles(runs)
     )
-    assert len(calls) == expected
+
+
+def test_measures_of_lists_share_calls(caplog):
+    """The first run stands for all: here all have lists of one padded length."""
+    measures = ["nDCG@10", "nDCG@20", "ERR@20", "P@10"]
+    foreseen = estimate(DEMO / "runs", **JUDGED, measures=measures)
+    with caplog.at_level("DEBUG", logger="pgcjax.runtime.loop"):
+        scores = pgcjax.evaluate(DEMO / "runs", **JUDGED, measures=measures)
+    assert len(scores.table) == foreseen.scores
+    assert made(caplog, "runtime.loop") == calls_of(foreseen) < len(measures)
+
+
+def test_grids_are_foreseen(caplog):
+    grids = pgcjax.read_grids(DEMO / "grid.csv")
+    judged = {"preferences": DEMO / "judgments.txt"}
+    measures = ["ImagePGC", "PWP"]
+    foreseen = estimate(grids, **judged, measures=measures)
+    with caplog.at_level("DEBUG", logger="pgcjax.runtime.loop"):
+        scores = pgcjax.evaluate(grids, **judged, measures=measures)
+    assert len(scores.table) == foreseen.scores
+    assert made(caplog, "runtime.loop") == calls_of(foreseen)
 
 
 def test_text_is_counted_by_its_size():
@@ -57,7 +74,8 @@ def test_text_is_counted_by_its_size():
 
 
 def a_job(runs: int, queries: int, memory: str, found: float = 100.0) -> cost.Job:
-    group = cost.Group("PGC", "words", 192, queries, 170 * queries, found * queries)
+    sizes = 192, queries, 170 * queries, found * queries
+    group = cost.Group("PGC", "packed", *sizes, 4 * 192**2, 48 * 192)
     return cost.Job(
         runs=runs,
         units=runs,
@@ -66,7 +84,7 @@ def a_job(runs: int, queries: int, memory: str, found: float = 100.0) -> cost.Jo
         packed=runs * found * queries,
         found=found * queries,
         groups=[group],
-        limits=Limits.of(memory),
+        limits=Limits(memory_limit(memory)),
     )
 
 
@@ -98,7 +116,7 @@ def test_the_documents_tables_are_what_is_simulated():
             assert f"| `{name}` | {1e9 * value:.4g} |" in text
 
 
-def test_dry_run_computes_nothing():
-    with mock.patch.object(compute, "_call") as run:
+def test_dry_run_computes_nothing(caplog):
+    with caplog.at_level("DEBUG", logger="pgcjax"):
         estimate(DEMO / "runs", **JUDGED, measures=MEASURES)
-    run.assert_not_called()
+    assert not caplog.records

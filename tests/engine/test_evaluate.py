@@ -124,15 +124,18 @@ def test_queries_without_an_ideal_are_counted():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "PGC.graph=derived. needs qrels: give --qrels FILE"),
-        ({"measures": ["PGC"]}, "PGC needs preferences: give --prefs FILE"),
+        ({}, "no judgments: give preferences=…, qrels=… or both; --prefs FILE"),
+        (
+            {"measures": ["PGC"]},
+            "PGC needs preferences: give preferences=…, or --prefs FILE",
+        ),
         (
             {"preferences": PREFS, "measures": "Compat"},
-            "Compat needs qrels: give --qrels FILE",
+            "Compat needs qrels: give qrels=…, or --qrels FILE",
         ),
         (
             {"preferences": PREFS, "measures": "PGC(graph=combined)"},
-            "needs qrels: give --qrels",
+            "needs qrels: give qrels=…, or --qrels",
         ),
         ({"preferences": PREFS, "measures": []}, "no measure was asked for"),
         ({"preferences": PREFS, "order": "luo"}, "order is one of trec, clarke, rank"),
@@ -187,8 +190,8 @@ def test_the_sample_is_never_empty_and_knows_no_order():
         for names in (sorted(runs), sorted(runs, reverse=True)):
             sample = Sample(share)
             for name in names:
-                sample.watch(list(Runs({name: runs[name]}).tables()), judged)
-            kept.append(set(sample._rows))
+                sample.take(list(Runs({name: runs[name]}).tables()), judged)
+            kept.append(sample.chosen)
         assert kept[0] == kept[1]
         assert {query for _, query in kept[0]} <= judged
         assert len(kept[0]) == {1e-9: 1, 1.0: 20}.get(share, len(kept[0])) > 0

@@ -13,6 +13,7 @@ from helpers.collections import assert_same_bits, collection
 import pgcjax
 from pgcjax.engine import plan
 from pgcjax.measures.catalogue import catalogue, parse
+from pgcjax.tensors.padding import at_least
 
 pytestmark = [
     pytest.mark.slow,
@@ -116,12 +117,9 @@ def test_as_the_twins(tables):
     assert scores.notes[-1] == f"{count} of {count} scores recomputed: equal"
 
 
-def test_tiles_and_padding(tables, whole, monkeypatch):
-    monkeypatch.setattr(plan, "RUNS", 1)
-    monkeypatch.setattr(plan, "QUERIES", 1)
-    monkeypatch.setattr(listwise, "_width", lambda n: 50)
-    monkeypatch.setattr(listwise, "_axis", lambda n: n + 5)
-    found = values(tables)
+def test_tiles_and_padding(tables, whole):
+    with plan.using(runs=1, queries=1), at_least(documents=40, axis=40, width=70):
+        found = values(tables)
     differs = whole.index[(found != whole).to_numpy()]
     assert not len(differs), sorted(set(differs.get_level_values("measure")))
 
@@ -172,7 +170,7 @@ sys.stdout.buffer.write(values(everything(21)).to_numpy().tobytes())
 
 def test_eight_devices(whole):
     here = Path(__file__).parent
-    paths = map(str, [here, Path(pgcjax.__file__).parents[1]])
+    paths = map(str, [here, here.parent, Path(pgcjax.__file__).parents[1]])
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "JAX_PLATFORMS": "cpu"}
     run = subprocess.run(
         [sys.executable, "-c", CHILD], env=env, capture_output=True, check=True

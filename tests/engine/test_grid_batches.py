@@ -7,7 +7,6 @@ import pytest
 import pgcjax
 from pgcjax.engine import plan
 from pgcjax.errors import UsageError
-from pgcjax.io.grids import read_grids
 from pgcjax.tensors.examination import ORDERS, Order
 
 MEASURES = [
@@ -56,12 +55,11 @@ def test_equals_the_twins(seed):
     assert scores.table.value.between(0, 1).all()
 
 
-def test_no_cut_changes_a_bit(monkeypatch):
+def test_no_cut_changes_a_bit():
     grids, votes = pages(5, queries=6)
     whole = values(grids, votes)
-    monkeypatch.setattr(plan, "BUDGET", 1)
-    monkeypatch.setattr(plan, "QUERIES", 1)
-    assert (values(grids, votes, memory="64MiB") == whole).all()
+    with plan.using(queries=1, chunk=0, rows=0):
+        assert (values(grids, votes, memory="64MiB") == whole).all()
     shuffled = (
         grids.sample(frac=1, random_state=0),
         votes.sample(frac=1, random_state=1),
@@ -122,6 +120,3 @@ def test_runs_are_no_grids():
     run = {"q0": {"i00": 1.0}}
     with pytest.raises(UsageError, match="PWP needs grids: runs with row and column"):
         pgcjax.evaluate(run, preferences=votes, measures="PWP")
-    grids = read_grids(pages(9)[0])
-    with pytest.raises(UsageError, match="grids are not shared among processes"):
-        pgcjax.evaluate(grids, preferences=votes, measures="PWP", distributed=True)

@@ -10,9 +10,10 @@ import pytest
 
 import pgcjax
 from pgcjax.datasets.files import demo_folder
-from pgcjax.engine import job, plan
+from pgcjax.engine import plan
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io import checkpoint
+from pgcjax.runtime.memory import machine_memory, memory_limit
 
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
 DEMO = demo_folder()
@@ -20,19 +21,13 @@ JUDGED = {"preferences": DEMO / "preferences.csv", "qrels": DEMO / "qrels.txt"}
 
 
 @pytest.fixture
-def small_chunks(monkeypatch):
-    """Chunks of one table each; tables are counted."""
-    monkeypatch.setattr(job, "_SECONDS", 0.0)
-    monkeypatch.setattr("pgcjax.tensors.rankings._ROWS", 0)
-    seen = []
-    looked_up = job.find
-
-    def find(tables, *rest):
-        seen.append(tables)
-        return looked_up(tables, *rest)
-
-    monkeypatch.setattr(job, "find", find)
-    return seen
+def small_chunks(caplog):
+    """Chunks of one table each; the log has a record for each that is scored."""
+    with (
+        plan.using(seconds=0.0, rows=0),
+        caplog.at_level("DEBUG", logger="pgcjax.engine.job"),
+    ):
+        yield caplog
 
 
 @pytest.fixture
@@ -45,19 +40,18 @@ def runs(tmp_path):
     return folder
 
 
-def test_any_cut_gives_the_same_scores(monkeypatch):
+def test_any_cut_gives_the_same_scores():
     whole = pgcjax.evaluate(DEMO / "runs", **JUDGED)
-    monkeypatch.setattr("pgcjax.tensors.rankings._ROWS", 0)
     for most in (0, 30_000, 60_000):
-        monkeypatch.setattr(plan.Limits, "found", most)
-        assert pgcjax.evaluate(DEMO / "runs", **JUDGED).table.equals(whole.table)
+        with plan.using(rows=0, chunk=most):
+            assert pgcjax.evaluate(DEMO / "runs", **JUDGED).table.equals(whole.table)
 
 
 def stopped_after(count, seen):
     """Progress that stops the job at its n-th table."""
 
     def progress(stage, done, total):
-        if stage == "reading" and len(seen) >= count:
+        if stage == "reading" and len(seen.records) >= count:
             raise KeyboardInterrupt
 
     return progress
@@ -66,19 +60,21 @@ def stopped_after(count, seen):
 def test_a_stopped_job_goes_on_where_it_was(runs, tmp_path, small_chunks):
     folder = tmp_path / "kept"
     whole = pgcjax.evaluate(runs, **JUDGED)
-    assert len(small_chunks) == 8 and not folder.exists()
+    assert (
+        len(small_chunks.records) == 1 and not folder.exists()
+    )  # nothing asks for chunks
     small_chunks.clear()
     with pytest.raises(KeyboardInterrupt):
         stop = stopped_after(5, small_chunks)
         pgcjax.evaluate(runs, **JUDGED, journal=folder, progress=stop)
-    done = len(small_chunks)
+    done = len(small_chunks.records)
     small_chunks.clear()
     again = pgcjax.evaluate(runs, **JUDGED, journal=folder)
     assert again.table.equals(whole.table) and again.notes == whole.notes
-    assert 8 - done <= len(small_chunks) < 8
+    assert 8 - done <= len(small_chunks.records) < 8
     small_chunks.clear()
     assert pgcjax.evaluate(runs, **JUDGED, journal=folder).table.equals(whole.table)
-    assert len(small_chunks) == 1  # the last chunk is not kept: its scores are
+    assert len(small_chunks.records) == 1  # the last chunk is not kept: its scores are
     assert checkpoint.remove(folder) and not folder.exists()
 
 
@@ -93,11 +89,11 @@ def test_what_has_changed_is_computed_again(runs, tmp_path, small_chunks):
     small_chunks.clear()
     again = pgcjax.evaluate(runs, **JUDGED, journal=folder)
     assert again.table.equals(whole.table)
-    assert len(small_chunks) == 4  # it and all after it
+    assert len(small_chunks.records) == 4  # it and all after it
     (folder / "2-3.npz").write_bytes(b"cut off")
     small_chunks.clear()
     assert pgcjax.evaluate(runs, **JUDGED, journal=folder).table.equals(whole.table)
-    assert len(small_chunks) == 6
+    assert len(small_chunks.records) == 6
 
 
 def test_the_work_of_another_job_is_refused(runs, tmp_path, small_chunks):
@@ -111,8 +107,9 @@ def test_the_work_of_another_job_is_refused(runs, tmp_path, small_chunks):
         with pytest.raises(DataError) as error:
             pgcjax.evaluate(runs, **{**JUDGED, **other}, journal=folder)
         assert str(error.value) == (
-            f"{folder}: has finished work of another job: it differs in {what}. Start "
-            "without --resume, or remove the folder."
+            f"{folder}: has finished work of another job: it differs in {what}. Remove "
+            "the folder, or name another journal; on the command line, start without "
+            "--resume."
         )
 
 
@@ -123,17 +120,18 @@ def test_work_cannot_be_kept_in_a_file(runs, tmp_path, small_chunks):
 
 
 CHILD = """
-import sys, time
-import pgcjax.job as job
-import pgcjax.tensors.rankings as rankings
+import logging, sys, time
 from pgcjax.cli import main
-job._SECONDS, rankings._ROWS, find = 0.0, 0, job.find
-def slow(*arguments):
-    print("table", file=sys.stderr, flush=True)
-    time.sleep(0.2)
-    return find(*arguments)
-job.find = slow
-main(sys.argv[1:])
+from pgcjax.engine import plan
+class Slow(logging.Handler):
+    def emit(self, record):
+        print("chunk", file=sys.stderr, flush=True)
+        time.sleep(0.2)
+log = logging.getLogger("pgcjax.engine.job")
+log.setLevel("DEBUG")
+log.addHandler(Slow())
+with plan.using(seconds=0.0, rows=0):
+    main(sys.argv[1:])
 """
 
 
@@ -156,7 +154,7 @@ def test_killed_at_any_moment(runs, tmp_path, kind):
         )
 
     whole = start("whole.csv")
-    assert whole.communicate()[1].count("table\n") == 8
+    assert whole.communicate()[1].count("chunk\n") == 8
     first = start("out.csv")
     kept = tmp_path / "out.csv.partial"
     deadline = time.monotonic() + 60
@@ -173,7 +171,7 @@ def test_killed_at_any_moment(runs, tmp_path, kind):
     assert not (tmp_path / "out.csv").exists() and kept.exists()
     second = start("out.csv", "--resume")
     said = second.communicate()[1]
-    assert second.returncode == 0 and said.count("table\n") <= 6
+    assert second.returncode == 0 and said.count("chunk\n") <= 6
     outputs = [(tmp_path / name).read_bytes() for name in ("whole.csv", "out.csv")]
     assert outputs[0] == outputs[1]
     left = {path.name for path in tmp_path.iterdir() if path.name[0] != "."}
@@ -192,7 +190,7 @@ def test_killed_at_any_moment(runs, tmp_path, kind):
     ],
 )
 def test_sizes(text, size):
-    assert plan.Limits.of(text).memory == size
+    assert memory_limit(text) == size
 
 
 @pytest.mark.parametrize(
@@ -205,12 +203,12 @@ def test_sizes(text, size):
 )
 def test_sizes_that_are_none(text, said):
     with pytest.raises(UsageError) as error:
-        plan.Limits.of(text)
+        memory_limit(text)
     assert str(error.value) == said
 
 
 def test_by_default_a_part_of_the_machine():
-    most = plan.machine_memory()
+    most = machine_memory()
     assert 2**28 < most < 2**50
-    assert plan.Limits.of(None).memory <= most // 4
-    assert plan.Limits.of("8GB").found == 10**9
+    assert memory_limit(None) <= most // 4
+    assert plan.Limits(memory_limit("8GB")).found == 10**9

@@ -4,14 +4,16 @@ import re
 
 import numpy as np
 import pytest
-from helpers.builders import rankings_of
+from helpers.builders import list_scores, rankings_of
 from helpers.collections import collection
 
 import pgcjax
 from pgcjax.engine import list_batches, plan
+from pgcjax.engine.batch import Member, Setting
 from pgcjax.io.qrels import read_qrels
 from pgcjax.measures.catalogue import parse_all
 from pgcjax.tensors.judgments import Judgments
+from pgcjax.tensors.padding import at_least
 
 MEASURES = ["nDCG@5", "nDCG", "nDCG(gain=exp)@40"]
 
@@ -22,11 +24,7 @@ def scored(tables, measures=MEASURES, **options) -> list[np.ndarray]:
     judgments = Judgments({"qrels": read_qrels(qrels)})
     tensors = [m.definition.tensors(m.parameters, judgments) for m in chosen]
     rankings = rankings_of(runs, tensors[0].docs)
-    out: dict[int, np.ndarray] = {}
-    for group in list_batches.groups(chosen, tensors):
-        parts = list_batches.scores(group, rankings, **options)
-        out.update(zip(group.places, parts, strict=True))
-    return [out[i] for i in range(len(chosen))]
+    return list_scores(chosen, tensors, rankings, **options)
 
 
 def same(some: list[np.ndarray], others: list[np.ndarray]) -> bool:
@@ -38,7 +36,9 @@ def test_measures_of_a_depth_share_a_call():
     chosen = parse_all(["nDCG@5", "nDCG@20", "nDCG", "nDCG(gain=exp)@100"])
     judgments = Judgments({"qrels": read_qrels(tables[1])})
     tensors = [m.definition.tensors(m.parameters, judgments) for m in chosen]
-    places = [g.places for g in list_batches.groups(chosen, tensors)]
+    members = list(map(Member, range(4), chosen, tensors))
+    batches = list_batches.batches(members, Setting())
+    places = [[m.place for m in batch.members] for batch in batches]
     assert places == [[0, 1], [2], [3]]
 
 
@@ -50,12 +50,11 @@ def test_cut_into_tiles_of_any_size():
         assert same(scored(tables, budget=budget), whole)
 
 
-def test_padding_changes_no_bit(monkeypatch):
+def test_padding_changes_no_bit():
     tables = collection(8, queries=6, runs=9, most_docs=70)
     whole = scored(tables)
-    monkeypatch.setattr(listwise, "_width", lambda n: 300)
-    monkeypatch.setattr(listwise, "_axis", lambda n: n + 37)
-    assert same(scored(tables), whole)
+    with at_least(axis=130, width=300):
+        assert same(scored(tables), whole)
 
 
 def test_alone_or_among_others():
@@ -66,12 +65,11 @@ def test_alone_or_among_others():
         assert same(scored(tables, [measure]), [whole[i]])
 
 
-def test_one_run_at_a_time(monkeypatch):
+def test_one_run_at_a_time():
     tables = collection(10, queries=6, runs=9, most_docs=70)
     whole = scored(tables)
-    monkeypatch.setattr(plan, "RUNS", 1)
-    monkeypatch.setattr(plan, "QUERIES", 1)
-    assert same(scored(tables), whole)
+    with plan.using(runs=1, queries=1):
+        assert same(scored(tables), whole)
 
 
 def test_equals_the_twins():
@@ -89,5 +87,5 @@ def test_progress_counts_every_score():
 
 def test_a_missing_kind_of_judgments():
     _, qrels, runs = collection(13, queries=2, runs=1, most_docs=9)
-    with pytest.raises(pgcjax.UsageError, match="PGC needs preferences: give --prefs"):
+    with pytest.raises(pgcjax.UsageError, match="PGC needs preferences: give pref"):
         pgcjax.evaluate(runs, qrels=qrels, measures=["PGC"])

@@ -10,16 +10,14 @@ import pytest
 from helpers.builders import graph_of, rankings_of
 from helpers.kernel_weights import telling_weights
 
-from pgcjax import runtime
-from pgcjax.engine import autotune, peel_batches
+from pgcjax.engine import autotune, peel_batches, plan
+from pgcjax.engine.peel_tiles import Layout
 from pgcjax.errors import UsageError
-from pgcjax.io.judged import Judged
 from pgcjax.tensors.graphs import Graph
-from pgcjax.tensors.rankings import Rankings
 
 
-def job(seed: int = 0):
-    """Graphs of all forms, and five runs over them."""
+def job(seed: int = 0, runs: int = 5):
+    """Graphs of all forms, and runs over them."""
     rng = np.random.default_rng(seed)
     graphs: dict[str, Graph] = {}
     for q, n in enumerate((6, 14, 20, 40, 16)):
@@ -32,27 +30,25 @@ def job(seed: int = 0):
     graphs["graded"] = Graph("graded", docs, np.zeros((0, 3), int), grades)
     graphs["wide"] = graph_of(5000 * np.roll(np.eye(5, dtype=int), 1, axis=1))
     graphs["empty"] = graph_of(np.zeros((0, 0), int))
-    runs = {
+    every = {
         f"r{r}": {
             q: {f"d{i:02}": float(rng.random()) for i in rng.permutation(50)[:30]}
             for q in graphs
         }
-        for r in range(5)
+        for r in range(runs)
     }
     judged = {q: graph.doc_ids for q, graph in graphs.items()}
-    return graphs, rankings_of(runs, judged), telling_weights(seed)
+    return graphs, rankings_of(every, judged), telling_weights(seed)
 
 
 def tiles_of(graphs, rankings):
-    batches = peel_batches.Batches(graphs)
-    batches.sums(rankings, telling_weights(0))  # which says how large tiles may be
-    return list(batches._tiles(rankings))
+    return list(Layout(graphs).tiles(rankings))
 
 
 def test_all_forms_occur():
     graphs, rankings, _ = job()
     tiles = tiles_of(graphs, rankings)
-    assert {tile.form for tile in tiles} == {"levels", "words", "wide"}
+    assert {tile.form for tile in tiles} == {"levels", "packed", "wide"}
 
 
 def test_queries_at_once_or_one_by_one(monkeypatch):
@@ -71,34 +67,34 @@ def test_one_launch_gives_the_same(monkeypatch):
     graphs, rankings, weights = job()
     whole = peel_batches.overlap_sums(graphs, rankings, weights)
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
-    monkeypatch.setattr(peels, "choose", lambda shape, run: "launch")
+    monkeypatch.setattr(autotune, "choose", lambda shape, run: "pallas")
     assert (peel_batches.overlap_sums(graphs, rankings, weights) == whole).all()
 
 
 def test_the_faster_peel_is_chosen(monkeypatch):
     monkeypatch.delenv(autotune.VARIABLE, raising=False)
-    assert autotune.choose("here", str) == "words"  # no GPU
-    monkeypatch.setattr(peels, "can_launch", lambda: True)
+    assert autotune.choose("here", str) == "packed"  # no GPU
+    monkeypatch.setattr(autotune, "can_launch", lambda: True)
     calls = []
 
-    def run(form, slow="words"):
-        runtime.append(form)
+    def run(form, slow="packed"):
+        calls.append(form)
         time.sleep(0.05 * (form == slow))
         return np.zeros(1)
 
     def fails(form):
-        if form == "launch":
+        if form == "pallas":
             raise RuntimeError("no such GPU")
         return np.zeros(1)
 
-    assert autotune.choose("a", run) == autotune.choose("a", run) == "launch"
-    assert calls == ["words", "words", "launch", "launch"]  # the first to compile
-    assert autotune.choose("b", lambda form: run(form, "launch")) == "words"
-    assert autotune.choose("c", fails) == "words"
-    for wanted, form in (("xla", "words"), ("pallas", "launch")):
+    assert autotune.choose("a", run) == autotune.choose("a", run) == "pallas"
+    assert calls == ["packed", "packed", "pallas", "pallas"]  # the first to compile
+    assert autotune.choose("b", lambda form: run(form, "pallas")) == "packed"
+    assert autotune.choose("c", fails) == "packed"
+    for wanted, form in (("xla", "packed"), ("pallas", "pallas")):
         monkeypatch.setenv(autotune.VARIABLE, wanted)
         assert autotune.choose("a", run) == form
-    monkeypatch.setattr(peels, "can_launch", lambda: False)
+    monkeypatch.setattr(autotune, "can_launch", lambda: False)
     with pytest.raises(UsageError, match="PGCJAX_PEEL=pallas needs an NVIDIA GPU of"):
         autotune.choose("a", run)
     monkeypatch.setenv(autotune.VARIABLE, "cuda")
@@ -106,38 +102,42 @@ def test_the_faster_peel_is_chosen(monkeypatch):
         autotune.choose("a", run)
 
 
-def test_compiling_is_said_once_for_a_shape(monkeypatch):
-    graphs, rankings, weights = job(7)
-    monkeypatch.setattr(calls, "_seen", set())
+def test_compiling_is_said_once_for_a_shape(caplog):
+    graphs, rankings, _ = job(7)
+    weights = telling_weights(7, depth=41)  # a length that no other test has
     said = []
-    for _ in range(2):
-        peel_batches.overlap_sums(
-            graphs, rankings, weights, progress=lambda *step: said.append(step)
-        )
+    with caplog.at_level("DEBUG", logger="pgcjax.runtime.loop"):
+        for _ in range(2):
+            peel_batches.overlap_sums(
+                graphs, rankings, weights, progress=lambda *step: said.append(step)
+            )
+    new = [line for line in caplog.messages if line.startswith("compile ")]
+    assert len(new) == len(set(new)) > 1
+    assert len(caplog.messages) == 2 * len(list(Layout(graphs).tiles(rankings)))
     compiled = [step for step in said if step[0] == "compiling"]
-    assert len(compiled) == 2 * len(runtime._seen) > 2
-    assert compiled[-1][1:] == (len(runtime._seen),) * 2
+    assert len(compiled) == 2 * len(new)
+    assert compiled[-1][1] == compiled[-1][2]
 
 
-def test_blocks_of_queries(monkeypatch):
+def test_blocks_of_queries():
     graphs, rankings, weights = job(1)
     whole = peel_batches.overlap_sums(graphs, rankings, weights)
     for block in (1, 20_000):
-        monkeypatch.setattr(peel_batches.plan, "BLOCK", block)
-        assert (peel_batches.overlap_sums(graphs, rankings, weights) == whole).all()
+        with plan.using(block=block):
+            sums = peel_batches.overlap_sums(graphs, rankings, weights)
+        assert (sums == whole).all()
 
 
 @pytest.mark.parametrize("platform", ["cuda", "tpu"])
-@pytest.mark.parametrize("form", ["levels", "words", "wide"])
+@pytest.mark.parametrize("form", ["levels", "packed", "wide"])
 def test_lowers_for_accelerators(platform, form):
     graphs, rankings, weights = job()
     tiles = tiles_of(graphs, rankings)
     tile = next(t for t in tiles if t.form == form)
-    arguments = tile.fixed, tile.moving, tile.steps, *tile.lists
+    cut, shared = (tile.graphs, tile.ranks, tile.steps), (*tile.lists, weights)
     with jax.enable_x64(True):
-        traced = peel_batches._batched(form, 1, "gpu", tile.width).trace(
-            *arguments, weights
-        )
+        program = peel_batches.tile_program(form, 1, "gpu", tile.width)
+        traced = program.trace(cut, shared)
         lowered = traced.lower(lowering_platforms=(platform,))
     assert "stablehlo" in lowered.as_text()
 
@@ -155,32 +155,30 @@ def test_the_engine_needs_no_tables():
 def test_graphs_laid_out_once_for_many_calls(keep):
     """Runs may come in chunks, of any number of runs; the second finds what is kept."""
     graphs, rankings, weights = job(2)
-    batches = peel_batches.Batches(graphs, keep=keep)
+    layout = Layout(graphs, keep=keep)
     whole = peel_batches.overlap_sums(graphs, rankings, weights)
     for _ in range(2):
-        assert (batches.sums(rankings, weights) == whole).all()
+        assert (peel_batches.layout_sums(layout, rankings, weights) == whole).all()
 
 
 @pytest.mark.parametrize("words", [1, 100, 2**20])
-def test_runs_and_queries_side_by_side(words, monkeypatch):
+def test_runs_and_queries_side_by_side(words):
     """However many a CPU peels in one step."""
     graphs, rankings, weights = job(3)
     whole = peel_batches.overlap_sums(graphs, rankings, weights)
-    monkeypatch.setattr(peel_batches.plan, "WORDS", words)
-    monkeypatch.setattr(peel_batches.plan, "TOGETHER", 1)
-    peel_batches._batched.cache_clear()
-    assert (peel_batches.overlap_sums(graphs, rankings, weights) == whole).all()
-    peel_batches._batched.cache_clear()
+    peel_batches.tile_program.cache_clear()  # programs are cut as settings were
+    with plan.using(words=words, together=1):
+        assert (peel_batches.overlap_sums(graphs, rankings, weights) == whole).all()
+    peel_batches.tile_program.cache_clear()
 
 
-def test_fewer_runs_than_before_need_no_other_program(monkeypatch):
+def test_fewer_runs_than_before_need_no_other_program(caplog):
     """The last chunk of a job has few runs: it takes the shapes of those before."""
     graphs, rankings, weights = job(4)
-    batches = peel_batches.Batches(graphs)
-    whole = batches.sums(rankings, weights)
-    monkeypatch.setattr(calls, "_seen", seen := set(runtime._seen))
-    known = len(seen)
-    judged = {q: graph.doc_ids for q, graph in graphs.items()}
-    few = Rankings(Judged(judged), rankings._found[:1])
-    assert (batches.sums(few, weights) == whole[:1]).all()
-    assert len(seen) == known
+    _, few, _ = job(4, runs=1)
+    layout = Layout(graphs)
+    whole = peel_batches.layout_sums(layout, rankings, weights)
+    with caplog.at_level("DEBUG", logger="pgcjax.runtime.loop"):
+        assert (peel_batches.layout_sums(layout, few, weights) == whole[:1]).all()
+    assert caplog.messages
+    assert not [line for line in caplog.messages if line.startswith("compile ")]

@@ -11,7 +11,8 @@ import pytest
 from helpers.tied import collection
 
 import pgcjax
-from pgcjax.engine import similarity_tiles
+from pgcjax.engine import plan
+from pgcjax.engine.similarity_tiles import side_of_tile
 
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
 
@@ -27,28 +28,17 @@ def assert_same_bits(a: pd.Series, b: pd.Series) -> None:
 
 
 @pytest.mark.parametrize("ties", ["w", "a", "b", "broken"])
-def test_cut_into_tiles_of_any_size(ties, monkeypatch):
+def test_cut_into_tiles_of_any_size(ties):
     runs = collection(4, runs=9)
     whole = values(runs, ties=ties)
-    for most, near, area in ((1, 1, 1), (2, 4, 8), (4, 64, 2), (8, 16, 3)):
-        monkeypatch.setattr(tiles, "MOST", most)
-        monkeypatch.setattr(tiles, "_NEAR", near)
-        monkeypatch.setattr(tiles, "_AREA", area)
-        assert_same_bits(values(runs, ties=ties), whole)
+    for most, pairs, square in ((1, 1, 1), (2, 4, 8), (4, 64, 2), (8, 16, 3)):
+        with plan.using(lists=most, pairs=pairs, square=square):
+            assert_same_bits(values(runs, ties=ties), whole)
 
 
-def test_less_memory_makes_smaller_tiles(monkeypatch):
-    runs = collection(5, runs=9)
-    whole = values(runs)
-    assert (
-        similarity_tiles._side(64, 1024, 2**28)
-        == 64
-        > similarity_tiles._side(64, 1024, 2**20)
-        >= 1
-    )
-    side = similarity_tiles._side
-    monkeypatch.setattr(tiles, "_side", lambda most, width, _: side(most, width, 2**14))
-    assert_same_bits(values(runs), whole)
+def test_less_memory_makes_smaller_tiles():
+    assert side_of_tile(64, 1024, 2**28) == 64 > side_of_tile(64, 1024, 2**20) >= 1
+    assert side_of_tile(9, 32, 2**14) == 1
 
 
 @pytest.mark.parametrize("ties", ["w", "a", "b", "broken"])
@@ -82,13 +72,13 @@ def test_means_do_not_depend_on_queries_of_others():
     pd.testing.assert_frame_equal(both, pgcjax.rbo(runs).mean(), check_exact=True)
 
 
-def test_small_batches_of_files_number_documents_alike(tmp_path, monkeypatch):
+def test_small_batches_of_files_number_documents_alike(tmp_path):
     runs = collection(9)
     for name, mine in runs.groupby("run_id"):
         mine.to_csv(tmp_path / f"{name}.csv", index=False)
     whole = values(runs)
-    monkeypatch.setattr(lists, "_ROWS", 1)
-    assert_same_bits(values(tmp_path), whole)
+    with plan.using(rows=1):
+        assert_same_bits(values(tmp_path), whole)
 
 
 def test_the_configuration_of_the_program_and_the_input_stay_as_they_are():

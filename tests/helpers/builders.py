@@ -6,12 +6,13 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
-from pgcjax.engine import peel_batches
+from pgcjax.engine import list_batches, peel_batches, plan
+from pgcjax.engine.batch import Member, Setting
 from pgcjax.io.judged import Judged
 from pgcjax.io.preferences import read_preferences
 from pgcjax.io.runs import read_runs
 from pgcjax.kernels import ABSENT, peel, peel_packed
-from pgcjax.tensors import adjacency
+from pgcjax.tensors import adjacency, rank_tables
 from pgcjax.tensors.graphs import Graph, dense, preference_graphs
 from pgcjax.tensors.padding import padded_size
 from pgcjax.tensors.rankings import Rankings, find
@@ -66,6 +67,16 @@ def rankings_of(runs, judged, order="trec") -> Rankings:
     )
 
 
+def list_scores(measures, tensors, rankings, *, budget=plan.BUDGET, progress=None):
+    """Scores [runs, queries] of each measure of ranked lists, by its batch alone."""
+    members = map(Member, range(len(measures)), measures, tensors)
+    out: dict[int, np.ndarray] = {}
+    for batch in list_batches.batches(list(members), Setting(budget)):
+        parts = batch.score(rankings, progress)
+        out.update(zip((m.place for m in batch.members), parts, strict=True))
+    return [out[i] for i in range(len(measures))]
+
+
 def retrieved_of(ranks) -> Retrieved:
     """One run as the judged documents that it retrieved, from the rank of each."""
     ranks = np.asarray(ranks)
@@ -84,29 +95,32 @@ def form_sum(graph: Graph, ranks, weights, form: str | None = None) -> int:
     size = padded_size(len(graph))
     ready = adjacency.prepare([graph], size)[0]
     if form is not None:
-        ready = _as(form, graph, size)
+        ready = as_form(form, graph, size)
     found = retrieved_of(ranks)
-    fixed = adjacency.batch_graphs([ready], 1)
-    known = [ready], [found], slice(0, 1), (1, 1)
+    graphs = adjacency.batch_graphs([ready], 1)
+    tile = [ready], [found], slice(0, 1), (1, 1)
     lists = ()
     if ready.form == "levels":
-        flat = adjacency.batch_levels(*known, 16)
-        lists, moving = (flat.value, flat.rank), (flat.first, flat.count)
-        steps = flat.count.max(1)
+        flat = rank_tables.batch_levels(*tile, 16)
+        lists, ranks = (flat.value, flat.rank), (flat.first, flat.count)
+        ranks, steps = rank_tables.LevelRuns(*ranks), flat.count.max(1)
     else:
-        moving, steps = adjacency.batch_rankings(*known)
-    sums = peel_batches._call(ready.form, fixed, moving, steps, (*lists, weights))
+        ranks, steps = rank_tables.batch_rankings(*tile)
+    cut, shared = (graphs, ranks, steps), (*lists, weights)
+    sums = peel_batches.tile_sums(ready.form, cut, shared)
     return int(sums[0, 0])
 
 
-def _as(form: str, graph: Graph, size: int) -> adjacency.Prepared:
+def as_form(form: str, graph: Graph, size: int) -> adjacency.Prepared:
+    """A graph in a given form, whichever suits it."""
     edges, n = dense([graph], size)[0], len(graph)
     where = np.arange(size) < n
     if form == "wide":
-        return adjacency.Prepared("wide", size, n, (edges, where))
+        return adjacency.Prepared("wide", size, n, adjacency.WideGraphs(edges, where))
     rows = (edges.T << peel_packed.OUT) + (edges << peel_packed.IN)
     start = (edges.sum(1) << peel_packed.OUT) + (edges.sum(0) << peel_packed.IN)
-    return adjacency.Prepared("words", size, n, (rows, start.astype(np.int32), where))
+    arrays = adjacency.PackedGraphs(rows, start.astype(np.int32), where)
+    return adjacency.Prepared("packed", size, n, arrays)
 
 
 def graph_of(counts) -> Graph:

@@ -3,8 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from helpers.builders import rankings_of
-from pgcjax.engine import list_batches
+from helpers.builders import list_scores, rankings_of
 from pgcjax.io.context import read_context
 from pgcjax.io.qrels import read_qrels
 from pgcjax.measures.catalogue import parse_all
@@ -61,11 +60,7 @@ def scored(tables, measures, predictions=None, **options) -> list[np.ndarray]:
     judgments = Judgments(judged)
     tensors = [m.definition.tensors(m.parameters, judgments) for m in chosen]
     rankings = rankings_of(runs, tensors[0].docs)
-    out: dict[int, np.ndarray] = {}
-    for group in list_batches.groups(chosen, tensors):
-        parts = list_batches.scores(group, rankings, **options)
-        out.update(zip(group.places, parts, strict=True))
-    return [out[i] for i in range(len(chosen))]
+    return list_scores(chosen, tensors, rankings, **options)
 
 
 def modelled(

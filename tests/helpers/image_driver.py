@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 
-from helpers.builders import _as
+from helpers.builders import as_form
 from pgcjax.judging.majority import majority
 from pgcjax.kernels import ABSENT, image
 from pgcjax.kernels.rbo import rank_weights
@@ -17,10 +17,10 @@ from pgcjax.tensors.graphs import preference_graphs
 from pgcjax.tensors.padding import padded_size, stack
 
 
-def _words(fixed, moving, weights):
+def _packed(fixed, moving, weights):
     (rows, start, where), (place, inverse, first) = fixed, moving
     by_place = first[inverse]
-    return image.words_overlap(
+    return image.packed_overlap(
         rows, start, place, inverse, by_place, place.shape[-1], weights, where=where
     )
 
@@ -35,15 +35,15 @@ def _mapped(kernel):
     return jax.jit(jax.vmap(over_grids, in_axes=(0, 0, None)))
 
 
-PGC = {"words": _mapped(_words), "wide": _mapped(_wide)}
+PGC = {"packed": _mapped(_packed), "wide": _mapped(_wide)}
 
 
-def overlaps(grids, votes, orders, weights, *, shared=False, form="words", size=0):
+def overlaps(grids, votes, orders, weights, *, shared=False, form="packed", size=0):
     """Sums of weights: int64 [orders, runs, queries], with the runs and queries."""
     graphs = preference_graphs(votes)
     docs = {query: graph.doc_ids for query, graph in graphs.items()}
     n = max(size, padded_size(max(map(len, graphs.values()))))
-    ready = [_as(form, graph, n).arrays for graph in graphs.values()]
+    ready = [as_form(form, graph, n).arrays for graph in graphs.values()]
     fixed = tuple(np.stack(part) for part in zip(*ready, strict=True))
     parts, shown = [], g.Shown(grids, docs)
     run_ids = shown.run_ids

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from hypothesis import strategies as st
 
 TIES = ("w", "a", "b")

@@ -3,7 +3,8 @@
 import pytest
 
 from pgcjax.errors import DataError
-from pgcjax.io.file_kinds import FILE_KINDS, sort_by_kind
+from pgcjax.io.choices import FILE_KINDS
+from pgcjax.io.file_kinds import sort_by_kind
 
 KINDS = {
     "runs": [

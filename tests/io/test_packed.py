@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 import pgcjax
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io import pack as packing
+from pgcjax.io.choices import ORDERS
 from pgcjax.io.judged import Judged
-from pgcjax.io.order import ORDERS, in_order, ranked
+from pgcjax.io.order import in_order, ranked
 from pgcjax.io.packed import MARK, Packed, is_packed
 from pgcjax.io.runs import Runs, read_runs
 from pgcjax.tensors.rankings import Rankings, batches, find
@@ -175,8 +176,8 @@ def test_ranks_that_order_nothing_are_said_when_they_are_wanted(tmp_path):
             pgcjax.evaluate(path, qrels={"q": {judged: 1}}, order="rank")
         pgcjax.pack(frame, path, qrels={"q": {"z": 1}})
     assert str(error.value) == (
-        f"{path}: run 'r' had no usable ranks for query 'q' when it was packed. Use "
-        "--order trec or clarke (by score)."
+        f"{path}: run 'r' had no usable ranks for query 'q' when it was packed. Order "
+        "runs by score: order=trec or clarke (--order on the command line)."
     )
 
 

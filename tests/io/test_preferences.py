@@ -114,14 +114,14 @@ def test_files_of_several_formats(put, tmp_path):
         (
             "q 0 d1 1\nq 0 d2 3\n",
             r": fits trec-qrels-prefs \('query group doc level'\), but its second "
-            r"column is always '0', as in qrels \(--qrels\)\. If it holds preferences, "
+            r"column is always '0', as in qrels\. If it holds preferences, "
             r"name their format: --prefs-format trec-qrels-prefs \(format= in "
             r"Python\)\.",
         ),
         (
             "q 0 d1 1\nq 0 d2 0\n",
             r": fits jelsas \('query doc doc -2\.\.2'\) and trec-qrels-prefs \(.*\), "
-            r"but its second column is always '0', as in qrels \(--qrels\)\. If it "
+            r"but its second column is always '0', as in qrels\. If it "
             r"holds preferences, name their format: --prefs-format jelsas or "
             r"trec-qrels-prefs \(format= in Python\)\.",
         ),
@@ -157,8 +157,8 @@ def test_files_of_several_formats(put, tmp_path):
             r":2: 'q a c x' fits no format of 4 columns: not clarke \(line 2: the "
             r"fourth is neither the second nor the third\); not jelsas \(line 1: the "
             r"fourth is not -2, -1, 0, 1 or 2\); not trec-qrels-prefs \(line 1: the "
-            r"last is not a level of 0 or more\)\. Mend the line, or name the format "
-            r"\(--prefs-format\)\.",
+            r"last is not a level of 0 or more\)\. Mend the line, or name the format: "
+            r"format=… \(--prefs-format on the command line\)\.",
         ),
         (
             "q a b a\n31_1 A B\nq a c a\n",

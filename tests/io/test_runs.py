@@ -157,7 +157,7 @@ def test_one_file_of_several_runs(put):
     with pytest.raises(
         DataError,
         match=r"a\.csv: holds 2 runs, such as 'x' and 'y', which its name cannot tell "
-        r"apart\. Name runs by tag: --name-by tag\.$",
+        r"apart\. Name runs by tag: name_by=tag \(--name-by on the command line\)\.$",
     ):
         read_runs(put("a.csv", text), name_by="file")
 
@@ -169,8 +169,9 @@ def test_two_files_claim_one_name(put, tmp_path):
     for name_by, run, other in (("tag", "same", "file"), ("file", "a", "tag")):
         with pytest.raises(
             DataError,
-            match=rf"y/a\.run: claims the run name '{run}', as .*x/a\.run does\. Name "
-            rf"runs by {other} \(--name-by {other}\), or rename one\.$",
+            match=rf"y/a\.run: claims the run name '{run}', as .*x/a\.run does\. "
+            rf"Rename one, or name runs by {other}: name_by={other} \(--name-by on the "
+            r"command line\)\.$",
         ):
             read_runs(sources, name_by=name_by)
 
@@ -193,8 +194,8 @@ def test_named_format_overrules_the_suffix(put):
 
 
 JUDGMENTS = (
-    r"A run has 6 or 3 columns, or a header; judgments go with --prefs or --qrels, "
-    r"once for each file or as one quoted pattern\."
+    r"A run has 6 or 3 columns, or a header; on the command line, judgments go with "
+    r"--prefs or --qrels, once for each file or as one quoted pattern\."
 )
 
 
@@ -353,7 +354,7 @@ def test_public_runs(data):
             assert mine["query_id"].tolist() == [f[0] for f in fields]
             assert mine["doc_id"].tolist() == [f[2] for f in fields]
             assert mine["score"].tolist() == [float(f[4]) for f in fields]
-    with pytest.raises(DataError, match=r"claims the run name 'BERT-.*--name-by file"):
+    with pytest.raises(DataError, match=r"claims the run name 'BERT-.*name_by=file"):
         read_runs(data / "cast2019/runs")
 
 

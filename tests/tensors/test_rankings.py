@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgcjax.errors import DataError
+from pgcjax.io.choices import ORDERS
 from pgcjax.io.judged import Judged
-from pgcjax.io.order import ORDERS
 from pgcjax.io.runs import read_runs
 from pgcjax.reference.order import ordered
 from pgcjax.tensors.rankings import Rankings, find

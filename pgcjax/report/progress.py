@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-_EVERY = 10.0  # seconds between lines where there is no terminal
-_bar: Any = None  # the one that is on the screen
+_bar: Any = None  # the bar of rich that is on the screen
 
 
 def say(message: str) -> None:
@@ -19,18 +18,22 @@ def say(message: str) -> None:
         _bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-class Progress:
-    """Show how far the stages of a job have come.
+class ProgressDisplay:
+    """How far the stages of a job have come, shown on stderr.
 
-    Use as a context manager and pass `update` on as a callback.
+    It is a context manager, whose `update` is a `pgcjax.errors.Progress`.
+
+    Args:
+        silent: whether nothing is shown, as by all processes of a job but one.
+        every: seconds between two lines, where stderr is no terminal.
     """
 
-    def __init__(self, silent: bool = False):
-        self._silent = silent
+    def __init__(self, silent: bool = False, every: float = 10.0):
+        self._silent, self._every = silent, every
         self._tasks: dict[str, Any] = {}
         self._last = time.monotonic()
 
-    def __enter__(self) -> "Progress":
+    def __enter__(self) -> "ProgressDisplay":
         global _bar
         if sys.stderr.isatty() and not self._silent:
             from rich.console import Console
@@ -52,6 +55,6 @@ class Progress:
             if stage not in self._tasks:
                 self._tasks[stage] = _bar.add_task(stage, total=total)
             _bar.update(self._tasks[stage], completed=done, total=total)
-        elif not self._silent and time.monotonic() - self._last > _EVERY:
+        elif not self._silent and time.monotonic() - self._last > self._every:
             self._last = time.monotonic()
             say(f"{stage} {done}/{total}")

@@ -3,7 +3,7 @@
 import io
 import sys
 
-from pgcjax.cli import progress
+from pgcjax.report.progress import ProgressDisplay, say
 
 
 class Terminal(io.StringIO):
@@ -14,12 +14,12 @@ class Terminal(io.StringIO):
 def test_a_bar_on_a_terminal_with_messages_above_it(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
     monkeypatch.setenv("TERM", "xterm")
-    with progress.Progress() as shown:
+    with ProgressDisplay() as shown:
         shown.update("reading", 1, 2)
-        progress.say("warning: [bold] stays as it is")
+        say("warning: [bold] stays as it is")
         shown.update("reading", 2, 2)
         shown.update("scoring", 10, 10)
-    progress.say("done")
+    say("done")
     lines = sys.stderr.getvalue().splitlines()  # type: ignore[attr-defined]
     assert any("reading" in line and "100%" in line for line in lines)
     assert any("scoring" in line for line in lines)
@@ -28,9 +28,10 @@ def test_a_bar_on_a_terminal_with_messages_above_it(monkeypatch):
     assert lines[-1].endswith("pgcjax: done")
 
 
-def test_lines_now_and_then_elsewhere(monkeypatch, capsys):
-    with progress.Progress() as shown:
+def test_lines_now_and_then_elsewhere(capsys):
+    with ProgressDisplay() as shown:
         shown.update("reading", 1, 2)
-        monkeypatch.setattr(progress, "_EVERY", -1.0)
+    assert capsys.readouterr() == ("", "")
+    with ProgressDisplay(every=-1.0) as shown:
         shown.update("reading", 2, 2)
     assert capsys.readouterr() == ("", "pgcjax: reading 2/2\n")

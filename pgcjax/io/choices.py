@@ -1,0 +1,22 @@
+"""Names that arguments about files may have. Imports nothing.
+
+The command line shows them in its help, for which it loads no library.
+"""
+
+ORDERS = ("trec", "clarke", "rank")
+"""Of a run: by score with ties by doc id, descending or ascending, or by rank."""
+
+MISSING = ("zero", "skip", "error")
+"""What a query that a run lacks does to the mean of its scores."""
+
+NAME_BY = ("tag", "file")
+"""What names a run."""
+
+FILE_KINDS = ("runs", "prefs", "qrels", "grids")
+"""What a file may hold."""
+
+SCORE_SUFFIXES = (".trec", ".tsv", ".csv", ".jsonl", ".parquet")
+"""Of files of scores."""
+
+TABLE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
+"""Of files of findings."""

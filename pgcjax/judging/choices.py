@@ -1,0 +1,16 @@
+"""Names that arguments about judges may have. Imports nothing.
+
+The command line shows them in its help, for which it loads no library.
+"""
+
+SIDES = ("any", "given")
+"""Whether it means something which document of a pair stands first."""
+
+SPLITS = ("drop", "tie")
+"""What a pair is, for transitivity, whose votes have no majority."""
+
+FEATURES = ("grades", "labels")
+"""Of two documents: their grades as numbers, or an indicator for each grade."""
+
+GROUPS = ("query", "pair")
+"""What a fold of a cross-validation holds as a whole."""

@@ -1,0 +1,30 @@
+"""Names that arguments of statistics may have. Imports nothing.
+
+The command line shows them in its help, for which it loads no library.
+"""
+
+TESTS = ("tukey", "bootstrap", "permutation", "t", "wilcoxon", "anova")
+"""Of differences between runs."""
+
+RESAMPLES = {"tukey": 5000, "bootstrap": 1000, "permutation": 10_000}
+"""How many by default, of tests that resample: as Sakai 2012; signs cost least."""
+
+CORRECTIONS = ("none", "holm", "bh")
+"""Of p for many tests: Holm's; Benjamini and Hochberg's."""
+
+INTERVALS = ("t", "percentile", "bca", "hsd")
+"""Of differences between runs; which one is the default depends on the test."""
+
+INCOMPLETE = ("error", "drop", "zero")
+"""What a query does that a run lacks: it is left out for all, or scores 0."""
+
+COEFFICIENTS = (
+    "tau",
+    "tau_ap",
+    "tau_ap_symmetric",
+    "tau_ap_a",
+    "tau_ap_b",
+    "pearson",
+    "spearman",
+)
+"""Of two orders of runs."""
