@@ -154,7 +154,9 @@ def large(report: Report, runs: int, queries: int, resamples: int) -> None:
     rows: list[list[Any]] = []
     for part, name in (("p", "p-values"), ("compare", "compare, with BCa intervals")):
         size = (runs, queries, resamples, part)
-        printed = child("-m", "benchmarks.memory", "benchmarks.significance", *size)
+        printed = child(
+            "-m", "benchmarks.studies.memory", "benchmarks.significance", *size
+        )
         seconds, peak = map(float, printed.split()[-2:])
         rows.append([name, seconds, peak])
     n = runs * (runs - 1) // 2

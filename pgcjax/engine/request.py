@@ -10,7 +10,7 @@ import pandas as pd
 
 from pgcjax.engine import grid_batches, list_batches, peel_batches
 from pgcjax.engine.batch import Batch, Member, Setting
-from pgcjax.errors import UsageError
+from pgcjax.errors import UsageError, check_choice
 from pgcjax.io.choices import MISSING, ORDERS
 from pgcjax.io.grids import is_grids, read_grids
 from pgcjax.io.judged import Judged
@@ -111,12 +111,8 @@ def read_request(
         DataError: judgments cannot be read. UsageError: a measure lacks judgments, or
             an argument is wrong.
     """
-    for name, value, allowed in (
-        ("missing", missing, MISSING),
-        ("order", order, ORDERS),
-    ):
-        if value not in allowed:
-            raise UsageError(f"{name} is one of {', '.join(allowed)}, not {value!r}")
+    check_choice("missing", missing, MISSING)
+    check_choice("order", order, ORDERS)
     sources = by_kind(sources)
     given = set(sources)
     chosen = parse_all(_defaults(given) if measures is None else measures)

@@ -7,6 +7,7 @@ import pandas as pd
 
 from pgcjax.errors import DataError
 from pgcjax.io import files
+from pgcjax.io.containers import Named
 from pgcjax.io.graded import Grades, read, without_repeats
 from pgcjax.io.schema import QRELS, Origin
 
@@ -38,9 +39,9 @@ def read_qrels(
     Raises:
         DataError: a row is malformed, or a document has two grades in one query.
     """
-    if isinstance(source, Mapping):
-        source = files.Named(_from_dict(source), Origin("qrels", "entry"))
-    return without_repeats(*read(source, _GRADES), _GRADES)
+    mapping = isinstance(source, Mapping)
+    table = Named(_from_dict(source), Origin("qrels", "entry")) if mapping else source
+    return without_repeats(*read(table, _GRADES), _GRADES)
 
 
 def _from_dict(source: Mapping) -> pd.DataFrame:

@@ -15,7 +15,7 @@ import pandas as pd
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io.choices import SCORE_SUFFIXES, TABLE_SUFFIXES
 
-MARK = "# pgcjax "
+HEADER_MARK = "# pgcjax "
 """Begins the first line of a text file; metadata in JSON follow."""
 
 
@@ -112,7 +112,7 @@ def _json(record: dict) -> str:
 
 def header(metadata: dict[str, Any]) -> str:
     """Say version, parameters and conventions in one comment line."""
-    return MARK + json.dumps(metadata, ensure_ascii=False)
+    return HEADER_MARK + json.dumps(metadata, ensure_ascii=False)
 
 
 def check_target(
