@@ -10,16 +10,15 @@ import numpy as np
 import pandas as pd
 
 from pgcjax._version import __version__
-from pgcjax.errors import UsageError, counted
+from pgcjax.errors import Progress, UsageError, counted
 from pgcjax.report import canvas, plots
 from pgcjax.report.page import Page, Part, Picture, Section, Table, cell_of, table_of
-from pgcjax.stats import pairs
+from pgcjax.stats.aligned import align
 from pgcjax.stats.compare import compare
 from pgcjax.stats.correlation import correlate
 from pgcjax.stats.discrimination import Discrimination
 from pgcjax.stats.findings import Comparison
 from pgcjax.stats.matrix import Matrix
-from pgcjax.stats.procedures import Progress
 from pgcjax.stats.scores import Scores
 
 _SCATTERED = 6  # plots of two measures that a page has room for
@@ -58,7 +57,7 @@ def summary(
     """
     if top < 1:
         raise UsageError(f"the table of queries shows 1 run or more, not {top}")
-    side = pairs.side_by_side(scores, measures, missing)
+    side = align(scores, measures, missing)
     one = {
         name: Matrix(side.runs, side.queries, values, name)
         for name, values in zip(side.measures, side.values, strict=True)

@@ -15,7 +15,7 @@ CORRECTIONS = ("none", "holm", "bh")
 INTERVALS = ("t", "percentile", "bca", "hsd")
 """Of differences between runs; which one is the default depends on the test."""
 
-MISSING = ("error", "drop", "zero")
+INCOMPLETE = ("error", "drop", "zero")
 """What a query does that a run lacks: it is left out for all, or scores 0."""
 
 COEFFICIENTS = (
