@@ -14,10 +14,9 @@ from pgcjax.cli.options import (
     read_judgments,
     run_options,
 )
-from pgcjax.io.choices import FILE_KINDS
+from pgcjax.io.choices import FILE_KINDS, SCORE_SUFFIXES
 from pgcjax.io.judgments import KINDS
 from pgcjax.report.progress import ProgressDisplay, say
-from pgcjax.stats.choices import SCORE_SUFFIXES
 
 HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 88}
 

@@ -14,12 +14,12 @@ from pgcjax.cli.options import (
     resume_option,
     test_options,
 )
+from pgcjax.io.choices import TABLE_SUFFIXES
 from pgcjax.report.progress import ProgressDisplay, say
 from pgcjax.stats.choices import (
     CORRECTIONS,
     INCOMPLETE,
     INTERVALS,
-    TABLE_SUFFIXES,
     TESTS,
 )
 

@@ -132,15 +132,15 @@ def agree(
     tie_share: str | None,
 ) -> None:
     """Say how often measures prefer what people, or other measures, prefer."""
+    from pgcjax.io.score_files import read_any_scores
     from pgcjax.stats import agreement
-    from pgcjax.stats.sources import load
 
     share: Any = None if tie_share is None else _share(tie_share, serp)
     source, names = score_files(scores), list(measures) or None
     used: dict[str, Any] = {"threshold": threshold, "tie_share": share}
     used["missing"] = missing
     if serp:
-        people, _ = load(Path(serp))
+        people, _ = read_any_scores(Path(serp))
         table = agreement.agree(source, people, names, **used).table
     else:
         table = agreement.agree_measures(source, names, **used)

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pgcjax.io.choices import NAME_BY
+from pgcjax.io.choices import NAME_BY, TABLE_SUFFIXES
 from pgcjax.io.judgments import KINDS
 from pgcjax.report.progress import say
-from pgcjax.stats.choices import INCOMPLETE, RESAMPLES, TABLE_SUFFIXES
+from pgcjax.stats.choices import INCOMPLETE, RESAMPLES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,7 +65,7 @@ def output_option(
 
     def check(context: click.Context, option: click.Parameter, path: str | None) -> Any:
         if path is not None:
-            from pgcjax.stats.scores import check_target
+            from pgcjax.io.write import check_target
 
             check_target(path, tuple(suffixes))
         return path
@@ -194,9 +194,9 @@ def write_table(
 ) -> None:
     """Write a table of findings and what it depends on, if a file is named."""
     if path:
-        from pgcjax.stats.findings import write
+        from pgcjax.io import write
 
-        write(table, path, used)
+        write.write_table(table, path, used)
         say(f"wrote {len(table)} {noun} to {path}")
 
 

@@ -55,8 +55,8 @@ def report(
     """
     if figures and Path(figures).exists() and not Path(figures).is_dir():
         raise click.UsageError(f"--figures {figures}: is no folder")
+    from pgcjax.io.write import check_target
     from pgcjax.report import canvas, page
-    from pgcjax.stats.scores import check_target
 
     page.ready(output)
     check_target(output, page.SUFFIXES)
@@ -82,14 +82,16 @@ def report(
 def _read(paths: tuple[str, ...]) -> Any:
     """Read one file with all measures or with one; or several, one for each measure."""
     from pgcjax.io.files import stem
-    from pgcjax.stats import matrix, sources
-    from pgcjax.stats.scores import COLUMNS, read_scores
+    from pgcjax.io.schema import SCORES, find_columns
+    from pgcjax.io.score_files import read_any_scores
+    from pgcjax.stats import matrix
+    from pgcjax.stats.scores import read_scores
 
     path, *others = paths
     if others:
         return score_files(paths)
-    frame, _ = sources.load(Path(path))
-    if {*COLUMNS} <= {*frame}:
+    frame, _ = read_any_scores(Path(path))
+    if {*SCORES} <= {*frame}:
         return read_scores(path)  # and what they depend on
-    names = {str(column).strip().lower() for column in frame}
-    return frame if names & {*matrix.NAMES["measure"]} else {stem(path): path}
+    several = find_columns(frame, ["measure"], matrix.NAMES)
+    return frame if several else {stem(path): path}

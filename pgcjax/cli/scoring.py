@@ -21,9 +21,8 @@ from pgcjax.cli.options import (
     runs_argument,
 )
 from pgcjax.errors import counted
-from pgcjax.io.choices import MISSING, ORDERS
+from pgcjax.io.choices import MISSING, ORDERS, SCORE_SUFFIXES
 from pgcjax.report.progress import ProgressDisplay, say
-from pgcjax.stats.choices import SCORE_SUFFIXES
 
 if TYPE_CHECKING:
     from pgcjax.io.runs import Runs

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pgcjax.stats.findings import write
+from pgcjax.io.write import write_table
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Similarity:
             UsageError: the suffix is none of these.
             DataError: the file cannot be written.
         """
-        return write(self.table, path, self.metadata)
+        return write_table(self.table, path, self.metadata)
 
     @cached_property
     def _means(self) -> np.ndarray:

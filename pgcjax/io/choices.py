@@ -14,3 +14,9 @@ NAME_BY = ("tag", "file")
 
 FILE_KINDS = ("runs", "prefs", "qrels", "grids")
 """What a file may hold."""
+
+SCORE_SUFFIXES = (".trec", ".tsv", ".csv", ".jsonl", ".parquet")
+"""Of files of scores."""
+
+TABLE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
+"""Of files of findings."""

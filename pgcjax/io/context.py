@@ -68,8 +68,6 @@ def _canonical_context(content: files.Named) -> pd.DataFrame:
     frame, origin = content.frame, content.origin
     if content.checked:
         return frame
-    if frame.empty:
-        raise DataError("holds no rows", where=origin.name, mend="Add rows.")
     table = canonical(frame, origin, CONTEXT)
     for name in _PAIR:
         table[name] = ids(table[name], origin)

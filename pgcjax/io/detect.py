@@ -1,14 +1,15 @@
 """Which of several files are runs, judgments or grids, found from their content."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from pgcjax.errors import DataError
 from pgcjax.io import fast, files
 from pgcjax.io.choices import FILE_KINDS
 from pgcjax.io.content import read_bytes
-from pgcjax.io.schema import ALIASES, lenient_number
+from pgcjax.io.schema import find_columns, lenient_number
 
 
 def sort_by_kind(
@@ -37,7 +38,7 @@ def _kind(path: Path) -> str:
         return "runs"  # and no need to split it into fields
     content = files.split(path, data, container)
     if isinstance(content, files.Named):
-        fits = _by_header({str(c).strip().lower() for c in content.frame.columns})
+        fits = _by_header(content.frame.columns)
     else:
         fits = _by_fields(content.rows)
     if len(fits) == 1:
@@ -49,14 +50,11 @@ def _kind(path: Path) -> str:
     )
 
 
-def _by_header(names: set[str]) -> list[str]:
-    def has(column: str) -> bool:
-        return bool(names & {column, *ALIASES[column]})
-
+def _by_header(columns: Iterable[Any]) -> list[str]:
     marks = {"other_doc_id": "prefs", "relevance": "qrels", "score": "runs"}
     marks["column"] = "grids"
-    fits = [kind for column, kind in marks.items() if has(column)]
-    return fits or (["runs"] if has("rank") else [])
+    fits = [marks[name] for name in find_columns(columns, marks)]
+    return fits or (["runs"] if find_columns(columns, ["rank"]) else [])
 
 
 def _by_fields(rows: list[list[str]]) -> list[str]:

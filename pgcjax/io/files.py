@@ -148,8 +148,21 @@ def load(path: Path, container: str = "auto") -> Columns | Named:
     return split(path, data, container)
 
 
-def split(path: Path, data: bytes, container: str) -> Columns | Named:
-    """Read the bytes of a file as rows of text; as `load`, after both are known."""
+def split(
+    path: Path, data: bytes, container: str, *, any_header: bool = False
+) -> Columns | Named:
+    """Split the bytes of a file into rows of text.
+
+    Args:
+        path: the file, for messages.
+        data: its bytes, decompressed.
+        container: one of `CONTAINERS`, or `tabs`.
+        any_header: whether columns may have any names, as in wide tables of scores,
+            and rows without content are left out.
+
+    Raises:
+        DataError: it is empty, or is not what it should be.
+    """
     if container == "parquet":
         return _parquet(path, data)
     text = decode(path, data)
@@ -158,7 +171,8 @@ def split(path: Path, data: bytes, container: str) -> Columns | Named:
             return _columns(path, text, _tabbed if container == "tabs" else _FIELDS)
         if container == "jsonl":
             return _jsonl(path, text)
-        return _delimited(path, text, "," if container == "csv" else "\t")
+        separator = "," if container == "csv" else "\t"
+        return _delimited(path, text, separator, any_header)
 
 
 @contextmanager
@@ -230,7 +244,7 @@ def _comments_only(path: Path) -> DataError:
     return DataError("holds comments only", where=str(path), mend=mend)
 
 
-def _delimited(path: Path, text: str, separator: str) -> Named:
+def _delimited(path: Path, text: str, separator: str, any_header: bool) -> Named:
     lines = text.split("\n")
     # Comments may stand above the header only: below it, # may begin an id.
     skipped = next(
@@ -247,7 +261,7 @@ def _delimited(path: Path, text: str, separator: str) -> Named:
     try:
         for row in reader:
             place, start = start + 1, skipped + reader.line_num
-            if len(row) < 2 and not "".join(row).strip():
+            if (any_header or len(row) < 2) and not "".join(row).strip():
                 continue
             if not header:
                 header = [name.strip() for name in row]
@@ -267,7 +281,7 @@ def _delimited(path: Path, text: str, separator: str) -> Named:
             where=f"{path}:{start + 1}",
             mend="Is a quote not closed?",
         ) from None
-    if sum(map(known_column, header)) < 2:
+    if not any_header and sum(map(known_column, header)) < 2:
         raise DataError(
             "expected a header with column names such as query_id and doc_id, "
             f"separated by {separator!r}, found {shorten(separator.join(header))}",
@@ -278,10 +292,11 @@ def _delimited(path: Path, text: str, separator: str) -> Named:
         raise DataError("holds a header only", where=str(path), mend="Add rows.")
     frame = pd.DataFrame(dict(zip(header, zip(*rows, strict=True), strict=True)))
     if len(frame.columns) != len(header):
+        twice = next(name for name in header if header.count(name) > 1)
         raise DataError(
-            f"names a column twice: {shorten(separator.join(header))}",
+            f"has more than one column {twice!r}",
             where=f"{path}:{skipped + 1}",
-            mend="Rename one.",
+            mend="Rename or drop one.",
         )
     origin = Origin(str(path), "line", np.array(places))
     return Named(frame, origin, head, len(head))

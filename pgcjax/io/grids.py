@@ -87,8 +87,6 @@ def _load(path: Path) -> files.Named:
 
 def _canonical_grids(content: files.Named, name: str) -> pd.DataFrame:
     frame, origin = content.frame, content.origin
-    if frame.empty:
-        raise DataError("holds no rows", where=origin.name, mend="Add rows.")
     needed = tuple(column for column in GRIDS if column != "run_id")
     table = canonical(frame, origin, needed, ("run_id",))
     if "run_id" not in table:

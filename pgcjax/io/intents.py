@@ -151,8 +151,6 @@ def _load_qrels(path: Path) -> files.Named:
 def _qrels_of(content: files.Named) -> pd.DataFrame:
     frame, origin = content.frame, content.origin
     if not content.checked:
-        if frame.empty:
-            raise DataError("holds no rows", where=origin.name, mend="Add rows.")
         frame = canonical(frame, origin, INTENT_QRELS)
         for name in INTENT_QRELS[:3]:
             frame[name] = ids(frame[name], origin)
@@ -218,8 +216,6 @@ def _topics(path: Path, data: bytes) -> files.Named:
 
 def _intents_of(content: files.Named) -> pd.DataFrame:
     frame, origin = content.frame, content.origin
-    if frame.empty:
-        raise DataError("holds no rows", where=origin.name, mend="Add rows.")
     table = canonical(frame, origin, INTENTS[:2], INTENTS[2:])
     for name in INTENTS[:2]:
         table[name] = ids(table[name], origin)

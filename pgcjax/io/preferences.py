@@ -9,7 +9,7 @@ import pandas as pd
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io import fast, fast_pairs, files
 from pgcjax.io.preference_formats import FORMATS, Format
-from pgcjax.io.schema import PREFERENCES, Origin, canonical, ids, numbers
+from pgcjax.io.schema import PREFERENCES, Origin, canonical, find_columns, ids, numbers
 from pgcjax.io.times import times
 from pgcjax.io.xie import read_xie_votes
 
@@ -175,10 +175,8 @@ def _canonical_preferences(content: files.Named) -> pd.DataFrame:
 
 def _columns(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
     """Select the columns, and check ids and numbers."""
-    if frame.empty:
-        raise DataError("holds no rows", where=origin.name, mend="Add rows.")
-    names = {str(column).strip().lower() for column in frame.columns}
-    if {"winner", "loser"} <= names and not {"preference", "pref"} & names:
+    named = find_columns(frame.columns, ("winner", "loser", "preference"))
+    if [*named] == ["winner", "loser"]:
         frame = frame.assign(preference=1.0)
     table = canonical(frame, origin, PREFERENCES, ("judge", "weight", "seconds"))
     table["query_id"] = ids(table["query_id"], origin)

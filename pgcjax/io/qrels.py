@@ -98,8 +98,6 @@ def _canonical_qrels(content: files.Named) -> pd.DataFrame:
     frame, origin = content.frame, content.origin
     if content.checked:
         return frame
-    if frame.empty:
-        raise DataError("holds no rows", where=origin.name, mend="Add rows.")
     table = canonical(frame, origin, QRELS, ("iteration",))
     for name in QRELS[:2]:
         table[name] = ids(table[name], origin)

@@ -176,8 +176,6 @@ def _from_dict(source: Mapping) -> pd.DataFrame:
 def _canonical_runs(
     frame: pd.DataFrame, origin: Origin, default_run: str
 ) -> pd.DataFrame:
-    if frame.empty:
-        raise DataError("holds no rows", where=origin.name, mend="Add rows.")
     table = canonical(frame, origin, RUNS[1:3], ("run_id", "score", "rank"))
     if "score" not in table and "rank" not in table:
         raise DataError(

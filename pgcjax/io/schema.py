@@ -2,8 +2,9 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ INTENT_QRELS = ("query_id", "doc_id", "intent_id", "relevance")
 INTENTS = ("query_id", "intent_id", "probability", "kind")
 CONTEXT = ("query_id", "doc_id", "previous_doc_id", "relevance")
 GRIDS = ("query_id", "run_id", "doc_id", "row", "column")
+SCORES = ("run_id", "query_id", "measure", "value")
 
 ALIASES = {
     "run_id": ("runid", "run", "run_name", "name", "tag", "runtag", "system"),
@@ -85,42 +87,62 @@ def known_column(name: str) -> bool:
     return name.strip().strip('"').lower() in _KNOWN
 
 
+def find_columns(
+    columns: Iterable[Any],
+    names: Iterable[str],
+    aliases: Mapping[str, Sequence[str]] = ALIASES,
+) -> dict[str, Any]:
+    """Look columns up by canonical name or alias, whatever their case.
+
+    Where several columns mean the same, the canonical name wins, then the alias that
+    `aliases` lists first: a PyTerrier table has `qid` and the text `query`.
+
+    Args:
+        columns: what the columns of a table are called.
+        names: canonical names.
+        aliases: other spellings of a canonical name.
+
+    Returns:
+        The column of each name that has one, in the order of `names`.
+    """
+    lower = {str(column).strip().lower(): column for column in reversed([*columns])}
+    spellings = {
+        name: next((s for s in (name, *aliases.get(name, ())) if s in lower), None)
+        for name in names
+    }
+    return {name: lower[s] for name, s in spellings.items() if s is not None}
+
+
 def canonical(
     frame: pd.DataFrame,
     origin: Origin,
     required: Sequence[str],
     optional: Sequence[str] = (),
 ) -> pd.DataFrame:
-    """Select and rename columns to their canonical names.
-
-    Where several columns mean the same, the canonical name wins, then the alias that
-    `ALIASES` lists first: a PyTerrier table has `qid` and the text `query`.
+    """Select and rename columns to their canonical names; see `find_columns`.
 
     Raises:
-        DataError: a required column is missing.
+        DataError: there are no rows, or a required column is missing or there twice.
     """
-    lower = {str(column).strip().lower(): column for column in reversed(frame.columns)}
-    found = {}
-    for name in (*required, *optional):
-        spellings = [s for s in (name, *ALIASES[name]) if s in lower]
-        if spellings:
-            found[name] = lower[spellings[0]]
-    missing = [name for name in required if name not in found]
+    if frame.empty:
+        raise DataError("holds no rows", where=origin.name, mend="Add rows.")
+    columns = find_columns(frame.columns, (*required, *optional))
+    missing = [name for name in required if name not in columns]
     if missing:
         raise DataError(
             f"missing columns {missing} (found {[str(c) for c in frame.columns]})",
             where=origin.name,
             mend=f"Needed: {', '.join(required)}.",
         )
-    twice = [str(c) for c in found.values() if list(frame.columns).count(c) > 1]
+    twice = [str(c) for c in columns.values() if list(frame.columns).count(c) > 1]
     if twice:
         raise DataError(
             f"has more than one column {twice[0]!r}",
             where=origin.name,
             mend="Rename or drop one.",
         )
-    frame = frame[list(found.values())]
-    return frame.set_axis(list(found), axis=1).reset_index(drop=True)
+    frame = frame[list(columns.values())]
+    return frame.set_axis(list(columns), axis=1).reset_index(drop=True)
 
 
 # Where ids are written they are separated by these, and half a surrogate pair (JSON can

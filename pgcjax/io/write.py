@@ -1,13 +1,22 @@
-"""Output appears whole or not at all: written beside its place, then renamed."""
+"""Tables of scores and findings into files that appear whole or not at all."""
 
+import json
+import math
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from pgcjax.errors import DataError
+import pandas as pd
+
+from pgcjax.errors import DataError, UsageError
+from pgcjax.io.choices import SCORE_SUFFIXES, TABLE_SUFFIXES
+
+MARK = "# pgcjax "
+"""Begins the first line of a text file; metadata in JSON follow."""
 
 
 @contextmanager
@@ -46,3 +55,90 @@ def written_beside(target: str | os.PathLike) -> Iterator[Path]:
         ) from None
     finally:
         shutil.rmtree(nest, ignore_errors=True)
+
+
+def write_text(text: str, target: str | os.PathLike) -> Path:
+    """Write text as UTF-8, with Unix line ends on every system.
+
+    Raises:
+        DataError: the file cannot be written.
+    """
+    with written_beside(target) as beside:
+        beside.write_text(text, encoding="utf-8", newline="\n")
+    return Path(target)
+
+
+def write_table(
+    frame: pd.DataFrame, target: str | os.PathLike, metadata: dict[str, Any]
+) -> Path:
+    """Write a table at full precision; the suffix decides the format.
+
+    Metadata go into a first line `# pgcjax {…}` (.tsv, .csv), a first record (.jsonl)
+    or the schema (.parquet). A number that is not finite is null in JSON.
+
+    Raises:
+        UsageError: the suffix is none of `TABLE_SUFFIXES`.
+        DataError: the file cannot be written.
+    """
+    suffix = check_suffix(Path(target), TABLE_SUFFIXES)
+    if suffix == ".parquet":
+        return _write_parquet(frame, Path(target), header(metadata))
+    if suffix == ".jsonl":
+        records = [{"pgcjax": metadata}, *frame.to_dict("records")]
+        return write_text("".join(f"{_json(record)}\n" for record in records), target)
+    separator = "," if suffix == ".csv" else "\t"
+    rows = frame.to_csv(index=False, sep=separator, lineterminator="\n")
+    return write_text(f"{header(metadata)}\n{rows}", target)
+
+
+def _write_parquet(frame: pd.DataFrame, target: Path, head: str) -> Path:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    metadata = {**(table.schema.metadata or {}), b"pgcjax": head.encode()}
+    with written_beside(target) as beside:
+        pq.write_table(table.replace_schema_metadata(metadata), beside)
+    return target
+
+
+def _json(record: dict) -> str:
+    finite = {
+        k: None if isinstance(v, float) and not math.isfinite(v) else v
+        for k, v in record.items()
+    }
+    return json.dumps(finite, ensure_ascii=False, allow_nan=False)
+
+
+def header(metadata: dict[str, Any]) -> str:
+    """Say version, parameters and conventions in one comment line."""
+    return MARK + json.dumps(metadata, ensure_ascii=False)
+
+
+def check_target(
+    path: str | os.PathLike, suffixes: tuple[str, ...] = SCORE_SUFFIXES
+) -> None:
+    """Refuse an output file that could not be written, before work is spent on it.
+
+    Raises:
+        UsageError: its suffix is none of these, its folder is missing, or it is a
+            folder itself.
+    """
+    check_suffix(Path(path), suffixes)
+    if not Path(path).parent.is_dir():
+        raise UsageError(f"{path}: there is no folder {Path(path).parent}; make it")
+    if Path(path).is_dir():
+        raise UsageError(f"{path}: is a folder; name a file")
+
+
+def check_suffix(path: Path, suffixes: tuple[str, ...] = SCORE_SUFFIXES) -> str:
+    """Give the suffix of an output file, in lower case.
+
+    Raises:
+        UsageError: it is none of these.
+    """
+    if path.suffix.lower() not in suffixes:
+        raise UsageError(
+            f"{path}: the suffix of an output file is one of {', '.join(suffixes)}"
+        )
+    return path.suffix.lower()

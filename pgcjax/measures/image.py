@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from pgcjax.io.schema import GRIDS
-from pgcjax.judging.majority import SPLITS, majority
+from pgcjax.judging.majority import TIE_BREAKS, majority
 from pgcjax.kernels import ABSENT
 from pgcjax.kernels.rbo import rank_weights
 from pgcjax.measures.cases import edges_of
@@ -51,7 +51,7 @@ SPLIT = Parameter(
     "split",
     "tie",
     "one of tie, left, drop: what equally many votes for several answers are",
-    allowed=SPLITS,
+    allowed=TIE_BREAKS,
 )
 FIRST_RANK = Parameter(
     "first_rank",

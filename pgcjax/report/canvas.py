@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pgcjax.errors import DataError, UsageError
-from pgcjax.io.write import written_beside
+from pgcjax.io.write import check_suffix, written_beside
 from pgcjax.report.plot_labels import LETTER, WIDTH, below, title
-from pgcjax.stats.scores import check_suffix
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -17,9 +17,8 @@ import numpy as np
 import pandas as pd
 
 from pgcjax.errors import UsageError
-from pgcjax.io.write import written_beside
+from pgcjax.io.write import check_suffix, written_beside
 from pgcjax.report import canvas
-from pgcjax.stats.scores import check_suffix
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -3,14 +3,23 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import inf, isnan, nan, sqrt
+from math import inf, isnan
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from jaxtyping import Int
 
 from pgcjax.errors import UsageError
+from pgcjax.judging.contingency import (
+    binomial,
+    both_ways,
+    cell_counts,
+    chi_square,
+    contingency,
+    jaccard,
+    kappa,
+)
 from pgcjax.stats import pairs
 
 _WHY = {
@@ -18,95 +27,9 @@ _WHY = {
     "agree_p_exact": "all pairs have ties",
     "kappa": "both always say the same",
 }
-SIDES = (1, -1, 0)  # run_a is better, run_b is better, a tie
 
 
-def contingency(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Count pairs by what two sources prefer, as Luo 2021, Figure 5.6.
-
-    Args:
-        first: 1, -1 or 0 for each pair [pairs]: rows.
-        second: the same of the other source [pairs]: columns.
-
-    Returns:
-        Counts [3, 3], rows and columns in the order a, b, tie.
-    """
-    rows, columns = ([one == side for side in SIDES] for one in (first, second))
-    return np.array([[np.sum(row & column) for column in columns] for row in rows])
-
-
-def chi_square(table: np.ndarray) -> tuple[float, float]:
-    """Test whether two sources prefer independently of each other, ties left out.
-
-    Pearson's chi-squared of the 2×2 corner without ties, without Yates' correction.
-
-    Args:
-        table: counts [3, 3].
-
-    Returns:
-        Statistic and p-value; NaN if a row or a column of the corner is empty.
-
-    Source: Luo 2021, 5.4.2.
-    """
-    corner = table[:2, :2]
-    if not (corner.sum(axis=0).all() and corner.sum(axis=1).all()):
-        return nan, nan
-    result = stats.chi2_contingency(corner, correction=False)
-    return float(result.statistic), float(result.pvalue)
-
-
-def binomial(successes: int, trials: int) -> tuple[float, float]:
-    """Test whether successes are more frequent than one in two, one-sided.
-
-    Returns:
-        P(at least as many) at 1/2: exact, and by the normal approximation with
-        continuity correction; NaN without trials.
-
-    Source: Luo 2021, 5.4.2, whose printed values are the normal approximation.
-    """
-    if not trials:
-        return nan, nan
-    exact = stats.binomtest(successes, trials, 0.5, alternative="greater").pvalue
-    z = (successes - trials / 2 - 0.5) / (sqrt(trials) / 2)
-    return float(exact), float(stats.norm.sf(z))
-
-
-def kappa(table: np.ndarray) -> float:
-    """Measure agreement beyond chance, (p_o - p_e) / (1 - p_e).
-
-    Args:
-        table: counts [k, k].
-
-    Returns:
-        -1 to 1; NaN if both always say one and the same, or there are no pairs.
-
-    Source: Cohen 1960; Golbus et al. 2014, 5.2.2.
-    """
-    n = table.sum()
-    agreed, chance = np.trace(table) * n, table.sum(axis=0) @ table.sum(axis=1)
-    # In whole numbers, n² times each: certain agreement by chance is then exact.
-    return float((agreed - chance) / (n * n - chance)) if n * n > chance else nan
-
-
-def jaccard(table: np.ndarray) -> float:
-    """Share what two sources agree on in all that either says.
-
-    A source is the set of its (pair, preference), ties being preferences too; so of
-    n pairs with m equal preferences it is m / (2 n - m).
-
-    Args:
-        table: counts [k, k].
-
-    Returns:
-        0 to 1; NaN if there are no pairs.
-
-    Source: Golbus et al. 2014, 5.2.2, who print no formula.
-    """
-    n, agreed = table.sum(), np.trace(table)
-    return float(agreed / (2 * n - agreed)) if n else nan
-
-
-def findings(table: np.ndarray) -> dict[str, Any]:
+def findings(table: Int[np.ndarray, "3 3"]) -> dict[str, Any]:
     """Sum up a contingency table of a measure (rows) and of people (columns).
 
     Returns:
@@ -116,7 +39,7 @@ def findings(table: np.ndarray) -> dict[str, Any]:
         agree_p_normal: does it agree more often than by chance; kappa, jaccard;
         undefined: what of these is NaN, and why.
     """
-    counts = _counts(table, "measure", "preference")
+    counts = cell_counts(table, "measure", "preference")
     decided = counts["agree"] + counts["disagree"]
     chi2, chi2_p = chi_square(table)
     side = binomial(int(table[:2, :2].sum(axis=1).max()), decided)
@@ -126,18 +49,7 @@ def findings(table: np.ndarray) -> dict[str, Any]:
     values |= {"agree_p_exact": right[0], "agree_p_normal": right[1]}
     values |= {"kappa": kappa(table), "jaccard": jaccard(table)}
     why = [f"{k}: {text}" for k, text in _WHY.items() if isnan(values[k])]
-    return {**counts, **values, "undefined": "; ".join(why)}
-
-
-def _counts(table: np.ndarray, rows: str, columns: str) -> dict[str, int]:
-    return {
-        "pairs": int(table.sum()),
-        "agree": int(table[0, 0] + table[1, 1]),
-        "disagree": int(table[0, 1] + table[1, 0]),
-        f"ties_{rows}": int(table[2, :2].sum()),
-        f"ties_{columns}": int(table[:2, 2].sum()),
-        "ties_both": int(table[2, 2]),
-    }
+    return {"pairs": int(table.sum()), **counts, **values, "undefined": "; ".join(why)}
 
 
 @dataclass(frozen=True)
@@ -226,10 +138,11 @@ def agree_measures(
     rows = []
     for i, j in combinations(range(len(names)), 2):
         table = contingency(chosen[i], chosen[j])
-        beyond = kappa(table + table[np.ix_((1, 0, 2), (1, 0, 2))])
+        beyond = kappa(both_ways(table))
         row = {"measure_a": names[i], "measure_b": names[j]}
         row |= {"threshold_a": limits[i], "threshold_b": limits[j]}
-        row |= {**_counts(table, "a", "b"), "kappa": beyond, "jaccard": jaccard(table)}
+        row |= {"pairs": int(table.sum()), **cell_counts(table, "a", "b")}
+        row |= {"kappa": beyond, "jaccard": jaccard(table)}
         why = f"kappa: {_WHY['kappa']}" if isnan(beyond) else ""
         rows.append({**row, "undefined": why})
     return pd.DataFrame(rows)

@@ -28,9 +28,3 @@ COEFFICIENTS = (
     "spearman",
 )
 """Of two orders of runs."""
-
-SCORE_SUFFIXES = (".trec", ".tsv", ".csv", ".jsonl", ".parquet")
-"""Of files of scores."""
-
-TABLE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
-"""Of files of findings."""

@@ -14,7 +14,7 @@ from pgcjax.errors import DataError, UsageError
 from pgcjax.io.choices import ORDERS
 from pgcjax.io.order import ranked
 from pgcjax.io.runs import read_runs
-from pgcjax.io.schema import ALIASES, Origin, first_repeat, ids, numbers
+from pgcjax.io.schema import Origin, canonical, first_repeat, ids, numbers
 from pgcjax.io.times import times
 from pgcjax.stats import correlation
 from pgcjax.stats.scores import Scores, read_scores
@@ -242,19 +242,8 @@ def _checked(counts: pd.DataFrame) -> pd.DataFrame:
 def _named(
     frame: pd.DataFrame, key: Sequence[str], others: Sequence[str], origin: Origin
 ) -> pd.DataFrame:
-    """Find columns by name or alias, with those of the key as ids."""
-    lower = {str(name).strip().lower(): name for name in frame.columns}
-    found = {}
-    for name in (*key, *others):
-        spelling = next((s for s in (name, *ALIASES.get(name, ())) if s in lower), "")
-        if not spelling:
-            raise DataError(
-                f"missing column {name!r} (found {list(lower)})",
-                where=origin.name,
-                mend=f"Needed: {', '.join((*key, *others))}.",
-            )
-        found[name] = frame[lower[spelling]].reset_index(drop=True).rename(name)
-    table = pd.DataFrame(found)
+    """Select columns by name or alias, with those of the key as ids."""
+    table = canonical(frame, origin, (*key, *others))
     return table.assign(**{name: ids(table[name], origin) for name in key})
 
 

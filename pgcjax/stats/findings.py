@@ -1,7 +1,5 @@
-"""What a comparison found: tables of pairs and of runs, and their files."""
+"""Findings of a comparison: tables of pairs and of runs."""
 
-import json
-import math
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,9 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from pgcjax.io.write import written_beside
-from pgcjax.stats.choices import TABLE_SUFFIXES
-from pgcjax.stats.scores import check_suffix, header
+from pgcjax.io.write import write_table
 
 
 @dataclass(frozen=True)
@@ -45,37 +41,4 @@ class Comparison:
             UsageError: the suffix is none of .csv, .tsv, .jsonl and .parquet.
             DataError: the file cannot be written.
         """
-        return write(self.runs if runs else self.table, path, self.metadata)
-
-
-def write(frame: pd.DataFrame, target: str | os.PathLike, metadata: dict) -> Path:
-    """Write a table of findings, as `Comparison.save` does."""
-    path = Path(target)
-    suffix = check_suffix(path, TABLE_SUFFIXES)
-    with written_beside(path) as beside:
-        if suffix == ".parquet":
-            import pyarrow as pa
-            import pyarrow.parquet as pq
-
-            table = pa.Table.from_pandas(frame, preserve_index=False)
-            known = table.schema.metadata or {}
-            head = {**known, b"pgcjax": header(metadata).encode()}
-            pq.write_table(table.replace_schema_metadata(head), beside)
-            return path
-        if suffix == ".jsonl":
-            records = [{"pgcjax": metadata}, *frame.to_dict("records")]
-            text = "".join(_json(record) + "\n" for record in records)
-        else:
-            separator = "," if suffix == ".csv" else "\t"
-            rows = frame.to_csv(index=False, sep=separator, lineterminator="\n")
-            text = f"{header(metadata)}\n{rows}"
-        beside.write_text(text, encoding="utf-8", newline="\n")
-    return path
-
-
-def _json(record: dict) -> str:
-    finite = {
-        k: None if isinstance(v, float) and not math.isfinite(v) else v
-        for k, v in record.items()
-    }
-    return json.dumps(finite, ensure_ascii=False, allow_nan=False)
+        return write_table(self.runs if runs else self.table, path, self.metadata)

@@ -11,16 +11,16 @@ import numpy as np
 import pandas as pd
 
 from pgcjax.errors import DataError, DataWarning, UsageError, counted
-from pgcjax.io.schema import ALIASES, Origin, first_repeat, ids, numbers
+from pgcjax.io.schema import ALIASES, Origin, find_columns, first_repeat, ids, numbers
+from pgcjax.io.score_files import read_any_scores
 from pgcjax.stats.choices import INCOMPLETE
 from pgcjax.stats.scores import Scores
-from pgcjax.stats.sources import load
 
 NAMES = {
-    "run_id": ("run_id", *ALIASES["run_id"]),
-    "query_id": ("query_id", *ALIASES["query_id"]),
-    "measure": ("measure", "metric"),
-    "value": ("value", "score"),
+    "run_id": ALIASES["run_id"],
+    "query_id": ALIASES["query_id"],
+    "measure": ("metric",),
+    "value": ("score",),
 }
 _AVERAGES = ("all", "amean", "average")
 _KEYS = ["run_id", "query_id"]
@@ -74,7 +74,7 @@ def read(
     where = "scores"
     if isinstance(scores, (str, os.PathLike)):
         where = str(scores)
-        scores = load(Path(scores))
+        scores = read_any_scores(Path(scores))
     frame, origin = scores if isinstance(scores, tuple) else (scores, Origin(where))
     if isinstance(frame, Scores):
         frame = frame.table
@@ -120,14 +120,8 @@ def _columns(
             f"has no column {absent[0]!r} (found {[str(n) for n in names]})",
             where=where,
         )
-    lower = {str(n).strip().lower(): n for n in reversed(names)}
-    taken = set(wanted.values())
-    found: dict[str, Any] = dict(wanted)
-    for name, aliases in NAMES.items():
-        for alias in aliases:
-            if name not in found and alias in lower and lower[alias] not in taken:
-                found[name] = lower[alias]
-    return found
+    free = [n for n in names if n not in wanted.values()]
+    return {**find_columns(free, NAMES, NAMES), **wanted}
 
 
 def _long(
@@ -175,7 +169,7 @@ def _wide(
     if rows in found:
         names = ids(frame[found[rows]].reset_index(drop=True), origin)
         cells = frame.drop(columns=found[rows])
-    elif str(frame.index.name).lower() in NAMES["run_id"] + NAMES["query_id"]:
+    elif find_columns([frame.index.name], _KEYS):
         return _wide(frame.reset_index(), _columns(frame.reset_index(), {}, ""), origin)
     else:
         names = pd.Series(

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from pgcjax.errors import DataError, UsageError, counted
-from pgcjax.io.schema import ALIASES, Origin, ids, numbers
+from pgcjax.io.schema import Origin, canonical, find_columns, ids, numbers
 from pgcjax.stats import matrix
 from pgcjax.stats.scores import Scores, read_scores
 
@@ -76,9 +76,8 @@ def names(scores: Any) -> list[str]:
     if not isinstance(table, pd.DataFrame):
         kind = type(table).__name__
         raise UsageError(f"expected scores, a DataFrame or a file, found {kind}")
-    for column in table.columns:
-        if str(column).strip().lower() in matrix.NAMES["measure"]:
-            return list(dict.fromkeys(table[column].astype(str)))
+    for column in find_columns(table.columns, ["measure"], matrix.NAMES).values():
+        return list(dict.fromkeys(table[column].astype(str)))
     raise DataError(
         f"missing column 'measure' (found {[str(c) for c in table.columns]})",
         mend="Without it, give a table for each measure, by name.",
@@ -134,19 +133,10 @@ def judged(preferences: pd.DataFrame) -> pd.DataFrame:
         DataError: a column is missing, a cell is of no use, or a pair is there twice.
     """
     origin = Origin("preferences")
-    lower = {str(name).strip().lower(): name for name in preferences.columns}
-    columns = {}
-    for name in JUDGED:
-        spellings = [n for n in (name, *ALIASES.get(name, ())) if n in lower]
-        if not spellings:
-            raise DataError(
-                f"missing column {name!r} (found {[str(c) for c in lower]})",
-                where=origin.name,
-                mend=f"Needed: {', '.join(JUDGED)}.",
-            )
-        columns[name] = preferences[lower[spellings[0]]].reset_index(drop=True)
-    table = pd.DataFrame({name: ids(columns[name], origin) for name in JUDGED[:3]})
-    sides = numbers(columns["preference"], "preference", origin)
+    table = canonical(preferences, origin, JUDGED)
+    for name in JUDGED[:3]:
+        table[name] = ids(table[name], origin)
+    sides = numbers(table["preference"], "preference", origin)
     table["preference"] = np.sign(sides).astype(np.int8)
     same = np.flatnonzero(table["run_a"] == table["run_b"])
     if len(same):

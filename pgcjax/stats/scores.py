@@ -1,6 +1,5 @@
-"""The score table: one value per run, query and measure; means, matrices, files."""
+"""The score table: one value per run, query and measure; means, matrices, parts."""
 
-import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,13 +10,8 @@ import numpy as np
 import pandas as pd
 
 from pgcjax.errors import DataError, UsageError
-from pgcjax.io import files
-from pgcjax.io.schema import ids, numbers
-from pgcjax.io.write import written_beside
-from pgcjax.stats.choices import SCORE_SUFFIXES
-
-COLUMNS = ["run_id", "query_id", "measure", "value"]
-_HEAD = "# pgcjax "
+from pgcjax.io.score_files import read_score_table
+from pgcjax.io.write import check_suffix, header, write_table, write_text
 
 
 @dataclass(frozen=True)
@@ -120,42 +114,12 @@ class Scores:
             UsageError: the suffix is none of these.
             DataError: the file cannot be written.
         """
-        path = Path(path)
-        suffix = check_suffix(path)
-        with written_beside(path) as beside:
-            if suffix == ".parquet":
-                self._save_parquet(beside)
-                return path
-            if suffix == ".trec":
-                head, *rest = self.lines(True, None)
-                if len(self.runs) == 1:  # only this line names the run then
-                    rest.insert(0, f"runid\tall\t{self.runs[0]}")
-                text = "\n".join([head, *rest, ""])
-            elif suffix == ".jsonl":
-                records = self.table.to_dict("records")
-                text = "".join(
-                    json.dumps(r, ensure_ascii=False) + "\n"
-                    for r in [{"pgcjax": self.metadata}, *records]
-                )
-            else:
-                separator = "," if suffix == ".csv" else "\t"
-                rows = self.table.to_csv(
-                    index=False, sep=separator, lineterminator="\n"
-                )
-                text = f"{header(self.metadata)}\n{rows}"
-            beside.write_text(text, encoding="utf-8", newline="\n")
-        return path
-
-    def _save_parquet(self, path: Path) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        table = pa.Table.from_pandas(self.table, preserve_index=False)
-        metadata = table.schema.metadata or {}
-        head = header(self.metadata).encode()
-        pq.write_table(
-            table.replace_schema_metadata({**metadata, b"pgcjax": head}), path
-        )
+        if check_suffix(Path(path)) != ".trec":
+            return write_table(self.table, path, self.metadata)
+        head, *rest = self.lines(True, None)
+        if len(self.runs) == 1:  # only this line names the run then
+            rest.insert(0, f"runid\tall\t{self.runs[0]}")
+        return write_text("\n".join([head, *rest, ""]), path)
 
 
 def merge(parts: Sequence[Scores], names: Sequence[str]) -> Scores:
@@ -196,95 +160,10 @@ def merge(parts: Sequence[Scores], names: Sequence[str]) -> Scores:
     return Scores(table, jobs[0])
 
 
-def header(metadata: dict[str, Any]) -> str:
-    """Say version, parameters and conventions in one comment line."""
-    return _HEAD + json.dumps(metadata, ensure_ascii=False)
-
-
-def check_target(
-    path: str | os.PathLike, suffixes: tuple[str, ...] = SCORE_SUFFIXES
-) -> None:
-    """Refuse an output file that could not be written, before work is spent on it.
-
-    Raises:
-        UsageError: its suffix is none of these, its folder is missing, or it is a
-            folder itself.
-    """
-    check_suffix(Path(path), suffixes)
-    if not Path(path).parent.is_dir():
-        raise UsageError(f"{path}: there is no folder {Path(path).parent}; make it")
-    if Path(path).is_dir():
-        raise UsageError(f"{path}: is a folder; name a file")
-
-
-def check_suffix(path: Path, suffixes: tuple[str, ...] = SCORE_SUFFIXES) -> str:
-    """Give the suffix of an output file.
-
-    Raises:
-        UsageError: it is none of these.
-    """
-    if path.suffix.lower() not in suffixes:
-        raise UsageError(
-            f"{path}: the suffix of an output file is one of {', '.join(suffixes)}"
-        )
-    return path.suffix.lower()
-
-
 def read_scores(path: str | os.PathLike) -> Scores:
     """Read scores that `Scores.save` wrote, or any table with the same columns.
 
     Raises:
         DataError: the file is no score table.
     """
-    path = Path(path)
-    content = files.load(path, "tabs" if path.suffix.lower() == ".trec" else "auto")
-    metadata: dict[str, Any] = {}
-    if isinstance(content, files.Columns):
-        content = _from_trec(content)
-    frame = content.frame
-    for line in content.head:
-        if line.startswith(_HEAD):
-            try:
-                metadata = json.loads(line.removeprefix(_HEAD))
-            except ValueError:
-                raise DataError(
-                    "expected JSON after '# pgcjax'",
-                    where=f"{path}:1",
-                    mend="Restore or remove the line.",
-                ) from None
-    if "pgcjax" in frame and isinstance(frame["pgcjax"].iloc[0], dict):
-        metadata = frame["pgcjax"].iloc[0]
-        frame = frame.iloc[1:].reset_index(drop=True)
-    missing = [name for name in COLUMNS if name not in frame]
-    if missing:
-        raise DataError(
-            f"missing columns {missing} (found {list(frame.columns)})",
-            where=str(path),
-            mend="A score table has run_id, query_id, measure, value.",
-        )
-    table = frame[COLUMNS].copy()
-    for name in COLUMNS[:3]:
-        table[name] = ids(table[name], content.origin)
-    table["value"] = numbers(table["value"], "value", content.origin)
-    return Scores(table, metadata)
-
-
-def _from_trec(content: files.Columns) -> files.Named:
-    rows, places = [], []
-    names = [row[2] for row in content.rows if row[:2] == ["runid", "all"]]
-    name = names[0] if names else files.stem(content.origin.name)
-    for i, row in enumerate(content.rows):
-        if len(row) not in (3, 4):
-            raise DataError(
-                f"expected '[run] measure query value', found {content.text(i)}",
-                where=content.origin.at(i),
-            )
-        if row[-2] != "all":
-            rows.append([name, *row] if len(row) == 3 else row)
-            places.append(content.origin.places[i])
-    origin = content.origin
-    frame = pd.DataFrame(rows, columns=["run_id", "measure", "query_id", "value"])
-    head = tuple(content.head)
-    return files.Named(
-        frame, type(origin)(origin.name, origin.unit, np.array(places)), head
-    )
+    return Scores(*read_score_table(path))

@@ -90,7 +90,7 @@ RUNS = {
         "tabs and without blanks around."
     ),
     ("x.csv", "qid,docno,docno,score\nq1,a,a,3\n"): (
-        "x.csv:1: names a column twice: 'qid,docno,docno,score'. Rename one."
+        "x.csv:1: has more than one column 'docno'. Rename or drop one."
     ),
     ("x.csv", "qid,winner,loser\nq1,a,b\n"): (
         "x.csv: missing column score (or rank) (found ['qid', 'winner', 'loser']). "

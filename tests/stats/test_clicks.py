@@ -166,7 +166,7 @@ def test_queries_are_correlated_run_by_run():
 
 
 def test_wrong_use():
-    with pytest.raises(DataError, match="missing column 'shown'"):
+    with pytest.raises(DataError, match=r"missing columns \['shown'\]"):
         click_labels(COUNTS.drop(columns="shown"))
     for name, value, rule in (
         ("shown", -1, "shown is a count"),

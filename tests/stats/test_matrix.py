@@ -170,7 +170,7 @@ def test_too_little_to_compare(frame, tmp_path):
         with pytest.raises(DataError, match="holds 0 queries to compare"):
             read(apart, missing="drop")
     (tmp_path / "empty.csv").write_text("run_id,query_id,value\n")
-    with pytest.raises(DataError, match="expected a header and rows of scores"):
+    with pytest.raises(DataError, match="holds a header only"):
         read(tmp_path / "empty.csv")
     with pytest.raises(DataError, match="cannot read it"):
         read(tmp_path / "absent.csv")
