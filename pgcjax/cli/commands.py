@@ -46,7 +46,7 @@ def check(
     if not (paths or judgments):
         raise click.UsageError("nothing to check: give FILE, --prefs or --qrels")
     from pgcjax.io import check as checks
-    from pgcjax.io.detect import sort_by_kind
+    from pgcjax.io.file_kinds import sort_by_kind
 
     sorted_paths = sort_by_kind(paths, kind)
     if found := sorted_paths["prefs"]:

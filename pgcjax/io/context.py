@@ -1,25 +1,25 @@
 """Grades of a document right after another: files and DataFrames in, a table out."""
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from pgcjax.errors import DataError
-from pgcjax.io import fast, files
-from pgcjax.io.schema import (
-    CONTEXT,
-    Origin,
-    Origins,
-    canonical,
-    first_repeat,
-    ids,
-    numbers,
-)
+from pgcjax.io import files
+from pgcjax.io.graded import Grades, read, without_repeats
+from pgcjax.io.schema import CONTEXT, Origins
 
-_PAIR: list[str] = [*CONTEXT[:3]]
+_GRADES = Grades(
+    name="context",
+    columns=CONTEXT,
+    line="query doc previous-doc grade",
+    file=CONTEXT,
+    width="Conditional grades have 4 columns, or a header.",
+    twice="document {doc_id!r} after {previous_doc_id!r}, of query {query_id!r}, has "
+    "two grades",
+)
 
 
 def read_context(
@@ -45,34 +45,9 @@ def read_context(
     """
     if not isinstance(source, pd.DataFrame):
         source = getattr(source, "context", source)
-    if isinstance(source, pd.DataFrame):
-        contents = [files.Named(source, Origin("context"))]
-    else:
-        contents = [_load(path) for path in files.expand(source)]
-    tables = [_canonical_context(content) for content in contents]
-    table = pd.concat(tables, ignore_index=True)
-    origins = Origins([content.origin for content in contents], [*map(len, tables)])
+    table, origins = read(source, _GRADES)
     _refuse_itself(table, origins)
-    context, repeats = _without_repeats(table, origins)
-    comments = sum(content.comments for content in contents)
-    context.attrs = {"comments": comments, "repeats": repeats}
-    return context
-
-
-def _load(path: Path) -> files.Named:
-    shown = "query doc previous-doc grade"
-    return fast.load_graded(path, CONTEXT, shown, "Conditional grades")
-
-
-def _canonical_context(content: files.Named) -> pd.DataFrame:
-    frame, origin = content.frame, content.origin
-    if content.checked:
-        return frame
-    table = canonical(frame, origin, CONTEXT)
-    for name in _PAIR:
-        table[name] = ids(table[name], origin)
-    table["relevance"] = numbers(table["relevance"], "grade", origin)
-    return table
+    return without_repeats(table, origins, _GRADES)
 
 
 def _refuse_itself(table: pd.DataFrame, origins: Origins) -> None:
@@ -84,20 +59,3 @@ def _refuse_itself(table: pd.DataFrame, origins: Origins) -> None:
             where=origins.at(int(itself[0])),
             mend="Name the document before it; grades without one go into qrels.",
         )
-
-
-def _without_repeats(table: pd.DataFrame, origins: Origins) -> tuple[pd.DataFrame, int]:
-    """Keep each judgment once, and count those that repeat another."""
-    once = ~table.duplicated(list(CONTEXT))
-    unique = table[once]
-    if repeat := first_repeat(unique.reset_index(drop=True), _PAIR):
-        first, second = (int(unique.index[i]) for i in repeat)
-        a, b = table.loc[first], table.loc[second]
-        raise DataError(
-            f"document {b.doc_id!r} after {b.previous_doc_id!r}, of query "
-            f"{b.query_id!r}, has two grades: {a.relevance:g} ({origins.at(first)}) "
-            f"and {b.relevance:g}",
-            where=origins.at(second),
-            mend="Keep one of the two.",
-        )
-    return unique.reset_index(drop=True), int((~once).sum())

@@ -16,7 +16,7 @@ import pandas as pd
 
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io.content import decode, read_bytes, unreadable
-from pgcjax.io.schema import Origin, known_column, shorten
+from pgcjax.io.schema import Origin, Origins, known_column, shorten
 
 Source = str | os.PathLike
 """A file, a folder or a glob pattern."""
@@ -69,6 +69,55 @@ class Named:
     comments: int = 0
     silent: int = 0
     checked: bool = False
+
+
+def read_tables(
+    source: Source | Iterable[Source] | pd.DataFrame | Named,
+    name: str,
+    load: Callable[[Path], Named],
+    canonical: Callable[[Named], pd.DataFrame],
+) -> tuple[pd.DataFrame, Origins]:
+    """Read tables, and put them one below the other.
+
+    Args:
+        source: files, folders and globs; or a table in memory.
+        name: of a DataFrame, in messages.
+        load: reads a file.
+        canonical: selects and checks the columns of a table.
+
+    Returns:
+        The table, whose `attrs["comments"]` counts comment lines, and where its rows
+        came from.
+    """
+    if isinstance(source, pd.DataFrame):
+        source = Named(source, Origin(name))
+    contents = [source] if isinstance(source, Named) else map(load, expand(source))
+    contents = [(content, canonical(content)) for content in contents]
+    table = pd.concat([table for _, table in contents], ignore_index=True)
+    table.attrs = {"comments": sum(content.comments for content, _ in contents)}
+    origins = Origins([c.origin for c, _ in contents], [len(t) for _, t in contents])
+    return table, origins
+
+
+def with_header(path: Path, data: bytes, header: str) -> Named:
+    """Read a file as a table that needs a header.
+
+    Args:
+        path: the file.
+        data: its bytes, decompressed.
+        header: what is expected above the rows, for messages.
+
+    Raises:
+        DataError: there is no header, or `split` finds the file wrong.
+    """
+    content = split(path, data, container_of(path, data))
+    if isinstance(content, Named):
+        return content
+    raise DataError(
+        f"expected a header with the columns {header}, found {content.text(0)}",
+        where=content.origin.at(0),
+        mend="Separate the columns by tabs or commas.",
+    )
 
 
 def stem(path: Source) -> str:

@@ -16,6 +16,7 @@ from pgcjax.io.schema import (
     Origin,
     Origins,
     canonical,
+    find_columns,
     first_repeat,
     ids,
     numbers,
@@ -53,19 +54,15 @@ def read_grids(
         DataError: a row is malformed, a position is not a whole number from 0 up, or a
             grid has two images in one place or one image in two.
     """
-    if isinstance(source, pd.DataFrame):
-        contents = [(files.Named(source, Origin("grids")), "run")]
-    else:
-        contents = [(_load(p), files.stem(p)) for p in files.expand(source)]
-    tables = [_canonical_grids(content, name) for content, name in contents]
-    grids = pd.concat(tables, ignore_index=True)
-    origins = Origins([content.origin for content, _ in contents], [*map(len, tables)])
+    in_memory = isinstance(source, pd.DataFrame)
+    if in_memory and not find_columns(source.columns, ["run_id"]):
+        source = source.assign(run_id="run")
+    grids, origins = files.read_tables(source, "grids", _load, _canonical_grids)
     _refuse_repeats(grids, origins)
     corner = grids["row"].min(), grids["column"].min()
     grids["row"] -= corner[0]
     grids["column"] -= corner[1]
-    comments = sum(content.comments for content, _ in contents)
-    grids.attrs = {"comments": comments, "origin": tuple(map(int, corner))}
+    grids.attrs["origin"] = tuple(map(int, corner))
     return grids
 
 
@@ -74,23 +71,15 @@ def _load(path: Path) -> files.Named:
     container = files.container_of(path, data)
     if container in ("jsonl", "columns") and _is_xie(path, decode(path, data)):
         return _xie(path, decode(path, data))
-    content = files.split(path, data, container)
-    if isinstance(content, files.Named):
-        return content
-    raise DataError(
-        f"expected a header with the columns {', '.join(GRIDS)}, found "
-        + content.text(0),
-        where=content.origin.at(0),
-        mend="Separate them by tabs or commas.",
-    )
+    return files.with_header(path, data, ", ".join(GRIDS))
 
 
-def _canonical_grids(content: files.Named, name: str) -> pd.DataFrame:
+def _canonical_grids(content: files.Named) -> pd.DataFrame:
     frame, origin = content.frame, content.origin
     needed = tuple(column for column in GRIDS if column != "run_id")
     table = canonical(frame, origin, needed, ("run_id",))
     if "run_id" not in table:
-        table["run_id"] = name
+        table["run_id"] = files.stem(origin.name)
     for column in GRIDS[:3]:
         table[column] = ids(table[column], origin)
     for column in GRIDS[3:]:

@@ -1,6 +1,6 @@
 """Intents of queries and judgments per intent: files and DataFrames in, tables out."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 from xml.parsers import expat
@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 
 from pgcjax.errors import DataError
-from pgcjax.io import fast, files
+from pgcjax.io import files
 from pgcjax.io.content import decode, read_bytes
+from pgcjax.io.graded import Grades, read, without_repeats
 from pgcjax.io.schema import (
     INTENT_QRELS,
     INTENTS,
@@ -23,7 +24,7 @@ from pgcjax.io.schema import (
     shorten,
 )
 
-INF, NAV = KINDS = ("inf", "nav")
+INF, NAV = INTENT_KINDS = ("inf", "nav")
 """Kinds of intents: informational, and navigational (one document is enough)."""
 
 TOLERANCE = 1e-6
@@ -31,7 +32,15 @@ TOLERANCE = 1e-6
 
 # As the official topics of the TREC 2011 Web Track spell two of their kinds.
 _MISSPELT = {"inav": NAV, "inv": INF}
-_COLUMNS = ("query_id", "intent_id", "doc_id", "relevance")  # as in TREC files
+_GRADES = Grades(
+    name="intent qrels",
+    columns=INTENT_QRELS,
+    line="query intent doc grade",
+    file=("query_id", "intent_id", "doc_id", "relevance"),
+    width="Judgments per intent have 4 columns, or a header.",
+    twice="document {doc_id!r} has two grades for intent {intent_id!r} of query "
+    "{query_id!r}",
+)
 _Sources = files.Source | Iterable[files.Source] | pd.DataFrame
 
 
@@ -50,24 +59,7 @@ def read_intent_qrels(source: _Sources) -> pd.DataFrame:
     Raises:
         DataError: a row is malformed, or a document has two grades for one intent.
     """
-    contents, table, origins = _read(source, "intent qrels", _load_qrels, _qrels_of)
-    keys = ["query_id", "doc_id", "intent_id"]
-    once = ~table.duplicated(list(INTENT_QRELS))
-    unique = table[once]
-    if repeat := first_repeat(unique.reset_index(drop=True), keys):
-        first, second = np.flatnonzero(once)[list(repeat)].tolist()
-        a, b = table.loc[first], table.loc[second]
-        raise DataError(
-            f"document {b.doc_id!r} has two grades for intent {b.intent_id!r} of query "
-            f"{b.query_id!r}: {a.relevance:g} ({origins.at(first)}) and "
-            f"{b.relevance:g}",
-            where=origins.at(second),
-            mend="Keep one of the two.",
-        )
-    unique = unique.reset_index(drop=True)
-    comments = sum(content.comments for content in contents)
-    unique.attrs = {"comments": comments, "repeats": int((~once).sum())}
-    return unique
+    return without_repeats(*read(source, _GRADES), _GRADES)
 
 
 def read_intents(source: _Sources) -> pd.DataFrame:
@@ -87,7 +79,7 @@ def read_intents(source: _Sources) -> pd.DataFrame:
         DataError: a row is malformed, a kind is unknown, an intent is there twice, or
             the probabilities of a query are negative or do not add up to 1.
     """
-    contents, table, origins = _read(source, "intents", _load_intents, _intents_of)
+    table, origins = files.read_tables(source, "intents", _load, _canonical_intents)
     if repeat := first_repeat(table, ["query_id", "intent_id"]):
         first, second = repeat
         raise DataError(
@@ -97,7 +89,6 @@ def read_intents(source: _Sources) -> pd.DataFrame:
             mend="Keep one of the two.",
         )
     table["probability"] = _probabilities(table, origins)
-    table.attrs = {"comments": sum(content.comments for content in contents)}
     return table
 
 
@@ -127,50 +118,12 @@ def check_intents(qrels: pd.DataFrame, intents: pd.DataFrame) -> None:
         )
 
 
-def _read(
-    source: _Sources,
-    name: str,
-    load: Callable[[Path], files.Named],
-    canonical: Callable[[files.Named], pd.DataFrame],
-) -> tuple[list[files.Named], pd.DataFrame, Origins]:
-    """Read tables, and put them one below the other."""
-    if isinstance(source, pd.DataFrame):
-        contents = [files.Named(source, Origin(name))]
-    else:
-        contents = [load(path) for path in files.expand(source)]
-    tables = [canonical(content) for content in contents]
-    origins = Origins([content.origin for content in contents], [*map(len, tables)])
-    return contents, pd.concat(tables, ignore_index=True), origins
-
-
-def _load_qrels(path: Path) -> files.Named:
-    shown = "query intent doc grade"
-    return fast.load_graded(path, _COLUMNS, shown, "Judgments per intent")
-
-
-def _qrels_of(content: files.Named) -> pd.DataFrame:
-    frame, origin = content.frame, content.origin
-    if not content.checked:
-        frame = canonical(frame, origin, INTENT_QRELS)
-        for name in INTENT_QRELS[:3]:
-            frame[name] = ids(frame[name], origin)
-        frame["relevance"] = numbers(frame["relevance"], "grade", origin)
-    return frame[list(INTENT_QRELS)]
-
-
-def _load_intents(path: Path) -> files.Named:
+def _load(path: Path) -> files.Named:
     data = read_bytes(path)
     if data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<"):
         return _topics(path, data)
-    content = files.split(path, data, files.container_of(path, data))
-    if isinstance(content, files.Named):
-        return content
-    raise DataError(
-        f"expected a header with the columns {', '.join(INTENTS)}, or TREC topics in "
-        f"XML, found {content.text(0)}",
-        where=content.origin.at(0),
-        mend="Separate the columns by tabs or commas.",
-    )
+    header = f"{', '.join(INTENTS)}, or TREC topics in XML"
+    return files.with_header(path, data, header)
 
 
 def _topics(path: Path, data: bytes) -> files.Named:
@@ -214,7 +167,7 @@ def _topics(path: Path, data: bytes) -> files.Named:
     return files.Named(frame, Origin(str(path), "line", np.array(places)))
 
 
-def _intents_of(content: files.Named) -> pd.DataFrame:
+def _canonical_intents(content: files.Named) -> pd.DataFrame:
     frame, origin = content.frame, content.origin
     table = canonical(frame, origin, INTENTS[:2], INTENTS[2:])
     for name in INTENTS[:2]:
@@ -234,7 +187,7 @@ def _intents_of(content: files.Named) -> pd.DataFrame:
     if "kind" not in table:
         table["kind"] = INF
     for i, kind in enumerate(table["kind"].tolist()):
-        if kind not in KINDS:
+        if kind not in INTENT_KINDS:
             raise DataError(
                 f"expected a kind, {INF} or {NAV}, found {shorten(kind)}",
                 where=origin.at(i),

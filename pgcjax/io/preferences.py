@@ -7,10 +7,19 @@ import numpy as np
 import pandas as pd
 
 from pgcjax.errors import DataError, UsageError
-from pgcjax.io import fast, fast_pairs, files
+from pgcjax.io import files
+from pgcjax.io.fast_columns import load
+from pgcjax.io.fast_preferences import parse
 from pgcjax.io.preference_formats import FORMATS, Format
-from pgcjax.io.schema import PREFERENCES, Origin, canonical, find_columns, ids, numbers
-from pgcjax.io.times import times
+from pgcjax.io.schema import (
+    PREFERENCES,
+    Origin,
+    canonical,
+    find_columns,
+    ids,
+    numbers,
+    seconds,
+)
 from pgcjax.io.xie import read_xie_votes
 
 _MOST = 2**30  # so that sums of weights are exact
@@ -58,7 +67,7 @@ def read_preferences(
     for path in files.expand(source):
         container = format if format in _TABLES else "auto"
         container = "columns" if format in FORMATS else container
-        content = fast.load(path, container, partial(fast_pairs.parse, format=format))
+        content = load(path, container, partial(parse, format=format))
         if isinstance(content, files.Columns):
             content = _named(content, format)
         tables.append(_canonical_preferences(content))
@@ -187,7 +196,7 @@ def _columns(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
         # Of several files, some may name judges.
         table["judge"] = ids(table["judge"], origin, empty=True)
     if "seconds" in table:
-        table["seconds"] = times(table["seconds"], origin)
+        table["seconds"] = seconds(table["seconds"], origin)
     if "weight" in table:
         table["weight"] = numbers(table["weight"], "weight", origin)
         _refuse(

@@ -11,33 +11,41 @@ from typing import TypeVar
 S = TypeVar("S")
 T = TypeVar("T")
 
-_THREADS = min(4, os.cpu_count() or 1)  # each of which polars helps with all cores
-_FILES = 2 * _THREADS
-_BYTES = 2**26
+_THREADS = min(4, os.cpu_count() or 1)  # polars uses all cores in each of them
+FILES = 2 * _THREADS
+BYTES = 2**26
 
 
 def read_ahead(
-    read: Callable[[S], T], things: Sequence[S], size: Callable[[S], int]
+    read: Callable[[S], T],
+    units: Sequence[S],
+    size: Callable[[S], int],
+    most_bytes: int = BYTES,
 ) -> Generator[T]:
-    """Yield `read(thing)` of each in order, a few things ahead of the consumer.
+    """Yield `read(unit)` of each unit in order, a few units ahead of the consumer.
 
-    At most `_FILES` are under way or wait to be taken, and of large ones only so many
-    that they have `_BYTES`, or one. What has size 0 is read when its turn comes. An
-    error is raised in its turn. When the generator ends or is closed, nothing is left
-    running.
+    An error is raised in its turn. When the generator ends or is closed, nothing is
+    left running.
+
+    Args:
+        read: reads a unit; it is called in threads.
+        units: what is read, in order.
+        size: bytes of a unit; one of size 0 is read when its turn comes.
+        most_bytes: at most `FILES` units are under way or wait to be taken, and of
+            large ones only so many that they have this many bytes, or one.
     """
     pool = ThreadPoolExecutor(_THREADS, "pgcjax-reader")
-    todo = deque(things)
+    todo = deque(units)
     ahead: deque[tuple[Callable[[], T], int]] = deque()
 
     def fill() -> None:
-        while todo and len(ahead) < _FILES:
+        while todo and len(ahead) < FILES:
             bytes_ = size(todo[0])
-            if ahead and bytes_ + sum(b for _, b in ahead) > _BYTES:
+            if ahead and bytes_ + sum(b for _, b in ahead) > most_bytes:
                 return
-            thing = todo.popleft()
+            unit = todo.popleft()
             # Waiting for a pipe in a thread could not be interrupted.
-            task = pool.submit(read, thing).result if bytes_ else partial(read, thing)
+            task = pool.submit(read, unit).result if bytes_ else partial(read, unit)
             ahead.append((task, bytes_))
 
     try:

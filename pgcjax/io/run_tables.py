@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 
 from pgcjax.errors import DataError
-from pgcjax.io import fast, files
+from pgcjax.io import fast_columns, files
 from pgcjax.io.content import read_bytes
 from pgcjax.io.schema import (
     RUNS,
@@ -61,7 +61,7 @@ def read_file(path: Path, format: str, name_by: str, ranks: bool = True) -> RunT
     data = read_bytes(path)
     container = files.container_of(path, data) if format == "auto" else format
     name = files.stem(path)
-    read = fast.read(data, ranks=ranks) if container == "columns" else None
+    read = fast_columns.read_run(data, ranks=ranks) if container == "columns" else None
     if read:
         frame, comments = read
         lacking = {"run_id": pl.lit(name), "rank": pl.lit(math.nan)}

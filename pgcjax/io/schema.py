@@ -254,6 +254,49 @@ def numbers(
     return values
 
 
+def numbers_or_nan(
+    column: pd.Series,
+    expected: str,
+    origin: Origin,
+    mend: str,
+    *,
+    least: float = -math.inf,
+    void: Sequence[str] = ("",),
+) -> np.ndarray:
+    """Read a column as float64 numbers, NaN where a cell says that there is none.
+
+    Args:
+        column: numbers, or text.
+        expected: in a cell, for a message.
+        origin: where the rows came from.
+        mend: what the user can do about any other cell.
+        least: the smallest number that is allowed.
+        void: texts that say that there is none, as a missing cell does.
+
+    Raises:
+        DataError: a cell is neither void nor a finite number from `least` up.
+    """
+    values = lenient_numbers(column)
+    cells = column.tolist()
+    empty = column.isna().to_numpy() | np.array([c in void for c in cells], bool)
+    bad = ~empty & ~((values >= least) & np.isfinite(values))
+    if bad.any():
+        i = int(bad.argmax())
+        problem = f"expected {expected}, found {cells[i]!r}"
+        raise DataError(problem, where=origin.at(i), mend=mend)
+    return np.where(empty, math.nan, values)
+
+
+def seconds(column: pd.Series, origin: Origin) -> np.ndarray:
+    """Read times that people took, in seconds; NaN where they are not known.
+
+    Raises:
+        DataError: a cell is neither empty nor a number of 0 or more.
+    """
+    mend = "Leave a time that is not known empty."
+    return numbers_or_nan(column, "seconds, 0 or more", origin, mend, least=0)
+
+
 def lenient_numbers(column: pd.Series) -> np.ndarray:
     """Read a column as float64 numbers, NaN where a cell is none."""
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf":

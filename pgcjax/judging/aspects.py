@@ -9,7 +9,7 @@ import pandas as pd
 from scipy import stats
 
 from pgcjax.errors import DataError, check_choice
-from pgcjax.io.schema import Origin, canonical, ids, lenient_numbers
+from pgcjax.io.schema import Origin, canonical, ids, numbers_or_nan
 
 ISOLATION, CONDITION = "isolation", "condition"
 _KEY = ["query_id", "doc_id", "previous_doc_id", "judge"]
@@ -42,7 +42,9 @@ def aspect_table(labels: pd.DataFrame, overall: str = "overall") -> pd.DataFrame
     for name in _KEY[2:]:
         given = ids(frame[name], origin, empty=True) if name in frame else None
         table[name] = "" if given is None else given.fillna("")
-    table["grade"] = _grades(frame["grade"], origin)
+    mend = "Grades are numbers; N/A or nothing where there is none."
+    grade = numbers_or_nan(frame["grade"], "a grade", origin, mend, void=_NO_GRADE)
+    table["grade"] = grade
     again = table.duplicated([*_KEY, "aspect"])
     if again.any():
         i = int(again.to_numpy().argmax())
@@ -61,21 +63,6 @@ def aspect_table(labels: pd.DataFrame, overall: str = "overall") -> pd.DataFrame
         )
     others = sorted(name for name in wide.columns if name != overall)
     return wide[[overall, *others]].rename_axis(columns=None)
-
-
-def _grades(column: pd.Series, origin: Origin) -> np.ndarray:
-    cells = column.tolist()
-    values = lenient_numbers(column)
-    void = column.isna().to_numpy() | np.array([c in _NO_GRADE for c in cells], bool)
-    bad = ~void & ~np.isfinite(values)
-    if bad.any():
-        i = int(bad.argmax())
-        raise DataError(
-            f"expected a grade, found {cells[i]!r}",
-            where=origin.at(i),
-            mend="Grades are numbers; N/A or nothing where there is none.",
-        )
-    return np.where(void, nan, values)
 
 
 def by_setting(wide: pd.DataFrame) -> dict[str, pd.DataFrame]:

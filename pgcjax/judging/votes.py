@@ -11,8 +11,7 @@ from jaxtyping import Bool, Float64, Int, Int64
 
 from pgcjax.errors import DataError, UsageError, check_choice, counted
 from pgcjax.io.preferences import read_preferences
-from pgcjax.io.schema import Origin
-from pgcjax.io.times import times
+from pgcjax.io.schema import Origin, seconds
 from pgcjax.judging.choices import SIDES
 from pgcjax.judging.options import Grouping, encode
 
@@ -91,7 +90,7 @@ def read_judgments(
     table = read_preferences(preferences)
     if isinstance(preferences, pd.DataFrame) and "seconds" in preferences:
         # Rows keep their order: a table is checked, not sorted.
-        table["seconds"] = times(preferences["seconds"], Origin("preferences"))
+        table["seconds"] = seconds(preferences["seconds"], Origin("preferences"))
     if judges is None:
         return table
     named = sorted(set(table["judge"].dropna())) if "judge" in table else []

@@ -14,8 +14,7 @@ from pgcjax.errors import DataError, UsageError
 from pgcjax.io.choices import ORDERS
 from pgcjax.io.order import ranked
 from pgcjax.io.runs import read_runs
-from pgcjax.io.schema import Origin, canonical, first_repeat, ids, numbers
-from pgcjax.io.times import times
+from pgcjax.io.schema import Origin, canonical, first_repeat, ids, numbers, seconds
 from pgcjax.stats import correlation
 from pgcjax.stats.scores import Scores, read_scores
 
@@ -42,14 +41,14 @@ def click_counts(log: pd.DataFrame, satisfied: float = 30.0) -> pd.DataFrame:
     """
     origin = Origin("log")
     table = _named(log, _KEY, ("clicked", "seconds"), origin)
-    seconds, clicked = times(table["seconds"], origin), table["clicked"]
+    times, clicked = seconds(table["seconds"], origin), table["clicked"]
     if clicked.dtype == bool:
         clicked = clicked.astype("int64")
     hit = numbers(clicked, "clicked", origin) == 1
     _refuse(
         ~hit & (numbers(clicked, "clicked", origin) != 0), "clicked is 0 or 1", origin
     )
-    counts = {"shown": 1, "clicks": hit, "satisfied": hit & (seconds >= satisfied)}
+    counts = {"shown": 1, "clicks": hit, "satisfied": hit & (times >= satisfied)}
     sums = table[_KEY].assign(**counts).groupby(_KEY, sort=True)[list(_COUNTS)].sum()
     return sums.astype("int64").reset_index()
 

@@ -38,7 +38,7 @@ def test_in_order_and_a_few_ahead(paths):
         prefetch.read_ahead(read, paths, prefetch.size_on_disk), 1
     ):
         assert name == paths[done - 1].name
-        assert len(read.begun) <= done + prefetch._FILES
+        assert len(read.begun) <= done + prefetch.FILES
     assert sorted(read.begun) == [p.name for p in paths]
     assert not readers_alive()
     assert list(prefetch.read_ahead(read, [], prefetch.size_on_disk)) == []
@@ -55,16 +55,12 @@ def test_while_one_is_worked_on_the_next_is_read(paths):
     tables.close()
 
 
-def test_of_large_files_one_ahead(paths, monkeypatch):
-    monkeypatch.setattr(ahead, "_BYTES", 15)
-    read = Reader()
-    for done, _ in enumerate(
-        prefetch.read_ahead(read, paths, prefetch.size_on_disk), 1
-    ):
+def test_of_large_files_one_ahead(paths):
+    read, size = Reader(), prefetch.size_on_disk
+    for done, _ in enumerate(prefetch.read_ahead(read, paths, size, most_bytes=15), 1):
         time.sleep(0.002)
         assert len(read.begun) <= done + 1
-    monkeypatch.setattr(ahead, "_BYTES", 0)
-    assert len(list(prefetch.read_ahead(read, paths, prefetch.size_on_disk))) == 30
+    assert len(list(prefetch.read_ahead(read, paths, size, most_bytes=0))) == 30
 
 
 def test_an_error_has_its_turn(paths):
@@ -75,7 +71,7 @@ def test_an_error_has_its_turn(paths):
             seen.append(name)
     assert seen == [p.name for p in paths[:5]]
     assert not readers_alive()
-    assert len(read.begun) <= 6 + prefetch._FILES
+    assert len(read.begun) <= 6 + prefetch.FILES
 
 
 @pytest.mark.parametrize("how", ["close", "forget", "raise"])
@@ -92,7 +88,7 @@ def test_stopping_early(paths, how):
             tables.throw(KeyboardInterrupt)
     begun = len(read.begun)
     assert not readers_alive()
-    assert begun <= 1 + prefetch._FILES
+    assert begun <= 1 + prefetch.FILES
     time.sleep(0.02)
     assert len(read.begun) == begun
 

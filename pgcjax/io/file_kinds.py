@@ -1,4 +1,4 @@
-"""Which of several files are runs, judgments or grids, found from their content."""
+"""The kind of a file, runs, judgments or a grid, told by its content."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pgcjax.errors import DataError
-from pgcjax.io import fast, files
+from pgcjax.io import fast_columns, files
 from pgcjax.io.choices import FILE_KINDS
 from pgcjax.io.content import read_bytes
 from pgcjax.io.schema import find_columns, lenient_number
@@ -33,7 +33,7 @@ def sort_by_kind(
 def _kind(path: Path) -> str:
     data = read_bytes(path)
     container = files.container_of(path, data)
-    run = fast.read(data, ranks=False) if container == "columns" else None
+    run = fast_columns.read_run(data, ranks=False) if container == "columns" else None
     if run and "run_id" in run[0].columns:
         return "runs"  # and no need to split it into fields
     content = files.split(path, data, container)

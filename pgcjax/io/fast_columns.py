@@ -1,15 +1,13 @@
-"""Regular files, read fast; whatever is unusual is left to the exact reader."""
+"""Regular files of columns, read fast; unusual ones are left to the exact reader."""
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import polars as pl
 
-from pgcjax.errors import DataError
 from pgcjax.io import files
 from pgcjax.io.content import read_bytes
 from pgcjax.io.schema import Origin
@@ -20,7 +18,7 @@ Parse = Callable[[bytes], pl.DataFrame | None]
 Layouts = Mapping[int, Mapping[str, type[pl.DataType]]]
 """The columns of a file by how many there are."""
 
-_RUNS: Layouts = {
+RUNS: Layouts = {
     6: {
         "query_id": TEXT,
         "Q0": TEXT,
@@ -32,15 +30,15 @@ _RUNS: Layouts = {
     3: {"query_id": TEXT, "doc_id": TEXT, "score": NUMBER},
 }
 _MARK = b"\xef\xbb\xbf"
-_CHUNK = 2**18  # bytes that stay in a core's cache
+CHUNK = 2**18  # bytes that stay in a core's cache
 
 
-def read(data: bytes, *, ranks: bool = True) -> tuple[pl.DataFrame, int] | None:
-    """Read a run: its table, and how many comment lines it has; None as `parse`."""
-    return tidied(data, partial(parse, ranks=ranks))
+def read_run(data: bytes, *, ranks: bool = True) -> tuple[pl.DataFrame, int] | None:
+    """Read a run: its table, and how many comment lines it has; None as `parse_run`."""
+    return tidied(data, partial(parse_run, ranks=ranks))
 
 
-def parse(data: bytes, *, ranks: bool = True) -> pl.DataFrame | None:
+def parse_run(data: bytes, *, ranks: bool = True) -> pl.DataFrame | None:
     """Read a run of 6 or 3 columns with one blank or one tab between fields.
 
     Args:
@@ -54,7 +52,7 @@ def parse(data: bytes, *, ranks: bool = True) -> pl.DataFrame | None:
         what `table` leaves, a score that is not finite, a document twice in a query of
         a run.
     """
-    frame = table(data, _RUNS, skip=("Q0",) if ranks else ("Q0", "rank"))
+    frame = table(data, RUNS, skip=("Q0",) if ranks else ("Q0", "rank"))
     if frame is None or not frame["score"].is_finite().all():
         return None
     ids = [name for name in ("run_id", "query_id", "doc_id") if name in frame.columns]
@@ -74,42 +72,6 @@ def load(path: Path, container: str, parse: Parse) -> files.Columns | files.Name
     return files.Named(frame.to_pandas(), origin, comments=comments, checked=True)
 
 
-def load_graded(
-    path: Path, columns: Sequence[str], shown: str, what: str
-) -> files.Named:
-    """Read a file whose last column is a grade, or a table with a header.
-
-    Args:
-        path: the file.
-        columns: of a file without a header: ids, and the grade.
-        shown: how its lines look, for messages.
-        what: it holds, for messages.
-
-    Raises:
-        DataError: a line has another number of fields.
-    """
-    layout = dict.fromkeys(columns[:-1], TEXT) | {columns[-1]: NUMBER}
-
-    def parse(data: bytes) -> pl.DataFrame | None:
-        frame = table(data, {len(layout): layout})
-        regular = frame is not None and frame[columns[-1]].is_finite().all()
-        return frame if regular else None
-
-    content = load(path, "auto", parse)
-    if isinstance(content, files.Named):
-        return content
-    for i, row in enumerate(content.rows):
-        if len(row) != len(columns):
-            raise DataError(
-                f"expected '{shown}', found {len(row)} fields: {content.text(i)}",
-                where=content.origin.at(i),
-                mend=f"{what} have {len(columns)} columns, or a header.",
-            )
-    values = zip(*content.rows, strict=True)
-    frame = pd.DataFrame(dict(zip(columns, values, strict=True)))
-    return files.Named(frame, content.origin, comments=content.comments)
-
-
 def tidied(data: bytes, parse: Parse) -> tuple[pl.DataFrame, int] | None:
     """Parse a file as it is, or else tidied; its table, and how many comments."""
     frame, comments = parse(data), 0
@@ -120,7 +82,7 @@ def tidied(data: bytes, parse: Parse) -> tuple[pl.DataFrame, int] | None:
 
 
 def table(
-    data: bytes, layouts: Layouts, skip: Collection[str] = ()
+    data: bytes, layouts: Layouts, skip: Collection[str] = (), chunk: int = CHUNK
 ) -> pl.DataFrame | None:
     """Read columns of text and numbers with one blank or one tab between fields.
 
@@ -128,6 +90,7 @@ def table(
         data: the bytes of the file.
         layouts: the columns, by how many there are.
         skip: columns that nobody needs; never the last, which a short line lacks.
+        chunk: bytes that are looked at together.
 
     Returns:
         The table: text is fit for ids. None where anything is unusual: other
@@ -142,7 +105,7 @@ def table(
     first = data if end < 0 else data[:end]
     separator = "\t" if b"\t" in first else " "
     layout = layouts.get(first.count(separator.encode()) + 1)
-    blanks = _blanks(data) if layout else 0
+    blanks = _blanks(data, chunk) if layout else 0
     if not layout or not blanks or data.startswith(_MARK) or not _is_text(data):
         return None
     try:
@@ -182,17 +145,17 @@ def _is_text(data: bytes) -> bool:
         return False
 
 
-def _blanks(data: bytes) -> int | None:
+def _blanks(data: bytes, chunk: int) -> int | None:
     """Count blanks, line ends and other control characters; None if two are adjacent.
 
     Each then separates two fields, and none of the fields is empty.
     """
     cells, count = np.frombuffer(data, np.uint8), 0
-    for start in range(0, len(cells), _CHUNK):
-        blank = cells[start : start + _CHUNK + 1] <= 32  # and the next one's first
+    for start in range(0, len(cells), chunk):
+        blank = cells[start : start + chunk + 1] <= 32  # and the next one's first
         if (blank[1:] & blank[:-1]).any():
             return None
-        count += int(np.count_nonzero(blank[:_CHUNK]))
+        count += int(np.count_nonzero(blank[:chunk]))
     return count
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from pgcjax.errors import DataError
 from pgcjax.io.choices import FILE_KINDS
-from pgcjax.io.detect import sort_by_kind
+from pgcjax.io.file_kinds import sort_by_kind
 
 KINDS = {
     "runs": [

@@ -1,5 +1,6 @@
 """The fast reader gives what the exact one gives, or nothing."""
 
+from functools import partial
 from unittest import mock
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from pgcjax.errors import DataError
-from pgcjax.io import fast
+from pgcjax.io import fast_columns
 from pgcjax.io.content import read_bytes
 from pgcjax.io.runs import Runs
 
@@ -23,7 +24,7 @@ def outcome(path, exactly=False):
     try:
         if not exactly:
             return next(Runs(path).tables())
-        with mock.patch.object(fast, "tidied", lambda data, parse: None):
+        with mock.patch.object(fast_columns, "tidied", lambda data, parse: None):
             return next(Runs(path).tables())
     except DataError as error:
         return str(error)
@@ -41,26 +42,26 @@ def assert_same(one, other):
 
 
 def test_regular_files():
-    frame = fast.parse(SIX)
+    frame = fast_columns.parse_run(SIX)
     assert frame is not None
     assert frame.rows() == [
         ("q1", "d1", 1.0, 2.5, "tag"),
         ("q1", "d2", 2.0, -0.001, "tag"),
         ("q2", "d1", 1.0, 7.0, "tag"),
     ]
-    frame = fast.parse(THREE)
+    frame = fast_columns.parse_run(THREE)
     assert frame is not None
     assert frame.rows() == [("q1", "d1", 2.5), ("q1", "d2", -0.001)]
     for data in (SIX, THREE):
         for form in (data[:-1], data.replace(b"d1", "d日é".encode())):
-            assert fast.parse(form) is not None
+            assert fast_columns.parse_run(form) is not None
 
 
 @pytest.mark.parametrize("size", range(1, 40))
-def test_large_files_are_looked_at_in_pieces(monkeypatch, size):
-    monkeypatch.setattr(fast, "_CHUNK", size)
-    assert fast.parse(SIX) is not None
-    assert fast.parse(SIX.replace(b"Q0 d2", b" d2")) is None
+def test_large_files_are_looked_at_in_pieces(size):
+    table = partial(fast_columns.table, layouts=fast_columns.RUNS, chunk=size)
+    assert table(SIX) is not None
+    assert table(SIX.replace(b"Q0 d2", b" d2")) is None
 
 
 UNUSUAL = {
@@ -114,32 +115,34 @@ ODD = {
 def test_what_is_unusual_is_left(put, name):
     data = (UNUSUAL | WRONG | ODD)[name]
     path = put("a.run", data)
-    assert fast.parse(data) is None
+    assert fast_columns.parse_run(data) is None
     assert_same(outcome(path), outcome(path, exactly=True))
     assert isinstance(outcome(path), str) == (name in WRONG or name == "empty")
     # Of these, tidying leaves the same rows.
-    assert (fast.read(data) is not None) == (name in UNUSUAL and name != "empty")
+    assert (fast_columns.read_run(data) is not None) == (
+        name in UNUSUAL and name != "empty"
+    )
 
 
 def test_ranks_that_nobody_wants_may_be_anything():
     """A file is read as it would be with other ranks, and refused as it would be."""
     for name, data in (UNUSUAL | WRONG | ODD).items():
-        read = fast.read(data, ranks=False)
+        read = fast_columns.read_run(data, ranks=False)
         assert (read is not None) == (
             name in UNUSUAL and name != "empty" or name == "junk ranks"
         )
         if read:
-            expected = fast.parse(SIX, ranks=False)
+            expected = fast_columns.parse_run(SIX, ranks=False)
             assert expected is not None
             assert_frame_equal(read[0], expected)
-    frame = fast.parse(SIX)
+    frame = fast_columns.parse_run(SIX)
     assert frame is not None
     for data in (SIX, SIX.replace(b" 1 ", b" - "), SIX.replace(b" 1 ", b" nan ")):
-        unranked = fast.parse(data, ranks=False)
+        unranked = fast_columns.parse_run(data, ranks=False)
         assert unranked is not None
         assert_frame_equal(unranked, frame.drop("rank"))
     for data in (SIX.replace(b" 1 ", b"  "), SIX.replace(b" 1 ", b" ")):
-        assert fast.read(data, ranks=False) is None
+        assert fast_columns.read_run(data, ranks=False) is None
 
 
 @pytest.mark.parametrize("data", [SIX, THREE])
@@ -148,9 +151,9 @@ def test_tidied_files(put, data):
     for blank in (b" ", b"\t", b" \t", b" " * 99):
         for end in (b"\n", b"\r\n", b"\r", b" \t\n", b"\n \n\n"):
             text = data.replace(b" ", blank).replace(b"\n", end + b" # no data" + end)
-            read = fast.read(b"\xef\xbb\xbf# one\n" + text + b"#")
+            read = fast_columns.read_run(b"\xef\xbb\xbf# one\n" + text + b"#")
             assert read is not None
-            assert_frame_equal(read[0], fast.parse(data))
+            assert_frame_equal(read[0], fast_columns.parse_run(data))
             assert read[1] == 2 + data.count(b"\n")
             path = put("a.run", text)
             assert_same(outcome(path), outcome(path, exactly=True))
@@ -191,12 +194,12 @@ def test_any_file_is_read_as_the_exact_reader_reads_it(tmp_path_factory, data):
     path.write_bytes(data)
     exact = outcome(path, exactly=True)
     assert_same(outcome(path), exact)
-    unranked = fast.read(data, ranks=False)
-    assert unranked or not fast.read(data)
+    unranked = fast_columns.read_run(data, ranks=False)
+    assert unranked or not fast_columns.read_run(data)
     if unranked:
         assert isinstance(exact, pl.DataFrame)
         assert_frame_equal(unranked[0], exact.select(unranked[0].columns))
-    frame = fast.parse(data)
+    frame = fast_columns.parse_run(data)
     if frame is not None:
         assert isinstance(exact, pl.DataFrame)
         assert_same(
@@ -220,7 +223,7 @@ FORMATS = ["{!r}", "{:f}", "{:e}", "{:.25g}", "{:+.3f}", "{:.0f}.", "{:.40E}", "
 def test_scores_have_the_bits_that_python_gives_them(scores):
     texts = [format.format(score) for score, format in scores]
     lines = [f"q Q0 d{i} {i} {text} t\n" for i, text in enumerate(texts)]
-    frame = fast.parse("".join(lines).encode())
+    frame = fast_columns.parse_run("".join(lines).encode())
     expected = np.array([float(text) for text in texts])
     if not np.isfinite(expected).all():  # 1.8e308, rounded up
         assert frame is None
@@ -243,7 +246,7 @@ def test_scores_have_the_bits_that_python_gives_them(scores):
     ],
 )  # fmt: skip
 def test_hard_scores(text):
-    frame = fast.parse(f"q d {text}\n".encode())
+    frame = fast_columns.parse_run(f"q d {text}\n".encode())
     assert frame is not None
     assert frame["score"][0].hex() == float(text).hex()
 
@@ -254,11 +257,11 @@ def test_public_runs(data, folder):
     for path in sorted((data / folder / "runs").iterdir()):
         content = read_bytes(path)
         # Four have the line ends of Windows.
-        assert (fast.parse(content) is None) == (b"\r" in content)
-        assert fast.read(content) is not None
+        assert (fast_columns.parse_run(content) is None) == (b"\r" in content)
+        assert fast_columns.read_run(content) is not None
         assert_same(outcome(path), outcome(path, exactly=True))
-        unranked = fast.read(content, ranks=False)
-        ranked = fast.read(content)
+        unranked = fast_columns.read_run(content, ranks=False)
+        ranked = fast_columns.read_run(content)
         assert unranked and ranked and unranked[1] == ranked[1]
         kept = [name for name in ranked[0].columns if name != "rank"]
         assert_frame_equal(unranked[0], ranked[0].select(kept))

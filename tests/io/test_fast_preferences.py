@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pgcjax.errors import DataError
-from pgcjax.io import fast, fast_pairs
+from pgcjax.io import fast_columns, fast_preferences
 from pgcjax.io.preferences import read_preferences
 from pgcjax.io.qrels import read_qrels
 
@@ -30,7 +30,7 @@ def outcome(read, *args, **options):
 def assert_same(read, *args, **options):
     """Compare both readers; give what they give."""
     found = outcome(read, *args, **options)
-    with mock.patch.object(fast, "tidied", lambda data, parse: None):
+    with mock.patch.object(fast_columns, "tidied", lambda data, parse: None):
         exact = outcome(read, *args, **options)
     assert type(found) is type(exact), (found, exact)
     if isinstance(found, str):
@@ -45,7 +45,7 @@ def assert_same(read, *args, **options):
 
 
 def is_fast(data, format):
-    return fast_pairs.parse(data.encode(), format) is not None
+    return fast_preferences.parse(data.encode(), format) is not None
 
 
 @pytest.mark.parametrize(

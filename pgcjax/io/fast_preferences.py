@@ -1,15 +1,19 @@
-"""Regular files of judged pairs, read fast; what is unusual is for the exact reader."""
+"""Regular files of preferences, read fast; unusual ones are for the exact reader."""
 
 import math
 
 import polars as pl
 
-from pgcjax.io import fast
+from pgcjax.io.fast_columns import TEXT, table
 from pgcjax.io.preference_formats import FORMATS
 from pgcjax.io.schema import known_column, lenient_number
 
-_PAIR = {"query_id": fast.TEXT, "doc_id": fast.TEXT, "other_doc_id": fast.TEXT}
-_LABELLED = {**_PAIR, "label": fast.TEXT}
+_PAIR = {
+    "query_id": TEXT,
+    "doc_id": TEXT,
+    "other_doc_id": TEXT,
+}
+_LABELLED = {**_PAIR, "label": TEXT}
 _LAYOUTS = {"luo": _PAIR, "clarke": _LABELLED, "jelsas": _LABELLED}
 _SIGNS = {"-2": -1.0, "-1": 1.0, "0": 0.0, "1": -1.0, "2": -1.0}
 
@@ -28,7 +32,7 @@ def parse(data: bytes, format: str) -> pl.DataFrame | None:
     """
     auto = format == "auto"
     names = [name for name in _LAYOUTS if auto or name == format]
-    frame = fast.table(data, {FORMATS[n].width: _LAYOUTS[n] for n in names})
+    frame = table(data, {FORMATS[n].width: _LAYOUTS[n] for n in names})
     if frame is None or all(map(known_column, frame.row(0))):
         return None
     for name in names:

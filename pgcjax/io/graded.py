@@ -1,0 +1,123 @@
+"""Graded judgments of any kind: plain, for each intent, or after another document."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import pandas as pd
+import polars as pl
+
+from pgcjax.errors import DataError
+from pgcjax.io import fast_columns, files
+from pgcjax.io.fast_columns import NUMBER, TEXT
+from pgcjax.io.schema import Origins, canonical, first_repeat, ids, numbers
+
+
+@dataclass(frozen=True)
+class Grades:
+    """A kind of graded judgments, and how its files look.
+
+    Attributes:
+        name: of a DataFrame, in messages.
+        columns: of the canonical table: ids, and then relevance.
+        line: a line of a file without a header, for messages.
+        file: the columns of such a line.
+        width: what to do about a line of another width.
+        number: what to do about a grade that is not a number.
+        twice: says in a message that a document has two grades; `{}` for its columns.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    line: str
+    file: tuple[str, ...]
+    width: str
+    twice: str
+    number: str = "Every row needs one."
+
+
+def read(
+    source: files.Source | Iterable[files.Source] | pd.DataFrame | files.Named,
+    kind: Grades,
+) -> tuple[pd.DataFrame, Origins]:
+    """Read grades of a kind, repeats included.
+
+    Returns:
+        Table of the columns of the kind, ids as text and relevance as float64, perhaps
+        with `iteration`; and where its rows came from.
+
+    Raises:
+        DataError: a row is malformed.
+    """
+    parts = partial(_load, kind), partial(_canonical, kind)
+    return files.read_tables(source, kind.name, *parts)
+
+
+def _load(kind: Grades, path: Path) -> files.Named:
+    layout = dict.fromkeys(kind.file, TEXT) | {"relevance": NUMBER}
+
+    def parse(data: bytes) -> pl.DataFrame | None:
+        frame = fast_columns.table(data, {len(layout): layout})
+        regular = frame is not None and frame["relevance"].is_finite().all()
+        return frame if regular else None
+
+    content = fast_columns.load(path, "auto", parse)
+    if isinstance(content, files.Named):
+        return content
+    for i, row in enumerate(content.rows):
+        if len(row) != len(layout):
+            raise DataError(
+                f"expected '{kind.line}', found {len(row)} fields: {content.text(i)}",
+                where=content.origin.at(i),
+                mend=kind.width,
+            )
+    columns = zip(*content.rows, strict=True)
+    frame = pd.DataFrame(dict(zip(layout, columns, strict=True)))
+    return files.Named(frame, content.origin, comments=content.comments)
+
+
+def _canonical(kind: Grades, content: files.Named) -> pd.DataFrame:
+    if content.checked:
+        return content.frame
+    origin = content.origin
+    optional = [name for name in kind.file if name not in kind.columns]
+    table = canonical(content.frame, origin, kind.columns, optional)
+    for name in kind.columns[:-1]:
+        table[name] = ids(table[name], origin)
+    table["relevance"] = numbers(table["relevance"], "grade", origin, kind.number)
+    return table
+
+
+def without_repeats(
+    table: pd.DataFrame, origins: Origins, kind: Grades
+) -> pd.DataFrame:
+    """Keep each judgment once; `attrs["repeats"]` counts those that repeat another.
+
+    Args:
+        table: of `read`.
+        origins: of `read`.
+        kind: of grades.
+
+    Raises:
+        DataError: a document has two grades.
+    """
+    columns, key = list(kind.columns), list(kind.columns[:-1])
+    differ = fast_columns.all_differ(pl.from_pandas(table[key]))
+    unique = table if differ else table[~table.duplicated(columns)]
+    repeat = None if differ else first_repeat(unique.reset_index(drop=True), key)
+    if repeat:
+        first, second = (int(unique.index[i]) for i in repeat)
+        a, b = table.loc[first], table.loc[second]
+        mend = "Keep one of the two."
+        if "iteration" in table and a.iteration != b.iteration:
+            mend = "Grades per intent or judge (the second column) are not plain qrels."
+        raise DataError(
+            f"{kind.twice.format(**b)}: {a.relevance:g} ({origins.at(first)}) and "
+            f"{b.relevance:g}",
+            where=origins.at(second),
+            mend=mend,
+        )
+    unique = unique[columns].reset_index(drop=True)
+    unique.attrs = {**table.attrs, "repeats": len(table) - len(unique)}
+    return unique
