@@ -112,7 +112,7 @@ def demo(output: str) -> None:
     """Score the runs of the embedded collection and show a leaderboard."""
     from pgcjax.datasets.files import demo_folder
     from pgcjax.engine.evaluate import evaluate as score
-    from pgcjax.report.text import leaderboard
+    from pgcjax.report.leaderboard import leaderboard
 
     folder = demo_folder()
     with ProgressDisplay() as progress:

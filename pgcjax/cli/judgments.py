@@ -56,7 +56,7 @@ def judgments(
     """
     from pgcjax.io.preferences import read_preferences
     from pgcjax.io.qrels import read_qrels
-    from pgcjax.report.judgments import Choices, analyse, lines, tidy
+    from pgcjax.report.judgment_analysis import Choices, analyse, lines, tidy
 
     preferences = read_preferences(prefs, format=prefs_format)
     grades = read_qrels(qrels) if qrels else None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io.write import check_suffix, written_beside
-from pgcjax.report.plot_text import LETTER, WIDTH, below, title
+from pgcjax.report.plot_labels import LETTER, WIDTH, below, title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from pgcjax.errors import DataError, UsageError
-from pgcjax.report import canvas, plot_text
-from pgcjax.report.row_plots import agreement, leaderboard
-from pgcjax.report.square_plots import correlations, differences, matrix, overlaps
+from pgcjax.report import canvas, plot_labels
+from pgcjax.report.bar_plots import agreement, leaderboard
+from pgcjax.report.heat_maps import correlations, differences, matrix, overlaps
 from pgcjax.stats.aligned import align
 from pgcjax.stats.correlation import correlation
 from pgcjax.stats.discrimination import Discrimination
@@ -60,8 +60,8 @@ def scatter(
     x, y = side.values.mean(axis=2)
     with canvas.on(axes) as axes:
         points(x, y, xlabel=measure_a, ylabel=measure_b, axes=axes)
-        plot_text.title(axes, _correlated(x, y, coefficient))
-    return plot_text.figure_of(axes)
+        plot_labels.title(axes, _correlated(x, y, coefficient))
+    return plot_labels.figure_of(axes)
 
 
 def duel(
@@ -92,8 +92,8 @@ def duel(
     x, y = (table.values[table.run_ids.index(run)] for run in (run_a, run_b))
     with canvas.on(axes, 2.9) as axes:
         points(x, y, xlabel=run_a, ylabel=run_b, diagonal=True, axes=axes)
-        plot_text.title(axes, table.measure, _correlated(x, y, coefficient))
-    return plot_text.figure_of(axes)
+        plot_labels.title(axes, table.measure, _correlated(x, y, coefficient))
+    return plot_labels.figure_of(axes)
 
 
 def _correlated(x: np.ndarray, y: np.ndarray, coefficient: str) -> str:
@@ -138,8 +138,8 @@ def points(
             axes.plot(ends, ends, color=canvas.GREY, linewidth=0.5, zorder=0)
             axes.set(xlim=ends, ylim=ends, aspect="equal")
             axes.locator_params(nbins=5, steps=[1, 2, 2.5, 5, 10])
-        plot_text.label(axes, xlabel, ylabel)
-    return plot_text.figure_of(axes)
+        plot_labels.label(axes, xlabel, ylabel)
+    return plot_labels.figure_of(axes)
 
 
 def lines(
@@ -180,11 +180,11 @@ def lines(
                 color=style.colour,
                 label=str(name),
             )
-        plot_text.label(
+        plot_labels.label(
             axes, x if xlabel is None else xlabel, y if ylabel is None else ylabel
         )
-        plot_text.legend(axes, own=own)
-    return plot_text.figure_of(axes)
+        plot_labels.legend(axes, own=own)
+    return plot_labels.figure_of(axes)
 
 
 def significance_curves(
@@ -229,10 +229,10 @@ def significance_curves(
         axes.axhline(alpha, color=canvas.GREY, linewidth=0.4)
         last = int(curves["position"].max())
         axes.set_ylim(0, highest)
-        plot_text.label(axes, "pairs of runs, by p", "p (ASL)")
+        plot_labels.label(axes, "pairs of runs, by p", "p (ASL)")
         reach = curves.loc[curves["p_value"] <= highest, "position"]
         first = int(reach.min()) if len(reach) else last
         axes.set_xlim(max(1, first - 1) - 0.5, last + 0.5)
         axes.locator_params(axis="x", integer=True, nbins=6)
-        plot_text.legend(axes, own=own)
-    return plot_text.figure_of(axes)
+        plot_labels.legend(axes, own=own)
+    return plot_labels.figure_of(axes)

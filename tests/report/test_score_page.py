@@ -7,7 +7,7 @@ from helpers.drawn import check_legible
 
 from pgcjax.errors import DataError, UsageError
 from pgcjax.report.page import Table, cell_of
-from pgcjax.report.summary import summary
+from pgcjax.report.score_page import summary
 from pgcjax.stats.compare import compare
 from pgcjax.stats.correlation import correlate
 from pgcjax.stats.discrimination import discriminate

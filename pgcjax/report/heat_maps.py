@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from pgcjax.errors import UsageError
-from pgcjax.report import canvas, plot_text
+from pgcjax.report import canvas, plot_labels
 from pgcjax.stats.discrimination import Discrimination
 from pgcjax.stats.findings import Comparison
 
@@ -112,16 +112,16 @@ def differences(
         three = ListedColormap([canvas.COLOURS[4], "#f2f2f2", canvas.COLOURS[0]])
         axes.imshow(square, cmap=three, vmin=-1, vmax=1, **_CELLS)
         across = [str(i) for i in range(1, len(shown) + 1)]
-        rows = map("  ".join, zip(plot_text.fitted(axes, shown), across, strict=True))
+        rows = map("  ".join, zip(plot_labels.fitted(axes, shown), across, strict=True))
         _name(axes, list(rows), across, _TALL - 0.5 if own else 1.0)
         first = f"the first {len(shown)} of {len(runs)} runs"
-        plot_text.title(
+        plot_labels.title(
             axes,
             f"significant differences, {found.metadata['test']}",
             first if len(shown) < len(runs) else "",
             share=_SHARE,
         )
-    return plot_text.figure_of(axes)
+    return plot_labels.figure_of(axes)
 
 
 def matrix(
@@ -144,18 +144,18 @@ def matrix(
         raise UsageError(f"expected a square of {len(names)}, found {square.shape}")
     own = axes is None
     with canvas.on(axes) as axes:
-        shown = plot_text.fitted(axes, names)
+        shown = plot_labels.fitted(axes, names)
         if own:
-            below = max(map(plot_text.width, shown), default=0)
+            below = max(map(plot_labels.width, shown), default=0)
             tall = 0.4 + below + min(max(0.24 * len(names), 0.5), 2.0)
-            plot_text.figure_of(axes).set_figheight(tall)
+            plot_labels.figure_of(axes).set_figheight(tall)
         from matplotlib.colors import LinearSegmentedColormap
 
         ends = [canvas.COLOURS[1], "white", canvas.COLOURS[0]]
         shades = LinearSegmentedColormap.from_list("", ends)
         image = axes.imshow(square, cmap=shades, vmin=-1, vmax=1, **_CELLS)
         _name(axes, shown, shown, 2.0 if own else 1.0)
-        plot_text.title(axes, title, share=_SHARE)
+        plot_labels.title(axes, title, share=_SHARE)
         if own and len(names) <= _FULL:
             for (i, j), value in np.ndenumerate(square):
                 if not np.isnan(value):
@@ -164,10 +164,10 @@ def matrix(
                     axes.text(j, i, text, ha="center", va="center", color=colour)
         else:
             least = min(0.0, float(np.nanmin(square, initial=0)))
-            bar = plot_text.figure_of(axes).colorbar(image, ax=axes)
+            bar = plot_labels.figure_of(axes).colorbar(image, ax=axes)
             canvas.style_ticks(bar.ax)
             bar.ax.set_ylim(least, 1)
-    return plot_text.figure_of(axes)
+    return plot_labels.figure_of(axes)
 
 
 def _name(
