@@ -77,19 +77,19 @@ def read(
         scores = read_any_scores(Path(scores))
     frame, origin = scores if isinstance(scores, tuple) else (scores, Origin(where))
     frame = frame_of(frame)
-    found = _columns(frame, columns or {}, where)
+    named = _columns(frame, columns or {}, where)
     notes: tuple[str, ...] = ()
-    if {"run_id", "query_id", "value"} <= set(found):
-        wide, name = _long(frame, found, origin, measure)
-    elif "value" in found or {"run_id", "query_id"} <= set(found) or columns:
-        lacking = [n for n in ("run_id", "query_id", "value") if n not in found]
+    if {"run_id", "query_id", "value"} <= set(named):
+        wide, name = _long(frame, named, origin, measure)
+    elif "value" in named or {"run_id", "query_id"} <= set(named) or columns:
+        lacking = [n for n in ("run_id", "query_id", "value") if n not in named]
         raise DataError(
             f"missing columns {lacking} (found {[str(c) for c in frame.columns]})",
             where=where,
             mend="Name them by columns=, such as {'value': 'ndcg'}.",
         )
     else:
-        wide, notes = _wide(frame, found, origin)
+        wide, notes = _wide(frame, named, origin)
         name = measure or ""
     matrix = _complete(wide, name, missing, notes, where)
     if len(matrix.query_ids) < wide.shape[1]:
@@ -133,9 +133,9 @@ def _columns(
 
 
 def _long(
-    frame: pd.DataFrame, found: dict[str, Any], origin: Origin, measure: str | None
+    frame: pd.DataFrame, named: dict[str, Any], origin: Origin, measure: str | None
 ) -> tuple[pd.DataFrame, str]:
-    table = pd.DataFrame({name: frame[column] for name, column in found.items()})
+    table = pd.DataFrame({name: frame[column] for name, column in named.items()})
     table = table.reset_index(drop=True)
     keep = ~table["query_id"].isin(_AVERAGES).to_numpy()
     places = np.arange(1, len(table) + 1) if not len(origin.places) else origin.places
@@ -144,7 +144,7 @@ def _long(
     if "measure" not in table:
         table["measure"] = measure or ""
     for name in ("run_id", "query_id", "measure"):
-        empty = name == "measure" and "measure" not in found
+        empty = name == "measure" and "measure" not in named
         if not empty:
             table[name] = ids(table[name], origin)
     table["value"] = numbers(table["value"], "value", origin)
@@ -157,26 +157,26 @@ def _long(
             where=origin.at(again[1]),
             mend="Keep one.",
         )
-    known = Scores(table)
-    if measure is None and len(known.measures) > 1:
+    table_scores = Scores(table)
+    if measure is None and len(table_scores.measures) > 1:
         raise UsageError(
-            f"scores of {len(known.measures)} measures: choose one of "
-            f"{', '.join(known.measures)}"
+            f"scores of {len(table_scores.measures)} measures: choose one of "
+            f"{', '.join(table_scores.measures)}"
         )
-    name = known.measures[0] if measure is None else measure
-    return known.matrix(name), name
+    name = table_scores.measures[0] if measure is None else measure
+    return table_scores.matrix(name), name
 
 
 def _wide(
-    frame: pd.DataFrame, found: dict[str, Any], origin: Origin
+    frame: pd.DataFrame, named: dict[str, Any], origin: Origin
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Lay a wide table out as runs × queries; NaN where a cell is empty."""
     notes: tuple[str, ...] = ()
-    rows = "run_id" if "run_id" in found else "query_id"
+    rows = "run_id" if "run_id" in named else "query_id"
     other = "query_id" if rows == "run_id" else "run_id"
-    if rows in found:
-        names = ids(frame[found[rows]].reset_index(drop=True), origin)
-        cells = frame.drop(columns=found[rows])
+    if rows in named:
+        names = ids(frame[named[rows]].reset_index(drop=True), origin)
+        cells = frame.drop(columns=named[rows])
     elif find_columns([frame.index.name], _KEYS):
         return _wide(frame.reset_index(), _columns(frame.reset_index(), {}, ""), origin)
     else:

@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float64
+from jaxtyping import Float64, Real
 
 from pgcjax._version import __version__
 from pgcjax.errors import Progress
@@ -84,7 +84,7 @@ class Sweep:
             self._checkpoint.save(_STATE, done=np.array(self.done), total=self.total)
             self._saved = time.monotonic()
 
-    def counts(self) -> Float64[np.ndarray, " pairs"]:
+    def counts(self) -> Real[np.ndarray, " pairs"]:
         """Count, per pair, the resamples at least as extreme as what was observed."""
         if self.test != "tukey":
             return self.total
