@@ -32,7 +32,7 @@ from pgcjax.tensors.padding import at_least
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning"),
-    pytest.mark.usefixtures("few_shapes"),
+    pytest.mark.usefixtures("few_pairs"),
 ]
 EXACT = 1e-12
 calls = settings(max_examples=4)  # … of ten queries each
@@ -46,21 +46,22 @@ LONGEST = (
 cases = several(st.tuples(judgments(), rankings()), LONGEST)
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(scope="module")
 def few_pairs():
     """Lay pairs of documents, documents and judges out in arrays of one length."""
-    with at_least(axis=64):
+    with at_least(documents=128, axis=128, width=64):
         yield
 
 
-ORDERED = ["ppref", "rpref", "fpref", "prefs_simp_ret", "prefs_pair"]
-ORDERED = with_options(ORDERED, bad=False)
-EVERY = [*ALL, *ORDERED, "ppref@50", "APpref@50", "wpref(weight=tool)"]
+EVERY = [*ALL, "ppref@50", "APpref@50", "wpref(weight=tool)"]
 
 
-def score_every(judged, runs) -> pd.DataFrame:
+def score_every(judged, runs, bad=True, closure=False, **options) -> pd.DataFrame:
     """Score a list of documents for each query; all tests share its program."""
-    return queries.scores_of(EVERY, runs_of(run=runs), preferences=tables(judged))
+    measures = with_options(EVERY, bad=bad, closure=closure)
+    judged, runs = tables(judged), runs_of(run=runs)
+    scores = queries.scores_of(measures, runs, preferences=judged, **options)
+    return scores.set_axis(EVERY, axis=1)
 
 
 @pytest.mark.parametrize("closure", [False, True])
@@ -68,11 +69,7 @@ def score_every(judged, runs) -> pd.DataFrame:
 @settings(max_examples=2)
 @given(cases)
 def test_equal_to_the_twins_and_within_bounds(bad, closure, cases):
-    measures = with_options(ALL, bad=bad, closure=closure)
-    judged, runs = zip(*cases, strict=True)
-    scores = queries.scores_of(
-        measures, runs_of(run=runs), preferences=tables(judged), verify=1.0
-    ).set_axis(ALL, axis=1)
+    scores = score_every(*zip(*cases, strict=True), bad, closure, verify=1.0)
     assert scores.min(axis=None) >= 0 and scores[RATIOS].max(axis=None) <= 1
     possible, fulfilled, retrieved = (scores[m] for m in COUNTS)
     assert (possible >= fulfilled).all() and (fulfilled >= retrieved).all()
@@ -222,8 +219,9 @@ def test_swapping_neighbours_in_their_order_never_helps(cases):
         judged.append(table)
         before.append([*rest[:i], f, t, *rest[i:]])
         after.append([*rest[:i], t, f, *rest[i:]])
-    worse, better = score_every(judged, after), score_every(judged, before)
-    assert (worse[ORDERED] < better[ORDERED]).all(axis=None)
+    measures = ["ppref", "rpref", "fpref", "prefs_simp_ret", "prefs_pair"]
+    worse, better = (score_every(judged, runs, bad=False) for runs in (after, before))
+    assert (worse[measures] < better[measures]).all(axis=None)
 
 
 @calls
