@@ -1,6 +1,6 @@
 """What users are told: errors in one line, warnings, progress. Imports nothing."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 Progress = Callable[[str, int, int], None]
 """Is told how far a job is: stage, how much is done, of how much."""
@@ -44,3 +44,10 @@ class VerificationError(PgcjaxError):
 
 class DataWarning(UserWarning):
     """Data that can be scored, but that its owner should look at."""
+
+
+def check_choice(name: str, value: object, allowed: Iterable[str]) -> None:
+    """Refuse an argument that is none of the allowed ones, by a UsageError."""
+    allowed = tuple(allowed)
+    if value not in allowed:
+        raise UsageError(f"{name} is one of {', '.join(allowed)}, not {value!r}")

@@ -29,7 +29,8 @@ class Machine:
         query: seconds of a core to lay out a graph, per square of its places.
         judgment: seconds of a core to read a judgment, and to make a graph of it.
         score: seconds of a core to put a score into the table and on disk.
-        parts: of the job, each of which writes its own scores.
+        parts: processes of the job, each of which writes its own scores, and reads
+            its own text: no faster on many cores than on one.
     """
 
     cores: int
@@ -201,8 +202,8 @@ class Job:
 
     def seconds(self, machine: Machine) -> dict[str, float]:
         """Estimate the time of each part, where each has the machine to itself."""
-        read = self.lines * machine.line + self.compressed * machine.inflate
-        read += self.packed * machine.packed
+        text = self.lines * machine.line + self.compressed * machine.inflate
+        packed = self.packed * machine.packed / machine.cores
         judge = self.judgments * machine.judgment  # on one core
         laid = compute = 0.0
         workers = machine.devices or machine.cores
@@ -221,7 +222,7 @@ class Job:
                     steps = group.size * group.vertices * machine.peel
                     compute += count * runs * (steps + group.vertices * machine.step)
         return {
-            "reading": judge + read / machine.cores,
+            "reading": judge + text / machine.parts + packed,
             "laying out": laid / machine.cores,
             "computing": compute / workers,
             "writing": self.scores * machine.score / machine.parts,

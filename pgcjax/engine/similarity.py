@@ -15,7 +15,14 @@ from pgcjax._version import __version__
 from pgcjax.engine import plan, similarity_tiles
 from pgcjax.engine.choices import TIES, VARIANTS
 from pgcjax.engine.similarity_result import Similarity, means
-from pgcjax.errors import DataError, DataWarning, Progress, UsageError, counted
+from pgcjax.errors import (
+    DataError,
+    DataWarning,
+    Progress,
+    UsageError,
+    check_choice,
+    counted,
+)
 from pgcjax.io.choices import MISSING, ORDERS
 from pgcjax.runtime.memory import memory_limit
 from pgcjax.tensors.tied_lists import Lists, Numbers, of_groups, read
@@ -61,8 +68,8 @@ def rbo(
         DataError: rankings cannot be compared. UsageError: an argument is wrong.
     """
     measure = _name(p, variant, ties, depth)
-    _one_of("order", order, ORDERS)
-    _one_of("missing", missing, MISSING)
+    check_choice("order", order, ORDERS)
+    check_choice("missing", missing, MISSING)
     budget = plan.Limits(memory_limit(memory)).tile
     if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
         return _of_lists(a, b, float(p), variant, ties, depth)
@@ -97,17 +104,12 @@ def _name(p: float, variant: str, ties: str, depth: int | None) -> str:
     """Check the parameters of the measure, and spell it with all of them."""
     if not (isinstance(p, Real) and 0 < p < 1):
         raise UsageError(f"p={p}: expected a number above 0 and below 1")
-    _one_of("variant", variant, VARIANTS)
-    _one_of("ties", ties, TIES)
+    check_choice("variant", variant, VARIANTS)
+    check_choice("ties", ties, TIES)
     if depth is not None and not (type(depth) is int and depth > 0):
         raise UsageError(f"depth={depth}: expected a whole number from 1 up")
     cut = "" if depth is None else f",depth={depth}"
     return f"RBO(p={float(p)},variant={variant},ties={ties}{cut})"
-
-
-def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise UsageError(f"{name} is one of {', '.join(allowed)}, not {value!r}")
 
 
 def _of_lists(

@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from pgcjax.errors import DataError
+from pgcjax.io.closure import transitive_closure
 from pgcjax.io.schema import Origin, lenient_number
 
 Fields = Sequence[tuple[str, ...]]  # columns of equal length
@@ -147,8 +148,7 @@ def _trec_prefs(columns: Fields, origin: Origin) -> Parsed:
             above[np.ix_(v, v)] |= x[:, None] > x[None, :]
             tied[np.ix_(v, v)] |= x[:, None] == x[None, :]
         if len(subgroups) > 1:
-            for k in range(len(docs)):  # transitive closure (Warshall)
-                above |= above[:, k, None] & above[None, k, :]
+            above = transitive_closure(above)
             np.fill_diagonal(above, False)  # a cycle shows in its pairs
             clash = np.argwhere(above & (above.T | tied))
             if len(clash):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import polars as pl
 
-from pgcjax.errors import DataError, Progress, UsageError, counted
+from pgcjax.errors import DataError, Progress, UsageError, check_choice, counted
 from pgcjax.io import files
 from pgcjax.io.choices import NAME_BY
 from pgcjax.io.containers import CONTAINERS
@@ -99,8 +99,8 @@ class Runs:
         Raises:
             UsageError, DataError: an argument is wrong, or there is nothing to read.
         """
-        _one_of("format", format, FORMATS)
-        _one_of("name_by", name_by, NAME_BY)
+        check_choice("format", format, FORMATS)
+        check_choice("name_by", name_by, NAME_BY)
         self._options = format, name_by
         self.units: list[Unit] = []
         self.notes: list[str] = []
@@ -286,8 +286,3 @@ def _changed(path: Path) -> int:
         return path.stat().st_mtime_ns
     except OSError:
         return 0
-
-
-def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise UsageError(f"{name} is one of {', '.join(allowed)}, not {value!r}")

@@ -1,14 +1,17 @@
-"""How well do grades of aspects tell the overall grade?"""
+"""Predict the overall grade of a document from grades of its aspects."""
 
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Float64, Int
 
 from pgcjax.errors import DataError, UsageError, counted
-from pgcjax.judging.aspects import CONDITION, ISOLATION, aspect_table
+from pgcjax.judging.aspects import aspect_table, by_setting
+from pgcjax.judging.regression import fit_logistic
 
-_NEEDED = 10  # labels, to learn from some and to test on others
+FEWEST = 10  # labels to learn from and to test on
 
 
 def aspect_prediction(
@@ -22,22 +25,23 @@ def aspect_prediction(
 ) -> pd.DataFrame:
     """Predict overall grades from aspects, by multinomial logistic regression.
 
-    It learns from a random part of the labels and is tested on the rest. Grades are
-    categories, and no grade (N/A) is one of them, of aspects and overall alike; so all
-    labels count. The regression is scikit-learn's, with its penalty (L2, C = 1).
+    The regression learns from a random part of the labels and is tested on the rest.
+    Grades are categories, and no grade (N/A) is one of them, of aspects and overall
+    alike; so all labels count. The penalty is scikit-learn's (L2, C = 1).
 
     Args:
         labels: as of `aspect_table`.
         overall: the aspect to predict.
-        aspects: the sets to predict from; if None, all together, and each alone.
+        aspects: the sets to predict from; all together, and each alone, if None.
         test_share: share of the labels to test on.
         splits: random splits to average over; the paper makes one.
         seed: of the splits, which are the same for all sets.
 
     Returns:
         A row for each setting (`isolation`, `condition`) and set: setting, aspects
-        (joined by +), labels, tested (in each split), accuracy, deviation (over splits;
-        NaN of one), most_frequent (accuracy of giving always the most frequent grade).
+        (joined by +), labels, tested (in each split), accuracy (mean over splits),
+        deviation (over splits; NaN if there is one), most_frequent (accuracy of always
+        predicting the most frequent grade).
 
     Source: Golbus et al. 2014, 5.1, Predictive Power.
 
@@ -51,71 +55,55 @@ def aspect_prediction(
         raise UsageError(f"there is at least one split, not {splits}")
     wide = aspect_table(labels, overall)
     others = [name for name in wide.columns if name != overall]
-    chosen = [list(some) for some in aspects or [others, *([x] for x in others)]]
-    for name in (name for some in chosen for name in some):
+    sets = [list(names) for names in aspects or [others, *([x] for x in others)]]
+    for name in chain.from_iterable(sets):
         if name not in others:
             raise UsageError(f"no aspect {name!r}; there are {', '.join(others)}")
-    alone = wide.index.get_level_values("previous_doc_id") == ""
     rows = []
-    for setting, table in ((ISOLATION, wide[alone]), (CONDITION, wide[~alone])):
+    for setting, table in by_setting(wide).items():
         if table.empty:
             continue
-        if len(table) < _NEEDED:
+        if len(table) < FEWEST:
             raise DataError(
                 f"{counted(len(table), 'label')} in {setting} are too few to learn "
-                f"from: {_NEEDED} are needed"
+                f"from: {FEWEST} are needed"
             )
         truth = _categories(table[overall])
         parts = _splits(len(table), test_share, splits, seed)
-        usual = [_most_frequent(truth, *part) for part in parts]
-        for some in chosen:
-            features = np.hstack([_indicators(table[name]) for name in some])
-            hits = [_accuracy(features, truth, *part) for part in parts]
+        usual = [
+            np.mean(truth[test] == np.bincount(truth[learn]).argmax())
+            for learn, test in parts
+        ]
+        for names in sets:
+            features = np.hstack([_indicators(table[name]) for name in names])
+            hits = []
+            for learn, test in parts:
+                model = fit_logistic(features[learn], truth[learn])
+                hits.append(np.mean(model.predict(features[test]) == truth[test]))
             spread = np.std(hits, ddof=1) if splits > 1 else np.nan
-            row = (setting, "+".join(some), len(table), len(parts[0][1]))
+            row = (setting, "+".join(names), len(table), len(parts[0][1]))
             rows.append((*row, np.mean(hits), spread, np.mean(usual)))
     columns = ["setting", "aspects", "labels", "tested"]
     columns += ["accuracy", "deviation", "most_frequent"]
     return pd.DataFrame(rows, columns=columns)
 
 
-def _categories(grades: pd.Series) -> np.ndarray:
-    """Number the grades; those that are missing are one."""
+def _categories(grades: pd.Series) -> Int[np.ndarray, " labels"]:
+    """Number the grades that occur; no grade (NaN) is one of them."""
     return np.unique(grades.to_numpy(np.float64), return_inverse=True)[1]
 
 
-def _indicators(grades: pd.Series) -> np.ndarray:
-    """Give a column of 0 and 1 for each grade that occurs, and for none."""
+def _indicators(grades: pd.Series) -> Float64[np.ndarray, "labels categories"]:
+    """Give a column of 0 and 1 for each grade that occurs, and for no grade."""
     code = _categories(grades)
     return np.eye(int(code.max()) + 1)[code]
 
 
 def _splits(
     n: int, share: float, splits: int, seed: int
-) -> list[tuple[np.ndarray, np.ndarray]]:
+) -> list[tuple[Int[np.ndarray, " learnt"], Int[np.ndarray, " tested"]]]:
     """Part n labels at random into those to learn from and those to test on."""
     random = np.random.default_rng(seed)
     tested = min(max(round(n * share), 1), n - 1)
     orders = [random.permutation(n) for _ in range(splits)]
     return [(order[tested:], order[:tested]) for order in orders]
-
-
-def _most_frequent(truth: np.ndarray, learn: np.ndarray, test: np.ndarray) -> float:
-    return float(np.mean(truth[test] == np.bincount(truth[learn]).argmax()))
-
-
-def _accuracy(
-    features: np.ndarray, truth: np.ndarray, learn: np.ndarray, test: np.ndarray
-) -> float:
-    try:
-        from sklearn.linear_model import LogisticRegression
-    except ImportError:
-        raise UsageError(
-            "predicting grades needs scikit-learn: pip install 'pgcjax[context]'"
-        ) from None
-    if len(np.unique(truth[learn])) == 1:  # nothing to tell apart
-        return float(np.mean(truth[test] == truth[learn[0]]))
-    # Newton's steps end at the optimum itself, and so everywhere at the same.
-    model = LogisticRegression(solver="newton-cholesky", tol=1e-9, max_iter=1000)
-    model.fit(features[learn], truth[learn])
-    return float(np.mean(model.predict(features[test]) == truth[test]))

@@ -8,16 +8,16 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from pgcjax.errors import DataError, UsageError
+from pgcjax.errors import DataError, check_choice
 from pgcjax.io.schema import Origin, canonical, ids, numbers_or_nan
 
 ISOLATION, CONDITION = "isolation", "condition"
 _KEY = ["query_id", "doc_id", "previous_doc_id", "judge"]
-_VOID = ("", "N/A", "n/a", "NA")
+_NO_GRADE = ("", "N/A", "n/a", "NA")
 
 
 def aspect_table(labels: pd.DataFrame, overall: str = "overall") -> pd.DataFrame:
-    """Lay out labels of aspects, a row for each document as it was judged.
+    """Lay labels of aspects out, a row for each document as it was judged.
 
     Args:
         labels: a row for each label: query_id, doc_id, aspect, grade (a number; empty
@@ -43,7 +43,7 @@ def aspect_table(labels: pd.DataFrame, overall: str = "overall") -> pd.DataFrame
         given = ids(frame[name], origin, empty=True) if name in frame else None
         table[name] = "" if given is None else given.fillna("")
     mend = "Grades are numbers; N/A or nothing where there is none."
-    grade = numbers_or_nan(frame["grade"], "a grade", origin, mend, void=_VOID)
+    grade = numbers_or_nan(frame["grade"], "a grade", origin, mend, void=_NO_GRADE)
     table["grade"] = grade
     again = table.duplicated([*_KEY, "aspect"])
     if again.any():
@@ -65,8 +65,8 @@ def aspect_table(labels: pd.DataFrame, overall: str = "overall") -> pd.DataFrame
     return wide[[overall, *others]].rename_axis(columns=None)
 
 
-def _both(wide: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Part labels in isolation from those in condition."""
+def by_setting(wide: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Part labels in isolation from those in condition, after another document."""
     alone = wide.index.get_level_values("previous_doc_id") == ""
     return {ISOLATION: wide[alone], CONDITION: wide[~alone]}
 
@@ -84,7 +84,7 @@ def aspect_coverage(labels: pd.DataFrame, overall: str = "overall") -> pd.DataFr
 
     Source: Golbus et al. 2014, 5.1, Table 1.
     """
-    parts = _both(aspect_table(labels, overall))
+    parts = by_setting(aspect_table(labels, overall))
     columns: dict[str, Any] = {}
     for name, wide in parts.items():
         graded = wide[wide[overall].notna()].drop(columns=overall).notna()
@@ -114,7 +114,7 @@ def aspect_distribution(
     Source: Golbus et al. 2014, 5.1, Figure 2.
     """
     rows = []
-    for setting, wide in _both(aspect_table(labels, overall)).items():
+    for setting, wide in by_setting(aspect_table(labels, overall)).items():
         kept = wide.notna().all(axis=1) if complete else wide[overall].notna()
         for aspect, grades in wide[kept].items():
             counts = grades.value_counts().sort_index()
@@ -127,11 +127,13 @@ def aspect_distribution(
 
 def _changes(wide: pd.DataFrame, overall: str) -> pd.DataFrame:
     """Give grade in condition less grade in isolation, of documents with both."""
-    parts = {name: part[part[overall].notna()] for name, part in _both(wide).items()}
+    parts = {
+        name: part[part[overall].notna()] for name, part in by_setting(wide).items()
+    }
     before = parts[ISOLATION].droplevel(["previous_doc_id"])
     keys = parts[CONDITION].reset_index("previous_doc_id", drop=True).index
-    known = keys.isin(before.index)
-    return parts[CONDITION][known] - before.reindex(keys[known]).to_numpy()
+    shared = keys.isin(before.index)
+    return parts[CONDITION][shared] - before.reindex(keys[shared]).to_numpy()
 
 
 def grade_changes(labels: pd.DataFrame, overall: str = "overall") -> pd.DataFrame:
@@ -150,10 +152,10 @@ def grade_changes(labels: pd.DataFrame, overall: str = "overall") -> pd.DataFram
     """
     rows = []
     for aspect, change in _changes(aspect_table(labels, overall), overall).items():
-        known = change.dropna()
-        for size, some in known.groupby(known.abs()):
-            lower, higher = int((some < 0).sum()), int((some > 0).sum())
-            row = (aspect, size, len(some), lower, higher, len(some) / len(known))
+        change = change.dropna()
+        for size, equal in change.groupby(change.abs()):
+            lower, higher = int((equal < 0).sum()), int((equal > 0).sum())
+            row = (aspect, size, len(equal), lower, higher, len(equal) / len(change))
             rows.append(row)
     columns = ["aspect", "change", "labels", "lower", "higher", "share"]
     return pd.DataFrame(rows, columns=columns)
@@ -182,14 +184,14 @@ def aspect_correlation(
     Raises:
         UsageError: `of` is neither.
     """
-    if of not in ("grades", "changes"):
-        raise UsageError(f"correlations are of grades or changes, not {of!r}")
+    check_choice("of", of, ("grades", "changes"))
     wide = aspect_table(labels, overall)
     if of == "changes":
         tables = {"change": _changes(wide, overall)}
     else:
-        whole = {k: v[v.notna().all(axis=1)] for k, v in _both(wide).items()}
-        alone = _both(wide)[ISOLATION][overall].droplevel(["previous_doc_id"])
+        parts = by_setting(wide)
+        whole = {k: v[v.notna().all(axis=1)] for k, v in parts.items()}
+        alone = parts[ISOLATION][overall].droplevel(["previous_doc_id"])
         keys = whole[CONDITION].reset_index("previous_doc_id", drop=True).index
         before = {f"{overall} in isolation": alone.reindex(keys).to_numpy()}
         tables = {**whole, CONDITION: whole[CONDITION].assign(**before)}

@@ -10,11 +10,17 @@ import pandas as pd
 from pgcjax.errors import counted
 from pgcjax.io.qrels import read_qrels
 from pgcjax.io.schema import Origin, find_columns, ids
+from pgcjax.judging.contingency import (
+    binomial,
+    both_ways,
+    cell_counts,
+    chi_square,
+    jaccard,
+    kappa,
+)
 from pgcjax.judging.votes import Votes, collect
-from pgcjax.stats import agreement
 
 _PLACE = np.array([2, 0, 1])  # of signs 0, 1 and -1: A is better, B is, a tie
-_TURNED = (1, 0, 2)
 _GRADED = ("A better by grade", "B better by grade", "equal grades")
 
 
@@ -112,18 +118,17 @@ def grades_of(votes: Votes, qrels: pd.DataFrame) -> tuple[np.ndarray, np.ndarray
 
 def _findings(table: np.ndarray, sides: str) -> dict[str, Any]:
     """Sum up a table of grades (rows) and votes (columns)."""
-    found = agreement.findings(table)
-    row = {"votes": found["pairs"], "agree": found["agree"]}
-    row |= {"disagree": found["disagree"], "ties_grades": found["ties_measure"]}
-    row |= {"ties_votes": found["ties_preference"], "ties_both": found["ties_both"]}
-    if sides == "any":
-        both = table + table[np.ix_(_TURNED, _TURNED)]
-        found["chi2"], found["chi2_p"] = agreement.chi_square(both / 2)
-        found["kappa"] = agreement.kappa(both)
-    names = ("chi2", "chi2_p", "agree_p_exact", "kappa", "jaccard")
-    row |= {name: found[name] for name in names}
-    void = [name for name in names if np.isnan(found[name])]
-    return {**row, "undefined": ", ".join(void)}
+    counts = cell_counts(table, "grades", "votes")
+    decided = counts["agree"] + counts["disagree"]
+    mean = both_ways(table) / 2 if sides == "any" else table
+    chi2, chi2_p = chi_square(mean)
+    values = {"chi2": chi2, "chi2_p": chi2_p}
+    values["agree_p_exact"], _ = binomial(counts["agree"], decided)
+    values["kappa"] = kappa(both_ways(table) if sides == "any" else table)
+    values["jaccard"] = jaccard(table)
+    undefined = ", ".join(name for name, value in values.items() if np.isnan(value))
+    votes = {"votes": int(table.sum())}
+    return {**votes, **counts, **values, "undefined": undefined}
 
 
 def preferences_from_grades(grades: pd.DataFrame, bad: float | None = None) -> Any:

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from pgcjax.errors import DataError
+from pgcjax.judging.contingency import chi_square, jaccard, kappa
 from pgcjax.judging.options import TIE, Grouping
 from pgcjax.judging.votes import Votes, collect
-from pgcjax.stats import agreement
 
 _JUDGES = ["judge_a", "judge_b", "pairs", "agree", "agreement", "kappa", "jaccard"]
 
@@ -140,10 +139,10 @@ def _by_judges(votes: Votes, sides: str) -> pd.DataFrame:
     rows = []
     for both, table in zip(two.tolist(), tables.reshape(-1, k, k), strict=True):
         turned = table[np.ix_(votes.mirrored, votes.mirrored)]
-        chance = agreement.kappa(table + turned if sides == "any" else table)
+        chance = kappa(table + turned if sides == "any" else table)
         n, agree = int(table.sum()), int(np.trace(table))
         names = votes.judges[both // who], votes.judges[both % who]
-        rows.append((*names, n, agree, agree / n, chance, agreement.jaccard(table)))
+        rows.append((*names, n, agree, agree / n, chance, jaccard(table)))
     return pd.DataFrame(rows, columns=_JUDGES)
 
 
@@ -193,8 +192,4 @@ def compare_agreement(
     for table in (np.asarray(first), np.asarray(second)):
         agreed = float(np.trace(table)) / 2
         rows.append([agreed, float(table.sum()) / 2 - agreed])
-    corner = np.array(rows)
-    if not (corner.sum(axis=0).all() and corner.sum(axis=1).all()):
-        return nan, nan
-    result = stats.chi2_contingency(corner, correction=False)
-    return float(result.statistic), float(result.pvalue)
+    return chi_square(np.array(rows))

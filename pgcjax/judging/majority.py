@@ -3,10 +3,10 @@
 import pandas as pd
 import polars as pl
 
-from pgcjax.errors import UsageError
+from pgcjax.errors import check_choice
 from pgcjax.io.schema import PREFERENCES
 
-SPLITS = ("tie", "left", "drop")
+TIE_BREAKS = ("tie", "left", "drop")
 _PAIR = ["query_id", "low", "high"]
 
 
@@ -18,21 +18,20 @@ def majority(preferences: pd.DataFrame, *, split: str = "tie") -> pd.DataFrame:
 
     Args:
         preferences: canonical, a row for each vote; a weight counts as many votes.
-        split: what it is where two or three of these are equally frequent: `tie`;
-            `drop`, nothing; or `left`, the first of left, tie, right that is. Left is
-            the document that the first vote on the pair names as doc_id. So do the
-            published numbers of Xie et al. 2020 with the 5 of 41,538 pairs whose three
-            votes all differ.
+        split: the judgment where two or three votes are equally frequent: a `tie`;
+            none (`drop`: the pair is left out); or `left`, the first of left, tie,
+            right that is among these. Left is the document that the first vote on the
+            pair names as doc_id. The published numbers of Xie et al. 2020 take `left`
+            for the 5 of 41,538 pairs whose three votes all differ.
 
     Returns:
         A row for each pair, in the order in which they first appear: query_id, doc_id,
         other_doc_id, preference (1, -1 or, for a tie, 0).
 
     Raises:
-        UsageError: there is no such split.
+        UsageError: `split` is none of these.
     """
-    if split not in SPLITS:
-        raise UsageError(f"split is one of {', '.join(SPLITS)}, not {split!r}")
+    check_choice("split", split, TIE_BREAKS)
     columns = [*PREFERENCES, *(c for c in ("weight",) if c in preferences)]
     votes = pl.from_pandas(preferences[columns]).filter(
         pl.col("other_doc_id").is_not_null()

@@ -4,13 +4,14 @@ from collections.abc import Callable, Mapping
 from math import isnan, nan
 
 import numpy as np
+from jaxtyping import Float, Int
 
-from pgcjax.errors import UsageError
+from pgcjax.errors import UsageError, check_choice
 
 BOTH_BAD = "A,B bad"
 TIE = "A=B"
 Grouping = str | Mapping[float, str]
-_MOST = 100
+MOST_OPTIONS = 100
 
 
 def label(value: float) -> str:
@@ -20,8 +21,9 @@ def label(value: float) -> str:
     if value == 0:
         return TIE
     sign, strength = ">" if value > 0 else "<", abs(value)
-    known = strength in (1, 2)
-    return f"A{sign * int(strength)}B" if known else f"A{sign}B {strength:g}"
+    if strength in (1, 2):
+        return f"A{sign * int(strength)}B"
+    return f"A{sign}B {strength:g}"
 
 
 GROUPINGS: dict[str, Callable[[float], str | None]] = {
@@ -33,30 +35,32 @@ GROUPINGS: dict[str, Callable[[float], str | None]] = {
 
 
 def encode(
-    values: np.ndarray, grouping: Grouping, sides: str
-) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
+    values: Float[np.ndarray, " votes"], grouping: Grouping, sides: str
+) -> tuple[tuple[str, ...], Int[np.ndarray, " options"], Int[np.ndarray, " votes"]]:
     """Turn preferences into options.
 
     Args:
-        values: preferences [votes], NaN for two bad documents.
+        values: preferences, NaN for two bad documents.
         grouping: one of `GROUPINGS`, or a name for each preference.
         sides: if `any`, each option has to have one that mirrors it.
 
     Returns:
         Names of the options, from the strongest for B to the strongest for A; the
-        option that mirrors each (itself if none does) [options]; and the option of
-        each vote [votes], -1 where it has none.
+        option that mirrors each (itself if none does); and the option of each vote,
+        -1 where it has none.
 
     Raises:
         UsageError: an unknown grouping, or one that is not the same both ways round.
     """
     name_of = _naming(grouping)
     distinct, where = np.unique(values, return_inverse=True)  # NaN is last, and one
-    both_ways = [float(v) for v in np.unique(np.concatenate([distinct, -distinct]))]
-    known = both_ways if sides == "any" else [float(v) for v in distinct]
-    names = {nan if isnan(v) else v: name_of(v) for v in known}
+    if sides == "any":
+        occurring = np.unique(np.concatenate([distinct, -distinct])).tolist()
+    else:
+        occurring = distinct.tolist()
+    names = {nan if isnan(v) else v: name_of(v) for v in occurring}
     options = tuple(dict.fromkeys(n for n in names.values() if n is not None))
-    if len(options) > _MOST:
+    if len(options) > MOST_OPTIONS:
         raise UsageError(
             f"preferences say {len(options)} different things, too many for options: "
             "group them, by sign for instance"
@@ -79,7 +83,6 @@ def encode(
 def _naming(grouping: Grouping) -> Callable[[float], str | None]:
     if isinstance(grouping, Mapping):
         return lambda value: BOTH_BAD if isnan(value) else grouping.get(value)
-    if grouping not in GROUPINGS:
-        raise UsageError(f"no grouping {grouping!r}; there are {', '.join(GROUPINGS)}")
+    check_choice("grouping", grouping, GROUPINGS)
     naming = GROUPINGS[grouping]
     return lambda value: BOTH_BAD if isnan(value) else naming(value)

@@ -5,20 +5,24 @@ from math import inf
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Float64, Int64
 
-from pgcjax.errors import DataError, UsageError
+from pgcjax.errors import DataError, UsageError, check_choice
 from pgcjax.judging.choices import FEATURES
+from pgcjax.judging.regression import fit_logistic
 
 METHODS = ("logistic", "isolation", "majority")
 FOLDS = 10
+_GRADES = ["previous_relevance", "relevance", "conditional"]
 MOST = 100  # different grades: more are no labels
-Predict = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""Of grades [pairs] of the previous document and of the document itself, gives the
-probability of each class [pairs, classes]."""
+Grades = Float64[np.ndarray, " pairs"]
+Predict = Callable[[Grades, Grades], Float64[np.ndarray, "pairs classes"]]
+"""Gives the probability of each class from the grades of the previous document and of
+the document itself."""
 
 
-def judged_pairs(qrels: pd.DataFrame, context: pd.DataFrame) -> pd.DataFrame:
-    """List the conditional grades of documents that both have a grade of their own.
+def conditional_grades(qrels: pd.DataFrame, context: pd.DataFrame) -> pd.DataFrame:
+    """List the conditional grades of documents that both have a grade in isolation.
 
     Args:
         qrels: canonical grades.
@@ -30,11 +34,10 @@ def judged_pairs(qrels: pd.DataFrame, context: pd.DataFrame) -> pd.DataFrame:
     """
     own = qrels[["query_id", "doc_id", "relevance"]]
     before = own.set_axis(["query_id", "previous_doc_id", "previous_relevance"], axis=1)
-    known = context.rename(columns={"relevance": "conditional"})
-    known = known.merge(own, on=["query_id", "doc_id"])
-    known = known.merge(before, on=["query_id", "previous_doc_id"])
-    grades = ["previous_relevance", "relevance", "conditional"]
-    return known[["query_id"]].join(known[grades].clip(lower=0) + 0.0)
+    rows = context.rename(columns={"relevance": "conditional"})
+    rows = rows.merge(own, on=["query_id", "doc_id"])
+    rows = rows.merge(before, on=["query_id", "previous_doc_id"])
+    return rows[["query_id"]].join(rows[_GRADES].clip(lower=0) + 0.0)
 
 
 def predicted_grades(
@@ -67,7 +70,7 @@ def predicted_grades(
 
     Source: Golbus et al. 2014, 3.2 and 5.3.
     """
-    known = judged_pairs(qrels, context)
+    known = conditional_grades(qrels, context)
     if known.empty:
         raise DataError(
             "no conditional grade is of two documents that the qrels grade: there is "
@@ -94,50 +97,47 @@ def predicted_grades(
     )
 
 
-def learn(known: pd.DataFrame, features: str, C: float) -> tuple[np.ndarray, Predict]:
-    """Fit the regression to rows of `judged_pairs`; the classes, and what predicts.
+def learn(
+    known: pd.DataFrame, features: str, C: float
+) -> tuple[Float64[np.ndarray, " classes"], Predict]:
+    """Fit the regression to rows of `conditional_grades`.
+
+    Returns:
+        The classes, which are the grades that are predicted, and the fitted regression.
 
     Raises:
         UsageError: a wrong argument, or scikit-learn is missing.
     """
-    if features not in FEATURES:
-        raise UsageError(f"features is one of {', '.join(FEATURES)}, not {features!r}")
+    check_choice("features", features, FEATURES)
     if not 0 < C < inf:
         raise UsageError(f"C={C}: expected a number above 0")
     # Rows that are equal count as one with a weight: their order means nothing then.
-    columns = ["previous_relevance", "relevance", "conditional"]
-    before, own, given, weight = (
-        known.groupby(columns).size().reset_index().to_numpy().T
-    )
-    classes = np.unique(given)
-    if len(classes) == 1:  # nothing to tell apart
-        return classes, lambda previous, grade: np.ones((len(grade), 1))
+    counts = known.groupby(_GRADES).size().reset_index()
+    before, own, given, weight = counts.to_numpy().T
     levels = np.unique(np.concatenate([before, own]))
 
-    def encoded(previous: np.ndarray, grade: np.ndarray) -> np.ndarray:
+    def encoded(*grades: Grades) -> Float64[np.ndarray, "pairs features"]:
         if features == "grades":
-            return np.stack([previous, grade], axis=1)
-        return np.hstack([x[:, None] == levels for x in (previous, grade)]).astype(
-            float
-        )
+            return np.stack(grades, axis=1)
+        return np.hstack([x[:, None] == levels for x in grades]).astype(float)
 
-    model = _regression(C).fit(encoded(before, own), given, sample_weight=weight)
-    return classes, lambda *grades: model.predict_proba(encoded(*grades))
+    model = fit_logistic(encoded(before, own), given, C=C, weight=weight)
+    return model.classes_, lambda *grades: model.predict_proba(encoded(*grades))
 
 
 def deal(
     known: pd.DataFrame, groups: str = "query", folds: int = FOLDS, seed: int = 0
-) -> np.ndarray:
-    """Deal rows of `judged_pairs` at random into folds, to predict each by the others.
+) -> Int64[np.ndarray, " rows"]:
+    """Deal rows of `conditional_grades` at random into folds of a cross-validation.
 
     Args:
-        known: rows of `judged_pairs`.
+        known: rows of `conditional_grades`.
         groups: what is in one fold as a whole: a `query`, or only a `pair`.
-        folds: how many, if there are as many groups; all have as many, but for one.
+        folds: how many, if there are as many groups; their sizes differ by one at most.
         seed: of the random order.
 
     Returns:
-        The fold of each row, from 0: int64 [pairs].
+        The fold of each row, from 0.
 
     Raises:
         DataError: there are less than two groups.
@@ -164,12 +164,15 @@ def deal(
 
 
 def held_out(
-    known: pd.DataFrame, fold: np.ndarray, features: str = "grades", C: float = 1.0
+    known: pd.DataFrame,
+    fold: Int64[np.ndarray, " rows"],
+    features: str = "grades",
+    C: float = 1.0,
 ) -> pd.DataFrame:
-    """Predict the conditional grade of each pair by what the other folds tell.
+    """Predict the conditional grade of each pair from the other folds.
 
     Args:
-        known: rows of `judged_pairs`.
+        known: rows of `conditional_grades`.
         fold: of each row, as `deal` gives it.
         features: as of `predicted_grades`.
         C: the same.
@@ -179,29 +182,29 @@ def held_out(
         `isolation`, the grade of the document itself; `majority`, the most frequent
         conditional grade of the other folds.
     """
-    found = pd.DataFrame({m: known["relevance"] for m in METHODS})
+    guess = pd.DataFrame({m: known["relevance"] for m in METHODS})
     for i in range(int(fold.max()) + 1):
         test, others = fold == i, known[fold != i]
         classes, predict = learn(others, features, C)
         grades = known.loc[test, ["previous_relevance", "relevance"]].to_numpy().T
-        found.loc[test, "logistic"] = classes[predict(*grades).argmax(axis=1)]
+        guess.loc[test, "logistic"] = classes[predict(*grades).argmax(axis=1)]
         # Of several that are most frequent, mode() gives the lowest first.
-        found.loc[test, "majority"] = others["conditional"].mode()[0]
-    return found
+        guess.loc[test, "majority"] = others["conditional"].mode()[0]
+    return guess
 
 
 def accuracy_note(qrels: pd.DataFrame, context: pd.DataFrame) -> str:
-    """Say how well conditional grades are predicted that are held out, query by query.
+    """Say how well conditional grades are predicted, held out query by query.
 
     Args:
         qrels: canonical grades.
         context: canonical conditional grades.
 
     Returns:
-        One line: of the regression as it is by default, and of the two baselines.
+        One line on the regression with default settings, and on the two baselines.
     """
     what = "grades that nobody gave after the previous document are predicted"
-    known = judged_pairs(qrels, context)
+    known = conditional_grades(qrels, context)
     if known["query_id"].nunique() < 2:
         return f"{what}; how well is not known: that takes grades of two queries"
     guess = held_out(known, deal(known))
@@ -212,17 +215,6 @@ def accuracy_note(qrels: pd.DataFrame, context: pd.DataFrame) -> str:
         f"are predicted right; {same} are the grade in isolation, {most} the most "
         "frequent one"
     )
-
-
-def _regression(C: float):
-    try:
-        from sklearn.linear_model import LogisticRegression
-    except ImportError:
-        raise UsageError(
-            "predicting grades needs scikit-learn: pip install 'pgcjax[context]'"
-        ) from None
-    # Newton's steps end at the optimum itself, and so everywhere at the same.
-    return LogisticRegression(C=C, solver="newton-cholesky", tol=1e-9, max_iter=1000)
 
 
 def _refuse_numbers(grades: np.ndarray, where: str) -> None:

@@ -1,4 +1,4 @@
-"""How well do grades in isolation tell what a document is worth after another?"""
+"""Predict conditional grades from grades in isolation, and measure how well."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,15 +6,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pgcjax.errors import UsageError
+from pgcjax.errors import UsageError, check_choice
 from pgcjax.io.context import read_context
 from pgcjax.io.qrels import read_qrels
 from pgcjax.judging.choices import FEATURES, GROUPS
 from pgcjax.judging.predicted_grades import (
+    FOLDS,
     METHODS,
+    conditional_grades,
     deal,
     held_out,
-    judged_pairs,
     predicted_grades,
 )
 
@@ -55,7 +56,7 @@ def predict_context(
     *,
     features: str = "grades",
     C: float = 1.0,
-    folds: int = 10,
+    folds: int = FOLDS,
     groups: str = "query",
     seed: int = 0,
 ) -> ContextPrediction:
@@ -67,8 +68,9 @@ def predict_context(
     Args:
         qrels: what `read_qrels` takes or returns.
         context: what `read_context` takes or returns.
-        features: as of `tables.predictions.predicted_grades`.
-        C: the same.
+        features: the two grades as numbers (`grades`), or an indicator for each grade
+            that either may have (`labels`).
+        C: inverse strength of the L2 penalty, as scikit-learn has it.
         folds: how many (fewer if there are fewer queries).
         groups: what is in one fold as a whole: a `query`, as a new query is what
             predictions are for; or only a `pair`, as in the paper's random split.
@@ -82,13 +84,11 @@ def predict_context(
     """
     if folds < 2:
         raise UsageError(f"folds={folds}: expected at least 2")
-    if groups not in GROUPS:
-        raise UsageError(f"groups is one of {', '.join(GROUPS)}, not {groups!r}")
-    if features not in FEATURES:
-        raise UsageError(f"features is one of {', '.join(FEATURES)}, not {features!r}")
+    check_choice("groups", groups, GROUPS)
+    check_choice("features", features, FEATURES)
     qrels, context = read_qrels(qrels), read_context(context)
     predictions = predicted_grades(qrels, context, features=features, C=C)
-    known = judged_pairs(qrels, context)
+    known = conditional_grades(qrels, context)
     fold = deal(known, groups, folds, seed)
     guess = held_out(known, fold, features, C)
     right = {m: guess[m] == known["conditional"] for m in METHODS}
@@ -99,10 +99,7 @@ def predict_context(
         predictions,
         pd.DataFrame(rows, columns=["method", "accuracy", "correct", "pairs"]),
         _by_fold(known, fold, right),
-        pd.crosstab(
-            known["conditional"].rename("conditional"),
-            guess["logistic"].rename("predicted"),
-        ),
+        pd.crosstab(known["conditional"], guess["logistic"].rename("predicted")),
         _changes(known),
         {**metadata, "groups": groups, "seed": seed},
     )

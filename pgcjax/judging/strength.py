@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Float, Float64
 from scipy import stats
 
 from pgcjax.errors import UsageError, counted
 from pgcjax.io.qrels import read_qrels
 from pgcjax.judging.grade_agreement import grades_of
 from pgcjax.judging.options import label
-from pgcjax.judging.votes import Votes, collect, judged
+from pgcjax.judging.votes import Votes, collect, read_judgments
 
 RELATIONS = ("B - A", "B / A", "A + B", "A", "B")
-_FEW = 10  # intervals of the relevance gap, or fewer if it takes fewer values
+GAPS = 10  # intervals of the relevance gap, or fewer if it takes fewer values
 
 
 @dataclass(frozen=True)
@@ -70,13 +71,14 @@ def judgment_strength(
     weight = np.bincount(votes.pair, votes.weight, len(votes.pairs))
     balance = np.bincount(votes.pair, votes.weight * votes.sign, len(votes.pairs))
     notes, graded = list(votes.notes), ~(np.isnan(grade_a) | np.isnan(grade_b))
-    for some, what in (
+    equal = graded & (grade_a == grade_b)
+    for left_out, why in (
         (~graded, "with a document that has no grade"),
-        (graded & (grade_a == grade_b), "of equal grades"),
+        (equal, "of equal grades"),
     ):
-        if some.any():
-            notes.append(f"left out: {counted(int(some.sum()), 'pair')} {what}")
-    kept = graded & (grade_a != grade_b) & (weight > 0)
+        if left_out.any():
+            notes.append(f"left out: {counted(int(left_out.sum()), 'pair')} {why}")
+    kept = graded & ~equal & (weight > 0)
     turned = grade_a > grade_b  # here A is the lower one
     pairs = votes.pairs.copy()
     swap = ["doc_id", "other_doc_id"]
@@ -86,21 +88,25 @@ def judgment_strength(
     pairs["votes"] = weight.astype(np.int64)
     toward_b = np.where(turned, balance, -balance)
     pairs["strength"] = 1 + toward_b / np.maximum(weight, 1)
-    pairs["seconds"] = _medians(votes, judged(preferences, judges))
+    pairs["seconds"] = _medians(votes, read_judgments(preferences, judges))
     pairs = pairs[kept].reset_index(drop=True)
     table = pd.DataFrame(_correlations(pairs))
     return Strength(table, _by_gap(pairs), pairs, tuple(notes))
 
 
-def _medians(votes: Votes, table: pd.DataFrame) -> np.ndarray:
-    """Give the median time of each pair, NaN where none is known."""
+def _medians(votes: Votes, table: pd.DataFrame) -> Float64[np.ndarray, " pairs"]:
+    """Give the median time of each pair, NaN where no time is known."""
     if "seconds" not in table:
         return np.full(len(votes.pairs), np.nan)
-    times = table[table["other_doc_id"].notna()]
-    low = times[["doc_id", "other_doc_id"]].min(axis=1)
-    high = times[["doc_id", "other_doc_id"]].max(axis=1)
-    median = times["seconds"].groupby([times["query_id"], low, high]).median()
+    median = _pair_medians(table[table["other_doc_id"].notna()])
     return median.reindex(pd.MultiIndex.from_frame(votes.pairs)).to_numpy(np.float64)
+
+
+def _pair_medians(judgments: pd.DataFrame) -> pd.Series:
+    """Give the median time of judgments of the same pair, by query and documents."""
+    documents = judgments[["doc_id", "other_doc_id"]]
+    key = [judgments["query_id"], documents.min(axis=1), documents.max(axis=1)]
+    return judgments["seconds"].groupby(key).median()
 
 
 def _correlations(pairs: pd.DataFrame) -> list[dict[str, Any]]:
@@ -120,7 +126,9 @@ def _correlations(pairs: pd.DataFrame) -> list[dict[str, Any]]:
     return rows
 
 
-def correlated(x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
+def correlated(
+    x: Float[np.ndarray, " pairs"], y: Float[np.ndarray, " pairs"]
+) -> dict[str, Any]:
     """Correlate by Pearson and Spearman, two-sided p; NaN, and why, if undefined."""
     names = ("pearson", "pearson_p", "spearman", "spearman_p")
     why = (
@@ -144,18 +152,16 @@ def _by_gap(pairs: pd.DataFrame) -> pd.DataFrame:
     """Average strength and time over pairs of like relevance gap."""
     gap = (pairs["high"] - pairs["low"]).to_numpy()
     distinct = np.unique(gap)
-    if len(distinct) > _FEW:
-        edges = np.linspace(0, distinct[-1], _FEW + 1)
-        place = np.clip(np.searchsorted(edges, gap, side="left") - 1, 0, _FEW - 1)
+    if len(distinct) > GAPS:
+        edges = np.linspace(0, distinct[-1], GAPS + 1)
+        place = np.clip(np.searchsorted(edges, gap, side="left") - 1, 0, GAPS - 1)
         low, high = edges[:-1], edges[1:]
     else:
         place, low, high = np.searchsorted(distinct, gap), distinct, distinct
     rows = []
-    for i in range(len(low)):
-        some = pairs[place == i]
-        if len(some):
-            means = some[["strength", "seconds"]].mean()
-            rows.append((low[i], high[i], len(some), *means))
+    for i, part in pairs.groupby(place):
+        means = part[["strength", "seconds"]].mean()
+        rows.append((low[i], high[i], len(part), *means))
     columns = ["low", "high", "pairs", "strength", "seconds"]
     table = pd.DataFrame(rows, columns=columns)
     return table if pairs["seconds"].notna().any() else table.drop(columns="seconds")
@@ -183,23 +189,20 @@ def judgment_times(
         UsageError: there are no times, or an unknown judge.
         DataError: a row is malformed.
     """
-    table = judged(preferences, judges)
+    table = read_judgments(preferences, judges)
     if "seconds" not in table or table["seconds"].isna().all():
         raise UsageError("there are no times: judgments have no column seconds")
     table = table[table["seconds"].notna()]
     alone = table["other_doc_id"].isna()
     option = table["preference"].abs().map(label).mask(alone, "bad")
-    ends = table[["doc_id", "other_doc_id"]]
-    low, high = ends.min(axis=1), ends.max(axis=1)
     groups = {"all": pd.Series("all", index=table.index), "option": option}
     groups |= {"judge": table["judge"]} if "judge" in table else {}
     rows = []
     for group, names in {**groups, "query": table["query_id"]}.items():
-        for name, some in table.groupby(names):
-            pair = [some["query_id"], low[some.index], high[some.index]]
-            medians = some["seconds"][~alone[some.index]].groupby(pair).median()
-            seconds = some["seconds"]
-            row = (group, name, len(some), seconds.median(), seconds.mean())
+        for name, part in table.groupby(names):
+            medians = _pair_medians(part[~alone[part.index]])
+            seconds = part["seconds"]
+            row = (group, name, len(part), seconds.median(), seconds.mean())
             rows.append((*row, len(medians), medians.mean()))
     columns = ["group", "name", "judgments", "median", "mean", "pairs", "pair_mean"]
     return pd.DataFrame(rows, columns=columns)

@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Int, Int64
 from scipy import sparse
 
-from pgcjax.errors import UsageError
+from pgcjax.errors import UsageError, check_choice
 from pgcjax.judging.choices import SPLITS
-from pgcjax.judging.votes import Votes, collect
+from pgcjax.judging.votes import collect
 
 KINDS = ("asym", "s2a", "s2s", "all", "chains")
 
@@ -45,14 +46,12 @@ def transitivity(
         UsageError: an unknown judge or argument, or judges without names.
         DataError: a row is malformed.
     """
-    if of not in ("majority", "judges"):
-        raise UsageError(f"transitivity is of majority or judges, not {of!r}")
-    if split not in SPLITS:
-        raise UsageError(f"split is drop or tie, not {split!r}")
+    check_choice("of", of, ("majority", "judges"))
+    check_choice("split", split, SPLITS)
     votes = collect(preferences, judges=judges)
     if of == "majority":
-        sign, judged = majority(votes, split)
-        pair, names = np.flatnonzero(judged), ["majority"]
+        sign, decided = votes.most(split)
+        pair, names = np.flatnonzero(decided), ["majority"]
         sign, group = sign[pair], np.zeros(len(pair), np.int64)
     else:
         named = votes.judge >= 0
@@ -61,57 +60,36 @@ def transitivity(
         pair, sign, group = (x[named] for x in (votes.pair, votes.sign, votes.judge))
         names = list(votes.judges)
     triples, transitive = count_triples(votes.pairs, pair, sign, group, len(names))
-    rows = []
-    for name, counted, held in zip(names, triples, transitive, strict=True):
-        for kind, n, m in zip(KINDS, counted.tolist(), held.tolist(), strict=True):
-            rows.append((name, kind, n, m, m / n if n else np.nan))
-    columns = ["judge", "kind", "triples", "transitive", "share"]
-    return pd.DataFrame(rows, columns=columns)
-
-
-def majority(votes: Votes, split: str = "drop") -> tuple[np.ndarray, np.ndarray]:
-    """Decide each pair by what most of its votes say: A is better, B is, or a tie.
-
-    Returns:
-        Signs [pairs], 0 for a tie, and whether the pair is decided [pairs]; where two
-        of the three have equally many votes, `drop` leaves it open and `tie` makes it a
-        tie.
-    """
-    counts = np.stack(
-        [
-            np.bincount(
-                votes.pair[some], votes.weight[some], minlength=len(votes.pairs)
-            )
-            for some in (votes.sign == value for value in (-1, 0, 1))
-        ],
-        axis=1,
-    )
-    most = counts.max(axis=1, initial=0)
-    clear = (counts == most[:, None]).sum(axis=1) == 1
-    sign = np.where(clear, counts.argmax(axis=1) - 1, 0)
-    return sign, (most > 0) & (clear | (split == "tie"))
+    columns = {
+        "judge": np.repeat(names, len(KINDS)),
+        "kind": KINDS * len(names),
+        "triples": triples.ravel(),
+        "transitive": transitive.ravel(),
+    }
+    table = pd.DataFrame(columns)
+    return table.assign(share=table["transitive"] / table["triples"])
 
 
 def count_triples(
     pairs: pd.DataFrame,
-    pair: np.ndarray,
-    sign: np.ndarray,
-    group: np.ndarray,
+    pair: Int[np.ndarray, " judgments"],
+    sign: Int[np.ndarray, " judgments"],
+    group: Int[np.ndarray, " judgments"],
     groups: int,
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[Int64[np.ndarray, "groups kinds"], Int64[np.ndarray, "groups kinds"]]:
     """Count triples by kind, as sums of products of adjacency matrices.
 
     With > and ≈ as matrices of 0 and 1, (> >) counts the chains between two documents.
 
     Args:
         pairs: query_id, doc_id and other_doc_id of each pair.
-        pair: which pair [judgments]; once in a group.
-        sign: 1, 0 or -1 [judgments].
-        group: judgments of different groups are apart [judgments].
+        pair: which pair each judgment is of; once in a group.
+        sign: 1, 0 or -1.
+        group: judgments of different groups form no triple.
         groups: how many there are.
 
     Returns:
-        Triples and transitive ones: int64 [groups, kinds].
+        Triples, and transitive ones.
     """
     key = pd.DataFrame({"group": group, "query": pairs["query_id"].to_numpy()[pair]})
     ends = [

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Bool, Float64, Int, Int64
 
-from pgcjax.errors import DataError, UsageError, counted
+from pgcjax.errors import DataError, UsageError, check_choice, counted
 from pgcjax.io.preferences import read_preferences
 from pgcjax.io.schema import Origin, seconds
 from pgcjax.judging.choices import SIDES
@@ -24,38 +25,60 @@ class Votes:
     Attributes:
         pairs: query_id, doc_id (A) and other_doc_id (B) of each pair, ascending.
         options: what a vote can say, from the strongest for B to the strongest for A.
-        mirrored: the option that each becomes when A and B change places [options].
+        mirrored: the option that each becomes when A and B change places.
         judges: names, ascending.
-        pair: which pair [votes].
-        option: which option [votes].
-        sign: 1 for A, -1 for B, 0 for neither [votes].
-        judge: which judge [votes]; -1 where none is named.
-        weight: equal votes that a row stands for [votes]; 1 of a judge who is named.
+        pair: which pair each vote is on.
+        option: which option it is.
+        sign: 1 for A, -1 for B, 0 for neither.
+        judge: whose it is; -1 where no judge is named.
+        weight: equal votes that it stands for; 1 of a judge who is named.
         notes: what was left out, a line each.
     """
 
     pairs: pd.DataFrame
     options: tuple[str, ...]
-    mirrored: np.ndarray
+    mirrored: Int[np.ndarray, " options"]
     judges: tuple[str, ...]
-    pair: np.ndarray
-    option: np.ndarray
-    sign: np.ndarray
-    judge: np.ndarray
-    weight: np.ndarray
+    pair: Int[np.ndarray, " votes"]
+    option: Int[np.ndarray, " votes"]
+    sign: Int64[np.ndarray, " votes"]
+    judge: Int[np.ndarray, " votes"]
+    weight: Float64[np.ndarray, " votes"]
     notes: tuple[str, ...]
 
-    def counts(self) -> np.ndarray:
-        """Count the votes on each pair by option: int64 [pairs, options]."""
+    def counts(self) -> Int64[np.ndarray, "pairs options"]:
+        """Count the votes on each pair by option."""
         shape = len(self.pairs), len(self.options)
         cell = self.pair * shape[1] + self.option
         # Sums of whole numbers below 2^53 are exact in float64.
         sums = np.bincount(cell, self.weight, shape[0] * shape[1])
         return sums.astype(np.int64).reshape(shape)
 
+    def most(
+        self, split: str = "drop"
+    ) -> tuple[Int[np.ndarray, " pairs"], Bool[np.ndarray, " pairs"]]:
+        """Decide each pair by what most of its votes say: A is better, B is, or a tie.
 
-def judged(preferences: Any, judges: Sequence[str] | None = None) -> pd.DataFrame:
-    """Read preferences, of some judges or of all.
+        Args:
+            split: a pair for which two of the three have equally many votes is not
+                decided (`drop`), or a `tie`.
+
+        Returns:
+            Signs, 0 for a tie, and whether the pair is decided.
+        """
+        cell = self.pair * 3 + self.sign + 1
+        n = len(self.pairs)
+        counts = np.bincount(cell, self.weight, n * 3).reshape(n, 3)
+        most = counts.max(axis=1, initial=0)
+        clear = (counts == most[:, None]).sum(axis=1) == 1
+        sign = np.where(clear, counts.argmax(axis=1) - 1, 0)
+        return sign, (most > 0) & (clear | (split == "tie"))
+
+
+def read_judgments(
+    preferences: Any, judges: Sequence[str] | None = None
+) -> pd.DataFrame:
+    """Read preferences, of the judges named or of all.
 
     Returns:
         As of `read_preferences`; of a DataFrame also its column `seconds`.
@@ -107,11 +130,10 @@ def collect(
         UsageError: an unknown grouping, judge or side.
         DataError: a row is malformed, or a pair is given both ways round.
     """
-    if sides not in SIDES:
-        raise UsageError(f"sides are any or given, not {sides!r}")
+    check_choice("sides", sides, SIDES)
     if bad and sides == "given":
         raise UsageError("what bad documents imply has no sides: use sides any")
-    table, notes = judged(preferences, judges), []
+    table, notes = read_judgments(preferences, judges), []
     alone = table["other_doc_id"].isna()
     if bad:
         table = pd.concat([table[~alone], _implied(table)], ignore_index=True)
@@ -123,8 +145,8 @@ def collect(
     options, mirrored, option = encode(value, grouping, sides)
     judge, names = np.full(len(table), -1), []
     if "judge" in table:
-        judge, found = pd.factorize(table["judge"], sort=True)
-        names = [str(name) for name in found]
+        judge, named = pd.factorize(table["judge"], sort=True)
+        names = [str(name) for name in named]
     weight = np.ones(len(table))
     if "weight" in table:
         weight = np.where(judge < 0, table["weight"].fillna(1.0), 1.0)
@@ -139,13 +161,13 @@ def collect(
     sign = np.nan_to_num(np.sign(value)).astype(np.int64)
     order = np.lexsort((option, judge, pair))
     order = order[kept[order]]
-    some = (x[order] for x in (pair, option, sign, judge, weight))
-    return Votes(pairs, options, mirrored, tuple(names), *some, notes=tuple(notes))
+    votes = (x[order] for x in (pair, option, sign, judge, weight))
+    return Votes(pairs, options, mirrored, tuple(names), *votes, notes=tuple(notes))
 
 
 def _by_pair(
     table: pd.DataFrame, sides: str
-) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
+) -> tuple[pd.DataFrame, Int[np.ndarray, " rows"], Float64[np.ndarray, " rows"]]:
     """Find the pair of each row, and its preference for the first of the pair."""
     value = table["preference"].to_numpy(np.float64).copy()
     both = pd.concat([table["doc_id"], table["other_doc_id"]], ignore_index=True)
@@ -176,8 +198,11 @@ def _by_pair(
 
 
 def _once(
-    pair: np.ndarray, judge: np.ndarray, option: np.ndarray, kept: np.ndarray
-) -> tuple[np.ndarray, int]:
+    pair: Int[np.ndarray, " rows"],
+    judge: Int[np.ndarray, " rows"],
+    option: Int[np.ndarray, " rows"],
+    kept: Bool[np.ndarray, " rows"],
+) -> tuple[Bool[np.ndarray, " rows"], int]:
     """Keep one vote of each judge on each pair; count pairs where they contradict."""
     rows = np.flatnonzero(kept & (judge >= 0))
     votes = pd.DataFrame({"pair": pair[rows], "judge": judge[rows], "o": option[rows]})
@@ -200,9 +225,9 @@ def _implied(table: pd.DataFrame) -> pd.DataFrame:
     judge = table["judge"].fillna("") if "judge" in table else ""
     table = table.assign(judge=judge)
     key = table.groupby(["query_id", "judge"]).ngroup()
-    some = table[key.isin(key[table["other_doc_id"].isna()])]
+    table = table[key.isin(key[table["other_doc_id"].isna()])]
     rows = []
-    for (query, who), seen in some.groupby(["query_id", "judge"]):
+    for (query, who), seen in table.groupby(["query_id", "judge"]):
         bad = set(seen["doc_id"][seen["other_doc_id"].isna()])
         docs = sorted({*seen["doc_id"], *seen["other_doc_id"].dropna()})
         said = set(zip(seen["doc_id"], seen["other_doc_id"], strict=True))

@@ -11,7 +11,7 @@ from pgcjax.judging.judge_agreement import judge_agreement
 from pgcjax.judging.options import TIE
 from pgcjax.judging.strength import judgment_strength, judgment_times
 from pgcjax.judging.transitivity import transitivity
-from pgcjax.judging.votes import judged
+from pgcjax.judging.votes import read_judgments
 
 _SHOWN = 20  # rows of judges, or of two judges, that a page of text has room for
 _NO_GRADES = "there are no grades (--qrels)"
@@ -82,7 +82,7 @@ def analyse(
 
 
 def _overview(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Section:
-    table = judged(preferences, choices.judges)
+    table = read_judgments(preferences, choices.judges)
     bad = table["other_doc_id"].isna()
     counts = {
         "judgments": len(table),
@@ -184,7 +184,7 @@ def _strength(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Sectio
 
 def _times(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Section:
     title = "Judging times"
-    known = judged(preferences, choices.judges)
+    known = read_judgments(preferences, choices.judges)
     if "seconds" not in known or known["seconds"].isna().all():
         return Section(title, why_not="judgments have no times (a column seconds)")
     table = judgment_times(preferences, judges=choices.judges)

@@ -3,110 +3,40 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import inf, isnan, nan, sqrt
+from math import inf, isnan
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from jaxtyping import Float64, Int
 
 from pgcjax.errors import UsageError
-from pgcjax.stats import pairs
+from pgcjax.judging.contingency import (
+    binomial,
+    both_ways,
+    cell_counts,
+    chi_square,
+    contingency,
+    jaccard,
+    kappa,
+)
+from pgcjax.stats.aligned import align
+from pgcjax.stats.run_preferences import (
+    preferred,
+    read_run_preferences,
+    scores_of,
+    tie_threshold,
+)
+from pgcjax.stats.tests import all_pairs
 
 _WHY = {
     "chi2": "a side is never preferred",
     "agree_p_exact": "all pairs have ties",
     "kappa": "both always say the same",
 }
-SIDES = (1, -1, 0)  # run_a is better, run_b is better, a tie
 
 
-def contingency(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Count pairs by what two sources prefer, as Luo 2021, Figure 5.6.
-
-    Args:
-        first: 1, -1 or 0 for each pair [pairs]: rows.
-        second: the same of the other source [pairs]: columns.
-
-    Returns:
-        Counts [3, 3], rows and columns in the order a, b, tie.
-    """
-    rows, columns = ([one == side for side in SIDES] for one in (first, second))
-    return np.array([[np.sum(row & column) for column in columns] for row in rows])
-
-
-def chi_square(table: np.ndarray) -> tuple[float, float]:
-    """Test whether two sources prefer independently of each other, ties left out.
-
-    Pearson's chi-squared of the 2×2 corner without ties, without Yates' correction.
-
-    Args:
-        table: counts [3, 3].
-
-    Returns:
-        Statistic and p-value; NaN if a row or a column of the corner is empty.
-
-    Source: Luo 2021, 5.4.2.
-    """
-    corner = table[:2, :2]
-    if not (corner.sum(axis=0).all() and corner.sum(axis=1).all()):
-        return nan, nan
-    result = stats.chi2_contingency(corner, correction=False)
-    return float(result.statistic), float(result.pvalue)
-
-
-def binomial(successes: int, trials: int) -> tuple[float, float]:
-    """Test whether successes are more frequent than one in two, one-sided.
-
-    Returns:
-        P(at least as many) at 1/2: exact, and by the normal approximation with
-        continuity correction; NaN without trials.
-
-    Source: Luo 2021, 5.4.2, whose printed values are the normal approximation.
-    """
-    if not trials:
-        return nan, nan
-    exact = stats.binomtest(successes, trials, 0.5, alternative="greater").pvalue
-    z = (successes - trials / 2 - 0.5) / (sqrt(trials) / 2)
-    return float(exact), float(stats.norm.sf(z))
-
-
-def kappa(table: np.ndarray) -> float:
-    """Measure agreement beyond chance, (p_o - p_e) / (1 - p_e).
-
-    Args:
-        table: counts [k, k].
-
-    Returns:
-        -1 to 1; NaN if both always say one and the same, or there are no pairs.
-
-    Source: Cohen 1960; Golbus et al. 2014, 5.2.2.
-    """
-    n = table.sum()
-    agreed, chance = np.trace(table) * n, table.sum(axis=0) @ table.sum(axis=1)
-    # In whole numbers, n² times each: certain agreement by chance is then exact.
-    return float((agreed - chance) / (n * n - chance)) if n * n > chance else nan
-
-
-def jaccard(table: np.ndarray) -> float:
-    """Share what two sources agree on in all that either says.
-
-    A source is the set of its (pair, preference), ties being preferences too; so of
-    n pairs with m equal preferences it is m / (2 n - m).
-
-    Args:
-        table: counts [k, k].
-
-    Returns:
-        0 to 1; NaN if there are no pairs.
-
-    Source: Golbus et al. 2014, 5.2.2, who print no formula.
-    """
-    n, agreed = table.sum(), np.trace(table)
-    return float(agreed / (2 * n - agreed)) if n else nan
-
-
-def findings(table: np.ndarray) -> dict[str, Any]:
+def findings(table: Int[np.ndarray, "3 3"]) -> dict[str, Any]:
     """Sum up a contingency table of a measure (rows) and of people (columns).
 
     Returns:
@@ -116,7 +46,7 @@ def findings(table: np.ndarray) -> dict[str, Any]:
         agree_p_normal: does it agree more often than by chance; kappa, jaccard;
         undefined: what of these is NaN, and why.
     """
-    counts = _counts(table, "measure", "preference")
+    counts = cell_counts(table, "measure", "preference")
     decided = counts["agree"] + counts["disagree"]
     chi2, chi2_p = chi_square(table)
     side = binomial(int(table[:2, :2].sum(axis=1).max()), decided)
@@ -126,18 +56,7 @@ def findings(table: np.ndarray) -> dict[str, Any]:
     values |= {"agree_p_exact": right[0], "agree_p_normal": right[1]}
     values |= {"kappa": kappa(table), "jaccard": jaccard(table)}
     why = [f"{k}: {text}" for k, text in _WHY.items() if isnan(values[k])]
-    return {**counts, **values, "undefined": "; ".join(why)}
-
-
-def _counts(table: np.ndarray, rows: str, columns: str) -> dict[str, int]:
-    return {
-        "pairs": int(table.sum()),
-        "agree": int(table[0, 0] + table[1, 1]),
-        "disagree": int(table[0, 1] + table[1, 0]),
-        f"ties_{rows}": int(table[2, :2].sum()),
-        f"ties_{columns}": int(table[:2, 2].sum()),
-        "ties_both": int(table[2, 2]),
-    }
+    return {"pairs": int(table.sum()), **counts, **values, "undefined": "; ".join(why)}
 
 
 @dataclass(frozen=True)
@@ -146,12 +65,12 @@ class Agreement:
 
     Attributes:
         table: a row per measure: measure, threshold, and the columns of `findings`.
-        contingency: counts [3, 3] of each measure: rows a, b, tie by the measure,
-            columns a, b, tie by people.
+        contingency: counts by measure: rows a, b, tie by the measure, columns a, b,
+            tie by people.
     """
 
     table: pd.DataFrame
-    contingency: dict[str, np.ndarray]
+    contingency: dict[str, Int[np.ndarray, "3 3"]]
 
 
 def agree(
@@ -172,7 +91,7 @@ def agree(
         measures: all of the table if None.
         threshold: score differences up to here are ties.
         tie_share: instead, choose thresholds for this share of ties, as of
-            `pairs.tie_threshold`; `preferences`: as many as people have.
+            `run_preferences.tie_threshold`; `preferences`: as many as people have.
         missing: a query that a run or measure lacks: `error`, `drop` it or `zero`.
 
     Source: Luo 2021, 4.1 and 5.4; Golbus et al. 2014, 5.2.2.
@@ -181,15 +100,15 @@ def agree(
         UsageError: an unknown measure or policy, or a threshold out of its range.
         DataError: preferences or scores are malformed or missing.
     """
-    people = pairs.judged(preferences)
-    side = pairs.side_by_side(scores, measures, missing)
-    a, b, theirs = pairs.scores_of(people, side, missing)
+    people = read_run_preferences(preferences)
+    aligned = align(scores, measures, missing)
+    a, b, theirs = scores_of(people, aligned, missing)
     if tie_share == "preferences":
         tie_share = float(np.mean(theirs == 0))
     rows, tables = [], {}
-    for name, one, other in zip(side.measures, a, b, strict=True):
+    for name, one, other in zip(aligned.measures, a, b, strict=True):
         limit = _limit(one, other, threshold, tie_share)
-        table = contingency(pairs.preferred(one, other, limit), theirs)
+        table = contingency(preferred(one, other, limit), theirs)
         rows.append({"measure": name, "threshold": limit, **findings(table)})
         tables[name] = table
     return Agreement(pd.DataFrame(rows), tables)
@@ -215,30 +134,34 @@ def agree_measures(
         pairs, agree, disagree, ties_a, ties_b (only that one ties), ties_both, kappa,
         jaccard, undefined.
     """
-    side = pairs.at_least_two(pairs.side_by_side(scores, measures, missing))
-    names = side.measures
-    first, second = np.triu_indices(len(side.runs), 1)
+    aligned = align(scores, measures, missing, least=2)
+    names = aligned.measures
+    first, second = all_pairs(len(aligned.runs))
     limits, chosen = [], []
-    for values in side.values:  # one by one: there are many pairs
+    for values in aligned.values:  # one by one: there are many pairs
         a, b = values[first].ravel(), values[second].ravel()
         limits.append(_limit(a, b, threshold, tie_share))
-        chosen.append(pairs.preferred(a, b, limits[-1]))
+        chosen.append(preferred(a, b, limits[-1]))
     rows = []
     for i, j in combinations(range(len(names)), 2):
         table = contingency(chosen[i], chosen[j])
-        beyond = kappa(table + table[np.ix_((1, 0, 2), (1, 0, 2))])
+        beyond = kappa(both_ways(table))
         row = {"measure_a": names[i], "measure_b": names[j]}
         row |= {"threshold_a": limits[i], "threshold_b": limits[j]}
-        row |= {**_counts(table, "a", "b"), "kappa": beyond, "jaccard": jaccard(table)}
+        row |= {"pairs": int(table.sum()), **cell_counts(table, "a", "b")}
+        row |= {"kappa": beyond, "jaccard": jaccard(table)}
         why = f"kappa: {_WHY['kappa']}" if isnan(beyond) else ""
         rows.append({**row, "undefined": why})
     return pd.DataFrame(rows)
 
 
 def _limit(
-    a: np.ndarray, b: np.ndarray, threshold: float, tie_share: float | str | None
+    a: Float64[np.ndarray, " pairs"],
+    b: Float64[np.ndarray, " pairs"],
+    threshold: float,
+    tie_share: float | str | None,
 ) -> float:
-    """Choose the tie threshold of a measure from its scores [pairs]."""
+    """Choose the tie threshold of a measure from its scores of pairs of runs."""
     if not 0 <= threshold < inf:
         raise UsageError(f"a tie threshold is a difference from 0 up, not {threshold}")
     if tie_share is None:
@@ -247,4 +170,4 @@ def _limit(
         raise UsageError("give a tie threshold or a share of ties, not both")
     if isinstance(tie_share, str):
         raise UsageError(f"a share of ties is from 0 to 1, not {tie_share!r}")
-    return pairs.tie_threshold(a, b, tie_share)
+    return tie_threshold(a, b, tie_share)

@@ -1,4 +1,4 @@
-"""Scores of any tool → float64 runs × queries of one measure."""
+"""Scores of one measure, by any tool, as a matrix of runs and queries."""
 
 import os
 import warnings
@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Float64
 
-from pgcjax.errors import DataError, DataWarning, UsageError, counted
+from pgcjax.errors import DataError, DataWarning, UsageError, check_choice, counted
 from pgcjax.io.schema import ALIASES, Origin, find_columns, first_repeat, ids, numbers
 from pgcjax.io.score_files import read_any_scores
 from pgcjax.stats.choices import INCOMPLETE
@@ -33,14 +34,14 @@ class Matrix:
     Attributes:
         run_ids: ascending.
         query_ids: ascending.
-        values: float64 `[runs, queries]`, finite.
+        values: of each run and query, finite.
         measure: its name; empty if the source has none.
         notes: what was done to the data, a line each.
     """
 
     run_ids: list[str]
     query_ids: list[str]
-    values: np.ndarray
+    values: Float64[np.ndarray, "runs queries"]
     measure: str = ""
     notes: tuple[str, ...] = ()
 
@@ -67,8 +68,7 @@ def read(
         DataError: the source holds no such scores, one twice, one that is not finite,
             or not all that are needed. UsageError: an argument is wrong.
     """
-    if missing not in INCOMPLETE:
-        raise UsageError(f"missing {missing!r}: choose from {', '.join(INCOMPLETE)}")
+    check_choice("missing", missing, INCOMPLETE)
     if isinstance(scores, Matrix):
         return scores
     where = "scores"
@@ -76,12 +76,7 @@ def read(
         where = str(scores)
         scores = read_any_scores(Path(scores))
     frame, origin = scores if isinstance(scores, tuple) else (scores, Origin(where))
-    if isinstance(frame, Scores):
-        frame = frame.table
-    if not isinstance(frame, pd.DataFrame):
-        raise UsageError(
-            f"expected scores, a DataFrame or a file, found {type(frame).__name__}"
-        )
+    frame = frame_of(frame)
     found = _columns(frame, columns or {}, where)
     notes: tuple[str, ...] = ()
     if {"run_id", "query_id", "value"} <= set(found):
@@ -101,6 +96,19 @@ def read(
         # What is left out changes every finding: said aloud, not in the notes alone.
         warnings.warn(f"{where}: {matrix.notes[-1]}", DataWarning, stacklevel=3)
     return matrix
+
+
+def frame_of(scores: Any) -> pd.DataFrame:
+    """Give the table of scores that are no file.
+
+    Raises:
+        UsageError: they are neither `Scores` nor a DataFrame.
+    """
+    table = scores.table if isinstance(scores, Scores) else scores
+    if not isinstance(table, pd.DataFrame):
+        kind = type(table).__name__
+        raise UsageError(f"expected scores, a DataFrame or a file, found {kind}")
+    return table
 
 
 def _columns(

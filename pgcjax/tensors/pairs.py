@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from pgcjax.io.closure import transitive_closure
 from pgcjax.tensors.graphs import grade_graphs
 
 Arrays = dict[str, dict[str, np.ndarray]]
@@ -154,11 +155,10 @@ def _chained(seen: np.ndarray) -> np.ndarray:
     """List what follows by transitivity from the judgments of one judge and query."""
     docs, vertex = np.unique(seen[:2], return_inverse=True)
     (a, b), tied = vertex.reshape(2, -1), seen[3] > 0
-    judged, reach = np.zeros((2, len(docs), len(docs)), bool)
-    judged[a, b] = reach[a, b] = True
-    reach[b[tied], a[tied]] = True
-    for middle in range(len(docs)):  # Warshall
-        reach[reach[:, middle]] |= reach[middle]
+    judged, links = np.zeros((2, len(docs), len(docs)), bool)
+    judged[a, b] = links[a, b] = True
+    links[b[tied], a[tied]] = True
+    reach = transitive_closure(links)
     better, worse = np.nonzero(reach & ~reach.T & ~judged)
     return np.stack([docs[better], docs[worse], np.ones_like(better)])
 

@@ -269,7 +269,7 @@ def test_wrong_use():
         aspect_table(SMALL.assign(grade=[1, "good"] + [1] * (len(SMALL) - 2)))
     with pytest.raises(DataError, match="no labels of 'relevance' among the aspects"):
         aspect_table(SMALL, "relevance")
-    with pytest.raises(UsageError, match="of grades or changes, not 'all'"):
+    with pytest.raises(UsageError, match="of is one of grades, changes, not 'all'"):
         aspect_correlation(SMALL, of="all")
     with pytest.raises(UsageError, match="no aspect 'beauty'; there are novelty"):
         aspect_prediction(SMALL, aspects=[["beauty"]])

@@ -205,7 +205,7 @@ def test_judgments_without_names(data):
 
 def test_wrong_use():
     table = prefs(("q", "a", "b", 1, "x"))
-    with pytest.raises(UsageError, match="no grouping 'two'"):
+    with pytest.raises(UsageError, match="grouping is one of all, .*, not 'two'"):
         judge_agreement(table, grouping="two")
     found = judge_agreement(table)
     assert isnan(found.kappa) and isnan(found.agreement) and found.pairs == 0

@@ -12,7 +12,7 @@ from pgcjax.cli import main
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io.context import read_context
 from pgcjax.io.qrels import read_qrels
-from pgcjax.judging.predicted_grades import judged_pairs, predicted_grades
+from pgcjax.judging.predicted_grades import conditional_grades, predicted_grades
 from pgcjax.judging.prediction import predict_context
 
 linear_model = pytest.importorskip("sklearn.linear_model")
@@ -39,7 +39,7 @@ def drawn():
 
 @pytest.fixture(scope="module")
 def known(drawn):
-    return judged_pairs(read_qrels(drawn[0]), read_context(drawn[1]))
+    return conditional_grades(read_qrels(drawn[0]), read_context(drawn[1]))
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +132,7 @@ def test_equal_to_the_regression_of_all_rows_one_by_one(known, found):
 def test_grades_as_labels_find_what_no_line_can():
     """g(d|d') is 2 - g(d) but for g(d) = 1, where it is 1 after 0, else 3."""
     qrels, context = modelled(3, 60, 10, TRUTH[:3])
-    pairs = judged_pairs(read_qrels(qrels), read_context(context))
+    pairs = conditional_grades(read_qrels(qrels), read_context(context))
     own = pairs["relevance"].to_numpy()
     low = pairs["previous_relevance"].to_numpy() == 0
     context["relevance"] = np.where(own == 1, np.where(low, 1, 3), 2 - own)

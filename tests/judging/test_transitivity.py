@@ -163,9 +163,9 @@ def test_public_judgments_equal_the_plain_twin(data):
 
 def test_wrong_use():
     table = prefs(("q", "a", "b", 1, "x"))
-    with pytest.raises(UsageError, match="of majority or judges, not 'all'"):
+    with pytest.raises(UsageError, match="of is one of majority, judges, not 'all'"):
         pgcjax.transitivity(table, of="all")
-    with pytest.raises(UsageError, match="split is drop or tie, not 'left'"):
+    with pytest.raises(UsageError, match="split is one of drop, tie, not 'left'"):
         pgcjax.transitivity(table, split="left")
     with pytest.raises(UsageError, match="no judgment names its judge"):
         pgcjax.transitivity(table.drop(columns="judge"), of="judges")

@@ -61,7 +61,9 @@ def test_groups_of_ones_own():
     assert options == ("left", "rest") and code.tolist() == [0, 1, 1]
     with pytest.raises(UsageError, match="not the same both ways round"):
         encode(np.array([1.0]), {1: "right"}, "any")
-    with pytest.raises(UsageError, match="no grouping 'five'; there are all, sign"):
+    with pytest.raises(
+        UsageError, match="grouping is one of all, sign, strict, tied, not 'five'"
+    ):
         encode(values, "five", "any")
     with pytest.raises(UsageError, match="say 202 different things"):
         encode(np.arange(1.0, 102.0), "all", "any")
@@ -126,7 +128,7 @@ def test_sides_as_given():
         DataError, match="pair 'a', 'b' of query 'q' is given both ways"
     ):
         collect(both, sides="given")
-    with pytest.raises(UsageError, match="any or given, not 'left'"):
+    with pytest.raises(UsageError, match="sides is one of any, given, not 'left'"):
         collect(both, sides="left")
     with pytest.raises(UsageError, match="has no sides"):
         collect(both, sides="given", bad=True)

@@ -1,4 +1,4 @@
-"""The peel in one launch: the same bits as `peel_packed`, and a Triton kernel for CUDA."""
+"""The peel in one launch: the bits of `peel_packed`, and a Triton kernel for CUDA."""
 
 import jax
 import jax.numpy as jnp

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from pgcjax.errors import DataError, UsageError
-from pgcjax.reference import correlation as twin
-from pgcjax.stats import agreement, pairs
+from pgcjax.judging.contingency import contingency
 from pgcjax.stats.agreement import agree, agree_measures, findings
+from pgcjax.stats.run_preferences import preferred, tie_threshold
 
 LABELS = st.lists(st.tuples(*[st.sampled_from([-1, 0, 1])] * 2), min_size=1)
 
@@ -104,34 +104,13 @@ def test_every_pair_is_counted_once():
 
 
 @given(LABELS)
-def test_kappa_and_jaccard_are_their_twins(labels):
-    first, second = ([pair[i] for pair in labels] for i in (0, 1))
-    table = agreement.contingency(np.array(first), np.array(second))
-    assert agreement.jaccard(table) == pytest.approx(twin.jaccard(first, second))
-    if len(set(first) | set(second)) > 1:
-        expected = twin.kappa(first, second)
-        assert agreement.kappa(table) == pytest.approx(expected, abs=1e-12)
-        assert -1 <= agreement.kappa(table) <= 1
-    else:
-        assert isnan(agreement.kappa(table))
-        assert "kappa: both always say the same" in findings(table)["undefined"]
-    assert agreement.kappa(table.T) == pytest.approx(
-        agreement.kappa(table), nan_ok=True
-    )
+def test_findings_count_every_pair_once(labels):
+    first, second = np.array(labels).T
+    found = findings(contingency(first, second))
     total = ["agree", "disagree", "ties_measure", "ties_preference", "ties_both"]
-    assert sum(findings(table)[name] for name in total) == len(labels)
-
-
-def test_worked_example_of_kappa():
-    # Two readers of 50 proposals, as in Wikipedia's "Cohen's kappa": .7, .5, so .4.
-    assert agreement.kappa(np.array([[20, 5], [10, 15]])) == pytest.approx(0.4)
-    # Two pairs of readers who agree on 60 of 100, there too.
-    assert agreement.kappa(np.array([[45, 15], [25, 15]])) == pytest.approx(
-        0.1304, abs=5e-5
-    )
-    assert agreement.kappa(np.array([[25, 35], [5, 35]])) == pytest.approx(
-        0.2593, abs=5e-5
-    )
+    assert sum(found[name] for name in total) == found["pairs"] == len(labels)
+    alike = len({*first, *second}) == 1
+    assert ("kappa: both always say the same" in found["undefined"]) == alike
 
 
 @given(st.lists(st.integers(0, 30), min_size=9, max_size=9))
@@ -182,10 +161,10 @@ def test_as_many_ties_as_people_have():
 )
 def test_no_threshold_is_nearer_to_the_share(scores, share):
     a, b = np.array(scores, float).T / 9
-    chosen = pairs.tie_threshold(a, b, share)
+    chosen = tie_threshold(a, b, share)
 
     def off(threshold):
-        ties = np.mean(pairs.preferred(a, b, threshold) == 0)
+        ties = np.mean(preferred(a, b, threshold) == 0)
         return abs(ties - share)
 
     for other in [0, *np.abs(a - b)]:

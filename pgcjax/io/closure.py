@@ -1,0 +1,22 @@
+"""Transitive closure of preferences."""
+
+import numpy as np
+from jaxtyping import Bool
+
+Relation = Bool[np.ndarray, "documents documents"]
+"""Whether each document, by row, is preferred to (or tied with) each by column."""
+
+
+def transitive_closure(relation: Relation) -> Relation:
+    """Add what chains of a relation lead to, by Warshall's algorithm.
+
+    Args:
+        relation: stays as it is.
+
+    Returns:
+        Whether a chain of one step or more leads from the row to the column.
+    """
+    reached = relation.copy()
+    for middle in range(len(reached)):
+        reached[reached[:, middle]] |= reached[middle]
+    return reached

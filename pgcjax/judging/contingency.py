@@ -1,0 +1,127 @@
+"""Contingency tables: how often two sources prefer the same of two alternatives."""
+
+from math import nan, sqrt
+
+import numpy as np
+from jaxtyping import Int, Real
+from scipy import stats
+
+Preferences = Int[np.ndarray, " pairs"]
+"""What a source says of each pair: 1 if A is better, -1 if B is, 0 for a tie."""
+
+_ORDER = (1, -1, 0)  # of rows and columns: A, B, tie
+_SWAPPED = (1, 0, 2)
+
+
+def contingency(first: Preferences, second: Preferences) -> Int[np.ndarray, "3 3"]:
+    """Count pairs by what two sources prefer, as Luo 2021, Figure 5.6.
+
+    Args:
+        first: what the source of the rows prefers.
+        second: what the source of the columns prefers.
+
+    Returns:
+        Counts, rows and columns in the order A, B, tie.
+    """
+    rows, columns = ([one == sign for sign in _ORDER] for one in (first, second))
+    return np.array([[np.sum(row & column) for column in columns] for row in rows])
+
+
+def both_ways(table: Int[np.ndarray, "3 3"]) -> Int[np.ndarray, "3 3"]:
+    """Count each pair once more with A and B swapped: which is A then means nothing."""
+    return table + table[np.ix_(_SWAPPED, _SWAPPED)]
+
+
+def cell_counts(
+    table: Int[np.ndarray, "3 3"], rows: str, columns: str
+) -> dict[str, int]:
+    """Count pairs on which two sources agree, disagree or tie.
+
+    Args:
+        table: as of `contingency`.
+        rows: name of the source of the rows.
+        columns: name of the source of the columns.
+
+    Returns:
+        agree and disagree (neither ties), ties_ROWS and ties_COLUMNS (only that source
+        ties), ties_both.
+    """
+    return {
+        "agree": int(table[0, 0] + table[1, 1]),
+        "disagree": int(table[0, 1] + table[1, 0]),
+        f"ties_{rows}": int(table[2, :2].sum()),
+        f"ties_{columns}": int(table[:2, 2].sum()),
+        "ties_both": int(table[2, 2]),
+    }
+
+
+def chi_square(table: Real[np.ndarray, "rows columns"]) -> tuple[float, float]:
+    """Test whether two sources prefer independently of each other, ties left out.
+
+    Pearson's chi-squared of the 2×2 corner without ties, without Yates' correction.
+
+    Args:
+        table: counts, 3×3 or the corner itself.
+
+    Returns:
+        Statistic (one degree of freedom) and p-value; NaN if a row or a column of the
+        corner is empty.
+
+    Source: Luo 2021, 5.4.2.
+    """
+    corner = table[:2, :2]
+    if not (corner.sum(axis=0).all() and corner.sum(axis=1).all()):
+        return nan, nan
+    result = stats.chi2_contingency(corner, correction=False)
+    return float(result.statistic), float(result.pvalue)
+
+
+def binomial(successes: int, trials: int) -> tuple[float, float]:
+    """Test whether successes are more frequent than one in two, one-sided.
+
+    Returns:
+        P(at least as many) at 1/2: exact, and by the normal approximation with
+        continuity correction; NaN without trials.
+
+    Source: Luo 2021, 5.4.2, whose printed values are the normal approximation.
+    """
+    if not trials:
+        return nan, nan
+    exact = stats.binomtest(successes, trials, 0.5, alternative="greater").pvalue
+    z = (successes - trials / 2 - 0.5) / (sqrt(trials) / 2)
+    return float(exact), float(stats.norm.sf(z))
+
+
+def kappa(table: Int[np.ndarray, "options options"]) -> float:
+    """Measure agreement beyond chance, (p_o - p_e) / (1 - p_e).
+
+    Args:
+        table: counts; options are the same for rows and columns.
+
+    Returns:
+        -1 to 1; NaN if both sources always say one and the same, or there are no pairs.
+
+    Source: Cohen 1960; Golbus et al. 2014, 5.2.2.
+    """
+    n = table.sum()
+    agreed, chance = np.trace(table) * n, table.sum(axis=0) @ table.sum(axis=1)
+    # In whole numbers, n² times each: certain agreement by chance is then exact.
+    return float((agreed - chance) / (n * n - chance)) if n * n > chance else nan
+
+
+def jaccard(table: Int[np.ndarray, "options options"]) -> float:
+    """Share what two sources agree on in all that either says.
+
+    A source is the set of its (pair, preference), ties being preferences too; so of
+    n pairs with m equal preferences it is m / (2 n - m).
+
+    Args:
+        table: counts; options are the same for rows and columns.
+
+    Returns:
+        0 to 1; NaN if there are no pairs.
+
+    Source: Golbus et al. 2014, 5.2.2, who print no formula.
+    """
+    n, agreed = table.sum(), np.trace(table)
+    return float(agreed / (2 * n - agreed)) if n else nan
