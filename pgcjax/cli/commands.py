@@ -49,11 +49,11 @@ def check(
     from pgcjax.io.file_kinds import sort_by_kind
 
     sorted_paths = sort_by_kind(paths, kind)
-    if found := sorted_paths["prefs"]:
+    if prefs := sorted_paths["prefs"]:
         given, form = judgments.get("preferences", ((), "auto"))
-        judgments["preferences"] = (*given, *found), form
-    if found := sorted_paths["qrels"]:
-        judgments["qrels"] = *judgments.get("qrels", ()), *found
+        judgments["preferences"] = (*given, *prefs), form
+    if qrels := sorted_paths["qrels"]:
+        judgments["qrels"] = *judgments.get("qrels", ()), *qrels
     tables = read_judgments(judgments)
     if sorted_paths["runs"]:
         from pgcjax.io.runs import read_runs

@@ -135,15 +135,15 @@ def evaluate(
         for line in describe(job):
             click.echo(line)
         return
-    mine, processes = 0, 1
+    process, processes = 0, 1
     if distributed:
         from pgcjax.engine.distributed import start
 
-        mine, processes = start(distributed)
-    kept = _kept(output, mine, processes) if output else None
+        process, processes = start(distributed)
+    kept = _kept(output, process, processes) if output else None
     if kept and not resume and remove(kept):
         say(f"{kept}: dropped; --resume would have gone on with it")
-    with _said(kept), ProgressDisplay(silent=mine > 0) as progress:
+    with _said(kept), ProgressDisplay(silent=process > 0) as progress:
         tables = read_judgments(judgments)
         scores = score(
             _open(runs, grids, share, format=run_format, name_by=name_by),
@@ -157,7 +157,7 @@ def evaluate(
             distributed=distributed is not None,
             progress=progress.update,
         )
-    if mine == 0:  # it says and writes it all
+    if process == 0:  # it says and writes it all
         _give(scores, share, output, per_query)
     if kept:
         remove(kept)
@@ -200,9 +200,9 @@ def _said(kept: Path | None) -> Iterator[None]:
         raise
 
 
-def _kept(output: str, mine: int, processes: int) -> Path:
+def _kept(output: str, process: int, processes: int) -> Path:
     """Name the folder in which finished work is kept."""
-    of = f".{mine + 1}-of-{processes}" if processes > 1 else ""
+    of = f".{process + 1}-of-{processes}" if processes > 1 else ""
     return Path(f"{output}.partial{of}")
 
 

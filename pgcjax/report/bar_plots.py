@@ -26,7 +26,7 @@ def leaderboard(
     most: int = 60,
     axes: "Axes | None" = None,
 ) -> "Figure":
-    """Draw runs by their mean, with intervals over queries, and letters if known.
+    """Draw runs by their mean, with intervals over queries, and their letters.
 
     Runs that share a letter do not differ significantly; c-h are all from c to h.
 
@@ -76,18 +76,18 @@ def _ranges(groups: str) -> str:
     start = 0
     for i in range(1, len(names) + 1):
         if i == len(names) or numbers[i] != numbers[i - 1] + 1:
-            mine = names[start:i]
-            parts += mine if len(mine) < 4 else [f"{mine[0]}-{mine[-1]}"]
+            letters = names[start:i]
+            parts += letters if len(letters) < 4 else [f"{letters[0]}-{letters[-1]}"]
             start = i
     return (" " if " " in groups else "").join(parts)
 
 
 def _number(letters: str) -> int:
     """Count a, b, …, z, aa, ab, … from 1."""
-    found = 0
+    number = 0
     for letter in letters:
-        found = 26 * found + ord(letter) - ord("a") + 1
-    return found
+        number = 26 * number + ord(letter) - ord("a") + 1
+    return number
 
 
 def _beside_the_axes() -> dict[str, Any]:

@@ -32,17 +32,17 @@ def correlations(
         coefficient: which of its coefficients.
         axes: where to draw.
     """
-    mine = table[table["coefficient"] == coefficient]
-    if mine.empty:
-        known = ", ".join(dict.fromkeys(table["coefficient"]))
-        raise UsageError(f"no {coefficient!r} in the table; there are {known}")
+    rows = table[table["coefficient"] == coefficient]
+    if rows.empty:
+        names = ", ".join(dict.fromkeys(table["coefficient"]))
+        raise UsageError(f"no {coefficient!r} in the table; there are {names}")
     cells = {
         (a, b): value
         for a, b, value in zip(
-            mine["measure_a"], mine["measure_b"], mine["value"], strict=True
+            rows["measure_a"], rows["measure_b"], rows["value"], strict=True
         )
     }
-    names = list(dict.fromkeys([*mine["measure_a"], *mine["measure_b"]]))
+    names = list(dict.fromkeys([*rows["measure_a"], *rows["measure_b"]]))
     square = np.eye(len(names))
     for i, a in enumerate(names):
         for j, b in enumerate(names):
@@ -53,18 +53,21 @@ def correlations(
 
 
 def overlaps(
-    found: Discrimination, test: str | None = None, *, axes: "Axes | None" = None
+    discrimination: Discrimination,
+    test: str | None = None,
+    *,
+    axes: "Axes | None" = None,
 ) -> "Figure":
     """Draw the share of significant pairs that each two measures have in common.
 
     In common by those significant by either, as of the sets of Sakai 2012, Table 4.
 
     Args:
-        found: of `discriminate`.
+        discrimination: of `discriminate`.
         test: which one, if there are several.
         axes: where to draw.
     """
-    table = found.overlaps()
+    table = discrimination.overlaps()
     tests = list(dict.fromkeys([*table["test_a"], *table["test_b"]]))
     if test is None and len(tests) != 1:
         raise UsageError(
@@ -84,23 +87,23 @@ def overlaps(
 
 
 def differences(
-    found: Comparison, *, most: int = 60, axes: "Axes | None" = None
+    comparison: Comparison, *, most: int = 60, axes: "Axes | None" = None
 ) -> "Figure":
     """Draw which runs differ: a square of all pairs, the best run first.
 
     Blue: the run of the row is significantly better; orange: worse; pale: neither.
 
     Args:
-        found: of `compare`, of all pairs.
+        comparison: of `compare`, of all pairs.
         most: runs to draw; of more the best, and the title says so.
         axes: where to draw.
     """
-    order = found.runs.sort_values("mean", ascending=False, kind="stable")
+    order = comparison.runs.sort_values("mean", ascending=False, kind="stable")
     runs = order["run_id"].tolist()
     shown = runs[:most]
     place = {run: i for i, run in enumerate(shown)}
     square = np.zeros((len(shown), len(shown)))
-    for row in found.table[found.table["significant"]].to_dict("records"):
+    for row in comparison.table[comparison.table["significant"]].to_dict("records"):
         i, j = place.get(row["run_a"]), place.get(row["run_b"])
         if i is not None and j is not None:
             square[i, j] = np.sign(row["difference"])
@@ -117,7 +120,7 @@ def differences(
         first = f"the first {len(shown)} of {len(runs)} runs"
         plot_labels.title(
             axes,
-            f"significant differences, {found.metadata['test']}",
+            f"significant differences, {comparison.metadata['test']}",
             first if len(shown) < len(runs) else "",
             share=_SHARE,
         )
@@ -181,8 +184,8 @@ def _name(
         (axes.xaxis, columns, _PITCH if upright else 0.2),
     ):
         step = max(1, -(-int(1000 * pitch * len(names)) // int(1000 * inches)))
-        some = range(0, len(names), step)
-        axis.set_ticks(some, [names[i] for i in some])
+        ticks = range(0, len(names), step)
+        axis.set_ticks(ticks, [names[i] for i in ticks])
     axes.tick_params(axis="x", rotation=90 if upright else 0)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)

@@ -170,10 +170,10 @@ def lines(
         raise UsageError(f"no column {absent[0]!r} to draw; there are {list(table)}")
     groups, own = table.groupby(by, sort=False), axes is None
     with canvas.on(axes) as axes:
-        for style, (name, mine) in zip(canvas.styles(), groups, strict=False):
+        for style, (name, curve) in zip(canvas.styles(), groups, strict=False):
             axes.plot(
-                mine[x],
-                mine[y],
+                curve[x],
+                curve[y],
                 style.line,
                 marker=style.mark,
                 markersize=2.5,
@@ -188,7 +188,7 @@ def lines(
 
 
 def significance_curves(
-    found: Discrimination,
+    discrimination: Discrimination,
     *,
     test: str | None = None,
     highest: float = 0.1,
@@ -199,14 +199,14 @@ def significance_curves(
     The nearer to the origin, the more pairs a measure tells apart.
 
     Args:
-        found: of `discriminate`.
+        discrimination: of `discriminate`.
         test: which one, if there are several; all are drawn if None.
         highest: p at the top.
         axes: where to draw.
 
     Source: Sakai 2012, Figures 7 to 9.
     """
-    curves = found.curves()
+    curves = discrimination.curves()
     tests = list(dict.fromkeys(curves["test"]))
     if test is not None:
         if test not in tests:
@@ -215,13 +215,13 @@ def significance_curves(
     names = curves["measure"]
     if len(tests) > 1:
         names = names + ", " + curves["test"]
-    alpha = found.metadata["alpha"]
+    alpha = discrimination.metadata["alpha"]
     groups, own = curves.groupby(names, sort=False), axes is None
     with canvas.on(axes) as axes:
-        for style, (name, mine) in zip(canvas.styles(), groups, strict=False):
+        for style, (name, curve) in zip(canvas.styles(), groups, strict=False):
             axes.plot(
-                mine["position"],
-                mine["p_value"],
+                curve["position"],
+                curve["p_value"],
                 style.line,
                 color=style.colour,
                 label=str(name),
