@@ -1,6 +1,7 @@
 """The house stays as it was built: imports point down, one place has the engine."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ ROOMS = [
     "cli",
     "__main__",
 ]
+MOST_ROOMS, MOST_FLOORS, MOST_ARROWS = 16, 7, 70
 FILES = sorted(PACKAGE.rglob("*.py"))
 ENGINE = {"jit", "vmap", "pmap", "shard_map", "device_put", "NamedSharding"}
 
@@ -48,6 +50,28 @@ def imported(path: Path) -> set[str]:
 
 def test_every_room_is_known():
     assert {room(f) for f in FILES} - {"__init__"} == set(ROOMS)
+    assert len(ROOMS) <= MOST_ROOMS
+
+
+def test_rooms_are_few_floors_with_few_arrows():
+    """A floor is above those of all rooms that its rooms import."""
+    below: dict[str, set[str]] = {name: set() for name in ROOMS}
+    for path in FILES:
+        if room(path) in below:
+            below[room(path)] |= imported(path) - {room(path)}
+    floors: dict[str, int] = {}
+    for name in ROOMS:  # rooms below come first, or the test above fails
+        floors[name] = 1 + max((floors[other] for other in below[name]), default=0)
+    assert max(floors.values()) <= MOST_FLOORS
+    assert sum(map(len, below.values())) <= MOST_ARROWS
+
+
+def test_contributing_lists_the_rooms():
+    guide = PACKAGE.parent / "CONTRIBUTING.md"
+    if not guide.exists():
+        pytest.skip("not in a checkout")
+    rows = re.findall(r"^\| `(\w+)(?:/|\.py)` \|", guide.read_text(), re.MULTILINE)
+    assert rows == [name for name in reversed(ROOMS) if name[0] != "_"]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda f: str(f.relative_to(PACKAGE)))

@@ -49,11 +49,11 @@ def check(
     from pgcjax.io.file_kinds import sort_by_kind
 
     sorted_paths = sort_by_kind(paths, kind)
-    if found := sorted_paths["prefs"]:
+    if prefs := sorted_paths["prefs"]:
         given, form = judgments.get("preferences", ((), "auto"))
-        judgments["preferences"] = (*given, *found), form
-    if found := sorted_paths["qrels"]:
-        judgments["qrels"] = *judgments.get("qrels", ()), *found
+        judgments["preferences"] = (*given, *prefs), form
+    if qrels := sorted_paths["qrels"]:
+        judgments["qrels"] = *judgments.get("qrels", ()), *qrels
     tables = read_judgments(judgments)
     if sorted_paths["runs"]:
         from pgcjax.io.runs import read_runs
@@ -112,7 +112,7 @@ def demo(output: str) -> None:
     """Score the runs of the embedded collection and show a leaderboard."""
     from pgcjax.datasets.files import demo_folder
     from pgcjax.engine.evaluate import evaluate as score
-    from pgcjax.report.text import leaderboard
+    from pgcjax.report.leaderboard import leaderboard
 
     folder = demo_folder()
     with ProgressDisplay() as progress:

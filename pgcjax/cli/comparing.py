@@ -105,7 +105,7 @@ def compare(
     if required and test not in ("tukey", "bootstrap"):
         raise click.UsageError("--required is of --test tukey and bootstrap")
     from pgcjax.io.checkpoint import remove
-    from pgcjax.stats import compare as comparison
+    from pgcjax.stats.compare import compare as compare_runs
     from pgcjax.stats.matrix import read
     from pgcjax.stats.required import required_difference
 
@@ -114,7 +114,7 @@ def compare(
         say(f"{kept}: dropped; --resume would have gone on with it")
     matrix = read(scores, measure=measure, columns=_mapping(columns), missing=missing)
     with ProgressDisplay() as progress:
-        found = comparison.compare(
+        comparison = compare_runs(
             matrix,
             test=test,
             baselines=list(baselines),
@@ -128,7 +128,7 @@ def compare(
             progress=progress.update,
             journal=kept,
         )
-    for note in found.notes:
+    for note in comparison.notes:
         say(note)
     if required:
         least = required_difference(
@@ -137,21 +137,21 @@ def compare(
         what = "no difference is significant" if least is None else f"{least:.4f}"
         say(f"difference required for significance at {alpha:g}: {what}")
     if output:
-        found.save(output)
-        say(f"wrote {len(found.table)} pairs to {output}")
+        comparison.save(output)
+        say(f"wrote {len(comparison.table)} pairs to {output}")
     if runs_output:
-        found.save(runs_output, runs=True)
+        comparison.save(runs_output, runs=True)
     if kept:
         remove(kept)
-    print_table(found.table if pairs or baselines else found.runs)
+    print_table(comparison.table if pairs or baselines else comparison.runs)
 
 
 def _mapping(columns: tuple[str, ...]) -> dict[str, str]:
     """Read `value=ndcg`."""
-    found = {}
+    mapping = {}
     for text in columns:
         name, equals, column = text.partition("=")
         if not (name and equals and column):
             raise click.UsageError(f"--column {text}: expected NAME=COLUMN")
-        found[name] = column
-    return found
+        mapping[name] = column
+    return mapping

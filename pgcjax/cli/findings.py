@@ -38,10 +38,10 @@ def _give(table: "pd.DataFrame", path: str | None, **used: Any) -> None:
 
 
 _SHOWN: dict[str, Callable[["Discrimination"], "pd.DataFrame"]] = {
-    "power": lambda found: found.table,
-    "curves": lambda found: found.curves(),
-    "overlaps": lambda found: found.overlaps(),
-    "pairs": lambda found: found.pairs,
+    "power": lambda result: result.table,
+    "curves": lambda result: result.curves(),
+    "overlaps": lambda result: result.overlaps(),
+    "pairs": lambda result: result.pairs,
 }
 
 
@@ -88,7 +88,7 @@ def discriminate(
         _give(table, output, gold=list(gold), missing=missing)
         return
     with ProgressDisplay() as progress:
-        found = discrimination.discriminate(
+        result = discrimination.discriminate(
             source,
             names,
             list(tests) or "bootstrap",
@@ -98,7 +98,7 @@ def discriminate(
             missing=missing,
             progress=progress.update,
         )
-    _give(_SHOWN[show](found), output, **found.metadata)
+    _give(_SHOWN[show](result), output, **result.metadata)
 
 
 @cli.command()

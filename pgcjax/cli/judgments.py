@@ -56,13 +56,15 @@ def judgments(
     """
     from pgcjax.io.preferences import read_preferences
     from pgcjax.io.qrels import read_qrels
-    from pgcjax.report.judgments import Choices, analyse, lines, tidy
+    from pgcjax.report.judgment_analysis import Choices, analyse, lines, tidy
 
     preferences = read_preferences(prefs, format=prefs_format)
     grades = read_qrels(qrels) if qrels else None
     choices = Choices(list(judges) or None, sides, bad, split)
-    found = analyse(preferences, grades, choices)
+    sections = analyse(preferences, grades, choices)
     used = {"judges": list(judges), "sides": sides, "bad": bad}
-    write_table(tidy(found), output, {**used, "split": split, "version": __version__})
-    for line in lines(found):
+    write_table(
+        tidy(sections), output, {**used, "split": split, "version": __version__}
+    )
+    for line in lines(sections):
         click.echo(line)

@@ -53,7 +53,7 @@ def predict(
     """
     from pgcjax.judging.prediction import predict_context
 
-    found = predict_context(
+    prediction = predict_context(
         qrels,
         context,
         features=features,
@@ -62,7 +62,7 @@ def predict(
         groups=groups,
         seed=seed,
     )
-    accuracy = found.accuracy.set_index("method")["accuracy"].to_dict()
-    used = {**found.metadata, "accuracy": accuracy, "version": __version__}
-    write_table(found.predictions, output, used, "predictions")
-    print_table(found.accuracy)
+    accuracy = prediction.accuracy.set_index("method")["accuracy"].to_dict()
+    used = {**prediction.metadata, "accuracy": accuracy, "version": __version__}
+    write_table(prediction.predictions, output, used, "predictions")
+    print_table(prediction.accuracy)

@@ -98,7 +98,7 @@ def rbo(
             Runs(paths, format=run_format, name_by=name_by) if paths else None
             for paths in (runs, against)
         )
-        found = compare(
+        similarity = compare(
             a,
             b,
             p=p,
@@ -110,20 +110,20 @@ def rbo(
             memory=memory,
             progress=progress.update,
         )
-    for note in found.notes:
+    for note in similarity.notes:
         say(note)
     if output:
-        found.save(output)
-        say(f"wrote {len(found.table)} values to {output}")
-    print_table(_per_query(found) if per_query else found.mean())
+        similarity.save(output)
+        say(f"wrote {len(similarity.table)} values to {output}")
+    print_table(_per_query(similarity) if per_query else similarity.mean())
 
 
-def _per_query(found: "Similarity") -> "pd.DataFrame":
+def _per_query(similarity: "Similarity") -> "pd.DataFrame":
     """Put the mean of each pair, of query `all`, behind its values."""
     import pandas as pd
 
-    means = found.mean().rename(columns={"mean": "value"}).assign(query_id="all")
-    rows = pd.concat([found.table, means])
+    means = similarity.mean().rename(columns={"mean": "value"}).assign(query_id="all")
+    rows = pd.concat([similarity.table, means])
     # Stable: queries stay in their order, and the mean behind them.
     rows = rows.sort_values(["run_a", "run_b"], kind="stable", ignore_index=True)
     return rows[["run_a", "run_b", "measure", "query_id", "value"]]

@@ -60,7 +60,7 @@ def report(
 
     page.ready(output)
     check_target(output, page.SUFFIXES)
-    from pgcjax.report.summary import summary
+    from pgcjax.report.score_page import summary
 
     title = title or ", ".join(Path(path).name for path in scores)
     with ProgressDisplay() as progress:

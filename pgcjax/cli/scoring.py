@@ -25,6 +25,7 @@ from pgcjax.io.choices import MISSING, ORDERS, SCORE_SUFFIXES
 from pgcjax.report.progress import ProgressDisplay, say
 
 if TYPE_CHECKING:
+    from pgcjax.io.runs import Runs
     from pgcjax.stats.scores import Scores
 
 
@@ -114,12 +115,8 @@ def evaluate(
     share = _part(part) if part else None
     parse_all(measures)  # a typo is said before minutes of reading
     from pgcjax.engine.evaluate import evaluate as score
-    from pgcjax.engine.request import runs_of
     from pgcjax.io.checkpoint import remove
-    from pgcjax.io.grids import read_grids
-    from pgcjax.io.runs import Runs
 
-    how: dict[str, Any] = {"format": run_format, "name_by": name_by}
     if grids and (run_format, name_by, order) != ("auto", "tag", "trec"):
         raise click.UsageError(
             "--grids: places order images, so not with --run-format, --name-by, --order"
@@ -128,9 +125,8 @@ def evaluate(
         from pgcjax.engine.dry_run import describe
         from pgcjax.engine.estimate import estimate
 
-        source = runs_of(read_grids(runs)) if grids else Runs(runs, **how)
         job = estimate(
-            source.part(*share) if share else source,
+            _open(runs, grids, share, format=run_format, name_by=name_by),
             **read_judgments(judgments),
             measures=measures or None,
             order=order,
@@ -139,19 +135,18 @@ def evaluate(
         for line in describe(job):
             click.echo(line)
         return
-    mine, processes = 0, 1
+    process, processes = 0, 1
     if distributed:
         from pgcjax.engine.distributed import start
 
-        mine, processes = start(distributed)
-    kept = _kept(output, mine, processes) if output else None
+        process, processes = start(distributed)
+    kept = _kept(output, process, processes) if output else None
     if kept and not resume and remove(kept):
         say(f"{kept}: dropped; --resume would have gone on with it")
-    with _said(kept), ProgressDisplay(silent=mine > 0) as progress:
+    with _said(kept), ProgressDisplay(silent=process > 0) as progress:
         tables = read_judgments(judgments)
-        source = runs_of(read_grids(runs)) if grids else Runs(runs, **how)
         scores = score(
-            source.part(*share) if share else source,
+            _open(runs, grids, share, format=run_format, name_by=name_by),
             **tables,
             measures=measures or None,
             order=order,
@@ -162,10 +157,22 @@ def evaluate(
             distributed=distributed is not None,
             progress=progress.update,
         )
-    if mine == 0:  # it says and writes it all
+    if process == 0:  # it says and writes it all
         _give(scores, share, output, per_query)
     if kept:
         remove(kept)
+
+
+def _open(
+    paths: tuple[str, ...], grids: bool, part: tuple[int, int] | None, **how: Any
+) -> "Runs":
+    """Open runs or image grids, or a part of them."""
+    from pgcjax.engine.request import runs_of
+    from pgcjax.io.grids import read_grids
+    from pgcjax.io.runs import Runs
+
+    runs = runs_of(read_grids(paths)) if grids else Runs(paths, **how)
+    return runs.part(*part) if part else runs
 
 
 def _give(
@@ -193,9 +200,9 @@ def _said(kept: Path | None) -> Iterator[None]:
         raise
 
 
-def _kept(output: str, mine: int, processes: int) -> Path:
+def _kept(output: str, process: int, processes: int) -> Path:
     """Name the folder in which finished work is kept."""
-    of = f".{mine + 1}-of-{processes}" if processes > 1 else ""
+    of = f".{process + 1}-of-{processes}" if processes > 1 else ""
     return Path(f"{output}.partial{of}")
 
 

@@ -95,7 +95,7 @@ def simulate(settings: Settings) -> Collection:
     quality = _spaced(BEST_QUALITY, WORST_QUALITY, settings.runs)
     names = _run_names(settings)
     judges = _judges(settings)
-    known = list(judges.itertuples(index=False, name=None))
+    named = list(judges.itertuples(index=False, name=None))
     intents, intent_qrels = zip(*(_intents(settings, q) for q in queries), strict=True)
     runs = _table(
         [
@@ -114,7 +114,7 @@ def simulate(settings: Settings) -> Collection:
             [
                 _judged_pairs(settings, query, i, name, reliability)
                 for query in queries
-                for i, (name, reliability) in enumerate(known)
+                for i, (name, reliability) in enumerate(named)
             ]
         ),
         grid=_grid(settings, runs),

@@ -18,7 +18,8 @@ _GRADES = Grades(
     file=("query_id", "iteration", "doc_id", "relevance"),
     width="Qrels have 4 columns, or a header; runs go without an option.",
     twice="document {doc_id!r} of query {query_id!r} has two grades",
-    number="Every row needs one; preferences go with --prefs (preferences= in Python).",
+    number="Every row needs one; preferences go with preferences= (--prefs on the "
+    "command line).",
 )
 
 

@@ -8,12 +8,13 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io.choices import SCORE_SUFFIXES, TABLE_SUFFIXES
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 HEADER_MARK = "# pgcjax "
 """Begins the first line of a text file; metadata in JSON follow."""
@@ -69,7 +70,7 @@ def write_text(text: str, target: str | os.PathLike) -> Path:
 
 
 def write_table(
-    frame: pd.DataFrame, target: str | os.PathLike, metadata: dict[str, Any]
+    frame: "pd.DataFrame", target: str | os.PathLike, metadata: dict[str, Any]
 ) -> Path:
     """Write a table at full precision; the suffix decides the format.
 
@@ -91,7 +92,7 @@ def write_table(
     return write_text(f"{header(metadata)}\n{rows}", target)
 
 
-def _write_parquet(frame: pd.DataFrame, target: Path, head: str) -> Path:
+def _write_parquet(frame: "pd.DataFrame", target: Path, head: str) -> Path:
     import pyarrow as pa
     import pyarrow.parquet as pq
 

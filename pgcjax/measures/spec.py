@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pgcjax.errors import UsageError
+from pgcjax.reference.case import Case
 from pgcjax.tensors.judgments import Judgments
 
 Value = float | int | bool | str
@@ -56,28 +57,6 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Case:
-    """One run and query, as a plain twin takes them.
-
-    Attributes:
-        run_id: the run.
-        query_id: the query.
-        run: retrieved documents, best first.
-        parameters: of the measure; `k` is its cutoff.
-        judged: canonical judgments of this query, by kind.
-        tables: the same of all queries, for what depends on the collection; and
-            `grids` of all systems, if runs are grids.
-    """
-
-    run_id: str
-    query_id: str
-    run: list[str]
-    parameters: Mapping[str, Any]
-    judged: Mapping[str, Any]
-    tables: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
 class Definition:
     """What a measure is: name, meaning, parameters, and where it comes from.
 
@@ -88,7 +67,7 @@ class Definition:
         source: papers and equations.
         needs: gives the kinds of judgments that parameters ask for, such as `qrels`.
         tensors: gives what scoring batches, one of `tensors.judgments.Tensors`.
-        twin: scores one `Case` plainly, by `reference`.
+        twin: scores one `Case` plainly, by `reference` alone.
         formula: in plain text.
         differs: how it differs from other tools and papers, or "".
         cutoff: `no`, `may` or `must`: whether `@k` follows the name.
@@ -177,21 +156,21 @@ def parse(
         return parse(meant, catalogue, complete=complete)
     if meant and meant != definition.name:
         raise UsageError(f"{text!r}: {form[1]} is {meant}: write that, and change it")
-    known = {p.name: p for p in definition.parameters}
+    parameters = {p.name: p for p in definition.parameters}
     given: dict[str, Value] = {}
     for part in (form[2] or "").split(","):
         if not part.strip():
             continue
         name, equals, value = (x.strip() for x in part.partition("="))
-        if not equals or name not in known:
-            has = f"it has {', '.join(known)}" if known else "it has none"
+        if not equals or name not in parameters:
+            has = f"it has {', '.join(parameters) or 'none'}"
+            hint = _hint(name, parameters)
             raise UsageError(
-                f"{definition.name} has no parameter {name!r}{_hint(name, known)}; "
-                + has
+                f"{definition.name} has no parameter {name!r}{hint}; {has}"
             )
         if name in given:
             raise UsageError(f"{text!r} gives {name} twice")
-        given[name] = known[name].read(value)
+        given[name] = parameters[name].read(value)
     values = tuple(
         (p.name, given.get(p.name, p.default)) for p in definition.parameters
     )
@@ -221,7 +200,7 @@ def find(
     name: str, catalogue: Mapping[str, Definition]
 ) -> tuple[Definition | None, str | None]:
     """Find a definition by its name, or by an alias: then the measure that is meant."""
-    by_lower = {known.lower(): known for known in catalogue}
+    by_lower = {defined.lower(): defined for defined in catalogue}
     if name.lower() in by_lower:
         return catalogue[by_lower[name.lower()]], None
     for definition in catalogue.values():
@@ -254,12 +233,13 @@ def _look_up(
     )
 
 
-def _hint(word: str, known: Iterable[str]) -> str:
+def _hint(word: str, names: Iterable[str]) -> str:
+    """Suggest the names that a mistyped word was likely meant to be."""
     by_lower: dict[str, str] = {}
-    for name in known:  # measures stand before their aliases
+    for name in names:  # measures stand before their aliases
         by_lower.setdefault(name.lower(), name)
     near = difflib.get_close_matches(word.lower(), by_lower, n=3)
-    turned = [k for k in by_lower if sorted(k) == sorted(word.lower())]
-    if turned:  # letters that changed places, as in PCG, are the likeliest slip
-        near = turned[:1]
+    anagrams = [k for k in by_lower if sorted(k) == sorted(word.lower())]
+    if anagrams:  # letters that changed places, as in PCG, are the likeliest slip
+        near = anagrams[:1]
     return f": did you mean {' or '.join(by_lower[k] for k in near)}?" if near else ""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io.write import check_suffix, written_beside
-from pgcjax.report.plot_text import LETTER, WIDTH, below, title
+from pgcjax.report.plot_labels import LETTER, WIDTH, below, title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -132,9 +132,9 @@ def grid(
     """
     figure, axes = panels(len(draw), columns=columns, height=height)
     with drawing():
-        for (name, one), mine in zip(draw.items(), axes, strict=True):
-            one(axes=mine)
-            title(mine, name, mine.get_title(loc="left"))
+        for (name, one), panel in zip(draw.items(), axes, strict=True):
+            one(axes=panel)
+            title(panel, name, panel.get_title(loc="left"))
         _share_legend(figure, axes)
     return figure
 
@@ -143,14 +143,14 @@ def _share_legend(figure: "Figure", axes: "list[Axes]") -> None:
     """Put the legends of panels into one, if a name looks the same in all of them."""
     looks: dict[str, set] = {}
     handles = {}
-    for mine in axes:
-        for handle, name in zip(*mine.get_legend_handles_labels(), strict=True):
+    for panel in axes:
+        for handle, name in zip(*panel.get_legend_handles_labels(), strict=True):
             handles.setdefault(name, handle)
             looks.setdefault(name, set()).add(_look(handle))
-    legends = [found for mine in axes if (found := mine.get_legend())]
-    if legends and all(len(found) == 1 for found in looks.values()):
-        for found in legends:
-            found.remove()
+    legends = [legend for panel in axes if (legend := panel.get_legend())]
+    if legends and all(len(seen) == 1 for seen in looks.values()):
+        for legend in legends:
+            legend.remove()
         below(figure, list(handles.values()), list(handles))
 
 

@@ -122,15 +122,15 @@ class Page:
         Raises:
             UsageError: two have one name, or it names no file.
         """
-        found = {}
+        pictures = {}
         for kind, part in self.flat:
             if kind == "Picture":
                 if not _NAME.fullmatch(part.name):
                     raise UsageError(f"a figure's file cannot be called {part.name!r}")
-                if part.name in found:
+                if part.name in pictures:
                     raise UsageError(f"two figures are called {part.name!r}")
-                found[part.name] = part
-        return found
+                pictures[part.name] = part
+        return pictures
 
 
 def table_of(frame: "pd.DataFrame", caption: str = "", digits: int = 4) -> Table:

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from pgcjax.errors import DataError, UsageError
-from pgcjax.report import canvas, plot_text
-from pgcjax.report.row_plots import agreement, leaderboard
-from pgcjax.report.square_plots import correlations, differences, matrix, overlaps
-from pgcjax.stats import pairs
+from pgcjax.report import canvas, plot_labels
+from pgcjax.report.bar_plots import agreement, leaderboard
+from pgcjax.report.heat_maps import correlations, differences, matrix, overlaps
+from pgcjax.stats.aligned import align
 from pgcjax.stats.correlation import correlation
 from pgcjax.stats.discrimination import Discrimination
 from pgcjax.stats.matrix import read
@@ -56,12 +56,12 @@ def scatter(
 
     Source: Luo 2021, Figures 4.1 to 4.3.
     """
-    side = pairs.side_by_side(scores, [measure_a, measure_b])
+    side = align(scores, [measure_a, measure_b])
     x, y = side.values.mean(axis=2)
     with canvas.on(axes) as axes:
         points(x, y, xlabel=measure_a, ylabel=measure_b, axes=axes)
-        plot_text.title(axes, _correlated(x, y, coefficient))
-    return plot_text.figure_of(axes)
+        plot_labels.title(axes, _correlated(x, y, coefficient))
+    return plot_labels.figure_of(axes)
 
 
 def duel(
@@ -92,8 +92,8 @@ def duel(
     x, y = (table.values[table.run_ids.index(run)] for run in (run_a, run_b))
     with canvas.on(axes, 2.9) as axes:
         points(x, y, xlabel=run_a, ylabel=run_b, diagonal=True, axes=axes)
-        plot_text.title(axes, table.measure, _correlated(x, y, coefficient))
-    return plot_text.figure_of(axes)
+        plot_labels.title(axes, table.measure, _correlated(x, y, coefficient))
+    return plot_labels.figure_of(axes)
 
 
 def _correlated(x: np.ndarray, y: np.ndarray, coefficient: str) -> str:
@@ -138,8 +138,8 @@ def points(
             axes.plot(ends, ends, color=canvas.GREY, linewidth=0.5, zorder=0)
             axes.set(xlim=ends, ylim=ends, aspect="equal")
             axes.locator_params(nbins=5, steps=[1, 2, 2.5, 5, 10])
-        plot_text.label(axes, xlabel, ylabel)
-    return plot_text.figure_of(axes)
+        plot_labels.label(axes, xlabel, ylabel)
+    return plot_labels.figure_of(axes)
 
 
 def lines(
@@ -170,25 +170,25 @@ def lines(
         raise UsageError(f"no column {absent[0]!r} to draw; there are {list(table)}")
     groups, own = table.groupby(by, sort=False), axes is None
     with canvas.on(axes) as axes:
-        for style, (name, mine) in zip(canvas.styles(), groups, strict=False):
+        for style, (name, curve) in zip(canvas.styles(), groups, strict=False):
             axes.plot(
-                mine[x],
-                mine[y],
+                curve[x],
+                curve[y],
                 style.line,
                 marker=style.mark,
                 markersize=2.5,
                 color=style.colour,
                 label=str(name),
             )
-        plot_text.label(
+        plot_labels.label(
             axes, x if xlabel is None else xlabel, y if ylabel is None else ylabel
         )
-        plot_text.legend(axes, own=own)
-    return plot_text.figure_of(axes)
+        plot_labels.legend(axes, own=own)
+    return plot_labels.figure_of(axes)
 
 
 def significance_curves(
-    found: Discrimination,
+    discrimination: Discrimination,
     *,
     test: str | None = None,
     highest: float = 0.1,
@@ -199,14 +199,14 @@ def significance_curves(
     The nearer to the origin, the more pairs a measure tells apart.
 
     Args:
-        found: of `discriminate`.
+        discrimination: of `discriminate`.
         test: which one, if there are several; all are drawn if None.
         highest: p at the top.
         axes: where to draw.
 
     Source: Sakai 2012, Figures 7 to 9.
     """
-    curves = found.curves()
+    curves = discrimination.curves()
     tests = list(dict.fromkeys(curves["test"]))
     if test is not None:
         if test not in tests:
@@ -215,13 +215,13 @@ def significance_curves(
     names = curves["measure"]
     if len(tests) > 1:
         names = names + ", " + curves["test"]
-    alpha = found.metadata["alpha"]
+    alpha = discrimination.metadata["alpha"]
     groups, own = curves.groupby(names, sort=False), axes is None
     with canvas.on(axes) as axes:
-        for style, (name, mine) in zip(canvas.styles(), groups, strict=False):
+        for style, (name, curve) in zip(canvas.styles(), groups, strict=False):
             axes.plot(
-                mine["position"],
-                mine["p_value"],
+                curve["position"],
+                curve["p_value"],
                 style.line,
                 color=style.colour,
                 label=str(name),
@@ -229,10 +229,10 @@ def significance_curves(
         axes.axhline(alpha, color=canvas.GREY, linewidth=0.4)
         last = int(curves["position"].max())
         axes.set_ylim(0, highest)
-        plot_text.label(axes, "pairs of runs, by p", "p (ASL)")
+        plot_labels.label(axes, "pairs of runs, by p", "p (ASL)")
         reach = curves.loc[curves["p_value"] <= highest, "position"]
         first = int(reach.min()) if len(reach) else last
         axes.set_xlim(max(1, first - 1) - 0.5, last + 0.5)
         axes.locator_params(axis="x", integer=True, nbins=6)
-        plot_text.legend(axes, own=own)
-    return plot_text.figure_of(axes)
+        plot_labels.legend(axes, own=own)
+    return plot_labels.figure_of(axes)

@@ -9,6 +9,8 @@ import pytest
 
 from pgcjax import UsageError, __version__, evaluate, read_scores
 from pgcjax.cli import cli
+from pgcjax.io.files import CONTAINERS
+from pgcjax.io.preference_formats import FORMATS
 from pgcjax.measures.catalogue import catalogue
 
 VERBS = [
@@ -42,6 +44,13 @@ def test_help(pgcjax, verb, option):
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith(" ".join(["Usage: pgcjax", *verb]) + " [OPTIONS]")
     assert max(map(len, done.out.splitlines())) <= 88
+
+
+def test_help_names_every_format(pgcjax):
+    names = {*FORMATS, *CONTAINERS} - {"columns"} | {"xie"}
+    said = "".join(pgcjax("evaluate", "--help").out.split())
+    assert all(name in said for name in names)
+    assert "columns(TREC)" in said
 
 
 def test_version_and_wrong_verbs(pgcjax):

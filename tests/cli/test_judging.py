@@ -8,7 +8,7 @@ import pytest
 
 import pgcjax as package
 from pgcjax.datasets.files import demo_folder
-from pgcjax.report.judgments import aligned
+from pgcjax.report.judgment_analysis import aligned
 
 DEMO = demo_folder()
 PREFS = ["judgments", "--prefs", "prefs.csv"]

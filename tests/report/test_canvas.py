@@ -9,7 +9,7 @@ import pytest
 from helpers.drawn import check_legible, words
 
 from pgcjax.errors import DataError, UsageError
-from pgcjax.report import canvas, plot_text, plots
+from pgcjax.report import canvas, plot_labels, plots
 
 TABLE = pd.DataFrame(
     [(p, of, p * k) for k, of in enumerate("abc") for p in range(4)],
@@ -134,12 +134,12 @@ def test_folders_of_figures(tmp_path):
     ],
 )
 def test_texts_are_broken_to_fit(text, inches, expected):
-    assert plot_text.wrapped(text, inches) == expected
+    assert plot_labels.wrapped(text, inches) == expected
 
 
 def test_names_are_cut_in_their_middle():
-    assert plot_text.shorten("x" * 24) == "x" * 24
-    short = plot_text.shorten("the_same_start_of_all_1", 10)
+    assert plot_labels.shorten("x" * 24) == "x" * 24
+    short = plot_labels.shorten("the_same_start_of_all_1", 10)
     assert short == "the_s…ll_1" and len(short) == 10
 
 

@@ -8,7 +8,7 @@ import pytest
 from helpers.drawn import check_legible, letters, words
 
 from pgcjax.errors import UsageError
-from pgcjax.report import canvas, plots, row_plots
+from pgcjax.report import bar_plots, canvas, plots
 from pgcjax.stats.agreement import agree_measures
 from pgcjax.stats.compare import compare
 from pgcjax.stats.correlation import correlate, correlation
@@ -148,7 +148,7 @@ def test_a_leaderboard_of_scores_has_the_same_intervals_and_no_letters():
     ],
 )
 def test_many_letters_in_little_room(groups, text):
-    assert row_plots._ranges(groups) == text
+    assert bar_plots._ranges(groups) == text
 
 
 def test_a_scatter_draws_means_and_says_how_alike_they_are():

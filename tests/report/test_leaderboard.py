@@ -5,7 +5,7 @@ import io
 import pandas as pd
 from rich.console import Console
 
-from pgcjax.report.text import leaderboard
+from pgcjax.report.leaderboard import leaderboard
 from pgcjax.stats.scores import Scores
 
 

@@ -7,7 +7,7 @@ from helpers.drawn import check_legible
 
 from pgcjax.errors import DataError, UsageError
 from pgcjax.report.page import Table, cell_of
-from pgcjax.report.summary import summary
+from pgcjax.report.score_page import summary
 from pgcjax.stats.compare import compare
 from pgcjax.stats.correlation import correlate
 from pgcjax.stats.discrimination import discriminate
@@ -168,7 +168,7 @@ def test_what_is_refused():
         summary(scores, ["map"])
     with pytest.raises(UsageError, match="1 run or more, not 0"):
         summary(scores, top=0)
-    with pytest.raises(UsageError, match="test 'sign': choose from"):
+    with pytest.raises(UsageError, match="test is one of .*, not 'sign'"):
         summary(scores, test="sign")
     with pytest.raises(DataError, match="holds 1 run to compare"):
         summary(scores[scores["run_id"] == "run0"])

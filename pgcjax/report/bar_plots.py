@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from pgcjax.errors import UsageError
-from pgcjax.report import canvas, plot_text
+from pgcjax.report import canvas, plot_labels
 from pgcjax.stats.findings import Comparison
 from pgcjax.stats.intervals import student
 from pgcjax.stats.matrix import read
@@ -26,7 +26,7 @@ def leaderboard(
     most: int = 60,
     axes: "Axes | None" = None,
 ) -> "Figure":
-    """Draw runs by their mean, with intervals over queries, and letters if known.
+    """Draw runs by their mean, with intervals over queries, and their letters.
 
     Runs that share a letter do not differ significantly; c-h are all from c to h.
 
@@ -51,22 +51,22 @@ def leaderboard(
         centre, low, high = (shown[c].to_numpy() for c in ("mean", "low", "high"))
         axes.hlines(y, low, high, color=canvas.COLOURS[0], linewidth=0.8)
         axes.plot(centre, y, "o", color=canvas.COLOURS[0], markersize=2.8)
-        axes.set_yticks(y, plot_text.fitted(axes, shown["run_id"]))
+        axes.set_yticks(y, plot_labels.fitted(axes, shown["run_id"]))
         axes.set_ylim(len(shown) - 0.4, -0.6)
         what = f"{measure or 'score'}, mean and {100 * level:g} % interval"
-        plot_text.label(axes, what, share=0.6)
+        plot_labels.label(axes, what, share=0.6)
         axes.grid(axis="x", color=canvas.PALE, linewidth=0.4)
         groups = shown.get("groups", pd.Series("", shown.index))
         for row, text in zip(y, groups, strict=True):
-            text = plot_text.fit(_ranges(str(text)), 0.6)
+            text = plot_labels.fit(_ranges(str(text)), 0.6)
             axes.annotate(text, (1, row), (2, 0), va="center", **_beside_the_axes())
         if len(shown) < len(table):
-            plot_text.title(axes, f"the first {len(shown)} of {len(table)} runs")
+            plot_labels.title(axes, f"the first {len(shown)} of {len(table)} runs")
         if own:
             lines = axes.get_xlabel().count("\n") + 1 + (len(shown) < len(table))
             tall = 0.4 + 0.13 * lines + _ROW * len(shown)
-            plot_text.figure_of(axes).set_figheight(tall)
-    return plot_text.figure_of(axes)
+            plot_labels.figure_of(axes).set_figheight(tall)
+    return plot_labels.figure_of(axes)
 
 
 def _ranges(groups: str) -> str:
@@ -76,18 +76,18 @@ def _ranges(groups: str) -> str:
     start = 0
     for i in range(1, len(names) + 1):
         if i == len(names) or numbers[i] != numbers[i - 1] + 1:
-            mine = names[start:i]
-            parts += mine if len(mine) < 4 else [f"{mine[0]}-{mine[-1]}"]
+            letters = names[start:i]
+            parts += letters if len(letters) < 4 else [f"{letters[0]}-{letters[-1]}"]
             start = i
     return (" " if " " in groups else "").join(parts)
 
 
 def _number(letters: str) -> int:
     """Count a, b, …, z, aa, ab, … from 1."""
-    found = 0
+    number = 0
     for letter in letters:
-        found = 26 * found + ord(letter) - ord("a") + 1
-    return found
+        number = 26 * number + ord(letter) - ord("a") + 1
+    return number
 
 
 def _beside_the_axes() -> dict[str, Any]:
@@ -140,10 +140,10 @@ def agreement(table: pd.DataFrame, *, axes: "Axes | None" = None) -> "Figure":
                 axes.text(place, row, f"{share:.3f}", None, **look)
         share = 0.5 / len(named)
         names = zip(
-            *(plot_text.fitted(axes, table[n], share) for n in named), strict=True
+            *(plot_labels.fitted(axes, table[n], share) for n in named), strict=True
         )
         axes.set_yticks(y, [", ".join(one) for one in names])
         axes.set_ylim(len(table) - 0.4, -0.6)
         axes.set(xlim=(0, 1), xlabel="share of pairs")
-        plot_text.legend(axes, own=own, columns=3)
-    return plot_text.figure_of(axes)
+        plot_labels.legend(axes, own=own, columns=3)
+    return plot_labels.figure_of(axes)

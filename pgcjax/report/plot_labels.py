@@ -82,7 +82,7 @@ def fitted(axes: "Axes", names: Iterable[Any], share: float = 0.5) -> list[str]:
 
 
 def legend(axes: "Axes", *, own: bool, columns: int = 2) -> None:
-    """Name what is drawn, if it is more than one thing.
+    """Name the lines or bars that are drawn, if there are two or more.
 
     Args:
         axes: that have it.
@@ -112,7 +112,7 @@ def below(figure: "Figure", handles: list, names: list[str], columns: int = 2) -
 
 
 def figure_of(axes: "Axes") -> "Figure":
-    """Give the figure that some axes are in."""
+    """Give the figure that axes are in."""
     figure = axes.get_figure(root=True)
     assert figure is not None
     return figure

@@ -62,7 +62,7 @@ def analyse(
     """Make each analysis of judgments that the data allow.
 
     Args:
-        preferences: canonical, with `seconds` where times are known.
+        preferences: canonical, with `seconds` where judging was timed.
         qrels: canonical, if there are any.
         choices: what the analyses depend on.
 
@@ -99,18 +99,18 @@ def _agreement(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Secti
     title = "Agreement of judges"
     fixed: dict[str, Any] = {"judges": choices.judges, "sides": choices.sides}
     fixed["bad"] = choices.bad
-    found = {"all": judge_agreement(preferences, grouping="all", **fixed)}
-    every = found["all"]
+    by_grouping = {"all": judge_agreement(preferences, grouping="all", **fixed)}
+    every = by_grouping["all"]
     if not every.pairs:
         return Section(title, why_not="no pair has two votes")
     options = list(every.table.columns)
     if any(name not in ("A<B", TIE, "A>B") for name in options):
-        found["sign"] = judge_agreement(preferences, grouping="sign", **fixed)
+        by_grouping["sign"] = judge_agreement(preferences, grouping="sign", **fixed)
     if TIE in options:
-        found["strict"] = judge_agreement(preferences, grouping="strict", **fixed)
+        by_grouping["strict"] = judge_agreement(preferences, grouping="strict", **fixed)
     rows = [
         (name, len(f.table), f.pairs, f.votes, f.agreement, f.kappa)
-        for name, f in found.items()
+        for name, f in by_grouping.items()
     ]
     columns = ["grouping", "options", "pairs", "votes", "agreement", "kappa"]
     kappas = pd.DataFrame(rows, columns=columns)
@@ -120,7 +120,7 @@ def _agreement(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Secti
         Part("agreement", "Fleiss' kappa", kappas, ("grouping",)),
         Part("options", "P(another judge says … | one says …)", shares, ("option",)),
     ]
-    named = found.get("sign", every).judges
+    named = by_grouping.get("sign", every).judges
     if len(named):
         caption = "Two judges, by sign (kappa: Cohen's)"
         parts.append(Part("judges", caption, named, ("judge_a", "judge_b"), long=True))
@@ -147,45 +147,45 @@ def _grades(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Section:
     title = "Agreement with grades"
     if qrels is None:
         return Section(title, why_not=_NO_GRADES)
-    found = grade_agreement(
+    agreement = grade_agreement(
         preferences, qrels, judges=choices.judges, sides=choices.sides
     )
-    if not found.table["votes"].any():
+    if not agreement.table["votes"].any():
         return Section(title, why_not="no judged pair has two grades")
-    options = found.options.rename_axis("option").reset_index()
-    whole, each = found.table.iloc[:1], found.table.iloc[1:]
+    options = agreement.options.rename_axis("option").reset_index()
+    whole, each = agreement.table.iloc[:1], agreement.table.iloc[1:]
     parts = [
         Part("grades", "Votes and the preferences of grades", whole, ("judge",)),
         Part("options", "Votes, by what grades prefer", options, ("option",)),
     ]
     if len(each):
         parts.append(Part("judges", "Each judge", each, ("judge",), long=True))
-    return Section(title, tuple(parts), found.notes)
+    return Section(title, tuple(parts), agreement.notes)
 
 
 def _strength(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Section:
     title = "Strength against relevance"
     if qrels is None:
         return Section(title, why_not=_NO_GRADES)
-    found = judgment_strength(preferences, qrels, judges=choices.judges)
-    if found.pairs.empty:
+    strength = judgment_strength(preferences, qrels, judges=choices.judges)
+    if strength.pairs.empty:
         return Section(title, why_not="no judged pair has two grades that differ")
     parts = (
         Part(
             "strength",
             "Correlation with the grade of the better (B) and of the other (A)",
-            found.table,
+            strength.table,
             ("of", "relation"),
         ),
-        Part("gap", "By the gap B - A", found.by_gap, ("low", "high")),
+        Part("gap", "By the gap B - A", strength.by_gap, ("low", "high")),
     )
-    return Section(title, parts, found.notes)
+    return Section(title, parts, strength.notes)
 
 
 def _times(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Section:
     title = "Judging times"
-    known = read_judgments(preferences, choices.judges)
-    if "seconds" not in known or known["seconds"].isna().all():
+    table = read_judgments(preferences, choices.judges)
+    if "seconds" not in table or table["seconds"].isna().all():
         return Section(title, why_not="judgments have no times (a column seconds)")
     table = judgment_times(preferences, judges=choices.judges)
     broad = table["group"].isin(["all", "option"])

@@ -13,7 +13,7 @@ from pgcjax._version import __version__
 from pgcjax.errors import Progress, UsageError, counted
 from pgcjax.report import canvas, plots
 from pgcjax.report.page import Page, Part, Picture, Section, Table, cell_of, table_of
-from pgcjax.stats import pairs
+from pgcjax.stats.aligned import align
 from pgcjax.stats.compare import compare
 from pgcjax.stats.correlation import correlate
 from pgcjax.stats.discrimination import Discrimination
@@ -57,24 +57,24 @@ def summary(
     """
     if top < 1:
         raise UsageError(f"the table of queries shows 1 run or more, not {top}")
-    side = pairs.side_by_side(scores, measures, missing)
+    side = align(scores, measures, missing)
     one = {
         name: Matrix(side.runs, side.queries, values, name)
         for name, values in zip(side.measures, side.values, strict=True)
     }
     how: dict[str, Any] = {"test": test, "alpha": alpha}
     how |= {"resamples": resamples, "seed": seed}
-    sections, found = [], {}
+    sections, compared = [], {}
     for i, (name, matrix) in enumerate(one.items()):
-        found[name] = compare(matrix, **how)
-        sections.append(_measure(i + 1, matrix, found[name], top))
+        compared[name] = compare(matrix, **how)
+        sections.append(_measure(i + 1, matrix, compared[name], top))
         if progress:
             progress("measures", i + 1, len(one))
     if len(one) > 1:
-        sections.append(_compared(one, found, how))
+        sections.append(_compared(one, compared, how))
     used = {"pgcjax": __version__, "runs": len(side.runs)}
     used |= {"queries": len(side.queries), "missing": missing, **how}
-    used["resamples"] = next(iter(found.values())).metadata["resamples"] or None
+    used["resamples"] = next(iter(compared.values())).metadata["resamples"] or None
     if isinstance(scores, Scores):
         used |= {f"scores, {k}": v for k, v in scores.metadata.items()}
     said = {name: _said(value) for name, value in used.items() if value is not None}
@@ -84,30 +84,30 @@ def summary(
 def _said(value: Any) -> str:
     """Print what a page depends on."""
     if isinstance(value, Mapping):
-        return "; ".join(f"{name} {_said(mine)}" for name, mine in value.items())
+        return "; ".join(f"{name} {_said(item)}" for name, item in value.items())
     if isinstance(value, (list, tuple)):
         return "; ".join(map(_said, value))
     return str(value)
 
 
-def _measure(number: int, matrix: Matrix, found: Comparison, top: int) -> Section:
+def _measure(number: int, matrix: Matrix, comparison: Comparison, top: int) -> Section:
     """Show one measure: its leaderboard, which runs differ, its queries."""
-    test, alpha = found.metadata["test"], found.metadata["alpha"]
-    board = found.runs.sort_values(["rank", "run_id"], ignore_index=True)
+    test, alpha = comparison.metadata["test"], comparison.metadata["alpha"]
+    board = comparison.runs.sort_values(["rank", "run_id"], ignore_index=True)
     ordered = board[["rank", "run_id", "mean", "low", "high", "groups"]]
     level = f"{100 * (1 - alpha):g} %"
     parts: list[Part] = [
-        f"{matrix.measure or 'Scores'}: " + "; ".join(found.notes) + ".",
+        f"{matrix.measure or 'Scores'}: " + "; ".join(comparison.notes) + ".",
         Picture(
             f"leaderboard-{number}",
-            plots.leaderboard(found),
+            plots.leaderboard(comparison),
             f"Means over queries with {level} intervals (Student's t). Runs that share "
             f"a letter do not differ significantly ({test}); c-h are all from c to h.",
         ),
         table_of(ordered, "Runs by mean"),
         Picture(
             f"differences-{number}",
-            plots.differences(found),
+            plots.differences(comparison),
             "Blue: the run of the row is significantly better than that of the column; "
             "orange: worse.",
         ),
@@ -134,12 +134,14 @@ def _queries(matrix: Matrix, best: Sequence[str]) -> Table:
     return table_of(frame, caption)
 
 
-def _together(found: Mapping[str, Comparison], how: dict[str, Any]) -> Discrimination:
+def _together(
+    compared: Mapping[str, Comparison], how: dict[str, Any]
+) -> Discrimination:
     """Give what `discriminate` would find, and has been found already."""
     columns = ["run_a", "run_b", "difference", "p_value", "significant"]
     parts = [
         one.table[columns].assign(test=how["test"], measure=name)
-        for name, one in found.items()
+        for name, one in compared.items()
     ]
     return Discrimination(pd.concat(parts, ignore_index=True), how)
 
@@ -150,19 +152,19 @@ def _compared(
     """Compare measures: do they order runs alike, how many pairs do they tell apart?"""
     names = list(one)
     table = correlate(one, names)
-    found = _together(compared, how)
-    power = found.table.drop(columns="test")
+    discrimination = _together(compared, how)
+    power = discrimination.table.drop(columns="test")
     parts: list[Part] = [
         table_of(power, f"Pairs of runs that differ significantly, {how['test']}"),
         Picture(
             "curves",
-            plots.significance_curves(found),
+            plots.significance_curves(discrimination),
             "p of all pairs of runs, sorted: the nearer to the origin, the more pairs "
             "a measure tells apart.",
         ),
         Picture(
             "overlaps",
-            plots.overlaps(found),
+            plots.overlaps(discrimination),
             "Pairs significant by both of two measures, among those by either.",
         ),
         _means(one),

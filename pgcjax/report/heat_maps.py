@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from pgcjax.errors import UsageError
-from pgcjax.report import canvas, plot_text
+from pgcjax.report import canvas, plot_labels
 from pgcjax.stats.discrimination import Discrimination
 from pgcjax.stats.findings import Comparison
 
@@ -32,17 +32,17 @@ def correlations(
         coefficient: which of its coefficients.
         axes: where to draw.
     """
-    mine = table[table["coefficient"] == coefficient]
-    if mine.empty:
-        known = ", ".join(dict.fromkeys(table["coefficient"]))
-        raise UsageError(f"no {coefficient!r} in the table; there are {known}")
+    rows = table[table["coefficient"] == coefficient]
+    if rows.empty:
+        names = ", ".join(dict.fromkeys(table["coefficient"]))
+        raise UsageError(f"no {coefficient!r} in the table; there are {names}")
     cells = {
         (a, b): value
         for a, b, value in zip(
-            mine["measure_a"], mine["measure_b"], mine["value"], strict=True
+            rows["measure_a"], rows["measure_b"], rows["value"], strict=True
         )
     }
-    names = list(dict.fromkeys([*mine["measure_a"], *mine["measure_b"]]))
+    names = list(dict.fromkeys([*rows["measure_a"], *rows["measure_b"]]))
     square = np.eye(len(names))
     for i, a in enumerate(names):
         for j, b in enumerate(names):
@@ -53,18 +53,21 @@ def correlations(
 
 
 def overlaps(
-    found: Discrimination, test: str | None = None, *, axes: "Axes | None" = None
+    discrimination: Discrimination,
+    test: str | None = None,
+    *,
+    axes: "Axes | None" = None,
 ) -> "Figure":
     """Draw the share of significant pairs that each two measures have in common.
 
     In common by those significant by either, as of the sets of Sakai 2012, Table 4.
 
     Args:
-        found: of `discriminate`.
+        discrimination: of `discriminate`.
         test: which one, if there are several.
         axes: where to draw.
     """
-    table = found.overlaps()
+    table = discrimination.overlaps()
     tests = list(dict.fromkeys([*table["test_a"], *table["test_b"]]))
     if test is None and len(tests) != 1:
         raise UsageError(
@@ -84,23 +87,23 @@ def overlaps(
 
 
 def differences(
-    found: Comparison, *, most: int = 60, axes: "Axes | None" = None
+    comparison: Comparison, *, most: int = 60, axes: "Axes | None" = None
 ) -> "Figure":
     """Draw which runs differ: a square of all pairs, the best run first.
 
     Blue: the run of the row is significantly better; orange: worse; pale: neither.
 
     Args:
-        found: of `compare`, of all pairs.
+        comparison: of `compare`, of all pairs.
         most: runs to draw; of more the best, and the title says so.
         axes: where to draw.
     """
-    order = found.runs.sort_values("mean", ascending=False, kind="stable")
+    order = comparison.runs.sort_values("mean", ascending=False, kind="stable")
     runs = order["run_id"].tolist()
     shown = runs[:most]
     place = {run: i for i, run in enumerate(shown)}
     square = np.zeros((len(shown), len(shown)))
-    for row in found.table[found.table["significant"]].to_dict("records"):
+    for row in comparison.table[comparison.table["significant"]].to_dict("records"):
         i, j = place.get(row["run_a"]), place.get(row["run_b"])
         if i is not None and j is not None:
             square[i, j] = np.sign(row["difference"])
@@ -112,16 +115,16 @@ def differences(
         three = ListedColormap([canvas.COLOURS[4], "#f2f2f2", canvas.COLOURS[0]])
         axes.imshow(square, cmap=three, vmin=-1, vmax=1, **_CELLS)
         across = [str(i) for i in range(1, len(shown) + 1)]
-        rows = map("  ".join, zip(plot_text.fitted(axes, shown), across, strict=True))
+        rows = map("  ".join, zip(plot_labels.fitted(axes, shown), across, strict=True))
         _name(axes, list(rows), across, _TALL - 0.5 if own else 1.0)
         first = f"the first {len(shown)} of {len(runs)} runs"
-        plot_text.title(
+        plot_labels.title(
             axes,
-            f"significant differences, {found.metadata['test']}",
+            f"significant differences, {comparison.metadata['test']}",
             first if len(shown) < len(runs) else "",
             share=_SHARE,
         )
-    return plot_text.figure_of(axes)
+    return plot_labels.figure_of(axes)
 
 
 def matrix(
@@ -144,18 +147,18 @@ def matrix(
         raise UsageError(f"expected a square of {len(names)}, found {square.shape}")
     own = axes is None
     with canvas.on(axes) as axes:
-        shown = plot_text.fitted(axes, names)
+        shown = plot_labels.fitted(axes, names)
         if own:
-            below = max(map(plot_text.width, shown), default=0)
+            below = max(map(plot_labels.width, shown), default=0)
             tall = 0.4 + below + min(max(0.24 * len(names), 0.5), 2.0)
-            plot_text.figure_of(axes).set_figheight(tall)
+            plot_labels.figure_of(axes).set_figheight(tall)
         from matplotlib.colors import LinearSegmentedColormap
 
         ends = [canvas.COLOURS[1], "white", canvas.COLOURS[0]]
         shades = LinearSegmentedColormap.from_list("", ends)
         image = axes.imshow(square, cmap=shades, vmin=-1, vmax=1, **_CELLS)
         _name(axes, shown, shown, 2.0 if own else 1.0)
-        plot_text.title(axes, title, share=_SHARE)
+        plot_labels.title(axes, title, share=_SHARE)
         if own and len(names) <= _FULL:
             for (i, j), value in np.ndenumerate(square):
                 if not np.isnan(value):
@@ -164,10 +167,10 @@ def matrix(
                     axes.text(j, i, text, ha="center", va="center", color=colour)
         else:
             least = min(0.0, float(np.nanmin(square, initial=0)))
-            bar = plot_text.figure_of(axes).colorbar(image, ax=axes)
+            bar = plot_labels.figure_of(axes).colorbar(image, ax=axes)
             canvas.style_ticks(bar.ax)
             bar.ax.set_ylim(least, 1)
-    return plot_text.figure_of(axes)
+    return plot_labels.figure_of(axes)
 
 
 def _name(
@@ -181,8 +184,8 @@ def _name(
         (axes.xaxis, columns, _PITCH if upright else 0.2),
     ):
         step = max(1, -(-int(1000 * pitch * len(names)) // int(1000 * inches)))
-        some = range(0, len(names), step)
-        axis.set_ticks(some, [names[i] for i in some])
+        ticks = range(0, len(names), step)
+        axis.set_ticks(ticks, [names[i] for i in ticks])
     axes.tick_params(axis="x", rotation=90 if upright else 0)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)

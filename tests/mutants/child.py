@@ -1,0 +1,79 @@
+"""Score the collection with verify=1, in a process whose package has one mistake.
+
+A process does this once: what is imported and compiled is the mistake's.
+"""
+
+import importlib.abc
+import importlib.machinery
+import sys
+import warnings
+
+from mutants.table import Mutant
+
+# What every process needs and no mistake is in; the rest is imported after the mistake.
+LIBRARIES = ["jax.numpy", "pandas", "polars", "pyarrow.parquet", "scipy.stats"]
+
+
+class _Loader(importlib.machinery.SourceFileLoader):
+    source = ""
+
+    def get_code(self, fullname):  # and so no bytecode of the right source
+        return compile(self.source, self.path, "exec", dont_inherit=True)
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    """Finds one module before others do, with the mistake in it."""
+
+    def __init__(self, mutant: Mutant):
+        self.mutant, self.used = mutant, False
+
+    def find_spec(self, fullname, path, target=None):
+        if fullname != self.mutant.module:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(fullname, path)
+        assert spec and spec.origin
+        spec.loader = loader = _Loader(fullname, spec.origin)
+        loader.source, self.used = self.mutant.source(), True
+        return spec
+
+
+def score(call: str) -> None:
+    """Score the measures of a call, in tiles of few runs and queries.
+
+    Raises:
+        VerificationError: a score differs from its twin.
+    """
+    import pgcjax
+    from mutants import collection
+    from pgcjax.engine.plan import using
+    from pgcjax.measures.catalogue import parse
+    from pgcjax.tensors.padding import at_least
+
+    words = call.split()
+    order = words.pop() if words[-1] in ("clarke", "rank") else "trec"
+    measures = [parse(word) for word in words]
+    grids = any("grids" in m.definition.needs(m.parameters) for m in measures)
+    tables = collection.grids() if grids else collection.lists()
+    # Every axis is padded, to few shapes: fewer programs to compile.
+    with using(runs=4, queries=2), at_least(documents=32, axis=32, width=64):
+        pgcjax.evaluate(**tables, measures=words, order=order, verify=1.0)
+
+
+def verdict(mutant: Mutant | None, calls: list[str]) -> tuple[str, str]:
+    """Say what became of a mistake: `caught`, `survived` or `broken`, and why."""
+    warnings.simplefilter("ignore")
+    finder = _Finder(mutant) if mutant else None
+    if finder:
+        sys.meta_path.insert(0, finder)
+    from pgcjax.errors import VerificationError
+
+    try:
+        for call in calls:
+            score(call)
+    except VerificationError as error:
+        return "caught", str(error).partition(". This is")[0]
+    except Exception as error:
+        return "broken", f"{type(error).__name__}: {' '.join(str(error).split())}"
+    if finder and not finder.used:
+        return "broken", "the file is not imported"
+    return "survived", ""
