@@ -2,24 +2,32 @@
 
 import os
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import click
 
 from benchmarks.harness import ROOT, Report, facts
 
-NAMES = (
-    "peel",
-    "levels",
-    "reading",
-    "end-to-end",
-    "growth",
-    "memory",
-    "costs",
-    "significance",
-    "rbo",
-    "measures",
-)
+MODULES = {
+    "peel": "peel",
+    "levels": "levels",
+    "reading": "reading",
+    "end-to-end": "end_to_end",
+    "growth": "studies.growth",
+    "memory": "studies.memory",
+    "costs": "studies.costs",
+    "significance": "significance",
+    "rbo": "rbo",
+    "measures": "measures",
+}
+OPTIONS = {  # what `run` of a module takes beside the report
+    "peel": ("data", "shapes"),
+    "levels": ("data", "shapes"),
+    "reading": ("data",),
+    "measures": ("data",),
+    "end-to-end": ("runs",),
+}
 
 
 class Shape(click.ParamType):
@@ -41,7 +49,7 @@ def _data() -> Path:
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("names", nargs=-1, type=click.Choice([*NAMES, "all"]))
+@click.argument("names", nargs=-1, type=click.Choice([*MODULES, "all"]))
 @click.option("-o", "--output", type=Path, metavar="FILE.json", help="Write all there.")
 @click.option(
     "--data",
@@ -86,55 +94,18 @@ def main(
     for name in ("cast2019", "dl21"):
         if data and not (data / name).is_dir():
             report.say(f"left out: a real collection (no {data / name}; see --data)")
-    chosen = NAMES if not names or "all" in names else names
+    chosen = MODULES if not names or "all" in names else names
     for name in dict.fromkeys(chosen):
-        _run(name, report, data, shapes, runs)
+        # What a benchmark needs is imported when it is its turn.
+        module = import_module(f"benchmarks.{MODULES[name]}")
+        given = {"data": data, "runs": runs}
+        if "shapes" in OPTIONS.get(name, ()):
+            given["shapes"] = shapes or module.SHAPES
+        module.run(
+            report, **{option: given[option] for option in OPTIONS.get(name, ())}
+        )
     if output:
         report.save(output, known)
-
-
-def _run(name: str, report: Report, data: Path | None, shapes, runs: int) -> None:
-    """Run one benchmark; what it needs is imported only then."""
-    if name == "peel":
-        from benchmarks import peel
-
-        peel.run(report, data, shapes or peel.SHAPES)
-    elif name == "levels":
-        from benchmarks import levels
-
-        levels.run(report, data, shapes or levels.SHAPES)
-    elif name == "reading":
-        from benchmarks import reading
-
-        reading.run(report, data)
-    elif name == "end-to-end":
-        from benchmarks import end_to_end
-
-        end_to_end.run(report, runs)
-    elif name == "growth":
-        from benchmarks import growth
-
-        growth.run(report)
-    elif name == "costs":
-        from benchmarks import costs
-
-        costs.run(report)
-    elif name == "measures":
-        from benchmarks import measures
-
-        measures.run(report, data)
-    elif name == "rbo":
-        from benchmarks import rbo
-
-        rbo.run(report)
-    elif name == "significance":
-        from benchmarks import significance
-
-        significance.run(report)
-    else:
-        from benchmarks import memory
-
-        memory.run(report)
 
 
 if __name__ == "__main__":

@@ -77,7 +77,7 @@ class Bench:
         """Race on cyclic graphs; say in a line what was best."""
         jax.clear_caches()  # or what another case compiled would take no time here
         weights = rank_weights(case.p, case.depth)
-        host = gpu_rows.lay_out(case, weights, "words")
+        host = gpu_rows.lay_out(case, weights, "packed")
         arrays = host.on(self.device)
         word = gpu_rows.one_word(arrays, self.backend)
         title = f"peel + RBO on the device, {case.title}"

@@ -4,16 +4,14 @@ import importlib.util
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 from benchmarks import baselines, ours
 from benchmarks.inputs import Case
-from pgcjax.engine import peel_batches
-from pgcjax.kernels import peel_packed
-from pgcjax.tensors import adjacency
+from pgcjax.tensors import adjacency, rank_tables
 from pgcjax.tensors.padding import padded_size
 
 LIMB = 21  # bits: 1024 of them add up in an int32
@@ -45,42 +43,48 @@ class Row:
     note: str = ""
 
 
-@dataclass(frozen=True)
-class Arrays:
-    """A case as the kernels take it: on the host, or on a device."""
+class Arrays(NamedTuple):
+    """A case as the kernels take it: on the host, or on a device.
 
-    fixed: tuple
-    moving: tuple
+    Attributes:
+        graphs: what does not depend on the run.
+        runs: where the runs have the documents.
+        steps: of each query.
+        shared: what all queries share: lists of `levels`; and weights.
+    """
+
+    graphs: Any
+    runs: Any
     steps: Any
     shared: tuple
 
     def on(self, device: jax.Device, queries: slice = slice(None)) -> "Arrays":
         """Put some queries on a device."""
-
-        def put(x):
-            return jax.device_put(x[queries], device)
-
         with jax.enable_x64(True):
-            fixed, moving = (tuple(map(put, x)) for x in (self.fixed, self.moving))
-            shared = jax.device_put(self.shared, device)
-            return Arrays(fixed, moving, put(self.steps), shared)
+            cut = jax.tree.map(lambda x: x[queries], self[:3])
+            return Arrays(*jax.device_put((*cut, self.shared), device))
+
+    @property
+    def cut(self) -> tuple:
+        """Arrays whose first axis is queries."""
+        return self[:3]
 
     @property
     def pairs(self) -> int:
         """Number of pairs of a query and a run."""
-        return int(np.prod(self.moving[-1].shape[:2]))
+        return int(np.prod(self.runs[0].shape[:2]))
 
     @property
     def width(self) -> int:
         """Padded number of documents."""
-        return self.moving[0].shape[-1]
+        return self.graphs[0].shape[-1]
 
 
 def lay_out(case: Case, weights: np.ndarray, form: str) -> Arrays:
     """Lay out all queries and runs of a case as one batch, on the host.
 
     Raises:
-        ValueError: some graph takes another form.
+        ValueError: a graph takes another form.
     """
     graphs = list(case.graphs.values())
     size = padded_size(max(map(len, graphs)))
@@ -89,25 +93,24 @@ def lay_out(case: Case, weights: np.ndarray, form: str) -> Arrays:
     if {g.form for g in ready} != {form}:
         raise ValueError(f"{case.title}: not every graph has the form {form!r}")
     ready = [replace(g, size=max(g.size for g in ready)) for g in ready]
-    retrieved = case.rankings.retrieved({g.query_id: g.doc_ids for g in graphs})
-    found = [retrieved[g.query_id] for g in graphs]
+    of_query = case.rankings.retrieved({g.query_id: g.doc_ids for g in graphs})
+    retrieved = [of_query[g.query_id] for g in graphs]
     runs = slice(0, case.shape[0])
     if form == "levels":
-        fixed = adjacency.batch_graphs(ready, len(ready))
-        known = ready, found, runs, (len(ready), runs.stop)
-        flat = adjacency.batch_levels(*known, sum(int(f.starts[-1]) for f in found))
+        tile = ready, retrieved, runs, (len(ready), runs.stop)
+        room = sum(int(each.starts[-1]) for each in retrieved)
+        flat = rank_tables.batch_levels(*tile, room)
+        levels = adjacency.batch_graphs(ready, len(ready))
+        ranks = rank_tables.LevelRuns(flat.first, flat.count)
         shared = flat.value, flat.rank, weights
-        return Arrays(fixed, (flat.first, flat.count), flat.count.max(1), shared)
-    fixed, moving, steps = [], [], []
+        return Arrays(levels, ranks, flat.count.max(1), shared)
+    parts = []
     for some in chunks:
         members = ready[some]
-        fixed.append(adjacency.batch_graphs(members, len(members)))
         shape = len(members), runs.stop
-        laid, count = adjacency.batch_rankings(members, found[some], runs, shape)
-        moving.append(laid)
-        steps.append(count)
-    join = [tuple(map(np.concatenate, zip(*x, strict=True))) for x in (fixed, moving)]
-    return Arrays(*join, np.concatenate(steps), (weights,))
+        ranks = rank_tables.batch_rankings(members, retrieved[some], runs, shape)
+        parts.append((adjacency.batch_graphs(members, len(members)), *ranks))
+    return Arrays(*jax.tree.map(lambda *x: np.concatenate(x), *parts), (weights,))
 
 
 def _row(name: str, program: Any, arguments: tuple, moved: int) -> Row:
@@ -138,39 +141,19 @@ def one_word(arrays: Arrays, backend: str) -> Row:
 
     A step reads a word of each vertex and of the row to subtract, and writes one.
     """
-    if backend == "cpu":
-        program = peel_batches._batched("words", 1, backend)
-    else:
-
-        def one(fixed, moving, steps, weights):
-            (rows, start, where), (order, inverse, ranks) = fixed, moving
-            return peel_packed.peeled_overlap(
-                rows, start, order, inverse, ranks, steps, weights, where=where
-            )
-
-        def batch(fixed, moving, steps, weights):
-            # As many steps as places: a count that is known needs no test on the way.
-            runs = jax.vmap(one, in_axes=(None, 0, None, None))
-            queries = jax.vmap(runs, in_axes=(0, 0, None, None))
-            return queries(fixed, moving, moving[0].shape[-1], weights)
-
-        program = jax.jit(batch)
+    program = ours.tile_program("packed", 1, backend)
     moved = 12 * arrays.pairs * arrays.width**2
-    return _row("XLA, one word", program, _arguments(arrays), moved)
+    return _row("XLA, one word", program, (arrays.cut, arrays.shared), moved)
 
 
 def levels(arrays: Arrays, backend: str) -> Row:
     """Count per level: a step reads and writes a count of each."""
     steps = int(np.max(arrays.steps))
-    states = arrays.pairs * arrays.fixed[0].shape[-1] * steps
+    states = arrays.pairs * arrays.width * steps
     moved = 8 * states + 8 * arrays.pairs * steps
     most = 0 if backend == "cpu" else padded_size(steps)
-    program = peel_batches._batched("levels", 1, backend, most)
-    return _row("levels", program, _arguments(arrays), moved)
-
-
-def _arguments(arrays: Arrays) -> tuple:
-    return arrays.fixed, arrays.moving, arrays.steps, *arrays.shared
+    program = ours.tile_program("levels", 1, backend, most)
+    return _row("levels", program, (arrays.cut, arrays.shared), moved)
 
 
 def has_pallas() -> bool:
@@ -186,24 +169,18 @@ def pallas(arrays: Arrays, name: str, **options: Any) -> Row:
     """
     from pgcjax.kernels import peel_pallas
 
-    def one(fixed, moving, weights):
-        (rows, start, where), (order, inverse, ranks) = fixed, moving
+    def one(graphs, runs, weights):
         return peel_pallas.peeled_overlap(
-            rows,
-            start,
-            order,
-            inverse,
-            ranks,
-            order.shape[-1],
-            weights,
-            where=where,
+            *(graphs.rows, graphs.words, runs.order, runs.inverse, runs.ranks),
+            *(runs.order.shape[-1], weights),
+            where=graphs.where,
             **options,
         )
 
     program = jax.jit(jax.vmap(one, in_axes=(0, 0, None)))
     vertices = int(np.max(arrays.steps))
     moved = 4 * arrays.pairs * arrays.width * (vertices + 3)
-    arguments = arrays.fixed, arrays.moving, *arrays.shared
+    arguments = arrays.graphs, arrays.runs, *arrays.shared
     return _row(name, program, arguments, moved)
 
 
@@ -244,23 +221,26 @@ def textbook(case: Case, weights: np.ndarray) -> Row:
 
 
 def shipped(case: Case, weights: np.ndarray, moved: int) -> Row:
-    """Call what `peel_batches.overlap_sums` calls, its tiles being on the device.
+    """Call what `ours.overlap_sums` calls, its tiles being on the device.
 
     Its note says the time from graphs and ranks on the host, laying out included.
     """
-    calls = ours.recorded(
-        lambda: peel_batches.overlap_sums(case.graphs, case.rankings, weights)
-    )
+    arguments = case.graphs, case.rankings, weights
+    ready = list(ours.tiles(*arguments))
+    ours.overlap_sums(*arguments)  # compiles
     start = time.perf_counter()
-    sums = peel_batches.overlap_sums(case.graphs, case.rankings, weights).T
+    sums = ours.overlap_sums(*arguments).T
     seconds = time.perf_counter() - start
     note = f"{seconds:.3g} s from graphs and ranks on the host"
     with jax.enable_x64(True):
-        there = [(function, jax.device_put(given)) for function, given in calls]
+        placed = jax.device_put([(tile.cut, tile.shared) for tile in ready])
 
     def call() -> Any:
-        with jax.enable_x64(True):
-            return jax.block_until_ready([f(*given) for f, given in there])
+        sums = [
+            ours.tile_sums(tile.form, cut, shared, tile.width)
+            for tile, (cut, shared) in zip(ready, placed, strict=True)
+        ]
+        return jax.block_until_ready(sums)
 
     # The tiles come in any order: what is checked is what `overlap_sums` makes of them.
     return Row("pgcjax's tiles", call, lambda: sums, None, None, moved, note=note)

@@ -78,13 +78,6 @@ def race(
     mine = np.arange(len(runs) * len(grades) * len(names)).reshape(len(runs), -1)
     job = ours.MeasuresJob(names, judgments)
     contenders = [
-        Contender(
-            "ranx",
-            partial(with_ranx, *_in_ranx(few, grades)),
-            len(few) * len(grades),
-            of=mine[: len(few)].ravel(),
-            note=f"{len(few)} of {len(runs)} runs" if most else "",
-        ),
         Contender("pgcjax", partial(job, tables), pairs, ours=True),
         Contender(
             "evaluate, from a DataFrame",
@@ -94,6 +87,14 @@ def race(
             values=None,
         ),
     ]
+    try:
+        theirs = partial(with_ranx, *_in_ranx(few, grades))
+    except ImportError as error:
+        report.say(f"left out: ranx ({error})")
+    else:
+        note = f"{len(few)} of {len(runs)} runs" if most else ""
+        part = {"of": mine[: len(few)].ravel(), "note": note}
+        contenders.insert(0, Contender("ranx", theirs, len(few) * len(grades), **part))
     per = f"run and query, {len(names)} measures"
     report.race(f"measures of both, {title}", contenders, per=per, units=pairs)
     _each(report, title, tables, judgments | {"preferences": preferences}, pairs)

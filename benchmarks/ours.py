@@ -1,22 +1,30 @@
 """All that the benchmarks touch inside pgcjax: when it moves, only this file does."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-from unittest import mock
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
-from pgcjax.engine import peel_batches
+from pgcjax.engine import peel_tiles
+from pgcjax.engine.peel_batches import overlap_sums, tile_program, tile_sums
+from pgcjax.engine.plan import BUDGET, settings
 from pgcjax.kernels import ABSENT
 from pgcjax.kernels.rbo import rank_weights
-from pgcjax.runtime import pool
+from pgcjax.runtime.loop import pool
 from pgcjax.tensors.graphs import Graph
 from pgcjax.tensors.retrieved import Flat, Retrieved
 
-__all__ = ["ABSENT", "Flat", "Graph", "Retrieved"]
+__all__ = [
+    "ABSENT",
+    "Flat",
+    "Graph",
+    "Retrieved",
+    "overlap_sums",
+    "tile_program",
+    "tile_sums",
+]
 
 
 def scores(
@@ -24,41 +32,38 @@ def scores(
 ) -> np.ndarray:
     """Score runs from graphs and rankings in memory: float64 `[runs, queries]`."""
     weights = rank_weights(p, depth)
-    return peel_batches.overlap_sums(graphs, rankings, weights) / weights.sum()
+    return overlap_sums(graphs, rankings, weights) / weights.sum()
 
 
-def recorded(work: Callable[[], Any]) -> list[tuple[Callable, tuple]]:
-    """Give the calls on the device that some work makes, and what they are given."""
-    work()  # compiles, and on a GPU chooses between peels
-    calls: list[tuple[Callable, tuple]] = []
-    batched = peel_batches._batched
+class Tile(NamedTuple):
+    """A tile as the engine calls its kernel with it: arguments of `tile_sums`."""
 
-    def recording(*key: Any) -> Callable:
-        function = batched(*key)
+    form: str
+    cut: tuple[Any, ...]
+    shared: tuple[Any, ...]
+    width: int
 
-        def call(*arguments: Any) -> Any:
-            calls.append((function, arguments))
-            return function(*arguments)
 
-        return call
-
-    with mock.patch.object(compute, "_batched", recording):
-        work()
-    return calls
+def tiles(
+    graphs: Mapping[str, Graph], rankings: Any, weights: np.ndarray
+) -> Iterator[Tile]:
+    """Lay graphs and runs out, tile by tile, as `scores` does before each call."""
+    for tile in peel_tiles.Layout(graphs, keep=0).tiles(rankings):
+        cut = tile.graphs, tile.ranks, tile.steps
+        yield Tile(tile.form, cut, (*tile.lists, weights), tile.width)
 
 
 def device_calls(
     graphs: Mapping[str, Graph], rankings: Any, p: float, depth: int
 ) -> Callable[[], None]:
     """Give the calls on the device alone that `scores` makes, inputs being there."""
-    calls = recorded(lambda: scores(graphs, rankings, p, depth))
+    ready = list(tiles(graphs, rankings, rank_weights(p, depth)))
 
-    def one(function: Callable, arguments: tuple) -> None:
-        with jax.enable_x64(True):
-            jax.block_until_ready(function(*arguments))
+    def one(tile: Tile) -> None:
+        jax.block_until_ready(tile_sums(*tile))
 
     def replay() -> None:
-        for _ in pool().map(one, *zip(*calls, strict=True)):
+        for _ in pool().map(one, ready):
             pass
 
     return replay
@@ -86,11 +91,18 @@ def rankings_of(runs: Iterable[Path], judged: Mapping[str, np.ndarray]) -> Any:
     """
     from pgcjax.io.judged import Judged
     from pgcjax.io.runs import Runs
-    from pgcjax.tensors.rankings import Rankings, batches, find
 
     known = Judged(judged)
-    tables = Runs(runs, name_by="file").read(known)
-    return Rankings(known, [find(some, known, "trec") for some in batches(tables)])
+    return _looked_up(Runs(runs, name_by="file").read(known), known)
+
+
+def _looked_up(tables: Iterable[Any], judged: Any) -> Any:
+    """Rank the documents of canonical runs or packed blocks, and keep judged ones."""
+    from pgcjax.io.runs import gathered
+    from pgcjax.tensors.rankings import Rankings, find
+
+    together = gathered(tables, settings.rows)
+    return Rankings(judged, [find(some, judged, "trec") for some in together])
 
 
 def read(runs: Iterable[Path]) -> None:
@@ -111,31 +123,19 @@ def dense_ranks(rankings: Any, query: str, docs: np.ndarray) -> np.ndarray:
 
 def judged_documents(judgments: Mapping[str, Any]) -> Mapping[str, list[str]]:
     """Give the documents that evaluating PGC and Compat by some judgments asks for."""
-    from pgcjax.engine.request import ask
+    from pgcjax.engine.request import read_request
 
-    known = ask(judgments, None, "trec")
-    return known.judged.docs
+    return read_request(judgments, None, "trec").judged.docs
 
 
 def judgments_of(prefs: Path, qrels: Path) -> None:
     """Do all that judgments ask for, before a run is read."""
-    from pgcjax.engine.request import ask
+    from pgcjax.engine.request import read_request
     from pgcjax.io.check import fingerprint
 
     sources = {"preferences": prefs, "qrels": qrels}
-    for table in ask(sources, None, "trec").tables.values():
+    for table in read_request(sources, None, "trec").tables.values():
         fingerprint(table)
-
-
-@contextmanager
-def nothing_computed() -> Iterator[None]:
-    """Lay out all that is given to the device, and compute nothing."""
-
-    def call(form: str, fixed: Any, moving: Any, *_: Any) -> np.ndarray:
-        return np.zeros(moving[0].shape[:2], np.int64)
-
-    with mock.patch.object(compute, "_call", call):
-        yield
 
 
 def write_packed(
@@ -248,27 +248,22 @@ class MeasuresJob:
 
     def __init__(self, names: list[str], judgments: Mapping[str, Any]):
         """Lay the judgments out."""
-        from pgcjax.engine import list_batches
-        from pgcjax.engine.request import ask
+        from pgcjax.engine.request import read_request
 
-        self._asked = ask(judgments, names, "trec")
-        self._groups = list_batches.groups(self._asked.measures, self._asked.tensors)
+        request = read_request(judgments, names, "trec")
+        self._judged = request.judged
+        self._batches = request.batches(budget=BUDGET, keep=BUDGET)
 
     def look_up(self, tables: list[Any]) -> Any:
         """Find the judged documents of runs, and their ranks."""
-        from pgcjax.tensors.rankings import Rankings, batches, find
-
-        judged = self._asked.judged
-        return Rankings(judged, [find(b, judged, "trec") for b in batches(tables)])
+        return _looked_up(tables, self._judged)
 
     def score(self, rankings: Any) -> list[np.ndarray]:
         """Compute every measure: float64 `[runs, queries]` of each."""
-        from pgcjax.engine import list_batches
-
         scores: dict[int, np.ndarray] = {}
-        for group in self._groups:
-            parts = list_batches.scores(group, rankings)
-            scores.update(zip(group.places, parts, strict=True))
+        for batch in self._batches:
+            places = [member.place for member in batch.members]
+            scores.update(zip(places, batch.score(rankings), strict=True))
         return [scores[i] for i in range(len(scores))]
 
     def __call__(self, tables: list[Any]) -> np.ndarray:

@@ -154,7 +154,9 @@ def large(report: Report, runs: int, queries: int, resamples: int) -> None:
     rows: list[list[Any]] = []
     for part, name in (("p", "p-values"), ("compare", "compare, with BCa intervals")):
         size = (runs, queries, resamples, part)
-        printed = child("-m", "benchmarks.memory", "benchmarks.significance", *size)
+        printed = child(
+            "-m", "benchmarks.studies.memory", "benchmarks.significance", *size
+        )
         seconds, peak = map(float, printed.split()[-2:])
         rows.append([name, seconds, peak])
     n = runs * (runs - 1) // 2
@@ -187,7 +189,7 @@ def _t(sample: np.ndarray, axis: int = -1) -> np.ndarray:
     return np.mean(sample, axis=axis) / (deviation / math.sqrt(sample.shape[axis]))
 
 
-def textbook(x: np.ndarray, pairs: tests.Pairs, weights: np.ndarray) -> np.ndarray:
+def textbook(x: np.ndarray, pairs: tests.RunPairs, weights: np.ndarray) -> np.ndarray:
     """Bootstrap all pairs at once by two products: E[w²] - m² of each resample."""
     z = x[pairs[0]] - x[pairs[1]]
     queries, resamples = weights.shape
@@ -198,7 +200,7 @@ def textbook(x: np.ndarray, pairs: tests.Pairs, weights: np.ndarray) -> np.ndarr
     return (1 + reached.sum(1)) / (1 + resamples)
 
 
-def blocked(x: np.ndarray, pairs: tests.Pairs, weights: np.ndarray) -> np.ndarray:
+def blocked(x: np.ndarray, pairs: tests.RunPairs, weights: np.ndarray) -> np.ndarray:
     """Bootstrap as pgcjax does: one product, no root, blocks in cache, threads."""
     centred = x - x.mean(1, keepdims=True)
     moved = centred @ weights
@@ -217,14 +219,14 @@ def blocked(x: np.ndarray, pairs: tests.Pairs, weights: np.ndarray) -> np.ndarra
     return _in_threads(count, pairs, weights.shape[1])
 
 
-def flip_loop(x: np.ndarray, pairs: tests.Pairs, signs: np.ndarray) -> np.ndarray:
+def flip_loop(x: np.ndarray, pairs: tests.RunPairs, signs: np.ndarray) -> np.ndarray:
     """Flip signs of one pair after the other."""
     z = x[pairs[0]] - x[pairs[1]]
     count = [np.sum(np.abs(row @ signs) >= abs(row.sum()) - 1e-12) for row in z]
     return (1 + np.array(count)) / (1 + signs.shape[1])
 
 
-def flip_blocks(x: np.ndarray, pairs: tests.Pairs, signs: np.ndarray) -> np.ndarray:
+def flip_blocks(x: np.ndarray, pairs: tests.RunPairs, signs: np.ndarray) -> np.ndarray:
     """Flip signs as pgcjax does: one product for all, blocks in cache, threads."""
     moved = x @ signs
 
@@ -239,7 +241,7 @@ def flip_blocks(x: np.ndarray, pairs: tests.Pairs, signs: np.ndarray) -> np.ndar
 
 def _in_threads(
     count: Callable[[np.ndarray, np.ndarray], np.ndarray],
-    pairs: tests.Pairs,
+    pairs: tests.RunPairs,
     resamples: int,
 ) -> np.ndarray:
     places = [slice(low, low + NEAR) for low in range(0, len(pairs[0]), NEAR)]

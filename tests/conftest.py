@@ -9,8 +9,8 @@ import pytest
 from hypothesis import settings
 
 # What tests compile lasts as long as their environment, whose processes all share it.
-_CACHE = Path(sys.prefix, "compiled-by-tests")
-os.environ["JAX_COMPILATION_CACHE_DIR"] = str(_CACHE)
+_CACHE = os.environ.get("PGCJAX_TEST_CACHE", f"{sys.prefix}/compiled-by-tests")
+os.environ["JAX_COMPILATION_CACHE_DIR"] = _CACHE
 os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
 os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
 

@@ -29,7 +29,8 @@ class Machine:
         query: seconds of a core to lay out a graph, per square of its places.
         judgment: seconds of a core to read a judgment, and to make a graph of it.
         score: seconds of a core to put a score into the table and on disk.
-        parts: of the job, each of which writes its own scores.
+        parts: processes of the job, each of which writes its own scores, and reads
+            its own text: no faster on many cores than on one.
     """
 
     cores: int
@@ -152,7 +153,7 @@ class Job:
             block = plan.block(group.size) if in_blocks else group.queries
             whole, rest = divmod(group.queries, block)
             for many, count in ((block, whole), (rest, bool(rest))):
-                queries, some = plan.tile(
+                queries, runs_at_once = plan.tile(
                     many,
                     max(runs, self.per_chunk) if group.tiled else 1,
                     per_query=group.per_query,
@@ -161,10 +162,10 @@ class Job:
                     budget=self.limits.tile,
                     near=self.cpu and group.form in ("packed", "wide", "levels"),
                 )
-                some = some if group.tiled else runs
-                calls = count * -(-many // queries) * -(-runs // some)
+                runs_at_once = runs_at_once if group.tiled else runs
+                calls = count * -(-many // queries) * -(-runs // runs_at_once)
                 if calls:
-                    yield group, queries, some, calls
+                    yield group, queries, runs_at_once, calls
 
     @property
     def scores(self) -> int:
@@ -176,8 +177,8 @@ class Job:
         """Share of the places of all tiles where no document stands."""
         places = used = 0
         for runs, count in Counter(self.chunks()).items():
-            for group, queries, some, calls in self.tiles(runs):
-                places += count * calls * queries * some * group.size
+            for group, queries, runs_at_once, calls in self.tiles(runs):
+                places += count * calls * queries * runs_at_once * group.size
                 used += count * runs * group.vertices
         return 1 - used / places if places else 0.0
 
@@ -185,8 +186,10 @@ class Job:
         """Tell what is in memory at most, beyond libraries and judgments."""
         tile = max(
             (
-                queries * (group.per_query + group.per_pair * some)
-                for group, queries, some, _ in self.tiles(self.per_chunk, devices)
+                queries * (group.per_query + group.per_pair * runs_at_once)
+                for group, queries, runs_at_once, _ in self.tiles(
+                    self.per_chunk, devices
+                )
             ),
             default=0,
         )
@@ -199,8 +202,8 @@ class Job:
 
     def seconds(self, machine: Machine) -> dict[str, float]:
         """Estimate the time of each part, where each has the machine to itself."""
-        read = self.lines * machine.line + self.compressed * machine.inflate
-        read += self.packed * machine.packed
+        text = self.lines * machine.line + self.compressed * machine.inflate
+        packed = self.packed * machine.packed / machine.cores
         judge = self.judgments * machine.judgment  # on one core
         laid = compute = 0.0
         workers = machine.devices or machine.cores
@@ -219,7 +222,7 @@ class Job:
                     steps = group.size * group.vertices * machine.peel
                     compute += count * runs * (steps + group.vertices * machine.step)
         return {
-            "reading": judge + read / machine.cores,
+            "reading": judge + text / machine.parts + packed,
             "laying out": laid / machine.cores,
             "computing": compute / workers,
             "writing": self.scores * machine.score / machine.parts,

@@ -74,14 +74,14 @@ def _all(work: Callable[[], bytes]) -> Sequence[bytes]:
     """Give every process what each of them made."""
     error = b""
     try:
-        mine = work()
+        own = work()
     except PgcjaxError as failed:
-        mine, error = b"", f"{type(failed).__name__}:{failed}".encode()
+        own, error = b"", f"{type(failed).__name__}:{failed}".encode()
     for text in _exchange(error):
         if text:
             kind, _, message = text.decode().partition(":")
             raise _ERRORS.get(kind, PgcjaxError)(message)
-    return _exchange(mine)
+    return _exchange(own)
 
 
 @contextmanager
@@ -98,11 +98,11 @@ def _quiet() -> Iterator[None]:
 
 
 @_quiet()  # Gloo says there who is connected
-def _exchange(mine: bytes) -> list[bytes]:
-    lengths = multihost_utils.process_allgather(np.array([len(mine)], np.int32))
+def _exchange(own: bytes) -> list[bytes]:
+    lengths = multihost_utils.process_allgather(np.array([len(own)], np.int32))
     lengths = np.asarray(lengths).ravel()
     padded = np.zeros(max(1, lengths.max()), np.uint8)
-    padded[: len(mine)] = np.frombuffer(mine, np.uint8)
+    padded[: len(own)] = np.frombuffer(own, np.uint8)
     everyone = np.asarray(multihost_utils.process_allgather(padded))
     everyone = everyone.reshape(len(lengths), -1)
     return [row[:n].tobytes() for row, n in zip(everyone, lengths, strict=True)]

@@ -1,5 +1,6 @@
 """Tables × measures → scores: the door to the engine, and the table that leaves it."""
 
+import itertools
 import os
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -154,7 +155,7 @@ def _table(
         values[:, columns, i] = np.where(has, scores[i], 0)
         keep[:, columns, i] = has if request.missing == "skip" else True
     told = (getattr(member.tensors, "notes", ()) for member in request.members)
-    notes += dict.fromkeys(note for some in told for note in some)
+    notes += dict.fromkeys(itertools.chain.from_iterable(told))
     names = total.run_ids, list(request.judged.docs), list(map(str, request.measures))
     columns = zip(
         ("run_id", "query_id", "measure"), np.nonzero(keep), names, strict=True

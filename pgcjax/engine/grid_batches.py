@@ -162,8 +162,8 @@ class GridBatch(Batch):
     def _overlaps(self, runs: np.ndarray) -> np.ndarray:
         """Add up weights of grids and their ideals, and finish: `[runs, queries]`."""
         sums = np.zeros((len(self._names), len(runs)), np.int64)
-        for mine, part in results(self._overlap_calls(runs)):
-            sums[mine] = np.asarray(part)[: len(mine)]
+        for columns, part in results(self._overlap_calls(runs)):
+            sums[columns] = np.asarray(part)[: len(columns)]
         return self._tensors.finish(sums.T, np.array(self._sizes))
 
     def _overlap_calls(self, runs: np.ndarray) -> Iterator[Call]:
@@ -176,38 +176,38 @@ class GridBatch(Batch):
                 block = _Block(list(compress(whole.mine, of_form)), whole.shape)
                 if not block.mine:
                     continue
-                known = list(compress(ready, of_form))
-                fixed = adjacency.batch_graphs(known, block.shape[0])
-                some = [self._placed[self._names[i]] for i in block.mine]
-                order = block.stack((p.place[runs] for p in some), -1)
+                prepared = list(compress(ready, of_form))
+                fixed = adjacency.batch_graphs(prepared, block.shape[0])
+                placed = [self._placed[self._names[i]] for i in block.mine]
+                order = block.stack((p.place[runs] for p in placed), -1)
                 order = np.where(order < 0, np.arange(size, dtype=np.int32), order)
                 inverse = np.argsort(order, axis=2).astype(np.int32)
-                first = block.stack((p.first[runs] for p in some), ABSENT)
+                first = block.stack((p.first[runs] for p in placed), ABSENT)
                 moving = _Images(order, inverse, first)
                 yield _call(block.mine, form, (fixed, moving), weights)
 
     def _counts(self, runs: np.ndarray) -> np.ndarray:
         """Count pairs, and finish: `[runs, queries]`."""
         out = np.zeros((len(runs), len(self._names)))
-        for (mine, first), parts in results(self._count_calls(runs)):
+        for (columns, first), parts in results(self._count_calls(runs)):
             arrays = (*map(np.asarray, parts), first)
-            of_runs = [np.swapaxes(part[: len(mine)], 0, 1) for part in arrays]
-            out[:, mine] = self._tensors.finish(Counts(*of_runs))
+            of_runs = [np.swapaxes(part[: len(columns)], 0, 1) for part in arrays]
+            out[:, columns] = self._tensors.finish(Counts(*of_runs))
         return out
 
     def _count_calls(self, runs: np.ndarray) -> Iterator[Call]:
         pairs, names = list(self._tensors.pairs.values()), self._names
         nobody = np.zeros(len(self._number), int)
         for block in _blocks(self._sizes, self._budget):
-            mine = [pairs[i] for i in block.mine]
+            judged = [pairs[i] for i in block.mine]
             read = [self._read[names[i]] for i in block.mine]
             ordered = [self._placed[names[i]] for i in block.mine]
             images = [self._images_of_others.get(names[i], nobody) for i in block.mine]
             first = block.stack((p.first[runs] for p in ordered), ABSENT)
             fixed = _Judged(
-                block.stack((p.wins for p in mine), 0, square=True),
-                block.stack((p.judged for p in mine), 0, square=True),
-                block.stack((np.ones(len(p.doc_ids), bool) for p in mine), 0),
+                block.stack((p.wins for p in judged), 0, square=True),
+                block.stack((p.judged for p in judged), 0, square=True),
+                block.stack((np.ones(len(p.doc_ids), bool) for p in judged), 0),
             )
             moving = _Cells(
                 first,
@@ -234,17 +234,17 @@ def _blocks(sizes: Sequence[int], budget: int) -> Iterator[_Block]:
     groups: dict[int, list[int]] = {}
     for i, n in enumerate(sizes):
         groups.setdefault(padded_size(n), []).append(i)
-    for size, some in sorted(groups.items()):
+    for size, columns in sorted(groups.items()):
         queries, _ = plan.tile(
-            len(some),
+            len(columns),
             1,
             per_query=_per_query(size),
             per_pair=0,
             devices=jax.local_device_count(),
             budget=budget,
         )
-        for low in range(0, len(some), queries):
-            yield _Block(some[low : low + queries], (queries, size))
+        for low in range(0, len(columns), queries):
+            yield _Block(columns[low : low + queries], (queries, size))
 
 
 def _elsewhere(first: np.ndarray) -> np.ndarray:

@@ -62,9 +62,9 @@ def run(
     for chunk in chunks:
         refuse(request, chunk.run_ids, chunk.has)
 
-    def finish(found: list[JudgedRanks], first: int, end: int) -> Chunk:
+    def finish(ranks: list[JudgedRanks], first: int, end: int) -> Chunk:
         _log.debug("units %d to %d of %d", first, end, len(runs.units))
-        chunk = _scored(Rankings(judged, found), batches, request, progress)
+        chunk = _scored(Rankings(judged, ranks), batches, request, progress)
         if checkpoint and end < len(runs.units):
             name = _name(units[first:end])
             checkpoint.save(f"{first}-{end}", units=np.array(name), **chunk.arrays())
@@ -77,21 +77,21 @@ def run(
         for batch in gathered(tables, plan.settings.rows):
             if sample:
                 sample.take(batch, judged.docs)
-            found = find(batch, judged, order)
-            refuse(request, found.run_ids, found.has)
-            yield found, 1 if isinstance(batch, Block) else len(batch)
+            ranks = find(batch, judged, order)
+            refuse(request, ranks.run_ids, ranks.has)
+            yield ranks, 1 if isinstance(batch, Block) else len(batch)
 
     with ThreadPoolExecutor(1, "pgcjax-scorer") as pool:
         pending: Future[Chunk] | None = None
         with closing(runs.read(judged, order, skip=done, progress=progress)) as tables:
-            for found, count in _chunks(
+            for ranks, count in _chunks(
                 watched(tables), limits, checkpoint is not None
             ):
                 if pending:
                     chunks.append(pending.result())
-                pending = pool.submit(finish, found, done, done + count)
+                pending = pool.submit(finish, ranks, done, done + count)
                 done += count
-                del found
+                del ranks
         if pending:
             chunks.append(pending.result())
     if sample and kept:
@@ -122,19 +122,19 @@ def _chunks(
     parts: Iterable[tuple[JudgedRanks, int]], limits: plan.Limits, timed: bool
 ) -> Iterator[tuple[list[JudgedRanks], int]]:
     """Gather ranks until they take enough bytes or, if `timed`, some time."""
-    found: list[JudgedRanks] = []
+    ranks: list[JudgedRanks] = []
     units, began = 0, time.monotonic()
     for part, count in parts:
-        found.append(part)
+        ranks.append(part)
         units += count
         late = timed and time.monotonic() - began > plan.settings.seconds
-        runs = sum(len(f.run_ids) for f in found)
+        runs = sum(len(f.run_ids) for f in ranks)
         most = limits.enough if runs >= plan.settings.runs else limits.found
-        if late or sum(f.nbytes for f in found) > most:
-            yield found, units
-            found, units, began = [], 0, time.monotonic()
-    if found:
-        yield found, units
+        if late or sum(f.nbytes for f in ranks) > most:
+            yield ranks, units
+            ranks, units, began = [], 0, time.monotonic()
+    if ranks:
+        yield ranks, units
 
 
 def _kept(checkpoint: Checkpoint, units: list[str]) -> tuple[int, list[Chunk]]:

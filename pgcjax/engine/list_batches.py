@@ -95,27 +95,29 @@ class ListBatch(Batch):
         self._most_runs = max(runs, self._most_runs)
         out = np.zeros((len(self.members), len(self.docs), runs))
         done, total = 0, len(self.docs) * runs
-        for (columns, some), part in results(self._calls(rankings), progress=progress):
-            for values, mine in zip(out, part, strict=True):
-                values[columns, some] = mine[: len(columns), : some.stop - some.start]
-            done += len(columns) * (some.stop - some.start)
+        calls = self._calls(rankings)
+        for (columns, part), tiles in results(calls, progress=progress):
+            queries, together = len(columns), part.stop - part.start
+            for values, tile in zip(out, tiles, strict=True):
+                values[columns, part] = np.asarray(tile)[:queries, :together]
+            done += queries * together
             if progress:
                 progress("scoring", done, total)
         return np.ascontiguousarray(out.swapaxes(1, 2))
 
     def foresee(self, sample: Rankings) -> list[Group]:
         """Group queries by the length of their lists."""
-        found = list(sample.retrieved(self.docs).values())
+        retrieved = list(sample.retrieved(self.docs).values())
         names = list(self.docs)
         what = ", ".join(str(member.measure) for member in self.members)
         out = []
-        for some in self._widths(found):
-            vertices = sum(len(self.docs[names[i]]) for i in some.columns)
-            sizes = len(some.columns), vertices, sample.share * vertices
-            costs = some.per_query, some.per_pair
+        for group in self._widths(retrieved):
+            vertices = sum(len(self.docs[names[i]]) for i in group.columns)
+            sizes = len(group.columns), vertices, sample.share * vertices
+            costs = group.per_query, group.per_pair
             name = what if len(self.members) < 4 else f"{len(self.members)} measures"
             measures = len(self.members)
-            out.append(Group(name, "lists", some.width, *sizes, *costs, measures))
+            out.append(Group(name, "lists", group.width, *sizes, *costs, measures))
         return out
 
     def _calls(self, rankings: Rankings) -> Iterator[Call]:
@@ -123,31 +125,32 @@ class ListBatch(Batch):
         retrieved = list(rankings.retrieved(self.docs).values())
         depth = self._depth or 1 << rankings.last.bit_length()
         which, weights = self._weights(depth)
-        for some in self._widths(retrieved):
+        for group in self._widths(retrieved):
             tile = queries, together = plan.tile(
-                len(some.columns),
+                len(group.columns),
                 self._most_runs,
-                per_query=some.per_query,
-                per_pair=some.per_pair,
+                per_query=group.per_query,
+                per_pair=group.per_pair,
                 devices=jax.local_device_count(),
                 budget=self._budget,
             )
-            program = self._kernels, which, tile, some.width, some.shapes
+            program = self._kernels, which, tile, group.width, group.shapes
             program = *program, tuple(map(len, weights)), jax.local_device_count()
-            for low in range(0, len(some.columns), queries):
-                mine = some.columns[low : low + queries]
-                arrays = place(self._arrays([names[i] for i in mine], some, queries))
-                length = np.array([rankings.lengths(names[i]) for i in mine])
+            for low in range(0, len(group.columns), queries):
+                columns = group.columns[low : low + queries]
+                stacked = self._arrays([names[i] for i in columns], group, queries)
+                arrays = place(stacked)
+                length = np.array([rankings.lengths(names[i]) for i in columns])
                 for first in range(0, runs, together):
                     part = slice(first, min(first + together, runs))
                     lists = listed(
-                        *([retrieved[i] for i in mine], part, tile),
-                        *(some.width, self._depth),
+                        *([retrieved[i] for i in columns], part, tile),
+                        *(group.width, self._depth),
                     )
                     lengths = stack([*length[:, part]], tile, 0)
                     cut = arrays, place(_Lists(*lists, lengths))
                     make = partial(_score, self._kernels, which, cut, weights)
-                    yield Call((mine, part), make, program)
+                    yield Call((columns, part), make, program)
 
     def _widths(self, retrieved: Sequence[Retrieved]) -> list[_Width]:
         names = list(self.docs)
@@ -155,8 +158,10 @@ class ListBatch(Batch):
         out = []
         for width in sorted(set(widths), reverse=True):
             columns = [i for i, w in enumerate(widths) if w == width]
-            some = [names[i] for i in columns]
-            shapes = tuple(_shapes([t.arrays[n] for n in some]) for t in self._tensors)
+            of_width = [names[i] for i in columns]
+            shapes = tuple(
+                _shapes([t.arrays[n] for n in of_width]) for t in self._tensors
+            )
             every = [shape for _, leaves in shapes for shape in leaves]
             axes = [axis for shape in every for axis in shape]
             per_query = 8 * sum(int(np.prod(shape)) for shape in every)
@@ -164,10 +169,10 @@ class ListBatch(Batch):
             out.append(_Width(width, columns, shapes, per_query, per_pair))
         return out
 
-    def _arrays(self, names: Sequence[str], some: _Width, queries: int) -> list[Any]:
+    def _arrays(self, names: Sequence[str], group: _Width, queries: int) -> list[Any]:
         """Stack the arrays of queries, padded with zeros."""
         out = []
-        for tensors, (tree, shapes) in zip(self._tensors, some.shapes, strict=True):
+        for tensors, (tree, shapes) in zip(self._tensors, group.shapes, strict=True):
             leaves = [jax.tree.leaves(tensors.arrays[name]) for name in names]
             stacked = [
                 stack([np.asarray(x) for x in each], (queries, *shape), 0)
@@ -194,7 +199,7 @@ def batches(members: Sequence[Member], setting: Setting) -> list[Batch]:
         depth = member.tensors.depth
         reach = next((d for d in _REACHES if (depth or 1e9) <= d), None)
         groups.setdefault((id(member.tensors.docs), reach), []).append(member)
-    return [ListBatch(some, d, setting.budget) for (_, d), some in groups.items()]
+    return [ListBatch(members, d, setting.budget) for (_, d), members in groups.items()]
 
 
 def _shapes(arrays: Sequence[Any]) -> tuple[Any, tuple[tuple[int, ...], ...]]:

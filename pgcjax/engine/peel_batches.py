@@ -96,10 +96,12 @@ def layout_sums(
     sums = np.zeros((len(layout.graphs), runs), np.int64)
     done, total = 0, runs * sum(len(graph) > 0 for graph in layout.graphs.values())
     calls = (_call_of(tile, weights) for tile in layout.tiles(rankings))
-    for (columns, some), part in results(calls, progress=progress):
-        mine = np.asarray(part)[: len(columns), : some.stop - some.start]
-        sums[columns, some] = mine
-        done += mine.size
+    for (columns, part_of_runs), part in results(calls, progress=progress):
+        sums_of_tile = np.asarray(part)[
+            : len(columns), : part_of_runs.stop - part_of_runs.start
+        ]
+        sums[columns, part_of_runs] = sums_of_tile
+        done += sums_of_tile.size
         if progress:
             progress("scoring", done, total)
     return np.ascontiguousarray(sums.T)
@@ -210,7 +212,7 @@ def tile_program(form: str, devices: int, backend: str, most: int = 0) -> Callab
     def one_by_one(cut, shared):
         (weights,) = shared
         queries, runs, size = cut[1].ranks.shape
-        together, some = plan.side_by_side(queries, runs, size)
+        together, runs_at_once = plan.side_by_side(queries, runs, size)
 
         def few(queries):
             graphs, ranks, steps = queries
@@ -219,7 +221,9 @@ def tile_program(form: str, devices: int, backend: str, most: int = 0) -> Callab
                 return over(graphs, ranks, steps.max(), weights)
             graphs, ranks, steps = jax.tree.map(lambda x: x[0], queries)
             return jax.lax.map(
-                lambda run: kernel(graphs, run, steps, weights), ranks, batch_size=some
+                lambda run: kernel(graphs, run, steps, weights),
+                ranks,
+                batch_size=runs_at_once,
             )
 
         grouped = jax.tree.map(lambda x: x.reshape(-1, together, *x.shape[1:]), cut)

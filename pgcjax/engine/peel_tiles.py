@@ -195,13 +195,13 @@ class _Graded:
             shape = shapes.of("levels", size, len(which))
             room, width = shapes.room(size, flat.count[which], shape)
             for i in range(0, len(which), shape[0]):
-                mine = which[i : i + shape[0]]
-                columns = [self._columns[j] for j in mine]
-                ready = [self._ready[j] for j in mine]
+                queries = which[i : i + shape[0]]
+                columns = [self._columns[j] for j in queries]
+                ready = [self._ready[j] for j in queries]
                 graphs = place(adjacency.batch_graphs(ready, shape[0]))
-                for some in _slices(runs, shape[1]):
-                    part = flat.tile(mine, some, shape, room)
-                    yield _of_levels(columns, some, size, graphs, part, width)
+                for part_of_runs in _slices(runs, shape[1]):
+                    part = flat.tile(queries, part_of_runs, shape, room)
+                    yield _of_levels(columns, part_of_runs, size, graphs, part, width)
 
 
 def _of_levels(
@@ -250,14 +250,14 @@ def _tiles(members: Sequence[_Member], runs: int, shapes: Shapes) -> Iterator[Ti
             part = zip(*every[i : i + shape[0]], strict=True)
             columns, ready, retrieved = (list(column) for column in part)
             graphs = place(adjacency.batch_graphs(ready, shape[0]))
-            for some in _slices(runs, shape[1]):
-                tile = ready, retrieved, some, shape
+            for part_of_runs in _slices(runs, shape[1]):
+                tile = ready, retrieved, part_of_runs, shape
                 if form == "levels":
                     flat = rank_tables.batch_levels(*tile, room)
-                    yield _of_levels(columns, some, size, graphs, flat, width)
+                    yield _of_levels(columns, part_of_runs, size, graphs, flat, width)
                     continue
                 ranks, steps = map(place, rank_tables.batch_rankings(*tile))
-                yield Tile(columns, some, form, size, graphs, ranks, steps)
+                yield Tile(columns, part_of_runs, form, size, graphs, ranks, steps)
 
 
 def _slices(runs: int, together: int) -> Iterator[slice]:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from pgcjax.engine import grid_batches, list_batches, peel_batches
 from pgcjax.engine.batch import Batch, Member, Setting
-from pgcjax.errors import UsageError
+from pgcjax.errors import UsageError, check_choice
 from pgcjax.io.choices import MISSING, ORDERS
 from pgcjax.io.grids import is_grids, read_grids
 from pgcjax.io.judged import Judged
@@ -35,14 +35,15 @@ class Request:
 
     Attributes:
         members: the measures, as they were asked for, with their tensors.
-        tables: canonical judgments, by kind; and `grids`, if runs are image grids.
+        tables: canonical judgments, by kind; and `grids`, if runs are image grids. With
+            what measures made of them, for the twins to share what a model predicted.
         judged: all documents that any measure needs.
         order: of documents in a run.
         missing: what a judged query that a run lacks does; one of `choices.MISSING`.
     """
 
     members: list[Member]
-    tables: dict[str, pd.DataFrame]
+    tables: Judgments
     judged: Judged
     order: str
     missing: str
@@ -111,17 +112,15 @@ def read_request(
         DataError: judgments cannot be read. UsageError: a measure lacks judgments, or
             an argument is wrong.
     """
-    for name, value, allowed in (
-        ("missing", missing, MISSING),
-        ("order", order, ORDERS),
-    ):
-        if value not in allowed:
-            raise UsageError(f"{name} is one of {', '.join(allowed)}, not {value!r}")
+    check_choice("missing", missing, MISSING)
+    check_choice("order", order, ORDERS)
     sources = by_kind(sources)
     given = set(sources)
     chosen = parse_all(_defaults(given) if measures is None else measures)
     _check_needs(chosen, given if grids is None else given | {"grids"})
     tables = read_judgments(sources)
+    if grids is not None:
+        tables = tables | {"grids": grids}
     judgments = Judgments(tables)
 
     def laid_out(measure: Measure) -> Any:
@@ -136,9 +135,7 @@ def read_request(
         ]
     # Once where measures share documents.
     docs = {id(m.tensors.docs): m.tensors.docs for m in members}
-    if grids is not None:
-        tables = tables | {"grids": grids}
-    return Request(members, tables, Judged(*docs.values()), order, missing)
+    return Request(members, judgments, Judged(*docs.values()), order, missing)
 
 
 def _defaults(given: set[str]) -> list[str]:
@@ -149,7 +146,7 @@ def _defaults(given: set[str]) -> list[str]:
                 "--qrels FILE on the command line"
             )
         raise UsageError(
-            f"no measure was asked for, and {' and '.join(sorted(given))} alone suggest "
+            f"no measure was asked for, and {' and '.join(sorted(given))} suggest "
             "none: name measures, such as alpha_nDCG@20; `pgcjax measures` lists them"
         )
     if "preferences" not in given:

@@ -15,7 +15,14 @@ from pgcjax._version import __version__
 from pgcjax.engine import plan, similarity_tiles
 from pgcjax.engine.choices import TIES, VARIANTS
 from pgcjax.engine.similarity_result import Similarity, means
-from pgcjax.errors import DataError, DataWarning, Progress, UsageError, counted
+from pgcjax.errors import (
+    DataError,
+    DataWarning,
+    Progress,
+    UsageError,
+    check_choice,
+    counted,
+)
 from pgcjax.io.choices import MISSING, ORDERS
 from pgcjax.runtime.memory import memory_limit
 from pgcjax.tensors.tied_lists import Lists, Numbers, of_groups, read
@@ -61,8 +68,8 @@ def rbo(
         DataError: rankings cannot be compared. UsageError: an argument is wrong.
     """
     measure = _name(p, variant, ties, depth)
-    _one_of("order", order, ORDERS)
-    _one_of("missing", missing, MISSING)
+    check_choice("order", order, ORDERS)
+    check_choice("missing", missing, MISSING)
     budget = plan.Limits(memory_limit(memory)).tile
     if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
         return _of_lists(a, b, float(p), variant, ties, depth)
@@ -74,10 +81,10 @@ def rbo(
     pairs = _Compared(*sides[0], *sides[-1], alone=b is None)
     _check(pairs, missing)
     values, notes = _without(pairs, missing, measure)
-    for found in similarity_tiles.compare(
+    for compared in similarity_tiles.compare(
         pairs.sides(), float(p), ties, budget=budget, progress=progress
     ):
-        values[pairs.rows(found), found.query] = found.values[variant]
+        values[pairs.rows(compared), compared.query] = compared.values[variant]
     itself = pairs.first == pairs.second if b is None else np.zeros(len(values), bool)
     metadata = {"version": __version__, "measure": measure, "order": order}
     return Similarity(
@@ -97,17 +104,12 @@ def _name(p: float, variant: str, ties: str, depth: int | None) -> str:
     """Check the parameters of the measure, and spell it with all of them."""
     if not (isinstance(p, Real) and 0 < p < 1):
         raise UsageError(f"p={p}: expected a number above 0 and below 1")
-    _one_of("variant", variant, VARIANTS)
-    _one_of("ties", ties, TIES)
+    check_choice("variant", variant, VARIANTS)
+    check_choice("ties", ties, TIES)
     if depth is not None and not (type(depth) is int and depth > 0):
         raise UsageError(f"depth={depth}: expected a whole number from 1 up")
     cut = "" if depth is None else f",depth={depth}"
     return f"RBO(p={float(p)},variant={variant},ties={ties}{cut})"
-
-
-def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise UsageError(f"{name} is one of {', '.join(allowed)}, not {value!r}")
 
 
 def _of_lists(
@@ -127,16 +129,16 @@ def _of_lists(
             "two lists are two rankings, and these are of files: give their runs as "
             "read_runs([...])"
         )
-    known: dict[Any, int] = {}
+    numbers: dict[Any, int] = {}
     lists = [
-        of_groups(x, known, name, depth) for x, name in ((a, "list a"), (b, "list b"))
+        of_groups(x, numbers, name, depth) for x, name in ((a, "list a"), (b, "list b"))
     ]
     if ties == BROKEN and any(x.tied for x in lists):
         raise UsageError("ties=broken: a list has no order in its ties; w, a or b")
-    (found,) = similarity_tiles.compare(
+    (compared,) = similarity_tiles.compare(
         [similarity_tiles.Sides(lists[:1], lists[1:])], p, ties
     )
-    return float(found.values[variant][0])
+    return float(compared.values[variant][0])
 
 
 @dataclass(frozen=True)
@@ -180,28 +182,28 @@ class _Compared:
     def places(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Give, for each query, the places of the runs of a, and of b, that have it."""
 
-        def found(runs: list[str], lists: Lists, query: str) -> np.ndarray:
-            mine = lists.get(query, {})
-            return np.array([i for i, run in enumerate(runs) if run in mine], np.int64)
+        def places(runs: list[str], lists: Lists, query: str) -> np.ndarray:
+            has = lists.get(query, {})
+            return np.array([i for i, run in enumerate(runs) if run in has], np.int64)
 
         return [
-            (found(self.runs_a, self.lists_a, q), found(self.runs_b, self.lists_b, q))
+            (places(self.runs_a, self.lists_a, q), places(self.runs_b, self.lists_b, q))
             for q in self.queries
         ]
 
     def sides(self) -> list[similarity_tiles.Sides]:
         """List the rankings of each query by run."""
-        found = []
+        sides = []
         for query, (a, b) in zip(self.queries, self.places, strict=True):
-            mine = [self.lists_a[query][self.runs_a[i]] for i in a]
+            own = [self.lists_a[query][self.runs_a[i]] for i in a]
             theirs = [self.lists_b[query][self.runs_b[i]] for i in b]
-            found.append(similarity_tiles.Sides(mine, None if self.alone else theirs))
-        return found
+            sides.append(similarity_tiles.Sides(own, None if self.alone else theirs))
+        return sides
 
-    def rows(self, found: similarity_tiles.PairValues) -> np.ndarray:
-        """Give the pairs that were found."""
-        a, b = self.places[found.query]
-        i, j, n = a[found.a], b[found.b], len(self.runs_b)
+    def rows(self, compared: similarity_tiles.PairValues) -> np.ndarray:
+        """Give the pairs that were compared."""
+        a, b = self.places[compared.query]
+        i, j, n = a[compared.a], b[compared.b], len(self.runs_b)
         return i * n + j - (i * (i + 1) // 2 if self.alone else 0)
 
 

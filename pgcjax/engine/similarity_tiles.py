@@ -116,7 +116,7 @@ def _tiles(
         width = 1 << max(3, max(len(x.docs) for x in lists) - 1).bit_length()
         side = side_of_tile(max(len(sides.a), len(sides.b or ())), width, budget)
         fit = max(1, (budget // 2) // (_BYTES * width))
-        some = min(
+        at_once = min(
             side * side, plan.settings.pairs if cpu else 1 << fit.bit_length() - 1
         )
         weights = kernel.weights_of(p, width)
@@ -128,7 +128,7 @@ def _tiles(
             for kind, chosen in ((ties, has), ("", ~has)):
                 if chosen.any():
                     i, j = a[chosen], b[chosen]
-                    dealt, places = _dealt(i, j, side * side, some, devices)
+                    dealt, places = _dealt(i, j, side * side, at_once, devices)
                     tables = (weights.at,) if kind else (weights.below, weights.left)
                     yield _Tile(
                         query=number,
@@ -138,7 +138,7 @@ def _tiles(
                         length_b=moving[-1][j],
                         places=places,
                         width=width,
-                        key=(kind, side, width, moving[0].shape[1], some, devices),
+                        key=(kind, side, width, moving[0].shape[1], at_once, devices),
                         arguments=(dealt, (fixed, moving, tables)),
                     )
 
@@ -197,20 +197,20 @@ def _laid_out(
 ) -> tuple[tuple, tuple]:
     """Lay two blocks of rankings out: documents of one, their places in the other."""
     number = np.full(1 + max(int(x.max()) for x in codes), -1, np.int32)
-    for some in codes[other]:
-        number[some] = 0
-    known = np.flatnonzero(number == 0)
-    number[known] = np.arange(len(known))
-    size = 1 << len(known).bit_length()  # with room for documents that none has
-    number[number < 0] = len(known)
+    for ids in codes[other]:
+        number[ids] = 0
+    of_other = np.flatnonzero(number == 0)
+    number[of_other] = np.arange(len(of_other))
+    size = 1 << len(of_other).bit_length()  # with room for documents that none has
+    number[number < 0] = len(of_other)
     kind = np.int16 if width < 2**15 else np.int32
     places = np.full((side, size), width, kind)
     rows = np.arange(width, dtype=kind)
-    for row, some in zip(places, codes[other], strict=False):
-        row[number[some]] = rows[: len(some)]
-    docs = np.full((side, width), len(known), np.int32)
-    for row, some in zip(docs, codes[own], strict=False):
-        row[: len(some)] = number[some]
+    for row, ids in zip(places, codes[other], strict=False):
+        row[number[ids]] = rows[: len(ids)]
+    docs = np.full((side, width), len(of_other), np.int32)
+    for row, ids in zip(docs, codes[own], strict=False):
+        row[: len(ids)] = number[ids]
     return (
         (docs, *_ranks(lists[own], side, width)),
         (places, *_ranks(lists[other], side, width)),
@@ -225,23 +225,23 @@ def _ranks(
     length[: len(lists)] = [len(x.docs) for x in lists]
     top = np.repeat(length[:, None] + 1, width, axis=1)
     bottom = np.repeat(length[:, None], width, axis=1)
-    for i, some in enumerate(lists):
-        top[i, : len(some.top)] = some.top
-        bottom[i, : len(some.top)] = some.bottom
+    for i, ranking in enumerate(lists):
+        top[i, : len(ranking.top)] = ranking.top
+        bottom[i, : len(ranking.top)] = ranking.bottom
     return top, bottom, length
 
 
 def _dealt(
-    a: np.ndarray, b: np.ndarray, most: int, some: int, devices: int
+    a: np.ndarray, b: np.ndarray, most: int, at_once: int, devices: int
 ) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], np.ndarray]:
     """Deal pairs to devices: both sides, and steps of each; where each pair is."""
-    each = -(-most // (devices * some)) * some  # room of a device, in whole steps
-    mine = -(-len(a) // devices)
-    device, place = np.divmod(np.arange(len(a)), mine)
+    each = -(-most // (devices * at_once)) * at_once  # room of a device, in whole steps
+    per_device = -(-len(a) // devices)
+    device, place = np.divmod(np.arange(len(a)), per_device)
     places = device * each + place
     first, second = np.zeros((2, devices * each), np.int32)
     first[places], second[places] = a, b
-    steps = -(-np.bincount(device, minlength=devices) // some)
+    steps = -(-np.bincount(device, minlength=devices) // at_once)
     return (first, second, steps.astype(np.int32)), places
 
 
@@ -252,8 +252,8 @@ def _sums(key: tuple, arguments: tuple) -> Any:
 
 
 @cache
-def _program(ties: str, some: int, devices: int) -> Callable:
-    """Map a kernel of one pair over many, some of them side by side."""
+def _program(ties: str, at_once: int, devices: int) -> Callable:
+    """Map a kernel of one pair over many, at_once of them side by side."""
 
     def sums(pairs, shared):
         (first, second, steps), (fixed, moving, tables) = pairs, shared
@@ -276,15 +276,16 @@ def _program(ties: str, some: int, devices: int) -> Callable:
 
         def step(k, out):
             i, j = (
-                jax.lax.dynamic_slice(x, (k * some,), (some,)) for x in (first, second)
+                jax.lax.dynamic_slice(x, (k * at_once,), (at_once,))
+                for x in (first, second)
             )
             return jax.tree.map(
-                lambda o, x: jax.lax.dynamic_update_slice(o, x, (k * some,)),
+                lambda o, x: jax.lax.dynamic_update_slice(o, x, (k * at_once,)),
                 out,
                 jax.vmap(one)(i, j),
             )
 
-        shapes = jax.eval_shape(jax.vmap(one), first[:some], second[:some])
+        shapes = jax.eval_shape(jax.vmap(one), first[:at_once], second[:at_once])
         out = jax.tree.map(lambda x: jnp.zeros(len(first), x.dtype), shapes)
         return jax.lax.fori_loop(0, steps[0], step, out)
 

@@ -94,8 +94,8 @@ def _judged_documents(table: pd.DataFrame) -> pd.DataFrame:
     """List the distinct documents of preferences or qrels: query_id, doc_id."""
     sides = [table[["query_id", "doc_id"]]]
     for other in {"other_doc_id", "previous_doc_id"} & set(table):
-        some = table.loc[table[other].notna(), ["query_id", other]]
-        sides.append(some.set_axis(["query_id", "doc_id"], axis=1))
+        side = table.loc[table[other].notna(), ["query_id", other]]
+        sides.append(side.set_axis(["query_id", "doc_id"], axis=1))
     return pd.concat(sides).drop_duplicates()
 
 
@@ -149,18 +149,18 @@ def summarise_overlap(tables: dict[str, pd.DataFrame]) -> list[str]:
     if "runs" not in tables:
         return []
     runs, lines = tables["runs"], []
-    found = runs[["query_id", "doc_id"]].drop_duplicates()
+    retrieved = runs[["query_id", "doc_id"]].drop_duplicates()
     for name, table in tables.items():
         if name in ("runs", "grids") or "doc_id" not in table:
             continue
         check_common_queries(table["query_id"], runs["query_id"])
         judged = _judged_documents(table)
         queries = set(judged["query_id"])
-        common = len(queries & set(found["query_id"]))
-        both = len(judged.merge(found))
+        common = len(queries & set(retrieved["query_id"]))
+        both = len(judged.merge(retrieved))
         lines.append(
             f"{name} and runs: {counted(common, 'common query')}, of {len(queries)} "
-            f"judged and {found['query_id'].nunique()} in runs; {both} of "
+            f"judged and {retrieved['query_id'].nunique()} in runs; {both} of "
             f"{counted(len(judged), 'judged document')} retrieved"
         )
     return lines

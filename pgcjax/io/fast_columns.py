@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from pgcjax.io import files
+from pgcjax.io.containers import Columns, Named, container_of, split
 from pgcjax.io.content import read_bytes
 from pgcjax.io.schema import Origin
 
@@ -59,17 +59,17 @@ def parse_run(data: bytes, *, ranks: bool = True) -> pl.DataFrame | None:
     return frame if all_differ(frame.select(ids)) else None
 
 
-def load(path: Path, container: str, parse: Parse) -> files.Columns | files.Named:
+def load(path: Path, container: str, parse: Parse) -> Columns | Named:
     """Read one file as `files.load`, or at once if it is of columns and regular."""
     data = read_bytes(path)
     if container == "auto":
-        container = files.container_of(path, data)
+        container = container_of(path, data)
     read = tidied(data, parse) if container == "columns" else None
     if read is None:
-        return files.split(path, data, container)
+        return split(path, data, container)
     frame, comments = read
     origin = Origin(str(path), "line", places(data, len(frame)))
-    return files.Named(frame.to_pandas(), origin, comments=comments, checked=True)
+    return Named(frame.to_pandas(), origin, comments=comments, checked=True)
 
 
 def tidied(data: bytes, parse: Parse) -> tuple[pl.DataFrame, int] | None:

@@ -8,6 +8,7 @@ from typing import Any
 from pgcjax.errors import DataError
 from pgcjax.io import fast_columns, files
 from pgcjax.io.choices import FILE_KINDS
+from pgcjax.io.containers import Named, container_of, split
 from pgcjax.io.content import read_bytes
 from pgcjax.io.schema import find_columns, lenient_number
 
@@ -32,12 +33,12 @@ def sort_by_kind(
 
 def _kind(path: Path) -> str:
     data = read_bytes(path)
-    container = files.container_of(path, data)
+    container = container_of(path, data)
     run = fast_columns.read_run(data, ranks=False) if container == "columns" else None
     if run and "run_id" in run[0].columns:
         return "runs"  # and no need to split it into fields
-    content = files.split(path, data, container)
-    if isinstance(content, files.Named):
+    content = split(path, data, container)
+    if isinstance(content, Named):
         fits = _by_header(content.frame.columns)
     else:
         fits = _by_fields(content.rows)

@@ -10,6 +10,7 @@ import polars as pl
 
 from pgcjax.errors import DataError
 from pgcjax.io import fast_columns, files
+from pgcjax.io.containers import Named
 from pgcjax.io.fast_columns import NUMBER, TEXT
 from pgcjax.io.schema import Origins, canonical, first_repeat, ids, numbers
 
@@ -38,7 +39,7 @@ class Grades:
 
 
 def read(
-    source: files.Source | Iterable[files.Source] | pd.DataFrame | files.Named,
+    source: files.Source | Iterable[files.Source] | pd.DataFrame | Named,
     kind: Grades,
 ) -> tuple[pd.DataFrame, Origins]:
     """Read grades of a kind, repeats included.
@@ -54,7 +55,7 @@ def read(
     return files.read_tables(source, kind.name, *parts)
 
 
-def _load(kind: Grades, path: Path) -> files.Named:
+def _load(kind: Grades, path: Path) -> Named:
     layout = dict.fromkeys(kind.file, TEXT) | {"relevance": NUMBER}
 
     def parse(data: bytes) -> pl.DataFrame | None:
@@ -63,7 +64,7 @@ def _load(kind: Grades, path: Path) -> files.Named:
         return frame if regular else None
 
     content = fast_columns.load(path, "auto", parse)
-    if isinstance(content, files.Named):
+    if isinstance(content, Named):
         return content
     for i, row in enumerate(content.rows):
         if len(row) != len(layout):
@@ -74,10 +75,10 @@ def _load(kind: Grades, path: Path) -> files.Named:
             )
     columns = zip(*content.rows, strict=True)
     frame = pd.DataFrame(dict(zip(layout, columns, strict=True)))
-    return files.Named(frame, content.origin, comments=content.comments)
+    return Named(frame, content.origin, comments=content.comments)
 
 
-def _canonical(kind: Grades, content: files.Named) -> pd.DataFrame:
+def _canonical(kind: Grades, content: Named) -> pd.DataFrame:
     if content.checked:
         return content.frame
     origin = content.origin
@@ -107,14 +108,14 @@ def without_repeats(
     unique = table if differ else table[~table.duplicated(columns)]
     repeat = None if differ else first_repeat(unique.reset_index(drop=True), key)
     if repeat:
-        first, second = (int(unique.index[i]) for i in repeat)
-        a, b = table.loc[first], table.loc[second]
+        first, second = repeated = [int(unique.index[i]) for i in repeat]
+        a, b = ({str(n): table[n].iloc[row] for n in table} for row in repeated)
         mend = "Keep one of the two."
-        if "iteration" in table and a.iteration != b.iteration:
+        if "iteration" in table and a["iteration"] != b["iteration"]:
             mend = "Grades per intent or judge (the second column) are not plain qrels."
         raise DataError(
-            f"{kind.twice.format(**b)}: {a.relevance:g} ({origins.at(first)}) and "
-            f"{b.relevance:g}",
+            f"{kind.twice.format(**b)}: {a['relevance']:g} ({origins.at(first)}) and "
+            f"{b['relevance']:g}",
             where=origins.at(second),
             mend=mend,
         )

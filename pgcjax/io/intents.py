@@ -10,6 +10,7 @@ import pandas as pd
 
 from pgcjax.errors import DataError
 from pgcjax.io import files
+from pgcjax.io.containers import Named
 from pgcjax.io.content import decode, read_bytes
 from pgcjax.io.graded import Grades, read, without_repeats
 from pgcjax.io.schema import (
@@ -93,7 +94,7 @@ def read_intents(source: _Sources) -> pd.DataFrame:
 
 
 def check_intents(qrels: pd.DataFrame, intents: pd.DataFrame) -> None:
-    """Refuse judgments that a document is relevant to an intent that nobody knows.
+    """Refuse relevant documents of intents that the table of intents does not list.
 
     Args:
         qrels: canonical judgments per intent.
@@ -104,12 +105,12 @@ def check_intents(qrels: pd.DataFrame, intents: pd.DataFrame) -> None:
     """
     keys = ["query_id", "intent_id"]
     relevant = qrels.loc[qrels["relevance"] > 0, [*keys, "doc_id"]]
-    known = pd.MultiIndex.from_frame(intents[keys])
-    unknown = relevant[~pd.MultiIndex.from_frame(relevant[keys]).isin(known)]
+    listed = pd.MultiIndex.from_frame(intents[keys])
+    unknown = relevant[~pd.MultiIndex.from_frame(relevant[keys]).isin(listed)]
     if len(unknown):
         row = unknown.iloc[0]
-        mine = intents.loc[intents["query_id"] == row.query_id, "intent_id"].tolist()
-        has = f"has {', '.join(mine)}" if mine else "is not there"
+        own = intents.loc[intents["query_id"] == row.query_id, "intent_id"].tolist()
+        has = f"has {', '.join(own)}" if own else "is not there"
         raise DataError(
             f"document {row.doc_id!r} of query {row.query_id!r} is relevant to intent "
             f"{row.intent_id!r}, which is not among the intents: the query {has}",
@@ -118,7 +119,7 @@ def check_intents(qrels: pd.DataFrame, intents: pd.DataFrame) -> None:
         )
 
 
-def _load(path: Path) -> files.Named:
+def _load(path: Path) -> Named:
     data = read_bytes(path)
     if data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<"):
         return _topics(path, data)
@@ -126,7 +127,7 @@ def _load(path: Path) -> files.Named:
     return files.with_header(path, data, header)
 
 
-def _topics(path: Path, data: bytes) -> files.Named:
+def _topics(path: Path, data: bytes) -> Named:
     """Read TREC topics: each `subtopic` of a `topic` is an intent."""
     decode(path, data)  # says what is no text
     rows, places, topic = [], [], [""]
@@ -164,10 +165,10 @@ def _topics(path: Path, data: bytes) -> files.Named:
             "holds no subtopics", where=str(path), mend="Give TREC diversity topics."
         )
     frame = pd.DataFrame(rows, columns=["query_id", "intent_id", "kind"])
-    return files.Named(frame, Origin(str(path), "line", np.array(places)))
+    return Named(frame, Origin(str(path), "line", np.array(places)))
 
 
-def _canonical_intents(content: files.Named) -> pd.DataFrame:
+def _canonical_intents(content: Named) -> pd.DataFrame:
     frame, origin = content.frame, content.origin
     table = canonical(frame, origin, INTENTS[:2], INTENTS[2:])
     for name in INTENTS[:2]:

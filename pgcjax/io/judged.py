@@ -24,22 +24,22 @@ class Judged:
 
     def __init__(self, *sources: Docs):
         """Number all documents that any source has."""
-        self._known: dict[str, dict[str, int]] = {}
+        self._code_of: dict[str, dict[str, int]] = {}
         codes: list[dict[str, list[int]]] = [{} for _ in sources]
         self.end = 0
         for query in sorted(set().union(*sources)):
-            known = self._known[query] = {}
-            for source, found in zip(sources, codes, strict=True):
+            code_of = self._code_of[query] = {}
+            for source, of_source in zip(sources, codes, strict=True):
                 if query in source:
                     ids = _ids(source[query])
-                    # A document that is known leaves its number unused.
-                    found[query] = [*map(known.setdefault, ids, count(self.end))]
+                    # A document of an earlier source leaves its number unused.
+                    of_source[query] = [*map(code_of.setdefault, ids, count(self.end))]
                     self.end += len(ids)
-        self.docs = {query: list(known) for query, known in self._known.items()}
+        self.docs = {query: list(code_of) for query, code_of in self._code_of.items()}
         self.number = {query: i for i, query in enumerate(self.docs)}
         self._codes: list[tuple[Docs | pl.DataFrame, np.ndarray]] = [
-            (source, _laid(found[query] for query in source))
-            for source, found in zip(sources, codes, strict=True)
+            (source, _laid(of_source[query] for query in source))
+            for source, of_source in zip(sources, codes, strict=True)
         ]
 
     def __len__(self) -> int:
@@ -48,36 +48,36 @@ class Judged:
     @cached_property
     def table(self) -> pl.DataFrame:
         """All documents: query (its number), doc_id, code."""
-        each = self._known.values()
+        each = self._code_of.values()
         query = np.arange(len(self), dtype=np.int32)
         return pl.DataFrame(
             {
-                "query": np.repeat(query, [len(known) for known in each]),
+                "query": np.repeat(query, [len(code_of) for code_of in each]),
                 "doc_id": pl.Series([*chain.from_iterable(each)], dtype=pl.String),
                 "code": np.array([*chain.from_iterable(map(dict.values, each))], "i4"),
             }
         )
 
     def codes(self, docs: Docs | pl.DataFrame) -> np.ndarray:
-        """Look documents up: int32, in the order in which they stand; -1 is unknown.
+        """Look up the codes of documents: int32, in their order; -1 if not judged.
 
-        What was found is kept, for the next call with the same objects.
+        The answer is kept, for the next call with the same objects.
 
         Args:
             docs: documents of queries, or a table of query_id and doc_id.
         """
-        for known, found in self._codes:
-            if _same(known, docs):
-                return found
+        for asked, codes in self._codes:
+            if _same(asked, docs):
+                return codes
         frame = isinstance(docs, pl.DataFrame)
-        found = self._of_table(docs) if frame else self._of_lists(docs)
-        self._codes.append((docs, found))
-        return found
+        codes = self._of_table(docs) if frame else self._of_lists(docs)
+        self._codes.append((docs, codes))
+        return codes
 
     def _of_lists(self, docs: Docs) -> np.ndarray:
         return _laid(
-            map(self._known.get(query, {}).get, _ids(some), repeat(-1))
-            for query, some in docs.items()
+            map(self._code_of.get(query, {}).get, _ids(ids), repeat(-1))
+            for query, ids in docs.items()
         )
 
     def _of_table(self, docs: pl.DataFrame) -> np.ndarray:
@@ -100,21 +100,21 @@ class Judged:
             values: int32, of each of them, in the order in which they stand.
         """
         codes = self.codes(docs)
-        known = codes >= 0
+        judged = codes >= 0
         out = np.full(self.end, -1, np.int32)
-        out[codes[known]] = values[known]
+        out[codes[judged]] = values[judged]
         return out
 
 
-def _same(known: Docs | pl.DataFrame, docs: Docs | pl.DataFrame) -> bool:
+def _same(asked: Docs | pl.DataFrame, docs: Docs | pl.DataFrame) -> bool:
     """Say whether these are the same objects, without a look at what is in them."""
     if (
-        known is docs
-        or isinstance(known, pl.DataFrame)
+        asked is docs
+        or isinstance(asked, pl.DataFrame)
         or isinstance(docs, pl.DataFrame)
     ):
-        return known is docs
-    return list(known) == list(docs) and all(map(is_, known.values(), docs.values()))
+        return asked is docs
+    return list(asked) == list(docs) and all(map(is_, asked.values(), docs.values()))
 
 
 def _laid(codes: Iterable[Iterable[int]]) -> np.ndarray:

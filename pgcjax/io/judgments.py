@@ -60,15 +60,15 @@ def by_kind(sources: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         UsageError: there is no such kind of judgments.
     """
-    found = {}
+    given = {}
     for name, source in sources.items():
         if name not in KINDS:
             raise UsageError(f"{name} is none of {', '.join(KINDS)}")
         if name == "qrels" and "intent_id" in getattr(source, "columns", ()):
             name = "intent_qrels"
         if source is not None:
-            found[name] = source
-    return found
+            given[name] = source
+    return given
 
 
 def read_judgments(sources: Mapping[str, Any]) -> "dict[str, pd.DataFrame]":

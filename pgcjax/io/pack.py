@@ -72,9 +72,9 @@ def pack(
     tables = read_judgments(judgments)
     if only_judged and not tables:
         raise UsageError("only_judged needs judgments: give preferences or qrels")
-    known = _judged(tables.values())
+    judged = _judged(tables.values())
     with closing(Runs(runs).tables(progress=progress)) as frames:
-        return _write(frames, Path(target), known, whole=not only_judged)
+        return _write(frames, Path(target), judged, whole=not only_judged)
 
 
 def _judged(tables: Iterable[pd.DataFrame]) -> pl.DataFrame:
@@ -92,7 +92,7 @@ def _judged(tables: Iterable[pd.DataFrame]) -> pl.DataFrame:
 def _write(
     tables: Iterable[pl.DataFrame],
     target: Path,
-    known: pl.DataFrame,
+    judged: pl.DataFrame,
     *,
     whole: bool,
     rows: int = ROWS,
@@ -102,7 +102,7 @@ def _write(
     seen: set[str] = set()
     with written_beside(target) as beside:
         with pq.ParquetWriter(beside, _SCHEMA, **_FORMAT) as writer:
-            writer.write_table(_table(known))
+            writer.write_table(_table(judged))
             for block in _blocks(tables, rows):
                 names = block["run_id"].unique().to_list()
                 if not seen.isdisjoint(names):
@@ -110,7 +110,7 @@ def _write(
                     raise DataError(f"run {run!r} comes twice", mend="Give it once.")
                 seen.update(names)
                 runs.append(len(names))
-                parts = _parts(block, known, whole)
+                parts = _parts(block, judged, whole)
                 done = 1 + sum(map(len, groups))
                 groups.append(list(range(done, done + len(parts))))
                 for part in parts:
@@ -136,10 +136,10 @@ def _blocks(tables: Iterable[pl.DataFrame], rows: int) -> Iterable[pl.DataFrame]
         yield pl.concat(waiting)
 
 
-def _parts(block: pl.DataFrame, known: pl.DataFrame, whole: bool) -> list[pa.Table]:
+def _parts(block: pl.DataFrame, docs: pl.DataFrame, whole: bool) -> list[pa.Table]:
     """Cut a block into rankings, the documents that are read fast, and all others."""
     block = block.join(
-        known, on=["query_id", "doc_id"], how="left", maintain_order="left"
+        docs, on=["query_id", "doc_id"], how="left", maintain_order="left"
     ).sort("query_id", "run_id", maintain_order=True)
     judged = pl.col("judged").is_not_null()
     rankings = block.group_by("query_id", "run_id", maintain_order=True).agg(

@@ -1,10 +1,10 @@
 """Packed runs: Parquet files that are read again in a fraction of the time of text.
 
 A row is a document of a run and query: run_id, query_id, doc_id, and 0-based places:
-`position` by `--order trec`; `clarke` and `rank` by those orders, empty where they are
-the same, -1 in `rank` where the input's ranks order nothing. `judged` is its place
-among the documents that the file was packed for: they are the first row group, whose
-rows have no run_id.
+`position` by the order `trec`; `clarke` and `rank` by the orders of these names, empty
+where they equal `position`, -1 in `rank` where the input's ranks order nothing.
+`judged` is the place of the document among those that the file was packed for, which
+are the first row group; its rows have no run_id.
 
 A row without doc_id is a whole ranking: its `length`; how many documents of it are
 judged, `judged_length`; and -1 in `rank` if its documents have that.
@@ -37,7 +37,7 @@ _NAMES = ["run_id", "query_id", "doc_id"]
 
 @dataclass(frozen=True)
 class Block:
-    """Some whole packed runs, or their judged documents alone.
+    """Whole packed runs, or their judged documents alone.
 
     Attributes:
         run: place of each ranking's run in `run_ids`.
@@ -97,7 +97,7 @@ class Packed:
         self._groups: list[list[int]] = about["groups"]
         self.runs: list[int] = about["runs"]
         self._file = pq.ParquetFile(path, metadata=rows, read_dictionary=_NAMES)
-        sizes = [[rows.row_group(i).num_rows for i in some] for some in self._groups]
+        sizes = [[rows.row_group(i).num_rows for i in block] for block in self._groups]
         self.sizes = [16 * rankings + 8 * judged for rankings, judged, *_ in sizes]
         self._lock = Lock()  # a reader of Parquet is for one thread
         names = pa.schema(dict.fromkeys(("query_id", "doc_id"), pa.large_string()))
@@ -109,12 +109,12 @@ class Packed:
         """Count documents that the file was not packed for.
 
         Raises:
-            DataError: there are some, and the file has no others.
+            DataError: there are such documents, and the file has none but its own.
         """
-        known = np.zeros(judged.end, bool)
+        packed = np.zeros(judged.end, bool)
         codes = judged.codes(self.docs)
-        known[codes[codes >= 0]] = True
-        lacking = np.flatnonzero(~known[judged.table["code"].to_numpy()])
+        packed[codes[codes >= 0]] = True
+        lacking = np.flatnonzero(~packed[judged.table["code"].to_numpy()])
         count = len(lacking)
         if count and not self.whole:
             number, doc, _ = judged.table.row(int(lacking[0]))
@@ -145,16 +145,16 @@ class Packed:
         rankings = self._table([first], names)
         run, run_ids = _sorted_codes(rankings["run_id"])
         query, query_ids = _sorted_codes(rankings["query_id"])
-        length, known = (
+        length, ready = (
             rankings[name].to_numpy() for name in ("length", "judged_length")
         )
         columns = ["position", "doc_id" if every else "judged"]
         if order != "trec":
             columns.append(order)
         table = self._table(groups if every else groups[:1], columns)
-        ranking = np.repeat(np.arange(len(known)), known)
+        ranking = np.repeat(np.arange(len(ready)), ready)
         if every:  # the judged documents of all rankings, and then all others
-            rest = np.repeat(np.arange(len(known)), length - known)
+            rest = np.repeat(np.arange(len(ready)), length - ready)
             ranking = np.append(ranking, rest)
         position = table["position"].to_numpy()
         if order != "trec":
@@ -181,7 +181,7 @@ class Packed:
             if order != "trec":
                 by = np.lexsort((position, ranking))
                 judged, position = judged[by], position[by]
-        of_rankings = run, query, length, length if every else known
+        of_rankings = run, query, length, length if every else ready
         of_docs = position, judged, doc, doc_ids
         return Block(run_ids, query_ids, *of_rankings, *of_docs, self.docs)
 
@@ -214,7 +214,7 @@ class Packed:
 
 
 def _by_position(ranking: np.ndarray, position: np.ndarray) -> np.ndarray:
-    """Sort whole rankings by position: each document's place is known, as it were."""
+    """Sort whole rankings by position, which says where each document belongs."""
     count = np.bincount(ranking)
     by = np.empty(len(ranking), np.int64)
     by[(np.cumsum(count) - count)[ranking] + position] = np.arange(len(ranking))

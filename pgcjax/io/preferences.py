@@ -8,6 +8,7 @@ import pandas as pd
 
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io import files
+from pgcjax.io.containers import CONTAINERS, Columns, Named
 from pgcjax.io.fast_columns import load
 from pgcjax.io.fast_preferences import parse
 from pgcjax.io.preference_formats import FORMATS, Format
@@ -23,7 +24,7 @@ from pgcjax.io.schema import (
 from pgcjax.io.xie import read_xie_votes
 
 _MOST = 2**30  # so that sums of weights are exact
-_TABLES = tuple(c for c in files.CONTAINERS if c != "columns")
+_TABLES = tuple(c for c in CONTAINERS if c != "columns")
 
 
 def read_preferences(
@@ -55,7 +56,7 @@ def read_preferences(
             or more than one fits.
     """
     if isinstance(source, pd.DataFrame):
-        return _canonical_preferences(files.Named(source, Origin("preferences")))
+        return _canonical_preferences(Named(source, Origin("preferences")))
     if format == "xie":
         votes = read_xie_votes(source)
         votes.attrs |= {"comments": 0, "silent": 0}
@@ -68,7 +69,7 @@ def read_preferences(
         container = format if format in _TABLES else "auto"
         container = "columns" if format in FORMATS else container
         content = load(path, container, partial(parse, format=format))
-        if isinstance(content, files.Columns):
+        if isinstance(content, Columns):
             content = _named(content, format)
         tables.append(_canonical_preferences(content))
         comments += content.comments
@@ -80,7 +81,7 @@ def read_preferences(
     return preferences
 
 
-def _named(content: files.Columns, format: str) -> files.Named:
+def _named(content: Columns, format: str) -> Named:
     """Parse a file without a header by its format, found or given."""
     widths = [len(row) for row in content.rows]
     if format == "auto":
@@ -115,12 +116,10 @@ def _named(content: files.Columns, format: str) -> files.Named:
             where=origin.name,
             mend=f"Read as {chosen.name}; if that is wrong, name the format.",
         )
-    return files.Named(
-        pd.DataFrame(named), origin, comments=content.comments, silent=silent
-    )
+    return Named(pd.DataFrame(named), origin, comments=content.comments, silent=silent)
 
 
-def _recognise(content: files.Columns, width: int) -> Format:
+def _recognise(content: Columns, width: int) -> Format:
     """Find the one format that all rows of the usual width fit."""
     places = [i for i, row in enumerate(content.rows) if len(row) == width]
     columns = list(zip(*(content.rows[i] for i in places), strict=True))
@@ -164,7 +163,7 @@ def _recognise(content: files.Columns, width: int) -> Format:
     )
 
 
-def _canonical_preferences(content: files.Named) -> pd.DataFrame:
+def _canonical_preferences(content: Named) -> pd.DataFrame:
     origin = content.origin
     table = content.frame if content.checked else _columns(content.frame, origin)
     _refuse(
@@ -193,7 +192,7 @@ def _columns(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
     table["other_doc_id"] = ids(table["other_doc_id"], origin, empty=True)
     table["preference"] = numbers(table["preference"], "preference", origin)
     if "judge" in table:
-        # Of several files, some may name judges.
+        # One file may name judges, and another one not.
         table["judge"] = ids(table["judge"], origin, empty=True)
     if "seconds" in table:
         table["seconds"] = seconds(table["seconds"], origin)

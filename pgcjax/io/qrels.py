@@ -7,6 +7,7 @@ import pandas as pd
 
 from pgcjax.errors import DataError
 from pgcjax.io import files
+from pgcjax.io.containers import Named
 from pgcjax.io.graded import Grades, read, without_repeats
 from pgcjax.io.schema import QRELS, Origin
 
@@ -17,7 +18,8 @@ _GRADES = Grades(
     file=("query_id", "iteration", "doc_id", "relevance"),
     width="Qrels have 4 columns, or a header; runs go without an option.",
     twice="document {doc_id!r} of query {query_id!r} has two grades",
-    number="Every row needs one; preferences go with --prefs (preferences= in Python).",
+    number="Every row needs one; preferences go with preferences= (--prefs on the "
+    "command line).",
 )
 
 
@@ -38,9 +40,9 @@ def read_qrels(
     Raises:
         DataError: a row is malformed, or a document has two grades in one query.
     """
-    if isinstance(source, Mapping):
-        source = files.Named(_from_dict(source), Origin("qrels", "entry"))
-    return without_repeats(*read(source, _GRADES), _GRADES)
+    mapping = isinstance(source, Mapping)
+    table = Named(_from_dict(source), Origin("qrels", "entry")) if mapping else source
+    return without_repeats(*read(table, _GRADES), _GRADES)
 
 
 def _from_dict(source: Mapping) -> pd.DataFrame:

@@ -11,6 +11,7 @@ import polars as pl
 
 from pgcjax.errors import DataError
 from pgcjax.io import fast_columns, files
+from pgcjax.io.containers import Columns, Named, container_of, split
 from pgcjax.io.content import read_bytes
 from pgcjax.io.schema import (
     RUNS,
@@ -59,7 +60,7 @@ def read_file(path: Path, format: str, name_by: str, ranks: bool = True) -> RunT
         DataError: it is malformed.
     """
     data = read_bytes(path)
-    container = files.container_of(path, data) if format == "auto" else format
+    container = container_of(path, data) if format == "auto" else format
     name = files.stem(path)
     read = fast_columns.read_run(data, ranks=ranks) if container == "columns" else None
     if read:
@@ -71,8 +72,8 @@ def read_file(path: Path, format: str, name_by: str, ranks: bool = True) -> RunT
             if column not in frame.columns
         )
     else:
-        content = files.split(path, data, container)
-        if isinstance(content, files.Columns):
+        content = split(path, data, container)
+        if isinstance(content, Columns):
             content = _named(content)
         runs = _canonical_runs(content.frame, content.origin, default_run=name)
         frame, comments = _to_polars(runs), content.comments
@@ -111,8 +112,8 @@ def from_memory(source: pd.DataFrame | Mapping) -> pd.DataFrame:
     return _canonical_runs(_from_dict(source), Origin("runs", "entry"), "run")
 
 
-def _named(content: files.Columns) -> files.Named:
-    """Name the columns of a file in a TREC format by how many there are."""
+def _named(content: Columns) -> Named:
+    """Name the columns of a file in a TREC format by their number."""
     widths = [len(row) for row in content.rows]
     width = 3 if widths[0] == 3 else 6
     layout = "query doc score" if width == 3 else "query Q0 doc rank score tag"
@@ -139,7 +140,7 @@ def _named(content: files.Columns) -> files.Named:
         query, _, doc, rank, score, tag = columns
         named = {"query_id": query, "doc_id": doc, "rank": rank, "score": score}
         named["run_id"] = tag
-    return files.Named(pd.DataFrame(named), content.origin, comments=content.comments)
+    return Named(pd.DataFrame(named), content.origin, comments=content.comments)
 
 
 def _from_dict(source: Mapping) -> pd.DataFrame:

@@ -8,15 +8,16 @@ from pathlib import Path
 import pandas as pd
 import polars as pl
 
-from pgcjax.errors import DataError, Progress, UsageError, counted
+from pgcjax.errors import DataError, Progress, UsageError, check_choice, counted
 from pgcjax.io import files
 from pgcjax.io.choices import NAME_BY
+from pgcjax.io.containers import CONTAINERS
 from pgcjax.io.judged import Judged
 from pgcjax.io.packed import Block, Packed, is_packed
 from pgcjax.io.prefetch import read_ahead, size_on_disk
 from pgcjax.io.run_tables import RunTable, from_memory, read_file
 
-FORMATS = ("auto", *files.CONTAINERS)
+FORMATS = ("auto", *CONTAINERS)
 
 
 def read_runs(
@@ -75,7 +76,7 @@ class Runs:
     Attributes:
         units: what is read, in order.
         grids: canonical grids of all systems, where the runs are image grids.
-        notes: what was seen on the way, a line each.
+        notes: what the user should know of the files, a line each.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ class Runs:
         name_by: str = "tag",
         grids: pd.DataFrame | None = None,
     ):
-        """Look at what there is, without reading it. Arguments: as of `read_runs`.
+        """List what is to be read, without reading it.
 
         Args:
             source: as of `read_runs`.
@@ -98,8 +99,8 @@ class Runs:
         Raises:
             UsageError, DataError: an argument is wrong, or there is nothing to read.
         """
-        _one_of("format", format, FORMATS)
-        _one_of("name_by", name_by, NAME_BY)
+        check_choice("format", format, FORMATS)
+        check_choice("name_by", name_by, NAME_BY)
         self._options = format, name_by
         self.units: list[Unit] = []
         self.notes: list[str] = []
@@ -112,7 +113,7 @@ class Runs:
             table = pl.from_pandas(from_memory(source), nan_to_null=False)
             several = grids is not None
             self._tables = table.partition_by("run_id") if several else [table]
-            sizes = (int(some.estimated_size()) for some in self._tables)
+            sizes = (int(t.estimated_size()) for t in self._tables)
             self.units = [Unit("runs", size, i) for i, size in enumerate(sizes)]
         else:
             for path in files.expand(source):
@@ -154,15 +155,15 @@ class Runs:
 
     def share(self, i: int, n: int) -> "Runs":
         """Give the i-th of n shares (from 0), which may be empty."""
-        some = Runs(self)
-        some.units = self.units[i::n]
-        return some
+        share = Runs(self)
+        share.units = self.units[i::n]
+        return share
 
     def first(self, count: int) -> "Runs":
         """Give the first units."""
-        some = Runs(self)
-        some.units = self.units[:count]
-        return some
+        beginning = Runs(self)
+        beginning.units = self.units[:count]
+        return beginning
 
     def tables(
         self, *, progress: Progress | None = None, comments: list[int] | None = None
@@ -194,7 +195,7 @@ class Runs:
         """Read unit by unit what scoring needs, while what came before is worked on.
 
         Args:
-            judged: the judged documents: others need not be read.
+            judged: the judged documents; others need not be read.
             order: in which documents are wanted.
             skip: so many units at the beginning.
             progress: called with `("reading", done, total)` after each unit.
@@ -285,8 +286,3 @@ def _changed(path: Path) -> int:
         return path.stat().st_mtime_ns
     except OSError:
         return 0
-
-
-def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise UsageError(f"{name} is one of {', '.join(allowed)}, not {value!r}")

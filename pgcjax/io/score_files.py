@@ -11,9 +11,10 @@ import pandas as pd
 
 from pgcjax.errors import DataError
 from pgcjax.io import files
+from pgcjax.io.containers import Columns, Named, container_of, split
 from pgcjax.io.content import read_bytes
 from pgcjax.io.schema import SCORES, Origin, ids, numbers
-from pgcjax.io.write import MARK
+from pgcjax.io.write import HEADER_MARK
 
 
 def read_score_table(path: str | os.PathLike) -> tuple[pd.DataFrame, dict[str, Any]]:
@@ -28,7 +29,7 @@ def read_score_table(path: str | os.PathLike) -> tuple[pd.DataFrame, dict[str, A
     path = Path(path)
     trec = path.suffix.lower() == ".trec"
     content = files.load(path, "tabs" if trec else "auto")
-    if isinstance(content, files.Columns):
+    if isinstance(content, Columns):
         content = _from_trec(content)
     frame, origin, metadata = _without_metadata(content)
     missing = [name for name in SCORES if name not in frame]
@@ -60,26 +61,26 @@ def read_any_scores(path: Path) -> tuple[pd.DataFrame, Origin]:
     if path.suffix.lower() == ".trec":
         return read_score_table(path)[0], Origin(str(path))
     data = read_bytes(path)
-    container = files.container_of(path, data)
+    container = container_of(path, data)
     if container == "columns":
         container = "tsv" if b"\t" in data else "csv"
-    content = files.split(path, data, container, any_header=True)
-    assert isinstance(content, files.Named)
+    content = split(path, data, container, any_header=True)
+    assert isinstance(content, Named)
     if container != "jsonl":
         return content.frame, content.origin
     return _without_metadata(content)[:2]
 
 
 def _without_metadata(
-    content: files.Named,
+    content: Named,
 ) -> tuple[pd.DataFrame, Origin, list[dict[str, Any]]]:
     """Take the metadata apart: those above a header, and in records of JSON."""
     frame, origin = content.frame, content.origin
     metadata = []
     for line in content.head:
-        if line.startswith(MARK):
+        if line.startswith(HEADER_MARK):
             try:
-                metadata.append(json.loads(line.removeprefix(MARK)))
+                metadata.append(json.loads(line.removeprefix(HEADER_MARK)))
             except ValueError:
                 raise DataError(
                     "expected JSON after '# pgcjax'",
@@ -96,7 +97,7 @@ def _without_metadata(
     return frame, origin, metadata
 
 
-def _from_trec(content: files.Columns) -> files.Named:
+def _from_trec(content: Columns) -> Named:
     """Name the columns of trec_eval's output, and leave averages out."""
     rows, places = [], []
     names = [row[2] for row in content.rows if row[:2] == ["runid", "all"]]
@@ -112,4 +113,4 @@ def _from_trec(content: files.Columns) -> files.Named:
             places.append(content.origin.places[i])
     frame = pd.DataFrame(rows, columns=["run_id", "measure", "query_id", "value"])
     origin = replace(content.origin, places=np.array(places))
-    return files.Named(frame, origin, content.head)
+    return Named(frame, origin, content.head)

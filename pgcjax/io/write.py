@@ -16,7 +16,7 @@ from pgcjax.io.choices import SCORE_SUFFIXES, TABLE_SUFFIXES
 if TYPE_CHECKING:
     import pandas as pd
 
-MARK = "# pgcjax "
+HEADER_MARK = "# pgcjax "
 """Begins the first line of a text file; metadata in JSON follow."""
 
 
@@ -113,7 +113,7 @@ def _json(record: dict) -> str:
 
 def header(metadata: dict[str, Any]) -> str:
     """Say version, parameters and conventions in one comment line."""
-    return MARK + json.dumps(metadata, ensure_ascii=False)
+    return HEADER_MARK + json.dumps(metadata, ensure_ascii=False)
 
 
 def check_target(

@@ -9,6 +9,7 @@ import pandas as pd
 
 from pgcjax.errors import DataError
 from pgcjax.io import files
+from pgcjax.io.containers import Columns
 from pgcjax.io.schema import Origin, ids, shorten
 
 _NAME = "image_pairs_annotation"
@@ -55,19 +56,19 @@ def _paths(source: files.Source | Iterable[files.Source]) -> list[Path]:
     if len(several) != 1 or not Path(several[0]).is_dir():
         return files.expand(several)
     folder = Path(several[0])
-    found = [path for path in folder.iterdir() if path.name.startswith(_NAME)]
-    if len(found) != 1:
+    matches = [path for path in folder.iterdir() if path.name.startswith(_NAME)]
+    if len(matches) != 1:
         raise DataError(
-            f"expected one file {_NAME} in the folder, found {len(found)}",
+            f"expected one file {_NAME} in the folder, found {len(matches)}",
             where=str(folder),
             mend="Name the file itself.",
         )
-    return found
+    return matches
 
 
 def _read(path: Path, drop_decimal: bool) -> pd.DataFrame:
     content = files.load(path, "tabs")
-    assert isinstance(content, files.Columns)
+    assert isinstance(content, Columns)
     rows, places = content.rows, np.asarray(content.origin.places)
     if rows[0][0].lower() == "query" and len(rows[0]) != _WIDTH:
         rows, places = rows[1:], places[1:]

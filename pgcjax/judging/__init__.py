@@ -1,1 +1,1 @@
-"""What is known of judgments and judges: votes, agreement, transitivity, strength."""
+"""Judgments and judges: votes, agreement, transitivity, strength, prediction."""

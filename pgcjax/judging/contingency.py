@@ -3,28 +3,33 @@
 from math import nan, sqrt
 
 import numpy as np
-from jaxtyping import Int, Real
+from jaxtyping import Int, Int64, Real
 from scipy import stats
 
 Preferences = Int[np.ndarray, " pairs"]
 """What a source says of each pair: 1 if A is better, -1 if B is, 0 for a tie."""
 
-_ORDER = (1, -1, 0)  # of rows and columns: A, B, tie
+_PLACE = np.array([2, 0, 1])  # in rows and columns of 0, 1, and -1, the last one
 _SWAPPED = (1, 0, 2)
 
 
-def contingency(first: Preferences, second: Preferences) -> Int[np.ndarray, "3 3"]:
+def contingency(
+    first: Preferences,
+    second: Preferences,
+    weight: Real[np.ndarray, " pairs"] | None = None,
+) -> Int64[np.ndarray, "3 3"]:
     """Count pairs by what two sources prefer, as Luo 2021, Figure 5.6.
 
     Args:
         first: what the source of the rows prefers.
         second: what the source of the columns prefers.
+        weight: whole numbers, as how many pairs each one counts; 1 if None.
 
     Returns:
         Counts, rows and columns in the order A, B, tie.
     """
-    rows, columns = ([one == sign for sign in _ORDER] for one in (first, second))
-    return np.array([[np.sum(row & column) for column in columns] for row in rows])
+    cell = 3 * _PLACE[first] + _PLACE[second]
+    return np.bincount(cell, weight, 9).astype(np.int64).reshape(3, 3)
 
 
 def both_ways(table: Int[np.ndarray, "3 3"]) -> Int[np.ndarray, "3 3"]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Bool, Float64, Int
 
 from pgcjax.errors import counted
 from pgcjax.io.qrels import read_qrels
@@ -15,13 +16,13 @@ from pgcjax.judging.contingency import (
     both_ways,
     cell_counts,
     chi_square,
+    contingency,
     jaccard,
     kappa,
 )
 from pgcjax.judging.votes import Votes, collect
 
-_PLACE = np.array([2, 0, 1])  # of signs 0, 1 and -1: A is better, B is, a tie
-_GRADED = ("A better by grade", "B better by grade", "equal grades")
+_BY_GRADE = {"A better by grade": 1, "B better by grade": -1, "equal grades": 0}
 
 
 @dataclass(frozen=True)
@@ -33,15 +34,15 @@ class GradeAgreement:
             disagree, ties_grades, ties_votes (only these tie), ties_both, chi2, chi2_p,
             agree_p_exact (binomial, agree above one in two), kappa, jaccard, undefined
             (what of these is NaN, and why).
-        contingency: counts [3, 3] of each row of the table: rows A, B, tie by grades,
-            columns A, B, tie by votes.
+        contingency: counts for each row of the table: rows A, B, tie by grades, columns
+            A, B, tie by votes.
         options: a row for each option of a vote (as of grouping `all`), with how many
             of them are on pairs whose grades prefer A, prefer B, or are equal.
         notes: what was left out, a line each.
     """
 
     table: pd.DataFrame
-    contingency: dict[str, np.ndarray]
+    contingency: dict[str, Int[np.ndarray, "3 3"]]
     options: pd.DataFrame
     notes: tuple[str, ...] = ()
 
@@ -71,64 +72,63 @@ def grade_agreement(
         UsageError: an unknown judge or side.
         DataError: a row is malformed, or a pair is given both ways round.
     """
-    known = read_qrels(qrels)
+    qrels = read_qrels(qrels)
     votes = collect(preferences, judges=judges, sides=sides)
-    grade, graded = _compared(votes, known)
+    higher, graded = _higher_grade(votes, qrels)
     notes = list(votes.notes)
     if not graded.all():
         n = counted(int((~graded).sum()), "pair")
         notes.append(f"left out: {n} with a document that has no grade")
-    groups = {"all": graded[votes.pair]}
+    counted_votes = {"all": graded[votes.pair]}
     for code, name in enumerate(votes.judges):
-        groups[name] = groups["all"] & (votes.judge == code)
+        counted_votes[name] = counted_votes["all"] & (votes.judge == code)
     rows, tables = [], {}
-    for name, some in groups.items():
-        cell = _PLACE[grade[votes.pair[some]]] * 3 + _PLACE[votes.sign[some]]
-        table = _counts(cell, votes.weight[some], 3)
-        rows.append({"judge": name, **_findings(table, sides)})
-        tables[name] = table
+    for name, kept in counted_votes.items():
+        by_grades = higher[votes.pair[kept]]
+        tables[name] = contingency(by_grades, votes.sign[kept], votes.weight[kept])
+        rows.append({"judge": name, **_findings(tables[name], sides)})
     every = collect(preferences, grouping="all", judges=judges, sides=sides)
-    some = graded[every.pair]
-    cell = every.option[some] * 3 + _PLACE[grade[every.pair[some]]]
-    counts = _counts(cell, every.weight[some], len(every.options))
-    options = pd.DataFrame(counts, index=list(every.options), columns=list(_GRADED))
+    options = pd.DataFrame(index=list(every.options))
+    for name, sign in _BY_GRADE.items():
+        kept = (graded & (higher == sign))[every.pair]
+        counts = np.bincount(every.option[kept], every.weight[kept], len(options))
+        options[name] = counts.astype(np.int64)
     return GradeAgreement(pd.DataFrame(rows), tables, options, tuple(notes))
 
 
-def _compared(votes: Votes, qrels: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Say which grade of a pair is higher, 1, -1 or 0, and whether there are both."""
-    low, high = grades_of(votes, qrels)
-    graded = ~(np.isnan(low) | np.isnan(high))
-    return np.sign(np.where(graded, low - high, 0.0)).astype(int), graded
+def _higher_grade(
+    votes: Votes, qrels: pd.DataFrame
+) -> tuple[Int[np.ndarray, " pairs"], Bool[np.ndarray, " pairs"]]:
+    """Say which grade of a pair is higher, 1, -1 or 0, and whether both are given."""
+    a, b = grades_of(votes, qrels)
+    graded = ~(np.isnan(a) | np.isnan(b))
+    return np.sign(np.where(graded, a - b, 0.0)).astype(int), graded
 
 
-def _counts(cell: np.ndarray, weight: np.ndarray, rows: int) -> np.ndarray:
-    return np.bincount(cell, weight, rows * 3).astype(np.int64).reshape(rows, 3)
-
-
-def grades_of(votes: Votes, qrels: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Look up the grades of A and of B [pairs], NaN where there is none."""
+def grades_of(
+    votes: Votes, qrels: pd.DataFrame
+) -> tuple[Float64[np.ndarray, " pairs"], Float64[np.ndarray, " pairs"]]:
+    """Look up the grades of A and of B, NaN where there is none."""
     grade = qrels.set_index(["query_id", "doc_id"])["relevance"]
-    found = []
-    for column in ("doc_id", "other_doc_id"):
-        keys = pd.MultiIndex.from_frame(votes.pairs[["query_id", column]])
-        found.append(grade.reindex(keys).to_numpy(np.float64))
-    return found[0], found[1]
+    a, b = (
+        pd.MultiIndex.from_frame(votes.pairs[["query_id", column]])
+        for column in ("doc_id", "other_doc_id")
+    )
+    return grade.reindex(a).to_numpy(np.float64), grade.reindex(b).to_numpy(np.float64)
 
 
-def _findings(table: np.ndarray, sides: str) -> dict[str, Any]:
+def _findings(table: Int[np.ndarray, "3 3"], sides: str) -> dict[str, Any]:
     """Sum up a table of grades (rows) and votes (columns)."""
     counts = cell_counts(table, "grades", "votes")
     decided = counts["agree"] + counts["disagree"]
-    mean = both_ways(table) / 2 if sides == "any" else table
-    chi2, chi2_p = chi_square(mean)
+    # The mean of both ways round, twice: kappa takes whole numbers.
+    double = both_ways(table) if sides == "any" else 2 * table
+    chi2, chi2_p = chi_square(double / 2)
     values = {"chi2": chi2, "chi2_p": chi2_p}
     values["agree_p_exact"], _ = binomial(counts["agree"], decided)
-    values["kappa"] = kappa(both_ways(table) if sides == "any" else table)
-    values["jaccard"] = jaccard(table)
+    values |= {"kappa": kappa(double), "jaccard": jaccard(table)}
     undefined = ", ".join(name for name, value in values.items() if np.isnan(value))
-    votes = {"votes": int(table.sum())}
-    return {**votes, **counts, **values, "undefined": undefined}
+    return {"votes": int(table.sum()), **counts, **values, "undefined": undefined}
 
 
 def preferences_from_grades(grades: pd.DataFrame, bad: float | None = None) -> Any:
@@ -154,10 +154,10 @@ def preferences_from_grades(grades: pd.DataFrame, bad: float | None = None) -> A
     groups: list[tuple[str | None, pd.DataFrame]] = [(None, grades)]
     if column:
         who = ids(grades[column].rename("judge"), Origin("grades"))
-        groups = [(str(name), some) for name, some in grades.groupby(who.to_numpy())]
+        groups = [(str(name), own) for name, own in grades.groupby(who.to_numpy())]
     tables = []
-    for name, some in groups:
-        for query, docs in read_qrels(some).groupby("query_id"):
+    for name, own in groups:
+        for query, docs in read_qrels(own).groupby("query_id"):
             docs = docs.sort_values("doc_id")
             refused = docs["relevance"] <= (-np.inf if bad is None else bad)
             kept = docs[~refused]
@@ -166,8 +166,8 @@ def preferences_from_grades(grades: pd.DataFrame, bad: float | None = None) -> A
             pairs = {"doc_id": doc[a], "other_doc_id": doc[b]}
             pairs["preference"] = np.sign(grade[a] - grade[b])
             alone = docs.loc[refused, ["doc_id"]].assign(preference=-1.0)
-            found = pd.concat([pd.DataFrame(pairs), alone], ignore_index=True)
-            tables.append(found.assign(query_id=query, judge=name))
+            table = pd.concat([pd.DataFrame(pairs), alone], ignore_index=True)
+            tables.append(table.assign(query_id=query, judge=name))
     order = ["query_id", "doc_id", "other_doc_id", "preference", "judge"]
     table = pd.concat(tables, ignore_index=True)[order]
     return table if column else table.drop(columns="judge")

@@ -70,8 +70,8 @@ def predicted_grades(
 
     Source: Golbus et al. 2014, 3.2 and 5.3.
     """
-    known = conditional_grades(qrels, context)
-    if known.empty:
+    pairs = conditional_grades(qrels, context)
+    if pairs.empty:
         raise DataError(
             "no conditional grade is of two documents that the qrels grade: there is "
             "nothing to learn from",
@@ -80,8 +80,8 @@ def predicted_grades(
         )
     grades = np.unique(qrels["relevance"].to_numpy(np.float64).clip(min=0) + 0.0)
     _refuse_numbers(grades, "qrels")
-    _refuse_numbers(known["conditional"].unique(), "context")
-    classes, predict = learn(known, features, C)
+    _refuse_numbers(pairs["conditional"].unique(), "context")
+    classes, predict = learn(pairs, features, C)
     before, own = (axis.ravel() for axis in np.meshgrid(grades, grades, indexing="ij"))
     probability = predict(before, own)
     return pd.DataFrame(
@@ -98,7 +98,7 @@ def predicted_grades(
 
 
 def learn(
-    known: pd.DataFrame, features: str, C: float
+    pairs: pd.DataFrame, features: str, C: float
 ) -> tuple[Float64[np.ndarray, " classes"], Predict]:
     """Fit the regression to rows of `conditional_grades`.
 
@@ -112,7 +112,7 @@ def learn(
     if not 0 < C < inf:
         raise UsageError(f"C={C}: expected a number above 0")
     # Rows that are equal count as one with a weight: their order means nothing then.
-    counts = known.groupby(_GRADES).size().reset_index()
+    counts = pairs.groupby(_GRADES).size().reset_index()
     before, own, given, weight = counts.to_numpy().T
     levels = np.unique(np.concatenate([before, own]))
 
@@ -126,12 +126,12 @@ def learn(
 
 
 def deal(
-    known: pd.DataFrame, groups: str = "query", folds: int = FOLDS, seed: int = 0
+    pairs: pd.DataFrame, groups: str = "query", folds: int = FOLDS, seed: int = 0
 ) -> Int64[np.ndarray, " rows"]:
     """Deal rows of `conditional_grades` at random into folds of a cross-validation.
 
     Args:
-        known: rows of `conditional_grades`.
+        pairs: rows of `conditional_grades`.
         groups: what is in one fold as a whole: a `query`, or only a `pair`.
         folds: how many, if there are as many groups; their sizes differ by one at most.
         seed: of the random order.
@@ -143,13 +143,13 @@ def deal(
         DataError: there are less than two groups.
     """
     if groups == "query":
-        group, names = pd.factorize(known["query_id"], sort=True)
+        group, names = pd.factorize(pairs["query_id"], sort=True)
         number, noun = len(names), "queries"
     else:
         # In an order that is that of the data, not of its rows.
-        columns = known.columns.tolist()
-        group = np.argsort(known.sort_values(columns).index.to_numpy())
-        number, noun = len(known), "pairs"
+        columns = pairs.columns.tolist()
+        group = np.argsort(pairs.sort_values(columns).index.to_numpy())
+        number, noun = len(pairs), "pairs"
     if number < 2:
         raise DataError(
             f"expected conditional grades of at least two {noun} to learn from some "
@@ -164,7 +164,7 @@ def deal(
 
 
 def held_out(
-    known: pd.DataFrame,
+    pairs: pd.DataFrame,
     fold: Int64[np.ndarray, " rows"],
     features: str = "grades",
     C: float = 1.0,
@@ -172,7 +172,7 @@ def held_out(
     """Predict the conditional grade of each pair from the other folds.
 
     Args:
-        known: rows of `conditional_grades`.
+        pairs: rows of `conditional_grades`.
         fold: of each row, as `deal` gives it.
         features: as of `predicted_grades`.
         C: the same.
@@ -182,11 +182,11 @@ def held_out(
         `isolation`, the grade of the document itself; `majority`, the most frequent
         conditional grade of the other folds.
     """
-    guess = pd.DataFrame({m: known["relevance"] for m in METHODS})
+    guess = pd.DataFrame({m: pairs["relevance"] for m in METHODS})
     for i in range(int(fold.max()) + 1):
-        test, others = fold == i, known[fold != i]
+        test, others = fold == i, pairs[fold != i]
         classes, predict = learn(others, features, C)
-        grades = known.loc[test, ["previous_relevance", "relevance"]].to_numpy().T
+        grades = pairs.loc[test, ["previous_relevance", "relevance"]].to_numpy().T
         guess.loc[test, "logistic"] = classes[predict(*grades).argmax(axis=1)]
         # Of several that are most frequent, mode() gives the lowest first.
         guess.loc[test, "majority"] = others["conditional"].mode()[0]
@@ -204,14 +204,14 @@ def accuracy_note(qrels: pd.DataFrame, context: pd.DataFrame) -> str:
         One line on the regression with default settings, and on the two baselines.
     """
     what = "grades that nobody gave after the previous document are predicted"
-    known = conditional_grades(qrels, context)
-    if known["query_id"].nunique() < 2:
+    pairs = conditional_grades(qrels, context)
+    if pairs["query_id"].nunique() < 2:
         return f"{what}; how well is not known: that takes grades of two queries"
-    guess = held_out(known, deal(known))
-    shares = [float((guess[m] == known["conditional"]).mean()) for m in METHODS]
+    guess = held_out(pairs, deal(pairs))
+    shares = [float((guess[m] == pairs["conditional"]).mean()) for m in METHODS]
     right, same, most = (f"{100 * share:.1f} %" for share in shares)
     return (
-        f"{what}; of {len(known)} that were given, held out query by query, {right} "
+        f"{what}; of {len(pairs)} that were given, held out query by query, {right} "
         f"are predicted right; {same} are the grade in isolation, {most} the most "
         "frequent one"
     )

@@ -88,39 +88,39 @@ def predict_context(
     check_choice("features", features, FEATURES)
     qrels, context = read_qrels(qrels), read_context(context)
     predictions = predicted_grades(qrels, context, features=features, C=C)
-    known = conditional_grades(qrels, context)
-    fold = deal(known, groups, folds, seed)
-    guess = held_out(known, fold, features, C)
-    right = {m: guess[m] == known["conditional"] for m in METHODS}
+    pairs = conditional_grades(qrels, context)
+    fold = deal(pairs, groups, folds, seed)
+    guess = held_out(pairs, fold, features, C)
+    right = {m: guess[m] == pairs["conditional"] for m in METHODS}
     rows = [(m, float(x.mean()), int(x.sum()), len(x)) for m, x in right.items()]
     metadata = {"features": features, "C": C, "folds": int(fold.max()) + 1}
     return ContextPrediction(
         context,
         predictions,
         pd.DataFrame(rows, columns=["method", "accuracy", "correct", "pairs"]),
-        _by_fold(known, fold, right),
-        pd.crosstab(known["conditional"], guess["logistic"].rename("predicted")),
-        _changes(known),
+        _by_fold(pairs, fold, right),
+        pd.crosstab(pairs["conditional"], guess["logistic"].rename("predicted")),
+        _changes(pairs),
         {**metadata, "groups": groups, "seed": seed},
     )
 
 
 def _by_fold(
-    known: pd.DataFrame, fold: np.ndarray, right: dict[str, pd.Series]
+    pairs: pd.DataFrame, fold: np.ndarray, right: dict[str, pd.Series]
 ) -> pd.DataFrame:
-    table = pd.DataFrame({"query_id": known["query_id"], "fold": fold, **right})
+    table = pd.DataFrame({"query_id": pairs["query_id"], "fold": fold, **right})
     by = table.groupby("fold")
     sizes = by["query_id"].agg(queries="nunique", pairs="size")
     return sizes.join(by[list(METHODS)].mean()).reset_index()
 
 
-def _changes(known: pd.DataFrame) -> pd.DataFrame:
-    change = known["conditional"] - known["relevance"]
+def _changes(pairs: pd.DataFrame) -> pd.DataFrame:
+    change = pairs["conditional"] - pairs["relevance"]
     counts = change.value_counts().sort_index()
     return pd.DataFrame(
         {
             "change": counts.index.to_numpy(),
             "pairs": counts.to_numpy(),
-            "share": counts.to_numpy() / len(known),
+            "share": counts.to_numpy() / len(pairs),
         }
     )

@@ -120,9 +120,9 @@ def _correlations(pairs: pd.DataFrame) -> list[dict[str, Any]]:
         if of == "seconds" and np.isnan(y).all():
             continue
         for name, x in relations.items():
-            known = ~(np.isnan(x) | np.isnan(y))
-            row = {"of": of, "relation": name, "pairs": int(known.sum())}
-            rows.append({**row, **correlated(x[known], y[known])})
+            both = ~(np.isnan(x) | np.isnan(y))
+            row = {"of": of, "relation": name, "pairs": int(both.sum())}
+            rows.append({**row, **correlated(x[both], y[both])})
     return rows
 
 

@@ -107,9 +107,9 @@ def packed_overlap(
     none = jnp.full(n, ABSENT, jnp.int32)
     state = (start, last, none, none)
     _, _, firsts, ideals = jax.lax.fori_loop(0, steps, step, state)
-    found = firsts < ABSENT
+    shown = firsts < ABSENT
     return overlap(
-        list_ranks(firsts, ideals, where=found), ideals, weights, where=found
+        list_ranks(firsts, ideals, where=shown), ideals, weights, where=shown
     )
 
 
@@ -174,8 +174,8 @@ def duel(
 
     Source: Xie et al. 2020, equations 4 and 5.
     """
-    mine, theirs = where & (first < ABSENT), where & (other < ABSENT)
-    between = mine[:, None] & theirs
+    own, theirs = where & (first < ABSENT), where & (other < ABSENT)
+    between = own[:, None] & theirs
     won, met = jnp.sum(between & wins), jnp.sum(between & judged)
     lost = jnp.sum(between & wins.T, axis=1)
-    return won, met, jnp.sum(mine & (lost == images) & (images > 0))
+    return won, met, jnp.sum(own & (lost == images) & (images > 0))

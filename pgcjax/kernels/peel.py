@@ -45,17 +45,17 @@ def ideal_ranks(
         first = jnp.argmin(jnp.where(first_of, order, _LAST))
         u = jnp.where(is_sink, last, first)
         # Padding is never alive: once the last vertex is placed, nothing changes.
-        some = jnp.any(alive)
+        left = jnp.any(alive)
         ideal = ideal.at[u].set(
-            jnp.where(some, jnp.where(is_sink, back, front), ideal[u])
+            jnp.where(left, jnp.where(is_sink, back, front), ideal[u])
         )
         return (
             ideal,
             out - edges[:, u],
             into - edges[u, :],
             alive.at[u].set(False),
-            front + (some & ~is_sink),
-            back - (some & is_sink),
+            front + (left & ~is_sink),
+            back - (left & is_sink),
         )
 
     state = (

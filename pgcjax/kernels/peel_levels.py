@@ -42,10 +42,10 @@ def levelled_overlap(
     def step(i, state: tuple) -> tuple:
         open_places, total = state
         at, there = jnp.minimum(first + i, level.shape[-1] - 1), i < count
-        mine = levels == jnp.where(there, level[at], -1)
-        ideal = jnp.sum(jnp.where(mine, open_places, 0), axis=0, dtype=jnp.int32)
+        own_level = levels == jnp.where(there, level[at], -1)
+        ideal = jnp.sum(jnp.where(own_level, open_places, 0), axis=0, dtype=jnp.int32)
         lower = jnp.where(there, jnp.maximum(ranks[at], ideal), depth)
-        return open_places + mine, total + weights[jnp.minimum(lower, depth)]
+        return open_places + own_level, total + weights[jnp.minimum(lower, depth)]
 
     open_places = jnp.broadcast_to(starts[:, None], (starts.shape[-1], *first.shape))
     state = (open_places, jnp.zeros(first.shape, jnp.int64))

@@ -137,9 +137,9 @@ def _rise(
     top: Int32[Array, " n"], bottom: Int32[Array, " n"], depth: Int32[Array, " n"]
 ) -> tuple[Float64[Array, " n"], Float64[Array, " n"]]:
     """Give the room for the group at each depth, and its size; 1 and 1 without one."""
-    some = bottom >= top
-    rise = jnp.where(some, depth - top + 1, 1)
-    size = jnp.where(some, bottom - top + 1, 1)
+    valid = bottom >= top
+    rise = jnp.where(valid, depth - top + 1, 1)
+    size = jnp.where(valid, bottom - top + 1, 1)
     return rise.astype(jnp.float64), size.astype(jnp.float64)
 
 
@@ -307,7 +307,7 @@ def bounds(
     rest = weights.left[full] * UNIT
     between = (weights.below[n] - weights.below[full]) * UNIT
     chance = np.asarray(sums.agreement)
-    found = {
+    values = {
         "min": seen + shared * (weights.below[n] * UNIT),
         "ext": seen
         + chance * (np.asarray(sums.likely) * UNIT)
@@ -316,5 +316,5 @@ def bounds(
         + np.asarray(sums.most) * UNIT
         + (2 * (left - rest) - all_in_common * between + rest),
     }
-    found = {name: np.clip(value, 0, 1) for name, value in found.items()}
-    return found | {"res": found["max"] - found["min"]}
+    values = {name: np.clip(value, 0, 1) for name, value in values.items()}
+    return values | {"res": values["max"] - values["min"]}

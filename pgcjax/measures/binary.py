@@ -20,9 +20,9 @@ from pgcjax.measures.gains import (
     mapped,
     of_qrels,
     relevant,
-    twin_of,
 )
 from pgcjax.measures.spec import Case, Definition, Parameter
+from pgcjax.reference import gains as to_gains
 from pgcjax.reference import graded as twins
 from pgcjax.tensors.gains import grades
 from pgcjax.tensors.judgments import Judgments
@@ -101,6 +101,7 @@ RBP_GAINS = Gains(
     kernel=lambda gain, seen, ideal, q: kernels.discounted(gain, seen),
     by_rank=by_power,
     twin=lambda run, pool, q: twins.rbp(run, q["p"], q["k"]),
+    twin_gain=to_gains.utility,
     parameters=(P, RBP_GAIN, REL, GMAX),
 )
 AP_GAINS = Gains(
@@ -111,6 +112,7 @@ AP_GAINS = Gains(
     twin=lambda run, pool, q: twins.average_precision(
         run, pool, q["k"], q.get("relevant", "all")
     ),
+    twin_gain=to_gains.relevance,
     parameters=(REL, RELEVANT),
 )
 RR_GAINS = Gains(
@@ -119,6 +121,7 @@ RR_GAINS = Gains(
     kernel=lambda gain, seen, ideal, q: kernels.first(gain, seen),
     by_rank=by_reciprocal,
     twin=lambda run, pool, q: twins.reciprocal_rank(run, q["k"]),
+    twin_gain=to_gains.relevance,
     parameters=(REL,),
 )
 P_GAINS = Gains(
@@ -127,6 +130,7 @@ P_GAINS = Gains(
     kernel=_precision,
     by_rank=None,
     twin=lambda run, pool, q: twins.precision(run, q["k"]),
+    twin_gain=to_gains.relevance,
     parameters=(REL,),
 )
 R_GAINS = Gains(
@@ -135,6 +139,7 @@ R_GAINS = Gains(
     kernel=lambda gain, seen, ideal, q: kernels.share(gain, seen, ideal["most"]),
     by_rank=None,
     twin=lambda run, pool, q: twins.recall(run, pool, q["k"]),
+    twin_gain=to_gains.relevance,
     parameters=(REL,),
 )
 
@@ -164,11 +169,6 @@ def of_judged(
     )
 
 
-def _known(case: Case) -> list[bool]:
-    judged = set(case.judged["qrels"]["doc_id"])
-    return [doc in judged for doc in case.run]
-
-
 def _rbp_tensors(q: Parameters, judgments: Judgments) -> ListTensors:
     if q["value"] == "residual":
         return of_judged(_residual, by_power, q, judgments)
@@ -178,8 +178,8 @@ def _rbp_tensors(q: Parameters, judgments: Judgments) -> ListTensors:
 def _rbp_twin(case: Case) -> float:
     q = case.parameters
     if q["value"] == "residual":
-        return twins.rbp_residual(_known(case), q["p"], q["k"])
-    return twin_of(RBP_GAINS, case)
+        return twins.rbp_residual(to_gains.judged(case), q["p"], q["k"])
+    return to_gains.of_qrels(RBP_GAINS.twin_gain, RBP_GAINS.twin, case)
 
 
 RBP = replace(
@@ -250,7 +250,7 @@ JUDGED = Definition(
     source="as in ir_measures",
     needs=lambda q: frozenset({"qrels"}),
     tensors=partial(of_judged, _judged, None),
-    twin=lambda case: twins.judged(_known(case), case.parameters["k"]),
+    twin=lambda case: twins.judged(to_gains.judged(case), case.parameters["k"]),
     formula="judged documents at ranks r <= k, divided by min(k, documents retrieved)",
     differs="as ir_measures' Judged with --order clarke; of runs with k documents 1 - "
     "trec_eval's unj_k, which takes grades below 0 for unjudged",

@@ -1,32 +1,102 @@
-"""Every measure, by name: all definitions in the files of this folder."""
+"""Every measure, by name: of the files of this folder, and of other packages."""
 
 import pkgutil
+import re
+import warnings
 from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
 
 from pgcjax import measures
+from pgcjax.errors import DataWarning, UsageError
 from pgcjax.measures import spec
+
+GROUP = "pgcjax.measures"
+"""The group of entry points with which a package brings measures along."""
 
 
 @cache
 def catalogue() -> dict[str, spec.Definition]:
+    """Give all definitions by name: built in, of installed packages, registered."""
+    register_installed()
+    return _known()
+
+
+def register(*definitions: spec.Definition) -> None:
+    """Add measures to the catalogue of this process, for `evaluate` and all else.
+
+    A package does without: an entry point of the group `pgcjax.measures` that names
+    a definition, or a tuple of them, is registered wherever the package is installed.
+
+    Args:
+        definitions: as `pgcjax.measures.define` and `Definition` make them. What is
+            registered already may be registered again.
+
+    Raises:
+        UsageError: an argument is no definition, or no measure can have its name, or
+            another measure has it, in any case, also as an alias.
+    """
+    for definition in definitions:
+        if not isinstance(definition, spec.Definition):
+            raise UsageError(
+                "expected a Definition, such as pgcjax.measures.define makes, "
+                f"found {spec.shown(definition)}"
+            )
+        for alias in (definition.name, *definition.aliases):
+            name = alias.replace("{k}", "1")
+            if not re.fullmatch(spec.NAME, name):
+                raise UsageError(f"no measure can be called {alias!r}: see PGC, nDCG")
+            taken, _ = spec.find(name, _known())
+            if taken and taken != definition:
+                raise UsageError(
+                    f"{definition.name} of {definition.source}: {alias!r} is a name "
+                    f"of {taken.name} of {taken.source}: choose another"
+                )
+        _known()[definition.name] = definition
+
+
+def built_in() -> dict[str, spec.Definition]:
     """Collect the definitions of all files here, in the order of files and of lines.
 
     Raises:
         ValueError: two definitions have one name.
     """
-    found: dict[str, spec.Definition] = {}
+    collected: dict[str, spec.Definition] = {}
     for module in sorted(m.name for m in pkgutil.iter_modules(measures.__path__)):
-        contents = vars(import_module(f"{measures.__name__}.{module}")).values()
-        for value in contents:
-            several = value if isinstance(value, tuple) else (value,)
-            for definition in several:
+        for value in vars(import_module(f"{measures.__name__}.{module}")).values():
+            for definition in value if isinstance(value, tuple) else (value,):
                 if not isinstance(definition, spec.Definition):
                     continue
-                if found.setdefault(definition.name, definition) is not definition:
+                if collected.setdefault(definition.name, definition) is not definition:
                     raise ValueError(f"two measures are called {definition.name}")
-    return found
+    return collected
+
+
+@cache
+def _known() -> dict[str, spec.Definition]:
+    """Give the one dict of this process, to which `register` adds."""
+    return built_in()
+
+
+def register_installed() -> None:
+    """Register what installed packages bring, but with a warning what has a defect."""
+    for entry in sorted(entry_points(group=GROUP)):
+        try:
+            value = entry.load()
+            register(*(value if isinstance(value, tuple | list) else (value,)))
+        except Exception as error:
+            warnings.warn(_left_out(entry, error), DataWarning, stacklevel=3)
+
+
+def _left_out(entry: EntryPoint, error: Exception) -> str:
+    package = entry.dist.name if entry.dist else entry.module
+    cause = " ".join(f"{type(error).__name__}: {error}".split())
+    return (
+        f"package {package}: measures of {entry.value} are left out, by {cause}. Mend "
+        "or uninstall the package"
+    )
 
 
 def parse(text: str, *, complete: bool = True) -> spec.Measure:
@@ -34,7 +104,7 @@ def parse(text: str, *, complete: bool = True) -> spec.Measure:
     return spec.parse(text, catalogue(), complete=complete)
 
 
-def parse_all(texts: str | Iterable[str]) -> list[spec.Measure]:
+def parse_all(texts: str | Iterable[str] | Any) -> list[spec.Measure]:
     """Read measures; one that is asked for twice is kept as first written."""
-    texts = [texts] if isinstance(texts, str) else texts
-    return list(dict.fromkeys(parse(text) for text in texts))
+    several = isinstance(texts, Iterable) and not isinstance(texts, str)
+    return list(dict.fromkeys(map(parse, texts if several else [texts])))

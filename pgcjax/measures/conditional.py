@@ -13,10 +13,9 @@ from pgcjax.errors import DataError
 from pgcjax.judging.predicted_grades import accuracy_note, predicted_grades
 from pgcjax.kernels import context as kernels
 from pgcjax.kernels.ranked_list import RankedList
-from pgcjax.measures.cases import grades_of
 from pgcjax.measures.gains import Gains, Parameters, highest_of
 from pgcjax.measures.spec import Case, Definition, Parameter
-from pgcjax.reference.context import interpolated
+from pgcjax.reference.context import in_context
 from pgcjax.tensors.context import conditional
 from pgcjax.tensors.judgments import Judgments
 from pgcjax.tensors.measure_tensors import ListTensors
@@ -65,7 +64,7 @@ def with_context(
     def twin(case: Case) -> float:
         if not case.parameters["context"]:
             return definition.twin(case)
-        return twin_of(measure, case)
+        return _twin(measure, case)
 
     source = definition.source
     if not alpha:
@@ -85,7 +84,7 @@ def of_context(measure: Gains, q: Parameters, judgments: Judgments) -> ListTenso
     known = judgments.once(conditional, "qrels", "context")
     rules, notes = _NO_RULES, known.notes
     if q["missing"] == "predicted":
-        rules = _matrix(_rules(judgments))
+        rules = _matrix(_predictions(judgments))
         if "predictions" not in judgments:
             notes += (judgments.once(accuracy_note, "qrels", "context"),)
     most = max(known.highest, rules[1].max(initial=0))
@@ -110,7 +109,7 @@ def of_context(measure: Gains, q: Parameters, judgments: Judgments) -> ListTenso
     return ListTensors(
         known.docs,
         arrays,
-        in_context(measure),
+        _on_context(measure),
         depth=measure.depth(q),
         by_rank=partial(measure.by_rank, q) if measure.by_rank else None,
         void=void,
@@ -119,7 +118,7 @@ def of_context(measure: Gains, q: Parameters, judgments: Judgments) -> ListTenso
 
 
 @cache
-def in_context(measure: Gains):
+def _on_context(measure: Gains):
     """Make a kernel of ranked lists of a measure of conditional grades."""
 
     def kernel(seen: RankedList, arrays: Mapping[str, Any], q: Parameters):
@@ -195,52 +194,19 @@ def _levels(
     return np.where(np.isnan(alone), 0, np.searchsorted(some, alone) + 1), table
 
 
-def _rules(tables: Mapping[str, Any]) -> pd.DataFrame:
-    """Give the predictions that were asked for, or make them."""
+def _predictions(tables: Mapping[str, Any]) -> pd.DataFrame:
+    """Give the predictions that were asked for, or make them once for these tables."""
     if "predictions" in tables:
         return tables["predictions"]
-    return _predicted(tables["qrels"], tables["context"])
+    judgments = tables if isinstance(tables, Judgments) else Judgments(tables)
+    return judgments.once(predicted_grades, "qrels", "context")
 
 
-_made: dict[tuple[int, int], tuple] = {}
-
-
-def _predicted(qrels: pd.DataFrame, context: pd.DataFrame) -> pd.DataFrame:
-    """Predict, or give what was last predicted from these tables."""
-    key = id(qrels), id(context)
-    if key not in _made:
-        _made.clear()
-        # With the tables beside it, their ids stay theirs.
-        _made[key] = predicted_grades(qrels, context), qrels, context
-    return _made[key][0]
-
-
-def _by_pair(rules: pd.DataFrame) -> dict[tuple[float, float], float]:
-    columns = (rules[c] for c in ("previous_relevance", "relevance", "predicted"))
-    return {(before, own): after for before, own, after in zip(*columns, strict=True)}
-
-
-def twin_of(measure: Gains, case: Case) -> float:
-    """Score a case by the plain twin of a measure of conditional grades."""
-    q, isolation = case.parameters, grades_of(case.judged["qrels"])
-    columns = (case.judged["context"][c] for c in ("doc_id", "previous_doc_id"))
-    pairs = zip(*columns, strict=True)
-    after = dict(zip(pairs, case.judged["context"]["relevance"], strict=True))
-    predict = q["missing"] == "predicted"
-    predicted = _by_pair(_rules(case.tables)) if predict else {}
-    grades = interpolated(
-        case.run, isolation, after, q["context"], q["missing"], predicted
-    )
-    tables = (case.tables[kind]["relevance"].max() for kind in ("qrels", "context"))
-    most = max(0.0, *tables, *predicted.values())
-    levels = {max(g, 0.0) for g in isolation.values()}
-    known = [*levels, *after.values()]
-    known += [predicted[a, b] for a in levels for b in levels if predict]
-    highest = highest_of(q, most, np.array(known))
-
-    def gain(grade: float) -> float:
-        return float(_worth(measure, q, highest, np.array([grade]))[0])
-
-    return measure.twin(
-        [gain(u) for u in grades], [gain(max(g, 0.0)) for g in isolation.values()], q
-    )
+def _twin(measure: Gains, case: Case) -> float:
+    """Score a case plainly; only what a model predicted is shared with the kernel."""
+    if case.parameters["missing"] != "predicted":
+        return in_context(measure.twin_gain, measure.twin, case)
+    columns = ("previous_relevance", "relevance", "predicted")
+    before, own, after = (_predictions(case.tables)[c].tolist() for c in columns)
+    predicted = dict(zip(zip(before, own, strict=True), after, strict=True))
+    return in_context(measure.twin_gain, measure.twin, case, predicted)

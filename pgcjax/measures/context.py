@@ -35,11 +35,7 @@ CCG_GAINS = Gains(
     ideal=lambda gains, q: {},
     kernel=lambda gain, seen, ideal, q: kernels.discounted(gain, seen),
     by_rank=by_stop,
-    twin=lambda run, pool, q: (
-        twins.ccg(run, q["k"])
-        if q["form"] == "nested"
-        else twins.ccg_single(run, q["k"])
-    ),
+    twin=twins.ccg_of,
     parameters=(FORM,),
 )
 CCG = with_context(

@@ -13,16 +13,13 @@ from pgcjax.kernels.ranked_list import RankedList
 from pgcjax.measures.gains import by_log
 from pgcjax.measures.intents import (
     Parameters,
-    grades_by_intent,
-    intents_by_doc,
     judged,
     kinds_of,
-    navigational_of,
     notes_of,
     void,
 )
-from pgcjax.measures.spec import Case, Definition, Parameter
-from pgcjax.reference import diversity as twins
+from pgcjax.measures.spec import Definition, Parameter
+from pgcjax.reference import intents as twins
 from pgcjax.tensors.gains import best_discounted
 from pgcjax.tensors.intents import greedy_gains
 from pgcjax.tensors.judgments import Judgments
@@ -123,24 +120,6 @@ def _effective(q: Parameters, judgments: Judgments) -> ListTensors:
     return replace(lists, arrays=arrays, notes=notes_of(judgments))
 
 
-def _sets(case: Case) -> list[set[str]]:
-    """Give the intents that each document of the run serves."""
-    docs = intents_by_doc(case)
-    return [set(docs.get(doc, ())) for doc in case.run]
-
-
-def _alpha_ndcg_twin(case: Case) -> float:
-    q, docs = case.parameters, intents_by_doc(case)
-    pool = {doc: set(intents) for doc, intents in docs.items()}
-    return twins.alpha_ndcg(_sets(case), pool, q["alpha"], q["k"])
-
-
-def _precision_twin(case: Case) -> float:
-    docs, k = intents_by_doc(case), case.parameters["k"]
-    run = [docs.get(doc, {}) for doc in case.run]
-    return twins.effective_precision(run, navigational_of(case), k)
-
-
 def _needs(*kinds: str) -> Callable[[Parameters], frozenset[str]]:
     return lambda q: frozenset(kinds)
 
@@ -158,7 +137,7 @@ ALPHA_NDCG = Definition(
     "by rank, pyndeval and ir_measures as --order clarke",
     needs=_needs("intent_qrels"),
     tensors=partial(_lists, _alpha_ndcg, _ideal, by_log),
-    twin=_alpha_ndcg_twin,
+    twin=twins.alpha_ndcg,
     cutoff="may",
     aliases={"alpha-nDCG": "alpha_nDCG"},
 )
@@ -173,9 +152,7 @@ ALPHA_DCG = Definition(
     "all serve every intent",
     needs=_needs("intent_qrels"),
     tensors=partial(_lists, _alpha_dcg, _fade, by_log),
-    twin=lambda case: twins.alpha_dcg(
-        _sets(case), case.parameters["alpha"], case.parameters["k"]
-    ),
+    twin=twins.alpha_dcg,
     cutoff="may",
 )
 NRBP = Definition(
@@ -189,12 +166,7 @@ NRBP = Definition(
     differs="As ndeval and ir_measures",
     needs=_needs("intent_qrels"),
     tensors=partial(_lists, _nrbp, _scale, by_power),
-    twin=lambda case: twins.nrbp(
-        _sets(case),
-        len(grades_by_intent(case)),
-        case.parameters["alpha"],
-        case.parameters["beta"],
-    ),
+    twin=twins.nrbp,
 )
 I_REC = Definition(
     name="I-rec",
@@ -207,9 +179,7 @@ I_REC = Definition(
     differs="As strec of ndeval and StRecall of ir_measures",
     needs=_needs("intent_qrels"),
     tensors=partial(_lists, _recall, lambda hit, q: {"intents": float(len(hit))}, None),
-    twin=lambda case: twins.intent_recall(
-        _sets(case), len(grades_by_intent(case)), case.parameters["k"]
-    ),
+    twin=twins.intent_recall,
     cutoff="may",
     aliases={"strec_{k}": "I-rec@{k}"},
 )
@@ -224,6 +194,6 @@ EFP = Definition(
     differs="The paper prints 3/5 = 0.8 for the list of its figure 1: 3/5 is 0.6",
     needs=_needs("intent_qrels", "intents"),
     tensors=_effective,
-    twin=_precision_twin,
+    twin=twins.effective_precision,
     cutoff="must",
 )

@@ -11,8 +11,8 @@ import numpy as np
 
 from pgcjax.errors import DataError
 from pgcjax.kernels.ranked_list import RankedList
-from pgcjax.measures.cases import grades_of
-from pgcjax.measures.spec import Case, Definition, Parameter
+from pgcjax.measures.spec import Definition, Parameter
+from pgcjax.reference import gains as twins
 from pgcjax.tensors.gains import Grades, grades
 from pgcjax.tensors.judgments import Judgments
 from pgcjax.tensors.measure_tensors import ListTensors
@@ -39,6 +39,8 @@ class Gains:
         by_rank: weights of ranks 0..depth, `(parameters, depth)`, or None.
         twin: the same plainly: `(gains of the run's documents in order, all gains,
             parameters)`.
+        twin_gain: gives the twin its gains, one at a time, by code of its own: of a
+            grade above 0, `(grade, parameters, highest)`, `highest` being `gmax`.
         depth: last rank that counts, of parameters; None if all do.
         parameters: of the measure, without its cutoff.
     """
@@ -47,7 +49,8 @@ class Gains:
     ideal: Callable[[np.ndarray, Parameters], dict[str, Any]]
     kernel: Callable[[Any, RankedList, Mapping[str, Any], Parameters], Any]
     by_rank: Callable[[Parameters, int], np.ndarray] | None
-    twin: Callable[[list[float], list[float], Parameters], float]
+    twin: twins.Score
+    twin_gain: twins.Gain = twins.grade
     depth: Callable[[Parameters], int | None] = lambda q: q["k"]
     parameters: tuple[Parameter, ...] = ()
 
@@ -195,21 +198,6 @@ def on_gains(measure: Gains) -> Callable[..., Any]:
     return kernel
 
 
-def twin_of(measure: Gains, case: Case) -> float:
-    """Score a case by the plain twin of a measure of plain qrels."""
-    q, grade = case.parameters, grades_of(case.judged["qrels"])
-    most = max(0.0, case.tables["qrels"]["relevance"].max())
-    highest = highest_of(q, most, np.array([*grade.values()]))
-
-    def gain(doc: str) -> float:
-        relevance = grade.get(doc, 0.0)
-        if relevance <= 0:
-            return 0.0
-        return float(measure.gains(np.array([relevance]), q, highest)[0])
-
-    return measure.twin([gain(d) for d in case.run], [gain(d) for d in grade], q)
-
-
 def define(
     name: str, meaning: str, parameters: tuple[Parameter, ...], measure: Gains, **more
 ) -> Definition:
@@ -220,6 +208,6 @@ def define(
         parameters=parameters,
         needs=lambda q: frozenset({"qrels"}),
         tensors=lambda q, judgments: of_qrels(measure, q, judgments),
-        twin=lambda case: twin_of(measure, case),
+        twin=partial(twins.of_qrels, measure.twin_gain, measure.twin),
         **{"cutoff": "may", **more},
     )

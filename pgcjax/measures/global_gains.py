@@ -5,19 +5,14 @@ from functools import cache, partial
 from typing import Any
 
 import jax.numpy as jnp
-import numpy as np
 
 from pgcjax.kernels import diversity as kernels
 from pgcjax.kernels.ranked_list import RankedList
 from pgcjax.measures.gains import Gains
 from pgcjax.measures.intents import (
     Parameters,
-    highest_grade,
-    intents_by_doc,
     judged,
     kinds_of,
-    navigational_of,
-    probability_of,
     weights_of,
 )
 from pgcjax.measures.relatives import (
@@ -31,8 +26,8 @@ from pgcjax.measures.relatives import (
     gains_of,
     of_ideal,
 )
-from pgcjax.measures.spec import Case, Definition
-from pgcjax.reference import diversity as twins
+from pgcjax.measures.spec import Definition
+from pgcjax.reference import intents as twins
 from pgcjax.tensors.judgments import Judgments
 
 
@@ -85,25 +80,6 @@ def _on_new(measure: Gains) -> Callable[..., Any]:
     return kernel
 
 
-def _all_twin(measure: Gains, navigational: bool, case: Case) -> float:
-    q, probability = case.parameters, probability_of(case)
-    docs = intents_by_doc(case)
-    grades = np.array([grade for mine in docs.values() for grade in mine.values()])
-    gains = gains_of(measure, grades, q, highest_grade(case))
-    gain = dict(zip(grades.tolist(), gains.tolist(), strict=True))
-    worth = {
-        doc: {i: gain[g] for i, g in mine.items() if gain[g] > 0}
-        for doc, mine in docs.items()
-    }
-    run = [worth.get(doc, {}) for doc in case.run]
-    if navigational:
-        run = twins.without_redundancy(run, navigational_of(case))
-    pool = twins.global_gains([*worth.values()], probability)
-    return measure.twin(
-        twins.global_gains(run, probability), [g for g in pool if g > 0], q
-    )
-
-
 # How NTCIREVAL prints them, in files .Dnev and .DINnev.
 _DIFFERS = {
     "nDCG": "as MSnDCG of NTCIREVAL",
@@ -142,7 +118,11 @@ def of_global_gains(
     made = Made(
         partial(_of_all, measure, navigational),
         (_on_new if navigational else _on_all)(measure),
-        partial(_all_twin, measure, navigational),
+        partial(
+            twins.global_gains,
+            *(measure.twin_gain, measure.twin),
+            navigational=navigational,
+        ),
         navigational,
     )
     return define(

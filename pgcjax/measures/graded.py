@@ -21,6 +21,7 @@ from pgcjax.measures.gains import (
     mapped,
 )
 from pgcjax.measures.spec import Parameter
+from pgcjax.reference import gains as to_gains
 from pgcjax.reference import graded as twins
 from pgcjax.tensors import gains as best
 
@@ -78,6 +79,7 @@ CG_GAINS = Gains(
     kernel=lambda gain, seen, ideal, q: kernels.discounted(gain, seen),
     by_rank=by_one,
     twin=lambda run, pool, q: twins.cg(run, q["k"]),
+    twin_gain=to_gains.gain,
     parameters=(GAIN,),
 )
 DCG_GAINS = replace(
@@ -105,6 +107,7 @@ ERR_GAINS = Gains(
     kernel=lambda gain, seen, ideal, q: kernels.reciprocal(gain, seen),
     by_rank=by_reciprocal,
     twin=lambda run, pool, q: twins.err(run, q["k"]),
+    twin_gain=to_gains.stop,
     parameters=(STOP, GMAX),
 )
 NERR_GAINS = replace(
@@ -123,6 +126,7 @@ Q_GAINS = Gains(
     ),
     by_rank=None,
     twin=lambda run, pool, q: twins.q_measure(run, pool, q["k"], q["beta"]),
+    twin_gain=to_gains.gain,
     parameters=(GAIN, BETA),
 )
 P_PLUS_GAINS = replace(

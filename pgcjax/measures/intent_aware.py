@@ -15,12 +15,8 @@ from pgcjax.measures import graded
 from pgcjax.measures.gains import Gains
 from pgcjax.measures.intents import (
     Parameters,
-    grades_by_intent,
-    highest_grade,
     judged,
     kinds_of,
-    navigational_of,
-    probability_of,
     weights_of,
 )
 from pgcjax.measures.relatives import (
@@ -35,8 +31,9 @@ from pgcjax.measures.relatives import (
     gains_of,
     of_ideal,
 )
-from pgcjax.measures.spec import Case, Definition, Parameter
-from pgcjax.reference import diversity as twins
+from pgcjax.measures.spec import Definition, Parameter
+from pgcjax.reference import intents as twins
+from pgcjax.reference.gains import stop_at_half
 from pgcjax.tensors.judgments import Judgments
 from pgcjax.tensors.padding import stack
 
@@ -83,17 +80,6 @@ def _on_each(measure: Gains) -> Callable[..., Any]:
     return kernel
 
 
-def _each_twin(measure: Gains, case: Case) -> dict[str, float]:
-    """Score each intent by itself."""
-    q, scores = case.parameters, {}
-    for intent, grades in grades_by_intent(case).items():
-        gains = gains_of(measure, np.array([*grades.values()]), q, highest_grade(case))
-        gain = dict(zip(grades, gains.tolist(), strict=True))
-        run = [gain.get(doc, 0.0) for doc in case.run]
-        scores[intent] = measure.twin(run, [*gain.values()], q)
-    return scores
-
-
 def _of_two(
     pair: tuple[Gains, Gains], q: Parameters, judgments: Judgments
 ) -> OfQueries:
@@ -120,19 +106,10 @@ def _on_two(pair: tuple[Gains, Gains]) -> Callable[..., Any]:
     return kernel
 
 
-def _two_twin(pair: tuple[Gains, Gains], case: Case) -> float:
-    nav, (first, second) = navigational_of(case), (_each_twin(m, case) for m in pair)
-    scores = {i: second[i] if i in nav else score for i, score in first.items()}
-    return twins.intent_aware(scores, probability_of(case))
-
-
 def intent_aware(base: Base, **more: Any) -> Definition:
     """Define the M-IA of a graded measure M."""
     measure, name = base.gains, base.name
-
-    def twin(case: Case) -> float:
-        return twins.intent_aware(_each_twin(measure, case), probability_of(case))
-
+    twin = partial(twins.intent_aware, measure.twin_gain, measure.twin)
     made = Made(partial(_of_each, measure), _on_each(measure), twin, False)
     texts = {
         "name": f"{name}-IA",
@@ -148,7 +125,7 @@ def intent_aware(base: Base, **more: Any) -> Definition:
 def _p_plus_q(sharp: bool) -> Definition:
     pair = graded.Q_GAINS, graded.P_PLUS_GAINS
     formula = "sum over informational intents i of Pr(i|q) Q_i + sum over navigational "
-    made = Made(partial(_of_two, pair), _on_two(pair), partial(_two_twin, pair), True)
+    made = Made(partial(_of_two, pair), _on_two(pair), twins.p_plus_q, True)
     return define(
         graded.Q_GAINS,
         made,
@@ -177,7 +154,8 @@ _HALF = replace(
     graded.NERR_GAINS,
     gains=lambda grades, q, highest: np.full(grades.shape, 0.5),
     ideal=lambda gains, q: {"best": ndeval_best(q["k"])},
-    twin=lambda run, pool, q: twins.ndeval_err(run, q["k"]),
+    twin=twins.ndeval_err,
+    twin_gain=stop_at_half,
     parameters=(),
 )
 

@@ -1,21 +1,19 @@
 """Preference measures: how far the order of a run agrees with preferences."""
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache, partial
-from math import inf, log2
+from math import log2
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from pgcjax.kernels import preference as kernels
 from pgcjax.measures.gains import Gains, by_log, on_gains
 from pgcjax.measures.graded import ERR_GAINS, NDCG_GAINS, stopping
 from pgcjax.measures.spec import Case, Definition, Parameter
+from pgcjax.reference import gains as to_gains
 from pgcjax.reference import preference as twins
-from pgcjax.reference.pgc import derived_edges
 from pgcjax.tensors import pairs as p
 from pgcjax.tensors.judgments import Judgments
 from pgcjax.tensors.measure_tensors import ListTensors
@@ -99,37 +97,6 @@ def _kernel(score: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     return lambda seen, arrays, q: score(seen, arrays, **options)
 
 
-def _judged(case: Case) -> list[twins.Prefs]:
-    """Give what each judge prefers, said and implied."""
-    said: dict[str, list[twins.Judgment]] = defaultdict(list)
-    rows = case.judged["preferences"].to_dict("records")
-    for row in rows:
-        judge, other = row.get("judge", ""), row["other_doc_id"]
-        said["" if pd.isna(judge) else judge].append(
-            (
-                row["doc_id"],
-                None if pd.isna(other) else other,
-                row["preference"],
-                int(row.get("weight", 1)),
-            )
-        )
-    q = case.parameters
-    return [twins.counted(each, q["bad"], q["closure"]) for each in said.values()]
-
-
-def _prefs(case: Case) -> twins.Prefs:
-    """Add up all preferences."""
-    graph, prefs = case.parameters.get("graph", "real"), twins.Prefs()
-    if graph != "derived":
-        for each in _judged(case):
-            prefs += each
-    if graph != "real":
-        qrels = case.judged["qrels"]
-        grades = dict(zip(qrels["doc_id"], qrels["relevance"], strict=True))
-        prefs += twins.Prefs(derived_edges(grades))
-    return prefs
-
-
 def _define(
     name: str,
     meaning: str,
@@ -146,10 +113,6 @@ def _define(
     )
 
 
-def _cut(case: Case) -> float:
-    return case.parameters["k"] or inf
-
-
 def _by_rank(q: Parameters, depth: int) -> np.ndarray:
     if q["weight"] == "tool":
         return np.array([0.0, *(1 / (1 + log2(r)) for r in range(1, depth + 1))])
@@ -164,7 +127,7 @@ def _weighted(seen: Any, arrays: Mapping[str, Any], q: Parameters) -> Any:
 def _weighted_twin(case: Case) -> float:
     q = case.parameters
     how = q["weight"], q["normalize"]
-    return twins.wpref(_prefs(case), case.run, _cut(case), *how)
+    return twins.wpref(twins.pooled(case), case.run, twins.cutoff(case), *how)
 
 
 _SOURCE = "Carterette et al. 2008, section 4; Carterette and Bennett 2008"
@@ -174,7 +137,7 @@ CARTERETTE = (
         "ppref",
         "Precision of preferences: of those that the run shows, the share in its order",
         _kernel(kernels.share, among="some"),
-        lambda case: twins.ppref(_prefs(case), case.run, _cut(case)),
+        lambda case: twins.ppref(twins.pooled(case), case.run, twins.cutoff(case)),
         source=_SOURCE,
         formula="#{f > t: r(f) < r(t), r(f) <= k} / #{f > t: r(f) <= k or r(t) <= k}; "
         + _PAIRS_HERE,
@@ -186,7 +149,7 @@ CARTERETTE = (
         "rpref",
         "Recall of preferences: of all, the share in the order of the run",
         _kernel(kernels.share, among="all"),
-        lambda case: twins.rpref(_prefs(case), case.run, _cut(case)),
+        lambda case: twins.rpref(twins.pooled(case), case.run, twins.cutoff(case)),
         source=_SOURCE,
         formula="#{f > t: r(f) < r(t), r(f) <= k} / #{f > t}; " + _PAIRS_HERE,
         differs="as ppref",
@@ -196,7 +159,7 @@ CARTERETTE = (
         "fpref",
         "Harmonic mean of ppref and rpref",
         lambda seen, arrays, q: kernels.harmonic(seen, arrays),
-        lambda case: twins.fpref(_prefs(case), case.run, _cut(case)),
+        lambda case: twins.fpref(twins.pooled(case), case.run, twins.cutoff(case)),
         source=_SOURCE,
         formula="2 ppref rpref / (ppref + rpref)",
         differs="as ppref",
@@ -220,7 +183,7 @@ CARTERETTE = (
         "APpref",
         "Average of ppref at the ranks of all documents that are preferred to any",
         lambda seen, arrays, q: kernels.average(seen, arrays),
-        lambda case: twins.ap_pref(_prefs(case), case.run, _cut(case)),
+        lambda case: twins.ap_pref(twins.pooled(case), case.run, twins.cutoff(case)),
         source="Carterette and Bennett 2008, as jelsas' pairwise_pref_eval.py has it",
         formula="mean of ppref@r(f) over documents f of any f > t; rpref for an f that "
         "was not retrieved, or not among the first k",
@@ -270,19 +233,19 @@ TREC = (
     *_trec(
         "prefs_simp",
         "Share of preferences that the run fulfils",
-        lambda case, kinds: twins.prefs_share(_prefs(case), case.run, kinds),
+        lambda case, kinds: twins.prefs_share(twins.pooled(case), case.run, kinds),
         kernels.share,
     ),
     *_trec(
         "prefs_pair",
         "Share of preferences that the run fulfils, averaged over pairs of documents",
-        lambda case, kinds: twins.prefs_pair(_prefs(case), case.run, kinds),
+        lambda case, kinds: twins.prefs_pair(twins.pooled(case), case.run, kinds),
         kernels.pair_mean,
     ),
     *_trec(
         "prefs_avgjg",
         "Share of preferences that the run fulfils, averaged over judges",
-        lambda case, kinds: twins.prefs_avgjg(_judged(case), case.run, kinds),
+        lambda case, kinds: twins.prefs_avgjg(twins.by_judge(case), case.run, kinds),
         kernels.judge_mean,
     ),
 )
@@ -290,7 +253,7 @@ TREC = (
 
 def _count(name: str, meaning: str, kernel: Any, kinds: list[str], what: str) -> Any:
     def twin(case: Case) -> float:
-        counts = twins.prefs_counts(_prefs(case), case.run)
+        counts = twins.prefs_counts(twins.pooled(case), case.run)
         return float(sum(counts[f"{what}_{kind}"] for kind in kinds))
 
     return _define(
@@ -347,16 +310,6 @@ def _delta_lists(measure: Gains, q: Parameters, judgments: Judgments) -> ListTen
     )
 
 
-def _delta_twin(measure: Gains, case: Case) -> float:
-    delta = {d: float(g) for d, g in twins.delta_gains(_prefs(case)).items()}
-    q, most = case.parameters, max(delta.values(), default=0.0)
-
-    def gain(doc: str) -> float:
-        return float(measure.gains(np.array([delta.get(doc, 0.0)]), q, most)[0])
-
-    return measure.twin([gain(d) for d in case.run], [gain(d) for d in delta], q)
-
-
 def _delta(name: str, measure: Gains, formula: str) -> Definition:
     return Definition(
         name="Delta-" + name,
@@ -364,7 +317,7 @@ def _delta(name: str, measure: Gains, formula: str) -> Definition:
         parameters=(GRAPH, BAD, CLOSURE),
         needs=_needs,
         tensors=partial(_delta_lists, measure),
-        twin=partial(_delta_twin, measure),
+        twin=partial(twins.delta, measure.twin_gain, measure.twin),
         source="after Luo 2021, section 4.1",
         formula=formula + "; g: wins - losses, less the lowest of all documents that "
         "were compared for the query; 0 for other documents",
@@ -373,10 +326,13 @@ def _delta(name: str, measure: Gains, formula: str) -> Definition:
     )
 
 
-DELTA_NDCG = replace(NDCG_GAINS, gains=lambda delta, q, highest: delta)
+DELTA_NDCG = replace(
+    NDCG_GAINS, gains=lambda delta, q, highest: delta, twin_gain=to_gains.grade
+)
 DELTA_ERR = replace(
     ERR_GAINS,
     gains=lambda delta, q, highest: stopping(delta, {"stop": "linear"}, highest),
+    twin_gain=to_gains.stop_linear,
 )
 DELTA = (
     _delta("nDCG", DELTA_NDCG, "nDCG@k of gains g"),

@@ -14,14 +14,12 @@ from pgcjax.measures.intents import (
     GAMMA,
     PROBABILITIES,
     Parameters,
-    grades_by_intent,
-    intents_by_doc,
     judged,
     notes_of,
     void,
 )
 from pgcjax.measures.spec import Case, Definition
-from pgcjax.reference import diversity as twins
+from pgcjax.reference import intents as twins
 from pgcjax.tensors.judgments import Judgments
 from pgcjax.tensors.measure_tensors import ListTensors
 
@@ -130,7 +128,7 @@ def define(
         parameters=(*measure.parameters, PROBABILITIES, *((GAMMA,) if sharp else ())),
         needs=lambda q: needs,
         tensors=tensors,
-        twin=partial(_sharp_twin, made.twin) if sharp else made.twin,
+        twin=partial(twins.sharp, made.twin) if sharp else made.twin,
         cutoff="may",
         **texts,
     )
@@ -146,10 +144,3 @@ def _sharp(kernel: Callable[..., Any]) -> Callable[..., Any]:
         return kernels.mixed(q["gamma"], recall, kernel(seen, arrays, q))
 
     return mixed
-
-
-def _sharp_twin(twin: Callable[[Case], float], case: Case) -> float:
-    q, docs = case.parameters, intents_by_doc(case)
-    run = [set(docs.get(doc, ())) for doc in case.run]
-    recall = twins.intent_recall(run, len(grades_by_intent(case)), q["k"])
-    return twins.sharp(recall, twin(case), q["gamma"])

@@ -2,15 +2,18 @@
 
 import difflib
 import re
+import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from pgcjax.errors import UsageError
+from pgcjax.reference.case import Case
 from pgcjax.tensors.judgments import Judgments
 
 Value = float | int | bool | str
 CUTOFF = "k"  # what `@10` is among the parameters: 10, or None without a cutoff
+NAME = r"[^()@\s]+"  # what the name of a measure is made of
 
 
 @dataclass(frozen=True)
@@ -54,28 +57,6 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Case:
-    """One run and query, as a plain twin takes them.
-
-    Attributes:
-        run_id: the run.
-        query_id: the query.
-        run: retrieved documents, best first.
-        parameters: of the measure; `k` is its cutoff.
-        judged: canonical judgments of this query, by kind.
-        tables: the same of all queries, for what depends on the collection; and
-            `grids` of all systems, if runs are grids.
-    """
-
-    run_id: str
-    query_id: str
-    run: list[str]
-    parameters: Mapping[str, Any]
-    judged: Mapping[str, Any]
-    tables: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
 class Definition:
     """What a measure is: name, meaning, parameters, and where it comes from.
 
@@ -86,7 +67,7 @@ class Definition:
         source: papers and equations.
         needs: gives the kinds of judgments that parameters ask for, such as `qrels`.
         tensors: gives what scoring batches, one of `tensors.judgments.Tensors`.
-        twin: scores one `Case` plainly, by `reference`.
+        twin: scores one `Case` plainly, by `reference` alone.
         formula: in plain text.
         differs: how it differs from other tools and papers, or "".
         cutoff: `no`, `may` or `must`: whether `@k` follows the name.
@@ -157,10 +138,16 @@ def parse(
         complete: whether a cutoff that the measure must have has to be there.
 
     Raises:
-        UsageError: the name or a parameter is unknown, or a value is out of range.
+        UsageError: this is no text, the name or a parameter is unknown, or a value is
+            out of range.
     """
+    if not isinstance(text, str):
+        raise UsageError(
+            "expected a measure as text, such as 'PGC' or 'RBP(p=0.8)@10', found "
+            + shown(text)
+        )
     form = re.fullmatch(
-        r"\s*([^()@\s]+)\s*(?:\((.*)\))?\s*(?:@\s*(\S+)\s*)?", text, re.DOTALL
+        rf"\s*({NAME})\s*(?:\((.*)\))?\s*(?:@\s*(\S+)\s*)?", text, re.DOTALL
     )
     if not form:
         raise UsageError(f"{text!r} is not a measure such as PGC, PGC(p=0.95), nDCG@10")
@@ -209,9 +196,9 @@ def _cutoff(
     return int(given)
 
 
-def _look_up(
+def find(
     name: str, catalogue: Mapping[str, Definition]
-) -> tuple[Definition, str | None]:
+) -> tuple[Definition | None, str | None]:
     """Find a definition by its name, or by an alias: then the measure that is meant."""
     by_lower = {known.lower(): known for known in catalogue}
     if name.lower() in by_lower:
@@ -221,9 +208,24 @@ def _look_up(
             pattern = re.escape(alias).replace(r"\{k\}", r"([1-9]\d{0,6})")
             # trec_eval prints ndcg_cut_10, and is asked for ndcg_cut.10.
             pattern = pattern.replace("_(", "[_.](")
-            if found := re.fullmatch(pattern, name, re.IGNORECASE):
-                k = found[1] if found.groups() else ""
+            if match := re.fullmatch(pattern, name, re.IGNORECASE):
+                k = match[1] if match.groups() else ""
                 return definition, meant.replace("{k}", k)
+    return None, None
+
+
+def shown(value: Any) -> str:
+    """Show what is no measure in one short line, with its type."""
+    kind = f"{type(value).__module__}.{type(value).__name__}"
+    return f"{textwrap.shorten(repr(value), 60)} ({kind.removeprefix('builtins.')})"
+
+
+def _look_up(
+    name: str, catalogue: Mapping[str, Definition]
+) -> tuple[Definition, str | None]:
+    definition, meant = find(name, catalogue)
+    if definition:
+        return definition, meant
     aliases = [a for d in catalogue.values() for a in d.aliases if "{k}" not in a]
     raise UsageError(
         f"no measure is called {name!r}{_hint(name, [*catalogue, *aliases])}; "

@@ -13,7 +13,7 @@ from pgcjax.errors import DataError, UsageError
 from pgcjax.report import canvas, plot_labels
 from pgcjax.report.bar_plots import agreement, leaderboard
 from pgcjax.report.heat_maps import correlations, differences, matrix, overlaps
-from pgcjax.stats import pairs
+from pgcjax.stats.aligned import align
 from pgcjax.stats.correlation import correlation
 from pgcjax.stats.discrimination import Discrimination
 from pgcjax.stats.matrix import read
@@ -56,7 +56,7 @@ def scatter(
 
     Source: Luo 2021, Figures 4.1 to 4.3.
     """
-    side = pairs.side_by_side(scores, [measure_a, measure_b])
+    side = align(scores, [measure_a, measure_b])
     x, y = side.values.mean(axis=2)
     with canvas.on(axes) as axes:
         points(x, y, xlabel=measure_a, ylabel=measure_b, axes=axes)

@@ -13,7 +13,7 @@ from pgcjax._version import __version__
 from pgcjax.errors import Progress, UsageError, counted
 from pgcjax.report import canvas, plots
 from pgcjax.report.page import Page, Part, Picture, Section, Table, cell_of, table_of
-from pgcjax.stats import pairs
+from pgcjax.stats.aligned import align
 from pgcjax.stats.compare import compare
 from pgcjax.stats.correlation import correlate
 from pgcjax.stats.discrimination import Discrimination
@@ -57,7 +57,7 @@ def summary(
     """
     if top < 1:
         raise UsageError(f"the table of queries shows 1 run or more, not {top}")
-    side = pairs.side_by_side(scores, measures, missing)
+    side = align(scores, measures, missing)
     one = {
         name: Matrix(side.runs, side.queries, values, name)
         for name, values in zip(side.measures, side.values, strict=True)

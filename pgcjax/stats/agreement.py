@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Int
+from jaxtyping import Float64, Int
 
 from pgcjax.errors import UsageError
 from pgcjax.judging.contingency import (
@@ -20,7 +20,14 @@ from pgcjax.judging.contingency import (
     jaccard,
     kappa,
 )
-from pgcjax.stats import pairs
+from pgcjax.stats.aligned import align
+from pgcjax.stats.run_preferences import (
+    preferred,
+    read_run_preferences,
+    scores_of,
+    tie_threshold,
+)
+from pgcjax.stats.tests import all_pairs
 
 _WHY = {
     "chi2": "a side is never preferred",
@@ -58,12 +65,12 @@ class Agreement:
 
     Attributes:
         table: a row per measure: measure, threshold, and the columns of `findings`.
-        contingency: counts [3, 3] of each measure: rows a, b, tie by the measure,
-            columns a, b, tie by people.
+        contingency: counts by measure: rows a, b, tie by the measure, columns a, b,
+            tie by people.
     """
 
     table: pd.DataFrame
-    contingency: dict[str, np.ndarray]
+    contingency: dict[str, Int[np.ndarray, "3 3"]]
 
 
 def agree(
@@ -84,7 +91,7 @@ def agree(
         measures: all of the table if None.
         threshold: score differences up to here are ties.
         tie_share: instead, choose thresholds for this share of ties, as of
-            `pairs.tie_threshold`; `preferences`: as many as people have.
+            `run_preferences.tie_threshold`; `preferences`: as many as people have.
         missing: a query that a run or measure lacks: `error`, `drop` it or `zero`.
 
     Source: Luo 2021, 4.1 and 5.4; Golbus et al. 2014, 5.2.2.
@@ -93,15 +100,15 @@ def agree(
         UsageError: an unknown measure or policy, or a threshold out of its range.
         DataError: preferences or scores are malformed or missing.
     """
-    people = pairs.judged(preferences)
-    side = pairs.side_by_side(scores, measures, missing)
-    a, b, theirs = pairs.scores_of(people, side, missing)
+    people = read_run_preferences(preferences)
+    aligned = align(scores, measures, missing)
+    a, b, theirs = scores_of(people, aligned, missing)
     if tie_share == "preferences":
         tie_share = float(np.mean(theirs == 0))
     rows, tables = [], {}
-    for name, one, other in zip(side.measures, a, b, strict=True):
+    for name, one, other in zip(aligned.measures, a, b, strict=True):
         limit = _limit(one, other, threshold, tie_share)
-        table = contingency(pairs.preferred(one, other, limit), theirs)
+        table = contingency(preferred(one, other, limit), theirs)
         rows.append({"measure": name, "threshold": limit, **findings(table)})
         tables[name] = table
     return Agreement(pd.DataFrame(rows), tables)
@@ -127,14 +134,14 @@ def agree_measures(
         pairs, agree, disagree, ties_a, ties_b (only that one ties), ties_both, kappa,
         jaccard, undefined.
     """
-    side = pairs.at_least_two(pairs.side_by_side(scores, measures, missing))
-    names = side.measures
-    first, second = np.triu_indices(len(side.runs), 1)
+    aligned = align(scores, measures, missing, least=2)
+    names = aligned.measures
+    first, second = all_pairs(len(aligned.runs))
     limits, chosen = [], []
-    for values in side.values:  # one by one: there are many pairs
+    for values in aligned.values:  # one by one: there are many pairs
         a, b = values[first].ravel(), values[second].ravel()
         limits.append(_limit(a, b, threshold, tie_share))
-        chosen.append(pairs.preferred(a, b, limits[-1]))
+        chosen.append(preferred(a, b, limits[-1]))
     rows = []
     for i, j in combinations(range(len(names)), 2):
         table = contingency(chosen[i], chosen[j])
@@ -149,9 +156,12 @@ def agree_measures(
 
 
 def _limit(
-    a: np.ndarray, b: np.ndarray, threshold: float, tie_share: float | str | None
+    a: Float64[np.ndarray, " pairs"],
+    b: Float64[np.ndarray, " pairs"],
+    threshold: float,
+    tie_share: float | str | None,
 ) -> float:
-    """Choose the tie threshold of a measure from its scores [pairs]."""
+    """Choose the tie threshold of a measure from its scores of pairs of runs."""
     if not 0 <= threshold < inf:
         raise UsageError(f"a tie threshold is a difference from 0 up, not {threshold}")
     if tie_share is None:
@@ -160,4 +170,4 @@ def _limit(
         raise UsageError("give a tie threshold or a share of ties, not both")
     if isinstance(tie_share, str):
         raise UsageError(f"a share of ties is from 0 to 1, not {tie_share!r}")
-    return pairs.tie_threshold(a, b, tie_share)
+    return tie_threshold(a, b, tie_share)

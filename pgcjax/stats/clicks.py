@@ -1,4 +1,4 @@
-"""What clicks say of runs, and whether two measures find the same queries good."""
+"""Scores of runs from clicks, and correlations of measures over queries."""
 
 import os
 from collections.abc import Sequence
@@ -9,14 +9,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+from jaxtyping import Bool
 
-from pgcjax.errors import DataError, UsageError
+from pgcjax.errors import DataError, UsageError, check_choice
 from pgcjax.io.choices import ORDERS
 from pgcjax.io.order import ranked
 from pgcjax.io.runs import read_runs
 from pgcjax.io.schema import Origin, canonical, first_repeat, ids, numbers, seconds
-from pgcjax.stats import correlation
-from pgcjax.stats.scores import Scores, read_scores
+from pgcjax.stats.choices import COEFFICIENTS
+from pgcjax.stats.correlation import correlation
+from pgcjax.stats.matrix import frame_of
+from pgcjax.stats.scores import read_scores
 
 GAINS = ("exponential", "linear")
 _COUNTS = ("shown", "clicks", "satisfied")
@@ -44,10 +47,9 @@ def click_counts(log: pd.DataFrame, satisfied: float = 30.0) -> pd.DataFrame:
     times, clicked = seconds(table["seconds"], origin), table["clicked"]
     if clicked.dtype == bool:
         clicked = clicked.astype("int64")
-    hit = numbers(clicked, "clicked", origin) == 1
-    _refuse(
-        ~hit & (numbers(clicked, "clicked", origin) != 0), "clicked is 0 or 1", origin
-    )
+    clicks = numbers(clicked, "clicked", origin)
+    hit = clicks == 1
+    _refuse(~hit & (clicks != 0), "clicked is 0 or 1", origin)
     counts = {"shown": 1, "clicks": hit, "satisfied": hit & (times >= satisfied)}
     sums = table[_KEY].assign(**counts).groupby(_KEY, sort=True)[list(_COUNTS)].sum()
     return sums.astype("int64").reset_index()
@@ -106,32 +108,34 @@ def click_scores(
     """
     if depth < 1:
         raise UsageError(f"the depth is 1 or more, not {depth}")
-    if gain not in GAINS or order not in ORDERS:
-        raise UsageError(f"gain is one of {GAINS}, order one of {ORDERS}")
+    check_choice("gain", gain, GAINS)
+    check_choice("order", order, ORDERS)
     table = _checked(counts)
     label = click_labels(counts)["relevance"].to_numpy()
     table["gain"] = 2.0**label - 1 if gain == "exponential" else label
     shown = table["shown"].to_numpy(np.float64)
     rate = np.divide(table["satisfied"], shown, where=shown > 0, out=shown * nan)
-    known = dict(list(table.assign(rate=rate).set_index("doc_id").groupby("query_id")))
+    clicked = dict(
+        list(table.assign(rate=rate).set_index("doc_id").groupby("query_id"))
+    )
     discount = 1 / np.log2(np.arange(2, depth + 2))
     docs, position, groups, lengths = ranked(pl.from_pandas(read_runs(runs)), order)
     rows, start = [], 0
     for (run, query), length in zip(groups, lengths.tolist(), strict=True):
         here = slice(start, start := start + length)
-        if query not in known:
+        if query not in clicked:
             continue
         places = position[here]
         first = places < depth
         top = docs[here].to_numpy()[first][np.argsort(places[first])]
-        best = np.sort(known[query]["gain"].to_numpy())[::-1][:depth]
+        best = np.sort(clicked[query]["gain"].to_numpy())[::-1][:depth]
         ideal = float(best @ discount[: len(best)])
-        mine = known[query].reindex(top)
-        value = float(mine["gain"].fillna(0.0).to_numpy() @ discount[: len(top)])
+        shown = clicked[query].reindex(top)
+        value = float(shown["gain"].fillna(0.0).to_numpy() @ discount[: len(top)])
         value = value / ideal if ideal else 0.0
         rows.append((run, query, f"click-nDCG@{depth}", value))
-        if mine["rate"].notna().any():
-            rows.append((run, query, f"CTR@{depth}", float(mine["rate"].mean())))
+        if shown["rate"].notna().any():
+            rows.append((run, query, f"CTR@{depth}", float(shown["rate"].mean())))
     if not rows:
         raise DataError("runs and clicks share no query", where="clicks")
     scores = pd.DataFrame(rows, columns=["run_id", "query_id", "measure", "value"])
@@ -164,11 +168,8 @@ def correlate_queries(
         DataError: a score is missing, there twice, or no number.
     """
     for name in coefficients:
-        if name not in correlation.COEFFICIENTS:
-            known = ", ".join(correlation.COEFFICIENTS)
-            raise UsageError(f"no coefficient {name!r}; there are {known}")
-    if missing not in ("error", "drop"):
-        raise UsageError(f"missing is error or drop, not {missing!r}")
+        check_choice("coefficient", name, COEFFICIENTS)
+    check_choice("missing", missing, ("error", "drop"))
     table = _score_table(scores)
     there = table["measure"].unique().tolist()
     wanted = there if measures is None else list(measures)
@@ -177,8 +178,8 @@ def correlate_queries(
         what = f"no measure {unknown[0]!r}" if unknown else "two measures are needed"
         raise UsageError(f"{what}; there are {', '.join(there)}")
     rows = []
-    for run, mine in table.groupby("run_id"):
-        wide = mine.pivot(index="query_id", columns="measure", values="value")
+    for run, of_run in table.groupby("run_id"):
+        wide = of_run.pivot(index="query_id", columns="measure", values="value")
         for a, b in combinations(wanted, 2):
             two = wide.reindex(columns=[a, b])
             lacking = two.isna().any(axis=1)
@@ -193,7 +194,7 @@ def correlate_queries(
             for name in coefficients:
                 value, why = nan, ""
                 try:
-                    value = correlation.correlation(x, y, name)
+                    value = correlation(x, y, name)
                 except DataError as error:
                     why = error.problem.replace(" runs", " queries")
                 rows.append((run, a, b, name, value, len(x), why))
@@ -204,13 +205,9 @@ def correlate_queries(
 def _score_table(scores: Any) -> pd.DataFrame:
     if isinstance(scores, (str, os.PathLike)):
         scores = read_scores(scores)
-    table = scores.table if isinstance(scores, Scores) else scores
-    if not isinstance(table, pd.DataFrame):
-        kind = type(table).__name__
-        raise UsageError(f"expected scores, a DataFrame or a file, found {kind}")
     origin = Origin("scores")
     key = ("run_id", "query_id", "measure")
-    table = _named(table, key, ("value",), origin)
+    table = _named(frame_of(scores), key, ("value",), origin)
     table["value"] = numbers(table["value"], "value", origin)
     again = first_repeat(table, list(key))
     if again:
@@ -246,6 +243,6 @@ def _named(
     return table.assign(**{name: ids(table[name], origin) for name in key})
 
 
-def _refuse(bad: np.ndarray, rule: str, origin: Origin) -> None:
+def _refuse(bad: Bool[np.ndarray, " rows"], rule: str, origin: Origin) -> None:
     if bad.any():
         raise DataError(f"expected that {rule}", where=origin.at(int(bad.argmax())))

@@ -1,4 +1,4 @@
-"""Which differences between runs are real: tests, intervals, effect sizes, groups."""
+"""Tests, intervals, effect sizes and groups of the differences between runs."""
 
 import math
 import os
@@ -8,16 +8,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Bool
 
 from pgcjax._version import __version__
-from pgcjax.errors import Progress, UsageError, counted
+from pgcjax.errors import Progress, UsageError, check_choice, counted
 from pgcjax.runtime.memory import memory_limit
 from pgcjax.stats import groups, intervals, procedures, tests
-from pgcjax.stats.choices import CORRECTIONS, INTERVALS, TESTS
+from pgcjax.stats.choices import CORRECTIONS, INTERVALS, RESAMPLES, TESTS
 from pgcjax.stats.findings import Comparison
 from pgcjax.stats.matrix import Matrix, read
 from pgcjax.stats.procedures import Outcome
-from pgcjax.stats.tests import Pairs
+from pgcjax.stats.tests import OfPairs, RunPairs, Values
 
 _INTERVAL = {"tukey": "hsd", "anova": "hsd", "bootstrap": "bca", "permutation": "bca"}
 
@@ -48,7 +49,7 @@ def compare(
         baselines: runs that take the place of b; by default all pairs.
         correction: of p for many tests: `holm`, `bh` or `none`, the default; "tukey"
             and "anova" need none.
-        resamples: by default `procedures.RESAMPLES`.
+        resamples: by default `choices.RESAMPLES`.
         seed: of the random numbers.
         alpha: level of the decisions, and 1 less that of the intervals.
         interval: `t`, `percentile` or `bca` (of the bootstrap), or `hsd`, simultaneous,
@@ -126,55 +127,51 @@ def compare(
 def _check(
     test: str, correction: str, interval: str, alpha: float, resamples: int | None
 ) -> None:
-    for name, value, choices in (
-        ("test", test, TESTS),
-        ("correction", correction, CORRECTIONS),
-        ("interval", interval, INTERVALS),
-    ):
-        if value not in choices:
-            raise UsageError(f"{name} {value!r}: choose from {', '.join(choices)}")
-    if not 0 < alpha < 1:
-        raise UsageError(f"alpha={alpha}: expected a level between 0 and 1")
+    check_choice("test", test, TESTS)
+    check_choice("correction", correction, CORRECTIONS)
+    check_choice("interval", interval, INTERVALS)
+    tests.check_alpha(alpha)
     family = test in procedures.FAMILY
     if family and correction != "none":
         raise UsageError(f"test {test!r} is for all pairs at once: correct it by none")
     if interval == "hsd" and not family:
         raise UsageError(f"interval 'hsd' is of {' and '.join(procedures.FAMILY)}")
-    if test in procedures.RESAMPLES and resamples and 1 / (1 + resamples) >= alpha:
+    if test in RESAMPLES and resamples and 1 / (1 + resamples) >= alpha:
         raise UsageError(
             f"resamples={resamples}: no p can be below {alpha}; at least "
             f"{math.floor(1 / alpha)} are needed"
         )
 
 
-def _pairs(matrix: Matrix, baselines: list[str]) -> Pairs:
+def _pairs(matrix: Matrix, baselines: list[str]) -> RunPairs:
     if not baselines:
         return tests.all_pairs(len(matrix.run_ids))
-    unknown = [name for name in baselines if name not in matrix.run_ids]
-    if unknown:
-        some = ", ".join(matrix.run_ids[:5])
-        raise UsageError(f"baseline {unknown[0]!r} is no run; there are {some}, …")
     place = {name: i for i, name in enumerate(matrix.run_ids)}
+    unknown = [name for name in baselines if name not in place]
+    if unknown:
+        first = ", ".join(matrix.run_ids[:5])
+        raise UsageError(f"baseline {unknown[0]!r} is no run; there are {first}, …")
     base = [place[name] for name in dict.fromkeys(baselines)]
-    found = [
+    pairs = [
         (run, b)
         for k, b in enumerate(base)
         for run in range(len(place))
         if run not in base[: k + 1]  # two baselines meet once
     ]
-    first, second = np.array(found).T
-    return first, second
+    a, b = np.array(pairs).T
+    return a, b
 
 
 def _bounds(
-    values: np.ndarray,
-    pairs: Pairs,
+    values: Values,
+    pairs: RunPairs,
     outcome: Outcome,
     interval: str,
     alpha: float,
     seed: int,
     memory: str | int | None,
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[OfPairs, OfPairs]:
+    """Give the low and the high end of the interval of each difference."""
     mean, deviation = tests.moments(values, pairs)
     if interval == "t":
         return intervals.student(mean, deviation, values.shape[1], alpha)
@@ -196,13 +193,17 @@ def _bounds(
     )
 
 
-def _square(runs: int, pairs: Pairs, significant: np.ndarray) -> np.ndarray:
+def _square(
+    runs: int, pairs: RunPairs, significant: Bool[np.ndarray, " pairs"]
+) -> Bool[np.ndarray, "runs runs"]:
     square = np.zeros((runs, runs), bool)
     square[pairs] = significant
     return square | square.T
 
 
-def _runs(matrix: Matrix, different: np.ndarray | None, alpha: float) -> pd.DataFrame:
+def _runs(
+    matrix: Matrix, different: Bool[np.ndarray, "runs runs"] | None, alpha: float
+) -> pd.DataFrame:
     values = matrix.values
     mean, queries = values.mean(1), values.shape[1]
     low, high = intervals.student(mean, values.std(1, ddof=1), queries, alpha)
@@ -222,7 +223,7 @@ def _runs(matrix: Matrix, different: np.ndarray | None, alpha: float) -> pd.Data
 
 
 def _notes(
-    values: np.ndarray, table: pd.DataFrame, outcome: Outcome, test: str, alpha: float
+    values: Values, table: pd.DataFrame, outcome: Outcome, test: str, alpha: float
 ) -> list[str]:
     runs, queries = values.shape
     notes = [

@@ -7,40 +7,45 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Float, Float64, Int64, Real
 from scipy import stats
 
-from pgcjax.errors import DataError, UsageError
-from pgcjax.stats import pairs
+from pgcjax.errors import DataError, check_choice
+from pgcjax.stats.aligned import align
 from pgcjax.stats.choices import COEFFICIENTS
+from pgcjax.stats.rounding import slack
+
+Values = Real[np.ndarray, " runs"]
+"""A number of each run, the larger the better."""
 
 COLUMNS = ["measure_a", "measure_b", "coefficient", "value", "runs", "undefined"]
 
 
-def tau_ap(truth: np.ndarray, estimate: np.ndarray) -> float:
+def tau_ap(truth: Values, estimate: Values) -> float:
     """Compare an estimated order with the true one, the top of the estimate first.
 
     For each item but the first of the estimate: the share of the items above it that
     are truly above it; the mean of these, times two, less one.
 
     Args:
-        truth: numbers [n] without ties, the larger the better.
-        estimate: numbers [n] without ties.
+        truth: without ties.
+        estimate: without ties.
 
     Source: Yilmaz, Aslam and Robertson 2008.
     """
     above = estimate[None, :] > estimate[:, None]
     right = above & (truth[None, :] > truth[:, None])
     counts = above.sum(axis=1)
-    some = counts > 0  # the first item, or the first group of ties, has none above
-    return float(2 * np.mean(right.sum(axis=1)[some] / counts[some]) - 1)
+    later = counts > 0  # the first item, or the first group of ties, has none above
+    return float(2 * np.mean(right.sum(axis=1)[later] / counts[later]) - 1)
 
 
-def tau_ap_symmetric(x: np.ndarray, y: np.ndarray) -> float:
+def tau_ap_symmetric(x: Values, y: Values) -> float:
     """Average tau_ap over which of two orders is the truth [Yilmaz et al. 2008]."""
     return (tau_ap(x, y) + tau_ap(y, x)) / 2
 
 
-def tau_ap_a(truth: np.ndarray, estimate: np.ndarray) -> float:
+def tau_ap_a(truth: Values, estimate: Values) -> float:
     """Average tau_ap over all orders in which ties of the estimate can be broken.
 
     At the k-th place of a group of ties stands any of its items, with the items above
@@ -48,8 +53,8 @@ def tau_ap_a(truth: np.ndarray, estimate: np.ndarray) -> float:
     one order in two is right. So the mean over the group is all that counts.
 
     Args:
-        truth: numbers [n] without ties.
-        estimate: numbers [n], ties allowed.
+        truth: without ties.
+        estimate: ties are allowed.
 
     Source: Urbano and Marrero 2017, accuracy.
     """
@@ -59,43 +64,34 @@ def tau_ap_a(truth: np.ndarray, estimate: np.ndarray) -> float:
     order = np.argsort(-estimate, kind="stable")
     _, group, sizes = np.unique(-estimate, return_inverse=True, return_counts=True)
     means = np.bincount(group, weights=right) / sizes
-    mine = group[order]
+    group = group[order]
     place = np.arange(n)
-    within = place - (np.cumsum(sizes) - sizes)[mine]
-    correct = means[mine] + within / 2
+    within = place - (np.cumsum(sizes) - sizes)[group]
+    correct = means[group] + within / 2
     return float(2 * np.mean(correct[1:] / place[1:]) - 1)
 
 
-def tau_ap_b(x: np.ndarray, y: np.ndarray) -> float:
+def tau_ap_b(x: Values, y: Values) -> float:
     """Average tau_ap over both directions where either order can have ties.
 
     Items tied with an item are not above it, and a pair that only the other order
     ties is not right: the same formula, and without ties the symmetric tau_ap.
-
-    Args:
-        x: numbers [n], not all equal.
-        y: numbers [n], not all equal.
+    Neither order ties all.
 
     Source: Urbano and Marrero 2017, agreement; values of their `ircor`.
     """
     return tau_ap_symmetric(x, y)
 
 
-_COMPUTE: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = dict(
-    zip(
-        COEFFICIENTS,
-        (
-            lambda x, y: stats.kendalltau(x, y).statistic,
-            tau_ap,
-            tau_ap_symmetric,
-            tau_ap_a,
-            tau_ap_b,
-            lambda x, y: stats.pearsonr(x, y).statistic,
-            lambda x, y: stats.spearmanr(x, y).statistic,
-        ),
-        strict=True,
-    )
-)
+_FUNCTIONS: dict[str, Callable[[Values, Values], Any]] = {
+    "tau": lambda x, y: stats.kendalltau(x, y).statistic,
+    "tau_ap": tau_ap,
+    "tau_ap_symmetric": tau_ap_symmetric,
+    "tau_ap_a": tau_ap_a,
+    "tau_ap_b": tau_ap_b,
+    "pearson": lambda x, y: stats.pearsonr(x, y).statistic,
+    "spearman": lambda x, y: stats.spearmanr(x, y).statistic,
+}
 # These take their first argument for the truth.
 DIRECTED = ("tau_ap", "tau_ap_a")
 _WITHOUT_TIES = {
@@ -105,18 +101,11 @@ _WITHOUT_TIES = {
 }
 
 
-def levels(values: np.ndarray) -> np.ndarray:
-    """Number the distinct values from 0 up; neighbours that differ by noise are one.
-
-    Args:
-        values: [n].
-
-    Returns:
-        Integers [n] in the same order.
-    """
+def levels(values: Float[np.ndarray, " runs"]) -> Int64[np.ndarray, " runs"]:
+    """Number distinct values from 0 up; neighbours that differ by rounding are one."""
     order = np.argsort(values, kind="stable")
     ordered = values[order]
-    steps = np.diff(ordered) > pairs.slack(ordered[1:], ordered[:-1])
+    steps = np.diff(ordered) > slack(ordered[1:], ordered[:-1])
     out = np.zeros(len(values), np.int64)
     out[order[1:]] = np.cumsum(steps)
     return out
@@ -126,8 +115,8 @@ def correlation(x: Any, y: Any, coefficient: str = "tau") -> float:
     """Correlate two orders of the same runs.
 
     Args:
-        x: means of the runs [n], the larger the better; the truth of tau_ap, tau_ap_a.
-        y: means of the same runs [n].
+        x: means of the runs, the larger the better; the truth of tau_ap, tau_ap_a.
+        y: means of the same runs.
         coefficient: `tau` (Kendall's tau-b), `tau_ap`, `tau_ap_symmetric`, `tau_ap_a`
             (ties in y), `tau_ap_b` (ties in both), `pearson` or `spearman`.
 
@@ -141,7 +130,7 @@ def correlation(x: Any, y: Any, coefficient: str = "tau") -> float:
         UsageError: there is no such coefficient.
         DataError: x and y do not fit, or the coefficient is undefined for them.
     """
-    _check(coefficient)
+    check_choice("coefficient", coefficient, COEFFICIENTS)
     x, y = _numbers(x), _numbers(y)
     if x.shape != y.shape:
         raise DataError(f"expected as many values, found {len(x)} and {len(y)}")
@@ -151,13 +140,7 @@ def correlation(x: Any, y: Any, coefficient: str = "tau") -> float:
     return _value(x, y, coefficient)
 
 
-def _check(coefficient: str) -> None:
-    if coefficient not in COEFFICIENTS:
-        known = ", ".join(COEFFICIENTS)
-        raise UsageError(f"no coefficient {coefficient!r}; there are {known}")
-
-
-def _numbers(values: Any) -> np.ndarray:
+def _numbers(values: Any) -> Float64[np.ndarray, " runs"]:
     try:
         array = np.asarray(values, np.float64)
     except (TypeError, ValueError):
@@ -169,7 +152,7 @@ def _numbers(values: Any) -> np.ndarray:
     return array
 
 
-def _undefined(x: np.ndarray, y: np.ndarray, coefficient: str) -> str:
+def _undefined(x: Values, y: Values, coefficient: str) -> str:
     """Say why a coefficient has no value; nothing if it has one."""
     if len(x) < 2:
         return "there are fewer than two runs"
@@ -183,10 +166,10 @@ def _undefined(x: np.ndarray, y: np.ndarray, coefficient: str) -> str:
     return ""
 
 
-def _value(x: np.ndarray, y: np.ndarray, coefficient: str) -> float:
+def _value(x: Values, y: Values, coefficient: str) -> float:
     if coefficient != "pearson":
         x, y = levels(x), levels(y)
-    return float(_COMPUTE[coefficient](x, y))
+    return float(_FUNCTIONS[coefficient](x, y))
 
 
 def correlate(
@@ -215,9 +198,9 @@ def correlate(
         DataError: a score is missing, or there twice.
     """
     for coefficient in coefficients:
-        _check(coefficient)
-    side = pairs.at_least_two(pairs.side_by_side(scores, measures, missing))
-    means = dict(zip(side.measures, side.values.mean(axis=2), strict=True))
+        check_choice("coefficient", coefficient, COEFFICIENTS)
+    aligned = align(scores, measures, missing, least=2)
+    means = dict(zip(aligned.measures, aligned.values.mean(axis=2), strict=True))
     rows = []
     for a, b in combinations(means, 2):
         for coefficient in coefficients:

@@ -8,16 +8,24 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Bool, Float, Float64, Int64
 
-from pgcjax.errors import UsageError
-from pgcjax.stats import pairs, procedures
+from pgcjax.errors import Progress, UsageError
+from pgcjax.stats import procedures
+from pgcjax.stats.aligned import align, check_measures, measure_names
+from pgcjax.stats.choices import RESAMPLES
+from pgcjax.stats.run_preferences import preferred
+from pgcjax.stats.tests import all_pairs, check_alpha
+
+PValues = Float[np.ndarray, " pairs"]
+Significant = Bool[np.ndarray, " pairs"]
 
 
-def power(p_values: np.ndarray, alpha: float = 0.05) -> float:
+def power(p_values: PValues, alpha: float = 0.05) -> float:
     """Share the pairs of runs that differ significantly, p < alpha, among all pairs.
 
     Args:
-        p_values: of a test of each pair [pairs].
+        p_values: of a test of each pair.
         alpha: significance level.
 
     Source: Sakai 2012, 4.1.
@@ -25,20 +33,20 @@ def power(p_values: np.ndarray, alpha: float = 0.05) -> float:
     return float(np.mean(p_values < alpha))
 
 
-def curve(p_values: np.ndarray) -> np.ndarray:
-    """Sort p-values [pairs], largest first: the sooner they fall, the better.
+def curve(p_values: PValues) -> PValues:
+    """Sort p-values, largest first: the sooner they fall, the better.
 
     Source: the curves of achieved significance levels (ASL) of Sakai 2012, Figure 8.
     """
     return np.sort(p_values)[::-1]
 
 
-def overlap(a: np.ndarray, b: np.ndarray) -> tuple[int, int, int]:
+def overlap(a: Significant, b: Significant) -> tuple[int, int, int]:
     """Count the pairs significant by the first only, by both, by the second only.
 
     Args:
-        a: whether each pair is significant [pairs].
-        b: the same by another measure or test [pairs].
+        a: whether each pair is significant.
+        b: the same by another measure or test.
 
     Source: Sakai 2012, Table 4.
     """
@@ -61,30 +69,32 @@ class Discrimination:
     @property
     def table(self) -> pd.DataFrame:
         """Discriminative power: test, measure, significant, pairs, power (a share)."""
-        groups = self.pairs.groupby(["test", "measure"], sort=False)["significant"]
-        table = groups.agg(significant="sum", pairs="size").reset_index()
+        significant = self._groups()["significant"]
+        table = significant.agg(significant="sum", pairs="size").reset_index()
         return table.assign(power=table["significant"] / table["pairs"])
 
     def curves(self) -> pd.DataFrame:
         """ASL curves: test, measure, position (from 1), p_value, largest first."""
         parts = []
-        for (test, measure), mine in self._groups():
-            values = curve(mine["p_value"].to_numpy())
+        for (test, measure), tested in self._groups():
+            values = curve(tested["p_value"].to_numpy())
             where = {"test": test, "measure": measure}
             place = np.arange(1, len(values) + 1)
             parts.append(pd.DataFrame({**where, "position": place, "p_value": values}))
         return pd.concat(parts, ignore_index=True)
 
     def overlaps(self) -> pd.DataFrame:
-        """Significant pairs in common [Sakai 2012, Table 4], in whichever two columns.
+        """Significant pairs in common, of each two tests or measures.
 
         A row for each two of the (test, measure): test_a, measure_a, test_b,
         measure_b, only_a, both, only_b.
+
+        Source: Sakai 2012, Table 4.
         """
-        found = {key: mine["significant"].to_numpy() for key, mine in self._groups()}
+        by = {key: tested["significant"].to_numpy() for key, tested in self._groups()}
         rows = [
-            (*one, *other, *overlap(found[one], found[other]))
-            for one, other in combinations(found, 2)
+            (*one, *other, *overlap(by[one], by[other]))
+            for one, other in combinations(by, 2)
         ]
         names = ["test_a", "measure_a", "test_b", "measure_b"]
         return pd.DataFrame(rows, columns=[*names, "only_a", "both", "only_b"])
@@ -101,7 +111,7 @@ def discriminate(
     resamples: int | None = None,
     seed: int = 0,
     missing: str = "error",
-    progress: procedures.Progress | None = None,
+    progress: Progress | None = None,
 ) -> Discrimination:
     """Test all pairs of runs by each measure: how many differences are significant?
 
@@ -110,7 +120,7 @@ def discriminate(
         measures: all of the table if None.
         test: one or several of those of `procedures.p_values`.
         alpha: significance level; a pair with p < alpha is significant.
-        resamples: of tests that resample; by default `procedures.RESAMPLES`.
+        resamples: of tests that resample; by default `choices.RESAMPLES`.
         seed: of tests that resample.
         missing: what a query does that a run or a measure lacks: `error`, `drop` it
             for all, or `zero` for those that lack it.
@@ -122,18 +132,17 @@ def discriminate(
         UsageError: an unknown measure, test or policy, or alpha not between 0 and 1.
         DataError: a score is missing or there twice, or there is one run only.
     """
-    if not 0 < alpha < 1:
-        raise UsageError(f"alpha is between 0 and 1, not {alpha}")
-    side = pairs.side_by_side(scores, measures, missing)
+    check_alpha(alpha)
+    aligned = align(scores, measures, missing)
     tests = [test] if isinstance(test, str) else list(dict.fromkeys(test))
     if not tests:
         raise UsageError("name a test")
-    first, second = np.triu_indices(len(side.runs), 1)
-    runs = np.array(side.runs, object)
-    counts = {name: resamples or procedures.RESAMPLES.get(name, 1) for name in tests}
+    first, second = all_pairs(len(aligned.runs))
+    runs = np.array(aligned.runs, object)
+    counts = {name: resamples or RESAMPLES.get(name, 1) for name in tests}
     parts = []
     for name in tests:
-        for measure, values in zip(side.measures, side.values, strict=True):
+        for measure, values in zip(aligned.measures, aligned.values, strict=True):
             p = procedures.p_values(values, name, resamples=counts[name], seed=seed)
             means = values.mean(axis=1)
             columns = {
@@ -145,7 +154,7 @@ def discriminate(
             }
             parts.append(pd.DataFrame({"test": name, "measure": measure, **columns}))
             if progress:
-                progress("measures", len(parts), len(tests) * len(side.measures))
+                progress("measures", len(parts), len(tests) * len(aligned.measures))
     used = {"alpha": alpha, "resamples": resamples, "seed": seed, "missing": missing}
     return Discrimination(pd.concat(parts, ignore_index=True), used)
 
@@ -166,33 +175,38 @@ def sensitivity(
     return table.drop(columns="test").rename(columns={"power": "sensitivity"})
 
 
-def concordance(values: np.ndarray, gold: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def concordance(
+    values: Float64[np.ndarray, "measures runs queries"],
+    gold: Float64[np.ndarray, "golds runs queries"],
+) -> tuple[
+    Int64[np.ndarray, "measures measures"], Int64[np.ndarray, "measures measures"]
+]:
     """Count where measures disagree about two runs on a query, and which one is right.
 
     A measure is right where no gold measure prefers the other run: a tie of the gold
     counts as correct.
 
     Args:
-        values: scores [measures, runs, queries].
-        gold: scores by the gold measures [golds, runs, queries].
+        values: scores by the measures to compare.
+        gold: scores by the gold measures.
 
     Returns:
-        Disagreements [measures, measures], symmetric; and in row i, column j those of
-        them in which measure i is right.
+        Disagreements, symmetric; and in row i, column j those of them in which measure
+        i is right.
 
     Source: Sakai 2012, Figure 6 and the end of 4.2.
     """
     count = len(values)
     disagreements, correct = np.zeros((count, count)), np.zeros((count, count))
-    a, b = np.triu_indices(values.shape[1], 1)
+    a, b = all_pairs(values.shape[1])
     for query in range(values.shape[2]):  # so that memory suffices for many runs
-        mine = pairs.preferred(values[:, a, query], values[:, b, query])
-        theirs = pairs.preferred(gold[:, a, query], gold[:, b, query])
-        better, worse = (mine > 0).astype(float), (mine < 0).astype(float)
+        sign = preferred(values[:, a, query], values[:, b, query])
+        truth = preferred(gold[:, a, query], gold[:, b, query])
+        better, worse = (sign > 0).astype(float), (sign < 0).astype(float)
         disagreements += better @ worse.T + worse @ better.T
-        better *= (theirs >= 0).all(axis=0)
-        worse *= (theirs <= 0).all(axis=0)
-        correct += better @ (mine < 0).T + worse @ (mine > 0).T
+        better *= (truth >= 0).all(axis=0)
+        worse *= (truth <= 0).all(axis=0)
+        correct += better @ (sign < 0).T + worse @ (sign > 0).T
     return disagreements.astype(np.int64), correct.astype(np.int64)
 
 
@@ -224,16 +238,14 @@ def intuitiveness(
     golds = [gold] if isinstance(gold, str) else list(gold)
     if not golds:
         raise UsageError("name a gold measure")
-    known = pairs.names(scores)
-    unknown = [g for g in golds if g not in known]
-    if unknown:
-        raise UsageError(f"no scores of {unknown[0]!r}; there are {', '.join(known)}")
+    there = measure_names(scores)
+    check_measures(golds, there)
     if measures is None:
-        measures = [m for m in known if m not in golds]
+        measures = [m for m in there if m not in golds]
     if len(measures) < 2:
         raise UsageError(f"compare two measures or more, not {len(measures)}")
-    both = pairs.side_by_side(scores, [*measures, *golds], missing)
-    values, truths = np.split(both.values, [len(measures)])
+    aligned = align(scores, [*measures, *golds], missing)
+    values, truths = np.split(aligned.values, [len(measures)])
     disagreements, correct = concordance(values, truths)
     rows = []
     for i, j in combinations(range(len(measures)), 2):

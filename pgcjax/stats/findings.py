@@ -24,7 +24,7 @@ class Comparison:
             means share one), groups (runs that share a letter are not significantly
             different; empty with baselines).
         metadata: measure, test and all that the findings depend on.
-        notes: what was seen, a line each.
+        notes: what the user should know of the data, a line each.
     """
 
     table: pd.DataFrame

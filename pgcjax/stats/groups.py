@@ -1,9 +1,13 @@
 """Groups of runs that are not significantly different, as letters."""
 
 import numpy as np
+from jaxtyping import Bool, Float
+
+Different = Bool[np.ndarray, "runs runs"]
+Means = Float[np.ndarray, " runs"]
 
 
-def letters(different: np.ndarray, means: np.ndarray) -> list[str]:
+def letters(different: Different, means: Means) -> list[str]:
     """Give every run letters: two share one exactly if they are not different.
 
     Each letter is a set of runs of which no two are different and that no other run
@@ -12,8 +16,8 @@ def letters(different: np.ndarray, means: np.ndarray) -> list[str]:
     are the fewest that do.
 
     Args:
-        different: bool `[runs, runs]`, symmetric.
-        means: `[runs]`; the best run has `a`.
+        different: whether each two runs are; symmetric.
+        means: of the runs; the best run has `a`.
 
     Returns:
         Letters of each run: a … z, aa, ab, …; separated by blanks if they are more
@@ -22,23 +26,23 @@ def letters(different: np.ndarray, means: np.ndarray) -> list[str]:
     Source: compact letter displays, Piepho 2004; as covers by cliques, Gramm et al.
     2007.
     """
-    found = memberships(different, means)
-    count = len({letter for mine in found for letter in mine})
-    return [("" if count <= 26 else " ").join(mine) for mine in found]
+    of_runs = memberships(different, means)
+    count = len({letter for of_run in of_runs for letter in of_run})
+    return [("" if count <= 26 else " ").join(of_run) for of_run in of_runs]
 
 
-def memberships(different: np.ndarray, means: np.ndarray) -> list[list[str]]:
+def memberships(different: Different, means: Means) -> list[list[str]]:
     """Give every run its letters, as `letters` does, one by one."""
     order = np.argsort(-np.asarray(means), kind="stable")
     alike = ~np.asarray(different, bool)[np.ix_(order, order)]
     np.fill_diagonal(alike, True)
     sets = _cover([_bits(row) for row in alike])
     sets.sort(key=_members)
-    found: list[list[str]] = [[] for _ in order]
+    of_runs: list[list[str]] = [[] for _ in order]
     for i, group in enumerate(sets):
         for place in _members(group):
-            found[order[place]].append(name(i))
-    return found
+            of_runs[order[place]].append(name(i))
+    return of_runs
 
 
 def _cover(alike: list[int]) -> list[int]:
@@ -61,7 +65,7 @@ def _cover(alike: list[int]) -> list[int]:
     return sets
 
 
-def _bits(row: np.ndarray) -> int:
+def _bits(row: Bool[np.ndarray, " runs"]) -> int:
     packed = np.packbits(row, bitorder="little").tobytes()
     return int.from_bytes(packed, "little")
 
@@ -71,11 +75,11 @@ def _lowest(bits: int) -> int:
 
 
 def _members(bits: int) -> list[int]:
-    found = []
+    members = []
     while bits:
-        found.append(_lowest(bits))
+        members.append(_lowest(bits))
         bits &= bits - 1
-    return found
+    return members
 
 
 def name(i: int) -> str:

@@ -3,26 +3,29 @@
 import math
 
 import numpy as np
+from jaxtyping import Float64
 from scipy import stats
 from scipy.special import ndtr, ndtri
 
 from pgcjax.stats import tests
-from pgcjax.stats.tests import Pairs
+from pgcjax.stats.tests import OfPairs, RunPairs, Values
 
 
 def student(
-    mean: np.ndarray, deviation: np.ndarray, queries: int, alpha: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Give Student's t interval of means over queries."""
+    mean: OfPairs, deviation: OfPairs, queries: int, alpha: float
+) -> tuple[OfPairs, OfPairs]:
+    """Give Student's t interval of means, of pairs or of runs, over queries."""
     half = stats.t.isf(alpha / 2, queries - 1) * deviation / math.sqrt(queries)
     return mean - half, mean + half
 
 
-def resampled_critical_difference(ranges: np.ndarray, alpha: float) -> float:
+def resampled_critical_difference(
+    ranges: Float64[np.ndarray, " resamples"], alpha: float
+) -> float:
     """Give the difference beyond which randomised Tukey HSD is significant.
 
     Args:
-        ranges: `[resamples]`, ascending; enough that p can be below alpha.
+        ranges: ascending; enough that p can be below alpha.
         alpha: level.
     """
     # Significant is d if (1 + k) / (1 + B) < α, where k ranges reach d.
@@ -31,68 +34,63 @@ def resampled_critical_difference(ranges: np.ndarray, alpha: float) -> float:
 
 
 def bootstrap(
-    values: np.ndarray,
-    pairs: Pairs,
+    values: Values,
+    pairs: RunPairs,
     *,
     resamples: int,
     seed: int,
     alpha: float,
     corrected: bool,
     budget: int = 2**24,
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[OfPairs, OfPairs]:
     """Give the bootstrap interval of the mean difference of each pair.
 
     Args:
-        values: float64 `[runs, queries]`.
-        pairs: two int arrays `[pairs]`.
+        values: scores.
+        pairs: of runs.
         resamples: how many; those of the bootstrap test with the same seed.
         seed: of the random numbers.
         alpha: 1 less the level.
         corrected: for bias and acceleration (BCa), or the percentiles as they are.
-        budget: bytes of the means of some pairs in all resamples.
+        budget: bytes of the means of a block of pairs in all resamples.
 
     Returns:
-        Low and high, `[pairs]`; both the mean where all differences are equal.
+        Low and high; both the mean where all differences are equal.
 
     Source: Efron and Tibshirani 1993, chapters 13 and 14; quantiles are interpolated
     as numpy does it. Bias counts a resampled mean equal to the observed one by half.
     """
     from pgcjax.stats import resample
 
-    scores = resample.Whole.of(values)
+    scores = resample.WholeScores.of(values)
     queries = values.shape[1]
-    blocks = range(-(-resamples // resample.BLOCK))
-    sums = np.concatenate(
-        [
-            scores.x
-            @ resample.multiplicities(
-                resample.indices(
-                    seed,
-                    b,
-                    min(resample.BLOCK, resamples - b * resample.BLOCK),
-                    queries,
-                )
-            )
-            for b in blocks
-        ],
-        axis=1,
-    )
+    sums = scores.values @ resample.bootstrap_weights(seed, resamples, queries)
     first, second = pairs
     low, high = np.zeros(len(first)), np.zeros(len(first))
-    for some, z in tests.differences(
-        scores.x, pairs, max(1, budget // (8 * resamples))
-    ):
-        drawn = np.sort(sums[first[some]] - sums[second[some]], axis=1)
+    most = max(1, budget // (8 * resamples))
+    for block, z in tests.differences(scores.values, pairs, most):
+        drawn = np.sort(sums[first[block]] - sums[second[block]], axis=1)
         levels = np.full((2, len(z)), [[alpha / 2], [1 - alpha / 2]])
         if corrected:
             levels = _corrected(levels, drawn, z, scores.slack)
-        low[some], high[some] = (_quantile(drawn, level) for level in levels)
+        low[block], high[block] = (_quantile(drawn, level) for level in levels)
     return low * scores.unit / queries, high * scores.unit / queries
 
 
 def _corrected(
-    levels: np.ndarray, drawn: np.ndarray, z: np.ndarray, slack: float
-) -> np.ndarray:
+    levels: Float64[np.ndarray, "2 pairs"],
+    drawn: Float64[np.ndarray, "pairs resamples"],
+    z: Float64[np.ndarray, "pairs queries"],
+    slack: float,
+) -> Float64[np.ndarray, "2 pairs"]:
+    """Correct levels of percentiles for bias and acceleration.
+
+    Args:
+        levels: of the low and the high end.
+        drawn: sums of differences in each resample.
+        z: observed differences.
+        slack: of sums that rounding can part.
+    """
     observed = z.sum(1, keepdims=True)
     below = (drawn < observed - slack).sum(1) + (drawn <= observed + slack).sum(1)
     share = below / (2 * drawn.shape[1])
@@ -105,7 +103,9 @@ def _corrected(
     return ndtr(bias + moved / (1 - acceleration * moved))
 
 
-def _quantile(ascending: np.ndarray, level: np.ndarray) -> np.ndarray:
+def _quantile(
+    ascending: Float64[np.ndarray, "pairs resamples"], level: OfPairs
+) -> OfPairs:
     """Interpolate a quantile of each row."""
     place = level * (ascending.shape[1] - 1)
     below = np.floor(place).astype(int)

@@ -1,4 +1,4 @@
-"""Scores of any tool → float64 runs × queries of one measure."""
+"""Scores of one measure, by any tool, as a matrix of runs and queries."""
 
 import os
 import warnings
@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Float64
 
-from pgcjax.errors import DataError, DataWarning, UsageError, counted
+from pgcjax.errors import DataError, DataWarning, UsageError, check_choice, counted
 from pgcjax.io.schema import ALIASES, Origin, find_columns, first_repeat, ids, numbers
 from pgcjax.io.score_files import read_any_scores
 from pgcjax.stats.choices import INCOMPLETE
@@ -33,14 +34,14 @@ class Matrix:
     Attributes:
         run_ids: ascending.
         query_ids: ascending.
-        values: float64 `[runs, queries]`, finite.
+        values: of each run and query, finite.
         measure: its name; empty if the source has none.
         notes: what was done to the data, a line each.
     """
 
     run_ids: list[str]
     query_ids: list[str]
-    values: np.ndarray
+    values: Float64[np.ndarray, "runs queries"]
     measure: str = ""
     notes: tuple[str, ...] = ()
 
@@ -67,8 +68,7 @@ def read(
         DataError: the source holds no such scores, one twice, one that is not finite,
             or not all that are needed. UsageError: an argument is wrong.
     """
-    if missing not in INCOMPLETE:
-        raise UsageError(f"missing {missing!r}: choose from {', '.join(INCOMPLETE)}")
+    check_choice("missing", missing, INCOMPLETE)
     if isinstance(scores, Matrix):
         return scores
     where = "scores"
@@ -76,31 +76,39 @@ def read(
         where = str(scores)
         scores = read_any_scores(Path(scores))
     frame, origin = scores if isinstance(scores, tuple) else (scores, Origin(where))
-    if isinstance(frame, Scores):
-        frame = frame.table
-    if not isinstance(frame, pd.DataFrame):
-        raise UsageError(
-            f"expected scores, a DataFrame or a file, found {type(frame).__name__}"
-        )
-    found = _columns(frame, columns or {}, where)
+    frame = frame_of(frame)
+    named = _columns(frame, columns or {}, where)
     notes: tuple[str, ...] = ()
-    if {"run_id", "query_id", "value"} <= set(found):
-        wide, name = _long(frame, found, origin, measure)
-    elif "value" in found or {"run_id", "query_id"} <= set(found) or columns:
-        lacking = [n for n in ("run_id", "query_id", "value") if n not in found]
+    if {"run_id", "query_id", "value"} <= set(named):
+        wide, name = _long(frame, named, origin, measure)
+    elif "value" in named or {"run_id", "query_id"} <= set(named) or columns:
+        lacking = [n for n in ("run_id", "query_id", "value") if n not in named]
         raise DataError(
             f"missing columns {lacking} (found {[str(c) for c in frame.columns]})",
             where=where,
             mend="Name them by columns=, such as {'value': 'ndcg'}.",
         )
     else:
-        wide, notes = _wide(frame, found, origin)
+        wide, notes = _wide(frame, named, origin)
         name = measure or ""
     matrix = _complete(wide, name, missing, notes, where)
     if len(matrix.query_ids) < wide.shape[1]:
         # What is left out changes every finding: said aloud, not in the notes alone.
         warnings.warn(f"{where}: {matrix.notes[-1]}", DataWarning, stacklevel=3)
     return matrix
+
+
+def frame_of(scores: Any) -> pd.DataFrame:
+    """Give the table of scores that are no file.
+
+    Raises:
+        UsageError: they are neither `Scores` nor a DataFrame.
+    """
+    table = scores.table if isinstance(scores, Scores) else scores
+    if not isinstance(table, pd.DataFrame):
+        kind = type(table).__name__
+        raise UsageError(f"expected scores, a DataFrame or a file, found {kind}")
+    return table
 
 
 def _columns(
@@ -125,9 +133,9 @@ def _columns(
 
 
 def _long(
-    frame: pd.DataFrame, found: dict[str, Any], origin: Origin, measure: str | None
+    frame: pd.DataFrame, named: dict[str, Any], origin: Origin, measure: str | None
 ) -> tuple[pd.DataFrame, str]:
-    table = pd.DataFrame({name: frame[column] for name, column in found.items()})
+    table = pd.DataFrame({name: frame[column] for name, column in named.items()})
     table = table.reset_index(drop=True)
     keep = ~table["query_id"].isin(_AVERAGES).to_numpy()
     places = np.arange(1, len(table) + 1) if not len(origin.places) else origin.places
@@ -136,7 +144,7 @@ def _long(
     if "measure" not in table:
         table["measure"] = measure or ""
     for name in ("run_id", "query_id", "measure"):
-        empty = name == "measure" and "measure" not in found
+        empty = name == "measure" and "measure" not in named
         if not empty:
             table[name] = ids(table[name], origin)
     table["value"] = numbers(table["value"], "value", origin)
@@ -149,26 +157,26 @@ def _long(
             where=origin.at(again[1]),
             mend="Keep one.",
         )
-    known = Scores(table)
-    if measure is None and len(known.measures) > 1:
+    table_scores = Scores(table)
+    if measure is None and len(table_scores.measures) > 1:
         raise UsageError(
-            f"scores of {len(known.measures)} measures: choose one of "
-            f"{', '.join(known.measures)}"
+            f"scores of {len(table_scores.measures)} measures: choose one of "
+            f"{', '.join(table_scores.measures)}"
         )
-    name = known.measures[0] if measure is None else measure
-    return known.matrix(name), name
+    name = table_scores.measures[0] if measure is None else measure
+    return table_scores.matrix(name), name
 
 
 def _wide(
-    frame: pd.DataFrame, found: dict[str, Any], origin: Origin
+    frame: pd.DataFrame, named: dict[str, Any], origin: Origin
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Lay a wide table out as runs × queries; NaN where a cell is empty."""
     notes: tuple[str, ...] = ()
-    rows = "run_id" if "run_id" in found else "query_id"
+    rows = "run_id" if "run_id" in named else "query_id"
     other = "query_id" if rows == "run_id" else "run_id"
-    if rows in found:
-        names = ids(frame[found[rows]].reset_index(drop=True), origin)
-        cells = frame.drop(columns=found[rows])
+    if rows in named:
+        names = ids(frame[named[rows]].reset_index(drop=True), origin)
+        cells = frame.drop(columns=named[rows])
     elif find_columns([frame.index.name], _KEYS):
         return _wide(frame.reset_index(), _columns(frame.reset_index(), {}, ""), origin)
     else:

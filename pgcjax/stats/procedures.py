@@ -1,16 +1,17 @@
-"""Tests of differences between runs, by name; resampled ones block by block."""
+"""Tests of differences between runs, by name."""
 
 import math
 import os
 from dataclasses import dataclass
 
 import numpy as np
+from jaxtyping import Float64
 
-from pgcjax.errors import Progress, UsageError
+from pgcjax.errors import Progress, UsageError, check_choice
 from pgcjax.runtime.memory import memory_limit
 from pgcjax.stats import tests
 from pgcjax.stats.choices import RESAMPLES, TESTS
-from pgcjax.stats.tests import Pairs
+from pgcjax.stats.tests import OfPairs, RunPairs, Values
 
 FAMILY = ("tukey", "anova")
 """Tests whose p-values are for all pairs together already."""
@@ -20,36 +21,36 @@ _EXACT = 16  # queries up to which all sign flips are enumerated
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a test found.
+    """P-values of a test.
 
     Attributes:
-        p_value: `[pairs]`.
+        p_value: of each pair.
         error: Monte-Carlo standard error of each p, 0 where p is exact.
         resamples: how many were made, or all there are; 0 for tests without.
         exact: whether p is the share among all possible ones.
         ranges: of "tukey", ascending largest differences between means, resampled.
     """
 
-    p_value: np.ndarray
-    error: np.ndarray
+    p_value: OfPairs
+    error: OfPairs
     resamples: int = 0
     exact: bool = True
-    ranges: np.ndarray | None = None
+    ranges: Float64[np.ndarray, " resamples"] | None = None
 
 
 def p_values(
-    values: np.ndarray, test: str, *, resamples: int = 1000, seed: int = 0
-) -> np.ndarray:
+    values: Values, test: str, *, resamples: int = 1000, seed: int = 0
+) -> OfPairs:
     """Test every pair of runs.
 
     Args:
-        values: float64 `[runs, queries]`, finite, at least 2 of both.
+        values: finite scores of at least 2 runs and 2 queries.
         test: one of `TESTS`.
         resamples: of the resampled ones.
         seed: of their random numbers.
 
     Returns:
-        float64 `[pairs]`, in the order of `np.triu_indices(runs, 1)`.
+        p of each pair, in the order of `np.triu_indices(runs, 1)`.
 
     Raises:
         UsageError: there is no such test, or nothing to resample.
@@ -59,8 +60,8 @@ def p_values(
 
 
 def run(
-    values: np.ndarray,
-    pairs: Pairs,
+    values: Values,
+    pairs: RunPairs,
     test: str,
     *,
     resamples: int | None = None,
@@ -69,12 +70,13 @@ def run(
     memory: str | int | None = None,
     progress: Progress | None = None,
     journal: str | os.PathLike | None = None,
+    save_every: float = 5.0,
 ) -> Outcome:
     """Test pairs of runs, two-sided.
 
     Args:
-        values: float64 `[runs, queries]`, finite, at least 2 of both.
-        pairs: two int arrays `[pairs]`; "tukey" and "anova" look at all runs anyway.
+        values: finite scores of at least 2 runs and 2 queries.
+        pairs: to test; "tukey" and "anova" look at all runs anyway.
         test: one of `TESTS`.
         resamples: `RESAMPLES` by default.
         seed: of the random numbers, from 0.
@@ -82,12 +84,12 @@ def run(
         memory: bytes that intermediate results may take.
         progress: called with `(stage, done, total)`.
         journal: folder for what is counted, with which the same call goes on.
+        save_every: seconds between two states in the journal.
 
     Raises:
         UsageError: an argument is wrong. DataError: the journal is of another job.
     """
-    if test not in TESTS:
-        raise UsageError(f"test {test!r}: choose from {', '.join(TESTS)}")
+    check_choice("test", test, TESTS)
     if test not in RESAMPLES:
         plain = {"t": tests.t, "wilcoxon": tests.wilcoxon, "anova": tests.tukey}
         p = plain[test](values, pairs)
@@ -99,13 +101,15 @@ def run(
             "least 1 resample, a seed from 0 and a precision between 0 and 0.5"
         )
     limit = memory_limit(memory)
-    from pgcjax.stats.resample import BLOCK, Whole  # loads JAX: only if needed
+    from pgcjax.stats.resample import BLOCK, WholeScores  # loads JAX: only if needed
     from pgcjax.stats.sweep import Sweep
 
-    scores = Whole.of(values)
+    scores = WholeScores.of(values)
     queries = values.shape[1]
     exact = test == "permutation" and 2**queries <= max(wanted, 2**_EXACT)
-    sweep = Sweep(scores, pairs, test, seed, exact, limit, progress, journal)
+    sweep = Sweep(
+        scores, pairs, test, seed, exact, limit, progress, journal, save_every
+    )
     if exact:
         sweep.extend(2 ** (queries - 1))
         share = sweep.counts() / sweep.done
@@ -125,5 +129,6 @@ def run(
     return Outcome(p, np.sqrt(variance / wanted), wanted, False, ranges)
 
 
-def _of_different(p: np.ndarray, values: np.ndarray, pairs: Pairs) -> np.ndarray:
+def _of_different(p: OfPairs, values: Values, pairs: RunPairs) -> OfPairs:
+    """Give p, but 1 where the runs are identical."""
     return np.where(tests.identical(values, pairs), 1.0, p)

@@ -1,9 +1,9 @@
-"""Resampled differences of all pairs of runs, counted in blocks: the engine.
+"""Resampled differences of pairs of runs, counted in blocks of resamples.
 
 Random numbers are numpy's Philox, by seed, kind and block of `BLOCK` resamples, made on
 the host: the same on every device, in every version of JAX, and for any cut of the
-work; the first n of N resamples are those of n. A block is also the unit of work: dealt
-whole to devices, so that all of them multiply matrices of the same shapes.
+work; the first n of N resamples are those of n. A block is also the unit of work, and
+whole blocks are dealt to devices: all multiply matrices of the same shapes.
 """
 
 import math
@@ -16,37 +16,40 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float64, Int64
 
 from pgcjax.runtime.loop import Call, results
+from pgcjax.stats.rounding import NOISE
+from pgcjax.stats.tests import RunPairs
 
 BLOCK = 500
 """Resamples that are drawn and counted together."""
 
 _KINDS = {"bootstrap": 0, "permutation": 1, "tukey": 2}
-_NEAR = 1024  # pairs at once on a CPU: their statistics stay in a core's cache
-_SAME = 1e-12
+_CACHED = 1024  # pairs at once on a CPU: their statistics stay in a core's cache
 
-Pairs = tuple[np.ndarray, np.ndarray]
+Weights = Float64[np.ndarray, "queries resamples"]
+"""What each query counts in each resample: its multiplicity, or its sign."""
 
 
 @dataclass(frozen=True)
-class Whole:
+class WholeScores:
     """Scores as whole numbers: their sums are exact in float64, in any order.
 
     Attributes:
-        x: float64 `[runs, queries]`, whole.
+        values: whole.
         unit: what 1 is as a score: about 1e-14 of the largest for 50 queries.
         slack: two sums over queries that differ by no more count as equal, for the
             scores behind them were rounded.
     """
 
-    x: np.ndarray
+    values: Float64[np.ndarray, "runs queries"]
     unit: float
     slack: float
 
     @classmethod
-    def of(cls, values: np.ndarray) -> "Whole":
-        """Round float64 `[runs, queries]` so that no sum of a row reaches 2^53."""
+    def of(cls, values: Float64[np.ndarray, "runs queries"]) -> "WholeScores":
+        """Round scores so that no sum of a row reaches 2^53."""
         queries = values.shape[1]
         _, exponent = np.frexp(np.abs(values).max(initial=0.0))
         shift = 52 - math.ceil(math.log2(queries)) - int(exponent)
@@ -59,50 +62,63 @@ def generator(seed: int, kind: str, block: int) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(sequence))
 
 
-def indices(seed: int, block: int, size: int, queries: int) -> np.ndarray:
-    """Draw queries with replacement: int64 `[size, queries]`."""
+def indices(
+    seed: int, block: int, size: int, queries: int
+) -> Int64[np.ndarray, "resamples queries"]:
+    """Draw queries with replacement."""
     return generator(seed, "bootstrap", block).integers(0, queries, (size, queries))
 
 
-def multiplicities(drawn: np.ndarray) -> np.ndarray:
-    """Count how often a resample holds a query: float64 `[queries, resamples]`."""
+def multiplicities(drawn: Int64[np.ndarray, "resamples queries"]) -> Weights:
+    """Count how often each resample holds each query."""
     size, queries = drawn.shape
     places = drawn + queries * np.arange(size)[:, None]
     counts = np.bincount(places.ravel(), minlength=drawn.size)
     return np.ascontiguousarray(counts.reshape(size, queries).T, np.float64)
 
 
-def signs(seed: int, block: int, size: int, queries: int) -> np.ndarray:
-    """Draw a sign per query: float64 `[queries, size]`, -1 or 1."""
+def bootstrap_weights(seed: int, resamples: int, queries: int) -> Weights:
+    """Draw the multiplicities of as many resamples as there are in several blocks."""
+    sizes = [min(BLOCK, resamples - low) for low in range(0, resamples, BLOCK)]
+    drawn = [indices(seed, block, size, queries) for block, size in enumerate(sizes)]
+    return multiplicities(np.concatenate(drawn))
+
+
+def signs(seed: int, block: int, size: int, queries: int) -> Weights:
+    """Draw a sign for each query, -1 or 1."""
     drawn = generator(seed, "permutation", block).integers(0, 2, (size, queries))
     return np.ascontiguousarray(2.0 * drawn.T - 1.0)
 
 
-def all_signs(block: int, size: int, queries: int) -> np.ndarray:
+def all_signs(block: int, size: int, queries: int) -> Weights:
     """Enumerate signs instead, half of them: the other half mirrors the statistic."""
     number = block * BLOCK + np.arange(size)
     return 1.0 - 2.0 * ((number >> np.arange(queries)[:, None]) & 1)
 
 
 def largest_ranges(
-    x: np.ndarray, seed: int, block: int, size: int, near: int = 2**20
-) -> np.ndarray:
+    values: Float64[np.ndarray, "runs queries"],
+    seed: int,
+    block: int,
+    size: int,
+    near: int = 2**20,
+) -> Float64[np.ndarray, " resamples"]:
     """Permute each query's scores over runs; give the range of the sums [Sakai Fig. 4].
 
     Scores are sorted first, so that the order of runs has no effect. numpy permutes
     faster than JAX sorts on a CPU, and is what every device uses: the same numbers.
 
     Args:
-        x: float64 `[runs, queries]`, whole.
+        values: whole scores.
         seed: of the random numbers.
         block: number of the block.
         size: resamples in it.
         near: bytes of the copies that are made at once.
 
     Returns:
-        float64 `[size]`: largest minus smallest sum of a run, whole.
+        Largest minus smallest sum of a run in each resample, whole.
     """
-    rows = np.ascontiguousarray(np.sort(x, axis=0).T)
+    rows = np.ascontiguousarray(np.sort(values, axis=0).T)
     random = generator(seed, "tukey", block)
     step = max(1, near // max(1, rows.nbytes))
     ranges = np.empty(size)
@@ -116,27 +132,26 @@ def largest_ranges(
 
 def count(
     kind: str,
-    scores: Whole,
-    pairs: Pairs,
-    weights: np.ndarray,
+    scores: WholeScores,
+    pairs: RunPairs,
+    weights: Weights,
     *,
     device: Any = None,
     budget: int = 2**28,
-) -> np.ndarray:
+) -> Int64[np.ndarray, " pairs"]:
     """Count, per pair, the resamples at least as extreme as what was observed.
 
     Args:
         kind: `bootstrap`, studentised, paired, shifted to the null [Sakai Fig. 2], or
             `permutation` of signs.
         scores: of all runs.
-        pairs: two int arrays `[pairs]`, places of runs.
-        weights: `[queries, resamples]`, multiplicities or signs.
+        pairs: of runs.
+        weights: multiplicities, or signs.
         device: where; by default JAX's first.
         budget: bytes that intermediate results may take.
 
-    Returns:
-        int64 `[pairs]`. A sample without variance is infinitely far from 0 unless its
-        mean is 0 too, when its statistic is 0: the limits of Student's t.
+    A sample without variance is infinitely far from 0 unless its mean is 0 too, when
+    its statistic is 0: the limits of Student's t.
     """
     first, second = (np.asarray(side, np.int32) for side in pairs)
     total, step = len(first), _step(len(first), weights.shape[1], budget)
@@ -144,22 +159,22 @@ def count(
     # float64 needs JAX's x64 mode: switched on around our calls alone.
     with jax.enable_x64(True):
         shift, counted = _kernels(kind)
-        x, weights = jax.device_put((scores.x, weights), device)
+        x, weights = jax.device_put((scores.values, weights), device)
         moved = shift(x, weights)
         for low in range(0, total, step):
             # The last block is padded with a run against itself: one shape for all.
             a = np.pad(first[low : low + step], (0, max(0, low + step - total)))
             b = np.pad(second[low : low + step], (0, max(0, low + step - total)))
             parts.append(counted(x, moved, weights, a, b, scores.slack))
-        found = [np.asarray(part) for part in parts]
-    return np.concatenate([np.zeros(0, np.int64), *found])[:total].astype(np.int64)
+        counts = [np.asarray(part) for part in parts]
+    return np.concatenate([np.zeros(0, np.int64), *counts])[:total].astype(np.int64)
 
 
 def _step(pairs: int, resamples: int, budget: int) -> int:
     """Choose how many pairs are computed at once: a power of 2, at least 16."""
     most = max(16, budget // (3 * 8 * resamples))
     if jax.default_backend() == "cpu":
-        most = min(most, _NEAR)
+        most = min(most, _CACHED)
     return min(1 << max(4, (pairs - 1).bit_length()), 1 << (most.bit_length() - 1))
 
 
@@ -176,7 +191,7 @@ def _moved_means(x, weights):
 
 
 def _bootstrap(x, moved, weights, a, b, slack):
-    """Compare |t| of resamples with the observed one: no root, no division, no E-m².
+    """Compare |t| of resamples with the observed |t|, without root or division.
 
     t grows with m² / Σz² where m is the sum of z; so t* reaches t exactly if
     m*² Σz² >= m² Σw*², and all that is left per pair is one product with `weights`.
@@ -187,10 +202,10 @@ def _bootstrap(x, moved, weights, a, b, slack):
     w = z - (total / z.shape[1])[:, None]
     w = jnp.where(jnp.abs(w) <= 2.0, 0.0, w)  # 0 but for rounding
     squares = (z * z).sum(1)
-    ratio = total * total / jnp.where(squares > 0, squares, 1.0) * (1 - _SAME)
+    ratio = total * total / jnp.where(squares > 0, squares, 1.0) * (1 - NOISE)
     spread = (ratio[:, None] * (w * w)) @ weights
     # A resample of zeros only reaches nothing but an observed 0.
-    least = jnp.where(total == 0, 0.0, (2 * slack) ** 2 * (1 + _SAME))
+    least = jnp.where(total == 0, 0.0, (2 * slack) ** 2 * (1 + NOISE))
     mean = jnp.abs(moved[a] - moved[b]) + slack
     return (mean * mean >= jnp.maximum(spread, least[:, None])).sum(1, dtype=jnp.int32)
 
@@ -201,10 +216,10 @@ def _sign_flip(x, moved, weights, a, b, slack):
     return (jnp.abs(moved[a] - moved[b]) >= reach[:, None]).sum(1, dtype=jnp.int32)
 
 
-def in_order(
+def block_results(
     work: Callable[[int, int, Any], np.ndarray], first: int, resamples: int
 ) -> Iterator[tuple[int, np.ndarray]]:
-    """Work on blocks at the same time, on all devices, and give them in their order.
+    """Work on several blocks at the same time, on all devices.
 
     Args:
         work: called with number, size and device of a block, in a thread.
@@ -212,7 +227,7 @@ def in_order(
         resamples: in all blocks together, those before the first included.
 
     Yields:
-        Size and result of each block.
+        Size and result of each block, in the order of blocks.
     """
     devices = jax.local_devices()
 

@@ -22,7 +22,7 @@ class Scores:
         table: columns run_id, query_id, measure, value (float64); sorted by run and
             query, measures in the order in which they were asked for.
         metadata: version, parameters in full, and conventions.
-        notes: what was seen in the data, a line each.
+        notes: what the user should know of the data, a line each.
     """
 
     table: pd.DataFrame
@@ -53,8 +53,8 @@ class Scores:
         Raises:
             UsageError: there are no scores of this measure.
         """
-        mine = self.table[self.table["measure"] == self._spelling(measure)]
-        wide = mine.pivot(index="run_id", columns="query_id", values="value")
+        scores = self.table[self.table["measure"] == self._spelling(measure)]
+        wide = scores.pivot(index="run_id", columns="query_id", values="value")
         return (
             wide.sort_index(axis=0).sort_index(axis=1).rename_axis(columns="query_id")
         )
@@ -64,10 +64,10 @@ class Scores:
             return measure
         from pgcjax.measures.catalogue import parse  # imports JAX: only if needed
 
-        for known in self.measures:
+        for name in self.measures:
             try:
-                if parse(known) == parse(measure):
-                    return known
+                if parse(name) == parse(measure):
+                    return name
             except UsageError:
                 continue  # one of them is a measure of another tool
         raise UsageError(
@@ -95,8 +95,8 @@ class Scores:
         rows = self.table.groupby("run_id").indices if per_query else {}
         for run, mean in zip(means.index, means.to_numpy(float), strict=True):
             if per_query:
-                mine = self.table.iloc[rows[run]]
-                cells = (mine[c].tolist() for c in ("measure", "query_id", "value"))
+                own = self.table.iloc[rows[run]]
+                cells = (own[c].tolist() for c in ("measure", "query_id", "value"))
                 for measure, query, value in zip(*cells, strict=True):
                     yield line(run, measure, query, value)
             for measure, value in zip(means.columns, mean, strict=True):

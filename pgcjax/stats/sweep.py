@@ -2,99 +2,109 @@
 
 import os
 import time
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float64, Real
 
 from pgcjax._version import __version__
 from pgcjax.errors import Progress
 from pgcjax.io.checkpoint import Checkpoint
 from pgcjax.stats import resample
-from pgcjax.stats.tests import Pairs
+from pgcjax.stats.tests import RunPairs
 
-EVERY = 5.0  # seconds between two states on disk
 _STATE = "finished-blocks"
 
 
+@dataclass
 class Sweep:
-    """Resamples of one test, counted block by block; more can be added to.
+    """Resamples of one test, counted block by block; more can be added.
 
     Attributes:
-        done: resamples so far; after `extend` by no whole block, final.
-        total: counts `[pairs]`, or of "tukey" the largest range of each resample.
+        scores: of all runs.
+        pairs: of runs.
+        test: "tukey", "bootstrap" or "permutation".
+        seed: of the random numbers.
+        exact: whether all sign flips are enumerated.
+        memory: bytes that intermediate results may take.
+        progress: called with `("resampling", done, total)`.
+        journal: folder of the checkpoint, if any.
+        save_every: seconds between two states on disk.
+        done: resamples so far; no whole block can follow a part of one.
+        total: counts of pairs, or of "tukey" the largest range of each resample.
     """
 
-    def __init__(
-        self,
-        scores: Any,
-        pairs: Pairs,
-        test: str,
-        seed: int,
-        exact: bool,
-        memory: int,
-        progress: Progress | None,
-        journal: str | os.PathLike | None,
-    ):
-        self._scores, self._pairs, self._test = scores, pairs, test
-        self._seed, self._exact, self._progress = seed, exact, progress
-        self._memory, self._saved = memory, time.monotonic()
-        self.done = 0
-        self.total = np.zeros(0 if test == "tukey" else len(pairs[0]))
+    scores: resample.WholeScores
+    pairs: RunPairs
+    test: str
+    seed: int
+    exact: bool
+    memory: int
+    progress: Progress | None = None
+    journal: str | os.PathLike | None = None
+    save_every: float = 5.0
+    done: int = field(default=0, init=False)
+    total: Float64[np.ndarray, " pairs_or_resamples"] = field(init=False)
+
+    def __post_init__(self):
+        """Open the checkpoint, if there is a folder for it."""
+        self.total = np.zeros(0 if self.test == "tukey" else len(self.pairs[0]))
+        self._saved = time.monotonic()
         self._checkpoint = None
-        if journal is not None:
-            marks = (scores.x, np.asarray(pairs[0]), np.asarray(pairs[1]))
-            data = b"".join(np.ascontiguousarray(m).tobytes() for m in marks)
-            job = {"version": __version__, "test": test, "seed": seed}
-            job |= {"exact": exact, "scores": sha256(data).hexdigest()}
-            self._checkpoint = Checkpoint(journal, job)
+        if self.journal is not None:
+            arrays = (self.scores.values, *map(np.asarray, self.pairs))
+            data = b"".join(np.ascontiguousarray(a).tobytes() for a in arrays)
+            job = {"version": __version__, "test": self.test, "seed": self.seed}
+            job |= {"exact": self.exact, "scores": sha256(data).hexdigest()}
+            self._checkpoint = Checkpoint(self.journal, job)
 
     def extend(self, resamples: int) -> None:
-        """Go on until there are so many."""
+        """Go on until there are so many resamples."""
         if self._checkpoint and not self.done:
             state = self._checkpoint.load(_STATE)
             if state and int(state["done"]) <= resamples:
                 self.done, self.total = int(state["done"]), state["total"]
         first = self.done // resample.BLOCK
-        for size, part in resample.in_order(self._work, first, resamples):
-            if self._test == "tukey":
+        for size, part in resample.block_results(self._work, first, resamples):
+            if self.test == "tukey":
                 self.total = np.concatenate([self.total, part])
             else:
                 self.total = self.total + part
             self.done += size
-            if self._checkpoint and size == resample.BLOCK:
-                self._keep(last=self.done == resamples)
-            if self._progress:
-                self._progress("resampling", self.done, resamples)
+            late = time.monotonic() - self._saved >= self.save_every
+            if size == resample.BLOCK and (late or self.done == resamples):
+                self._save()
+            if self.progress:
+                self.progress("resampling", self.done, resamples)
 
-    def _keep(self, *, last: bool) -> None:
-        """Keep the state, unless it was kept just before."""
-        assert self._checkpoint is not None
-        if last or time.monotonic() - self._saved >= EVERY:
-            done = np.array(self.done)
-            self._checkpoint.save(_STATE, done=done, total=self.total)
+    def _save(self) -> None:
+        if self._checkpoint:
+            self._checkpoint.save(_STATE, done=np.array(self.done), total=self.total)
             self._saved = time.monotonic()
 
-    def counts(self) -> np.ndarray:
+    def counts(self) -> Real[np.ndarray, " pairs"]:
         """Count, per pair, the resamples at least as extreme as what was observed."""
-        if self._test != "tukey":
+        if self.test != "tukey":
             return self.total
-        sums, (first, second) = self._scores.x.sum(1), self._pairs
-        reach = np.abs(sums[first] - sums[second]) - self._scores.slack
+        sums, (first, second) = self.scores.values.sum(1), self.pairs
+        reach = np.abs(sums[first] - sums[second]) - self.scores.slack
         return self.done - np.searchsorted(np.sort(self.total), reach)
 
     def _work(self, block: int, size: int, device: Any) -> np.ndarray:
-        queries, seed = self._scores.x.shape[1], self._seed
-        share = self._memory // (2 * resample.workers())
-        if self._test == "tukey":
-            return resample.largest_ranges(self._scores.x, seed, block, size)
-        if self._exact:
+        values, seed = self.scores.values, self.seed
+        if self.test == "tukey":
+            return resample.largest_ranges(values, seed, block, size)
+        queries = values.shape[1]
+        if self.exact:
             weights = resample.all_signs(block, size, queries)
-        elif self._test == "permutation":
+        elif self.test == "permutation":
             weights = resample.signs(seed, block, size, queries)
         else:
             drawn = resample.indices(seed, block, size, queries)
             weights = resample.multiplicities(drawn)
+        share = self.memory // (2 * resample.workers())
         return resample.count(
-            self._test, self._scores, self._pairs, weights, device=device, budget=share
+            self.test, self.scores, self.pairs, weights, device=device, budget=share
         )

@@ -5,54 +5,77 @@ import warnings
 from collections.abc import Iterator
 
 import numpy as np
+from jaxtyping import Bool, Float, Float64, Int
 from scipy import integrate, stats
 
-_PAIRS = 2**14  # that are laid out at once: their differences query by query
+from pgcjax.errors import UsageError
+from pgcjax.stats.rounding import NOISE
+
+PAIRS_AT_ONCE = 2**14  # whose differences, query by query, are laid out together
 _DIRECT = 100  # distinct studentised ranges up to which each is integrated
-_SAME = 1e-12
 
-Pairs = tuple[np.ndarray, np.ndarray]
+RunPairs = tuple[Int[np.ndarray, " pairs"], Int[np.ndarray, " pairs"]]
+"""The places of the two runs of each pair."""
+Values = Float64[np.ndarray, "runs queries"]
+OfPairs = Float64[np.ndarray, " pairs"]
 
 
-def all_pairs(runs: int) -> Pairs:
+def all_pairs(runs: int) -> RunPairs:
     """List the pairs i < j, in the order of `np.triu_indices`."""
     first, second = np.triu_indices(runs, 1)
     return first, second
 
 
 def differences(
-    values: np.ndarray, pairs: Pairs, most: int = _PAIRS
-) -> Iterator[tuple[slice, np.ndarray]]:
-    """Give differences `[some pairs, queries]` of some pairs after the others."""
+    values: Values, pairs: RunPairs, most: int = PAIRS_AT_ONCE
+) -> Iterator[tuple[slice, Float64[np.ndarray, "block queries"]]]:
+    """Give the differences of pairs, block of pairs by block.
+
+    Args:
+        values: scores.
+        pairs: of runs.
+        most: pairs in a block.
+    """
     first, second = pairs
     for low in range(0, len(first), most):
-        some = slice(low, low + most)
-        yield some, values[first[some]] - values[second[some]]
+        block = slice(low, low + most)
+        yield block, values[first[block]] - values[second[block]]
 
 
-def identical(values: np.ndarray, pairs: Pairs) -> np.ndarray:
-    """Find pairs whose scores are equal, up to 1e-12 of the largest: bool `[pairs]`."""
+def largest_noise(values: Values) -> float:
+    """Bound what rounding can do to any of the scores: 1e-12 of the largest."""
+    return NOISE * np.abs(values).max(initial=0.0)
+
+
+def check_alpha(alpha: float) -> None:
+    """Refuse a level that is none, by a UsageError."""
+    if not 0 < alpha < 1:
+        raise UsageError(f"alpha={alpha}: expected a level between 0 and 1")
+
+
+def identical(values: Values, pairs: RunPairs) -> Bool[np.ndarray, " pairs"]:
+    """Find pairs whose scores are equal, but for rounding, on every query."""
     same = np.zeros(len(pairs[0]), bool)
-    limit = _SAME * np.abs(values).max(initial=0.0)
-    for some, z in differences(values, pairs):
-        same[some] = (np.abs(z) <= limit).all(1)
+    limit = largest_noise(values)
+    for block, z in differences(values, pairs):
+        same[block] = (np.abs(z) <= limit).all(1)
     return same
 
 
-def moments(values: np.ndarray, pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
+def moments(values: Values, pairs: RunPairs) -> tuple[OfPairs, OfPairs]:
     """Give mean and standard deviation (ddof 1) of the differences of each pair.
 
     A deviation below 1e-12 of the largest score is rounding, and 0.
     """
     mean, deviation = np.zeros(len(pairs[0])), np.zeros(len(pairs[0]))
-    for some, z in differences(values, pairs):
-        mean[some], deviation[some] = z.mean(1), z.std(1, ddof=1)
-    deviation[deviation <= _SAME * np.abs(values).max(initial=0.0)] = 0.0
+    for block, z in differences(values, pairs):
+        mean[block], deviation[block] = z.mean(1), z.std(1, ddof=1)
+    deviation[deviation <= largest_noise(values)] = 0.0
     return mean, deviation
 
 
-def t(values: np.ndarray, pairs: Pairs) -> np.ndarray:
-    """Test each pair by the paired t test, two-sided; p `[pairs]`.
+def t(values: Values, pairs: RunPairs) -> OfPairs:
+    """Test each pair by the paired t test, two-sided.
 
     A constant difference other than 0 has p = 0; identical runs have p = 1.
     """
@@ -64,8 +87,8 @@ def t(values: np.ndarray, pairs: Pairs) -> np.ndarray:
     return np.where(identical(values, pairs), 1.0, p)
 
 
-def wilcoxon(values: np.ndarray, pairs: Pairs) -> np.ndarray:
-    """Test each pair by Wilcoxon's signed ranks, as scipy does it; p `[pairs]`.
+def wilcoxon(values: Values, pairs: RunPairs) -> OfPairs:
+    """Test each pair by Wilcoxon's signed ranks, as scipy does it.
 
     Differences are rounded to 1e-12 of the largest score first: what rounding alone
     tells apart is a tie. scipy's method then depends on the pair alone: exact for up to
@@ -73,24 +96,22 @@ def wilcoxon(values: np.ndarray, pairs: Pairs) -> np.ndarray:
     """
     p = np.ones(len(pairs[0]))
     scale = np.abs(values).max(initial=0.0) or 1.0
-    for some, z in differences(values, pairs):
+    for block, z in differences(values, pairs):
         z = np.round(z / scale, 12)
         sizes = np.sort(np.abs(z), axis=1)
         # scipy chooses for all rows of a call: rows that need another method go apart.
         tied = (sizes[:, 0] == 0) | (np.diff(sizes, axis=1) == 0).any(1)
         void = ~z.any(1)
-        found = np.ones(len(z))
         for rows in (~tied, tied & ~void):
             step = 32 if z.shape[1] <= 13 else len(z)
             which = np.flatnonzero(rows)
             for low in range(0, len(which), step):
                 part = which[low : low + step]
-                found[part] = np.asarray(stats.wilcoxon(z[part], axis=1).pvalue)
-        p[some] = found
+                p[block.start + part] = stats.wilcoxon(z[part], axis=1).pvalue
     return p
 
 
-def anova(values: np.ndarray) -> tuple[float, int, float, float]:
+def anova(values: Values) -> tuple[float, int, float, float]:
     """Two-way analysis of variance, runs and queries, without replication.
 
     Returns:
@@ -101,15 +122,15 @@ def anova(values: np.ndarray) -> tuple[float, int, float, float]:
     residuals = values - means - values.mean(0) + values.mean()
     freedom = (runs - 1) * (queries - 1)
     error = float((residuals**2).sum()) / freedom
-    if error <= (_SAME * np.abs(values).max(initial=0.0)) ** 2:
+    if error <= largest_noise(values) ** 2:
         error = 0.0
     effect = queries * float(np.var(means)) * runs / (runs - 1)
     f = effect / error if error else (math.inf if effect else 0.0)
     return error, freedom, f, float(stats.f.sf(f, runs - 1, freedom))
 
 
-def tukey(values: np.ndarray, pairs: Pairs) -> np.ndarray:
-    """Test each pair by Tukey's HSD after `anova`, two-sided; p `[pairs]`.
+def tukey(values: Values, pairs: RunPairs) -> OfPairs:
+    """Test each pair by Tukey's HSD after `anova`, two-sided.
 
     The studentised range is scipy's; of many pairs, whose p are one smooth function of
     the difference, it is integrated at the nodes of a Chebyshev polynomial.
@@ -119,29 +140,29 @@ def tukey(values: np.ndarray, pairs: Pairs) -> np.ndarray:
     mean, _ = moments(values, pairs)
     same = identical(values, pairs)
     if not error:
-        return np.where(np.abs(mean) > _SAME * np.abs(values).max(), 0.0, 1.0)
+        return np.where(np.abs(mean) > largest_noise(values), 0.0, 1.0)
     ranges, where = np.unique(
         np.abs(mean) / math.sqrt(error / queries), return_inverse=True
     )
 
-    def p(q: np.ndarray) -> np.ndarray:
+    def p(q: Float[np.ndarray, "*n"]) -> Float[np.ndarray, "*n"]:
         with warnings.catch_warnings():
             # Far out, where p is 0 in float64, the integrals cannot get closer.
             warnings.simplefilter("ignore", integrate.IntegrationWarning)
             return np.asarray(stats.studentized_range.sf(q, runs, freedom))
 
     if len(ranges) <= _DIRECT:
-        found = p(ranges)
+        distinct = p(ranges)
     else:
         most = 8.0
         while most < ranges[-1] and p(np.array(most)) > 1e-14:
             most *= 1.25
         curve = np.polynomial.Chebyshev.interpolate(p, _DIRECT - 1, [0.0, most])
-        found = np.asarray(curve(np.minimum(ranges, most)))
-    return np.where(same, 1.0, np.clip(found, 0.0, 1.0)[where])
+        distinct = np.asarray(curve(np.minimum(ranges, most)))
+    return np.where(same, 1.0, np.clip(distinct, 0.0, 1.0)[where])
 
 
-def critical_difference(values: np.ndarray, alpha: float) -> float:
+def critical_difference(values: Values, alpha: float) -> float:
     """Give the difference beyond which `tukey` is significant."""
     runs, queries = values.shape
     error, freedom, *_ = anova(values)
@@ -151,7 +172,7 @@ def critical_difference(values: np.ndarray, alpha: float) -> float:
     return q * math.sqrt(error / queries)
 
 
-def adjust(p: np.ndarray, correction: str) -> np.ndarray:
+def adjust(p: OfPairs, correction: str) -> OfPairs:
     """Adjust p for the number of tests: `none`, `holm` or `bh`.
 
     Holm bounds the chance of any false finding, Benjamini-Hochberg the expected share

@@ -11,8 +11,6 @@ from pgcjax.kernels import peel_packed
 from pgcjax.tensors.graphs import Graph, dense
 from pgcjax.tensors.padding import stack
 
-_FEW = 2**29  # judgments in all, of which int32 holds any sum
-
 
 class PackedGraphs(NamedTuple):
     """Graphs as `kernels.peel_packed` takes them; a single one lacks the first axis.
@@ -104,7 +102,7 @@ def matrices(
     """
     if not graphs:
         return []
-    edges, counts = _edges(graphs, size), np.array([len(g) for g in graphs])
+    edges, counts = dense(graphs, size), np.array([len(g) for g in graphs])
     where = np.arange(size) < counts[:, None]
     degrees = edges.sum(2, dtype=np.int32), edges.sum(1, dtype=np.int32)
     fits = np.maximum(*degrees).max(1, initial=0) < peel_packed.MOST_DEGREE
@@ -128,22 +126,6 @@ def matrices(
     return [ready[i] for i in range(len(graphs))]
 
 
-def _edges(graphs: Sequence[Graph], size: int) -> np.ndarray:
-    """Do what `graphs.dense` does, but sooner where counts are small."""
-    wins = np.concatenate([graph.wins for graph in graphs])
-    if wins[:, 2].sum() > _FEW:
-        return dense(graphs, size)
-    edges = np.zeros((len(graphs), size, size), np.int32)
-    graph = np.repeat(np.arange(len(graphs)), [len(g.wins) for g in graphs])
-    cell = (graph * size + wins[:, 0]) * size + wins[:, 1]
-    np.add.at(edges.reshape(-1), cell, wins[:, 2].astype(np.int32))
-    for row, graph in zip(edges, graphs, strict=True):
-        if graph.levels is not None:
-            n, level = len(graph), graph.levels
-            row[:n, :n] += (level[:, None] > level[None, :]) & (level >= 0)[None, :]
-    return edges
-
-
 def _weak_orders(edges: np.ndarray, where: np.ndarray) -> dict[int, Prepared]:
     """Find the matrices of weak orders, and lay them out as levels.
 
@@ -155,12 +137,12 @@ def _weak_orders(edges: np.ndarray, where: np.ndarray) -> dict[int, Prepared]:
     # Most others are told apart by their best vertices alone: they beat all the rest.
     most = beaten.max(1, keepdims=True)
     best = (where & (beaten == most)).sum(1)
-    some = np.flatnonzero(most[:, 0] + best == where.sum(1))
-    beat = beaten[some]
-    beats = (beat[:, :, None] > beat[:, None, :]) & where[some, None, :]
-    some = some[(above[some] == beats).all((1, 2))]
-    level = [np.unique(beaten[i, where[i]], return_inverse=True)[1] for i in some]
-    return dict(zip(some.tolist(), as_levels(level), strict=True))
+    candidates = np.flatnonzero(most[:, 0] + best == where.sum(1))
+    beat = beaten[candidates]
+    beats = (beat[:, :, None] > beat[:, None, :]) & where[candidates, None, :]
+    candidates = candidates[(above[candidates] == beats).all((1, 2))]
+    level = [np.unique(beaten[i, where[i]], return_inverse=True)[1] for i in candidates]
+    return dict(zip(candidates.tolist(), as_levels(level), strict=True))
 
 
 def as_levels(levels: Sequence[np.ndarray]) -> list[Prepared]:

@@ -163,10 +163,10 @@ def distances(where: Cells, order: str) -> np.ndarray:
     """
     if order not in ORDERS:
         raise UsageError(f"no order {order!r}; there are {', '.join(ORDERS)}")
-    found = np.asarray(ORDERS[order].distance(where), np.float64)
-    if found.shape != where.row.shape or not np.isfinite(found).all():
+    distance = np.asarray(ORDERS[order].distance(where), np.float64)
+    if distance.shape != where.row.shape or not np.isfinite(distance).all():
         raise UsageError(f"order {order!r} must give a finite number for each image")
-    return found
+    return distance
 
 
 def as_runs(grids: "pd.DataFrame", order: str = "default") -> "pd.DataFrame":

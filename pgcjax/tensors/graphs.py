@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from jaxtyping import Int32
 
 from pgcjax.errors import DataError
 
@@ -51,8 +52,8 @@ class Graph:
         return self.levels
 
 
-def dense(graphs: Sequence[Graph], size: int) -> np.ndarray:
-    """Count the edges of several graphs, padded: int32 `[graphs, size, size]`.
+def dense(graphs: Sequence[Graph], size: int) -> Int32[np.ndarray, "graphs n n"]:
+    """Count the edges of several graphs, padded to `size` vertices.
 
     Raises:
         DataError: a document is in more judgments than int32 degrees hold.
@@ -60,22 +61,23 @@ def dense(graphs: Sequence[Graph], size: int) -> np.ndarray:
     wins = np.concatenate([graph.wins for graph in graphs])
     graph = np.repeat(np.arange(len(graphs)), [len(g.wins) for g in graphs])
     cell = (graph * size + wins[:, 0]) * size + wins[:, 1]
-    # Sums of whole numbers below 2^53 are exact in float64.
-    counts = np.bincount(cell, wins[:, 2], len(graphs) * size * size)
-    counts = counts.reshape(len(graphs), size, size)
+    many = wins[:, 2].sum() > _MOST // 2  # else int32 holds any sum, and sooner
+    counts = np.zeros((len(graphs), size, size), np.int64 if many else np.int32)
+    np.add.at(counts.reshape(-1), cell, wins[:, 2].astype(counts.dtype))
     for row, graph in zip(counts, graphs, strict=True):
         if graph.levels is not None:
             n, level = len(graph), graph.levels
             # Better than a graded document is only what is graded too.
             row[:n, :n] += (level[:, None] > level[None, :]) & (level >= 0)[None, :]
-    most = np.maximum(counts.sum(1), counts.sum(2)).max(1, initial=0)
-    if (most >= _MOST).any():
-        query = graphs[int(most.argmax())].query_id
-        raise DataError(
-            f"query {query!r} has a document in 2^30 judgments or more",
-            mend="Lower the weights.",
-        )
-    return counts.astype(np.int32)
+    if many:
+        most = np.maximum(counts.sum(1), counts.sum(2)).max(1, initial=0)
+        if (most >= _MOST).any():
+            raise DataError(
+                f"query {graphs[int(most.argmax())].query_id!r} has a document in 2^30 "
+                "judgments or more",
+                mend="Lower the weights.",
+            )
+    return counts.astype(np.int32, copy=False)
 
 
 def preference_graphs(preferences: "pd.DataFrame") -> dict[str, Graph]:

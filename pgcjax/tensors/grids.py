@@ -79,20 +79,20 @@ class Shown:
         visit[np.lexsort((index, run, distance))] = np.arange(len(run))
         number = {query: i for i, query in enumerate(self._codes.query_ids)}
         return {
-            query: self._place(number.get(query), known, nearer, visit, shared)
-            for query, known in self._docs.items()
+            query: self._place(number.get(query), doc_ids, nearer, visit, shared)
+            for query, doc_ids in self._docs.items()
         }
 
     def _place(
         self,
         query: int | None,
-        known: np.ndarray,
+        doc_ids: np.ndarray,
         nearer: np.ndarray,
         visit: np.ndarray,
         shared: bool,
     ) -> Placed:
         part = slice(0) if query is None else slice(*self._ends[query : query + 2])
-        rows, shape = self._rows[part], (len(self.run_ids), len(known))
+        rows, shape = self._rows[part], (len(self.run_ids), len(doc_ids))
         images = np.bincount(self._codes.run[rows], minlength=shape[0])
         rows = rows[self._vertex[rows] >= 0]
         at = self._codes.run[rows], self._vertex[rows]
@@ -100,7 +100,7 @@ class Shown:
         key[at] = visit[rows]
         if shared:
             key[:] = key.min(axis=0)
-        key = np.where(key == ABSENT, ABSENT + np.arange(len(known)), key)
+        key = np.where(key == ABSENT, ABSENT + np.arange(len(doc_ids)), key)
         first, row, column = np.zeros((3, *shape), np.int32)
         first[:] = ABSENT
         first[at] = nearer[rows]
@@ -113,7 +113,7 @@ def _vertices(grids: "pd.DataFrame", docs: Mapping[str, np.ndarray]) -> np.ndarr
     """Find the vertex of each image among its query's documents, or -1."""
     import polars as pl
 
-    sizes = [len(known) for known in docs.values()]
+    sizes = [len(doc_ids) for doc_ids in docs.values()]
     judged = pl.DataFrame(
         {
             "query_id": np.repeat(np.array([*docs], object), sizes),
@@ -123,10 +123,10 @@ def _vertices(grids: "pd.DataFrame", docs: Mapping[str, np.ndarray]) -> np.ndarr
         schema={"query_id": pl.String, "doc_id": pl.String, "vertex": pl.Int64},
     )
     shown = pl.from_pandas(grids[["query_id", "doc_id"]]).cast(pl.String)
-    found = shown.join(
+    joined = shown.join(
         judged, on=["query_id", "doc_id"], how="left", maintain_order="left"
     )
-    return found["vertex"].fill_null(-1).to_numpy()
+    return joined["vertex"].fill_null(-1).to_numpy()
 
 
 def _strictly_nearer(grid: np.ndarray, distance: np.ndarray) -> np.ndarray:

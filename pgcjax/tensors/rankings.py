@@ -14,7 +14,7 @@ from pgcjax.tensors.retrieved import Flat, Retrieved
 
 @dataclass(frozen=True)
 class JudgedRanks:
-    """The judged documents that some whole runs retrieved.
+    """The judged documents that whole runs retrieved.
 
     Attributes:
         run_ids: the runs.
@@ -26,7 +26,7 @@ class JudgedRanks:
             after ranking and best first, judged or not.
         code: of each document.
         position: its 0-based rank.
-        known: the code, as `Judged` has it, for each code; -1 if it is not judged.
+        known: the code that `Judged` has for each code; -1 if it is not judged.
     """
 
     run_ids: list[str]
@@ -50,13 +50,13 @@ class JudgedRanks:
         return self.lengths.nbytes + self.code.nbytes + self.position.nbytes
 
     def among(
-        self, values: np.ndarray, found: np.ndarray, ranks: np.ndarray
+        self, values: np.ndarray, out: np.ndarray, ranks: np.ndarray
     ) -> np.ndarray:
         """Keep the judged documents that have a value.
 
         Args:
             values: of each code; -1 for none.
-            found: takes the values of those that are kept, at its beginning ...
+            out: takes the values of those that are kept, at its beginning ...
             ranks: ... and this their ranks.
 
         Returns:
@@ -64,7 +64,7 @@ class JudgedRanks:
         """
         value = np.append(values, np.int32(-1))[self.known].take(self.code)
         value, position, kept = _kept(value, self.position, self.count)
-        found[: len(value)], ranks[: len(value)] = value, position
+        out[: len(value)], ranks[: len(value)] = value, position
         runs, queries = self.lengths.shape
         count = np.zeros((queries + 1, runs), np.int32)  # the last is unjudged
         count[self.query, self.run] = kept
@@ -121,8 +121,8 @@ def _find_rows(
     count = np.bincount(query * len(run_ids) + run, minlength=lengths.size)
     ranking = np.arange(lengths.size)
     rankings = ranking // len(run_ids), ranking % len(run_ids), count
-    known = np.arange(judged.end)
-    return JudgedRanks(run_ids, query_ids, lengths, *rankings, code, position, known)
+    codes = np.arange(judged.end)
+    return JudgedRanks(run_ids, query_ids, lengths, *rankings, code, position, codes)
 
 
 def _find_packed(block: Block, judged: Judged) -> JudgedRanks:
@@ -133,14 +133,14 @@ def _find_packed(block: Block, judged: Judged) -> JudgedRanks:
     lengths[block.run, of_ranking] = block.length
     count, position = block.count, block.position
     if block.judged is not None:
-        code, known = block.judged, judged.codes(block.docs)
+        code, codes = block.judged, judged.codes(block.docs)
     else:
         code = _look_up(block, np.repeat(of_ranking, count), judged)
         code, position, count = _kept(code, position, count)
-        known = np.arange(judged.end)
+        codes = np.arange(judged.end)
     rankings = of_ranking, block.run, count
     names = block.run_ids, set(block.query_ids)
-    return JudgedRanks(*names, lengths[:, :-1], *rankings, code, position, known)
+    return JudgedRanks(*names, lengths[:, :-1], *rankings, code, position, codes)
 
 
 def _kept(
@@ -148,10 +148,10 @@ def _kept(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Drop the rows whose value is -1, and count again how many each ranking has."""
     mask = value >= 0
-    some = np.flatnonzero(count)  # an empty sum would be the next row alone
-    starts = (np.cumsum(count) - count)[some]
+    filled = np.flatnonzero(count)  # an empty sum would be the next row alone
+    starts = (np.cumsum(count) - count)[filled]
     kept = np.zeros(len(count), np.int32)
-    kept[some] = np.add.reduceat(mask.view(np.int8), starts, dtype=np.int32)
+    kept[filled] = np.add.reduceat(mask.view(np.int8), starts, dtype=np.int32)
     # Polars drops rows in a fraction of the time that numpy takes.
     rows = pl.Series(mask)
     value, position = (pl.Series(x).filter(rows).to_numpy() for x in (value, position))
@@ -162,12 +162,13 @@ def _look_up(block: Block, query: np.ndarray, judged: Judged) -> np.ndarray:
     """Give the code of each document by its id, or -1."""
     assert block.doc is not None and block.doc_ids is not None
     ids = block.doc_ids.to_frame("doc_id").with_row_index("doc")
-    known = ids.join(judged.table, on="doc_id").drop("doc_id")
+    judged_ids = ids.join(judged.table, on="doc_id").drop("doc_id")
     wanted = np.zeros(len(ids), bool)
-    wanted[known["doc"].to_numpy()] = True
+    wanted[judged_ids["doc"].to_numpy()] = True
     rows = np.flatnonzero(wanted[block.doc])
-    some = {"row": rows, "doc": block.doc[rows].astype(np.uint32), "query": query[rows]}
-    hits = pl.DataFrame(some).join(known, on=["query", "doc"])
+    doc = block.doc[rows].astype(np.uint32)
+    wanted_rows = pl.DataFrame({"row": rows, "doc": doc, "query": query[rows]})
+    hits = wanted_rows.join(judged_ids, on=["query", "doc"])
     code = np.full(len(query), -1, np.int32)
     code[hits["row"].to_numpy()] = hits["code"].to_numpy()
     return code
@@ -181,12 +182,12 @@ class Rankings:
         query_ids: queries that any run answers, judged or not.
     """
 
-    def __init__(self, judged: Judged, found: Sequence[JudgedRanks]):
-        """Take what was found, in order."""
-        self._judged, self._found = judged, list(found)
-        self.run_ids = [run for part in found for run in part.run_ids]
-        self.query_ids = {query for part in found for query in part.query_ids}
-        self._lengths = np.concatenate([part.lengths for part in found])
+    def __init__(self, judged: Judged, parts: Sequence[JudgedRanks]):
+        """Take the ranks of parts of the runs, in order."""
+        self._judged, self._found = judged, list(parts)
+        self.run_ids = [run for part in parts for run in part.run_ids]
+        self.query_ids = {query for part in parts for query in part.query_ids}
+        self._lengths = np.concatenate([part.lengths for part in parts])
 
     @property
     def size(self) -> int:
@@ -213,29 +214,29 @@ class Rankings:
         return self._lengths[:, self._judged.number[query_id]]
 
     def flat(self, docs: Mapping[str, np.ndarray], values: np.ndarray) -> Flat:
-        """Give the ranks of some judged documents, and what is known of them.
+        """Give the ranks of judged documents, and a value of each.
 
         Args:
-            docs: the documents of some judged queries.
+            docs: documents of judged queries.
             values: int32, of each of them, query after query; none is negative.
         """
         values = self._judged.spread(docs, values)
         # At once for all parts: large pieces of memory come sooner.
-        found, ranks = np.empty((2, self.size), np.int32)
+        values_out, ranks = np.empty((2, self.size), np.int32)
         first, count, end = [], [], 0
         for part in self._found:
-            count.append(part.among(values, found[end:], ranks[end:]))
+            count.append(part.among(values, values_out[end:], ranks[end:]))
             ends = end + np.cumsum(count[-1], dtype=np.int32).reshape(count[-1].shape)
             first.append(ends - count[-1])
             end += int(count[-1].sum())
-        mine = [self._judged.number[query] for query in docs]
-        starts, counts = (np.concatenate(x, axis=1)[mine] for x in (first, count))
+        numbers = [self._judged.number[query] for query in docs]
+        starts, counts = (np.concatenate(x, axis=1)[numbers] for x in (first, count))
         edges = np.cumsum([0, *(len(part.run_ids) for part in self._found)])
-        return Flat(found, ranks, starts, counts, edges)
+        return Flat(values_out, ranks, starts, counts, edges)
 
     def retrieved(self, docs: Mapping[str, np.ndarray]) -> dict[str, Retrieved]:
-        """Give the ranks of some judged documents, for each of some judged queries."""
-        counts = [len(some) for some in docs.values()]
+        """Give the ranks of documents of judged queries, query by query."""
+        counts = [len(ids) for ids in docs.values()]
         vertex = [np.arange(n, dtype=np.int32) for n in [0, *counts]]
         flat = self.flat(docs, np.concatenate(vertex))
         shape = len(docs), len(self.run_ids)
@@ -245,9 +246,9 @@ class Rankings:
         starts = np.zeros((shape[0], shape[1] + 1), np.int64)
         np.cumsum(flat.count, axis=1, out=starts[:, 1:])
         first = flat.first[:, 0].tolist()
-        found = {}
-        for query, low, mine in zip(docs, first, starts, strict=True):
-            here = slice(low, low + int(mine[-1]))
+        retrieved = {}
+        for query, low, starts_of in zip(docs, first, starts, strict=True):
+            here = slice(low, low + int(starts_of[-1]))
             columns = flat.value[here], flat.rank[here]
-            found[query] = Retrieved(mine, *columns)
-        return found
+            retrieved[query] = Retrieved(starts_of, *columns)
+        return retrieved

@@ -39,13 +39,13 @@ class Flat:
             room: of `value`.
         """
         edges = np.unique(np.clip(self.edges, runs.start, runs.stop))
-        mine = self.count[queries, runs]
+        counts_here = self.count[queries, runs]
         low = self.first[queries][:, edges[:-1]]
-        high = low + np.add.reduceat(mine, edges[:-1] - runs.start, axis=1)
+        high = low + np.add.reduceat(counts_here, edges[:-1] - runs.start, axis=1)
         bounds = zip(low.ravel().tolist(), high.ravel().tolist(), strict=True)
         pieces = [slice(*bound) for bound in bounds]
         count = np.zeros(shape, np.int32)
-        count[: len(queries), : runs.stop - runs.start] = mine
+        count[: len(queries), : runs.stop - runs.start] = counts_here
         ends = np.cumsum(count, dtype=np.int32).reshape(shape)
         value, rank = blank((room,)), blank((room,))
         for source, out in ((self.value, value), (self.rank, rank)):
@@ -96,7 +96,7 @@ def counts(
     retrieved: Sequence[Retrieved], runs: slice, tile: tuple[int, int]
 ) -> np.ndarray:
     """Count what some runs retrieved: int32 `[queries, runs]`, padded to a tile."""
-    starts = [found.starts[runs.start : runs.stop + 1] for found in retrieved]
+    starts = [of_query.starts[runs.start : runs.stop + 1] for of_query in retrieved]
     count = np.zeros(tile, np.int32)
     count[: len(starts), : runs.stop - runs.start] = np.diff(np.array(starts))
     return count
@@ -116,7 +116,7 @@ def lists(
         For each document: index of its query and run in the tile, laid end to end;
         place among the judged documents of that run; vertex; rank.
     """
-    pieces = [found.of_runs(runs) for found in retrieved]
+    pieces = [of_query.of_runs(runs) for of_query in retrieved]
     vertex, rank = (np.concatenate(column) for column in zip(*pieces, strict=True))
     count = counts(retrieved, runs, tile).ravel()
     pair = np.repeat(np.arange(len(count)), count)

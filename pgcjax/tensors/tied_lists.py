@@ -46,8 +46,10 @@ class Numbers:
         count = len(self._known)
         number = pl.Series("number", range(count, count + len(new)), pl.Int32)
         self._known = pl.concat([self._known, new.with_columns(number)])
-        found = frame.join(self._known, on="doc_id", how="left", maintain_order="left")
-        return found["number"].to_numpy()
+        numbered = frame.join(
+            self._known, on="doc_id", how="left", maintain_order="left"
+        )
+        return numbered["number"].to_numpy()
 
 
 Lists = dict[str, dict[str, Ranked]]
@@ -85,18 +87,18 @@ def read(
     lists: Lists = {}
     runs: set[str] = set()
     with closing(Runs(source).tables(progress=progress)) as tables:
-        for some in gathered(tables, rows):
-            assert isinstance(some, list)  # `tables` gives no blocks
-            laid = [_laid(table, order, broken, depth) for table in some]
+        for batch in gathered(tables, rows):
+            assert isinstance(batch, list)  # `tables` gives no blocks
+            laid = [_laid(table, order, broken, depth) for table in batch]
             docs = numbers.of(pl.concat([part[1] for part in laid]))
             top, bottom = (np.concatenate([part[i] for part in laid]) for i in (2, 3))
             end = np.cumsum(np.concatenate([part[4] for part in laid]))
             groups = [group for part in laid for group in part[0]]
             for i, (run, query) in enumerate(groups):
-                mine = slice(end[i - 1] if i else 0, end[i])
-                found = Ranked(docs[mine], top[mine], bottom[mine])
-                _check_length(len(found.docs), f"query {query!r} of run {run!r}")
-                lists.setdefault(query, {})[run] = found
+                place = slice(end[i - 1] if i else 0, end[i])
+                ranking = Ranked(docs[place], top[place], bottom[place])
+                _check_length(len(ranking.docs), f"query {query!r} of run {run!r}")
+                lists.setdefault(query, {})[run] = ranking
                 runs.add(run)
     return sorted(runs), {query: lists[query] for query in sorted(lists)}
 
@@ -195,15 +197,15 @@ def of_groups(
     if not docs:
         raise DataError(f"{name} is empty", mend="Nothing can be compared with it.")
     try:
-        found = [numbers.setdefault(doc, len(numbers)) for doc in docs]
+        numbered = [numbers.setdefault(doc, len(numbers)) for doc in docs]
     except TypeError:
         raise DataError(
             f"{name}: expected document ids, or lists of those that tie"
         ) from None
-    if len(set(found)) < len(found):
+    if len(set(numbered)) < len(numbered):
         twice = next(doc for doc in docs if docs.count(doc) > 1)
         raise DataError(f"{name} has document {twice!r} twice", mend="Keep one.")
     keep = sum(first <= depth for first in top) if depth else len(top)
-    ranks = (np.array(column[:keep], np.int32) for column in (found, top, bottom))
+    ranks = (np.array(column[:keep], np.int32) for column in (numbered, top, bottom))
     _check_length(keep, name)
     return Ranked(*ranks)

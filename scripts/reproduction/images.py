@@ -7,10 +7,11 @@ import numpy as np
 import pandas as pd
 
 import pgcjax
-from pgcjax.reference import image
+from pgcjax.reference.image import reading_order
 from pgcjax.reference.rbo import rbo
 from pgcjax.stats.correlation import correlation
 from scripts.reproduction.data import Data
+from scripts.reproduction.image_conventions import graded_ideal, second_preferred
 
 ENGINES = ["sogou", "baidu"]
 LAMBDA, GAMMA = 0.7, 0.1
@@ -110,7 +111,7 @@ class Images:
     def pair_score(self, scores: pd.DataFrame) -> np.ndarray:
         """Give the probability that the second engine is preferred [Xie, eq. 7]."""
         pairs = zip(*self.columns(scores), strict=True)
-        return np.array([image.second_preferred(a, b) for a, b in pairs])
+        return np.array([second_preferred(a, b) for a, b in pairs])
 
     def pearson(self, scores: pd.DataFrame) -> float:
         """Correlate pair scores with what people prefer."""
@@ -164,8 +165,8 @@ class Images:
         for (query, engine), part in self.data.grids.groupby(["query_id", "run_id"]):
             cells = part[["doc_id", "row", "column"]].itertuples(index=False)
             grid = {doc: (row, column) for doc, row, column in cells}
-            ideal = image.graded_ideal(grades[str(query)], sort)
-            shown = image.reading_order(grid)
+            ideal = graded_ideal(grades[str(query)], sort)
+            shown = reading_order(grid)
             best = [doc for doc in ideal if doc in grid]
             rows.append((query, engine, "compatibility", rbo(shown, ideal)))
             rows.append((query, engine, "best possible", rbo(best, ideal)))

@@ -119,7 +119,7 @@ def test_what_is_wrong_or_fails_is_not_timed(bench, monkeypatch, capsys):
 def test_plain_python_is_compared_bit_by_bit(bench):
     case = inputs.cyclic(3, 4, 9)
     weights = gpu_bench.rank_weights(case.p, case.depth)
-    arrays = gpu_rows.lay_out(case, weights, "words").on(bench.device)
+    arrays = gpu_rows.lay_out(case, weights, "packed").on(bench.device)
     truth = gpu_rows.one_word(arrays, "cpu").sums()
     bench._published(case, truth)
     assert not bench.wrong

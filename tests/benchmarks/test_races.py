@@ -7,8 +7,9 @@ import pytest
 
 harness = pytest.importorskip("benchmarks.harness", reason="not in a checkout")
 import pgcjax  # noqa: E402
-from benchmarks import baselines, growth, inputs, levels, peel  # noqa: E402
+from benchmarks import baselines, inputs, levels, peel  # noqa: E402
 from benchmarks import packed as packed_runs  # noqa: E402
+from benchmarks.studies import growth  # noqa: E402
 
 
 @pytest.fixture

@@ -7,7 +7,8 @@ import pytest
 from click.testing import CliRunner
 
 harness = pytest.importorskip("benchmarks.harness", reason="not in a checkout")
-from benchmarks import calibration, significance  # noqa: E402
+from benchmarks import significance  # noqa: E402
+from benchmarks.studies import calibration  # noqa: E402
 from pgcjax.stats import procedures  # noqa: E402
 
 
@@ -73,7 +74,9 @@ def test_the_page_has_the_tables_of_the_committed_study():
     tables = done.output.strip().split("\n\n")
     assert len(tables) == 5
     for table in tables:
-        assert table.strip() in page, "make it by benchmarks.calibration --tables"
+        assert table.strip() in page, (
+            "make it by benchmarks.studies.calibration --tables"
+        )
 
 
 @pytest.fixture(scope="module")

@@ -217,7 +217,7 @@ QRELS = {
     ),
     ("x.txt", "q1 a b a\n"): (
         "x.txt:1: expected a finite number as grade, found 'a'. Every row needs one; "
-        "preferences go with --prefs (preferences= in Python)."
+        "preferences go with preferences= (--prefs on the command line)."
     ),
     ("x.txt", "q1 Q0 a 1 3 t\n"): (
         "x.txt:1: expected 'query iteration doc grade', found 6 fields: 'q1 Q0 a 1 3 "

@@ -93,7 +93,7 @@ CASES = {
         "command line"
     ),
     ("--intent-qrels {0} run.txt", "x.txt", "q1 i a 1\n"): (
-        "no measure was asked for, and intent_qrels alone suggest none: name measures, "
+        "no measure was asked for, and intent_qrels suggest none: name measures, "
         "such as alpha_nDCG@20; `pgcjax measures` lists them"
     ),
     ("--intent-qrels {0} run.txt -m P+Q@5", "x.txt", "q1 i a 1\n"): (

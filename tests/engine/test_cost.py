@@ -108,7 +108,9 @@ def test_faster_machines_take_less():
 
 
 def test_the_documents_tables_are_what_is_simulated():
-    scaling = pytest.importorskip("benchmarks.scaling", reason="not in a checkout")
+    scaling = pytest.importorskip(
+        "benchmarks.studies.scaling", reason="not in a checkout"
+    )
     text = (Path(pgcjax.__file__).parents[1] / "docs/scaling.md").read_text()
     assert "\n".join(scaling.lines()) in text
     for name, value in vars(cost.CORE).items():

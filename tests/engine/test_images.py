@@ -9,15 +9,19 @@ import pandas as pd
 import pytest
 
 import pgcjax
-from pgcjax.io.grids import read_grids
-from pgcjax.io.xie import read_xie_votes
-from pgcjax.judging.majority import majority
-from pgcjax.reference import image
-from pgcjax.reference.pgc import greedy_ideal
-from pgcjax.reference.rbo import rbo
-from pgcjax.stats.agreement import agree
-from pgcjax.stats.correlation import correlation
-from pgcjax.tensors.examination import ORDERS, as_runs
+
+conventions = pytest.importorskip(
+    "scripts.reproduction.image_conventions", reason="not in a checkout"
+)
+from pgcjax.io.grids import read_grids  # noqa: E402
+from pgcjax.io.xie import read_xie_votes  # noqa: E402
+from pgcjax.judging.majority import majority  # noqa: E402
+from pgcjax.reference import image  # noqa: E402
+from pgcjax.reference.pgc import greedy_ideal  # noqa: E402
+from pgcjax.reference.rbo import rbo  # noqa: E402
+from pgcjax.stats.agreement import agree  # noqa: E402
+from pgcjax.stats.correlation import correlation  # noqa: E402
+from pgcjax.tensors.examination import ORDERS, as_runs  # noqa: E402
 
 EXACT, ENGINES = 1e-12, ["sogou", "baidu"]
 # Names of orders in the expected values, and ours: one has a bug in its name here.
@@ -151,13 +155,13 @@ def graded_scores(grid: image.Grid, grades: dict[str, float]) -> dict[str, float
     out = {}
     for name, discount in (("xie", "log-rank"), ("std", "standard")):
         for k in (10, 15):
-            out[f"NDCG@{k}_{name}"] = image.ndcg(gains, gains, k, discount)
-    out["NDCG@10_combined_xie"] = image.ndcg(gains, [*grades.values()], 10)
+            out[f"NDCG@{k}_{name}"] = conventions.ndcg(gains, gains, k, discount)
+    out["NDCG@10_combined_xie"] = conventions.ndcg(gains, [*grades.values()], 10)
     for p in (0.99, 0.8):
-        out[f"RBP_{p}_raw100"] = image.rank_biased_precision(gains, p, 1)
-        out[f"RBP_{p}_unit"] = image.rank_biased_precision(gains, p)
+        out[f"RBP_{p}_raw100"] = conventions.rank_biased_precision(gains, p, 1)
+        out[f"RBP_{p}_unit"] = conventions.rank_biased_precision(gains, p)
     for name, sort in (("thesis_stringsort", "text"), ("numeric_fileties", "number")):
-        ideal = image.graded_ideal(grades, sort)
+        ideal = conventions.graded_ideal(grades, sort)
         out[f"compat_{name}"] = rbo(shown, ideal)
         out[f"best_{name}"] = rbo([doc for doc in ideal if doc in grid], ideal)
     return out
@@ -261,7 +265,7 @@ def test_tables_and_tests(golden, score_table, people):
 
 
 def pair_score(values: np.ndarray) -> np.ndarray:
-    return np.array([image.second_preferred(*pair) for pair in values])
+    return np.array([conventions.second_preferred(*pair) for pair in values])
 
 
 def test_correlations(golden, score_table, people, xie):

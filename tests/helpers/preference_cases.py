@@ -2,13 +2,11 @@
 
 import numpy as np
 import pandas as pd
-import pytest
 from hypothesis import strategies as st
 
 import pgcjax
 from helpers.builders import run_of
 from helpers.collections import collection
-from pgcjax.tensors.padding import at_least
 
 COLUMNS = ["query_id", "doc_id", "other_doc_id", "preference"]
 PLAIN = ["ppref", "ppref@3", "rpref", "rpref@3", "fpref", "fpref@3", "wpref"]
@@ -78,10 +76,3 @@ def judged_collection(seed: int, **sizes: int) -> tuple[pd.DataFrame, ...]:
     prefs.loc[bad, "other_doc_id"] = None
     prefs.loc[bad, "preference"] = -1.0
     return prefs, qrels, runs
-
-
-@pytest.fixture(scope="module")
-def few_shapes():
-    """Small cases of every size in one shape, which is compiled once."""
-    with at_least(axis=64):
-        yield

@@ -122,7 +122,7 @@ def test_messages_name_the_same_line(put, text, before, format):
 
 def test_regular_qrels(put):
     for form in (QRELS, QRELS[:-1], QRELS.replace(" ", "\t"), QRELS.replace("a", "é")):
-        with mock.patch("pgcjax.io.files.split"):  # nothing is left to it
+        with mock.patch("pgcjax.io.fast_columns.split"):  # nothing is left to it
             assert len(read_qrels(put("a", form))) == 3
         assert_same(read_qrels, put("a", form))
 

@@ -18,8 +18,8 @@ from pgcjax.io.choices import ORDERS
 from pgcjax.io.judged import Judged
 from pgcjax.io.order import in_order, ranked
 from pgcjax.io.packed import MARK, Packed, is_packed
-from pgcjax.io.runs import Runs, read_runs
-from pgcjax.tensors.rankings import Rankings, batches, find
+from pgcjax.io.runs import Runs, gathered, read_runs
+from pgcjax.tensors.rankings import Rankings, find
 
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
 DOCS = [f"d{i}" for i in range(9)] + ["ü", "Z"]
@@ -51,7 +51,8 @@ def rankings(source, docs, order) -> list:
     known = Judged({q: np.array(sorted(some), object) for q, some in docs.items()})
     try:
         read = Runs(source).read(known, order)
-        found = Rankings(known, [find(some, known, order) for some in batches(read)])
+        parts = [find(tables, known, order) for tables in gathered(read, rows=8)]
+        found = Rankings(known, parts)
     except DataError:
         return ["refused"]
     answered = found.answered(list(known.docs))
@@ -149,7 +150,7 @@ def test_other_judgments(tmp_path):
     assert str(error.value) == (
         f"{judged}: was packed for other judgments: 2 judged documents, such as 'new' "
         "of query 'q1', may be missing. Pack the runs with these judgments, or without "
-        "--only-judged."
+        "only_judged (--only-judged on the command line)."
     )
     fewer = {"q1": {"b": 1}}
     one = pgcjax.evaluate(RUNS, qrels=fewer)

@@ -88,7 +88,7 @@ def test_two_grades_in_two_files(put):
         (
             "q a b a\n",
             r":1: expected a finite number as grade, found 'a'\. Every row needs one; "
-            r"preferences go with --prefs \(preferences= in Python\)\.",
+            r"preferences go with preferences= \(--prefs on the command line\)\.",
         ),
         ("q 0 a nan\n", r":1: expected a finite number as grade, found 'nan'\. .*"),
         ("q 0 a inf\n", r":1: expected a finite number as grade, found 'inf'\. .*"),

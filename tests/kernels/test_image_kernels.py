@@ -95,7 +95,7 @@ def test_image_pgc_equals_the_twin_exactly(page, order, shared, seed):
                 if doc in place
             )
         )
-    for form in ("words", "wide"):
+    for form in ("packed", "wide"):
         for size in (0, 32):
             options = {"shared": shared, "form": form, "size": size}
             sums, runs, _ = overlaps(grids, votes, [order], weights, **options)
@@ -184,7 +184,7 @@ def test_larger_grids(order):
     grid = {docs[d]: divmod(i, 9) for i, d in enumerate(rng.permutation(90)[:70])}
     page = Page(votes, {"s": grid})
     twin = image.image_pgc(page.edges, grid, order)
-    for form in ("words", "wide"):
+    for form in ("packed", "wide"):
         found = image_pgc(*page.tables(), [order], form=form)["value"].item()
         assert found == pytest.approx(twin, abs=1e-14)
 

@@ -21,7 +21,7 @@ def expected(graph, ranks, weights) -> int:
 @given(cases(), st.integers(0, 10**6))
 def test_equals_the_peel_and_the_twin(case, seed):
     graph, weights = graph_of(case.counts), telling_weights(seed)
-    total = form_sum(graph, case.ranks, weights, "words")
+    total = form_sum(graph, case.ranks, weights, "packed")
     assert total == form_sum(graph, case.ranks, weights, "wide")
     assert total == expected(graph, case.ranks, weights)
     twin = greedy_ideal(case.edges, case.run, tuple(case.docs))
@@ -39,7 +39,7 @@ def test_larger_graphs(n, density):
     graph, weights = graph_of(counts), telling_weights(n, 2 * n)
     ranks = np.where(rng.random(n) < 0.6, rng.permutation(2 * n)[:n], ABSENT)
     ranks = ranks.astype(np.int32)
-    assert form_sum(graph, ranks, weights, "words") == expected(graph, ranks, weights)
+    assert form_sum(graph, ranks, weights, "packed") == expected(graph, ranks, weights)
 
 
 @pytest.mark.parametrize("degree", [MOST_DEGREE - 1, MOST_DEGREE])
@@ -47,7 +47,7 @@ def test_degrees_at_the_limit(degree):
     """A cycle, so that it is no weak order, with the largest degrees of a word."""
     counts = np.array([[0, degree, 0], [0, 0, degree], [degree, 0, 0]])
     graph, weights = graph_of(counts), telling_weights(degree)
-    form = "words" if degree < MOST_DEGREE else "wide"
+    form = "packed" if degree < MOST_DEGREE else "wide"
     assert form_of(graph) == form
     ranks = np.array([4, ABSENT, 0], np.int32)
     assert form_sum(graph, ranks, weights) == expected(graph, ranks, weights)
@@ -59,7 +59,7 @@ def test_as_many_vertices_as_a_word_can_name():
     counts = (rng.random((n, n)) < 0.01).astype(int)
     np.fill_diagonal(counts, 0)
     graph, weights = graph_of(counts), telling_weights(1, 2000)
-    assert form_of(graph) == "words"
+    assert form_of(graph) == "packed"
     ranks = np.where(rng.random(n) < 0.5, rng.permutation(3 * n)[:n], ABSENT)
     ranks = ranks.astype(np.int32)
     assert form_sum(graph, ranks, weights) == form_sum(graph, ranks, weights, "wide")

@@ -1,10 +1,10 @@
-"""The peel in one launch: the same bits as `words`, and a Triton kernel for CUDA."""
+"""The peel in one launch: the bits of `peel_packed`, and a Triton kernel for CUDA."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers.builders import _as, graph_of
+from helpers.builders import as_form, graph_of
 from helpers.kernel_weights import telling_weights
 from helpers.strategies import cases
 from hypothesis import given, settings
@@ -14,7 +14,7 @@ from pgcjax.engine import peel_batches
 from pgcjax.kernels import ABSENT, peel_pallas
 from pgcjax.kernels.peel_packed import MOST_DEGREE
 from pgcjax.reference.pgc import greedy_ideal
-from pgcjax.tensors import adjacency
+from pgcjax.tensors import adjacency, rank_tables
 from pgcjax.tensors.padding import padded_size
 from pgcjax.tensors.retrieved import Retrieved
 
@@ -35,7 +35,7 @@ launched = jax.jit(over_queries, static_argnames=("interpret", "block", "num_war
 
 def tile_of(graphs, ranks, form: str, size: int):
     """Queries as the engine lays them out; `ranks` is `[runs, n]` for each query."""
-    ready = [_as(form, graph, size) for graph in graphs]
+    ready = [as_form(form, graph, size) for graph in graphs]
     found = []
     for rank in ranks:
         by_rank = np.argsort(rank, axis=1, kind="stable")
@@ -45,7 +45,7 @@ def tile_of(graphs, ranks, form: str, size: int):
         found.append(Retrieved(starts, vertex, rank[run, vertex]))
     runs = len(ranks[0])
     shape = len(ready), runs
-    moving, steps = adjacency.batch_rankings(ready, found, slice(0, runs), shape)
+    moving, steps = rank_tables.batch_rankings(ready, found, slice(0, runs), shape)
     return adjacency.batch_graphs(ready, len(ready)), moving, steps
 
 
@@ -59,11 +59,13 @@ def launched_sums(tile, weights, *, more: int = 0, block: int | None = None):
 
 
 def check(graphs, ranks, weights, size: int, **options) -> np.ndarray:
-    tile = tile_of(graphs, ranks, "words", size)
+    tile = tile_of(graphs, ranks, "packed", size)
     sums = launched_sums(tile, weights, **options)
-    assert (sums == np.asarray(peel_batches._call("words", *tile, (weights,)))).all()
+    assert (
+        sums == np.asarray(peel_batches.tile_sums("packed", tile, (weights,)))
+    ).all()
     wide = tile_of(graphs, ranks, "wide", size)
-    assert (sums == np.asarray(peel_batches._call("wide", *wide, (weights,)))).all()
+    assert (sums == np.asarray(peel_batches.tile_sums("wide", wide, (weights,)))).all()
     return sums
 
 
@@ -112,7 +114,7 @@ def test_many_queries_and_runs(size, vertices, runs, density):
 def test_blocks_and_steps_change_nothing(block):
     rng = np.random.default_rng(5)
     graphs, ranks = [judged(rng, 16, 0.4)], [ranked(rng, 6, 16, 1.0)]
-    tile, weights = tile_of(graphs, ranks, "words", 16), telling_weights(5)
+    tile, weights = tile_of(graphs, ranks, "packed", 16), telling_weights(5)
     plain = launched_sums(tile, weights)
     assert (launched_sums(tile, weights, more=9, block=block) == plain).all()
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import queries
 from helpers.builders import preferences_of, run_of
 from helpers.preference_cases import (
     ALL,
@@ -10,14 +11,14 @@ from helpers.preference_cases import (
     COUNTS,
     PLAIN,
     SHARES,
-    few_shapes,
     judged_collection,
     judgments,
     rankings,
     scores_of,
     with_options,
 )
-from hypothesis import assume, example, given, settings
+from helpers.queries import runs_of, several, tables
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import pgcjax
@@ -27,28 +28,51 @@ from pgcjax.io.preferences import read_preferences
 from pgcjax.measures.catalogue import parse_all
 from pgcjax.reference import preference as twins
 from pgcjax.tensors.judgments import Judgments
+from pgcjax.tensors.padding import at_least
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning"),
-    pytest.mark.usefixtures(few_shapes.__name__),
+    pytest.mark.usefixtures("few_pairs"),
 ]
 EXACT = 1e-12
-some = settings(max_examples=30)
+calls = settings(max_examples=4)  # … of ten queries each
 RATIOS = [m for m in [*PLAIN, *SHARES] if "normalize=false" not in m]
+LONGEST = (
+    pd.DataFrame(
+        [("q", "d0", "d6", 1.0, None, 1)], columns=[*COLUMNS, "judge", "weight"]
+    ),
+    [*(f"x{i}" for i in range(3)), *(f"d{i}" for i in range(7))],
+)
+cases = several(st.tuples(judgments(), rankings()), LONGEST)
 
 
-@some
-@given(judgments(), rankings(), st.booleans(), st.booleans())
-def test_equal_to_the_twins_and_within_bounds(table, run, bad, closure):
-    measures = with_options(ALL, bad=bad, closure=closure)
-    scores = scores_of(measures, run, table, verify=1.0)
-    for plain, measure in zip(ALL, measures, strict=True):
-        assert scores[measure] >= 0
-        assert scores[measure] <= 1 or plain not in RATIOS
-    possible, fulfilled, retrieved = (
-        scores[m] for m in with_options(COUNTS, bad=bad, closure=closure)
-    )
-    assert possible >= fulfilled >= retrieved
+@pytest.fixture(scope="module")
+def few_pairs():
+    """Lay pairs of documents, documents and judges out in arrays of one length."""
+    with at_least(documents=128, axis=128, width=64):
+        yield
+
+
+EVERY = [*ALL, "ppref@50", "APpref@50", "wpref(weight=tool)"]
+
+
+def score_every(judged, runs, bad=True, closure=False, **options) -> pd.DataFrame:
+    """Score a list of documents for each query; all tests share its program."""
+    measures = with_options(EVERY, bad=bad, closure=closure)
+    judged, runs = tables(judged), runs_of(run=runs)
+    scores = queries.scores_of(measures, runs, preferences=judged, **options)
+    return scores.set_axis(EVERY, axis=1)
+
+
+@pytest.mark.parametrize("closure", [False, True])
+@pytest.mark.parametrize("bad", [False, True])
+@settings(max_examples=2)
+@given(cases)
+def test_equal_to_the_twins_and_within_bounds(bad, closure, cases):
+    scores = score_every(*zip(*cases, strict=True), bad, closure, verify=1.0)
+    assert scores.min(axis=None) >= 0 and scores[RATIOS].max(axis=None) <= 1
+    possible, fulfilled, retrieved = (scores[m] for m in COUNTS)
+    assert (possible >= fulfilled).all() and (fulfilled >= retrieved).all()
 
 
 @pytest.mark.parametrize("graph", ["real", "derived", "combined"])
@@ -135,72 +159,92 @@ def test_judges_count_alike():
     assert nameless["prefs_avgjg"] == nameless["prefs_simp"]
 
 
-@some
-@given(judgments(), rankings())
-def test_identities(table, run):
-    scores = scores_of([*ALL, "ppref@50", "APpref@50"], run, table)
-    assert scores["prefs_simp"] == scores["rpref"]
-    assert scores["prefs_simp_imp"] == scores["ppref"] == scores["ppref@50"]
-    assert scores["APpref@50"] == scores["APpref"]
+@calls
+@given(cases)
+def test_identities(cases):
+    judged, runs = zip(*cases, strict=True)
+    scores = score_every(judged, runs)
+    assert scores["prefs_simp"].equals(scores["rpref"])
+    assert scores["prefs_simp_imp"].equals(scores["ppref"])
+    assert scores["ppref@50"].equals(scores["ppref"])
+    assert scores["APpref@50"].equals(scores["APpref"])
     possible, fulfilled, _ = (scores[m] for m in COUNTS)
-    assert scores["rpref"] == fulfilled / possible
+    assert scores["rpref"].equals(fulfilled / possible)
     p, r = scores["ppref"], scores["rpref"]
-    mean = 2 * p * r / (p + r) if p + r else 0.0
-    assert scores["fpref"] == pytest.approx(mean, abs=EXACT)
-    once = table.drop(columns=["judge", "weight"])
-    alone = scores_of(SHARES, run, once)
+    mean = (2 * p * r / (p + r)).fillna(0)
+    assert (scores["fpref"] - mean).abs().max() <= EXACT
+    once = [table.drop(columns=["judge", "weight"]) for table in judged]
+    alone = score_every(once, runs)
     for variant in ("", "_imp", "_ret"):  # all judgments are of one judge
-        assert alone["prefs_avgjg" + variant] == alone["prefs_simp" + variant]
+        assert alone["prefs_avgjg" + variant].equals(alone["prefs_simp" + variant])
 
 
-@some
-@given(judgments(), rankings())
-def test_cut_at_k_is_the_run_cut(table, run):
+@calls
+@given(cases)
+def test_cut_at_k_is_the_run_cut(cases):
     # But for nDCG, which cuts the ideal list, too.
     at_3 = [m for m in PLAIN if m.endswith("@3") and "nDCG" not in m]
-    cut = [m.removesuffix("@3") for m in at_3]
-    whole = scores_of(at_3, run, table)
-    assert list(whole.values()) == list(scores_of(cut, run[:3], table).values())
+    judged, runs = zip(*cases, strict=True)
+    whole = score_every(judged, runs)
+    cut = score_every(judged, [LONGEST[1], *(run[:3] for run in runs[1:])])
+    for measure in at_3:
+        assert whole[measure][1:].equals(cut[measure.removesuffix("@3")][1:])
 
 
-@some
-@given(judgments(), rankings(), st.data())
-def test_swapping_neighbours_in_their_order_never_helps(table, run, data):
-    """Neighbours: else the documents between them may gain."""
+def decided(table: pd.DataFrame) -> list[tuple[str, str]]:
+    """Pairs of which the first is preferred more often than the second."""
     prefs = twins.Prefs()
     for row in table.dropna(subset="other_doc_id").to_dict("records"):
         pair = row["doc_id"], row["other_doc_id"]
         if row["preference"]:
             prefs[pair if row["preference"] > 0 else pair[::-1]] += row["weight"]
-    net = [(f, t) for f, t in prefs if prefs[f, t] > prefs[t, f]]
-    assume(net)
-    f, t = data.draw(st.sampled_from(net))
-    rest = [doc for doc in run if doc not in (f, t)]
-    i = data.draw(st.integers(0, len(rest)))
+    return [(f, t) for f, t in prefs if prefs[f, t] > prefs[t, f]]
+
+
+@calls
+@given(
+    several(
+        st.tuples(judgments().filter(decided), rankings(), *[st.integers(0, 99)] * 2),
+        (*LONGEST, 0, 9),
+    )
+)
+def test_swapping_neighbours_in_their_order_never_helps(cases):
+    """Neighbours: else the documents between them may gain."""
+    judged, before, after = [], [], []
+    for table, run, pair, place in cases:
+        pairs = decided(table)
+        f, t = pairs[pair % len(pairs)]
+        rest = [doc for doc in run if doc not in (f, t)]
+        i = place % (len(rest) + 1)
+        judged.append(table)
+        before.append([*rest[:i], f, t, *rest[i:]])
+        after.append([*rest[:i], t, f, *rest[i:]])
     measures = ["ppref", "rpref", "fpref", "prefs_simp_ret", "prefs_pair"]
-    measures = with_options(measures, bad=False)
-    before = scores_of(measures, [*rest[:i], f, t, *rest[i:]], table)
-    after = scores_of(measures, [*rest[:i], t, f, *rest[i:]], table)
-    assert all(after[measure] < before[measure] for measure in measures)
+    worse, better = (score_every(judged, runs, bad=False) for runs in (after, before))
+    assert (worse[measures] < better[measures]).all(axis=None)
 
 
-@some
-@given(judgments(), rankings(), st.permutations(range(7)))
-def test_renaming_documents(table, run, order):
+@calls
+@given(cases, st.permutations(range(7)))
+def test_renaming_documents(cases, order):
     """Whatever they are called: ranks alone decide."""
     new = {f"d{i}": f"r{order[i]}" for i in range(7)}
-    renamed = table.assign(
-        doc_id=table["doc_id"].map(new),
-        other_doc_id=table["other_doc_id"].map(new, na_action="ignore"),
-    )
-    before = scores_of(ALL, run, table)
-    after = scores_of(ALL, [new.get(d, d) for d in run], renamed)
-    assert after == pytest.approx(before, abs=EXACT)
+    judged, runs = zip(*cases, strict=True)
+    renamed = [
+        table.assign(
+            doc_id=table["doc_id"].map(new),
+            other_doc_id=table["other_doc_id"].map(new, na_action="ignore"),
+        )
+        for table in judged
+    ]
+    before = score_every(judged, runs)[ALL]
+    after = score_every(renamed, [[new.get(d, d) for d in run] for run in runs])[ALL]
+    assert (after - before).abs().max(axis=None) <= EXACT
     exact = ["ppref", "rpref", "fpref", "prefs_simp_ret", "Delta-ERR", *COUNTS]
-    assert [after[m] for m in exact] == [before[m] for m in exact]
+    assert after[exact].equals(before[exact])
 
 
-@some
+@settings(max_examples=30)
 @given(judgments(), st.booleans())
 @example(  # a chain through a tie, and a cycle that implies nothing
     pd.DataFrame(

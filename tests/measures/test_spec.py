@@ -4,8 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import pgcjax
 from pgcjax.errors import UsageError
 from pgcjax.measures.catalogue import catalogue, parse, parse_all
+
+QRELS = {"q": {"d": 1}}
 
 
 @pytest.mark.parametrize(
@@ -160,6 +163,35 @@ def test_mistakes(text, message):
     with pytest.raises(UsageError, match=message) as caught:
         parse(text)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("measures", "message"),
+    [
+        (3, r"expected a measure as text, such as 'PGC' .*, found 3 \(int\)"),
+        ([3], r"found 3 \(int\)"),
+        (["nDCG", None], r"found None \(NoneType\)"),
+        ([b"nDCG"], r"found b'nDCG' \(bytes\)"),
+        ([catalogue()["nDCG"]], r"found .* \(pgcjax.measures.spec.Definition\)"),
+        ("", "'' is not a measure such as"),
+        ([""], "'' is not a measure such as"),
+        ([], "no measure was asked for"),
+    ],
+)
+def test_no_text(measures, message):
+    with pytest.raises(UsageError, match=message) as caught:
+        pgcjax.evaluate(QRELS, qrels=QRELS, measures=measures)
+    assert "\n" not in str(caught.value)
+
+
+def test_measures_of_another_package_are_asked_for_as_text():
+    """Their defaults differ: RBP(p=0.8) prints as RBP there, which has p=0.95 here."""
+    others = pytest.importorskip("ir_measures")
+    for measures in (others.nDCG @ 10, [others.nDCG @ 10]):
+        with pytest.raises(UsageError, match=r"found nDCG@10 \(ir_measures\..*\)$"):
+            pgcjax.evaluate(QRELS, qrels=QRELS, measures=measures)
+    assert str(others.RBP(p=0.8)) == "RBP"
+    assert parse("RBP").parameters["p"] == 0.95
 
 
 def test_every_definition_says_what_it_is():

@@ -168,7 +168,7 @@ def test_what_is_refused():
         summary(scores, ["map"])
     with pytest.raises(UsageError, match="1 run or more, not 0"):
         summary(scores, top=0)
-    with pytest.raises(UsageError, match="test 'sign': choose from"):
+    with pytest.raises(UsageError, match="test is one of .*, not 'sign'"):
         summary(scores, test="sign")
     with pytest.raises(DataError, match="holds 1 run to compare"):
         summary(scores[scores["run_id"] == "run0"])

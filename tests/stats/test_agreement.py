@@ -11,8 +11,8 @@ from scipy import stats
 
 from pgcjax.errors import DataError, UsageError
 from pgcjax.judging.contingency import contingency
-from pgcjax.stats import pairs
 from pgcjax.stats.agreement import agree, agree_measures, findings
+from pgcjax.stats.run_preferences import preferred, tie_threshold
 
 LABELS = st.lists(st.tuples(*[st.sampled_from([-1, 0, 1])] * 2), min_size=1)
 
@@ -161,10 +161,10 @@ def test_as_many_ties_as_people_have():
 )
 def test_no_threshold_is_nearer_to_the_share(scores, share):
     a, b = np.array(scores, float).T / 9
-    chosen = pairs.tie_threshold(a, b, share)
+    chosen = tie_threshold(a, b, share)
 
     def off(threshold):
-        ties = np.mean(pairs.preferred(a, b, threshold) == 0)
+        ties = np.mean(preferred(a, b, threshold) == 0)
         return abs(ties - share)
 
     for other in [0, *np.abs(a - b)]:

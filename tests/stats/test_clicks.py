@@ -156,12 +156,12 @@ def test_queries_are_correlated_run_by_run():
         correlate_queries(scores, ["M", "O"])
     with pytest.raises(UsageError, match="two measures are needed; there are M, N"):
         correlate_queries(scores, ["M"])
-    with pytest.raises(UsageError, match="missing is error or drop"):
+    with pytest.raises(UsageError, match="missing is one of error, drop, not"):
         correlate_queries(scores, missing="zero")
     with pytest.raises(UsageError, match="expected scores, a DataFrame or a file"):
         correlate_queries({"M": 1})
     assert (correlate_queries(hole, missing="drop")["queries"] == 3).all()
-    with pytest.raises(UsageError, match="no coefficient 'rho'; there are tau"):
+    with pytest.raises(UsageError, match="coefficient is one of tau, .*, not 'rho'"):
         correlate_queries(scores, coefficients=["rho"])
 
 

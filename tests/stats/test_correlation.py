@@ -10,7 +10,7 @@ from scipy import stats
 from pgcjax.errors import DataError, UsageError
 from pgcjax.reference import correlation as twin
 from pgcjax.stats import correlation
-from pgcjax.stats.correlation import COEFFICIENTS
+from pgcjax.stats.choices import COEFFICIENTS
 from pgcjax.stats.correlation import correlation as correlated
 
 # The example of ircor's manual: x and y, y rounded, both rounded.
@@ -192,8 +192,8 @@ def test_an_unknown_coefficient():
     with pytest.raises(UsageError) as error:
         correlated([1, 2], [1, 2], "rho")
     assert str(error.value) == (
-        "no coefficient 'rho'; there are tau, tau_ap, tau_ap_symmetric, tau_ap_a, "
-        "tau_ap_b, pearson, spearman"
+        "coefficient is one of tau, tau_ap, tau_ap_symmetric, tau_ap_a, tau_ap_b, "
+        "pearson, spearman, not 'rho'"
     )
 
 

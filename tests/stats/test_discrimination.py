@@ -161,7 +161,7 @@ def test_measures_that_never_disagree_have_no_intuitiveness():
     [
         (
             lambda t: discriminate(t, alpha=0),
-            "alpha is between 0 and 1, not 0",
+            "alpha=0: expected a level between 0 and 1",
         ),
         (lambda t: intuitiveness(t, []), "name a gold measure"),
         (

@@ -115,7 +115,9 @@ def test_a_query_that_a_run_lacks(frame, wide):
     assert (found.values == expected[:, [0, 2, 3]]).all()
     found = read(table, missing="zero")
     assert found.values[1, 1] == 0 and found.notes == ("1 missing score counted as 0",)
-    with pytest.raises(UsageError, match="missing 'skip': choose from error, drop"):
+    with pytest.raises(
+        UsageError, match="missing is one of error, drop, zero, not 'skip'"
+    ):
         read(table, missing="skip")
 
 

@@ -14,8 +14,8 @@ from scipy import stats
 import pgcjax
 from pgcjax.errors import DataError, UsageError
 from pgcjax.reference import significance as twin
-from pgcjax.stats import procedures, resample, sweep, tests
-from pgcjax.stats.resample import Whole
+from pgcjax.stats import procedures, resample, tests
+from pgcjax.stats.resample import WholeScores
 
 few = settings(max_examples=15)
 
@@ -37,7 +37,7 @@ def test_bootstrap_counts_are_those_of_the_pseudocode(seed, steps, queries):
     drawn = resample.indices(seed, 0, 60, queries)
     counts = resample.count(
         "bootstrap",
-        Whole.of(values),
+        WholeScores.of(values),
         tests.all_pairs(5),
         resample.multiplicities(drawn),
     )
@@ -51,7 +51,9 @@ def test_bootstrap_counts_are_those_of_the_pseudocode(seed, steps, queries):
 def test_sign_flip_counts_are_those_of_the_loop(seed, steps, queries):
     values = scores(seed, 5, queries, steps)
     signs = resample.signs(seed, 0, 60, queries)
-    counts = resample.count("permutation", Whole.of(values), tests.all_pairs(5), signs)
+    counts = resample.count(
+        "permutation", WholeScores.of(values), tests.all_pairs(5), signs
+    )
     expected = twin.sign_flip_counts(values.tolist(), signs.T.astype(int).tolist())
     assert counts.tolist() == expected
 
@@ -76,7 +78,7 @@ def test_near_identical_runs_are_counted_as_the_pseudocode_does():
     drawn = resample.indices(0, 0, 200, 12)
     counts = resample.count(
         "bootstrap",
-        Whole.of(values),
+        WholeScores.of(values),
         tests.all_pairs(3),
         resample.multiplicities(drawn),
     )
@@ -154,17 +156,18 @@ def test_order_of_runs_does_not_change_p(seed, test, steps):
     assert (square[np.ix_(order, order)] == shuffled).all()
 
 
-def test_cuts_do_not_change_counts(monkeypatch):
+def test_cuts_do_not_change_counts():
     values, pairs = scores(4, 30, 25, 10), tests.all_pairs(30)
-    whole = Whole.of(values)
+    whole = WholeScores.of(values)
     drawn = resample.multiplicities(resample.indices(0, 0, 300, 25))
     expected = resample.count("bootstrap", whole, pairs, drawn)
-    monkeypatch.setattr(resample, "_NEAR", 32)
-    assert (resample.count("bootstrap", whole, pairs, drawn) == expected).all()
+    small = 3 * 8 * 300 * 32  # bytes of the statistics of 32 pairs in 300 resamples
+    cut = resample.count("bootstrap", whole, pairs, drawn, budget=small)
+    assert (cut == expected).all()
     some = resample.count("bootstrap", whole, (pairs[0][7:9], pairs[1][7:9]), drawn)
     assert (some == expected[7:9]).all()
-    ranges = resample.largest_ranges(whole.x, 0, 0, 50)
-    assert (resample.largest_ranges(whole.x, 0, 0, 50, near=1) == ranges).all()
+    ranges = resample.largest_ranges(whole.values, 0, 0, 50)
+    assert (resample.largest_ranges(whole.values, 0, 0, 50, near=1) == ranges).all()
 
 
 def test_fewer_resamples_are_the_first_of_more():
@@ -172,7 +175,7 @@ def test_fewer_resamples_are_the_first_of_more():
         assert (draw(3, 1, 20, 7) == draw(3, 1, 50, 7)[:20]).all()
         assert (draw(3, 0, 20, 7) != draw(3, 1, 20, 7)).any()
         assert (draw(4, 1, 20, 7) != draw(3, 1, 20, 7)).any()
-    x = Whole.of(scores(0)).x
+    x = WholeScores.of(scores(0)).values
     ranges = resample.largest_ranges(x, 3, 1, 50)
     assert (resample.largest_ranges(x, 3, 1, 20) == ranges[:20]).all()
 
@@ -180,11 +183,13 @@ def test_fewer_resamples_are_the_first_of_more():
 @given(seeds, st.integers(2, 60), st.sampled_from([1e-300, 1e-6, 1.0, 1e9]))
 def test_whole_numbers_add_up_exactly(seed, queries, scale):
     values = (np.random.default_rng(seed).random((2, queries)) - 0.5) * scale
-    whole = Whole.of(values)
-    assert (whole.x == np.rint(whole.x)).all()
-    assert np.abs(whole.x).max() * queries <= 2**52
-    assert [sum(map(int, row)) for row in whole.x] == whole.x.sum(1).tolist()
-    assert whole.x * whole.unit == pytest.approx(values, rel=1e-9, abs=1e-12 * scale)
+    whole = WholeScores.of(values)
+    assert (whole.values == np.rint(whole.values)).all()
+    assert np.abs(whole.values).max() * queries <= 2**52
+    assert [sum(map(int, row)) for row in whole.values] == whole.values.sum(1).tolist()
+    assert whole.values * whole.unit == pytest.approx(
+        values, rel=1e-9, abs=1e-12 * scale
+    )
 
 
 CHILD = """
@@ -239,8 +244,7 @@ class Stop(Exception):
 
 
 @pytest.mark.parametrize("test", ["bootstrap", "permutation", "tukey"])
-def test_a_stopped_sweep_goes_on(test, tmp_path, monkeypatch):
-    monkeypatch.setattr(sweep, "_EVERY", 0.0)
+def test_a_stopped_sweep_goes_on(test, tmp_path):
     values, pairs, folder = scores(7, 4, 30), tests.all_pairs(4), tmp_path / "work"
 
     def stop(stage, done, total):
@@ -255,6 +259,7 @@ def test_a_stopped_sweep_goes_on(test, tmp_path, monkeypatch):
             resamples=resamples,
             seed=seed,
             journal=folder,
+            save_every=0.0,
             progress=progress,
         )
 
@@ -277,7 +282,9 @@ def test_a_stopped_sweep_goes_on(test, tmp_path, monkeypatch):
 
 def test_wrong_arguments():
     values = scores(0)
-    with pytest.raises(UsageError, match="test 'z': choose from tukey, bootstrap"):
+    with pytest.raises(
+        UsageError, match="test is one of tukey, bootstrap, .*, not 'z'"
+    ):
         procedures.p_values(values, "z")
     for wrong in ({"resamples": 0}, {"seed": -1}):
         with pytest.raises(UsageError, match="expected at least 1 resample"):

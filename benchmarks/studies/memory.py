@@ -1,7 +1,7 @@
 """Peak memory of a process of its own, as the number of runs grows.
 
-`python -m benchmarks.memory MODULE ARGUMENT...` runs a module as `python -m` would and
-prints the peak of its memory in MiB, last.
+`python -m benchmarks.studies.memory MODULE ARGUMENT...` runs a module as `python -m`
+would, and prints the peak of its memory in MiB, last.
 """
 
 import resource
@@ -29,7 +29,7 @@ def run(
 ) -> None:
     """Measure scoring of ranks in memory, and `evaluate` of files."""
     columns = ["runs", "peak, MiB", "more per 1000 runs, MiB"]
-    peaks = [peak("benchmarks.memory_scoring", r, QUERIES, N) for r in scoring]
+    peaks = [peak("benchmarks.studies.memory_scoring", r, QUERIES, N) for r in scoring]
     title = f"memory: scoring {QUERIES} queries, N = {N}, from ranks made as needed"
     report.table(title, columns, _growth(scoring, peaks))
     with TemporaryDirectory(prefix="pgcjax-bench-") as name:
@@ -61,7 +61,7 @@ def _growth(runs: tuple[int, ...], peaks: list[float]) -> list[list[object]]:
 
 def peak(module: str, *arguments: object) -> float:
     """Run a module in a process of its own, and give the peak of its memory in MiB."""
-    printed = child("-m", "benchmarks.memory", module, *arguments)
+    printed = child("-m", "benchmarks.studies.memory", module, *arguments)
     return float(printed.splitlines()[-1])
 
 

@@ -1,10 +1,11 @@
-"""`python -m benchmarks.calibration`: do the tests keep their promises on real scores?
+"""Do the tests keep their promises on real scores?
 
-Nulls are made of public score matrices, where the truth is known: which tests reject
-how often (`nulls`), also for families of pairs (`families`), what they find of a known
-difference (`power`), and what they say of the matrices themselves (`matrices`).
-docs/significance.md explains the results. Every trial has random numbers of its own, by
-its section and number: equal calls give equal files.
+`python -m benchmarks.studies.calibration` is the study behind docs/significance.md.
+
+Nulls are made of public score matrices, where the truth is given: which tests reject
+how often (`nulls`), also for families of pairs (`families`), what they find of a given
+difference (`power`), and what they say of the matrices themselves (`matrices`). Every
+trial has its own random numbers, by section and number: equal calls, equal files.
 """
 
 import json
@@ -376,7 +377,8 @@ def main(output: Path | None, folder: Path, made: Path | None, quick: bool) -> N
     if made:
         click.echo("\n".join(tables(json.loads(made.read_text()))))
         return
-    known = facts(["python", "-m", "benchmarks.calibration"] + ["--quick"] * quick)
+    command = ["python", "-m", "benchmarks.studies.calibration"]
+    about = facts(command + ["--quick"] * quick)
     found = study(folder, QUICK if quick else FULL)
     for name in ("nulls", "families"):
         for where in ("below", "within", "above"):
@@ -389,7 +391,7 @@ def main(output: Path | None, folder: Path, made: Path | None, quick: bool) -> N
             + "\n ]"
             for name, rows in found.items()
         )
-        head = json.dumps({**known, "interval": COVER}, indent=1, ensure_ascii=False)
+        head = json.dumps({**about, "interval": COVER}, indent=1, ensure_ascii=False)
         output.write_text(f"{head[:-2]},\n{lines}\n}}\n")
         click.echo(f"wrote {output}")
 

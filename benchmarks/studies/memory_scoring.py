@@ -1,4 +1,4 @@
-"""Score made-up runs: `python -m benchmarks.memory_scoring RUNS QUERIES N`."""
+"""Score made-up runs: `python -m benchmarks.studies.memory_scoring RUNS QUERIES N`."""
 
 import sys
 

@@ -1,16 +1,19 @@
-"""`python -m benchmarks.scaling`: the tables of docs/scaling.md, by simulated plans.
+"""The tables of docs/scaling.md, by simulated plans.
 
-No job is run: `costs.Job` cuts each as `evaluate` would, chunk by chunk and call by
-call, and adds up what that takes by the constants of `costs.CORE`. tests/test_costs.py
-checks the cuts against real calls, and that docs/scaling.md has these tables.
+`python -m benchmarks.studies.scaling` prints them. No job is run: `cost.Job` cuts each
+as `evaluate` would, chunk by chunk and call by call, and adds up what that takes by the
+constants of `cost.CORE`. tests/engine/test_cost.py checks the cuts against real calls,
+and that docs/scaling.md has these tables.
 """
 
 from collections.abc import Iterator
 from dataclasses import replace
 
-from pgcjax.engine import plan
 from pgcjax.engine.cost import CORE, Group, Job, Machine
 from pgcjax.engine.dry_run import duration
+from pgcjax.engine.peel_tiles import bytes_of
+from pgcjax.engine.plan import Limits
+from pgcjax.runtime.memory import memory_limit
 from pgcjax.tensors.padding import padded_size
 
 DOCS, RETRIEVED, DEPTH = 170, 0.8, 1000
@@ -34,13 +37,14 @@ STEPS = (  # runs, queries, replicates of the judgments
 
 
 def job(
-    runs: int, queries: int, *, text: bool, form: str = "words", replicates: int = 1
+    runs: int, queries: int, *, text: bool, form: str = "packed", replicates: int = 1
 ) -> Job:
     """Make up a job: all replicates score the same runs, each reading them again."""
     found = RETRIEVED * DOCS * queries
     documents = runs * queries * DEPTH if text else 0.0
     size = padded_size(DOCS)
-    group = Group(form, form, size, queries, DOCS * queries, found)
+    sizes = size, queries, DOCS * queries, found
+    group = Group(form, form, *sizes, *bytes_of(form, size))
     return Job(
         runs=runs,
         units=runs,
@@ -49,14 +53,14 @@ def job(
         packed=0.0 if text else runs * found * replicates,
         found=found,
         groups=[group] * replicates,
-        limits=plan.Limits.of(MEMORY),
+        limits=Limits(memory_limit(MEMORY)),
     )
 
 
 def lines() -> Iterator[str]:
     """Give the tables as Markdown."""
     names = list(MACHINES)
-    for form, what in (("words", "cyclic graphs"), ("levels", "graphs of grades")):
+    for form, what in (("packed", "cyclic graphs"), ("levels", "graphs of grades")):
         yield f"From packed runs, {what} of {DOCS} documents; what saturates first:"
         yield ""
         yield f"| runs × queries × replicates | calls | {' | '.join(names)} |"
@@ -73,7 +77,8 @@ def lines() -> Iterator[str]:
             shape = f"{runs:,} × {queries:,} × {replicates:,}"
             yield f"| {shape} | {calls * more:,.0f} | {' | '.join(cells)} |"
         yield ""
-    yield f"Reading text of {DEPTH} documents for a query, and the same packed:"
+    yield f"Reading text of {DEPTH} documents for a query, by one core in each process,"
+    yield "and the same packed; each of the 64 hosts runs one process:"
     yield ""
     yield f"| runs × queries | lines | {' | '.join(names)} |"
     yield "|---" * (2 + len(names)) + "|"

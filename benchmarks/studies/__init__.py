@@ -1,0 +1,1 @@
+"""Measurements that pages of docs/ rest on; nothing else is timed beside."""

@@ -1,0 +1,149 @@
+"""Two versions of pgcjax side by side: `python -m benchmarks.versus OLD_PYTHON [ROW…]`.
+
+OLD_PYTHON is the interpreter of the environment inside of another checkout, such as
+`../old/.venv/bin/python`. Both do the same jobs on the same files, in processes of
+their own, in turn: old, new, old, new. A process gives its fastest call of each job.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import timeit
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+# The old version runs this file, too: it needs these modules and what is used of them.
+import pgcjax
+from benchmarks import harness, inputs, ours, packed, rbo, significance, texts
+from pgcjax.stats import compare, matrix, procedures
+
+SAMPLES = 5  # of a job in a process, each of at least 0.2 seconds
+Jobs = Iterator[tuple[str, Callable[[], Any]]]
+
+
+def _judged(folder: Path) -> dict[str, Path]:
+    return {
+        "qrels": folder / "judgments.qrels",
+        "preferences": folder / "judgments.pref",
+    }
+
+
+def _peel(_: Path) -> Jobs:
+    cyclic = inputs.cyclic(64, 64, 16), inputs.cyclic(16, 64, 170)
+    for case in (*cyclic, inputs.graded(64, 64, 170)):
+        arguments = case.graphs, case.rankings, case.p, case.depth
+        yield case.title, partial(ours.scores, *arguments)
+        yield f"{case.title}, device", ours.device_calls(*arguments)
+
+
+def _measures(folder: Path) -> Jobs:
+    files = (folder / "plain").iterdir()
+    tables = ours.canonical_runs({path.name: inputs.plain_run(path) for path in files})
+    names = ours.names_of("graded", "binary", "preference")
+    for some in (["nDCG@10"], ["ERR@10"], ["AP"], ["RBP"], names):
+        job = ours.MeasuresJob(some, _judged(folder))
+        title = some[0] if len(some) == 1 else f"{len(some)} measures"
+        yield title, partial(job.score, job.look_up(tables))
+        yield f"{title}, look-up", partial(job.look_up, tables)
+
+
+def _reading(folder: Path) -> Jobs:
+    find = partial(ours.rankings_of, judged=ours.judged_documents(_judged(folder)))
+    for kind in ("plain", "gz"):
+        yield f"reading, {kind}", partial(find, sorted((folder / kind).iterdir()))
+
+
+def _evaluate(folder: Path) -> Jobs:
+    of_text = partial(pgcjax.evaluate, **_judged(folder))
+    for kind in ("plain", "gz", "packed.parquet"):
+        yield f"evaluate, {kind}", partial(of_text, folder / kind)
+    many = partial(pgcjax.evaluate, preferences=folder / "prefs.parquet")
+    yield "evaluate, packed, cyclic", partial(many, folder / "240.parquet")
+    demo = [str(folder / "demo" / name) for name in ("runs", "preferences.csv")]
+    command = [sys.executable, "-m", "pgcjax", "evaluate", demo[0], "--prefs", demo[1]]
+    yield "evaluate, demo", partial(subprocess.check_output, command)
+
+
+def _significance(_: Path) -> Jobs:
+    x = significance.scores(60, 50)
+    made = matrix.Matrix(*([f"{i:03}" for i in range(n)] for n in x.shape), x)
+    for test in ("bootstrap", "permutation", "tukey"):
+        how = {"resamples": 1000} if test in procedures.RESAMPLES else {}
+        yield f"p of {test}", partial(procedures.p_values, x, test, **how)
+        yield f"compare by {test}", partial(compare.compare, made, test=test, **how)
+
+
+def _rbo(folder: Path) -> Jobs:
+    for ties in ("broken", "a", "b"):
+        yield f"rbo, ties={ties}", partial(pgcjax.rbo, folder / "few", p=0.9, ties=ties)
+
+
+_JOBS = (_peel, _measures, _reading, _evaluate, _significance, _rbo)
+ROWS = {jobs.__name__[1:]: jobs for jobs in _JOBS}
+
+
+def _write(folder: Path) -> None:
+    from pgcjax.datasets.files import demo_folder
+
+    runs = texts.write(folder, 8, 50).plain
+    pgcjax.pack(runs, folder / "packed.parquet", **_judged(folder))
+    packed.write(folder, 240, 50, 170)
+    rbo.write(folder / "few", 16, 4, 1000)
+    shutil.copytree(demo_folder(), folder / "demo")
+
+
+def _milliseconds(call: Callable[[], Any]) -> float:
+    call()  # compiles
+    timer = timeit.Timer(call)
+    calls, _ = timer.autorange()
+    return 1e3 * min(timer.repeat(SAMPLES, calls)) / calls
+
+
+def _side(python: Path, checkout: Path, row: str, folder: str) -> dict[str, float]:
+    """Run this file by a version, with its own `benchmarks` and `pgcjax`."""
+    # -P: modules that lie beside this file do not hide others.
+    command = [str(python), "-P", __file__, "measure", row, folder]
+    env = os.environ | {"PYTHONPATH": str(checkout)}
+    printed = subprocess.check_output(command, cwd=checkout, env=env)
+    return dict(json.loads(printed.splitlines()[-1]))
+
+
+def main() -> None:
+    """Time rows by both versions in turn, and print a table of the jobs of each."""
+    parser = argparse.ArgumentParser("python -m benchmarks.versus", description=__doc__)
+    parser.add_argument("old", type=Path, metavar="OLD_PYTHON")
+    parser.add_argument("rows", nargs="*", metavar="ROW", help=", ".join(ROWS))
+    parser.add_argument("--rounds", type=int, default=5, help="5")
+    options = parser.parse_args()
+    old = options.old.absolute()  # a link, that names its environment
+    sides = (old, old.parents[2]), (Path(sys.executable), Path(__file__).parents[1])
+    columns = ["ms, the lowest", "old", "new", "new ÷ old", "of rounds: lowest"]
+    with TemporaryDirectory(prefix="pgcjax-versus-") as folder:
+        _write(Path(folder))
+        for row in options.rows or ROWS:
+            turns = range(options.rounds)
+            rounds = [[_side(*one, row, folder) for one in sides] for _ in turns]
+            lines = []
+            for name in rounds[0][0]:
+                times = np.array([[each[name] for each in both] for both in rounds])
+                ratios, best = times[:, 1] / times[:, 0], times.min(0)
+                spread = min(ratios), np.median(ratios), max(ratios)
+                figures = *best, best[1] / best[0], *spread
+                lines.append([name, *map(float, figures)])
+            harness.Report().table(row, [*columns, "median", "highest"], lines)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["measure"]:
+        chosen = ROWS[sys.argv[2]](Path(sys.argv[3]))
+        print(json.dumps([(name, _milliseconds(call)) for name, call in chosen]))
+    else:
+        main()

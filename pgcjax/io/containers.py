@@ -1,0 +1,264 @@
+"""The bytes of a file as rows of fields, or as a table with named columns."""
+
+import csv
+import gc
+import json
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from pgcjax.errors import DataError
+from pgcjax.io.content import decode
+from pgcjax.io.schema import Origin, known_column, shorten
+
+CONTAINERS = ("csv", "tsv", "jsonl", "parquet", "columns")
+CONTAINER_SUFFIXES = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+# Only blanks and tabs separate: str.split() would cut ids at, say, a no-break space.
+_FIELDS = re.compile(r"[^ \t]+").findall
+
+
+@dataclass(frozen=True)
+class Columns:
+    """A text file without a header: rows of fields; `head` holds what is above them."""
+
+    rows: list[list[str]]
+    origin: Origin
+    head: tuple[str, ...] = ()
+    comments: int = 0
+
+    def text(self, i: int) -> str:
+        """Give back row i for a message."""
+        return shorten(" ".join(self.rows[i]))
+
+
+@dataclass(frozen=True)
+class Named:
+    """A table with named columns.
+
+    Attributes:
+        frame: the table.
+        origin: where its rows came from.
+        head: comment lines above the header.
+        comments: how many comment lines there were.
+        silent: how many queries of the file led to no row.
+        checked: whether columns have their canonical names, ids and numbers.
+    """
+
+    frame: pd.DataFrame
+    origin: Origin
+    head: tuple[str, ...] = ()
+    comments: int = 0
+    silent: int = 0
+    checked: bool = False
+
+
+def split(
+    path: Path, data: bytes, container: str, *, any_header: bool = False
+) -> Columns | Named:
+    """Split the bytes of a file into rows of text.
+
+    Args:
+        path: the file, for messages.
+        data: its bytes, decompressed.
+        container: one of `CONTAINERS`, or `tabs`.
+        any_header: whether columns may have any names, as in wide tables of scores,
+            and rows without content are left out.
+
+    Raises:
+        DataError: it is empty, or is not what it should be.
+    """
+    if container == "parquet":
+        return _parquet(path, data)
+    text = decode(path, data)
+    with _uncollected():
+        if container in ("columns", "tabs"):
+            return _columns(path, text, _tabbed if container == "tabs" else _FIELDS)
+        if container == "jsonl":
+            return _jsonl(path, text)
+        separator = "," if container == "csv" else "\t"
+        return _delimited(path, text, separator, any_header)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Pause the search for cycles: rows make none, and it would walk them often."""
+    paused = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if paused:
+            gc.enable()
+
+
+def container_of(path: Path, data: bytes) -> str:
+    """Find the container of a file by its suffix, or else by its first line."""
+    if data.startswith(b"PAR1"):
+        return "parquet"
+    name = path.name.lower()
+    for suffix in COMPRESSED:
+        name = name.removesuffix(suffix)
+    if Path(name).suffix in CONTAINER_SUFFIXES:
+        return CONTAINER_SUFFIXES[Path(name).suffix]
+    lines = data[:65536].removeprefix(b"\xef\xbb\xbf").splitlines()
+    first = next((x for x in lines if x.strip() and not x.startswith(b"#")), b"")
+    if re.match(rb'\{\s*"', first):
+        return "jsonl"
+    for separator, kind in (("\t", "tsv"), (",", "csv")):
+        header = first.decode("utf-8", "replace").split(separator)
+        if len(header) > 1 and sum(map(known_column, header)) > 1:
+            return kind
+    return "columns"
+
+
+def _tabbed(line: str) -> list[str]:
+    """Split at tabs, as trec_eval's output is, or at blanks if there are none."""
+    if "\t" not in line:
+        return _FIELDS(line)
+    return [field.strip(" ") for field in line.split("\t")]
+
+
+def _columns(path: Path, text: str, split: Callable[[str], list[str]]) -> Columns:
+    rows, places, comments = [], [], 0
+    for number, line in enumerate(text.split("\n"), 1):
+        fields = split(line)
+        if not fields:
+            continue
+        if fields[0].startswith("#"):  # as trec_eval reads it; counted, not hidden
+            comments += 1
+            continue
+        rows.append(fields)
+        places.append(number)
+    if not rows:
+        raise _comments_only(path)
+    if all(map(known_column, rows[0])):
+        raise DataError(
+            f"expected tabs or commas between the columns of a header, found "
+            f"{shorten(' '.join(rows[0]))}",
+            where=f"{path}:{places[0]}",
+            mend="Separate all columns so, or remove the header.",
+        )
+    head = tuple(text.split("\n", 1)[:1]) if text.startswith("#") else ()
+    origin = Origin(str(path), "line", np.array(places))
+    return Columns(rows, origin, head, comments)
+
+
+def _comments_only(path: Path) -> DataError:
+    mend = "Expected lines of data."
+    return DataError("holds comments only", where=str(path), mend=mend)
+
+
+def _delimited(path: Path, text: str, separator: str, any_header: bool) -> Named:
+    lines = text.split("\n")
+    # Comments may stand above the header only: below it, # may begin an id.
+    skipped = next(
+        (i for i, x in enumerate(lines) if x.strip() and not x.startswith("#")), None
+    )
+    if skipped is None:
+        raise _comments_only(path)
+    head = tuple(line for line in lines[:skipped] if line.startswith("#"))
+    reader = csv.reader(
+        (line + "\n" for line in lines[skipped:]), delimiter=separator, strict=True
+    )
+    rows, places, header = [], [], []
+    start = skipped
+    try:
+        for row in reader:
+            place, start = start + 1, skipped + reader.line_num
+            if (any_header or len(row) < 2) and not "".join(row).strip():
+                continue
+            if not header:
+                header = [name.strip() for name in row]
+            elif len(row) != len(header):
+                raise DataError(
+                    f"expected {len(header)} fields as in the header, found "
+                    f"{len(row)}: {shorten(separator.join(row))}",
+                    where=f"{path}:{place}",
+                    mend="Quote fields that hold the separator.",
+                )
+            else:
+                rows.append(row)
+                places.append(place)
+    except csv.Error as error:
+        raise DataError(
+            f"expected fields separated by {separator!r}: {error}",
+            where=f"{path}:{start + 1}",
+            mend="Is a quote not closed?",
+        ) from None
+    if not any_header and sum(map(known_column, header)) < 2:
+        raise DataError(
+            "expected a header with column names such as query_id and doc_id, "
+            f"separated by {separator!r}, found {shorten(separator.join(header))}",
+            where=f"{path}:{skipped + 1}",
+            mend="Add it, or name the file otherwise (.txt) if it is in a TREC format.",
+        )
+    if not rows:
+        raise DataError("holds a header only", where=str(path), mend="Add rows.")
+    frame = pd.DataFrame(dict(zip(header, zip(*rows, strict=True), strict=True)))
+    if len(frame.columns) != len(header):
+        twice = next(name for name in header if header.count(name) > 1)
+        raise DataError(
+            f"has more than one column {twice!r}",
+            where=f"{path}:{skipped + 1}",
+            mend="Rename or drop one.",
+        )
+    origin = Origin(str(path), "line", np.array(places))
+    return Named(frame, origin, head, len(head))
+
+
+def _jsonl(path: Path, text: str) -> Named:
+    records, places = [], []
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError):
+            record = None
+        if not isinstance(record, dict):
+            raise DataError(
+                f"expected one JSON object a line, found {shorten(line)}",
+                where=f"{path}:{number}",
+                mend="Write each record on a line of its own.",
+            )
+        records.append(record)
+        places.append(number)
+    names = list(dict.fromkeys(name for record in records for name in record))
+    # Columns of objects: pandas would turn whole-number ids with a gap into floats.
+    frame = pd.DataFrame(
+        {n: pd.Series([r.get(n) for r in records], dtype=object) for n in names}
+    )
+    return Named(frame, Origin(str(path), "line", np.array(places)))
+
+
+def _parquet(path: Path, data: bytes) -> Named:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(pa.BufferReader(data))
+        # An index is a column here, and whole numbers beside a gap stay whole.
+        frame = table.to_pandas(ignore_metadata=True, integer_object_nulls=True)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise DataError(
+            f"cannot read it as Parquet: {error}",
+            where=str(path),
+            mend="It may be cut off, or in another format than its suffix says.",
+        ) from None
+    if frame.empty:
+        raise DataError("holds no rows", where=str(path), mend="Add rows.")
+    head = (table.schema.metadata or {}).get(b"pgcjax", b"").decode()
+    return Named(frame, Origin(str(path)), (head,))

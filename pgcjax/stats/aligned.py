@@ -1,0 +1,124 @@
+"""Scores by several measures of the same runs and queries."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float64
+
+from pgcjax.errors import DataError, UsageError, counted
+from pgcjax.io.schema import find_columns
+from pgcjax.stats import matrix
+from pgcjax.stats.scores import read_scores
+
+
+@dataclass(frozen=True)
+class AlignedScores:
+    """Scores of the same runs and queries by several measures.
+
+    Attributes:
+        measures: as they were asked for.
+        runs: ascending.
+        queries: ascending.
+        values: of each measure, run and query, without NaN.
+    """
+
+    measures: list[str]
+    runs: list[str]
+    queries: list[str]
+    values: Float64[np.ndarray, "measures runs queries"]
+
+
+def align(
+    scores: Any,
+    measures: Sequence[str] | None = None,
+    missing: str = "error",
+    *,
+    least: int = 1,
+) -> AlignedScores:
+    """Lay several measures out, each with all runs and all queries.
+
+    Args:
+        scores: our `Scores`, a DataFrame or a file with such columns, or a table of
+            any kind that `matrix.read` takes for each measure, by name.
+        measures: all that there are if None.
+        missing: what a query does that a run or a measure lacks: `error`, `drop` it
+            for all, or `zero` for those that lack it.
+        least: how many measures are needed.
+
+    Raises:
+        UsageError: a measure is unknown or named twice, there are too few, or there is
+            no such policy.
+        DataError: a score is missing or there twice, or nothing is left.
+    """
+    if isinstance(scores, (str, os.PathLike)):
+        scores = read_scores(scores)
+    wanted = measure_names(scores) if measures is None else list(measures)
+    if not wanted:
+        raise UsageError("there are no measures to compare")
+    if isinstance(scores, Mapping):
+        check_measures(wanted, list(scores))
+        read = {m: matrix.read(scores[m], missing=missing) for m in wanted}
+        one = [replace(read[m], measure=m) for m in wanted]
+    else:
+        one = [matrix.read(scores, measure=m, missing=missing) for m in wanted]
+    aligned = _aligned(one, missing)
+    if len(wanted) < least:
+        raise UsageError(f"compare two measures or more, not {len(wanted)}")
+    return aligned
+
+
+def measure_names(scores: Any) -> list[str]:
+    """List the measures of a score table, or of several tables by name."""
+    if isinstance(scores, Mapping):
+        return list(scores)
+    if isinstance(scores, (str, os.PathLike)):
+        scores = read_scores(scores)
+    table = matrix.frame_of(scores)
+    for column in find_columns(table.columns, ["measure"], matrix.NAMES).values():
+        return list(dict.fromkeys(table[column].astype(str)))
+    raise DataError(
+        f"missing column 'measure' (found {[str(c) for c in table.columns]})",
+        mend="Without it, give a table for each measure, by name.",
+    )
+
+
+def check_measures(wanted: Sequence[str], there: Sequence[str]) -> None:
+    """Refuse a measure of which there are no scores."""
+    unknown = [m for m in wanted if m not in there]
+    if unknown:
+        raise UsageError(f"no scores of {unknown[0]!r}; there are {', '.join(there)}")
+
+
+def _aligned(one: list[matrix.Matrix], missing: str) -> AlignedScores:
+    """Bring measures, each complete by itself, to the same runs and queries."""
+    measures = [m.measure for m in one]
+    if len(set(measures)) < len(measures):
+        raise UsageError("a measure is named twice")
+    first = one[0]
+    runs, queries = first.run_ids, set(first.query_ids)
+    for other in one[1:]:
+        odd = {"run": set(runs) ^ set(other.run_ids)}
+        if missing == "error":
+            odd["query"] = set(first.query_ids) ^ set(other.query_ids)
+        for noun, names in odd.items():
+            if names:
+                raise DataError(
+                    f"of {first.measure} and {other.measure}, only one has scores of "
+                    f"{noun} {min(names)!r}",
+                    mend="Complete the other, or drop it.",
+                )
+        theirs = set(other.query_ids)
+        queries = queries | theirs if missing == "zero" else queries & theirs
+    if len(queries) < 2:  # as matrix.read asks of each measure
+        have = counted(len(queries), "query")
+        raise DataError(f"all measures have {have} in common; two are needed")
+    order = sorted(queries)
+    values = np.zeros((len(one), len(runs), len(order)))
+    for out, scores in zip(values, one, strict=True):
+        columns = pd.Index(scores.query_ids).get_indexer(pd.Index(order))
+        out[:, columns >= 0] = scores.values[:, columns[columns >= 0]]
+    return AlignedScores(measures, runs, order, values)
