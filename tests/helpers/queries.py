@@ -1,6 +1,6 @@
 """The examples of a property as the queries of one call, whose programs they share."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 import pandas as pd
@@ -41,6 +41,20 @@ def tables(values: Iterable[pd.DataFrame]) -> pd.DataFrame:
     """Join tables of one query each."""
     named = [table.assign(query_id=q) for q, table in by_query(values).items()]
     return pd.concat(named, ignore_index=True)
+
+
+def joined(
+    collection: Callable[..., Iterable[pd.DataFrame]], seeds: Iterable[int], **sizes
+) -> list[pd.DataFrame]:
+    """Join the tables of several made-up collections, each with its own queries."""
+    collections = [
+        [
+            t.assign(query_id=f"{seed}" + t["query_id"])
+            for t in collection(seed, **sizes)
+        ]
+        for seed in seeds
+    ]
+    return [pd.concat(t, ignore_index=True) for t in zip(*collections, strict=True)]
 
 
 def runs_of(**ranked: Sequence[Iterable[str]]) -> dict:

@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers.builders import preferences_of, run_of
-from helpers.strategies import cases, depths, persistences
-from hypothesis import assume, given, settings
+from helpers.queries import by_query, runs_of, scores_of, several, tables
+from helpers.strategies import Case, cases, depths, persistences
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pgcjax
@@ -17,8 +18,36 @@ pytestmark = [
     pytest.mark.usefixtures("few_shapes"),
 ]
 EXACT = 1e-12
-some = settings(max_examples=40)
+some = settings(max_examples=4)  # … of ten queries each, and three measures
 normalizations = st.sampled_from(["weights", "one-minus-p", "ideal"])
+grades = st.sampled_from([0.0, 0.0, 1.0, 1.5, 2.0, 3.0])
+DOCS = [f"d{i:02}" for i in range(9)]
+LONGEST = Case(np.eye(9, k=1, dtype=np.int32), [*(f"x{i}" for i in range(4)), *DOCS])
+LONGEST_GRADES = {doc: i % 3 + 1.0 for i, doc in enumerate(DOCS)}
+all_cases = cases()
+judged_cases = cases(min_docs=2).filter(lambda case: bool(case.edges))
+
+
+@st.composite
+def graded(draw, drawn=all_cases) -> tuple[Case, dict[str, float]]:
+    """A case, and a grade of each of its documents."""
+    case = draw(drawn)
+    return case, {doc: draw(grades) for doc in case.docs}
+
+
+def three(*parameters):
+    """Three choices of the parameters of a measure."""
+    chosen = st.tuples(*parameters)
+    return st.lists(chosen, min_size=3, max_size=3, unique=True)
+
+
+def scores(measures, runs, **judgments) -> pd.DataFrame:
+    """Score a list of documents for each query."""
+    return scores_of(measures, runs_of(run=runs), **judgments)
+
+
+def edges_of(cases) -> pd.DataFrame:
+    return tables(preferences_of(case.edges) for case in cases)
 
 
 def value(measure, run, **judgments) -> float:
@@ -26,105 +55,127 @@ def value(measure, run, **judgments) -> float:
     return scores.table["value"].item()
 
 
-def grades_for(case, draw) -> dict[str, float]:
-    grade = st.sampled_from([0.0, 0.0, 1.0, 1.5, 2.0, 3.0])
-    return {doc: draw(grade) for doc in case.docs}
+@some
+@given(several(judged_cases, LONGEST), three(persistences, depths, normalizations))
+def test_pgc_equals_its_twin_and_stays_within_bounds(cases, chosen):
+    names = [f"PGC(p={p},depth={n},normalization={how})" for p, n, how in chosen]
+    ours = scores(names, [case.run for case in cases], preferences=edges_of(cases))
+    twin = [[greedy_pgc(case.edges, case.run, *q) for q in chosen] for case in cases]
+    np.testing.assert_allclose(ours, twin, rtol=0, atol=EXACT)
+    assert ours.min(axis=None) >= 0 and ours.max(axis=None) <= 1
 
 
 @some
-@given(cases(min_docs=2), persistences, depths, normalizations)
-def test_pgc_equals_its_twin_and_stays_within_bounds(case, p, depth, how):
-    assume(case.edges)
-    measure = f"PGC(p={p},depth={depth},normalization={how})"
-    ours = value(measure, case.run, preferences=preferences_of(case.edges))
-    twin = greedy_pgc(case.edges, case.run, p, depth, how)
-    assert ours == pytest.approx(twin, abs=EXACT)
-    assert 0 <= ours <= 1
-
-
-@some
-@given(cases(min_docs=2), st.data(), persistences, normalizations)
-def test_derived_and_combined_pgc_equal_their_twins(case, data, p, how):
-    assume(case.edges)
-    grades = grades_for(case, data.draw)
-    given_ = {
-        "preferences": preferences_of(case.edges),
-        "qrels": {"q": grades},
-    }
-    for graph, edges in (
-        ("derived", derived_edges(grades)),
-        ("combined", case.edges + derived_edges(grades)),
-    ):
-        ours = value(
-            f"PGC(p={p},graph={graph},normalization={how})", case.run, **given_
-        )
-        twin = greedy_pgc(edges, case.run, p, 1000, how, tuple(grades))
-        assert ours == pytest.approx(twin, abs=EXACT)
-        assert 0 <= ours <= 1
-
-
-@some
-@given(cases(), st.data(), persistences, depths, st.booleans())
-def test_compat_equals_its_twin(case, data, p, depth, normalize):
-    grades = grades_for(case, data.draw)
-    measure = f"Compat(p={p},depth={depth},normalize={str(normalize).lower()})"
-    ours = value(measure, case.run, qrels={"q": grades})
-    assert ours == pytest.approx(
-        compat(grades, case.run, p, depth, normalize), abs=EXACT
+@given(
+    several(graded(judged_cases), (LONGEST, LONGEST_GRADES)),
+    three(persistences, normalizations),
+)
+def test_derived_and_combined_pgc_equal_their_twins(cases, chosen):
+    names = [
+        f"PGC(p={p},graph={graph},normalization={how})"
+        for graph in ("derived", "combined")
+        for p, how in chosen
+    ]
+    drawn, levels = zip(*cases, strict=True)
+    ours = scores(
+        names,
+        [case.run for case in drawn],
+        preferences=edges_of(drawn),
+        qrels=by_query(levels),
     )
-    assert 0 <= ours <= 1
+    twin = [
+        [
+            greedy_pgc(edges + derived_edges(own), case.run, p, 1000, how, tuple(own))
+            for edges in ([], case.edges)
+            for p, how in chosen
+        ]
+        for case, own in cases
+    ]
+    np.testing.assert_allclose(ours, twin, rtol=0, atol=EXACT)
+    assert ours.min(axis=None) >= 0 and ours.max(axis=None) <= 1
+
+
+graded_cases = several(graded(), (LONGEST, LONGEST_GRADES))
 
 
 @some
-@given(cases(), st.data(), persistences)
-def test_pgc_of_a_derived_graph_is_compat_bit_for_bit(case, data, p):
+@given(graded_cases, three(persistences, depths, st.booleans()))
+def test_compat_equals_its_twin(cases, chosen):
+    names = [
+        f"Compat(p={p},depth={n},normalize={str(x).lower()})" for p, n, x in chosen
+    ]
+    drawn, levels = zip(*cases, strict=True)
+    ours = scores(names, [case.run for case in drawn], qrels=by_query(levels))
+    twin = [[compat(own, case.run, *q) for q in chosen] for case, own in cases]
+    np.testing.assert_allclose(ours, twin, rtol=0, atol=EXACT)
+    assert ours.min(axis=None) >= 0 and ours.max(axis=None) <= 1
+
+
+@some
+@given(graded_cases, three(persistences))
+def test_pgc_of_a_derived_graph_is_compat_bit_for_bit(cases, chosen):
     """With grade 0 as a level of both: Compat drops what is not above 0."""
-    grades = {d: g + 1 for d, g in grades_for(case, data.draw).items()}
-    pgc = value(f"PGC(p={p},graph=derived)", case.run, qrels={"q": grades})
-    ours = value(f"Compat(p={p},normalize=false)", case.run, qrels={"q": grades})
-    assert pgc == ours
+    qrels = by_query({d: g + 1 for d, g in own.items()} for _, own in cases)
+    pgc = [f"PGC(p={p},graph=derived)" for (p,) in chosen]
+    names = [f"Compat(p={p},normalize=false)" for (p,) in chosen]
+    found = scores([*pgc, *names], [case.run for case, _ in cases], qrels=qrels)
+    assert (found[pgc].to_numpy() == found[names].to_numpy()).all()
+
+
+@st.composite
+def relabelled(draw):
+    """A case, and two sets of grades of which the order is the same."""
+    case, own = draw(graded())
+    levels = sorted(set(own.values()))
+    steps = [draw(st.floats(0.125, 50)) for _ in levels]
+    low = draw(st.sampled_from([-3.0, 0.0]))
+    other = {g: low if g == 0 else sum(steps[: i + 1]) for i, g in enumerate(levels)}
+    return case, own, {doc: other[grade] for doc, grade in own.items()}
 
 
 @some
-@given(cases(), st.data())
-def test_grades_are_labels_of_which_the_order_counts(case, data):
+@given(several(relabelled(), (LONGEST, LONGEST_GRADES, LONGEST_GRADES)))
+def test_grades_are_labels_of_which_the_order_counts(cases):
     """Any grades in the same order, bit for bit; Compat asks which are above 0, too."""
-    grades = grades_for(case, data.draw)
-    levels = sorted(set(grades.values()))
-    steps = [data.draw(st.floats(0.125, 50)) for _ in levels]
-    low = data.draw(st.sampled_from([-3.0, 0.0]))
-    other = {g: low if g == 0 else sum(steps[: i + 1]) for i, g in enumerate(levels)}
-    relabelled = {doc: other[grade] for doc, grade in grades.items()}
     measures = ["PGC(graph=derived)", "Compat", "Compat(p=0.5,normalize=false)"]
     measures += [f"{m}(graph=derived)" for m in ("ppref", "rpref", "wpref", "APpref")]
-    before, after = (
-        pgcjax.evaluate(run_of(case.run), measures=measures, qrels={"q": some}).table
-        for some in (grades, relabelled)
-    )
+    drawn, *labels = zip(*cases, strict=True)
+    runs = [case.run for case in drawn]
+    before, after = (scores(measures, runs, qrels=by_query(each)) for each in labels)
     assert before.equals(after)
 
 
-@some
-@given(cases(min_docs=2), persistences, depths)
-def test_a_run_equal_to_its_ideal_scores_one(case, p, depth):
-    assume(case.edges)
-    ideal = greedy_ideal(case.edges, case.run)
-    ideal = greedy_ideal(case.edges, ideal)
+def fixed(case: Case) -> Case | None:
+    """The case with a run that is its own ideal: none in rare cycles."""
+    ideal = greedy_ideal(case.edges, greedy_ideal(case.edges, case.run))
     again = greedy_ideal(case.edges, ideal)
-    assume(again == ideal)  # true but for rare cycles, where no run is its own ideal
-    measure = f"PGC(p={p},depth={depth},normalization=ideal)"
-    assert value(measure, ideal, preferences=preferences_of(case.edges)) == 1.0
+    return Case(case.counts, ideal) if again == ideal else None
 
 
 @some
-@given(cases(), st.data(), persistences)
-def test_the_ideal_ranking_of_grades_scores_one(case, data, p):
-    grades = grades_for(case, data.draw)
-    assume(any(grades.values()))
-    run = sorted(grades, key=lambda doc: -grades[doc])
-    assert value(f"Compat(p={p})", run, qrels={"q": grades}) == 1.0
-    measure = f"PGC(p={p},graph=derived,normalization=ideal)"
-    assert value(measure, run, qrels={"q": grades}) == 1.0
+@given(
+    several(judged_cases.map(fixed).filter(bool), Case(LONGEST.counts, DOCS)),
+    three(persistences, depths),
+)
+def test_a_run_equal_to_its_ideal_scores_one(cases, chosen):
+    names = [f"PGC(p={p},depth={n},normalization=ideal)" for p, n in chosen]
+    ours = scores(names, [case.run for case in cases], preferences=edges_of(cases))
+    assert (ours == 1).all(axis=None)
+
+
+@some
+@given(
+    several(
+        graded().filter(lambda case: any(case[1].values())), (LONGEST, LONGEST_GRADES)
+    ),
+    three(persistences),
+)
+def test_the_ideal_ranking_of_grades_scores_one(cases, chosen):
+    levels = [own for _, own in cases]
+    runs = [sorted(own, key=lambda doc: -own[doc]) for own in levels]
+    names = [f"Compat(p={p})" for (p,) in chosen]
+    names += [f"PGC(p={p},graph=derived,normalization=ideal)" for (p,) in chosen]
+    assert (scores(names, runs, qrels=by_query(levels)) == 1).all(axis=None)
 
 
 def test_normalizations_differ_as_the_papers_do():

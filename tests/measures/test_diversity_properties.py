@@ -3,11 +3,14 @@
 Made-up collections are heavy in ties; see `diverse`.
 """
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
 from helpers.diverse import collection
-from hypothesis import given, settings
+from helpers.queries import joined
+from hypothesis import given
 from hypothesis import strategies as st
 
 import pgcjax
@@ -20,8 +23,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning"),
     pytest.mark.usefixtures("few_shapes"),
 ]
-seeds = st.integers(0, 10**6)
-few = settings(max_examples=4)
 
 
 def every() -> list[str]:
@@ -68,22 +69,30 @@ def same_bits(a: pd.Series, b: pd.Series) -> bool:
     return a.to_numpy().tobytes() == b.to_numpy().tobytes()
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_every_measure_equals_its_twin(seed):
-    qrels, intents, runs = collection(seed, queries=6, runs=4)
+@cache
+def drawn(seeds=(0, 1, 2, 3), **sizes: int) -> list[pd.DataFrame]:
+    """Judgments per intent, intents and runs of several made-up collections."""
+    return joined(collection, seeds, **sizes)
+
+
+TWELVE = {"queries": 6, "runs": 4}
+"""Sizes of a collection; two have twelve queries, which all tests of `every` share."""
+
+
+def test_every_measure_equals_its_twin():
+    qrels, intents, runs = drawn((0, 1), **TWELVE)
     scores = pgcjax.evaluate(
         runs, intent_qrels=qrels, intents=intents, measures=every(), verify=1.0
     )
-    count = 24 * len(every())
+    count = 2 * 24 * len(every())
     assert scores.notes[-1] == f"{count} of {count} scores recomputed: equal"
     means = scores.table.groupby("measure")["value"].mean()
     assert (means > 0.01).all()
 
 
-@few
-@given(seeds, st.sampled_from(["trec", "clarke", "rank"]))
-def test_parameters_equal_their_twins(seed, order):
-    values(*collection(seed), order=order, verify=1.0)
+@pytest.mark.parametrize("order", ["trec", "clarke", "rank"])
+def test_parameters_equal_their_twins(order):
+    values(*drawn(), order=order, verify=1.0)
 
 
 def test_bounds():
@@ -91,28 +100,24 @@ def test_bounds():
     open_ended = {"alpha_DCG", "CG-IA", "DCG-IA", "D-CG", "D-DCG", "DIN-CG", "DIN-DCG"}
     names = [name for name in every() if name.partition("@")[0] not in open_ended]
     assert len(every()) - len(names) == len(open_ended)
-    for seed in range(2):
-        found = values(*collection(seed, queries=12, runs=6), names)
-        assert found.min() == 0 and 0.9 < found.max() <= 1 + 1e-12
+    for seeds in ((0, 1), (2, 3), (4, 5)):
+        found = values(*drawn(seeds, **TWELVE), every()).unstack()[names]
+        assert found.min(axis=None) == 0 and 0.9 < found.max(axis=None) <= 1 + 1e-12
 
 
-@few
-@given(seeds)
-def test_navigational_intents_never_add(seed):
+def test_navigational_intents_never_add():
     names = ["CG", "DCG", "nDCG", "ERR"]
     found = values(
-        *collection(seed),
+        *drawn(),
         [f"{family}-{name}@9" for name in names for family in ("D", "DIN")],
     ).unstack()
     for name in names:
         assert (found[f"DIN-{name}@9"] <= found[f"D-{name}@9"] + 1e-12).all()
 
 
-@few
-@given(seeds)
-def test_intent_recall_grows_with_depth(seed):
+def test_intent_recall_grows_with_depth():
     names = [f"I-rec@{k}" for k in range(1, 12)] + ["I-rec"]
-    found = values(*collection(seed), names).unstack()[names].to_numpy()
+    found = values(*drawn(), names).unstack()[names].to_numpy()
     assert (np.diff(found, axis=1) >= 0).all()
     assert set(np.unique(found)) > {0.0, 1.0} and len(np.unique(found)) > 2
 
@@ -131,57 +136,53 @@ def relatives(families=("{}-IA", "D-{}", "DIN-{}")) -> list[tuple[str, str]]:
 def test_of_one_intent_they_are_the_measures_they_are_made_of():
     pairs = relatives()
     assert len(pairs) == 14 + 10 + 10
-    for seed in range(2):
-        qrels, intents, runs = collection(seed, queries=5, runs=4)
-        one = qrels.drop_duplicates(["query_id", "doc_id"]).assign(intent_id="1")
-        intents = intents.drop_duplicates("query_id")
-        intents = intents.assign(intent_id="1", probability=1.0, kind="inf")
-        several = values(one, intents, runs, [f"{name}@6" for name, _ in pairs])
-        plain = pgcjax.evaluate(
-            runs,
-            qrels=one.drop(columns="intent_id"),
-            measures=sorted({f"{base}@6" for _, base in pairs}),
-        ).matrix
-        several = several.unstack()
-        for name, base in pairs:
-            expected = plain(f"{base}@6").stack()
-            expected = expected.reindex(several.index).to_numpy()
-            assert (several[f"{name}@6"].to_numpy() == expected).all(), name
-            assert expected.max() > 0.1
+    qrels, intents, runs = drawn((0, 1), queries=5, runs=4)
+    one = qrels.drop_duplicates(["query_id", "doc_id"]).assign(intent_id="1")
+    intents = intents.drop_duplicates("query_id")
+    intents = intents.assign(intent_id="1", probability=1.0, kind="inf")
+    several = values(one, intents, runs, [f"{name}@6" for name, _ in pairs]).unstack()
+    plain = pgcjax.evaluate(
+        runs,
+        qrels=one.drop(columns="intent_id"),
+        measures=sorted({f"{base}@6" for _, base in pairs}),
+    ).matrix
+    for name, base in pairs:
+        expected = plain(f"{base}@6").stack().reindex(several.index).to_numpy()
+        assert (several[f"{name}@6"].to_numpy() == expected).all(), name
+        assert expected.max() > 0.1
 
 
 def test_without_navigational_intents_din_is_d():
     """To the last bit, as probabilities are ratios of whole numbers here."""
     graded = [base.name for base in GRADED]
-    for seed in range(2):
-        qrels, intents, runs = collection(seed, queries=5, runs=4)
-        names = [f"{family}-{n}@8" for n in graded for family in ("D", "DIN")]
-        names += ["P+Q@8", "Q-IA@8", "EfP@8", "P+Q#", "Q-IA", "I-rec"]
-        found = values(qrels, intents.assign(kind="inf"), runs, names).unstack()
-        for n in graded:
-            assert (found[f"D-{n}@8"] == found[f"DIN-{n}@8"]).all()
-        assert (found["P+Q@8"] == found["Q-IA@8"]).all()
-        mixed = 0.5 * found["I-rec"] + 0.5 * found["Q-IA"]
-        assert found["P+Q#"].tolist() == pytest.approx(mixed.tolist(), abs=1e-15)
-        found = values(qrels, intents.assign(kind="nav"), runs, ["P+Q@8", "P+-IA@8"])
-        assert (found.unstack()["P+Q@8"] == found.unstack()["P+-IA@8"]).all()
+    qrels, intents, runs = drawn((0, 1), queries=5, runs=4)
+    names = [f"{family}-{n}@8" for n in graded for family in ("D", "DIN")]
+    names += ["P+Q@8", "Q-IA@8", "EfP@8", "P+Q#", "Q-IA", "I-rec"]
+    found = values(qrels, intents.assign(kind="inf"), runs, names).unstack()
+    for n in graded:
+        assert (found[f"D-{n}@8"] == found[f"DIN-{n}@8"]).all()
+    assert (found["P+Q@8"] == found["Q-IA@8"]).all()
+    mixed = 0.5 * found["I-rec"] + 0.5 * found["Q-IA"]
+    assert found["P+Q#"].tolist() == pytest.approx(mixed.tolist(), abs=1e-15)
+    found = values(qrels, intents.assign(kind="nav"), runs, ["P+Q@8", "P+-IA@8"])
+    assert (found.unstack()["P+Q@8"] == found.unstack()["P+-IA@8"]).all()
 
 
-@few
-@given(seeds)
-def test_intents_renamed_in_any_way(seed):
+def test_intents_renamed_in_any_way():
     """Only decreasing probabilities know of their order."""
     names = [name for name in SOME if "decreasing" not in name]
-    qrels, intents, runs = collection(seed)
+    qrels, intents, runs = drawn()
     before = values(qrels, intents, runs, names)
     name = dict(zip(["1", "2", "3", "10", "11", "20"], "bdface", strict=True))
-    for table in (qrels, intents):
-        table["intent_id"] = table["intent_id"].map(name)
+    qrels, intents = (
+        table.assign(intent_id=table["intent_id"].map(name))
+        for table in (qrels, intents)
+    )
     after = values(qrels, intents, runs, names)
     assert (before - after).abs().max() < 1e-14
 
 
-@given(seeds, st.sampled_from([0.0, 0.25, 0.3, 0.5, 0.9, 1.0]))
+@given(st.integers(0, 10**6), st.sampled_from([0.0, 0.25, 0.3, 0.5, 0.9, 1.0]))
 def test_the_ideal_list_is_greedy(seed, alpha):
     """No other document would be worth more after those above it."""
     rng = np.random.default_rng(seed)

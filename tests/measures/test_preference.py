@@ -17,12 +17,13 @@ from helpers.preference_cases import (
     scores_of,
     with_options,
 )
-from helpers.queries import runs_of, several, tables
+from helpers.queries import by_query, runs_of, several, tables
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import pgcjax
 from pgcjax.engine import list_batches
+from pgcjax.engine.batch import Member, Setting
 from pgcjax.errors import UsageError
 from pgcjax.io.preferences import read_preferences
 from pgcjax.measures.catalogue import parse_all
@@ -94,14 +95,13 @@ def test_what_a_derived_graph_is():
     """A preference for each pair of documents with different grades."""
     grades = {"a": 2.0, "b": 1.0, "c": 1.0, "d": 0.0, "e": -1.0}
     edges = [(a, b) for a in grades for b in grades if grades[a] > grades[b]]
-    for run in ("abcde", "edcba", "xcxea", "x"):
-        derived = pgcjax.evaluate(
-            run_of(run),
-            qrels={"q": grades},
-            measures=with_options(PLAIN, graph="derived"),
-        ).table
-        real = scores_of(PLAIN, run, preferences_of(edges))
-        assert derived["value"].tolist() == list(real.values())
+    runs = runs_of(run=["abcde", "edcba", "xceya", "x"])
+    qrels = by_query([grades] * 4)
+    measures = with_options(PLAIN, graph="derived")
+    derived = queries.scores_of(measures, runs, qrels=qrels)
+    real = tables([preferences_of(edges)] * 4)
+    real = queries.scores_of(PLAIN, runs, preferences=real)
+    assert (derived.to_numpy() == real.to_numpy()).all()
 
 
 def test_hand_values():
@@ -354,22 +354,23 @@ def test_needs_what_its_graph_is_made_of():
     prefs = preferences_of([("a", "b")])
     with pytest.raises(UsageError, match=r"ppref\(graph=derived\) needs qrels: give"):
         scores_of(["ppref(graph=derived)"], "ab", prefs)
-    with pytest.raises(UsageError, match=r"prefs_simp needs preferences: give --prefs"):
+    with pytest.raises(
+        UsageError, match=r"prefs_simp needs preferences: give .*--prefs"
+    ):
         pgcjax.evaluate(run_of("ab"), qrels={"q": {"a": 1}}, measures="prefs_simp")
     with pytest.raises(UsageError, match=r"prefs_simp has no cutoff"):
         scores_of(["prefs_simp@5"], "ab", prefs)
 
 
 def test_queries_without_preferences_score_0():
-    table = pd.DataFrame(
-        [("q", "a", "b", 0.0), ("r", "a", "b", 1.0), ("s", "a", None, -1.0)],
-        columns=COLUMNS,
-    )
-    run = {query: {"a": 2.0, "b": 1.0} for query in "qrs"}
-    with pytest.warns(pgcjax.DataWarning, match=r"ppref: .* 2 judged queries"):
-        scores = pgcjax.evaluate(run, preferences=table, measures=ALL, verify=1.0)
-    by_query = scores.table.groupby("query_id")["value"].sum()
-    assert by_query["q"] == by_query["s"] == 0 < by_query["r"]
+    """Beside others, so that they share the program of the properties."""
+    judged = [("q", "a", "b", 0.0), ("q", "a", None, -1.0)]
+    judged = [pd.DataFrame([row], columns=COLUMNS) for row in judged]
+    table, run = LONGEST
+    with pytest.warns(pgcjax.DataWarning, match=r"ppref.*: .* 2 judged queries"):
+        scores = score_every([table] * 9 + judged, [run] * 9 + ["ab", "ab"], verify=1.0)
+    total = scores.sum(axis=1).to_numpy()
+    assert (total[:9] > 0).all() and (total[9:] == 0).all()
 
 
 def test_measures_of_the_same_pairs_share_a_call():
@@ -377,7 +378,9 @@ def test_measures_of_the_same_pairs_share_a_call():
     judgments = Judgments({"preferences": read_preferences(prefs)})
     chosen = parse_all(["ppref", "APpref", "prefs_avgjg", "Delta-ERR", "wpref"])
     tensors = [m.definition.tensors(m.parameters, judgments) for m in chosen]
-    assert [g.places for g in list_batches.groups(chosen, tensors)] == [[0, 1, 2, 3, 4]]
+    members = list(map(Member, range(5), chosen, tensors))
+    (batch,) = list_batches.batches(members, Setting())
+    assert [member.place for member in batch.members] == [0, 1, 2, 3, 4]
     again = [m.definition.tensors(m.parameters, judgments) for m in chosen]
     for one, other in zip(tensors, again, strict=True):  # or each call compiles anew
         assert one.kernel is other.kernel
