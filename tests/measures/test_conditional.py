@@ -2,12 +2,9 @@
 
 import gc
 import re
-<<<<<<< HEAD
 import weakref
 from concurrent.futures import ThreadPoolExecutor
-=======
 from functools import cache
->>>>>>> tests
 from math import log2
 
 import jax
@@ -20,14 +17,10 @@ from helpers.queries import joined
 
 import pgcjax
 from pgcjax.errors import DataError, UsageError
-<<<<<<< HEAD
 from pgcjax.io.context import read_context
 from pgcjax.io.qrels import read_qrels
 from pgcjax.measures.catalogue import parse
 from pgcjax.measures.spec import Measure
-=======
-from pgcjax.measures.catalogue import parse
->>>>>>> tests
 from pgcjax.reference.context import ccg, ccg_single, interpolated
 from pgcjax.tensors.judgments import Judgments
 
