@@ -1,6 +1,7 @@
 """The verb that tests which runs differ: compare."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -80,20 +81,17 @@ def compare(
     measure: str | None,
     test: str,
     baselines: tuple[str, ...],
-    correction: str,
     resamples: int | None,
     seed: int,
     alpha: float,
-    interval: str | None,
-    precision: float | None,
     missing: str,
     columns: tuple[str, ...],
     pairs: bool,
     required: bool,
-    memory: str | None,
     resume: bool,
     output: str | None,
     runs_output: str | None,
+    **how: Any,
 ) -> None:
     """Test which runs differ, in scores of evaluate or of any other tool.
 
@@ -113,27 +111,21 @@ def compare(
     if kept and not resume and remove(kept):
         say(f"{kept}: dropped; --resume would have gone on with it")
     matrix = read(scores, measure=measure, columns=_mapping(columns), missing=missing)
+    resampling: dict[str, Any] = {"test": test, "resamples": resamples}
+    resampling |= {"seed": seed, "alpha": alpha}
     with ProgressDisplay() as progress:
         comparison = compare_runs(
             matrix,
-            test=test,
             baselines=list(baselines),
-            correction=correction,
-            resamples=resamples,
-            seed=seed,
-            alpha=alpha,
-            interval=interval,
-            precision=precision,
-            memory=memory,
+            **resampling,
+            **how,
             progress=progress.update,
             journal=kept,
         )
     for note in comparison.notes:
         say(note)
     if required:
-        least = required_difference(
-            matrix, test=test, resamples=resamples, seed=seed, alpha=alpha
-        )
+        least = required_difference(matrix, **resampling)
         what = "no difference is significant" if least is None else f"{least:.4f}"
         say(f"difference required for significance at {alpha:g}: {what}")
     if output:

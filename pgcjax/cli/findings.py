@@ -73,11 +73,9 @@ def discriminate(
     missing: str,
     output: str | None,
     tests: tuple[str, ...],
-    alpha: float,
-    resamples: int | None,
-    seed: int,
     show: str,
     gold: tuple[str, ...],
+    **how: Any,
 ) -> None:
     """Say of each measure how many pairs of runs it tells apart."""
     from pgcjax.stats import discrimination
@@ -92,10 +90,8 @@ def discriminate(
             source,
             names,
             list(tests) or "bootstrap",
-            alpha=alpha,
-            resamples=resamples,
-            seed=seed,
             missing=missing,
+            **how,
             progress=progress.update,
         )
     _give(_SHOWN[show](result), output, **result.metadata)

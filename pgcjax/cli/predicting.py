@@ -1,5 +1,7 @@
 """The verb that predicts grades of documents after others: predict."""
 
+from typing import Any
+
 import click
 
 from pgcjax._version import __version__
@@ -25,7 +27,7 @@ from pgcjax.judging.choices import FEATURES, GROUPS
 )
 @click.option(
     "-C",
-    "strength",
+    "C",
     type=float,
     default=1.0,
     show_default=True,
@@ -39,12 +41,8 @@ from pgcjax.judging.choices import FEATURES, GROUPS
 def predict(
     qrels: tuple[str, ...],
     context: tuple[str, ...],
-    features: str,
-    strength: float,
-    groups: str,
-    folds: int,
-    seed: int,
     output: str | None,
+    **how: Any,
 ) -> None:
     """Say how well grades tell what documents are worth after others.
 
@@ -53,15 +51,7 @@ def predict(
     """
     from pgcjax.judging.prediction import predict_context
 
-    prediction = predict_context(
-        qrels,
-        context,
-        features=features,
-        C=strength,
-        folds=folds,
-        groups=groups,
-        seed=seed,
-    )
+    prediction = predict_context(qrels, context, **how)
     accuracy = prediction.accuracy.set_index("method")["accuracy"].to_dict()
     used = {**prediction.metadata, "accuracy": accuracy, "version": __version__}
     write_table(prediction.predictions, output, used, "predictions")

@@ -1,6 +1,6 @@
 """The verb that compares rankings without judgments: rbo."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -79,15 +79,9 @@ def rbo(
     against: tuple[str, ...],
     run_format: str,
     name_by: str,
-    p: float,
-    variant: str,
-    ties: str,
-    order: str,
-    missing: str,
-    depth: int | None,
-    memory: str | None,
     per_query: bool,
     output: str | None,
+    **how: Any,
 ) -> None:
     """Compare runs with each other by rank-biased overlap, without judgments."""
     from pgcjax.engine.similarity import rbo as compare
@@ -98,18 +92,7 @@ def rbo(
             Runs(paths, format=run_format, name_by=name_by) if paths else None
             for paths in (runs, against)
         )
-        similarity = compare(
-            a,
-            b,
-            p=p,
-            variant=variant,
-            ties=ties,
-            order=order,
-            missing=missing,
-            depth=depth,
-            memory=memory,
-            progress=progress.update,
-        )
+        similarity = compare(a, b, **how, progress=progress.update)
     for note in similarity.notes:
         say(note)
     if output:

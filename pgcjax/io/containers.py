@@ -43,6 +43,20 @@ class Columns:
         """Give back row i for a message."""
         return shorten(" ".join(self.rows[i]))
 
+    def check_width(self, width: int, line: str, mend: str) -> None:
+        """Refuse rows of another number of fields than `line` shows.
+
+        Raises:
+            DataError: there is such a row.
+        """
+        for i, row in enumerate(self.rows):
+            if len(row) != width:
+                raise DataError(
+                    f"expected '{line}', found {len(row)} fields: {self.text(i)}",
+                    where=self.origin.at(i),
+                    mend=mend,
+                )
+
 
 @dataclass(frozen=True)
 class Named:

@@ -3,13 +3,11 @@
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from pgcjax.errors import DataError
 from pgcjax.io import files
 from pgcjax.io.graded import Grades, read, without_repeats
-from pgcjax.io.schema import CONTEXT, Origins
+from pgcjax.io.schema import CONTEXT, refuse
 
 _GRADES = Grades(
     name="context",
@@ -46,16 +44,13 @@ def read_context(
     if not isinstance(source, pd.DataFrame):
         source = getattr(source, "context", source)
     table, origins = read(source, _GRADES)
-    _refuse_itself(table, origins)
+    refuse(
+        (table["doc_id"] == table["previous_doc_id"]).to_numpy(),
+        lambda i: (
+            f"document {table.doc_id[i]!r} of query {table.query_id[i]!r} is "
+            "graded after itself"
+        ),
+        origins,
+        "Name the document before it; grades without one go into qrels.",
+    )
     return without_repeats(table, origins, _GRADES)
-
-
-def _refuse_itself(table: pd.DataFrame, origins: Origins) -> None:
-    itself = np.flatnonzero(table["doc_id"] == table["previous_doc_id"])
-    if len(itself):
-        row = table.loc[int(itself[0])]
-        raise DataError(
-            f"document {row.doc_id!r} of query {row.query_id!r} is graded after itself",
-            where=origins.at(int(itself[0])),
-            mend="Name the document before it; grades without one go into qrels.",
-        )

@@ -66,13 +66,7 @@ def _load(kind: Grades, path: Path) -> Named:
     content = fast_columns.load(path, "auto", parse)
     if isinstance(content, Named):
         return content
-    for i, row in enumerate(content.rows):
-        if len(row) != len(layout):
-            raise DataError(
-                f"expected '{kind.line}', found {len(row)} fields: {content.text(i)}",
-                where=content.origin.at(i),
-                mend=kind.width,
-            )
+    content.check_width(len(layout), kind.line, kind.width)
     columns = zip(*content.rows, strict=True)
     frame = pd.DataFrame(dict(zip(layout, columns, strict=True)))
     return Named(frame, content.origin, comments=content.comments)

@@ -19,6 +19,7 @@ from pgcjax.io.schema import (
     first_repeat,
     ids,
     numbers,
+    refuse,
 )
 from pgcjax.io.xie_grids import is_xie_grids, read_xie_grids
 
@@ -80,15 +81,13 @@ def _canonical_grids(content: Named) -> pd.DataFrame:
         table[column] = ids(table[column], origin)
     for column in GRIDS[3:]:
         values = numbers(table[column], column, origin)
-        bad = np.flatnonzero((values < 0) | (values > _MOST) | (values % 1 != 0))
-        if len(bad):
-            i = int(bad[0])
-            raise DataError(
-                f"expected a whole number from 0 to {_MOST} as {column}, found "
-                f"{values[i]:g}",
-                where=origin.at(i),
-                mend="Rows count downwards, columns to the right.",
-            )
+        expected = f"expected a whole number from 0 to {_MOST} as {column}"
+        refuse(
+            (values < 0) | (values > _MOST) | (values % 1 != 0),
+            lambda i, e=expected, v=values: f"{e}, found {v[i]:g}",
+            origin,
+            "Rows count downwards, columns to the right.",
+        )
         table[column] = values.astype(np.int64)
     return table[list(GRIDS)]
 

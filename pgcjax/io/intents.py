@@ -22,6 +22,7 @@ from pgcjax.io.schema import (
     first_repeat,
     ids,
     numbers,
+    refuse,
     shorten,
 )
 
@@ -175,25 +176,24 @@ def _canonical_intents(content: Named) -> pd.DataFrame:
         table[name] = ids(table[name], origin)
     if "probability" in table:
         values = numbers(table["probability"], "probability", origin)
-        if (values < 0).any():
-            i = int((values < 0).argmax())
-            raise DataError(
-                f"expected a probability of 0 or more, found {values[i]:g}",
-                where=origin.at(i),
-                mend="Of a query they add up to 1.",
-            )
+        refuse(
+            values < 0,
+            lambda i: f"expected a probability of 0 or more, found {values[i]:g}",
+            origin,
+            "Of a query they add up to 1.",
+        )
         table["probability"] = values
     else:
         table["probability"] = np.nan
     if "kind" not in table:
         table["kind"] = INF
-    for i, kind in enumerate(table["kind"].tolist()):
-        if kind not in INTENT_KINDS:
-            raise DataError(
-                f"expected a kind, {INF} or {NAV}, found {shorten(kind)}",
-                where=origin.at(i),
-                mend=f"{INF} is informational, {NAV} is navigational.",
-            )
+    kinds = table["kind"].tolist()
+    refuse(
+        np.array([kind not in INTENT_KINDS for kind in kinds]),
+        lambda i: f"expected a kind, {INF} or {NAV}, found {shorten(kinds[i])}",
+        origin,
+        f"{INF} is informational, {NAV} is navigational.",
+    )
     table["kind"] = table["kind"].astype("str")
     return table[list(INTENTS)]
 

@@ -19,6 +19,7 @@ from pgcjax.io.schema import (
     find_columns,
     ids,
     numbers,
+    refuse,
     seconds,
 )
 from pgcjax.io.xie import read_xie_votes
@@ -83,19 +84,14 @@ def read_preferences(
 
 def _named(content: Columns, format: str) -> Named:
     """Parse a file without a header by its format, found or given."""
-    widths = [len(row) for row in content.rows]
     if format == "auto":
+        widths = [len(row) for row in content.rows]
         usual = max(dict.fromkeys(widths), key=widths.count)
         chosen = _recognise(content, usual)
     else:
         chosen = FORMATS[format]
-    for i, width in enumerate(widths):
-        if width != chosen.width:
-            raise DataError(
-                f"expected '{chosen.layout}', found {width} fields: {content.text(i)}",
-                where=content.origin.at(i),
-                mend=f"Read as {chosen.name}; if that is wrong, name the format.",
-            )
+    mend = f"Read as {chosen.name}; if that is wrong, name the format."
+    content.check_width(chosen.width, chosen.layout, mend)
     columns = list(zip(*content.rows, strict=True))
     misfit = chosen.misfit(columns)
     if misfit:
@@ -103,7 +99,7 @@ def _named(content: Columns, format: str) -> Named:
         raise DataError(
             f"expected '{chosen.layout}', found {content.text(i)}: {reason}",
             where=content.origin.at(i),
-            mend=f"Read as {chosen.name}; if that is wrong, name the format.",
+            mend=mend,
         )
     named, places = chosen.parse(columns, content.origin)
     origin = content.origin
@@ -114,7 +110,7 @@ def _named(content: Columns, format: str) -> Named:
         raise DataError(
             "prefers no document to another: all levels of a subgroup are equal",
             where=origin.name,
-            mend=f"Read as {chosen.name}; if that is wrong, name the format.",
+            mend=mend,
         )
     return Named(pd.DataFrame(named), origin, comments=content.comments, silent=silent)
 
@@ -166,13 +162,13 @@ def _recognise(content: Columns, width: int) -> Format:
 def _canonical_preferences(content: Named) -> pd.DataFrame:
     origin = content.origin
     table = content.frame if content.checked else _columns(content.frame, origin)
-    _refuse(
+    refuse(
         (table["doc_id"] == table["other_doc_id"]).fillna(False).to_numpy(bool),
         lambda i: f"document {table.doc_id[i]!r} is compared with itself",
         origin,
         "Remove the judgment.",
     )
-    _refuse(
+    refuse(
         (table["other_doc_id"].isna() & (table["preference"] >= 0)).to_numpy(bool),
         lambda i: f"document {table.doc_id[i]!r} has no other, and is not judged bad",
         origin,
@@ -198,28 +194,22 @@ def _columns(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
         table["seconds"] = seconds(table["seconds"], origin)
     if "weight" in table:
         table["weight"] = numbers(table["weight"], "weight", origin)
-        _refuse(
+        refuse(
             table["weight"].to_numpy() % 1 != 0,
             lambda i: f"expected a whole number as weight, found {table.weight[i]:g}",
             origin,
             "A weight is the number of equal judgments that a row stands for.",
         )
-        _refuse(
+        refuse(
             table["weight"].to_numpy() <= 0,
             lambda i: f"expected a weight above 0, found {table.weight[i]:g}",
             origin,
             "Leave out judgments that nobody made.",
         )
-        _refuse(
+        refuse(
             table["weight"].to_numpy() > _MOST,
             lambda i: f"expected a weight of 2^30 at most, found {table.weight[i]:g}",
             origin,
             "A weight is the number of equal judgments that a row stands for.",
         )
     return table
-
-
-def _refuse(bad: np.ndarray, problem, origin: Origin, mend: str) -> None:
-    if bad.any():
-        i = int(bad.argmax())
-        raise DataError(problem(i), where=origin.at(i), mend=mend)

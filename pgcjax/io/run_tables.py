@@ -114,18 +114,11 @@ def from_memory(source: pd.DataFrame | Mapping) -> pd.DataFrame:
 
 def _named(content: Columns) -> Named:
     """Name the columns of a file in a TREC format by their number."""
-    widths = [len(row) for row in content.rows]
-    width = 3 if widths[0] == 3 else 6
+    width = 3 if len(content.rows[0]) == 3 else 6
     layout = "query doc score" if width == 3 else "query Q0 doc rank score tag"
-    if set(widths) != {width}:
-        i = next(i for i, w in enumerate(widths) if w != width)
-        raise DataError(
-            f"expected '{layout}', found {widths[i]} fields: {content.text(i)}",
-            where=content.origin.at(i),
-            mend=_JUDGMENTS
-            if i == 0 and width == 6
-            else "All lines of a run have 6 columns, or all have 3.",
-        )
+    uniform = "All lines of a run have 6 columns, or all have 3."
+    judgments = len(content.rows[0]) not in (3, 6)
+    content.check_width(width, layout, _JUDGMENTS if judgments else uniform)
     # zip(*rows) makes an iterator for each row, which takes longer.
     columns = [[row[i] for row in content.rows] for i in range(width)]
     if width == 3:

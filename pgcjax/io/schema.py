@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -189,6 +189,25 @@ def shorten(value: object, width: int = 80) -> str:
     return text
 
 
+def refuse(
+    bad: np.ndarray, problem: Callable[[int], str], origin: Origin | Origins, mend: str
+) -> None:
+    """Refuse a table for its first bad row, if there is one.
+
+    Args:
+        bad: bool `[rows]`.
+        problem: says what is wrong with a row.
+        origin: where the rows came from.
+        mend: what the user can do about it.
+
+    Raises:
+        DataError: a row is bad.
+    """
+    if bad.any():
+        row = int(bad.argmax())
+        raise DataError(problem(row), where=origin.at(row), mend=mend)
+
+
 def ids(column: pd.Series, origin: Origin, *, empty: bool = False) -> pd.Series:
     """Make a column of ids text: text stays as it is, whole numbers lose nothing.
 
@@ -243,14 +262,11 @@ def numbers(
         DataError: a cell is not a number, or is NaN or infinite.
     """
     values = lenient_numbers(column)
-    bad = np.flatnonzero(~np.isfinite(values))
-    if len(bad):
-        i = int(bad[0])
-        raise DataError(
-            f"expected a finite number as {name}, found {_shown(column.tolist()[i])}",
-            where=origin.at(i),
-            mend=mend,
-        )
+
+    def problem(i: int) -> str:
+        return f"expected a finite number as {name}, found {_shown(column.tolist()[i])}"
+
+    refuse(~np.isfinite(values), problem, origin, mend)
     return values
 
 
@@ -280,10 +296,7 @@ def numbers_or_nan(
     cells = column.tolist()
     empty = column.isna().to_numpy() | np.array([c in void for c in cells], bool)
     bad = ~empty & ~((values >= least) & np.isfinite(values))
-    if bad.any():
-        i = int(bad.argmax())
-        problem = f"expected {expected}, found {cells[i]!r}"
-        raise DataError(problem, where=origin.at(i), mend=mend)
+    refuse(bad, lambda i: f"expected {expected}, found {cells[i]!r}", origin, mend)
     return np.where(empty, math.nan, values)
 
 

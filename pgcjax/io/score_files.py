@@ -13,7 +13,7 @@ from pgcjax.errors import DataError
 from pgcjax.io import files
 from pgcjax.io.containers import Columns, Named, container_of, split
 from pgcjax.io.content import read_bytes
-from pgcjax.io.schema import SCORES, Origin, ids, numbers
+from pgcjax.io.schema import SCORES, Origin, canonical, ids, numbers
 from pgcjax.io.write import HEADER_MARK
 
 
@@ -32,20 +32,13 @@ def read_score_table(path: str | os.PathLike) -> tuple[pd.DataFrame, dict[str, A
     if isinstance(content, Columns):
         content = _from_trec(content)
     frame, origin, metadata = _without_metadata(content)
-    missing = [name for name in SCORES if name not in frame]
-    if missing:
-        raise DataError(
-            f"missing columns {missing} (found {list(frame.columns)})",
-            where=str(path),
-            mend="A score table has run_id, query_id, measure, value.",
-        )
     if len(metadata) > 1:
         raise DataError(
             "holds the scores of several files",
             where=str(path),
             mend="Name the files one by one.",
         )
-    table = frame[list(SCORES)].copy()
+    table = canonical(frame, origin, SCORES)
     for name in SCORES[:3]:
         table[name] = ids(table[name], origin)
     table["value"] = numbers(table["value"], "value", origin)

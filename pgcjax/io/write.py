@@ -36,11 +36,8 @@ def written_beside(target: str | os.PathLike) -> Iterator[Path]:
     try:
         nest = Path(tempfile.mkdtemp(prefix=name, dir=target.parent))
     except OSError as error:
-        raise DataError(
-            f"cannot write there: {error.strerror}",
-            where=str(target),
-            mend="Name a file in a folder that exists and that you may write to.",
-        ) from None
+        mend = "Name a file in a folder that exists and that you may write to."
+        raise _unwritable(target, error, mend) from None
     try:
         yield nest / target.name
         if (nest / target.name).is_dir() and target.exists():
@@ -49,13 +46,14 @@ def written_beside(target: str | os.PathLike) -> Iterator[Path]:
             )
         os.replace(nest / target.name, target)
     except OSError as error:
-        raise DataError(
-            f"cannot write there: {error.strerror}",
-            where=str(target),
-            mend="What was there is as it was.",
-        ) from None
+        raise _unwritable(target, error, "What was there is as it was.") from None
     finally:
         shutil.rmtree(nest, ignore_errors=True)
+
+
+def _unwritable(target: Path, error: OSError, mend: str) -> DataError:
+    problem = f"cannot write there: {error.strerror}"
+    return DataError(problem, where=str(target), mend=mend)
 
 
 def write_text(text: str, target: str | os.PathLike) -> Path:

@@ -1,6 +1,5 @@
 """Measures of relevant documents, all alike, and of documents that were judged."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any
@@ -75,30 +74,23 @@ def _by_power(p: float, depth: int) -> np.ndarray:
     return table
 
 
-def _found(gains: np.ndarray, q: Parameters) -> dict[str, Any]:
-    return {"most": float((gains > 0).sum())}
-
-
-def _reachable(gains: np.ndarray, q: Parameters) -> dict[str, Any]:
+def _reachable(gains: np.ndarray, q: Parameters) -> float:
+    """Count the relevant documents, or those that AP@k can have."""
     count = int((gains > 0).sum())
     if q.get("relevant") == "reachable" and q["k"]:
         count = min(count, q["k"])
-    return {"most": float(count)}
+    return float(count)
 
 
-def _cut(gains: np.ndarray, q: Parameters) -> dict[str, Any]:
-    return {"most": float(q["k"] or 0)}
-
-
-def _precision(gain, seen: RankedList, ideal: Mapping[str, Any], q: Parameters):
-    of = ideal["most"] if q["k"] else seen.length.astype(gain.dtype)
-    return kernels.share(gain, seen, of)
+def _precision(gain: Any, ranked: RankedList, cutoff: Any, q: Parameters) -> Any:
+    of = cutoff if q["k"] else ranked.length.astype(gain.dtype)
+    return kernels.share(gain, ranked, of)
 
 
 RBP_GAINS = Gains(
     gains=utility,
-    ideal=lambda gains, q: {},
-    kernel=lambda gain, seen, ideal, q: kernels.discounted(gain, seen),
+    ideal=lambda gains, q: (),
+    kernel=lambda gain, ranked, ideal, q: kernels.discounted(gain, ranked),
     by_rank=by_power,
     twin=lambda run, pool, q: twins.rbp(run, q["p"], q["k"]),
     twin_gain=to_gains.utility,
@@ -107,7 +99,7 @@ RBP_GAINS = Gains(
 AP_GAINS = Gains(
     gains=relevant,
     ideal=_reachable,
-    kernel=lambda gain, seen, ideal, q: kernels.precise(gain, seen, ideal),
+    kernel=lambda gain, ranked, ideal, q: kernels.precise(gain, ranked, ideal),
     by_rank=None,
     twin=lambda run, pool, q: twins.average_precision(
         run, pool, q["k"], q.get("relevant", "all")
@@ -117,8 +109,8 @@ AP_GAINS = Gains(
 )
 RR_GAINS = Gains(
     gains=relevant,
-    ideal=lambda gains, q: {},
-    kernel=lambda gain, seen, ideal, q: kernels.first(gain, seen),
+    ideal=lambda gains, q: (),
+    kernel=lambda gain, ranked, ideal, q: kernels.first(gain, ranked),
     by_rank=by_reciprocal,
     twin=lambda run, pool, q: twins.reciprocal_rank(run, q["k"]),
     twin_gain=to_gains.relevance,
@@ -126,7 +118,7 @@ RR_GAINS = Gains(
 )
 P_GAINS = Gains(
     gains=relevant,
-    ideal=_cut,
+    ideal=lambda gains, q: float(q["k"] or 0),
     kernel=_precision,
     by_rank=None,
     twin=lambda run, pool, q: twins.precision(run, q["k"]),
@@ -135,8 +127,8 @@ P_GAINS = Gains(
 )
 R_GAINS = Gains(
     gains=relevant,
-    ideal=_found,
-    kernel=lambda gain, seen, ideal, q: kernels.share(gain, seen, ideal["most"]),
+    ideal=_reachable,
+    kernel=lambda gain, ranked, ideal, q: kernels.share(gain, ranked, ideal),
     by_rank=None,
     twin=lambda run, pool, q: twins.recall(run, pool, q["k"]),
     twin_gain=to_gains.relevance,
@@ -144,15 +136,15 @@ R_GAINS = Gains(
 )
 
 
-def _judged(seen: RankedList, arrays: Mapping[str, Any], q: Parameters):
-    length = seen.length
+def _judged(ranked: RankedList, judged: Any, q: Parameters) -> Any:
+    length = ranked.length
     most = length if q["k"] is None else length.clip(max=q["k"])
-    gain = arrays["judged"][seen.vertex]
-    return kernels.share(gain, seen, most.astype(gain.dtype))
+    gain = judged[ranked.vertex]
+    return kernels.share(gain, ranked, most.astype(gain.dtype))
 
 
-def _residual(seen: RankedList, arrays: Mapping[str, Any], q: Parameters):
-    return kernels.residual(arrays["judged"][seen.vertex], seen)
+def _residual(ranked: RankedList, judged: Any, q: Parameters) -> Any:
+    return kernels.residual(judged[ranked.vertex], ranked)
 
 
 def of_judged(
@@ -162,7 +154,7 @@ def of_judged(
     every = judgments.once(grades, "qrels", positive_only=False)
     return ListTensors(
         every.docs,
-        {query: {"judged": np.ones(len(docs))} for query, docs in every.docs.items()},
+        {query: np.ones(len(docs)) for query, docs in every.docs.items()},
         kernel,
         depth=q["k"],
         by_rank=partial(by_rank, q) if by_rank else None,

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from pgcjax.errors import DataError
+from pgcjax.kernels.graded import QueryGains
 from pgcjax.kernels.ranked_list import RankedList
 from pgcjax.measures.spec import Definition, Parameter
 from pgcjax.reference import gains as twins
@@ -32,10 +33,10 @@ class Gains:
     Attributes:
         gains: of grades `[n]` above 0, `(grades, parameters, highest)`: float64 `[n]`;
             `highest` is the highest grade, by `highest_of`.
-        ideal: what the kernel needs to know of all gains of a query, by name:
-            `(gains, parameters)`.
-        kernel: `(gain, seen, ideal, parameters)` scores one run and query; `gain` `[w]`
-            is that of the documents in `seen`.
+        ideal: what the kernel takes of the gains `[n]` of all documents of a query, a
+            number or a tuple of arrays: `(gains, parameters)`.
+        kernel: `(gain, ranked, ideal, parameters)` scores one run and query; `gain`
+            `[w]` is that of the documents in `ranked`.
         by_rank: weights of ranks 0..depth, `(parameters, depth)`, or None.
         twin: the same plainly: `(gains of the run's documents in order, all gains,
             parameters)`.
@@ -46,8 +47,8 @@ class Gains:
     """
 
     gains: Callable[[np.ndarray, Parameters, float], np.ndarray]
-    ideal: Callable[[np.ndarray, Parameters], dict[str, Any]]
-    kernel: Callable[[Any, RankedList, Mapping[str, Any], Parameters], Any]
+    ideal: Callable[[np.ndarray, Parameters], Any]
+    kernel: Callable[[Any, RankedList, Any, Parameters], Any]
     by_rank: Callable[[Parameters, int], np.ndarray] | None
     twin: twins.Score
     twin_gain: twins.Gain = twins.grade
@@ -145,6 +146,15 @@ def relevant(grades: np.ndarray, q: Parameters, highest: float) -> np.ndarray:
     return np.where(grades >= q["rel"], 1.0, 0.0)
 
 
+def positive_gains(
+    measure: Gains, grades: np.ndarray, q: Parameters, highest: float
+) -> np.ndarray:
+    """Map grades of any shape to gains, and those up to 0 to 0."""
+    gains, positive = np.zeros(grades.shape), grades > 0
+    gains[positive] = measure.gains(grades[positive], q, highest)
+    return gains
+
+
 def by_one(q: Parameters, depth: int) -> np.ndarray:
     """Take all ranks alike."""
     return np.append(0.0, np.ones(depth))
@@ -176,14 +186,14 @@ def of_qrels(measure: Gains, q: Parameters, judgments: Judgments) -> ListTensors
     for query, relevance in judged.relevance.items():
         highest = highest_of(q, judged.highest, relevance)
         gain = measure.gains(relevance, q, highest)
-        arrays[query] = {"gain": gain, **measure.ideal(gain, q)}
+        arrays[query] = QueryGains(gain, measure.ideal(gain, q))
     return ListTensors(
         judged.docs,
         arrays,
         on_gains(measure),
         depth=measure.depth(q),
         by_rank=partial(measure.by_rank, q) if measure.by_rank else None,
-        void=[query for query, known in arrays.items() if not known["gain"].any()],
+        void=[query for query, gains in arrays.items() if not gains.gain.any()],
     )
 
 
@@ -191,9 +201,9 @@ def of_qrels(measure: Gains, q: Parameters, judgments: Judgments) -> ListTensors
 def on_gains(measure: Gains) -> Callable[..., Any]:
     """Make a kernel of ranked lists of a measure of gains."""
 
-    def kernel(seen: RankedList, arrays: Mapping[str, Any], q: Parameters):
-        gain = jnp.where(seen.where, arrays["gain"][seen.vertex], 0.0)
-        return measure.kernel(gain, seen, arrays, q)
+    def kernel(ranked: RankedList, query: QueryGains, q: Parameters):
+        gain = jnp.where(ranked.where, query.gain[ranked.vertex], 0.0)
+        return measure.kernel(gain, ranked, query.ideal, q)
 
     return kernel
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from pgcjax.io.intents import check_intents
+from pgcjax.kernels.diversity import Served
 from pgcjax.measures.spec import Parameter
 from pgcjax.tensors.intents import (
     IntentGrades,
@@ -41,8 +42,8 @@ def judged(judgments: Judgments) -> IntentGrades:
 
 def weights_of(q: Parameters, judgments: Judgments) -> dict[str, np.ndarray]:
     """Give the weights of intents as the parameter `probabilities` says."""
-    known = judgments.get("intents")
-    return intent_weights(judged(judgments), q["probabilities"], known)
+    grades, intents = judged(judgments), judgments.get("intents")
+    return intent_weights(grades, q["probabilities"], intents)
 
 
 def kinds_of(judgments: Judgments) -> dict[str, np.ndarray]:
@@ -52,8 +53,15 @@ def kinds_of(judgments: Judgments) -> dict[str, np.ndarray]:
 
 def notes_of(judgments: Judgments) -> tuple[str, ...]:
     """Say so if no intent is navigational: kinds may have been forgotten."""
-    some = any(kind.any() for kind in kinds_of(judgments).values())
-    return () if some else ("no intent with a relevant document is navigational",)
+    navigational = any(kind.any() for kind in kinds_of(judgments).values())
+    return (
+        () if navigational else ("no intent with a relevant document is navigational",)
+    )
+
+
+def served(relevance: np.ndarray) -> Served:
+    """Give what intent recall needs of a query, of grades `[intents, documents]`."""
+    return Served(relevance, np.float64(len(relevance)))
 
 
 def void(grades: IntentGrades) -> list[str]:

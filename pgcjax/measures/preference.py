@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from pgcjax.kernels import preference as kernels
+from pgcjax.kernels.graded import QueryGains
+from pgcjax.kernels.ranked_list import RankedList
 from pgcjax.measures.gains import Gains, by_log, on_gains
 from pgcjax.measures.graded import ERR_GAINS, NDCG_GAINS, stopping
 from pgcjax.measures.spec import Case, Definition, Parameter
@@ -49,8 +51,6 @@ NORMALIZE = Parameter(
 )
 _ALL = {"": "all", "_imp": "some", "_ret": "both"}
 _KINDS = {"all": ["ret", "imp", "not"], "some": ["ret", "imp"], "both": ["ret"]}
-_PAIRS = ("first", "second", "wins", "losses", "preferred")
-_JUDGES = (*_PAIRS, "start", "end", "judges")
 
 
 def _needs(q: Parameters) -> frozenset[str]:
@@ -61,7 +61,7 @@ def _needs(q: Parameters) -> frozenset[str]:
     }[q.get("graph", "real")]
 
 
-def _pairs(q: Parameters, judgments: Judgments) -> p.Pairs:
+def _pairs(q: Parameters, judgments: Judgments) -> p.JudgedPairs:
     how = {"bad": q["bad"], "closure": q["closure"]}
     graph = q.get("graph", "real")
     if graph == "derived":
@@ -73,17 +73,16 @@ def _pairs(q: Parameters, judgments: Judgments) -> p.Pairs:
 
 def _lists(
     kernel: Callable[..., Any],
-    names: tuple[str, ...],
+    by_judge: bool,
     by_rank: Callable[[Parameters, int], np.ndarray] | None,
     q: Parameters,
     judgments: Judgments,
 ) -> ListTensors:
-    """Give what scoring batches: some of the arrays about pairs."""
+    """Give what scoring batches: counts of pairs, pooled or by judge."""
     pairs = _pairs(q, judgments)
-    known = pairs.by_judge if "judges" in names else pairs.pooled
     return ListTensors(
         pairs.docs,
-        {query: {n: each[n] for n in names} for query, each in known.items()},
+        pairs.by_judge if by_judge else pairs.pooled,
         kernel,
         depth=q.get("k"),
         by_rank=partial(by_rank, q) if by_rank else None,
@@ -94,7 +93,7 @@ def _lists(
 @cache
 def _kernel(score: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     """Make a kernel of ranked lists, the same at every call."""
-    return lambda seen, arrays, q: score(seen, arrays, **options)
+    return lambda ranked, pairs, q: score(ranked, pairs, **options)
 
 
 def _define(
@@ -102,12 +101,12 @@ def _define(
     meaning: str,
     kernel: Callable[..., Any],
     twin: Callable[[Case], float],
-    names: tuple[str, ...] = _PAIRS,
+    by_judge: bool = False,
     by_rank: Callable[[Parameters, int], np.ndarray] | None = None,
     **more: Any,
 ) -> Definition:
     more = {"parameters": (GRAPH, BAD, CLOSURE), **more}
-    tensors = partial(_lists, kernel, names, by_rank)
+    tensors = partial(_lists, kernel, by_judge, by_rank)
     return Definition(
         name=name, meaning=meaning, needs=_needs, tensors=tensors, twin=twin, **more
     )
@@ -119,9 +118,9 @@ def _by_rank(q: Parameters, depth: int) -> np.ndarray:
     return by_log(q, depth)
 
 
-def _weighted(seen: Any, arrays: Mapping[str, Any], q: Parameters) -> Any:
+def _weighted(ranked: RankedList, pairs: kernels.PairCounts, q: Parameters) -> Any:
     how = {"lower": q["weight"] == "lower", "normalize": q["normalize"]}
-    return kernels.weighted(seen, arrays, **how)
+    return kernels.weighted(ranked, pairs, **how)
 
 
 def _weighted_twin(case: Case) -> float:
@@ -158,7 +157,7 @@ CARTERETTE = (
     _define(
         "fpref",
         "Harmonic mean of ppref and rpref",
-        lambda seen, arrays, q: kernels.harmonic(seen, arrays),
+        lambda ranked, pairs, q: kernels.harmonic(ranked, pairs),
         lambda case: twins.fpref(twins.pooled(case), case.run, twins.cutoff(case)),
         source=_SOURCE,
         formula="2 ppref rpref / (ppref + rpref)",
@@ -182,7 +181,7 @@ CARTERETTE = (
     _define(
         "APpref",
         "Average of ppref at the ranks of all documents that are preferred to any",
-        lambda seen, arrays, q: kernels.average(seen, arrays),
+        lambda ranked, pairs, q: kernels.average(ranked, pairs),
         lambda case: twins.ap_pref(twins.pooled(case), case.run, twins.cutoff(case)),
         source="Carterette and Bennett 2008, as jelsas' pairwise_pref_eval.py has it",
         formula="mean of ppref@r(f) over documents f of any f > t; rpref for an f that "
@@ -203,23 +202,22 @@ def _trec(
         "_imp": "; of those of which a document was retrieved",
         "_ret": "; of those of which both documents were retrieved",
     }
-    names = _JUDGES if kind == "prefs_avgjg" else _PAIRS
     simple = {"": "rpref", "_imp": "ppref"} if kind == "prefs_simp" else {}
     over = {
         "prefs_pair": "mean over pairs of documents of ",
         "prefs_avgjg": "mean over judges of ",
     }.get(kind, "")
-    seen = {"": "", "_imp": ": f or t retrieved", "_ret": ": f and t retrieved"}
+    shown = {"": "", "_imp": ": f or t retrieved", "_ret": ": f and t retrieved"}
     return tuple(
         _define(
             kind + variant,
             meaning + which[variant],
             _kernel(score, among=among),
             lambda case, among=among: twin(case, _KINDS[among]),
-            names,
+            by_judge=kind == "prefs_avgjg",
             parameters=(BAD, CLOSURE),
             source="trec_eval 9, form_prefs_counts.c and m_" + kind + variant + ".c",
-            formula=f"{over}the share of {{f > t{seen[variant]}}} with r(f) < r(t)"
+            formula=f"{over}the share of {{f > t{shown[variant]}}} with r(f) < r(t)"
             + (f", {simple[variant]}; " if variant in simple else "; ")
             + _PAIRS_HERE,
             differs="trec_eval orders runs as --order clarke does, and counts queries "
@@ -272,7 +270,7 @@ COUNTS = (
     _count(
         "prefs_num_prefs_poss",
         "Number of preferences",
-        lambda seen, arrays, q: kernels.possible(seen, arrays),
+        lambda ranked, pairs, q: kernels.possible(ranked, pairs),
         _KINDS["all"],
         "poss",
     ),
@@ -296,17 +294,17 @@ COUNTS = (
 def _delta_lists(measure: Gains, q: Parameters, judgments: Judgments) -> ListTensors:
     pairs = _pairs(q, judgments)
     arrays = {}
-    for query, each in pairs.pooled.items():
-        delta = each["gain"].astype(np.float64)
+    for query, delta in pairs.gain.items():
+        delta = delta.astype(np.float64)
         gain = measure.gains(delta, q, float(delta.max(initial=0)))
-        arrays[query] = {"gain": gain, **measure.ideal(gain, q)}
+        arrays[query] = QueryGains(gain, measure.ideal(gain, q))
     return ListTensors(
         pairs.docs,
         arrays,
         on_gains(measure),
         depth=measure.depth(q),
         by_rank=partial(measure.by_rank, q) if measure.by_rank else None,
-        void=[query for query, known in arrays.items() if not known["gain"].any()],
+        void=[query for query, gains in arrays.items() if not gains.gain.any()],
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from pgcjax import UsageError, __version__, evaluate, read_scores
 from pgcjax.cli import cli
-from pgcjax.io.files import CONTAINERS
+from pgcjax.io.containers import CONTAINERS
 from pgcjax.io.preference_formats import FORMATS
 from pgcjax.measures.catalogue import catalogue
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import pgcjax
 from pgcjax.io.intents import read_intent_qrels, read_intents
 from pgcjax.measures.catalogue import catalogue, parse
-from pgcjax.measures.relatives import BINARY, GRADED
+from pgcjax.measures.derived_measures import BINARY, GRADED
 from pgcjax.tensors.intents import greedy_gains
 
 pytestmark = [
