@@ -16,7 +16,7 @@ from pgcjax.errors import DataError, Progress, UsageError
 from pgcjax.io.judgments import read_judgments
 from pgcjax.io.order import in_order
 from pgcjax.io.packed import MARK, VERSION
-from pgcjax.io.runs import Runs
+from pgcjax.io.runs import Runs, gathered
 from pgcjax.io.write import written_beside
 
 ROWS = 2**22  # about as many in a block; they are in memory at once
@@ -103,7 +103,9 @@ def _write(
     with written_beside(target) as beside:
         with pq.ParquetWriter(beside, _SCHEMA, **_FORMAT) as writer:
             writer.write_table(_table(judged))
-            for block in _blocks(tables, rows):
+            for ordered in gathered(map(in_order, tables), rows - 1):
+                assert isinstance(ordered, list)  # of tables, as none is packed
+                block = pl.concat(ordered)
                 names = block["run_id"].unique().to_list()
                 if not seen.isdisjoint(names):
                     run = min(seen.intersection(names))
@@ -115,25 +117,9 @@ def _write(
                 groups.append(list(range(done, done + len(parts))))
                 for part in parts:
                     writer.write_table(part, row_group_size=max(1, len(part)))
-            about = {
-                "version": VERSION,
-                "whole": whole,
-                "runs": runs,
-                "groups": groups,
-            }
+            about = {"version": VERSION, "whole": whole, "runs": runs, "groups": groups}
             writer.add_key_value_metadata({MARK: json.dumps(about)})
     return len(seen)
-
-
-def _blocks(tables: Iterable[pl.DataFrame], rows: int) -> Iterable[pl.DataFrame]:
-    waiting: list[pl.DataFrame] = []
-    for table in tables:
-        waiting.append(in_order(table))
-        if sum(map(len, waiting)) >= rows:
-            yield pl.concat(waiting)
-            waiting = []
-    if waiting:
-        yield pl.concat(waiting)
 
 
 def _parts(block: pl.DataFrame, docs: pl.DataFrame, whole: bool) -> list[pa.Table]:
