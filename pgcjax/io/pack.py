@@ -22,13 +22,13 @@ from pgcjax.io.write import written_beside
 ROWS = 2**22  # about as many in a block; they are in memory at once
 _NAMES = ("run_id", "query_id", "doc_id")
 _NUMBERS = ("judged", "position", "clarke", "rank", "length", "judged_length")
-_SCHEMA = pa.schema(
+SCHEMA = pa.schema(
     [
         *(pa.field(name, pa.dictionary(pa.int32(), pa.string())) for name in _NAMES),
         *(pa.field(name, pa.int32()) for name in _NUMBERS),
     ]
 )
-_FORMAT: dict[str, Any] = {
+FORMAT: dict[str, Any] = {
     "compression": "lz4",  # a third larger than zstd, read in a third of the time
     "use_dictionary": list(_NAMES),
     # Smaller and sooner read than any other; of numbers that lists have, and ranks.
@@ -101,7 +101,7 @@ def _write(
     groups: list[list[int]] = []
     seen: set[str] = set()
     with written_beside(target) as beside:
-        with pq.ParquetWriter(beside, _SCHEMA, **_FORMAT) as writer:
+        with pq.ParquetWriter(beside, SCHEMA, **FORMAT) as writer:
             writer.write_table(_table(judged))
             for ordered in gathered(map(in_order, tables), rows - 1):
                 assert isinstance(ordered, list)  # of tables, as none is packed
@@ -140,7 +140,7 @@ def _parts(block: pl.DataFrame, docs: pl.DataFrame, whole: bool) -> list[pa.Tabl
 
 
 def _table(rows: pl.DataFrame) -> pa.Table:
-    return pa.table([_column(rows, field) for field in _SCHEMA], schema=_SCHEMA)
+    return pa.table([_column(rows, field) for field in SCHEMA], schema=SCHEMA)
 
 
 def _column(rows: pl.DataFrame, field: pa.Field) -> pa.Array:
