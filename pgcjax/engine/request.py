@@ -38,14 +38,15 @@ class Request:
 
     Attributes:
         members: the measures, as they were asked for, with their tensors.
-        tables: canonical judgments, by kind; and `grids`, if runs are image grids.
+        tables: canonical judgments, by kind; and `grids`, if runs are image grids. With
+            what measures made of them, for the twins to share what a model predicted.
         judged: all documents that any measure needs.
         order: of documents in a run.
         missing: what a judged query that a run lacks does; one of `MISSING`.
     """
 
     members: list[Member]
-    tables: dict[str, pd.DataFrame]
+    tables: Judgments
     judged: Judged
     order: str
     missing: str
@@ -125,6 +126,8 @@ def read_request(
     chosen = parse_all(_defaults(given) if measures is None else measures)
     _check_needs(chosen, given if grids is None else given | {"grids"})
     tables = read_judgments(sources)
+    if grids is not None:
+        tables = tables | {"grids": grids}
     judgments = Judgments(tables)
 
     def laid_out(measure: Measure) -> Any:
@@ -139,9 +142,7 @@ def read_request(
         ]
     # Once where measures share documents.
     docs = {id(m.tensors.docs): m.tensors.docs for m in members}
-    if grids is not None:
-        tables = tables | {"grids": grids}
-    return Request(members, tables, Judged(*docs.values()), order, missing)
+    return Request(members, judgments, Judged(*docs.values()), order, missing)
 
 
 def _defaults(given: set[str]) -> list[str]:

@@ -1,6 +1,6 @@
 """What documents gain right after others: looked up by pairs."""
 
-from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
@@ -8,20 +8,54 @@ from jaxtyping import Array, Bool, Float, Int
 from pgcjax.kernels.ranked_list import RankedList
 
 
-def previous(seen: RankedList) -> tuple[Int[Array, " w"], Bool[Array, " w"]]:
-    """Find the document right before each: its vertex, and whether it is a known one.
+class PairGains(NamedTuple):
+    """What documents gain right after others, for the pairs that were judged.
 
-    The one before is known only if the run has no other document between the two.
+    Attributes:
+        size: n, the number of documents.
+        pair: d·n + d' - n² of each pair of a document d and the one before it, d':
+            ascending and negative, so that zeros may follow.
+        gain: of each pair.
     """
-    before = jnp.pad(seen.vertex[:-1], (1, 0))
-    follows = seen.rank == jnp.pad(seen.rank[:-1], (1, 0)) + 1
-    return before, seen.where & follows & (seen.rank > 1)
+
+    size: Int[Any, ""]
+    pair: Int[Any, " m"]
+    gain: Float[Any, " m"]
 
 
-def found(
+class ContextGains(NamedTuple):
+    """What a measure of conditional grades needs of a query.
+
+    Attributes:
+        gain: of each document on its own.
+        judged: of documents after others, where it was judged.
+        level: number of each document's own grade among those of the query, from 1; 0
+            if it has none.
+        predicted: gain by the levels of the document before (rows) and of its own.
+        ideal: see `kernels.graded.QueryGains`.
+    """
+
+    gain: Float[Any, " n"]
+    judged: PairGains
+    level: Int[Any, " n"]
+    predicted: Float[Any, "levels levels"]
+    ideal: Any
+
+
+def previous(ranked: RankedList) -> tuple[Int[Array, " w"], Bool[Array, " w"]]:
+    """Find the document right before each: its vertex, and whether it is a judged one.
+
+    The run may have a document between the two that is not in the list.
+    """
+    before = jnp.pad(ranked.vertex[:-1], (1, 0))
+    follows = ranked.rank == jnp.pad(ranked.rank[:-1], (1, 0)) + 1
+    return before, ranked.where & follows & (ranked.rank > 1)
+
+
+def after(
     doc: Int[Array, " w"],
     other: Int[Array, " w"],
-    known: Mapping[str, Array],
+    judged: PairGains,
     default: Float[Array, " w"],
     *,
     where: Bool[Array, " w"],
@@ -31,15 +65,13 @@ def found(
     Args:
         doc: vertices.
         other: vertices of the documents read before.
-        known: `size` [], number n of documents; `pairs` [m], d·n + d' - n² for each
-            judged pair, ascending and negative, so that zeros may follow; `paired` [m],
-            its gain.
+        judged: what they gain where it was judged.
         default: gains where there is no such pair.
         where: False: do not look.
     """
-    n = known["size"]
+    n = judged.size
     key = doc * n + other - n * n
-    place = jnp.searchsorted(known["pairs"], key)
-    place = jnp.minimum(place, known["pairs"].shape[0] - 1)
-    there = where & (known["pairs"][place] == key)
-    return jnp.where(there, known["paired"][place], default)
+    place = jnp.searchsorted(judged.pair, key)
+    place = jnp.minimum(place, judged.pair.shape[0] - 1)
+    there = where & (judged.pair[place] == key)
+    return jnp.where(there, judged.gain[place], default)

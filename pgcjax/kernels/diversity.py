@@ -5,6 +5,7 @@ they are worth to it: `gain` `[m, w]`, 0 where there is nothing.
 """
 
 from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,9 +16,94 @@ from pgcjax.kernels.ranked_list import RankedList, ratio, total
 Gain = Float[Array, "m w"]
 
 
-def gains_of(table: Float[Array, "m n"], seen: RankedList) -> Gain:
-    """Look up what the documents in `seen` are worth to each intent."""
-    return jnp.where(seen.where, table[:, seen.vertex], 0.0)
+class Served(NamedTuple):
+    """Which intents the documents of a query serve.
+
+    Attributes:
+        relevance: grade of each document for each intent; 0 if it is not relevant.
+        intents: m, the number of intents.
+    """
+
+    relevance: Float[Any, "m n"]
+    intents: Float[Any, ""]
+
+
+class Novelty(NamedTuple):
+    """What measures of novelty need of a query.
+
+    Attributes:
+        relevance: as of `Served`.
+        fade: `(1 - alpha)^c` for c = 0, 1, …
+        scale: what the measure multiplies with or divides by, if anything.
+    """
+
+    relevance: Float[Any, "m n"]
+    fade: Float[Any, " c"]
+    scale: Any
+
+
+class Effective(NamedTuple):
+    """What effective precision needs of a query.
+
+    Attributes:
+        relevance: as of `Served`.
+        navigational: whether an intent is.
+        k: the cutoff.
+    """
+
+    relevance: Float[Any, "m n"]
+    navigational: Bool[Any, " m"]
+    k: Float[Any, ""]
+
+
+class IntentGains(NamedTuple):
+    """What measures need of a query that score each intent by itself.
+
+    Attributes:
+        gain: of each document, by intent.
+        weight: of each intent.
+        ideal: what the measure takes of the ideal list of each intent: see
+            `kernels.graded.QueryGains`; with a first axis of intents.
+        navigational: whether an intent is; or nothing.
+    """
+
+    gain: Float[Any, "m n"]
+    weight: Float[Any, " m"]
+    ideal: Any
+    navigational: Any = ()
+
+
+class GlobalGains(NamedTuple):
+    """What measures need of a query that add gains up over intents by run.
+
+    Attributes:
+        gain: of each document, by intent, times the weight of the intent.
+        total: of all weights.
+        navigational: whether an intent is.
+        ideal: see `kernels.graded.QueryGains`.
+    """
+
+    gain: Float[Any, "m n"]
+    total: Float[Any, ""]
+    navigational: Bool[Any, " m"]
+    ideal: Any
+
+
+class Sharp(NamedTuple):
+    """What measures need of a query that are mixed with intent recall.
+
+    Attributes:
+        served: for intent recall.
+        rest: for the other measure.
+    """
+
+    served: Served
+    rest: Any
+
+
+def gains_of(table: Float[Array, "m n"], ranked: RankedList) -> Gain:
+    """Look up what the documents in `ranked` are worth to each intent."""
+    return jnp.where(ranked.where, table[:, ranked.vertex], 0.0)
 
 
 def earlier(gain: Gain) -> Int[Array, "m w"]:
@@ -49,8 +135,8 @@ def effective(gain: Gain, navigational: Bool[Array, " m"]) -> Gain:
 
 def recall(gain: Gain, intents: Float[Array, ""]) -> Float[Array, ""]:
     """Give the share of a query's intents that any document serves: I-rec."""
-    found = (gain > 0).any(axis=-1).sum()
-    return ratio(found.astype(jnp.float64), intents)
+    served = (gain > 0).any(axis=-1).sum()
+    return ratio(served.astype(jnp.float64), intents)
 
 
 def precision(gain: Gain, k: Float[Array, ""]) -> Float[Array, ""]:
@@ -66,7 +152,7 @@ def globally(gain: Gain, total_weight: Float[Array, ""]) -> Float[Array, " w"]:
 def by_intent(
     score: Callable[..., Float[Array, ""]], *of_intents: object
 ) -> Float[Array, " m"]:
-    """Score each intent, of arrays (or dicts of them) with a row for each intent."""
+    """Score each intent, of arrays (or tuples of them) with a row for each intent."""
     return jax.lax.map(lambda rows: score(*rows), of_intents)
 
 

@@ -1,55 +1,79 @@
 """Measures of a list of gains: how good are the documents, and how early they come.
 
 Each takes `gain` `[w]`, that of the documents in a `RankedList`, 0 where there is none,
-and what is known of the query's ideal list by name (made by `tensors.gains`).
+and what the measure needs of the query's ideal list (made by `tensors.gains`).
 """
 
-from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from pgcjax.kernels.ranked_list import RankedList, ratio, rounded, running, total
 
-Ideal = Mapping[str, Array]
+
+class BlendedIdeal(NamedTuple):
+    """What blended ratios need of the ideal list.
+
+    Attributes:
+        cumulative: cg* at ranks 1..m.
+        relevant: m, documents with a gain, or fewer where none further down can count.
+        most: the same number, to divide by.
+    """
+
+    cumulative: Float[Any, " m"]
+    relevant: Int[Any, ""]
+    most: Float[Any, ""]
 
 
-def discounted(gain: Float[Array, " w"], seen: RankedList) -> Float[Array, ""]:
+class QueryGains(NamedTuple):
+    """What a graded measure needs of a query.
+
+    Attributes:
+        gain: of each document.
+        ideal: what the measure's kernel takes of the ideal list: nothing, a number, or
+            a `BlendedIdeal`.
+    """
+
+    gain: Float[Any, " n"]
+    ideal: Any
+
+
+def discounted(gain: Float[Array, " w"], ranked: RankedList) -> Float[Array, ""]:
     """Add up gains times the weights of their ranks: CG, DCG, RBP."""
-    return total(gain * seen.weight, where=seen.where)
+    return total(gain * ranked.weight, where=ranked.where)
 
 
 def normalized(
-    gain: Float[Array, " w"], seen: RankedList, ideal: Ideal
+    gain: Float[Array, " w"], ranked: RankedList, best: Float[Array, ""]
 ) -> Float[Array, ""]:
-    """Divide `discounted` by its best, `ideal["best"]`: nDCG."""
-    return ratio(discounted(gain, seen), ideal["best"])
+    """Divide `discounted` by the best there is: nDCG."""
+    return ratio(discounted(gain, ranked), best)
 
 
-def reciprocal(gain: Float[Array, " w"], seen: RankedList) -> Float[Array, ""]:
+def reciprocal(gain: Float[Array, " w"], ranked: RankedList) -> Float[Array, ""]:
     """Expect the weight of the rank at which a user stops: ERR.
 
     Args:
         gain: probability that a user who gets to a document stops there.
-        seen: where they are; weights 1 / r.
+        ranked: where they are; weights 1 / r.
 
     Source: Chapelle et al. 2009, equation 4.
     """
-    passed = running(jnp.multiply, jnp.where(seen.where, 1 - gain, 1.0), neutral=1.0)
+    passed = running(jnp.multiply, jnp.where(ranked.where, 1 - gain, 1.0), neutral=1.0)
     reached = jnp.pad(passed[:-1], (1, 0), constant_values=1.0)
-    return total(gain * reached * seen.weight, where=seen.where)
+    return total(gain * reached * ranked.weight, where=ranked.where)
 
 
 def blended(
-    gain: Float[Array, " w"], seen: RankedList, ideal: Ideal, beta: float
+    gain: Float[Array, " w"], ranked: RankedList, ideal: BlendedIdeal, beta: float
 ) -> tuple[Float[Array, " w"], Int[Array, " w"]]:
     """Give the blended ratio BR(r) = (C(r) + beta cg(r)) / (r + beta cg*(r)).
 
     Args:
         gain: of each document.
-        seen: where they are.
-        ideal: `cumulative`: cg* at ranks 1..m; `relevant`: m, documents with a gain,
-            or fewer where none further down can count.
+        ranked: where they are.
+        ideal: of the ideal list.
         beta: of gains against counts.
 
     Returns:
@@ -58,82 +82,82 @@ def blended(
 
     Source: Sakai and Song 2011, equation 2.
     """
-    hit = seen.where & (gain > 0)
+    hit = ranked.where & (gain > 0)
     count = jnp.cumsum(hit)
-    cumulated = running(jnp.add, rounded(gain, seen.where), neutral=0.0)
-    last = jnp.clip(seen.rank, 1, ideal["relevant"]) - 1
-    best = ideal["cumulative"][jnp.maximum(last, 0)]
+    cumulated = running(jnp.add, rounded(gain, ranked.where), neutral=0.0)
+    last = jnp.clip(ranked.rank, 1, ideal.relevant) - 1
+    best = ideal.cumulative[jnp.maximum(last, 0)]
     over = count + rounded(beta * cumulated, hit)
-    under = seen.rank + rounded(beta * best, hit)
+    under = ranked.rank + rounded(beta * best, hit)
     return rounded(ratio(over, under), hit), count
 
 
 def blended_mean(
-    gain: Float[Array, " w"], seen: RankedList, ideal: Ideal, beta: float
+    gain: Float[Array, " w"], ranked: RankedList, ideal: BlendedIdeal, beta: float
 ) -> Float[Array, ""]:
-    """Average BR over relevant documents, `ideal["most"]` of which can be found: Q.
+    """Average BR over the relevant documents that a run can have: Q.
 
     Source: Sakai and Song 2011, equation 3.
     """
-    ratios, _ = blended(gain, seen, ideal, beta)
-    return ratio(total(ratios, where=seen.where), ideal["most"])
+    ratios, _ = blended(gain, ranked, ideal, beta)
+    return ratio(total(ratios, where=ranked.where), ideal.most)
 
 
 def blended_to_best(
-    gain: Float[Array, " w"], seen: RankedList, ideal: Ideal, beta: float
+    gain: Float[Array, " w"], ranked: RankedList, ideal: BlendedIdeal, beta: float
 ) -> Float[Array, ""]:
     """Average BR over relevant documents down to the first of the highest gain: P+.
 
     Source: Sakai and Song 2011, equation 4.
     """
-    ratios, count = blended(gain, seen, ideal, beta)
+    ratios, count = blended(gain, ranked, ideal, beta)
     preferred = jnp.argmax(gain)
-    near = seen.where & (jnp.arange(gain.shape[-1]) <= preferred)
+    near = ranked.where & (jnp.arange(gain.shape[-1]) <= preferred)
     return ratio(total(ratios, where=near), count[preferred].astype(gain.dtype))
 
 
 def blended_first(
-    gain: Float[Array, " w"], seen: RankedList, ideal: Ideal, beta: float
+    gain: Float[Array, " w"], ranked: RankedList, ideal: BlendedIdeal, beta: float
 ) -> Float[Array, ""]:
     """Give BR of the first relevant document: O.
 
     Source: Sakai 2007.
     """
-    ratios, _ = blended(gain, seen, ideal, beta)
+    ratios, _ = blended(gain, ranked, ideal, beta)
     return ratios[jnp.argmax(gain > 0)]
 
 
-def first(gain: Float[Array, " w"], seen: RankedList) -> Float[Array, ""]:
+def first(gain: Float[Array, " w"], ranked: RankedList) -> Float[Array, ""]:
     """Give the weight of the first relevant document's rank: RR."""
-    hit = _hits(gain, seen)
-    return rounded(seen.weight, hit)[jnp.argmax(hit)]
+    hit = _hits(gain, ranked)
+    return rounded(ranked.weight, hit)[jnp.argmax(hit)]
 
 
 def precise(
-    gain: Float[Array, " w"], seen: RankedList, ideal: Ideal
+    gain: Float[Array, " w"], ranked: RankedList, most: Float[Array, ""]
 ) -> Float[Array, ""]:
-    """Average precision at relevant documents, `ideal["most"]` in all: AP."""
-    hit = _hits(gain, seen)
-    precision = ratio(jnp.cumsum(hit).astype(gain.dtype), seen.rank)
-    return ratio(total(precision, where=hit), ideal["most"])
+    """Average precision at relevant documents, of which there are `most`: AP."""
+    hit = _hits(gain, ranked)
+    precision = ratio(jnp.cumsum(hit).astype(gain.dtype), ranked.rank)
+    return ratio(total(precision, where=hit), most)
 
 
-def share(gain: Float[Array, " w"], seen: RankedList, of: Array) -> Float[Array, ""]:
+def share(gain: Float[Array, " w"], ranked: RankedList, of: Array) -> Float[Array, ""]:
     """Count the relevant documents, and divide: P, R, Judged."""
-    return ratio(jnp.sum(_hits(gain, seen)).astype(gain.dtype), of)
+    return ratio(jnp.sum(_hits(gain, ranked)).astype(gain.dtype), of)
 
 
-def residual(gain: Float[Array, " w"], seen: RankedList) -> Float[Array, ""]:
+def residual(gain: Float[Array, " w"], ranked: RankedList) -> Float[Array, ""]:
     """Give the weight of all ranks but those of judged documents: what RBP may gain.
 
     Args:
         gain: 1 of each judged document.
-        seen: where they are; weights that add up to 1 over all ranks.
+        ranked: where they are; weights that add up to 1 over all ranks.
 
     Source: Moffat and Zobel 2008, section 4.2.
     """
-    return jnp.maximum(0.0, 1 - discounted(gain, seen))
+    return jnp.maximum(0.0, 1 - discounted(gain, ranked))
 
 
-def _hits(gain: Float[Array, " w"], seen: RankedList) -> Bool[Array, " w"]:
-    return seen.where & (gain > 0)
+def _hits(gain: Float[Array, " w"], ranked: RankedList) -> Bool[Array, " w"]:
+    return ranked.where & (gain > 0)

@@ -1,7 +1,6 @@
 """Agreement with preferences: which judged pairs of documents a run orders as judged.
 
-What is known of a query is arrays about its pairs of documents, each pair once, with 0
-in `wins` and `losses` where there is none (`tensors.pairs`). A run cut at rank k
+A query is given by its judged pairs of documents (`tensors.pairs`). A run cut at rank k
 retrieved nothing beyond. A document that was retrieved is above one that was not; of
 two that were not, neither is above the other.
 
@@ -12,7 +11,7 @@ as to look documents up and add in one go.
 Counts are added as float64: exactly, below 2^53.
 """
 
-from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Int64
@@ -20,109 +19,142 @@ from jaxtyping import Array, Bool, Float, Int, Int64
 from pgcjax.kernels import ABSENT
 from pgcjax.kernels.ranked_list import RankedList, by_vertex, ratio, rounded, total
 
-Judged = Mapping[str, Array]
+
+class PairCounts(NamedTuple):
+    """How often the pairs of a query's documents were judged, each pair once.
+
+    Attributes:
+        first: of each pair, the document with the lower number.
+        second: the other one.
+        wins: how many judgments prefer the first; 0, as `losses`, where there is none.
+        losses: how many prefer the second.
+        preferred: whether a document is preferred to any.
+    """
+
+    first: Int[Any, " m"]
+    second: Int[Any, " m"]
+    wins: Int64[Any, " m"]
+    losses: Int64[Any, " m"]
+    preferred: Bool[Any, " n"]
 
 
-def share(seen: RankedList, pairs: Judged, *, among: str) -> Float[Array, ""]:
+class JudgeCounts(NamedTuple):
+    """How often each judge judged pairs: the pairs of one judge after those of another.
+
+    Attributes:
+        pairs: of all judges.
+        start: where the pairs of each judge begin.
+        end: where they end.
+        judges: how many there are.
+    """
+
+    pairs: PairCounts
+    start: Int[Any, " judges"]
+    end: Int[Any, " judges"]
+    judges: Int[Any, ""]
+
+
+def share(ranked: RankedList, pairs: PairCounts, *, among: str) -> Float[Array, ""]:
     """Give the share of judgments that is fulfilled.
 
     Args:
-        seen: the documents that were retrieved.
+        ranked: the documents that were retrieved.
         pairs: of documents.
         among: which judgments count: `all`, those of which `some` document was
             retrieved, or those of which `both` were.
     """
-    return ratio(fulfilled(seen, pairs, among=among), _judged(seen, pairs, among))
+    return ratio(fulfilled(ranked, pairs, among=among), _judged(ranked, pairs, among))
 
 
-def harmonic(seen: RankedList, pairs: Judged) -> Float[Array, ""]:
+def harmonic(ranked: RankedList, pairs: PairCounts) -> Float[Array, ""]:
     """Give F1 of c/s and c/n, the shares among `some` and `all`: 2 c / (s + n)."""
-    both = _judged(seen, pairs, "some") + possible(seen, pairs)
-    return ratio(2 * fulfilled(seen, pairs, among="some"), both)
+    both = _judged(ranked, pairs, "some") + possible(ranked, pairs)
+    return ratio(2 * fulfilled(ranked, pairs, among="some"), both)
 
 
-def fulfilled(seen: RankedList, pairs: Judged, *, among: str) -> Float[Array, ""]:
+def fulfilled(ranked: RankedList, pairs: PairCounts, *, among: str) -> Float[Array, ""]:
     """Count the judgments that are fulfilled, as of `share`."""
-    agree, count = _in_order(seen, pairs, among)
+    agree, count = _in_order(ranked, pairs, among)
     return total(agree.astype(jnp.float64), where=count)
 
 
-def possible(seen: RankedList, pairs: Judged) -> Float[Array, ""]:
+def possible(ranked: RankedList, pairs: PairCounts) -> Float[Array, ""]:
     """Count all judgments."""
-    return _judged(seen, pairs, "all")
+    return _judged(ranked, pairs, "all")
 
 
-def pair_mean(seen: RankedList, pairs: Judged, *, among: str) -> Float[Array, ""]:
+def pair_mean(ranked: RankedList, pairs: PairCounts, *, among: str) -> Float[Array, ""]:
     """Average the share of each pair of documents, as of `share`."""
-    agree, count = _in_order(seen, pairs, among)
-    shares = _ratio(agree, pairs["wins"] + pairs["losses"])
-    judged, counts = _said(seen, pairs, among)
+    agree, count = _in_order(ranked, pairs, among)
+    shares = _ratio(agree, pairs.wins + pairs.losses)
+    judged, counts = _said(ranked, pairs, among)
     ones = jnp.ones(judged.shape)
     shown = total(ones, where=counts & (judged > 0))
     return ratio(total(shares, where=count), shown)
 
 
-def judge_mean(seen: RankedList, pairs: Judged, *, among: str) -> Float[Array, ""]:
+def judge_mean(
+    ranked: RankedList, counts: JudgeCounts, *, among: str
+) -> Float[Array, ""]:
     """Average the share of each judge, as of `share`; 0 where nothing counts.
 
     Args:
-        seen: the documents that were retrieved.
-        pairs: once for each judge, by judge; `start` and `end` `[judges]` say where the
-            pairs of each stand, and `judges` how many there are.
+        ranked: the documents that were retrieved.
+        counts: of pairs, by judge.
         among: as of `share`.
     """
 
-    def of_judges(counts: Array, where: Array) -> Int64[Array, " judges"]:
-        before = jnp.pad(jnp.cumsum(jnp.where(where, counts, 0)), (1, 0))
-        return before[pairs["end"]] - before[pairs["start"]]
+    def of_judges(of_pairs: Array, where: Array) -> Int64[Array, " judges"]:
+        before = jnp.pad(jnp.cumsum(jnp.where(where, of_pairs, 0)), (1, 0))
+        return before[counts.end] - before[counts.start]
 
-    judged = of_judges(*_said(seen, pairs, among))
-    shares = _ratio(of_judges(*_in_order(seen, pairs, among)), judged)
-    return ratio(total(shares, where=judged > 0), pairs["judges"])
+    judged = of_judges(*_said(ranked, counts.pairs, among))
+    agreed = of_judges(*_in_order(ranked, counts.pairs, among))
+    return ratio(total(_ratio(agreed, judged), where=judged > 0), counts.judges)
 
 
 def weighted(
-    seen: RankedList, pairs: Judged, *, lower: bool, normalize: bool
+    ranked: RankedList, pairs: PairCounts, *, lower: bool, normalize: bool
 ) -> Float[Array, ""]:
     """Weigh each judgment by the rank of one document of its pair.
 
     Args:
-        seen: its weights fall strictly with the rank, and so order documents, too.
+        ranked: its weights fall strictly with the rank, and so order documents, too.
         pairs: of documents.
         lower: by the rank of the lower document, where nothing retrieved has weight 0;
             otherwise by that of the upper one.
         normalize: divide by the weights of all judgments.
     """
     choose = jnp.minimum if lower else jnp.maximum
-    a, b = _look_up(_table(seen, pairs, seen.weight, 0.0), pairs)
+    a, b = _look_up(_table(ranked, pairs, ranked.weight, 0.0), pairs)
     agree, weight = _where_above(a > b, b > a, pairs), choose(a, b)
     over = total(agree * weight, where=weight > 0)
     if not normalize:
         return over
     # Doubled and halved again, without rounding: another table, for another sum.
-    weight = choose(*_look_up(_table(seen, pairs, 2 * seen.weight, 0.0), pairs))
-    judged = pairs["wins"] + pairs["losses"]
+    weight = choose(*_look_up(_table(ranked, pairs, 2 * ranked.weight, 0.0), pairs))
+    judged = pairs.wins + pairs.losses
     return ratio(over, 0.5 * total(judged * weight, where=weight > 0))
 
 
-def average(seen: RankedList, pairs: Judged) -> Float[Array, ""]:
+def average(ranked: RankedList, pairs: PairCounts) -> Float[Array, ""]:
     """Average the share at the ranks of all documents that any is preferred to.
 
     At each, that among `some` for the run cut there; for a document that was not
     retrieved that among `all` for the whole run.
     """
-    preferred, w = pairs["preferred"], seen.where.shape[-1]
+    preferred, w = pairs.preferred, ranked.where.shape[-1]
     places = jnp.arange(w, dtype=jnp.int32)
-    a, b = _look_up(_table(seen, pairs, places, w), pairs)
+    a, b = _look_up(_table(ranked, pairs, places, w), pairs)
     agree = _where_above(a < b, b < a, pairs)
     # Both counts of a pair begin at the place of its upper document.
-    counts = jnp.stack([agree, pairs["wins"] + pairs["losses"]], axis=-1)
+    counts = jnp.stack([agree, pairs.wins + pairs.losses], axis=-1)
     upper = jnp.zeros((w + 1, 2), jnp.int64).at[jnp.minimum(a, b)].add(counts)
     over, under = jnp.cumsum(upper[:w], axis=0).T
-    found = seen.where & preferred[seen.vertex]
-    missed = jnp.sum(preferred) - jnp.sum(found)
-    rest = missed * _ratio(over[-1], possible(seen, pairs))
-    sums = total(_ratio(over, under), where=found) + rounded(rest, missed > 0)
+    hit = ranked.where & preferred[ranked.vertex]
+    missed = jnp.sum(preferred) - jnp.sum(hit)
+    rest = missed * _ratio(over[-1], possible(ranked, pairs))
+    sums = total(_ratio(over, under), where=hit) + rounded(rest, missed > 0)
     return ratio(sums, jnp.sum(preferred))
 
 
@@ -130,49 +162,49 @@ def _ratio(over: Int64[Array, "*n"], under: Array) -> Float[Array, "*n"]:
     return ratio(over.astype(jnp.float64), under)  # which rounds floats once
 
 
-def _judged(seen: RankedList, pairs: Judged, among: str) -> Float[Array, ""]:
-    judged, counts = _said(seen, pairs, among)
+def _judged(ranked: RankedList, pairs: PairCounts, among: str) -> Float[Array, ""]:
+    judged, counts = _said(ranked, pairs, among)
     return total(judged.astype(jnp.float64), where=counts)
 
 
 def _said(
-    seen: RankedList, pairs: Judged, among: str
+    ranked: RankedList, pairs: PairCounts, among: str
 ) -> tuple[Int64[Array, " m"], Bool[Array, " m"]]:
     """Count the judgments of each pair, and say which pairs count."""
-    judged = pairs["wins"] + pairs["losses"]
+    judged = pairs.wins + pairs.losses
     if among == "all":
         return judged, jnp.ones(judged.shape, bool)
-    a, b = _look_up(_table(seen, pairs, seen.where, 0), pairs)
+    a, b = _look_up(_table(ranked, pairs, ranked.where, 0), pairs)
     return judged, a | b if among == "some" else a & b
 
 
 def _in_order(
-    seen: RankedList, pairs: Judged, among: str
+    ranked: RankedList, pairs: PairCounts, among: str
 ) -> tuple[Int64[Array, " m"], Bool[Array, " m"]]:
     """Count the judgments of each pair that the run fulfils, and say which count."""
-    a, b = _look_up(by_vertex(seen, _vertices(pairs), ABSENT), pairs)
+    a, b = _look_up(by_vertex(ranked, _vertices(pairs), ABSENT), pairs)
     agree = _where_above(a < b, b < a, pairs)
     return agree, jnp.maximum(a, b) < ABSENT if among == "both" else a != b
 
 
 def _where_above(
-    first: Bool[Array, " m"], second: Bool[Array, " m"], pairs: Judged
+    first: Bool[Array, " m"], second: Bool[Array, " m"], pairs: PairCounts
 ) -> Int64[Array, " m"]:
-    return jnp.where(first, pairs["wins"], jnp.where(second, pairs["losses"], 0))
+    return jnp.where(first, pairs.wins, jnp.where(second, pairs.losses, 0))
 
 
-def _vertices(pairs: Judged) -> int:
-    return pairs["preferred"].shape[-1]
+def _vertices(pairs: PairCounts) -> int:
+    return pairs.preferred.shape[-1]
 
 
 def _table(
-    seen: RankedList, pairs: Judged, values: Array, absent: float | int
+    ranked: RankedList, pairs: PairCounts, values: Array, absent: float | int
 ) -> Array:
     """Lay values of the documents that count out by vertex; `absent` for others."""
     n = _vertices(pairs)
-    slot: Int[Array, " w"] = jnp.where(seen.where, seen.vertex, n)
+    slot: Int[Array, " w"] = jnp.where(ranked.where, ranked.vertex, n)
     return jnp.full(n, absent, values.dtype).at[slot].set(values, mode="drop")
 
 
-def _look_up(table: Array, pairs: Judged) -> tuple[Array, Array]:
-    return table[pairs["first"]], table[pairs["second"]]
+def _look_up(table: Array, pairs: PairCounts) -> tuple[Array, Array]:
+    return table[pairs.first], table[pairs.second]

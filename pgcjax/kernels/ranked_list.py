@@ -1,4 +1,4 @@
-"""What a run shows of a query's judged documents, and sums that padding cannot move.
+"""The judged documents of a query that a run shows, and sums that padding cannot move.
 
 A sum of floats depends on its order, and a compiler may fuse a product into it. So sums
 here have one order, that of a tree which zeros at the end do not change, and their
@@ -79,12 +79,12 @@ def ratio(over: Array, under: Array) -> Array:
     Every quotient is rounded once: a compiler multiplies by the reciprocal of what many
     quotients share, unless it seems to depend on them.
     """
-    some = (under > 0) & ~jnp.isnan(over)
-    return jnp.where(some, over / jnp.where(some, under, 1), 0.0)
+    divides = (under > 0) & ~jnp.isnan(over)
+    return jnp.where(divides, over / jnp.where(divides, under, 1), 0.0)
 
 
-def by_vertex(seen: RankedList, vertices: int, absent: int) -> Int[Array, " n"]:
+def by_vertex(ranked: RankedList, vertices: int, absent: int) -> Int[Array, " n"]:
     """Give the rank of each judged document from 1; `absent` where the run has none."""
-    place = jnp.where(seen.where, seen.vertex, vertices)
-    ranks = jnp.full(vertices, absent, seen.rank.dtype)
-    return ranks.at[place].set(seen.rank, mode="drop")
+    place = jnp.where(ranked.where, ranked.vertex, vertices)
+    ranks = jnp.full(vertices, absent, ranked.rank.dtype)
+    return ranks.at[place].set(ranked.rank, mode="drop")

@@ -1,6 +1,5 @@
 """Measures of relevant documents, all alike, and of documents that were judged."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any
@@ -20,9 +19,9 @@ from pgcjax.measures.gains import (
     mapped,
     of_qrels,
     relevant,
-    twin_of,
 )
 from pgcjax.measures.spec import Case, Definition, Parameter
+from pgcjax.reference import gains as to_gains
 from pgcjax.reference import graded as twins
 from pgcjax.tensors.gains import grades
 from pgcjax.tensors.judgments import Judgments
@@ -75,79 +74,77 @@ def _by_power(p: float, depth: int) -> np.ndarray:
     return table
 
 
-def _found(gains: np.ndarray, q: Parameters) -> dict[str, Any]:
-    return {"most": float((gains > 0).sum())}
-
-
-def _reachable(gains: np.ndarray, q: Parameters) -> dict[str, Any]:
+def _reachable(gains: np.ndarray, q: Parameters) -> float:
+    """Count the relevant documents, or those that AP@k can have."""
     count = int((gains > 0).sum())
     if q.get("relevant") == "reachable" and q["k"]:
         count = min(count, q["k"])
-    return {"most": float(count)}
+    return float(count)
 
 
-def _cut(gains: np.ndarray, q: Parameters) -> dict[str, Any]:
-    return {"most": float(q["k"] or 0)}
-
-
-def _precision(gain, seen: RankedList, ideal: Mapping[str, Any], q: Parameters):
-    of = ideal["most"] if q["k"] else seen.length.astype(gain.dtype)
-    return kernels.share(gain, seen, of)
+def _precision(gain: Any, ranked: RankedList, cutoff: Any, q: Parameters) -> Any:
+    of = cutoff if q["k"] else ranked.length.astype(gain.dtype)
+    return kernels.share(gain, ranked, of)
 
 
 RBP_GAINS = Gains(
     gains=utility,
-    ideal=lambda gains, q: {},
-    kernel=lambda gain, seen, ideal, q: kernels.discounted(gain, seen),
+    ideal=lambda gains, q: (),
+    kernel=lambda gain, ranked, ideal, q: kernels.discounted(gain, ranked),
     by_rank=by_power,
     twin=lambda run, pool, q: twins.rbp(run, q["p"], q["k"]),
+    twin_gain=to_gains.utility,
     parameters=(P, RBP_GAIN, REL, GMAX),
 )
 AP_GAINS = Gains(
     gains=relevant,
     ideal=_reachable,
-    kernel=lambda gain, seen, ideal, q: kernels.precise(gain, seen, ideal),
+    kernel=lambda gain, ranked, ideal, q: kernels.precise(gain, ranked, ideal),
     by_rank=None,
     twin=lambda run, pool, q: twins.average_precision(
         run, pool, q["k"], q.get("relevant", "all")
     ),
+    twin_gain=to_gains.relevance,
     parameters=(REL, RELEVANT),
 )
 RR_GAINS = Gains(
     gains=relevant,
-    ideal=lambda gains, q: {},
-    kernel=lambda gain, seen, ideal, q: kernels.first(gain, seen),
+    ideal=lambda gains, q: (),
+    kernel=lambda gain, ranked, ideal, q: kernels.first(gain, ranked),
     by_rank=by_reciprocal,
     twin=lambda run, pool, q: twins.reciprocal_rank(run, q["k"]),
+    twin_gain=to_gains.relevance,
     parameters=(REL,),
 )
 P_GAINS = Gains(
     gains=relevant,
-    ideal=_cut,
+    ideal=lambda gains, q: float(q["k"] or 0),
     kernel=_precision,
     by_rank=None,
     twin=lambda run, pool, q: twins.precision(run, q["k"]),
+    twin_gain=to_gains.relevance,
     parameters=(REL,),
 )
 R_GAINS = Gains(
     gains=relevant,
-    ideal=_found,
-    kernel=lambda gain, seen, ideal, q: kernels.share(gain, seen, ideal["most"]),
+    ideal=_reachable,
+    kernel=lambda gain, ranked, ideal, q: kernels.share(gain, ranked, ideal),
     by_rank=None,
     twin=lambda run, pool, q: twins.recall(run, pool, q["k"]),
+    twin_gain=to_gains.relevance,
     parameters=(REL,),
 )
 
 
-def _judged(seen: RankedList, arrays: Mapping[str, Any], q: Parameters):
-    length = seen.length
+def _judged(ranked: RankedList, judged: Any, q: Parameters) -> Any:
+    length = ranked.length
     most = length if q["k"] is None else length.clip(max=q["k"])
-    gain = arrays["judged"][seen.vertex]
-    return kernels.share(gain, seen, most.astype(gain.dtype))
+    gain = judged[ranked.vertex]
+    return kernels.share(gain, ranked, most.astype(gain.dtype))
 
 
-def _residual(seen: RankedList, arrays: Mapping[str, Any], q: Parameters):
-    return kernels.residual(arrays["judged"][seen.vertex], seen)
+def _residual(ranked: RankedList, judged: Any, q: Parameters) -> Any:
+    return kernels.residual(judged[ranked.vertex], ranked)
 
 
 def of_judged(
@@ -157,16 +154,11 @@ def of_judged(
     every = judgments.once(grades, "qrels", positive_only=False)
     return ListTensors(
         every.docs,
-        {query: {"judged": np.ones(len(docs))} for query, docs in every.docs.items()},
+        {query: np.ones(len(docs)) for query, docs in every.docs.items()},
         kernel,
         depth=q["k"],
         by_rank=partial(by_rank, q) if by_rank else None,
     )
-
-
-def _known(case: Case) -> list[bool]:
-    judged = set(case.judged["qrels"]["doc_id"])
-    return [doc in judged for doc in case.run]
 
 
 def _rbp_tensors(q: Parameters, judgments: Judgments) -> ListTensors:
@@ -178,8 +170,8 @@ def _rbp_tensors(q: Parameters, judgments: Judgments) -> ListTensors:
 def _rbp_twin(case: Case) -> float:
     q = case.parameters
     if q["value"] == "residual":
-        return twins.rbp_residual(_known(case), q["p"], q["k"])
-    return twin_of(RBP_GAINS, case)
+        return twins.rbp_residual(to_gains.judged(case), q["p"], q["k"])
+    return to_gains.of_qrels(RBP_GAINS.twin_gain, RBP_GAINS.twin, case)
 
 
 RBP = replace(
@@ -250,7 +242,7 @@ JUDGED = Definition(
     source="as in ir_measures",
     needs=lambda q: frozenset({"qrels"}),
     tensors=partial(of_judged, _judged, None),
-    twin=lambda case: twins.judged(_known(case), case.parameters["k"]),
+    twin=lambda case: twins.judged(to_gains.judged(case), case.parameters["k"]),
     formula="judged documents at ranks r <= k, divided by min(k, documents retrieved)",
     differs="as ir_measures' Judged with --order clarke; of runs with k documents 1 - "
     "trec_eval's unj_k, which takes grades below 0 for unjudged",

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from pgcjax.kernels.rbo import rank_weights, weight_within
-from pgcjax.measures.cases import edges_of, grades_of
-from pgcjax.measures.spec import Case, Definition, Parameter
-from pgcjax.reference.compatibility import compat
-from pgcjax.reference.pgc import derived_edges, greedy_pgc
+from pgcjax.measures.spec import Definition, Parameter
+from pgcjax.reference.compatibility import compat_of
+from pgcjax.reference.pgc import pgc_of
 from pgcjax.tensors import graphs as g
 from pgcjax.tensors.judgments import Judgments
 from pgcjax.tensors.measure_tensors import PeelTensors
@@ -104,25 +103,6 @@ def finished(
     return share * weight_within(p, depth)
 
 
-def _pgc_twin(case: Case) -> float:
-    q = case.parameters
-    edges, grades = [], {}
-    if q["graph"] != "derived":
-        edges = edges_of(case.judged["preferences"])
-    if q["graph"] != "real":
-        grades = grades_of(case.judged["qrels"])
-    edges += derived_edges(grades)
-    documents = tuple(grades)
-    how = q["p"], q["depth"], q["normalization"]
-    return greedy_pgc(edges, case.run, *how, documents)
-
-
-def _compat_twin(case: Case) -> float:
-    q = case.parameters
-    grades = grades_of(case.judged["qrels"])
-    return compat(grades, case.run, q["p"], q["depth"], q["normalize"])
-
-
 PGC = Definition(
     name="PGC",
     meaning="Greedy preference graph compatibility: RBO of a run with the ideal "
@@ -135,7 +115,7 @@ PGC = Definition(
     "open: here they follow the run in ascending doc id",
     needs=_pgc_needs,
     tensors=_pgc_tensors,
-    twin=_pgc_twin,
+    twin=pgc_of,
 )
 COMPAT = Definition(
     name="Compat",
@@ -150,5 +130,5 @@ COMPAT = Definition(
     "the mean over the queries of the run",
     needs=lambda parameters: frozenset({"qrels"}),
     tensors=_compat_tensors,
-    twin=_compat_twin,
+    twin=compat_of,
 )

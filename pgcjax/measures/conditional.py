@@ -13,10 +13,9 @@ from pgcjax.errors import DataError
 from pgcjax.judging.predicted_grades import accuracy_note, predicted_grades
 from pgcjax.kernels import context as kernels
 from pgcjax.kernels.ranked_list import RankedList
-from pgcjax.measures.cases import grades_of
-from pgcjax.measures.gains import Gains, Parameters, highest_of
+from pgcjax.measures.gains import Gains, Parameters, highest_of, positive_gains
 from pgcjax.measures.spec import Case, Definition, Parameter
-from pgcjax.reference.context import interpolated
+from pgcjax.reference.context import in_context
 from pgcjax.tensors.context import conditional
 from pgcjax.tensors.judgments import Judgments
 from pgcjax.tensors.measure_tensors import ListTensors
@@ -65,7 +64,7 @@ def with_context(
     def twin(case: Case) -> float:
         if not case.parameters["context"]:
             return definition.twin(case)
-        return twin_of(measure, case)
+        return _twin(measure, case)
 
     source = definition.source
     if not alpha:
@@ -82,35 +81,37 @@ def with_context(
 
 def of_context(measure: Gains, q: Parameters, judgments: Judgments) -> ListTensors:
     """Give what scoring batches for a measure of conditional grades."""
-    known = judgments.once(conditional, "qrels", "context")
-    rules, notes = _NO_RULES, known.notes
+    graded = judgments.once(conditional, "qrels", "context")
+    rules, notes = _NO_RULES, graded.notes
     if q["missing"] == "predicted":
-        rules = _matrix(_rules(judgments))
+        rules = _matrix(_predictions(judgments))
         if "predictions" not in judgments:
             notes += (judgments.once(accuracy_note, "qrels", "context"),)
-    most = max(known.highest, rules[1].max(initial=0))
+    most = max(graded.highest, rules[1].max(initial=0))
     arrays, void = {}, []
-    for query, alone in known.isolation.items():
-        own, after = np.nan_to_num(alone), known.grades[query]
-        n, pairs = len(own), known.pairs[query]
+    for query, alone in graded.isolation.items():
+        own, after = np.nan_to_num(alone), graded.grades[query]
+        n, pairs = len(own), graded.pairs[query]
         level, predicted = _levels(alone, *rules)
         grades = np.concatenate([own, after, predicted.ravel()])
-        worth = partial(_worth, measure, q, highest_of(q, most, grades))
-        arrays[query] = {
-            "gain": worth(own),
-            "size": np.int64(n),
-            "pairs": pairs - n * n,
-            "paired": worth(_mixed(q["context"], own[pairs // n], after)),
-            "level": level,
-            "predicted": worth(_mixed(q["context"], predicted[0], predicted)),
-            **measure.ideal(worth(own), q),
-        }
+        highest = highest_of(q, most, grades)
+        gain, paired, by_level = (
+            positive_gains(measure, of, q, highest)
+            for of in (
+                own,
+                _mixed(q["context"], own[pairs // n], after),
+                _mixed(q["context"], predicted[0], predicted),
+            )
+        )
+        judged = kernels.PairGains(np.int64(n), pairs - n * n, paired)
+        ideal = measure.ideal(gain, q)
+        arrays[query] = kernels.ContextGains(gain, judged, level, by_level, ideal)
         if not grades.any():
             void.append(query)
     return ListTensors(
-        known.docs,
+        graded.docs,
         arrays,
-        in_context(measure),
+        _on_context(measure),
         depth=measure.depth(q),
         by_rank=partial(measure.by_rank, q) if measure.by_rank else None,
         void=void,
@@ -119,22 +120,22 @@ def of_context(measure: Gains, q: Parameters, judgments: Judgments) -> ListTenso
 
 
 @cache
-def in_context(measure: Gains):
+def _on_context(measure: Gains):
     """Make a kernel of ranked lists of a measure of conditional grades."""
 
-    def kernel(seen: RankedList, arrays: Mapping[str, Any], q: Parameters):
-        doc, (before, follows) = seen.vertex, kernels.previous(seen)
-        gain = jnp.where(seen.where, arrays["gain"][doc], 0.0)
+    def kernel(ranked: RankedList, query: kernels.ContextGains, q: Parameters):
+        doc, (before, follows) = ranked.vertex, kernels.previous(ranked)
+        gain = jnp.where(ranked.where, query.gain[doc], 0.0)
         if q["missing"] == "predicted":
-            level = arrays["level"]
-            predicted = arrays["predicted"][level[before], level[doc]]
+            level = query.level
+            predicted = query.predicted[level[before], level[doc]]
             gain = jnp.where(follows, predicted, gain)
         if q["missing"] == "first":
-            later = seen.where & (seen.rank > 1) & (seen.rank[0] == 1)
+            later = ranked.where & (ranked.rank > 1) & (ranked.rank[0] == 1)
             first = jnp.full_like(doc, doc[0])
-            gain = kernels.found(doc, first, arrays, gain, where=later)
-        gain = kernels.found(doc, before, arrays, gain, where=follows)
-        return measure.kernel(gain, seen, arrays, q)
+            gain = kernels.after(doc, first, query.judged, gain, where=later)
+        gain = kernels.after(doc, before, query.judged, gain, where=follows)
+        return measure.kernel(gain, ranked, query.ideal, q)
 
     return kernel
 
@@ -142,16 +143,6 @@ def in_context(measure: Gains):
 def _mixed(alpha: float, own: np.ndarray, after: np.ndarray) -> np.ndarray:
     """Interpolate grades; where both are equal, so is the result, to the last bit."""
     return own + alpha * (after - own)
-
-
-def _worth(
-    measure: Gains, q: Parameters, highest: float, grades: np.ndarray
-) -> np.ndarray:
-    """Map grades to gains; 0 to 0."""
-    gains = np.zeros(grades.shape)
-    some = grades > 0
-    gains[some] = measure.gains(grades[some], q, highest)
-    return gains
 
 
 def _matrix(rules: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
@@ -181,66 +172,33 @@ def _levels(
     """
     if not len(grades):
         return np.zeros(1, np.int64), np.zeros((1, 1))
-    some = np.unique(alone[~np.isnan(alone)])
-    place = np.minimum(np.searchsorted(grades, some), len(grades) - 1)
-    if len(unknown := some[grades[place] != some]):
+    own = np.unique(alone[~np.isnan(alone)])
+    place = np.minimum(np.searchsorted(grades, own), len(grades) - 1)
+    if len(unknown := own[grades[place] != own]):
         raise DataError(
             f"nothing is predicted of documents of grade {unknown[0]:g}",
             where="context",
             mend="Predict from qrels that have all grades.",
         )
-    table = np.zeros((len(some) + 1, len(some) + 1))
-    table[0, 1:] = some
+    table = np.zeros((len(own) + 1, len(own) + 1))
+    table[0, 1:] = own
     table[1:, 1:] = predicted[np.ix_(place, place)]
-    return np.where(np.isnan(alone), 0, np.searchsorted(some, alone) + 1), table
+    return np.where(np.isnan(alone), 0, np.searchsorted(own, alone) + 1), table
 
 
-def _rules(tables: Mapping[str, Any]) -> pd.DataFrame:
-    """Give the predictions that were asked for, or make them."""
+def _predictions(tables: Mapping[str, Any]) -> pd.DataFrame:
+    """Give the predictions that were asked for, or make them once for these tables."""
     if "predictions" in tables:
         return tables["predictions"]
-    return _predicted(tables["qrels"], tables["context"])
+    judgments = tables if isinstance(tables, Judgments) else Judgments(tables)
+    return judgments.once(predicted_grades, "qrels", "context")
 
 
-_made: dict[tuple[int, int], tuple] = {}
-
-
-def _predicted(qrels: pd.DataFrame, context: pd.DataFrame) -> pd.DataFrame:
-    """Predict, or give what was last predicted from these tables."""
-    key = id(qrels), id(context)
-    if key not in _made:
-        _made.clear()
-        # With the tables beside it, their ids stay theirs.
-        _made[key] = predicted_grades(qrels, context), qrels, context
-    return _made[key][0]
-
-
-def _by_pair(rules: pd.DataFrame) -> dict[tuple[float, float], float]:
-    columns = (rules[c] for c in ("previous_relevance", "relevance", "predicted"))
-    return {(before, own): after for before, own, after in zip(*columns, strict=True)}
-
-
-def twin_of(measure: Gains, case: Case) -> float:
-    """Score a case by the plain twin of a measure of conditional grades."""
-    q, isolation = case.parameters, grades_of(case.judged["qrels"])
-    columns = (case.judged["context"][c] for c in ("doc_id", "previous_doc_id"))
-    pairs = zip(*columns, strict=True)
-    after = dict(zip(pairs, case.judged["context"]["relevance"], strict=True))
-    predict = q["missing"] == "predicted"
-    predicted = _by_pair(_rules(case.tables)) if predict else {}
-    grades = interpolated(
-        case.run, isolation, after, q["context"], q["missing"], predicted
-    )
-    tables = (case.tables[kind]["relevance"].max() for kind in ("qrels", "context"))
-    most = max(0.0, *tables, *predicted.values())
-    levels = {max(g, 0.0) for g in isolation.values()}
-    known = [*levels, *after.values()]
-    known += [predicted[a, b] for a in levels for b in levels if predict]
-    highest = highest_of(q, most, np.array(known))
-
-    def gain(grade: float) -> float:
-        return float(_worth(measure, q, highest, np.array([grade]))[0])
-
-    return measure.twin(
-        [gain(u) for u in grades], [gain(max(g, 0.0)) for g in isolation.values()], q
-    )
+def _twin(measure: Gains, case: Case) -> float:
+    """Score a case plainly; only what a model predicted is shared with the kernel."""
+    if case.parameters["missing"] != "predicted":
+        return in_context(measure.twin_gain, measure.twin, case)
+    columns = ("previous_relevance", "relevance", "predicted")
+    before, own, after = (_predictions(case.tables)[c].tolist() for c in columns)
+    predicted = dict(zip(zip(before, own, strict=True), after, strict=True))
+    return in_context(measure.twin_gain, measure.twin, case, predicted)

@@ -32,14 +32,10 @@ def by_stop(q: Parameters, depth: int) -> np.ndarray:
 
 CCG_GAINS = Gains(
     gains=lambda grades, q, highest: mapped(grades, {"gain": "linear"}, highest),
-    ideal=lambda gains, q: {},
-    kernel=lambda gain, seen, ideal, q: kernels.discounted(gain, seen),
+    ideal=lambda gains, q: (),
+    kernel=lambda gain, ranked, ideal, q: kernels.discounted(gain, ranked),
     by_rank=by_stop,
-    twin=lambda run, pool, q: (
-        twins.ccg(run, q["k"])
-        if q["form"] == "nested"
-        else twins.ccg_single(run, q["k"])
-    ),
+    twin=twins.ccg_of,
     parameters=(FORM,),
 )
 CCG = with_context(

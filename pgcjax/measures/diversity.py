@@ -13,16 +13,14 @@ from pgcjax.kernels.ranked_list import RankedList
 from pgcjax.measures.gains import by_log
 from pgcjax.measures.intents import (
     Parameters,
-    grades_by_intent,
-    intents_by_doc,
     judged,
     kinds_of,
-    navigational_of,
     notes_of,
+    served,
     void,
 )
-from pgcjax.measures.spec import Case, Definition, Parameter
-from pgcjax.reference import diversity as twins
+from pgcjax.measures.spec import Definition, Parameter
+from pgcjax.reference import intents as twins
 from pgcjax.tensors.gains import best_discounted
 from pgcjax.tensors.intents import greedy_gains
 from pgcjax.tensors.judgments import Judgments
@@ -47,49 +45,47 @@ def by_power(q: Parameters, depth: int) -> np.ndarray:
     return np.array([0.0, *(q["beta"] ** rank for rank in range(depth))])
 
 
-def _novel(seen: RankedList, arrays: Parameters):
-    gain = kernels.gains_of(arrays["relevance"], seen)
-    return kernels.novel(gain, arrays["fade"])
+def _novel(ranked: RankedList, query: kernels.Novelty):
+    gain = kernels.gains_of(query.relevance, ranked)
+    return kernels.novel(gain, query.fade)
 
 
-def _alpha_dcg(seen: RankedList, arrays: Parameters, q: Parameters):
-    return discounted(_novel(seen, arrays), seen)
+def _alpha_dcg(ranked: RankedList, query: kernels.Novelty, q: Parameters):
+    return discounted(_novel(ranked, query), ranked)
 
 
-def _alpha_ndcg(seen: RankedList, arrays: Parameters, q: Parameters):
-    return normalized(_novel(seen, arrays), seen, arrays)
+def _alpha_ndcg(ranked: RankedList, query: kernels.Novelty, q: Parameters):
+    return normalized(_novel(ranked, query), ranked, query.scale)
 
 
-def _nrbp(seen: RankedList, arrays: Parameters, q: Parameters):
-    return arrays["scale"] * discounted(_novel(seen, arrays), seen)
+def _nrbp(ranked: RankedList, query: kernels.Novelty, q: Parameters):
+    return query.scale * discounted(_novel(ranked, query), ranked)
 
 
-def _recall(seen: RankedList, arrays: Parameters, q: Parameters):
-    gain = kernels.gains_of(arrays["relevance"], seen)
-    return kernels.recall(gain, arrays["intents"])
+def _recall(ranked: RankedList, query: kernels.Served, q: Parameters):
+    return kernels.recall(kernels.gains_of(query.relevance, ranked), query.intents)
 
 
-def _precision(seen: RankedList, arrays: Parameters, q: Parameters):
-    gain = kernels.gains_of(arrays["relevance"], seen)
-    return kernels.precision(kernels.effective(gain, arrays["nav"]), arrays["k"])
+def _precision(ranked: RankedList, query: kernels.Effective, q: Parameters):
+    gain = kernels.gains_of(query.relevance, ranked)
+    return kernels.precision(kernels.effective(gain, query.navigational), query.k)
 
 
 def _lists(
     kernel: Callable[..., Any],
-    of_query: Callable[[np.ndarray, Parameters], dict[str, Any]],
+    of_query: Callable[[np.ndarray, Parameters], Any],
     by_rank: Callable[[Parameters, int], np.ndarray] | None,
     q: Parameters,
     judgments: Judgments,
 ) -> ListTensors:
-    """Give what scoring batches: grades, and what a measure makes of them."""
+    """Give what scoring batches: what a measure makes of the grades of each query."""
     grades = judged(judgments)
-    arrays = {
-        query: {"relevance": relevance, **of_query(relevance > 0, q)}
-        for query, relevance in grades.relevance.items()
-    }
     return ListTensors(
         grades.docs,
-        arrays,
+        {
+            query: of_query(by_intent, q)
+            for query, by_intent in grades.relevance.items()
+        },
         kernel,
         depth=q.get("k"),
         by_rank=partial(by_rank, q) if by_rank else None,
@@ -97,48 +93,32 @@ def _lists(
     )
 
 
-def _fade(hit: np.ndarray, q: Parameters) -> dict[str, Any]:
-    most = int(hit.sum(1).max(initial=0))
-    return {"fade": np.cumprod(np.append(1.0, np.full(most, 1 - q["alpha"])))}
+def _novelty(relevance: np.ndarray, q: Parameters) -> kernels.Novelty:
+    most = int((relevance > 0).sum(1).max(initial=0))
+    fade = np.cumprod(np.append(1.0, np.full(most, 1 - q["alpha"])))
+    return kernels.Novelty(relevance, fade, ())
 
 
-def _ideal(hit: np.ndarray, q: Parameters) -> dict[str, Any]:
-    fade = _fade(hit, q)["fade"]
-    gains = greedy_gains(hit, fade, q["k"])
-    weights = by_log(q, len(gains))
-    return {"fade": fade, "best": best_discounted(np.array(gains), weights)}
+def _with_best(relevance: np.ndarray, q: Parameters) -> kernels.Novelty:
+    novelty = _novelty(relevance, q)
+    gains = greedy_gains(relevance > 0, novelty.fade, q["k"])
+    best = best_discounted(np.array(gains), by_log(q, len(gains)))
+    return novelty._replace(scale=best)
 
 
-def _scale(hit: np.ndarray, q: Parameters) -> dict[str, Any]:
+def _with_scale(relevance: np.ndarray, q: Parameters) -> kernels.Novelty:
     geometric = 1 - (1 - q["alpha"]) * q["beta"]
-    return {**_fade(hit, q), "scale": geometric / max(1, len(hit))}
+    return _novelty(relevance, q)._replace(scale=geometric / max(1, len(relevance)))
 
 
 def _effective(q: Parameters, judgments: Judgments) -> ListTensors:
-    kinds = kinds_of(judgments)
-    lists = _lists(_precision, lambda hit, q: {"k": float(q["k"])}, None, q, judgments)
+    kinds, k = kinds_of(judgments), np.float64(q["k"])
+    lists = _lists(_precision, lambda relevance, q: relevance, None, q, judgments)
     arrays = {
-        query: {**known, "nav": kinds[query]} for query, known in lists.arrays.items()
+        query: kernels.Effective(relevance, kinds[query], k)
+        for query, relevance in lists.arrays.items()
     }
     return replace(lists, arrays=arrays, notes=notes_of(judgments))
-
-
-def _sets(case: Case) -> list[set[str]]:
-    """Give the intents that each document of the run serves."""
-    docs = intents_by_doc(case)
-    return [set(docs.get(doc, ())) for doc in case.run]
-
-
-def _alpha_ndcg_twin(case: Case) -> float:
-    q, docs = case.parameters, intents_by_doc(case)
-    pool = {doc: set(intents) for doc, intents in docs.items()}
-    return twins.alpha_ndcg(_sets(case), pool, q["alpha"], q["k"])
-
-
-def _precision_twin(case: Case) -> float:
-    docs, k = intents_by_doc(case), case.parameters["k"]
-    run = [docs.get(doc, {}) for doc in case.run]
-    return twins.effective_precision(run, navigational_of(case), k)
 
 
 def _needs(*kinds: str) -> Callable[[Parameters], frozenset[str]]:
@@ -157,8 +137,8 @@ ALPHA_NDCG = Definition(
     differs="As ndeval (alpha-nDCG) and ir_measures (alpha_nDCG); ndeval orders runs "
     "by rank, pyndeval and ir_measures as --order clarke",
     needs=_needs("intent_qrels"),
-    tensors=partial(_lists, _alpha_ndcg, _ideal, by_log),
-    twin=_alpha_ndcg_twin,
+    tensors=partial(_lists, _alpha_ndcg, _with_best, by_log),
+    twin=twins.alpha_ndcg,
     cutoff="may",
     aliases={"alpha-nDCG": "alpha_nDCG"},
 )
@@ -172,10 +152,8 @@ ALPHA_DCG = Definition(
     differs="ndeval and ir_measures divide it by that of a list of k documents that "
     "all serve every intent",
     needs=_needs("intent_qrels"),
-    tensors=partial(_lists, _alpha_dcg, _fade, by_log),
-    twin=lambda case: twins.alpha_dcg(
-        _sets(case), case.parameters["alpha"], case.parameters["k"]
-    ),
+    tensors=partial(_lists, _alpha_dcg, _novelty, by_log),
+    twin=twins.alpha_dcg,
     cutoff="may",
 )
 NRBP = Definition(
@@ -188,13 +166,8 @@ NRBP = Definition(
     "intents with a relevant document; NG: see alpha_nDCG",
     differs="As ndeval and ir_measures",
     needs=_needs("intent_qrels"),
-    tensors=partial(_lists, _nrbp, _scale, by_power),
-    twin=lambda case: twins.nrbp(
-        _sets(case),
-        len(grades_by_intent(case)),
-        case.parameters["alpha"],
-        case.parameters["beta"],
-    ),
+    tensors=partial(_lists, _nrbp, _with_scale, by_power),
+    twin=twins.nrbp,
 )
 I_REC = Definition(
     name="I-rec",
@@ -206,10 +179,8 @@ I_REC = Definition(
     "intents with any relevant document",
     differs="As strec of ndeval and StRecall of ir_measures",
     needs=_needs("intent_qrels"),
-    tensors=partial(_lists, _recall, lambda hit, q: {"intents": float(len(hit))}, None),
-    twin=lambda case: twins.intent_recall(
-        _sets(case), len(grades_by_intent(case)), case.parameters["k"]
-    ),
+    tensors=partial(_lists, _recall, lambda relevance, q: served(relevance), None),
+    twin=twins.intent_recall,
     cutoff="may",
     aliases={"strec_{k}": "I-rec@{k}"},
 )
@@ -224,6 +195,6 @@ EFP = Definition(
     differs="The paper prints 3/5 = 0.8 for the list of its figure 1: 3/5 is 0.6",
     needs=_needs("intent_qrels", "intents"),
     tensors=_effective,
-    twin=_precision_twin,
+    twin=twins.effective_precision,
     cutoff="must",
 )

@@ -10,9 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from pgcjax.errors import DataError
+from pgcjax.kernels.graded import QueryGains
 from pgcjax.kernels.ranked_list import RankedList
-from pgcjax.measures.cases import grades_of
-from pgcjax.measures.spec import Case, Definition, Parameter
+from pgcjax.measures.spec import Definition, Parameter
+from pgcjax.reference import gains as twins
 from pgcjax.tensors.gains import Grades, grades
 from pgcjax.tensors.judgments import Judgments
 from pgcjax.tensors.measure_tensors import ListTensors
@@ -32,22 +33,25 @@ class Gains:
     Attributes:
         gains: of grades `[n]` above 0, `(grades, parameters, highest)`: float64 `[n]`;
             `highest` is the highest grade, by `highest_of`.
-        ideal: what the kernel needs to know of all gains of a query, by name:
-            `(gains, parameters)`.
-        kernel: `(gain, seen, ideal, parameters)` scores one run and query; `gain` `[w]`
-            is that of the documents in `seen`.
+        ideal: what the kernel takes of the gains `[n]` of all documents of a query, a
+            number or a tuple of arrays: `(gains, parameters)`.
+        kernel: `(gain, ranked, ideal, parameters)` scores one run and query; `gain`
+            `[w]` is that of the documents in `ranked`.
         by_rank: weights of ranks 0..depth, `(parameters, depth)`, or None.
         twin: the same plainly: `(gains of the run's documents in order, all gains,
             parameters)`.
+        twin_gain: gives the twin its gains, one at a time, by code of its own: of a
+            grade above 0, `(grade, parameters, highest)`, `highest` being `gmax`.
         depth: last rank that counts, of parameters; None if all do.
         parameters: of the measure, without its cutoff.
     """
 
     gains: Callable[[np.ndarray, Parameters, float], np.ndarray]
-    ideal: Callable[[np.ndarray, Parameters], dict[str, Any]]
-    kernel: Callable[[Any, RankedList, Mapping[str, Any], Parameters], Any]
+    ideal: Callable[[np.ndarray, Parameters], Any]
+    kernel: Callable[[Any, RankedList, Any, Parameters], Any]
     by_rank: Callable[[Parameters, int], np.ndarray] | None
-    twin: Callable[[list[float], list[float], Parameters], float]
+    twin: twins.Score
+    twin_gain: twins.Gain = twins.grade
     depth: Callable[[Parameters], int | None] = lambda q: q["k"]
     parameters: tuple[Parameter, ...] = ()
 
@@ -142,6 +146,15 @@ def relevant(grades: np.ndarray, q: Parameters, highest: float) -> np.ndarray:
     return np.where(grades >= q["rel"], 1.0, 0.0)
 
 
+def positive_gains(
+    measure: Gains, grades: np.ndarray, q: Parameters, highest: float
+) -> np.ndarray:
+    """Map grades of any shape to gains, and those up to 0 to 0."""
+    gains, positive = np.zeros(grades.shape), grades > 0
+    gains[positive] = measure.gains(grades[positive], q, highest)
+    return gains
+
+
 def by_one(q: Parameters, depth: int) -> np.ndarray:
     """Take all ranks alike."""
     return np.append(0.0, np.ones(depth))
@@ -173,14 +186,14 @@ def of_qrels(measure: Gains, q: Parameters, judgments: Judgments) -> ListTensors
     for query, relevance in judged.relevance.items():
         highest = highest_of(q, judged.highest, relevance)
         gain = measure.gains(relevance, q, highest)
-        arrays[query] = {"gain": gain, **measure.ideal(gain, q)}
+        arrays[query] = QueryGains(gain, measure.ideal(gain, q))
     return ListTensors(
         judged.docs,
         arrays,
         on_gains(measure),
         depth=measure.depth(q),
         by_rank=partial(measure.by_rank, q) if measure.by_rank else None,
-        void=[query for query, known in arrays.items() if not known["gain"].any()],
+        void=[query for query, gains in arrays.items() if not gains.gain.any()],
     )
 
 
@@ -188,26 +201,11 @@ def of_qrels(measure: Gains, q: Parameters, judgments: Judgments) -> ListTensors
 def on_gains(measure: Gains) -> Callable[..., Any]:
     """Make a kernel of ranked lists of a measure of gains."""
 
-    def kernel(seen: RankedList, arrays: Mapping[str, Any], q: Parameters):
-        gain = jnp.where(seen.where, arrays["gain"][seen.vertex], 0.0)
-        return measure.kernel(gain, seen, arrays, q)
+    def kernel(ranked: RankedList, query: QueryGains, q: Parameters):
+        gain = jnp.where(ranked.where, query.gain[ranked.vertex], 0.0)
+        return measure.kernel(gain, ranked, query.ideal, q)
 
     return kernel
-
-
-def twin_of(measure: Gains, case: Case) -> float:
-    """Score a case by the plain twin of a measure of plain qrels."""
-    q, grade = case.parameters, grades_of(case.judged["qrels"])
-    most = max(0.0, case.tables["qrels"]["relevance"].max())
-    highest = highest_of(q, most, np.array([*grade.values()]))
-
-    def gain(doc: str) -> float:
-        relevance = grade.get(doc, 0.0)
-        if relevance <= 0:
-            return 0.0
-        return float(measure.gains(np.array([relevance]), q, highest)[0])
-
-    return measure.twin([gain(d) for d in case.run], [gain(d) for d in grade], q)
 
 
 def define(
@@ -220,6 +218,6 @@ def define(
         parameters=parameters,
         needs=lambda q: frozenset({"qrels"}),
         tensors=lambda q, judgments: of_qrels(measure, q, judgments),
-        twin=lambda case: twin_of(measure, case),
+        twin=partial(twins.of_qrels, measure.twin_gain, measure.twin),
         **{"cutoff": "may", **more},
     )

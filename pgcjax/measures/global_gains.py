@@ -4,42 +4,33 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
-import jax.numpy as jnp
-import numpy as np
-
 from pgcjax.kernels import diversity as kernels
+from pgcjax.kernels.diversity import GlobalGains
+from pgcjax.kernels.graded import QueryGains
 from pgcjax.kernels.ranked_list import RankedList
-from pgcjax.measures.gains import Gains
-from pgcjax.measures.intents import (
-    Parameters,
-    highest_grade,
-    intents_by_doc,
-    judged,
-    kinds_of,
-    navigational_of,
-    probability_of,
-    weights_of,
-)
-from pgcjax.measures.relatives import (
+from pgcjax.measures.derived_measures import (
     GRADED,
-    IDEAL,
-    Arrays,
     Base,
-    Made,
-    OfQueries,
+    Derived,
     define,
     gains_of,
-    of_ideal,
 )
-from pgcjax.measures.spec import Case, Definition
-from pgcjax.reference import diversity as twins
+from pgcjax.measures.gains import Gains, on_gains
+from pgcjax.measures.intents import (
+    Parameters,
+    judged,
+    kinds_of,
+    weights_of,
+)
+from pgcjax.measures.spec import Definition
+from pgcjax.reference import intents as twins
 from pgcjax.tensors.judgments import Judgments
 
 
 def _of_all(
     measure: Gains, navigational: bool, q: Parameters, judgments: Judgments
-) -> OfQueries:
-    """Give the global gains of documents, and what is known of their ideal list.
+) -> dict[str, Any]:
+    """Give the global gains of documents, and what their ideal list gives.
 
     Args:
         measure: what they are the gains of.
@@ -57,51 +48,23 @@ def _of_all(
         total = weights[query].sum()
         gain = weighted.sum(0) / (total or 1)
         ideal = measure.ideal(gain[gain > 0], q)
-        arrays[query] = {IDEAL + name: known for name, known in ideal.items()}
-        if navigational:
-            arrays[query] |= {"gain": weighted, "total": total, "nav": kinds[query]}
-        else:
-            arrays[query]["gain"] = gain
+        arrays[query] = (
+            GlobalGains(weighted, total, kinds[query], ideal)
+            if navigational
+            else QueryGains(gain, ideal)
+        )
     return arrays
 
 
 @cache
-def _on_all(measure: Gains) -> Callable[..., Any]:
-    def kernel(seen: RankedList, arrays: Arrays, q: Parameters):
-        gain = jnp.where(seen.where, arrays["gain"][seen.vertex], 0.0)
-        return measure.kernel(gain, seen, of_ideal(arrays), q)
-
-    return kernel
-
-
-@cache
 def _on_new(measure: Gains) -> Callable[..., Any]:
-    def kernel(seen: RankedList, arrays: Arrays, q: Parameters):
-        gain = kernels.gains_of(arrays["gain"], seen)
-        gain = kernels.effective(gain, arrays["nav"])
-        gain = kernels.globally(gain, arrays["total"])
-        return measure.kernel(gain, seen, of_ideal(arrays), q)
+    def kernel(ranked: RankedList, query: GlobalGains, q: Parameters):
+        gain = kernels.gains_of(query.gain, ranked)
+        gain = kernels.effective(gain, query.navigational)
+        gain = kernels.globally(gain, query.total)
+        return measure.kernel(gain, ranked, query.ideal, q)
 
     return kernel
-
-
-def _all_twin(measure: Gains, navigational: bool, case: Case) -> float:
-    q, probability = case.parameters, probability_of(case)
-    docs = intents_by_doc(case)
-    grades = np.array([grade for mine in docs.values() for grade in mine.values()])
-    gains = gains_of(measure, grades, q, highest_grade(case))
-    gain = dict(zip(grades.tolist(), gains.tolist(), strict=True))
-    worth = {
-        doc: {i: gain[g] for i, g in mine.items() if gain[g] > 0}
-        for doc, mine in docs.items()
-    }
-    run = [worth.get(doc, {}) for doc in case.run]
-    if navigational:
-        run = twins.without_redundancy(run, navigational_of(case))
-    pool = twins.global_gains([*worth.values()], probability)
-    return measure.twin(
-        twins.global_gains(run, probability), [g for g in pool if g > 0], q
-    )
 
 
 # How NTCIREVAL prints them, in files .Dnev and .DINnev.
@@ -139,15 +102,19 @@ def of_global_gains(
         meaning = f"{prefix}-{name} mixed with intent recall (I-rec)"
         formula = f"gamma I-rec + (1 - gamma) {prefix}-{name}"
         equations = "equation 7"
-    made = Made(
+    derived = Derived(
         partial(_of_all, measure, navigational),
-        (_on_new if navigational else _on_all)(measure),
-        partial(_all_twin, measure, navigational),
+        (_on_new if navigational else on_gains)(measure),
+        partial(
+            twins.global_gains,
+            *(measure.twin_gain, measure.twin),
+            navigational=navigational,
+        ),
         navigational,
     )
     return define(
         measure,
-        made,
+        derived,
         sharp=sharp,
         name=f"{prefix}{'#' if sharp else ''}-{name}",
         meaning=meaning,

@@ -1,7 +1,6 @@
 """Graded measures: from the gains of documents, and the ranks where a run has them."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from pgcjax.measures.gains import (
     mapped,
 )
 from pgcjax.measures.spec import Parameter
+from pgcjax.reference import gains as to_gains
 from pgcjax.reference import graded as twins
 from pgcjax.tensors import gains as best
 
@@ -47,37 +47,35 @@ def stopping(grades: np.ndarray, q: Parameters, highest: float) -> np.ndarray:
     return np.exp2(grades - most) - np.exp2(-most)  # (2^g - 1) / 2^gmax
 
 
-def _none(gains: np.ndarray, q: Parameters) -> dict[str, Any]:
-    return {}
+def _none(gains: np.ndarray, q: Parameters) -> tuple[()]:
+    return ()
 
 
-def _best(gains: np.ndarray, q: Parameters) -> dict[str, Any]:
+def _best(gains: np.ndarray, q: Parameters) -> float:
     ordered = best.best_first(gains, q["k"])
     weights = by_log(q, len(ordered))
-    return {"best": best.best_discounted(ordered, weights)}
+    return best.best_discounted(ordered, weights)
 
 
-def _best_reciprocal(gains: np.ndarray, q: Parameters) -> dict[str, Any]:
+def _best_reciprocal(gains: np.ndarray, q: Parameters) -> float:
     ordered = best.best_first(gains, q["k"])
     weights = by_reciprocal(q, len(ordered))
-    return {"best": best.best_reciprocal(ordered, weights)}
+    return best.best_reciprocal(ordered, weights)
 
 
-def _blend(gains: np.ndarray, q: Parameters) -> dict[str, Any]:
+def _blend(gains: np.ndarray, q: Parameters) -> kernels.BlendedIdeal:
     ordered = best.best_first(gains, q["k"])
-    return {
-        "cumulative": best.cumulative(ordered),
-        "relevant": np.int64(len(ordered)),
-        "most": float(len(ordered)),
-    }
+    n = len(ordered)
+    return kernels.BlendedIdeal(best.cumulative(ordered), np.int64(n), np.float64(n))
 
 
 CG_GAINS = Gains(
     gains=mapped,
     ideal=_none,
-    kernel=lambda gain, seen, ideal, q: kernels.discounted(gain, seen),
+    kernel=lambda gain, ranked, ideal, q: kernels.discounted(gain, ranked),
     by_rank=by_one,
     twin=lambda run, pool, q: twins.cg(run, q["k"]),
+    twin_gain=to_gains.gain,
     parameters=(GAIN,),
 )
 DCG_GAINS = replace(
@@ -89,7 +87,7 @@ DCG_GAINS = replace(
 NDCG_GAINS = replace(
     DCG_GAINS,
     ideal=_best,
-    kernel=lambda gain, seen, ideal, q: kernels.normalized(gain, seen, ideal),
+    kernel=lambda gain, ranked, ideal, q: kernels.normalized(gain, ranked, ideal),
     twin=lambda run, pool, q: twins.ndcg(
         run, pool, q["k"], q.get("discount", "standard")
     ),
@@ -102,40 +100,42 @@ MSNDCG_GAINS = replace(
 ERR_GAINS = Gains(
     gains=stopping,
     ideal=_none,
-    kernel=lambda gain, seen, ideal, q: kernels.reciprocal(gain, seen),
+    kernel=lambda gain, ranked, ideal, q: kernels.reciprocal(gain, ranked),
     by_rank=by_reciprocal,
     twin=lambda run, pool, q: twins.err(run, q["k"]),
+    twin_gain=to_gains.stop,
     parameters=(STOP, GMAX),
 )
 NERR_GAINS = replace(
     ERR_GAINS,
     ideal=_best_reciprocal,
-    kernel=lambda gain, seen, ideal, q: kernels.ratio(
-        kernels.reciprocal(gain, seen), ideal["best"]
+    kernel=lambda gain, ranked, ideal, q: kernels.ratio(
+        kernels.reciprocal(gain, ranked), ideal
     ),
     twin=lambda run, pool, q: twins.nerr(run, pool, q["k"]),
 )
 Q_GAINS = Gains(
     gains=mapped,
     ideal=_blend,
-    kernel=lambda gain, seen, ideal, q: kernels.blended_mean(
-        gain, seen, ideal, q["beta"]
+    kernel=lambda gain, ranked, ideal, q: kernels.blended_mean(
+        gain, ranked, ideal, q["beta"]
     ),
     by_rank=None,
     twin=lambda run, pool, q: twins.q_measure(run, pool, q["k"], q["beta"]),
+    twin_gain=to_gains.gain,
     parameters=(GAIN, BETA),
 )
 P_PLUS_GAINS = replace(
     Q_GAINS,
-    kernel=lambda gain, seen, ideal, q: kernels.blended_to_best(
-        gain, seen, ideal, q["beta"]
+    kernel=lambda gain, ranked, ideal, q: kernels.blended_to_best(
+        gain, ranked, ideal, q["beta"]
     ),
     twin=lambda run, pool, q: twins.p_plus(run, pool, q["k"], q["beta"]),
 )
 O_GAINS = replace(
     Q_GAINS,
-    kernel=lambda gain, seen, ideal, q: kernels.blended_first(
-        gain, seen, ideal, q["beta"]
+    kernel=lambda gain, ranked, ideal, q: kernels.blended_first(
+        gain, ranked, ideal, q["beta"]
     ),
     twin=lambda run, pool, q: twins.o_measure(run, pool, q["k"], q["beta"]),
 )

@@ -7,15 +7,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pgcjax.io.schema import GRIDS
 from pgcjax.judging.majority import SPLITS, majority
 from pgcjax.kernels import ABSENT
 from pgcjax.kernels.rbo import rank_weights
-from pgcjax.measures.cases import edges_of
 from pgcjax.measures.compatibility import DEPTH, NORMALIZATION, P, finished
 from pgcjax.measures.spec import Case, Definition, Parameter
 from pgcjax.reference import image as twins
-from pgcjax.tensors.examination import ORDERS, cells, distances
+from pgcjax.tensors.examination import ORDERS, Cells
 from pgcjax.tensors.graphs import preference_graphs
 from pgcjax.tensors.grids import Pairs, pairs
 from pgcjax.tensors.judgments import Judgments
@@ -91,30 +89,17 @@ def _pgc_tensors(q: Parameters, judgments: Judgments) -> GridTensors:
     )
 
 
-def _twin_order(name: str) -> twins.Order:
-    """Give an order as the twins take it: of a user's, they have no formula."""
-    if name in _BUILT_IN:
-        return name
-
-    def by_image(grid: twins.Grid) -> dict[str, float]:
-        places = [("", "", image, *place) for image, place in grid.items()]
-        found = distances(cells(pd.DataFrame(places, columns=[*GRIDS])), name)
-        return dict(zip(grid, found.tolist(), strict=True))
-
-    return by_image
-
-
 def _pgc_twin(case: Case) -> float:
-    q, grids = case.parameters, _grids(case)
-    return twins.image_pgc(
-        edges_of(case.judged["preferences"]),
-        grids[case.run_id],
-        _twin_order(q["order"]),
-        q["p"],
-        q["depth"],
-        q["normalization"],
-        grids if q["ideal"] == "shared" else None,
-    )
+    name = case.parameters["order"]
+    if name in _BUILT_IN:
+        return twins.image_pgc_of(case, name)
+    distance = ORDERS[name].distance  # a user's own: there is no other formula
+
+    def order(places: twins.Places) -> list[float]:
+        cells = Cells(**{k: np.array(v, np.int64) for k, v in vars(places).items()})
+        return np.asarray(distance(cells), np.float64).tolist()
+
+    return twins.image_pgc_of(case, order)
 
 
 IMAGE_PGC = Definition(
@@ -181,33 +166,6 @@ def _ratio(over: np.ndarray, under: np.ndarray) -> np.ndarray:
     return np.where(under > 0, over / np.where(under > 0, under, 1), 0.0)
 
 
-def _grids(case: Case) -> dict[str, twins.Grid]:
-    """Give the grid of each system for the query of a case."""
-    found: dict[str, twins.Grid] = {}
-    for row in case.judged["grids"].to_dict("records"):
-        grid = found.setdefault(row["run_id"], {})
-        grid[row["doc_id"]] = (row["row"], row["column"])
-    return found
-
-
-def _won(case: Case) -> twins.Won:
-    won: twins.Won = {}
-    votes = case.judged["preferences"]
-    for row in majority(votes, split=case.parameters["split"]).to_dict("records"):
-        a, b, sign = row["doc_id"], row["other_doc_id"], int(row["preference"])
-        won[a, b], won[b, a] = sign, -sign
-    return won
-
-
-def _pair_twin(case: Case, measure: Callable[..., float]) -> float:
-    grids = _grids(case)
-    mine = grids[case.run_id]
-    other = {
-        d: at for run, g in grids.items() if run != case.run_id for d, at in g.items()
-    }
-    return measure(mine, other, _won(case), case.parameters)
-
-
 def _of_pairs(
     name: str,
     meaning: str,
@@ -222,7 +180,7 @@ def _of_pairs(
         parameters=(*parameters, SPLIT),
         needs=_needs,
         tensors=partial(_pair_tensors, finish),
-        twin=lambda case: _pair_twin(case, twin),
+        twin=partial(twins.of_pairs, twin),
         **more,
     )
 

@@ -1,139 +1,115 @@
 """Measures that take each intent by itself: M-IA, and P+Q, which tells their kinds."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
 from math import fsum, log
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
 from pgcjax.kernels import diversity as kernels
+from pgcjax.kernels.diversity import IntentGains
 from pgcjax.kernels.ranked_list import RankedList
 from pgcjax.measures import graded
+from pgcjax.measures.derived_measures import (
+    BINARY,
+    GRADED,
+    Base,
+    Derived,
+    define,
+    gains_of,
+)
 from pgcjax.measures.gains import Gains
 from pgcjax.measures.intents import (
     Parameters,
-    grades_by_intent,
-    highest_grade,
     judged,
     kinds_of,
-    navigational_of,
-    probability_of,
     weights_of,
 )
-from pgcjax.measures.relatives import (
-    BINARY,
-    GRADED,
-    IDEAL,
-    Arrays,
-    Base,
-    Made,
-    OfQueries,
-    define,
-    gains_of,
-    of_ideal,
-)
-from pgcjax.measures.spec import Case, Definition, Parameter
-from pgcjax.reference import diversity as twins
+from pgcjax.measures.spec import Definition, Parameter
+from pgcjax.reference import intents as twins
+from pgcjax.reference.gains import stop_at_half
 from pgcjax.tensors.judgments import Judgments
 from pgcjax.tensors.padding import stack
 
-_NAV = "ideal of nav."  # before the names of what P+ knows of an ideal list
+
+def _ideals(measure: Gains, gains: np.ndarray, q: Parameters) -> Any:
+    """Stack what the measure takes of the ideal list of each intent."""
+
+    def stacked(*parts: Any) -> np.ndarray:
+        each = [np.asarray(part) for part in parts]
+        shape = map(max, zip(*(part.shape for part in each), strict=True))
+        return stack(each, (len(each), *shape), 0)
+
+    ideals = [measure.ideal(gain[gain > 0], q) for gain in gains]
+    return jax.tree.map(stacked, *ideals)
 
 
-def _ideals(
-    measure: Gains, gains: Sequence[np.ndarray], q: Parameters, prefix: str = IDEAL
-) -> dict[str, np.ndarray]:
-    """Stack what is known of the ideal list of each intent."""
-    each = [measure.ideal(gain[gain > 0], q) for gain in gains]
-    stacked = {}
-    for name in each[0]:
-        parts = [np.asarray(ideal[name]) for ideal in each]
-        shape = map(max, zip(*(part.shape for part in parts), strict=True))
-        stacked[prefix + name] = stack(parts, (len(parts), *shape), 0)
-    return stacked
-
-
-def _of_each(measure: Gains, q: Parameters, judgments: Judgments) -> OfQueries:
-    """Give the gains of each intent, and what is known of its own ideal list."""
+def _of_each(
+    measure: Gains, q: Parameters, judgments: Judgments
+) -> dict[str, IntentGains]:
+    """Give the gains of each intent, and what its own ideal list gives."""
     grades, weights = judged(judgments), weights_of(q, judgments)
     arrays = {}
     for query, relevance in grades.relevance.items():
         rows = [gains_of(measure, row, q, grades.highest) for row in relevance]
-        arrays[query] = {
-            "gain": np.array(rows or [np.zeros(0)]),
-            "weight": weights[query] if rows else np.zeros(1),
-            **_ideals(measure, rows or [np.zeros(0)], q),
-        }
+        gains = np.array(rows or [np.zeros(0)])
+        weight = weights[query] if rows else np.zeros(1)
+        arrays[query] = IntentGains(gains, weight, _ideals(measure, gains, q))
     return arrays
 
 
 @cache
 def _on_each(measure: Gains) -> Callable[..., Any]:
-    def kernel(seen: RankedList, arrays: Arrays, q: Parameters):
-        def score(gain: Any, ideal: Arrays):
-            return measure.kernel(gain, seen, ideal, q)
+    def kernel(ranked: RankedList, query: IntentGains, q: Parameters):
+        def score(gain: Any, ideal: Any):
+            return measure.kernel(gain, ranked, ideal, q)
 
-        gain = kernels.gains_of(arrays["gain"], seen)
-        scores = kernels.by_intent(score, gain, of_ideal(arrays))
-        return kernels.expected(scores, arrays["weight"])
+        gain = kernels.gains_of(query.gain, ranked)
+        scores = kernels.by_intent(score, gain, query.ideal)
+        return kernels.expected(scores, query.weight)
 
     return kernel
 
 
-def _each_twin(measure: Gains, case: Case) -> dict[str, float]:
-    """Score each intent by itself."""
-    q, scores = case.parameters, {}
-    for intent, grades in grades_by_intent(case).items():
-        gains = gains_of(measure, np.array([*grades.values()]), q, highest_grade(case))
-        gain = dict(zip(grades, gains.tolist(), strict=True))
-        run = [gain.get(doc, 0.0) for doc in case.run]
-        scores[intent] = measure.twin(run, [*gain.values()], q)
-    return scores
-
-
 def _of_two(
     pair: tuple[Gains, Gains], q: Parameters, judgments: Judgments
-) -> OfQueries:
+) -> dict[str, IntentGains]:
     """Give gains and ideal lists of each intent, for two measures of the same gains."""
     kinds, arrays = kinds_of(judgments), _of_each(pair[0], q, judgments)
-    for query, known in arrays.items():
-        ideals = _ideals(pair[1], known["gain"], q, _NAV)
-        known |= {"nav": np.resize(kinds[query], len(known["gain"])), **ideals}
+    for query, first in arrays.items():
+        arrays[query] = first._replace(
+            navigational=np.resize(kinds[query], len(first.gain)),
+            ideal=(first.ideal, _ideals(pair[1], first.gain, q)),
+        )
     return arrays
 
 
 @cache
 def _on_two(pair: tuple[Gains, Gains]) -> Callable[..., Any]:
-    def kernel(seen: RankedList, arrays: Arrays, q: Parameters):
-        def score(gain: Any, nav: Any, ideal: Arrays, other: Arrays):
-            first = pair[0].kernel(gain, seen, ideal, q)
-            return jnp.where(nav, pair[1].kernel(gain, seen, other, q), first)
+    def kernel(ranked: RankedList, query: IntentGains, q: Parameters):
+        def score(gain: Any, navigational: Any, ideals: tuple[Any, Any]):
+            first, second = (
+                measure.kernel(gain, ranked, ideal, q)
+                for measure, ideal in zip(pair, ideals, strict=True)
+            )
+            return jnp.where(navigational, second, first)
 
-        gain = kernels.gains_of(arrays["gain"], seen)
-        ideals = of_ideal(arrays), of_ideal(arrays, _NAV)
-        scores = kernels.by_intent(score, gain, arrays["nav"], *ideals)
-        return kernels.expected(scores, arrays["weight"])
+        gain = kernels.gains_of(query.gain, ranked)
+        scores = kernels.by_intent(score, gain, query.navigational, query.ideal)
+        return kernels.expected(scores, query.weight)
 
     return kernel
-
-
-def _two_twin(pair: tuple[Gains, Gains], case: Case) -> float:
-    nav, (first, second) = navigational_of(case), (_each_twin(m, case) for m in pair)
-    scores = {i: second[i] if i in nav else score for i, score in first.items()}
-    return twins.intent_aware(scores, probability_of(case))
 
 
 def intent_aware(base: Base, **more: Any) -> Definition:
     """Define the M-IA of a graded measure M."""
     measure, name = base.gains, base.name
-
-    def twin(case: Case) -> float:
-        return twins.intent_aware(_each_twin(measure, case), probability_of(case))
-
-    made = Made(partial(_of_each, measure), _on_each(measure), twin, False)
+    twin = partial(twins.intent_aware, measure.twin_gain, measure.twin)
+    derived = Derived(partial(_of_each, measure), _on_each(measure), twin, False)
     texts = {
         "name": f"{name}-IA",
         "meaning": f"Intent-aware {name}: the mean over intents, by probability",
@@ -142,16 +118,16 @@ def intent_aware(base: Base, **more: Any) -> Definition:
         "formula": f"sum over intents i of Pr(i|q) {name}_i, {name} of the judgments "
         "for intent i alone",
     }
-    return define(measure, made, **{**texts, **more})
+    return define(measure, derived, **{**texts, **more})
 
 
 def _p_plus_q(sharp: bool) -> Definition:
     pair = graded.Q_GAINS, graded.P_PLUS_GAINS
     formula = "sum over informational intents i of Pr(i|q) Q_i + sum over navigational "
-    made = Made(partial(_of_two, pair), _on_two(pair), partial(_two_twin, pair), True)
+    derived = Derived(partial(_of_two, pair), _on_two(pair), twins.p_plus_q, True)
     return define(
         graded.Q_GAINS,
-        made,
+        derived,
         sharp=sharp,
         name="P+Q#" if sharp else "P+Q",
         meaning="P+Q mixed with intent recall (I-rec)"
@@ -176,8 +152,9 @@ FORM = Parameter(
 _HALF = replace(
     graded.NERR_GAINS,
     gains=lambda grades, q, highest: np.full(grades.shape, 0.5),
-    ideal=lambda gains, q: {"best": ndeval_best(q["k"])},
-    twin=lambda run, pool, q: twins.ndeval_err(run, q["k"]),
+    ideal=lambda gains, q: ndeval_best(q["k"]),
+    twin=twins.ndeval_err,
+    twin_gain=stop_at_half,
     parameters=(),
 )
 

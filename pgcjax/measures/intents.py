@@ -1,14 +1,13 @@
 """What measures of diversity have in common: their parameters, and what they read."""
 
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from pgcjax.io.intents import NAV, check_intents
-from pgcjax.measures.spec import Case, Parameter
-from pgcjax.reference import diversity as twins
+from pgcjax.io.intents import check_intents
+from pgcjax.kernels.diversity import Served
+from pgcjax.measures.spec import Parameter
 from pgcjax.tensors.intents import (
     IntentGrades,
     intent_grades,
@@ -43,8 +42,8 @@ def judged(judgments: Judgments) -> IntentGrades:
 
 def weights_of(q: Parameters, judgments: Judgments) -> dict[str, np.ndarray]:
     """Give the weights of intents as the parameter `probabilities` says."""
-    known = judgments.get("intents")
-    return intent_weights(judged(judgments), q["probabilities"], known)
+    grades, intents = judged(judgments), judgments.get("intents")
+    return intent_weights(grades, q["probabilities"], intents)
 
 
 def kinds_of(judgments: Judgments) -> dict[str, np.ndarray]:
@@ -54,49 +53,17 @@ def kinds_of(judgments: Judgments) -> dict[str, np.ndarray]:
 
 def notes_of(judgments: Judgments) -> tuple[str, ...]:
     """Say so if no intent is navigational: kinds may have been forgotten."""
-    some = any(kind.any() for kind in kinds_of(judgments).values())
-    return () if some else ("no intent with a relevant document is navigational",)
+    navigational = any(kind.any() for kind in kinds_of(judgments).values())
+    return (
+        () if navigational else ("no intent with a relevant document is navigational",)
+    )
 
 
-def highest_grade(case: Case) -> float:
-    """Give the highest grade of all queries, at least 0."""
-    return max(0.0, float(case.tables["intent_qrels"]["relevance"].max()))
+def served(relevance: np.ndarray) -> Served:
+    """Give what intent recall needs of a query, of grades `[intents, documents]`."""
+    return Served(relevance, np.float64(len(relevance)))
 
 
 def void(grades: IntentGrades) -> list[str]:
     """List the queries without a relevant document."""
     return [query for query, docs in grades.docs.items() if not len(docs)]
-
-
-def grades_by_intent(case: Case) -> dict[str, dict[str, float]]:
-    """Give the relevant documents of each intent that has any, with their grades."""
-    grades: dict[str, dict[str, float]] = {}
-    for row in case.judged["intent_qrels"].to_dict("records"):
-        if row["relevance"] > 0:
-            grades.setdefault(row["intent_id"], {})[row["doc_id"]] = row["relevance"]
-    return grades
-
-
-def intents_by_doc(case: Case) -> dict[str, dict[str, float]]:
-    """Give the grade of each relevant document for each intent that it serves."""
-    docs: dict[str, dict[str, float]] = {}
-    for intent, grades in grades_by_intent(case).items():
-        for doc, grade in grades.items():
-            docs.setdefault(doc, {})[intent] = grade
-    return docs
-
-
-def probability_of(case: Case) -> dict[str, Fraction]:
-    """Give the probability of each intent with a relevant document."""
-    known = case.judged.get("intents")
-    given = None
-    if known is not None:
-        given = dict(zip(known["intent_id"], known["probability"], strict=True))
-    intents = [*grades_by_intent(case)]
-    return twins.probabilities(intents, case.parameters["probabilities"], given)
-
-
-def navigational_of(case: Case) -> set[str]:
-    """List the navigational intents."""
-    known = case.judged["intents"]
-    return set(known.loc[known["kind"] == NAV, "intent_id"])

@@ -1,21 +1,21 @@
 """Preference measures: how far the order of a run agrees with preferences."""
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache, partial
-from math import inf, log2
+from math import log2
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from pgcjax.kernels import preference as kernels
+from pgcjax.kernels.graded import QueryGains
+from pgcjax.kernels.ranked_list import RankedList
 from pgcjax.measures.gains import Gains, by_log, on_gains
 from pgcjax.measures.graded import ERR_GAINS, NDCG_GAINS, stopping
 from pgcjax.measures.spec import Case, Definition, Parameter
+from pgcjax.reference import gains as to_gains
 from pgcjax.reference import preference as twins
-from pgcjax.reference.pgc import derived_edges
 from pgcjax.tensors import pairs as p
 from pgcjax.tensors.judgments import Judgments
 from pgcjax.tensors.measure_tensors import ListTensors
@@ -51,8 +51,6 @@ NORMALIZE = Parameter(
 )
 _ALL = {"": "all", "_imp": "some", "_ret": "both"}
 _KINDS = {"all": ["ret", "imp", "not"], "some": ["ret", "imp"], "both": ["ret"]}
-_PAIRS = ("first", "second", "wins", "losses", "preferred")
-_JUDGES = (*_PAIRS, "start", "end", "judges")
 
 
 def _needs(q: Parameters) -> frozenset[str]:
@@ -63,7 +61,7 @@ def _needs(q: Parameters) -> frozenset[str]:
     }[q.get("graph", "real")]
 
 
-def _pairs(q: Parameters, judgments: Judgments) -> p.Pairs:
+def _pairs(q: Parameters, judgments: Judgments) -> p.JudgedPairs:
     how = {"bad": q["bad"], "closure": q["closure"]}
     graph = q.get("graph", "real")
     if graph == "derived":
@@ -75,17 +73,16 @@ def _pairs(q: Parameters, judgments: Judgments) -> p.Pairs:
 
 def _lists(
     kernel: Callable[..., Any],
-    names: tuple[str, ...],
+    by_judge: bool,
     by_rank: Callable[[Parameters, int], np.ndarray] | None,
     q: Parameters,
     judgments: Judgments,
 ) -> ListTensors:
-    """Give what scoring batches: some of the arrays about pairs."""
+    """Give what scoring batches: counts of pairs, pooled or by judge."""
     pairs = _pairs(q, judgments)
-    known = pairs.by_judge if "judges" in names else pairs.pooled
     return ListTensors(
         pairs.docs,
-        {query: {n: each[n] for n in names} for query, each in known.items()},
+        pairs.by_judge if by_judge else pairs.pooled,
         kernel,
         depth=q.get("k"),
         by_rank=partial(by_rank, q) if by_rank else None,
@@ -96,38 +93,7 @@ def _lists(
 @cache
 def _kernel(score: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     """Make a kernel of ranked lists, the same at every call."""
-    return lambda seen, arrays, q: score(seen, arrays, **options)
-
-
-def _judged(case: Case) -> list[twins.Prefs]:
-    """Give what each judge prefers, said and implied."""
-    said: dict[str, list[twins.Judgment]] = defaultdict(list)
-    rows = case.judged["preferences"].to_dict("records")
-    for row in rows:
-        judge, other = row.get("judge", ""), row["other_doc_id"]
-        said["" if pd.isna(judge) else judge].append(
-            (
-                row["doc_id"],
-                None if pd.isna(other) else other,
-                row["preference"],
-                int(row.get("weight", 1)),
-            )
-        )
-    q = case.parameters
-    return [twins.counted(each, q["bad"], q["closure"]) for each in said.values()]
-
-
-def _prefs(case: Case) -> twins.Prefs:
-    """Add up all preferences."""
-    graph, prefs = case.parameters.get("graph", "real"), twins.Prefs()
-    if graph != "derived":
-        for each in _judged(case):
-            prefs += each
-    if graph != "real":
-        qrels = case.judged["qrels"]
-        grades = dict(zip(qrels["doc_id"], qrels["relevance"], strict=True))
-        prefs += twins.Prefs(derived_edges(grades))
-    return prefs
+    return lambda ranked, pairs, q: score(ranked, pairs, **options)
 
 
 def _define(
@@ -135,19 +101,15 @@ def _define(
     meaning: str,
     kernel: Callable[..., Any],
     twin: Callable[[Case], float],
-    names: tuple[str, ...] = _PAIRS,
+    by_judge: bool = False,
     by_rank: Callable[[Parameters, int], np.ndarray] | None = None,
     **more: Any,
 ) -> Definition:
     more = {"parameters": (GRAPH, BAD, CLOSURE), **more}
-    tensors = partial(_lists, kernel, names, by_rank)
+    tensors = partial(_lists, kernel, by_judge, by_rank)
     return Definition(
         name=name, meaning=meaning, needs=_needs, tensors=tensors, twin=twin, **more
     )
-
-
-def _cut(case: Case) -> float:
-    return case.parameters["k"] or inf
 
 
 def _by_rank(q: Parameters, depth: int) -> np.ndarray:
@@ -156,15 +118,15 @@ def _by_rank(q: Parameters, depth: int) -> np.ndarray:
     return by_log(q, depth)
 
 
-def _weighted(seen: Any, arrays: Mapping[str, Any], q: Parameters) -> Any:
+def _weighted(ranked: RankedList, pairs: kernels.PairCounts, q: Parameters) -> Any:
     how = {"lower": q["weight"] == "lower", "normalize": q["normalize"]}
-    return kernels.weighted(seen, arrays, **how)
+    return kernels.weighted(ranked, pairs, **how)
 
 
 def _weighted_twin(case: Case) -> float:
     q = case.parameters
     how = q["weight"], q["normalize"]
-    return twins.wpref(_prefs(case), case.run, _cut(case), *how)
+    return twins.wpref(twins.pooled(case), case.run, twins.cutoff(case), *how)
 
 
 _SOURCE = "Carterette et al. 2008, section 4; Carterette and Bennett 2008"
@@ -174,7 +136,7 @@ CARTERETTE = (
         "ppref",
         "Precision of preferences: of those that the run shows, the share in its order",
         _kernel(kernels.share, among="some"),
-        lambda case: twins.ppref(_prefs(case), case.run, _cut(case)),
+        lambda case: twins.ppref(twins.pooled(case), case.run, twins.cutoff(case)),
         source=_SOURCE,
         formula="#{f > t: r(f) < r(t), r(f) <= k} / #{f > t: r(f) <= k or r(t) <= k}; "
         + _PAIRS_HERE,
@@ -186,7 +148,7 @@ CARTERETTE = (
         "rpref",
         "Recall of preferences: of all, the share in the order of the run",
         _kernel(kernels.share, among="all"),
-        lambda case: twins.rpref(_prefs(case), case.run, _cut(case)),
+        lambda case: twins.rpref(twins.pooled(case), case.run, twins.cutoff(case)),
         source=_SOURCE,
         formula="#{f > t: r(f) < r(t), r(f) <= k} / #{f > t}; " + _PAIRS_HERE,
         differs="as ppref",
@@ -195,8 +157,8 @@ CARTERETTE = (
     _define(
         "fpref",
         "Harmonic mean of ppref and rpref",
-        lambda seen, arrays, q: kernels.harmonic(seen, arrays),
-        lambda case: twins.fpref(_prefs(case), case.run, _cut(case)),
+        lambda ranked, pairs, q: kernels.harmonic(ranked, pairs),
+        lambda case: twins.fpref(twins.pooled(case), case.run, twins.cutoff(case)),
         source=_SOURCE,
         formula="2 ppref rpref / (ppref + rpref)",
         differs="as ppref",
@@ -219,8 +181,8 @@ CARTERETTE = (
     _define(
         "APpref",
         "Average of ppref at the ranks of all documents that are preferred to any",
-        lambda seen, arrays, q: kernels.average(seen, arrays),
-        lambda case: twins.ap_pref(_prefs(case), case.run, _cut(case)),
+        lambda ranked, pairs, q: kernels.average(ranked, pairs),
+        lambda case: twins.ap_pref(twins.pooled(case), case.run, twins.cutoff(case)),
         source="Carterette and Bennett 2008, as jelsas' pairwise_pref_eval.py has it",
         formula="mean of ppref@r(f) over documents f of any f > t; rpref for an f that "
         "was not retrieved, or not among the first k",
@@ -240,23 +202,22 @@ def _trec(
         "_imp": "; of those of which a document was retrieved",
         "_ret": "; of those of which both documents were retrieved",
     }
-    names = _JUDGES if kind == "prefs_avgjg" else _PAIRS
     simple = {"": "rpref", "_imp": "ppref"} if kind == "prefs_simp" else {}
     over = {
         "prefs_pair": "mean over pairs of documents of ",
         "prefs_avgjg": "mean over judges of ",
     }.get(kind, "")
-    seen = {"": "", "_imp": ": f or t retrieved", "_ret": ": f and t retrieved"}
+    shown = {"": "", "_imp": ": f or t retrieved", "_ret": ": f and t retrieved"}
     return tuple(
         _define(
             kind + variant,
             meaning + which[variant],
             _kernel(score, among=among),
             lambda case, among=among: twin(case, _KINDS[among]),
-            names,
+            by_judge=kind == "prefs_avgjg",
             parameters=(BAD, CLOSURE),
             source="trec_eval 9, form_prefs_counts.c and m_" + kind + variant + ".c",
-            formula=f"{over}the share of {{f > t{seen[variant]}}} with r(f) < r(t)"
+            formula=f"{over}the share of {{f > t{shown[variant]}}} with r(f) < r(t)"
             + (f", {simple[variant]}; " if variant in simple else "; ")
             + _PAIRS_HERE,
             differs="trec_eval orders runs as --order clarke does, and counts queries "
@@ -270,19 +231,19 @@ TREC = (
     *_trec(
         "prefs_simp",
         "Share of preferences that the run fulfils",
-        lambda case, kinds: twins.prefs_share(_prefs(case), case.run, kinds),
+        lambda case, kinds: twins.prefs_share(twins.pooled(case), case.run, kinds),
         kernels.share,
     ),
     *_trec(
         "prefs_pair",
         "Share of preferences that the run fulfils, averaged over pairs of documents",
-        lambda case, kinds: twins.prefs_pair(_prefs(case), case.run, kinds),
+        lambda case, kinds: twins.prefs_pair(twins.pooled(case), case.run, kinds),
         kernels.pair_mean,
     ),
     *_trec(
         "prefs_avgjg",
         "Share of preferences that the run fulfils, averaged over judges",
-        lambda case, kinds: twins.prefs_avgjg(_judged(case), case.run, kinds),
+        lambda case, kinds: twins.prefs_avgjg(twins.by_judge(case), case.run, kinds),
         kernels.judge_mean,
     ),
 )
@@ -290,7 +251,7 @@ TREC = (
 
 def _count(name: str, meaning: str, kernel: Any, kinds: list[str], what: str) -> Any:
     def twin(case: Case) -> float:
-        counts = twins.prefs_counts(_prefs(case), case.run)
+        counts = twins.prefs_counts(twins.pooled(case), case.run)
         return float(sum(counts[f"{what}_{kind}"] for kind in kinds))
 
     return _define(
@@ -309,7 +270,7 @@ COUNTS = (
     _count(
         "prefs_num_prefs_poss",
         "Number of preferences",
-        lambda seen, arrays, q: kernels.possible(seen, arrays),
+        lambda ranked, pairs, q: kernels.possible(ranked, pairs),
         _KINDS["all"],
         "poss",
     ),
@@ -333,28 +294,18 @@ COUNTS = (
 def _delta_lists(measure: Gains, q: Parameters, judgments: Judgments) -> ListTensors:
     pairs = _pairs(q, judgments)
     arrays = {}
-    for query, each in pairs.pooled.items():
-        delta = each["gain"].astype(np.float64)
+    for query, delta in pairs.gain.items():
+        delta = delta.astype(np.float64)
         gain = measure.gains(delta, q, float(delta.max(initial=0)))
-        arrays[query] = {"gain": gain, **measure.ideal(gain, q)}
+        arrays[query] = QueryGains(gain, measure.ideal(gain, q))
     return ListTensors(
         pairs.docs,
         arrays,
         on_gains(measure),
         depth=measure.depth(q),
         by_rank=partial(measure.by_rank, q) if measure.by_rank else None,
-        void=[query for query, known in arrays.items() if not known["gain"].any()],
+        void=[query for query, gains in arrays.items() if not gains.gain.any()],
     )
-
-
-def _delta_twin(measure: Gains, case: Case) -> float:
-    delta = {d: float(g) for d, g in twins.delta_gains(_prefs(case)).items()}
-    q, most = case.parameters, max(delta.values(), default=0.0)
-
-    def gain(doc: str) -> float:
-        return float(measure.gains(np.array([delta.get(doc, 0.0)]), q, most)[0])
-
-    return measure.twin([gain(d) for d in case.run], [gain(d) for d in delta], q)
 
 
 def _delta(name: str, measure: Gains, formula: str) -> Definition:
@@ -364,7 +315,7 @@ def _delta(name: str, measure: Gains, formula: str) -> Definition:
         parameters=(GRAPH, BAD, CLOSURE),
         needs=_needs,
         tensors=partial(_delta_lists, measure),
-        twin=partial(_delta_twin, measure),
+        twin=partial(twins.delta, measure.twin_gain, measure.twin),
         source="after Luo 2021, section 4.1",
         formula=formula + "; g: wins - losses, less the lowest of all documents that "
         "were compared for the query; 0 for other documents",
@@ -373,10 +324,13 @@ def _delta(name: str, measure: Gains, formula: str) -> Definition:
     )
 
 
-DELTA_NDCG = replace(NDCG_GAINS, gains=lambda delta, q, highest: delta)
+DELTA_NDCG = replace(
+    NDCG_GAINS, gains=lambda delta, q, highest: delta, twin_gain=to_gains.grade
+)
 DELTA_ERR = replace(
     ERR_GAINS,
     gains=lambda delta, q, highest: stopping(delta, {"stop": "linear"}, highest),
+    twin_gain=to_gains.stop_linear,
 )
 DELTA = (
     _delta("nDCG", DELTA_NDCG, "nDCG@k of gains g"),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pgcjax.errors import UsageError
+from pgcjax.reference.case import Case
 from pgcjax.tensors.judgments import Judgments
 
 Value = float | int | bool | str
@@ -56,28 +57,6 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Case:
-    """One run and query, as a plain twin takes them.
-
-    Attributes:
-        run_id: the run.
-        query_id: the query.
-        run: retrieved documents, best first.
-        parameters: of the measure; `k` is its cutoff.
-        judged: canonical judgments of this query, by kind.
-        tables: the same of all queries, for what depends on the collection; and
-            `grids` of all systems, if runs are grids.
-    """
-
-    run_id: str
-    query_id: str
-    run: list[str]
-    parameters: Mapping[str, Any]
-    judged: Mapping[str, Any]
-    tables: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
 class Definition:
     """What a measure is: name, meaning, parameters, and where it comes from.
 
@@ -88,7 +67,7 @@ class Definition:
         source: papers and equations.
         needs: gives the kinds of judgments that parameters ask for, such as `qrels`.
         tensors: gives what scoring batches, one of `tensors.judgments.Tensors`.
-        twin: scores one `Case` plainly, by `reference`.
+        twin: scores one `Case` plainly, by `reference` alone.
         formula: in plain text.
         differs: how it differs from other tools and papers, or "".
         cutoff: `no`, `may` or `must`: whether `@k` follows the name.

@@ -1,5 +1,7 @@
 """Compatibility (Compat), in plain Python."""
 
+from pgcjax.reference import case as rows
+from pgcjax.reference.case import Case
 from pgcjax.reference.rbo import rbo
 
 
@@ -31,3 +33,10 @@ def compat(
     """
     how = "ideal" if normalize else "weights"
     return rbo(run, compat_ideal(values, run), p, depth, how)
+
+
+def compat_of(case: Case) -> float:
+    """Score a case by compatibility."""
+    q = case.parameters
+    how = q["p"], q["depth"], q["normalize"]
+    return compat(rows.grades(case), case.run, *how)

@@ -3,6 +3,10 @@
 from collections.abc import Mapping
 from math import log2
 
+from pgcjax.reference import case as rows
+from pgcjax.reference.case import Case
+from pgcjax.reference.gains import Gain, Parameters, Score, highest_grade
+
 Pair = tuple[str, str]
 
 
@@ -50,3 +54,38 @@ def ccg(grades: list[float], k: int) -> float:
 def ccg_single(grades: list[float], k: int) -> float:
     """Eq. 7, which the paper takes for the same as Eq. 6."""
     return sum((k - i + 1) * u / log2(i + 1) for i, u in enumerate(grades[:k], start=1))
+
+
+def in_context(
+    gain: Gain,
+    score: Score,
+    case: Case,
+    predicted: Mapping[tuple[float, float], float] | None = None,
+) -> float:
+    """Score a run by grades that depend on the document before.
+
+    Args:
+        gain: of a grade above 0.
+        score: of gains.
+        case: the run and query.
+        predicted: g(d|d') by (g(d'), g(d)), of a model that the kernel shares.
+    """
+    q, isolation = case.parameters, rows.grades(case)
+    after: dict[Pair, float] = {}
+    for row in case.judged["context"].to_dict("records"):
+        after[row["doc_id"], row["previous_doc_id"]] = row["relevance"]
+    alpha, missing, predicted = q["context"], q["missing"], predicted or {}
+    grades = interpolated(case.run, isolation, after, alpha, missing, predicted)
+    own = [max(grade, 0.0) for grade in isolation.values()]
+    guessed = [predicted[a, b] for a in {*own} for b in {*own} if predicted]
+    most = max([rows.highest(case, "qrels", "context"), *predicted.values()])
+    most = highest_grade(q, [*own, *after.values(), *guessed], most)
+    run, pool = (
+        [gain(u, q, most) if u > 0 else 0.0 for u in us] for us in (grades, own)
+    )
+    return score(run, pool, q)
+
+
+def ccg_of(run: list[float], pool: list[float], q: Parameters) -> float:
+    """Score grades by Eq. 6 or, as the parameter `form` says, by Eq. 7."""
+    return (ccg if q["form"] == "nested" else ccg_single)(run, q["k"])

@@ -23,7 +23,8 @@ def stop(grade: float, highest: float, how: str) -> float:
     if grade <= 0:
         return 0.0
     if how == "exp":
-        return (2.0**grade - 1) / 2.0**highest
+        # (2^g - 1) / 2^gmax, of any gmax that is a number.
+        return 2.0 ** (grade - highest) - 2.0**-highest
     return grade / (highest + 1)
 
 

@@ -1,15 +1,49 @@
 """Measures of image grids, in plain Python."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from math import exp, log2, sqrt
 
+from pgcjax.reference import case as rows
+from pgcjax.reference.case import Case
 from pgcjax.reference.pgc import greedy_ideal
 from pgcjax.reference.rbo import rbo
 
 Grid = dict[str, tuple[int, int]]  # row and column of each image, from 0
-Order = str | Callable[[Grid], dict[str, float]]  # a name, or what gives distances
+Order = str | Callable[["Places"], list[float]]  # a name, or a user's own distances
 Won = dict[tuple[str, str], int]  # of a pair: 1 the first is preferred, 0 tie, -1
+
+
+@dataclass(frozen=True)
+class Places:
+    """The places of the images of a grid, in reading order.
+
+    Attributes:
+        row: of each image, from 0.
+        column: the same.
+        index: its place in reading order.
+        width: columns of its row.
+        rows: rows of the grid.
+        columns: columns of the longest row.
+    """
+
+    row: list[int]
+    column: list[int]
+    index: list[int]
+    width: list[int]
+    rows: list[int]
+    columns: list[int]
+
+
+def places(grid: Grid) -> Places:
+    """Say where the images of a grid are, in reading order."""
+    cells = [grid[image] for image in reading_order(grid)]
+    row, column = ([cell[i] for cell in cells] for i in (0, 1))
+    width = [1 + max(c for r, c in cells if r == own) for own in row]
+    n, index = len(cells), list(range(len(cells)))
+    rows, columns = ([max(axis) + 1] * n if n else [] for axis in (row, column))
+    return Places(row, column, index, width, rows, columns)
 
 
 def reading_order(grid: Grid) -> list[str]:
@@ -22,14 +56,12 @@ def distances(grid: Grid, order: Order) -> dict[str, float]:
 
     Source: Luo 2021, 5.4.4; for `middle-rows` Xie et al. 2020, 4.1.
     """
+    at, images = places(grid), reading_order(grid)
     if callable(order):
-        return order(grid)
-    width = {}
-    for row, column in grid.values():
-        width[row] = max(column + 1, width.get(row, 0))
+        return dict(zip(images, order(at), strict=True))
     out = {}
-    for i, image in enumerate(reading_order(grid)):
-        (r, c), n = grid[image], width[grid[image][0]]
+    cells = zip(images, at.row, at.column, at.index, at.width, strict=True)
+    for image, r, c, i, n in cells:
         out[image] = {
             "default": i,
             "reverse": -i,
@@ -92,11 +124,19 @@ def image_pgc(
     return rbo(image_list(grid, order, ideal), ideal, p, depth, normalization)
 
 
-def most_frequent(votes: list[int], split: str = "tie") -> int | None:
+def image_pgc_of(case: Case, order: Order) -> float:
+    """Score the grid of a case by image PGC, with an order of examination."""
+    q, grids = case.parameters, rows.grids(case)
+    others = grids if q["ideal"] == "shared" else None
+    how = order, q["p"], q["depth"], q["normalization"], others
+    return image_pgc(rows.edges(case), grids[case.run_id], *how)
+
+
+def most_frequent(votes: Iterable[int], split: str = "tie") -> int | None:
     """Give the majority of votes 1 (left), 0 (tie) and -1 (right).
 
     Args:
-        votes: on one pair.
+        votes: on one pair; or how many of each there are.
         split: what it is if several are equally frequent: `tie`; `drop`, None; or
             `left`, the first of left, tie, right [the numbers of Xie et al. 2020].
     """
@@ -105,6 +145,37 @@ def most_frequent(votes: list[int], split: str = "tie") -> int | None:
     if split == "left" or len(first) == 1:
         return first[0]
     return 0 if split == "tie" else None
+
+
+def majorities(case: Case) -> Won:
+    """Give what most votes on each pair say, both ways round.
+
+    The first vote on a pair says which of its images is the left one of all its votes.
+    """
+    votes: dict[tuple[str, str], Counter[int]] = {}
+    for row in case.judged["preferences"].to_dict("records"):
+        a, b, sign = row["doc_id"], row["other_doc_id"], row["preference"]
+        if not isinstance(b, str):
+            continue  # the image was found bad, of no pair
+        sign = (sign > 0) - (sign < 0)
+        if (b, a) in votes:
+            a, b, sign = b, a, -sign
+        votes.setdefault((a, b), Counter())[sign] += int(row.get("weight", 1))
+    won: Won = {}
+    for (a, b), counts in votes.items():
+        sign = most_frequent(counts, case.parameters["split"])
+        if sign is not None:
+            won[a, b], won[b, a] = sign, -sign
+    return won
+
+
+def of_pairs(score: Callable[..., float], case: Case) -> float:
+    """Score a grid by `(its images, those of all other systems, majorities, q)`."""
+    grids, other = rows.grids(case), {}
+    for system, grid in grids.items():
+        if system != case.run_id:
+            other |= grid
+    return score(grids[case.run_id], other, majorities(case), case.parameters)
 
 
 def matching_rate(

@@ -1,5 +1,7 @@
 """Greedy PGC, in plain Python."""
 
+from pgcjax.reference import case as rows
+from pgcjax.reference.case import Case
 from pgcjax.reference.rbo import rbo
 
 
@@ -70,3 +72,13 @@ def greedy_pgc(
 ) -> float:
     """Score a run by RBO with its nearest ideal ranking [Luo 2021, Algorithm 2]."""
     return rbo(run, greedy_ideal(edges, run, vertices), p, depth, normalization)
+
+
+def pgc_of(case: Case) -> float:
+    """Score a case by greedy PGC; `graph` says of which judgments."""
+    q = case.parameters
+    edges = [] if q["graph"] == "derived" else rows.edges(case)
+    grades = {} if q["graph"] == "real" else rows.grades(case)
+    edges += derived_edges(grades)
+    how = q["p"], q["depth"], q["normalization"]
+    return greedy_pgc(edges, case.run, *how, tuple(grades))

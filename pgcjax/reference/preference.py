@@ -7,8 +7,12 @@ from collections import Counter
 from itertools import combinations, permutations, product
 from math import fsum, inf, log2
 
+from pgcjax.reference import case as rows
+from pgcjax.reference.case import Case, Judgment
+from pgcjax.reference.gains import Gain, Score, gains_of
+from pgcjax.reference.pgc import derived_edges
+
 Prefs = Counter[tuple[str, str]]
-Judgment = tuple[str, str | None, float, int]  # doc, other, preference, times
 
 
 def counted(judgments: list[Judgment], bad: bool, closure: bool) -> Prefs:
@@ -43,6 +47,28 @@ def counted(judgments: list[Judgment], bad: bool, closure: bool) -> Prefs:
             if b in below[a] and a not in below[b] and (a, b) not in prefs:
                 prefs[a, b] = 1
     return prefs
+
+
+def by_judge(case: Case) -> list[Prefs]:
+    """Count what each judge prefers, said and implied."""
+    q, said = case.parameters, rows.judgments(case).values()
+    return [counted(each, q["bad"], q["closure"]) for each in said]
+
+
+def pooled(case: Case) -> Prefs:
+    """Add up what all judges prefer, and what grades do, as `graph` says."""
+    graph, prefs = case.parameters.get("graph", "real"), Prefs()
+    if graph != "derived":
+        for each in by_judge(case):
+            prefs += each
+    if graph != "real":
+        prefs += Prefs(derived_edges(rows.grades(case)))
+    return prefs
+
+
+def cutoff(case: Case) -> float:
+    """Give the last rank that counts."""
+    return case.parameters["k"] or inf
 
 
 def _reached(start: str, links: set[tuple[str, str]]) -> set[str]:
@@ -164,3 +190,10 @@ def delta_gains(prefs: Prefs) -> dict[str, int]:
         delta[f] += times
         delta[t] -= times
     return {doc: delta[doc] - min(delta.values()) for doc in delta}
+
+
+def delta(gain: Gain, score: Score, case: Case) -> float:
+    """Score a run by a graded measure of delta gains [Luo 2021, section 4.1]."""
+    q, gains = case.parameters, delta_gains(pooled(case))
+    worth = gains_of(gain, gains, q, max(gains.values(), default=0))
+    return score([worth.get(doc, 0.0) for doc in case.run], [*worth.values()], q)

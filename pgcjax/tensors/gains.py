@@ -55,11 +55,11 @@ def best_first(gains: np.ndarray, depth: int | None = None) -> np.ndarray:
 
 
 # A perfect run must score 1 to the last bit: these sums have the order of those in
-# `kernels.seen`, and its products are those of the kernels.
+# `kernels.ranked_list`, and its products are those of the kernels.
 
 
 def total(terms: np.ndarray) -> float:
-    """Add terms up as `kernels.seen.total` does."""
+    """Add terms up as `kernels.ranked_list.total` does."""
     size = 1 << max(0, len(terms) - 1).bit_length()
     x = np.pad(terms, (0, size - len(terms)))
     while size > 1:
@@ -71,7 +71,7 @@ def total(terms: np.ndarray) -> float:
 def running(
     join: Callable[[np.ndarray, np.ndarray], np.ndarray], x: np.ndarray
 ) -> np.ndarray:
-    """Join every item with all before it as `kernels.seen.running` does."""
+    """Join every item with all before it as `kernels.ranked_list.running` does."""
     step = 1
     while step < len(x):
         x, step = np.append(x[:step], join(x[step:], x[:-step])), 2 * step
@@ -79,7 +79,7 @@ def running(
 
 
 def best_discounted(gains: np.ndarray, weights: np.ndarray) -> float:
-    """Give the most that `kernels.gain.discounted` can be.
+    """Give the most that `kernels.graded.discounted` can be.
 
     Args:
         gains: in the order of the ideal list.
@@ -89,7 +89,7 @@ def best_discounted(gains: np.ndarray, weights: np.ndarray) -> float:
 
 
 def best_reciprocal(gains: np.ndarray, weights: np.ndarray) -> float:
-    """Give the most that `kernels.gain.reciprocal` can be; arguments as above."""
+    """Give the most that `kernels.graded.reciprocal` can be; arguments as above."""
     reached = np.append(1.0, running(np.multiply, 1 - gains))[:-1]
     return total(gains * reached * weights[1 : len(gains) + 1])
 

@@ -6,35 +6,35 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from pgcjax.kernels.preference import JudgeCounts, PairCounts
 from pgcjax.tensors.graphs import grade_graphs
 
-Arrays = dict[str, dict[str, np.ndarray]]
 _Edges = tuple[np.ndarray, ...]  # query, judge, better, worse, count: int64 each
 
 
 @dataclass(frozen=True)
-class Pairs:
+class JudgedPairs:
     """The judged pairs of documents of all queries.
 
     Attributes:
         docs: the documents of each query that are in any pair, ascending; queries
             ascending.
-        pooled: of each query: `first` and `second` `[m]`, the documents of each pair,
-            first < second; `wins` and `losses` `[m]`, how many judgments prefer the
-            first, and the second; `preferred` `[n]`, whether a document is preferred to
-            any; `gain` `[n]`, its wins - losses, less the lowest of the query.
-        by_judge: of each query the same pairs, once for each judge, by judge; `start`
-            and `end` `[judges]`, where those of each stand; `judges`, how many.
+        pooled: how often the pairs of each query were judged; documents are int32,
+            first < second.
+        by_judge: the same, once for each judge.
+        gain: int64 `[n]` of each query: wins - losses of each document, less the lowest
+            of the query.
     """
 
     docs: dict[str, np.ndarray]
-    pooled: Arrays
-    by_judge: Arrays
+    pooled: dict[str, PairCounts]
+    by_judge: dict[str, JudgeCounts]
+    gain: dict[str, np.ndarray]
 
 
 def judged_pairs(
     preferences: pd.DataFrame, *, bad: bool = True, closure: bool = False
-) -> Pairs:
+) -> JudgedPairs:
     """Collect the pairs of which preferences say anything.
 
     Repeats count, and so do conflicts: each judgment once.
@@ -52,7 +52,7 @@ def judged_pairs(
     return _laid_out(names, [_judgments(preferences, names, bad, closure)])
 
 
-def graded_pairs(qrels: pd.DataFrame) -> Pairs:
+def graded_pairs(qrels: pd.DataFrame) -> JudgedPairs:
     """Collect the pairs of documents that grades tell apart."""
     names = _Names([qrels])
     return _laid_out(names, [_of_grades(qrels, names)])
@@ -64,7 +64,7 @@ def combined_pairs(
     *,
     bad: bool = True,
     closure: bool = False,
-) -> Pairs:
+) -> JudgedPairs:
     """Add up `judged_pairs` and `graded_pairs`, which are of one more judge."""
     names = _Names([preferences, qrels])
     judged = _judgments(preferences, names, bad, closure)
@@ -179,7 +179,7 @@ def _of_grades(qrels: pd.DataFrame, names: _Names) -> tuple[_Edges, np.ndarray]:
     return tuple(np.concatenate(parts, axis=1)), np.array(queries, np.int64)
 
 
-def _laid_out(names: _Names, said: Sequence[tuple[_Edges, np.ndarray]]) -> Pairs:
+def _laid_out(names: _Names, said: Sequence[tuple[_Edges, np.ndarray]]) -> JudgedPairs:
     """Number the documents of each query, and add up equal pairs."""
     (query, judge, better, worse, count), of_judge = _joined(said)
     # The documents of all queries end to end, and so pairs, and pairs of judges.
@@ -196,19 +196,20 @@ def _laid_out(names: _Names, said: Sequence[tuple[_Edges, np.ndarray]]) -> Pairs
     rows = np.searchsorted(query[one], numbers)
     judges = np.searchsorted(of_judge, numbers)
     starts = np.searchsorted(judge[each], np.arange(len(of_judge) + 1))
-    found = Pairs({}, {}, {})
+    out = JudgedPairs({}, {}, {}, {})
     for i, name in enumerate(names.queries):
-        some = slice(docs[i], docs[i + 1])
-        gain = (won - lost)[some]
-        of_docs = {"preferred": won[some] > 0, "gain": gain - min(gain, default=0)}
-        found.docs[name] = names.docs[doc[some]]
-        found.pooled[name] = _part(pooled, rows[i : i + 2], docs[i]) | of_docs
+        own = slice(docs[i], docs[i + 1])
+        preferred, gain = won[own] > 0, (won - lost)[own]
+        out.docs[name] = names.docs[doc[own]]
+        out.gain[name] = gain - min(gain, default=0)
+        out.pooled[name] = _part(pooled, rows[i : i + 2], docs[i], preferred)
         bounds = starts[judges[i] : judges[i + 1] + 1]
         first = bounds - bounds[0]
-        ranges = {"start": first[:-1], "end": first[1:], "judges": len(first) - 1}
-        mine = _part(apart, bounds[[0, -1]], docs[i])
-        found.by_judge[name] = mine | of_docs | ranges
-    return found
+        pairs = _part(apart, bounds[[0, -1]], docs[i], preferred)
+        out.by_judge[name] = JudgeCounts(
+            pairs, first[:-1], first[1:], np.int64(len(first) - 1)
+        )
+    return out
 
 
 def _joined(
@@ -247,10 +248,12 @@ def _added(
 
 
 def _part(
-    table: tuple[np.ndarray, np.ndarray], rows: np.ndarray, first: int
-) -> dict[str, np.ndarray]:
-    """Cut some pairs out; documents are numbered from `first`."""
-    some = slice(*rows)
-    ends, counts = (table[0][:, some] - first).astype(np.int32), table[1][:, some]
-    names = ("first", "second", "wins", "losses")
-    return dict(zip(names, [*ends, *counts], strict=True))
+    table: tuple[np.ndarray, np.ndarray],
+    rows: np.ndarray,
+    first: int,
+    preferred: np.ndarray,
+) -> PairCounts:
+    """Cut the pairs of a query out, whose documents are numbered from `first`."""
+    own = slice(*rows)
+    ends, counts = (table[0][:, own] - first).astype(np.int32), table[1][:, own]
+    return PairCounts(*ends, *counts, preferred=preferred)

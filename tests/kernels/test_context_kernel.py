@@ -18,14 +18,16 @@ def seen_of(vertices, ranks, width) -> RankedList:
     return RankedList(vertex, rank, rank > 0, jnp.zeros(width), jnp.asarray(len(ranks)))
 
 
-def known_of(pairs: dict[tuple[int, int], float], n: int, padding: int) -> dict:
+def known_of(
+    pairs: dict[tuple[int, int], float], n: int, padding: int
+) -> context.PairGains:
     keys = sorted(d * n + before - n * n for d, before in pairs)
     gains = [pairs[divmod(key + n * n, n)] for key in keys]
-    return {
-        "size": jnp.asarray(n, jnp.int64),
-        "pairs": jnp.asarray(keys + [0] * padding, jnp.int64),
-        "paired": jnp.asarray(gains + [0.0] * padding, jnp.float64),
-    }
+    return context.PairGains(
+        jnp.asarray(n, jnp.int64),
+        jnp.asarray(keys + [0] * padding, jnp.int64),
+        jnp.asarray(gains + [0.0] * padding, jnp.float64),
+    )
 
 
 @pytest.mark.parametrize("n", [5, 10**5, 2 * 10**9])
@@ -40,7 +42,7 @@ def test_as_a_dict(n, data, padding):
         where = jnp.arange(len(asked)) != 1
         default = -jnp.arange(1.0, len(asked) + 1)
         known = known_of(pairs, n, padding)
-        ours = context.found(doc, other, known, default, where=where).tolist()
+        ours = context.after(doc, other, known, default, where=where).tolist()
     expected = [
         -(i + 1.0) if i == 1 else pairs.get(pair, -(i + 1.0))
         for i, pair in enumerate(asked)

@@ -39,7 +39,7 @@ def _scores(gain, rank, where, weights, ideal, length):
         "q": kernels.blended_mean(gain, err, ideal, BETA),
         "p+": kernels.blended_to_best(gain, err, ideal, BETA),
         "o": kernels.blended_first(gain, err, ideal, BETA),
-        "ap": kernels.precise(gain, err, ideal),
+        "ap": kernels.precise(gain, err, ideal.most),
         "rr": kernels.first(gain, err),
         "p": kernels.share(gain, err, length.astype(gain.dtype)),
         "residual": kernels.residual(jnp.where(where, 1.0, 0.0), half),
@@ -56,11 +56,11 @@ def values(run: list[float], pool: list[float], width: int = 16) -> dict[str, fl
 
     weights = [1 / np.log2(1 + rank), 1 / rank, 0.5**rank]
     cumulative = best.cumulative(ordered)
-    ideal = {
-        "cumulative": np.pad(cumulative, (0, 2 * width - len(cumulative))),
-        "relevant": np.int64(len(ordered)),
-        "most": np.float64(len(ordered)),
-    }
+    ideal = kernels.BlendedIdeal(
+        np.pad(cumulative, (0, 2 * width - len(cumulative))),
+        np.int64(len(ordered)),
+        np.float64(len(ordered)),
+    )
     with jax.enable_x64(True):
         scores = _scores(
             padded(np.array(run, float)[rank - 1]),

@@ -32,17 +32,18 @@ def seen_of(case, depth: int, size: int, weights) -> RankedList:
     return RankedList(*columns, where, weight, jnp.asarray(len(case.run)))
 
 
-def pairs_of(case, pairs: int, docs: int, times: int = 1) -> dict:
+def pairs_of(case, pairs: int, docs: int, times: int = 1) -> kernels.PairCounts:
     counts = case.counts.astype(np.int64) * times
     first, second = np.argwhere(np.triu(counts + counts.T)).T
-    columns = {
-        "first": first.astype(np.int32),
-        "second": second.astype(np.int32),
-        "wins": counts[first, second],
-        "losses": counts[second, first],
-    }
-    arrays = {name: padded(column, (pairs,), 0) for name, column in columns.items()}
-    return arrays | {"preferred": padded(counts.any(axis=1), (docs,), False)}
+    columns = (
+        first.astype(np.int32),
+        second.astype(np.int32),
+        counts[first, second],
+        counts[second, first],
+    )
+    preferred = padded(counts.any(axis=1), (docs,), False)
+    arrays = (padded(column, (pairs,), 0) for column in columns)
+    return kernels.PairCounts(*arrays, preferred=preferred)
 
 
 def prefs_of(case, times: int = 1) -> twins.Prefs:
@@ -154,18 +155,19 @@ def _mean_over_judges(judged) -> None:
         pairs_of(each, int(np.triu(each.counts + each.counts.T).astype(bool).sum()), 4)
         for each in judged
     ]
-    ends = np.cumsum([0, *(len(part["first"]) for part in parts)])
+    ends = np.cumsum([0, *(len(part.first) for part in parts)])
     for size, spare in ((24, 0), (40, 3)):
-        arrays = {
-            name: padded(np.concatenate([part[name] for part in parts]), (size,), 0)
-            for name in ("first", "second", "wins", "losses")
-        }
-        for name, bounds in (("start", ends[:-1]), ("end", ends[1:])):
-            arrays[name] = padded(bounds, (4 + spare,), 0)
-        arrays |= {"judges": jnp.asarray(len(judged)), "preferred": jnp.ones(4, bool)}
+        columns = zip(*(part[:4] for part in parts), strict=True)
+        arrays = (padded(np.concatenate(column), (size,), 0) for column in columns)
+        counts = kernels.JudgeCounts(
+            kernels.PairCounts(*arrays, preferred=jnp.ones(4, bool)),
+            padded(ends[:-1], (4 + spare,), 0),
+            padded(ends[1:], (4 + spare,), 0),
+            jnp.asarray(len(judged)),
+        )
         for among, kinds in KINDS.items():
             seen = seen_of(case, 99, 16, lambda r: 1.0)
-            score = float(kernels.judge_mean(seen, arrays, among=among))
+            score = float(kernels.judge_mean(seen, counts, among=among))
             prefs = [prefs_of(each) for each in judged]
             expected = twins.prefs_avgjg(prefs, case.run, kinds)
             assert score == pytest.approx(expected, abs=EXACT)

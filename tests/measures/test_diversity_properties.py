@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import pgcjax
 from pgcjax.io.intents import read_intent_qrels
 from pgcjax.measures.catalogue import catalogue
-from pgcjax.measures.relatives import BINARY, GRADED
+from pgcjax.measures.derived_measures import BINARY, GRADED
 from pgcjax.tensors.intents import greedy_gains
 
 pytestmark = [

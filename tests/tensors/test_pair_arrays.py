@@ -11,20 +11,21 @@ from hypothesis import strategies as st
 from pgcjax.io.preferences import read_preferences
 from pgcjax.reference.pgc import derived_edges
 from pgcjax.reference.preference import counted, delta_gains
-from pgcjax.tensors.pairs import Pairs, combined_pairs, graded_pairs, judged_pairs
+from pgcjax.tensors.pairs import JudgedPairs, combined_pairs, graded_pairs, judged_pairs
 
 some = settings(max_examples=60)
 
 
-def listed(pairs: Pairs, query: str, judge: int | None = None) -> Counter:
+def listed(pairs: JudgedPairs, query: str, judge: int | None = None) -> Counter:
     """Count who is preferred to whom, by all judges or by one."""
     arrays, docs = pairs.pooled[query], pairs.docs[query]
     rows = slice(None)
     if judge is not None:
-        arrays = pairs.by_judge[query]
-        rows = slice(arrays["start"][judge], arrays["end"][judge])
+        counts = pairs.by_judge[query]
+        arrays = counts.pairs
+        rows = slice(counts.start[judge], counts.end[judge])
     found = Counter()
-    columns = (arrays[c][rows] for c in ("first", "second", "wins", "losses"))
+    columns = (column[rows] for column in arrays[:4])
     for a, b, wins, losses in zip(*columns, strict=True):
         assert a < b and wins + losses > 0
         found[docs[a], docs[b]] += int(wins)
@@ -49,24 +50,24 @@ def rows_of(table: pd.DataFrame) -> dict[str, list]:
     return out
 
 
-def assert_as_twins(pairs: Pairs, table: pd.DataFrame, bad: bool, closure: bool):
+def assert_as_twins(pairs: JudgedPairs, table: pd.DataFrame, bad: bool, closure: bool):
     assert list(pairs.docs) == sorted(set(table["query_id"]))
     for query in pairs.docs:
         some_rows = table[table["query_id"] == query]
         judges = [counted(rows, bad, closure) for rows in rows_of(some_rows).values()]
         total = sum(judges, Counter())
         assert listed(pairs, query) == total
-        arrays = pairs.by_judge[query]
-        assert arrays["judges"] == len(judges) == len(arrays["start"])
+        counts = pairs.by_judge[query]
+        assert counts.judges == len(judges) == len(counts.start)
         found = [listed(pairs, query, i) for i in range(len(judges))]
         key = lambda prefs: sorted(prefs.items())  # noqa: E731
         assert sorted(map(key, found)) == sorted(map(key, judges))
         docs = sorted({doc for pair in total for doc in pair})
         assert pairs.docs[query].tolist() == docs
         gains, preferred = delta_gains(total), {f for f, _ in total}
-        for known in (pairs.pooled[query], arrays):
-            assert known["gain"].tolist() == [gains[doc] for doc in docs]
-            assert known["preferred"].tolist() == [doc in preferred for doc in docs]
+        assert pairs.gain[query].tolist() == [gains[doc] for doc in docs]
+        for each in (pairs.pooled[query], counts.pairs):
+            assert each.preferred.tolist() == [doc in preferred for doc in docs]
 
 
 @some
@@ -85,8 +86,9 @@ def test_as_the_twin_of_many_queries(seed, bad, closure):
     lines = table.sample(frac=1, random_state=seed)
     again = judged_pairs(lines, bad=bad, closure=closure)
     for query, arrays in pairs.pooled.items():
-        for name, array in arrays.items():
-            assert (again.pooled[query][name] == array).all()
+        for array, same in zip(arrays, again.pooled[query], strict=True):
+            assert (array == same).all()
+        assert (again.gain[query] == pairs.gain[query]).all()
 
 
 def test_grades():
@@ -109,8 +111,8 @@ def test_both():
     for query in both.docs:
         parts = [p for p in (judged, graded) if query in p.docs]
         assert listed(both, query) == sum((listed(p, query) for p in parts), Counter())
-        judges = sum(p.by_judge[query]["judges"] for p in parts)
-        assert both.by_judge[query]["judges"] == judges
+        judges = sum(p.by_judge[query].judges for p in parts)
+        assert both.by_judge[query].judges == judges
 
 
 def test_queries_without_a_preference():
@@ -119,9 +121,9 @@ def test_queries_without_a_preference():
     )
     pairs = judged_pairs(read_preferences(table), closure=True)
     for query in "qs":
-        assert len(pairs.docs[query]) == len(pairs.pooled[query]["first"]) == 0
-        assert pairs.by_judge[query]["judges"] == 1
-        assert pairs.by_judge[query]["end"].tolist() == [0]
+        assert len(pairs.docs[query]) == len(pairs.pooled[query].first) == 0
+        assert pairs.by_judge[query].judges == 1
+        assert pairs.by_judge[query].end.tolist() == [0]
     equal = graded_pairs(
         pd.DataFrame({"query_id": "q", "doc_id": ["a", "b"], "relevance": 1.0})
     )
@@ -131,7 +133,7 @@ def test_queries_without_a_preference():
 def test_arrays_are_small_integers_and_whole_counts():
     pairs = judged_pairs(read_preferences(judged_collection(1)[0]))
     arrays = pairs.pooled["q1"]
-    assert arrays["first"].dtype == arrays["second"].dtype == np.int32
-    assert arrays["wins"].dtype == arrays["losses"].dtype == np.int64
-    order = arrays["first"].astype(np.int64) * 10**6 + arrays["second"]
+    assert arrays.first.dtype == arrays.second.dtype == np.int32
+    assert arrays.wins.dtype == arrays.losses.dtype == np.int64
+    order = arrays.first.astype(np.int64) * 10**6 + arrays.second
     assert (np.diff(order) > 0).all()

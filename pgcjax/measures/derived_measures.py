@@ -1,6 +1,6 @@
-"""How measures of several intents are made of graded ones, with I-rec or without."""
+"""Measures of several intents that are derived from graded ones, by a definition."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -9,24 +9,20 @@ import numpy as np
 from pgcjax.kernels import diversity as kernels
 from pgcjax.kernels.ranked_list import RankedList
 from pgcjax.measures import binary, graded
-from pgcjax.measures.gains import Gains, highest_of
+from pgcjax.measures.gains import Gains, highest_of, positive_gains
 from pgcjax.measures.intents import (
     GAMMA,
     PROBABILITIES,
     Parameters,
-    grades_by_intent,
-    intents_by_doc,
     judged,
     notes_of,
+    served,
     void,
 )
 from pgcjax.measures.spec import Case, Definition
-from pgcjax.reference import diversity as twins
+from pgcjax.reference import intents as twins
 from pgcjax.tensors.judgments import Judgments
 from pgcjax.tensors.measure_tensors import ListTensors
-
-Arrays = Mapping[str, Any]
-OfQueries = dict[str, dict[str, Any]]
 
 
 class Base(NamedTuple):
@@ -68,53 +64,39 @@ def gains_of(
         q: parameters.
         collection: highest grade of all queries.
     """
-    gains, some = np.zeros(grades.shape), grades > 0
-    highest = highest_of(q, collection, grades[some])
-    gains[some] = measure.gains(grades[some], q, highest)
-    return gains
+    highest = highest_of(q, collection, grades[grades > 0])
+    return positive_gains(measure, grades, q, highest)
 
 
-IDEAL = "ideal."
-"""What stands before the names of what a measure knows of an ideal list."""
-
-
-def of_ideal(arrays: Arrays, prefix: str = IDEAL) -> dict[str, Any]:
-    """Pick what a measure knows of an ideal list."""
-    return {
-        name.removeprefix(prefix): array
-        for name, array in arrays.items()
-        if name.startswith(prefix)
-    }
-
-
-class Made(NamedTuple):
+class Derived(NamedTuple):
     """How a measure of several intents is computed.
 
     Attributes:
-        arrays: what is known of each query, of parameters and judgments.
+        arrays: gives what the kernel takes of each query, of parameters and judgments.
         kernel: scores one run and query.
         twin: scores a case plainly.
-        kinds: whether it looks at the kinds of intents.
+        kinds: whether it tells navigational intents from others.
     """
 
-    arrays: Callable[[Parameters, Judgments], OfQueries]
+    arrays: Callable[[Parameters, Judgments], dict[str, Any]]
     kernel: Callable[..., Any]
     twin: Callable[[Case], float]
     kinds: bool
 
 
 def define(
-    measure: Gains, made: Made, *, sharp: bool = False, **texts: Any
+    measure: Gains, derived: Derived, *, sharp: bool = False, **texts: Any
 ) -> Definition:
-    """Define a measure that is made of a graded one, with intent recall or without."""
-    kernel = _sharp(made.kernel) if sharp else made.kernel
+    """Define a measure derived from a graded one, mixed with intent recall or not."""
+    kernel = _sharp(derived.kernel) if sharp else derived.kernel
 
     def tensors(q: Parameters, judgments: Judgments) -> ListTensors:
-        grades, arrays = judged(judgments), made.arrays(q, judgments)
+        grades, arrays = judged(judgments), derived.arrays(q, judgments)
         if sharp:
-            for query, relevance in grades.relevance.items():
-                arrays[query]["relevance"] = relevance
-                arrays[query]["intents"] = float(len(relevance))
+            arrays = {
+                query: kernels.Sharp(served(relevance), arrays[query])
+                for query, relevance in grades.relevance.items()
+            }
         return ListTensors(
             grades.docs,
             arrays,
@@ -122,15 +104,17 @@ def define(
             depth=measure.depth(q),
             by_rank=partial(measure.by_rank, q) if measure.by_rank else None,
             void=void(grades),
-            notes=notes_of(judgments) if made.kinds else (),
+            notes=notes_of(judgments) if derived.kinds else (),
         )
 
-    needs = frozenset({"intent_qrels", "intents"} if made.kinds else {"intent_qrels"})
+    needs = frozenset(
+        {"intent_qrels", "intents"} if derived.kinds else {"intent_qrels"}
+    )
     return Definition(
         parameters=(*measure.parameters, PROBABILITIES, *((GAMMA,) if sharp else ())),
         needs=lambda q: needs,
         tensors=tensors,
-        twin=partial(_sharp_twin, made.twin) if sharp else made.twin,
+        twin=partial(twins.sharp, derived.twin) if sharp else derived.twin,
         cutoff="may",
         **texts,
     )
@@ -140,16 +124,9 @@ def define(
 def _sharp(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """Mix the score of a kernel with intent recall."""
 
-    def mixed(seen: RankedList, arrays: Arrays, q: Parameters):
-        hit = kernels.gains_of(arrays["relevance"], seen)
-        recall = kernels.recall(hit, arrays["intents"])
-        return kernels.mixed(q["gamma"], recall, kernel(seen, arrays, q))
+    def mixed(ranked: RankedList, query: kernels.Sharp, q: Parameters):
+        hit = kernels.gains_of(query.served.relevance, ranked)
+        recall = kernels.recall(hit, query.served.intents)
+        return kernels.mixed(q["gamma"], recall, kernel(ranked, query.rest, q))
 
     return mixed
-
-
-def _sharp_twin(twin: Callable[[Case], float], case: Case) -> float:
-    q, docs = case.parameters, intents_by_doc(case)
-    run = [set(docs.get(doc, ())) for doc in case.run]
-    recall = twins.intent_recall(run, len(grades_by_intent(case)), q["k"])
-    return twins.sharp(recall, twin(case), q["gamma"])

@@ -1,0 +1,100 @@
+"""One run and query with its judgments, and plain rows of their canonical tables."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Judgment = tuple[str, str | None, float, int]
+"""Document, other document, preference (above 0 prefers the first, 0 is a tie), and how
+often it was said; without another document, the first was judged bad."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run and query, as a plain twin takes them.
+
+    Attributes:
+        run_id: the run.
+        query_id: the query.
+        run: retrieved documents, best first.
+        parameters: of the measure; `k` is its cutoff.
+        judged: canonical judgments of this query, by kind: DataFrames.
+        tables: the same of all queries, for what depends on the collection; and
+            `grids` of all systems, if runs are grids.
+    """
+
+    run_id: str
+    query_id: str
+    run: list[str]
+    parameters: Mapping[str, Any]
+    judged: Mapping[str, Any]
+    tables: Mapping[str, Any]
+
+
+def grades(case: Case) -> dict[str, float]:
+    """Give the grade of each document in the qrels of the query."""
+    table = case.judged["qrels"]
+    return dict(zip(table["doc_id"], table["relevance"].tolist(), strict=True))
+
+
+def highest(case: Case, *kinds: str) -> float:
+    """Give the highest grade of all queries in some tables, at least 0."""
+    return max(0.0, *(float(case.tables[kind]["relevance"].max()) for kind in kinds))
+
+
+def judgments(case: Case) -> dict[str, list[Judgment]]:
+    """List what each judge said of documents; judges without a name are one."""
+    said: dict[str, list[Judgment]] = {}
+    for row in case.judged["preferences"].to_dict("records"):
+        judge, other = row.get("judge"), row["other_doc_id"]
+        said.setdefault(judge if isinstance(judge, str) else "", []).append(
+            (
+                row["doc_id"],
+                other if isinstance(other, str) else None,
+                row["preference"],
+                int(row.get("weight", 1)),
+            )
+        )
+    return said
+
+
+def edges(case: Case) -> list[tuple[str, str]]:
+    """List (preferred, other) as often as it was judged; no ties, no bad documents."""
+    listed: list[tuple[str, str]] = []
+    for doc, other, preference, times in sum(judgments(case).values(), []):
+        if preference and other is not None:
+            listed += [(doc, other) if preference > 0 else (other, doc)] * times
+    return listed
+
+
+def grids(case: Case) -> dict[str, dict[str, tuple[int, int]]]:
+    """Give row and column of each image, for each system that answered the query."""
+    by_system: dict[str, dict[str, tuple[int, int]]] = {}
+    for row in case.judged["grids"].to_dict("records"):
+        grid = by_system.setdefault(row["run_id"], {})
+        grid[row["doc_id"]] = (row["row"], row["column"])
+    return by_system
+
+
+def grades_by_intent(case: Case) -> dict[str, dict[str, float]]:
+    """Give the relevant documents of each intent that has any, with their grades."""
+    by_intent: dict[str, dict[str, float]] = {}
+    for row in case.judged["intent_qrels"].to_dict("records"):
+        if row["relevance"] > 0:
+            by_intent.setdefault(row["intent_id"], {})[row["doc_id"]] = row["relevance"]
+    return by_intent
+
+
+def grades_by_document(case: Case) -> dict[str, dict[str, float]]:
+    """Give the grade of each relevant document for each intent that it serves."""
+    by_document: dict[str, dict[str, float]] = {}
+    for intent, grades in grades_by_intent(case).items():
+        for doc, grade in grades.items():
+            by_document.setdefault(doc, {})[intent] = grade
+    return by_document
+
+
+def navigational(case: Case) -> set[str]:
+    """List the navigational intents of the query."""
+    rows = case.judged["intents"].to_dict("records")
+    return {row["intent_id"] for row in rows if row["kind"] == "nav"}
