@@ -6,16 +6,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from helpers.compiled import forget_old_programs, keep_compiled
 from hypothesis import settings
 
-# What tests compile lasts as long as their environment, whose processes all share it.
-_CACHE = os.environ.get("PGCJAX_TEST_CACHE", f"{sys.prefix}/compiled-by-tests")
-os.environ["JAX_COMPILATION_CACHE_DIR"] = _CACHE
-os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
-os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
+keep_compiled()
 
 # Compiling a padded size for the first time can take seconds: no deadline.
-# So many examples that the whole suite takes less than 15 minutes on two cores.
+# So many examples that the whole suite takes less than 8 minutes on two cores.
 settings.register_profile("pgcjax", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("pgcjax")
 
@@ -24,6 +21,12 @@ _MAPPINGS = 20_000  # of memory; Linux gives a process 65,530
 SHARED = Path(
     os.environ.get("PGCJAX_SHARED", Path(__file__).parents[2] / "shared")
 ).resolve()
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Bound the folder of compiled programs; workers leave that to their parent."""
+    if not hasattr(session.config, "workerinput"):
+        forget_old_programs()
 
 
 @pytest.fixture(scope="session")

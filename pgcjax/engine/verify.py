@@ -1,7 +1,7 @@
 """Scores recomputed from the tables by the plain twins in `reference/`."""
 
 from collections.abc import Callable, Container, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from zlib import crc32
 
 import numpy as np
@@ -84,6 +84,11 @@ class Sample:
         """
         tables = {n: t for n, t in request.tables.items() if "query_id" in t}
         rows_of = {n: t.groupby("query_id").indices for n, t in tables.items()}
+
+        @cache
+        def judged(query_id: str) -> dict[str, pd.DataFrame]:
+            return {n: t.iloc[rows_of[n].get(query_id, [])] for n, t in tables.items()}
+
         batch_of = {m.place: batch for batch in batches for m in batch.members}
         places = {str(m.measure): m.place for m in request.members}
         index = pd.MultiIndex.from_frame(table[["run_id", "query_id"]])
@@ -92,13 +97,11 @@ class Sample:
             cells[c].tolist() for c in ("run_id", "query_id", "measure", "value")
         )
         for run_id, query_id, name, value in zip(*columns, strict=True):
-            judged = {
-                n: t.iloc[rows_of[n].get(query_id, [])] for n, t in tables.items()
-            }
             run = ordered(self._rows[run_id, query_id], request.order)
             place = places[name]
             parameters = request.measures[place].parameters
-            case = Case(run_id, query_id, run, parameters, judged, request.tables)
+            own = judged(query_id)
+            case = Case(run_id, query_id, run, parameters, own, request.tables)
             twin = batch_of[place].recompute(place, case)
             if not abs(twin - value) <= TOLERANCE:
                 raise VerificationError(

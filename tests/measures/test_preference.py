@@ -364,9 +364,9 @@ def test_needs_what_its_graph_is_made_of():
 
 def test_queries_without_preferences_score_0():
     """Beside others, so that they share the program of the properties."""
-    judged = [("q", "a", "b", 0.0), ("q", "a", None, -1.0)]
-    judged = [pd.DataFrame([row], columns=COLUMNS) for row in judged]
     table, run = LONGEST
+    judged = [("q", "a", "b", 0.0, None, 1), ("q", "a", None, -1.0, None, 1)]
+    judged = [pd.DataFrame([row], columns=table.columns) for row in judged]
     with pytest.warns(pgcjax.DataWarning, match=r"ppref.*: .* 2 judged queries"):
         scores = score_every([table] * 9 + judged, [run] * 9 + ["ab", "ab"], verify=1.0)
     total = scores.sum(axis=1).to_numpy()
