@@ -83,8 +83,8 @@ def main(
     Every table first checks that all rows computed the same, to 1e-12.
     """
     report = Report(rounds=rounds)
-    known = facts([Path(sys.executable).name, "-m", "benchmarks", *sys.argv[1:]])
-    machine = known["machine"]
+    about = facts([Path(sys.executable).name, "-m", "benchmarks", *sys.argv[1:]])
+    machine = about["machine"]
     report.say(
         f"{machine['cpu']}, {machine['cores_allowed']} cores, {machine['memory']}, "
         f"{', '.join(machine['devices'])}; load {machine['load'][0]:.1f}; "
@@ -105,7 +105,7 @@ def main(
             report, **{option: given[option] for option in OPTIONS.get(name, ())}
         )
     if output:
-        report.save(output, known)
+        report.save(output, about)
 
 
 if __name__ == "__main__":

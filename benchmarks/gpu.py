@@ -73,11 +73,11 @@ def main(words: Sequence[str] | None = None) -> int:
     jax.config.update("jax_enable_compilation_cache", False)  # or it hides compiling
     backend, device = jax.default_backend(), jax.local_devices()[0]
     given = list(sys.argv[1:] if words is None else words)
-    known = harness.facts(["python", "-m", "benchmarks.gpu", *given])
-    known["machine"]["gpu"] = _gpu(device)
-    known["versions"] |= _plugins()
+    about = harness.facts(["python", "-m", "benchmarks.gpu", *given])
+    about["machine"]["gpu"] = _gpu(device)
+    about["versions"] |= _plugins()
     print(f"{device.device_kind} ({backend}), jax {jax.__version__}")
-    for name, value in known["machine"]["gpu"].items():
+    for name, value in about["machine"]["gpu"].items():
         print(f"{name}: {value}")
     if backend == "cpu":
         print("This is no GPU: small shapes, and no time here says anything of one.")
@@ -92,7 +92,7 @@ def main(words: Sequence[str] | None = None) -> int:
     finally:  # what was measured before something failed is worth a file
         bench.end()
         if options.output:
-            report.save(options.output, known)
+            report.save(options.output, about)
             print(f"wrote {options.output}")
     return bool(bench.wrong)
 

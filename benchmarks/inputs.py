@@ -96,18 +96,18 @@ class Drawn:
         if query_id in self._kept:
             return self._kept[query_id]
         vertex = self._names(query_id)[self._vertex]
-        found = ours.Retrieved(self._starts, vertex, self._rank)
+        retrieved = ours.Retrieved(self._starts, vertex, self._rank)
         if self._keep:
-            self._kept[query_id] = found
-        return found
+            self._kept[query_id] = retrieved
+        return retrieved
 
     def flat(self, docs: Mapping[str, np.ndarray], values: np.ndarray) -> ours.Flat:
-        """Give the documents of queries end to end, with what is known of them."""
+        """Give the documents of queries end to end, each with its value."""
         key = tuple(docs)
         if key not in self._flat or not np.array_equal(self._flat[key][0], values):
             by_query = values.reshape(len(key), self._n)
             pairs = zip(by_query, docs, strict=True)
-            value = np.concatenate([mine[self[q].vertex] for mine, q in pairs])
+            value = np.concatenate([each[self[q].vertex] for each, q in pairs])
             count = np.tile(np.diff(self._starts).astype(np.int32), (len(key), 1))
             first = np.cumsum(count, dtype=np.int32).reshape(count.shape) - count
             rank = np.tile(self._rank, len(key))
@@ -121,8 +121,8 @@ class Drawn:
 
     def ranking(self, run_id: str, query_id: str, doc_ids: np.ndarray) -> list[str]:
         """Give a run as a list, with documents that nobody judged in between."""
-        mine = self._run == self.run_ids.index(run_id)
-        rank, vertex = self._rank[mine], self._names(query_id)[self._vertex[mine]]
+        here = self._run == self.run_ids.index(run_id)
+        rank, vertex = self._rank[here], self._names(query_id)[self._vertex[here]]
         docs = [f"x{i}" for i in range(max(1000, self._n))]
         for r, v in zip(rank, vertex, strict=True):
             docs[r] = str(doc_ids[v])
@@ -276,8 +276,8 @@ def plain_grades(path: Path) -> dict[str, dict[str, float]]:
 
 def plain_run(path: Path) -> dict[str, list[str]]:
     """Read a run, best first: score and then document id, both descending."""
-    found: dict[str, list[tuple[float, str]]] = defaultdict(list)
+    scored: dict[str, list[tuple[float, str]]] = defaultdict(list)
     for line in lines_of(path):
         query, _, doc, _, score, _ = line.split()
-        found[query].append((float(score), doc))
-    return {q: [doc for _, doc in sorted(x, reverse=True)] for q, x in found.items()}
+        scored[query].append((float(score), doc))
+    return {q: [doc for _, doc in sorted(x, reverse=True)] for q, x in scored.items()}

@@ -92,8 +92,8 @@ def rankings_of(runs: Iterable[Path], judged: Mapping[str, np.ndarray]) -> Any:
     from pgcjax.io.judged import Judged
     from pgcjax.io.runs import Runs
 
-    known = Judged(judged)
-    return _looked_up(Runs(runs, name_by="file").read(known), known)
+    documents = Judged(judged)
+    return _looked_up(Runs(runs, name_by="file").read(documents), documents)
 
 
 def _looked_up(tables: Iterable[Any], judged: Any) -> Any:
@@ -115,9 +115,9 @@ def read(runs: Iterable[Path]) -> None:
 
 def dense_ranks(rankings: Any, query: str, docs: np.ndarray) -> np.ndarray:
     """Lay the ranks of a query's judged documents out: int32 `[runs, documents]`."""
-    found = rankings.retrieved({query: docs})[query]
+    retrieved = rankings.retrieved({query: docs})[query]
     ranks = np.full((len(rankings.run_ids), len(docs)), ABSENT, np.int32)
-    ranks[found.run, found.vertex] = found.rank
+    ranks[retrieved.run, retrieved.vertex] = retrieved.rank
     return ranks
 
 
@@ -172,11 +172,11 @@ def write_packed(
                 return pa.DictionaryArray.from_arrays(array, names[field.name])
             return array
 
-        return pa.table([column(f) for f in pack._SCHEMA], schema=pack._SCHEMA)
+        return pa.table([column(f) for f in pack.SCHEMA], schema=pack.SCHEMA)
 
     of_doc = np.repeat(np.arange(len(docs)), per_run)
     judged = table(len(of_doc), query_id=of_doc, doc_id=np.arange(len(of_doc)))
-    with pq.ParquetWriter(path, pack._SCHEMA, **pack._FORMAT) as writer:
+    with pq.ParquetWriter(path, pack.SCHEMA, **pack.FORMAT) as writer:
         writer.write_table(judged)
         for i, count in enumerate(counts):
             names["run_id"] = pa.array([f"r{i * block + j:06}" for j in range(count)])

@@ -36,8 +36,12 @@ def run(
     depth: int = 1000,
     sampled: int = 3,
     large: tuple[int, int] | None = (126, 50),
+    alone: Sequence[str] = ("broken", "w", "a", "b"),
 ) -> None:
-    """Race with ties and without, then measure one large job in its own process."""
+    """Race with ties and without, then measure a large job by ways with ties `alone`.
+
+    Each of the large jobs has a process of its own.
+    """
     with TemporaryDirectory(prefix="pgcjax-bench-") as name:
         few = Path(name, "few")
         write(few, runs, queries, depth)
@@ -47,7 +51,7 @@ def run(
             many = Path(name, "many")
             write(many, *large, depth)
             rows = []
-            for ties in ("broken", "w", "a", "b"):
+            for ties in alone:
                 seconds, pairs, peak = map(float, _alone(many, ties))
                 rows.append([ties, int(pairs), seconds, seconds / pairs * 1e6, peak])
             report.table(

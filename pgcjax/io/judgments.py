@@ -17,38 +17,31 @@ class Kind(NamedTuple):
     Attributes:
         option: of the command line.
         meaning: one line.
-        room: the module here that has the reader, ...
-        reader: ... and its name.
+        module: of this room, where the function `read_…` of the kind is.
     """
 
     option: str
     meaning: str
-    room: str
-    reader: str
+    module: str
 
 
 KINDS = {
-    "preferences": Kind(
-        "--prefs", "Preference judgments.", "preferences", "read_preferences"
-    ),
-    "qrels": Kind("--qrels", "Graded judgments.", "qrels", "read_qrels"),
+    "preferences": Kind("--prefs", "Preference judgments.", "preferences"),
+    "qrels": Kind("--qrels", "Graded judgments.", "qrels"),
     "intent_qrels": Kind(
         "--intent-qrels",
         "Graded judgments per intent: query intent doc grade.",
         "intents",
-        "read_intent_qrels",
     ),
     "intents": Kind(
         "--intents",
         "Intents: a table of query_id, intent_id, probability, kind; or TREC topics.",
         "intents",
-        "read_intents",
     ),
     "context": Kind(
         "--context",
         "Grades of a document after another: query doc previous-doc grade.",
         "context",
-        "read_context",
     ),
 }
 """By the names that `evaluate` gives them."""
@@ -82,9 +75,8 @@ def read_judgments(sources: Mapping[str, Any]) -> "dict[str, pd.DataFrame]":
     sources = by_kind(sources)
 
     def read(name: str) -> "pd.DataFrame":
-        kind = KINDS[name]
-        room = import_module(f"pgcjax.io.{kind.room}")
-        return getattr(room, kind.reader)(sources[name])
+        module = import_module(f"pgcjax.io.{KINDS[name].module}")
+        return getattr(module, f"read_{name}")(sources[name])
 
     with ThreadPoolExecutor(max(1, len(sources))) as pool:
         tables = dict(zip(sources, pool.map(read, sources), strict=True))

@@ -6,6 +6,10 @@ import polars as pl
 from pgcjax.errors import DataError
 
 _KEYS = ["run_id", "query_id"]
+_MEND_RANKS = (
+    "Mend the rank column, or order runs by score: order=trec or clarke (--order on "
+    "the command line)."
+)
 
 
 def ranked(
@@ -31,7 +35,7 @@ def ranked(
         "rank": (["rank"], [False]),
     }
     columns, falling = by[order]
-    start, groups = _groups(table)
+    start, groups = ranking_starts(table)
     step = np.diff(table["score"].to_numpy(), prepend=np.inf)
     # Most files stand query by query, best first, but for the order of ties.
     ordered = len(set(groups)) == len(groups) and not ((step > 0) & ~start).any()
@@ -39,7 +43,7 @@ def ranked(
         table = table.sort(
             [*_KEYS, *columns], descending=[False, False, *falling], nulls_last=True
         )
-        start, groups = _groups(table)
+        start, groups = ranking_starts(table)
     if order == "rank":
         _check_ranks(table)
     first = np.flatnonzero(start)
@@ -64,7 +68,7 @@ def _order_ties(
     position[frame["row"].to_numpy()] = position[rows]
 
 
-def _groups(table: pl.DataFrame) -> tuple[np.ndarray, list[tuple[str, str]]]:
+def ranking_starts(table: pl.DataFrame) -> tuple[np.ndarray, list[tuple[str, str]]]:
     """Say which rows begin another run or query than the row before, and which."""
     differs = [pl.col(key) != pl.col(key).shift() for key in _KEYS]
     start = table.select(pl.any_horizontal(differs).fill_null(True))
@@ -74,21 +78,25 @@ def _groups(table: pl.DataFrame) -> tuple[np.ndarray, list[tuple[str, str]]]:
     return start, list(zip(runs, queries, strict=True))
 
 
-def _check_ranks(table: pl.DataFrame) -> None:
-    """Refuse ranks that do not order a run; rows are sorted by run, query, rank."""
-    mend = (
-        "Mend the rank column, or order runs by score: order=trec or clarke (--order "
-        "on the command line)."
-    )
-    rank = table["rank"].to_numpy()
-    missing = np.isnan(rank)
+def check_ranks_given(table: pl.DataFrame) -> None:
+    """Refuse runs of which a rank is missing.
+
+    Raises:
+        DataError: a rank is NaN.
+    """
+    missing = np.isnan(table["rank"].to_numpy())
     if missing.any():
         row = table.row(int(missing.argmax()), named=True)
         raise DataError(
             f"run {row['run_id']!r} has no usable rank for document "
             f"{row['doc_id']!r} of query {row['query_id']!r}",
-            mend=mend,
+            mend=_MEND_RANKS,
         )
+
+
+def _check_ranks(table: pl.DataFrame) -> None:
+    """Refuse ranks that do not order a run; rows are sorted by run, query, rank."""
+    check_ranks_given(table)
     twice = table.select(
         pl.struct(*_KEYS, "rank") == pl.struct(*_KEYS, "rank").shift()
     ).to_series()
@@ -99,7 +107,7 @@ def _check_ranks(table: pl.DataFrame) -> None:
         raise DataError(
             f"run {b['run_id']!r} gives {a['doc_id']!r} and {b['doc_id']!r} of query "
             f"{b['query_id']!r} the same rank {b['rank']:g}",
-            mend=mend,
+            mend=_MEND_RANKS,
         )
 
 
@@ -114,11 +122,11 @@ def in_order(table: pl.DataFrame) -> pl.DataFrame:
         in that order), clarke and rank (null where they equal position; rank is -1 in a
         run and query whose ranks are missing or claimed twice).
     """
-    start, groups = _groups(table)
+    start, groups = ranking_starts(table)
     if len(set(groups)) < len(groups) or not _descends(table, start):
         falling = [False, False, True, True]
         table = table.sort([*_KEYS, "score", "doc_id"], descending=falling)
-        start, groups = _groups(table)
+        start, groups = ranking_starts(table)
     first = np.flatnonzero(start)
     lengths = np.diff(np.append(first, len(table)))
     first = np.repeat(first, lengths)

@@ -16,19 +16,19 @@ from pgcjax.errors import DataError, Progress, UsageError
 from pgcjax.io.judgments import read_judgments
 from pgcjax.io.order import in_order
 from pgcjax.io.packed import MARK, VERSION
-from pgcjax.io.runs import Runs
+from pgcjax.io.runs import Runs, gathered
 from pgcjax.io.write import written_beside
 
 ROWS = 2**22  # about as many in a block; they are in memory at once
 _NAMES = ("run_id", "query_id", "doc_id")
 _NUMBERS = ("judged", "position", "clarke", "rank", "length", "judged_length")
-_SCHEMA = pa.schema(
+SCHEMA = pa.schema(
     [
         *(pa.field(name, pa.dictionary(pa.int32(), pa.string())) for name in _NAMES),
         *(pa.field(name, pa.int32()) for name in _NUMBERS),
     ]
 )
-_FORMAT: dict[str, Any] = {
+FORMAT: dict[str, Any] = {
     "compression": "lz4",  # a third larger than zstd, read in a third of the time
     "use_dictionary": list(_NAMES),
     # Smaller and sooner read than any other; of numbers that lists have, and ranks.
@@ -101,9 +101,11 @@ def _write(
     groups: list[list[int]] = []
     seen: set[str] = set()
     with written_beside(target) as beside:
-        with pq.ParquetWriter(beside, _SCHEMA, **_FORMAT) as writer:
+        with pq.ParquetWriter(beside, SCHEMA, **FORMAT) as writer:
             writer.write_table(_table(judged))
-            for block in _blocks(tables, rows):
+            for ordered in gathered(map(in_order, tables), rows - 1):
+                assert isinstance(ordered, list)  # of tables, as none is packed
+                block = pl.concat(ordered)
                 names = block["run_id"].unique().to_list()
                 if not seen.isdisjoint(names):
                     run = min(seen.intersection(names))
@@ -115,25 +117,9 @@ def _write(
                 groups.append(list(range(done, done + len(parts))))
                 for part in parts:
                     writer.write_table(part, row_group_size=max(1, len(part)))
-            about = {
-                "version": VERSION,
-                "whole": whole,
-                "runs": runs,
-                "groups": groups,
-            }
+            about = {"version": VERSION, "whole": whole, "runs": runs, "groups": groups}
             writer.add_key_value_metadata({MARK: json.dumps(about)})
     return len(seen)
-
-
-def _blocks(tables: Iterable[pl.DataFrame], rows: int) -> Iterable[pl.DataFrame]:
-    waiting: list[pl.DataFrame] = []
-    for table in tables:
-        waiting.append(in_order(table))
-        if sum(map(len, waiting)) >= rows:
-            yield pl.concat(waiting)
-            waiting = []
-    if waiting:
-        yield pl.concat(waiting)
 
 
 def _parts(block: pl.DataFrame, docs: pl.DataFrame, whole: bool) -> list[pa.Table]:
@@ -154,7 +140,7 @@ def _parts(block: pl.DataFrame, docs: pl.DataFrame, whole: bool) -> list[pa.Tabl
 
 
 def _table(rows: pl.DataFrame) -> pa.Table:
-    return pa.table([_column(rows, field) for field in _SCHEMA], schema=_SCHEMA)
+    return pa.table([_column(rows, field) for field in SCHEMA], schema=SCHEMA)
 
 
 def _column(rows: pl.DataFrame, field: pa.Field) -> pa.Array:

@@ -87,12 +87,12 @@ class Runs:
         name_by: str = "tag",
         grids: pd.DataFrame | None = None,
     ):
-        """List what is to be read, without reading it.
+        """List what is to be read, without reading it; the rest is as of `read_runs`.
 
         Args:
-            source: as of `read_runs`.
-            format: as of `read_runs`.
-            name_by: as of `read_runs`.
+            source: of runs.
+            format: of their files.
+            name_by: what names a run.
             grids: canonical grids, of which `source` is the table of runs: each system
                 is a unit, and knows the grids of all others.
 
@@ -155,15 +155,16 @@ class Runs:
 
     def share(self, i: int, n: int) -> "Runs":
         """Give the i-th of n shares (from 0), which may be empty."""
-        share = Runs(self)
-        share.units = self.units[i::n]
-        return share
+        return self._only(slice(i, None, n))
 
     def first(self, count: int) -> "Runs":
         """Give the first units."""
-        beginning = Runs(self)
-        beginning.units = self.units[:count]
-        return beginning
+        return self._only(slice(count))
+
+    def _only(self, units: slice) -> "Runs":
+        runs = Runs(self)
+        runs.units = self.units[units]
+        return runs
 
     def tables(
         self, *, progress: Progress | None = None, comments: list[int] | None = None

@@ -40,12 +40,7 @@ def both_ways(table: Int[np.ndarray, "3 3"]) -> Int[np.ndarray, "3 3"]:
 def cell_counts(
     table: Int[np.ndarray, "3 3"], rows: str, columns: str
 ) -> dict[str, int]:
-    """Count pairs on which two sources agree, disagree or tie.
-
-    Args:
-        table: as of `contingency`.
-        rows: name of the source of the rows.
-        columns: name of the source of the columns.
+    """Count pairs on which two sources, by name, agree, disagree or tie.
 
     Returns:
         agree and disagree (neither ties), ties_ROWS and ties_COLUMNS (only that source
@@ -100,9 +95,6 @@ def binomial(successes: int, trials: int) -> tuple[float, float]:
 def kappa(table: Int[np.ndarray, "options options"]) -> float:
     """Measure agreement beyond chance, (p_o - p_e) / (1 - p_e).
 
-    Args:
-        table: counts; options are the same for rows and columns.
-
     Returns:
         -1 to 1; NaN if both sources always say one and the same, or there are no pairs.
 
@@ -119,9 +111,6 @@ def jaccard(table: Int[np.ndarray, "options options"]) -> float:
 
     A source is the set of its (pair, preference), ties being preferences too; so of
     n pairs with m equal preferences it is m / (2 n - m).
-
-    Args:
-        table: counts; options are the same for rows and columns.
 
     Returns:
         0 to 1; NaN if there are no pairs.

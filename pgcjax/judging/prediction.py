@@ -115,12 +115,6 @@ def _by_fold(
 
 
 def _changes(pairs: pd.DataFrame) -> pd.DataFrame:
-    change = pairs["conditional"] - pairs["relevance"]
-    counts = change.value_counts().sort_index()
-    return pd.DataFrame(
-        {
-            "change": counts.index.to_numpy(),
-            "pairs": counts.to_numpy(),
-            "share": counts.to_numpy() / len(pairs),
-        }
-    )
+    change = (pairs["conditional"] - pairs["relevance"]).rename("change")
+    counts = change.value_counts().sort_index().rename("pairs").reset_index()
+    return counts.assign(share=counts["pairs"] / len(pairs))

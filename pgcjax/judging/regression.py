@@ -24,10 +24,7 @@ def fit_logistic(
         weight: how many equal examples each stands for; 1 if None.
 
     Returns:
-        scikit-learn's classifier: `classes_`, `predict`, `predict_proba`.
-
-    Raises:
-        UsageError: scikit-learn is missing.
+        scikit-learn's classifier. Without scikit-learn, a UsageError is raised.
     """
     try:
         from sklearn.dummy import DummyClassifier

@@ -19,14 +19,11 @@ from pgcjax.stats.tests import all_pairs, check_alpha
 
 PValues = Float[np.ndarray, " pairs"]
 Significant = Bool[np.ndarray, " pairs"]
+Counts = Int64[np.ndarray, "measures measures"]
 
 
 def power(p_values: PValues, alpha: float = 0.05) -> float:
     """Share the pairs of runs that differ significantly, p < alpha, among all pairs.
-
-    Args:
-        p_values: of a test of each pair.
-        alpha: significance level.
 
     Source: Sakai 2012, 4.1.
     """
@@ -43,10 +40,6 @@ def curve(p_values: PValues) -> PValues:
 
 def overlap(a: Significant, b: Significant) -> tuple[int, int, int]:
     """Count the pairs significant by the first only, by both, by the second only.
-
-    Args:
-        a: whether each pair is significant.
-        b: the same by another measure or test.
 
     Source: Sakai 2012, Table 4.
     """
@@ -178,9 +171,7 @@ def sensitivity(
 def concordance(
     values: Float64[np.ndarray, "measures runs queries"],
     gold: Float64[np.ndarray, "golds runs queries"],
-) -> tuple[
-    Int64[np.ndarray, "measures measures"], Int64[np.ndarray, "measures measures"]
-]:
+) -> tuple[Counts, Counts]:
     """Count where measures disagree about two runs on a query, and which one is right.
 
     A measure is right where no gold measure prefers the other run: a tie of the gold
@@ -196,8 +187,7 @@ def concordance(
 
     Source: Sakai 2012, Figure 6 and the end of 4.2.
     """
-    count = len(values)
-    disagreements, correct = np.zeros((count, count)), np.zeros((count, count))
+    disagreements, correct = np.zeros((2, len(values), len(values)))
     a, b = all_pairs(values.shape[1])
     for query in range(values.shape[2]):  # so that memory suffices for many runs
         sign = preferred(values[:, a, query], values[:, b, query])

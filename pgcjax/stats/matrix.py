@@ -180,13 +180,10 @@ def _wide(
     elif find_columns([frame.index.name], _KEYS):
         return _wide(frame.reset_index(), _columns(frame.reset_index(), {}, ""), origin)
     else:
-        names = pd.Series(
-            [f"{i + 1:0{len(str(len(frame)))}}" for i in range(len(frame))]
-        )
+        width, numbered = len(str(len(frame))), counted(len(frame), "row")
+        names = pd.Series([f"{i + 1:0{width}}" for i in range(len(frame))])
         cells = frame
-        notes = (
-            f"no column names the queries: {counted(len(frame), 'row')}, numbered",
-        )
+        notes = (f"no column names the queries: {numbered}, numbered",)
     if names.duplicated().any():
         i = int(names.duplicated().to_numpy().argmax())
         raise DataError(
@@ -202,9 +199,7 @@ def _wide(
             f"score, {other} {str(column)!r}",
             replace(origin, places=places),
         )
-    wide = pd.DataFrame(
-        values, index=names.to_numpy(), columns=[str(c) for c in cells.columns]
-    )
+    wide = pd.DataFrame(values, names.to_numpy(), [str(c) for c in cells.columns])
     return (wide if rows == "run_id" else wide.T), notes
 
 

@@ -20,7 +20,7 @@ from jaxtyping import Float64, Int64
 
 from pgcjax.runtime.loop import Call, results
 from pgcjax.stats.rounding import NOISE
-from pgcjax.stats.tests import RunPairs
+from pgcjax.stats.tests import RunPairs, Values
 
 BLOCK = 500
 """Resamples that are drawn and counted together."""
@@ -43,12 +43,12 @@ class WholeScores:
             scores behind them were rounded.
     """
 
-    values: Float64[np.ndarray, "runs queries"]
+    values: Values
     unit: float
     slack: float
 
     @classmethod
-    def of(cls, values: Float64[np.ndarray, "runs queries"]) -> "WholeScores":
+    def of(cls, values: Values) -> "WholeScores":
         """Round scores so that no sum of a row reaches 2^53."""
         queries = values.shape[1]
         _, exponent = np.frexp(np.abs(values).max(initial=0.0))
@@ -97,11 +97,7 @@ def all_signs(block: int, size: int, queries: int) -> Weights:
 
 
 def largest_ranges(
-    values: Float64[np.ndarray, "runs queries"],
-    seed: int,
-    block: int,
-    size: int,
-    near: int = 2**20,
+    values: Values, seed: int, block: int, size: int, near: int = 2**20
 ) -> Float64[np.ndarray, " resamples"]:
     """Permute each query's scores over runs; give the range of the sums [Sakai Fig. 4].
 

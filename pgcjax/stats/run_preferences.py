@@ -31,9 +31,9 @@ def read_run_preferences(preferences: pd.DataFrame) -> pd.DataFrame:
     same = np.flatnonzero(table["run_a"] == table["run_b"])
     if len(same):
         raise DataError("compares a run with itself", where=origin.at(int(same[0])))
-    two = np.sort(table[["run_a", "run_b"]].to_numpy(object), axis=1)
-    keys = pd.DataFrame({"query": table["query_id"], "a": two[:, 0], "b": two[:, 1]})
-    again = np.flatnonzero(keys.duplicated())
+    keys = table[["query_id", "run_a", "run_b"]].to_numpy(object)
+    keys[:, 1:] = np.sort(keys[:, 1:], axis=1)
+    again = np.flatnonzero(pd.DataFrame(keys).duplicated())
     if len(again):
         raise DataError(
             "judges a pair of runs that was judged before",
@@ -86,10 +86,7 @@ def preferred(
 ) -> Int8[np.ndarray, "*shape"]:
     """Say which of two scores is the higher one: 1 a, -1 b, 0 a tie.
 
-    Args:
-        a: scores.
-        b: scores to compare them with.
-        threshold: differences up to here, itself included, are ties.
+    Differences up to the threshold, itself included, are ties.
     """
     difference = np.subtract(a, b)
     beyond = np.abs(difference) > threshold + slack(a, b)
@@ -108,12 +105,9 @@ def tie_threshold(
     Args:
         a: scores of the first run of each pair.
         b: scores of the second.
-        share: of ties that is wished for, 0 to 1.
+        share: of ties that is wished for; a UsageError if not from 0 to 1.
 
     Source: Golbus et al. 2014, 5.2.2.
-
-    Raises:
-        UsageError: share is not from 0 to 1.
     """
     if not 0 <= share <= 1:
         raise UsageError(f"a share of ties is from 0 to 1, not {share}")

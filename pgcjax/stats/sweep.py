@@ -22,16 +22,10 @@ _STATE = "finished-blocks"
 class Sweep:
     """Resamples of one test, counted block by block; more can be added.
 
+    Arguments are those of `procedures.run`.
+
     Attributes:
-        scores: of all runs.
-        pairs: of runs.
-        test: "tukey", "bootstrap" or "permutation".
-        seed: of the random numbers.
         exact: whether all sign flips are enumerated.
-        memory: bytes that intermediate results may take.
-        progress: called with `("resampling", done, total)`.
-        journal: folder of the checkpoint, if any.
-        save_every: seconds between two states on disk.
         done: resamples so far; no whole block can follow a part of one.
         total: counts of pairs, or of "tukey" the largest range of each resample.
     """

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from pgcjax.errors import DataError, Progress
-from pgcjax.io.order import _groups, ranked
+from pgcjax.io.order import check_ranks_given, ranked, ranking_starts
 from pgcjax.io.runs import Runs, gathered
 from pgcjax.kernels.rbo_ties import LONGEST
 
@@ -146,27 +146,16 @@ def _best_first(
     column = "rank" if order == "rank" else "score"
     value = table[column].to_numpy()
     if order == "rank":
-        _check_ranks(table, value)
-    start, groups = _groups(table)
+        check_ranks_given(table)
+    start, groups = ranking_starts(table)
     step = np.diff(value, prepend=value[:1])
     wrong = (step < 0 if order == "rank" else step > 0) & ~start
     if len(set(groups)) < len(groups) or wrong.any():
         falling = [False, False, order != "rank"]
         table = table.sort(["run_id", "query_id", column], descending=falling)
-        start, groups = _groups(table)
+        start, groups = ranking_starts(table)
         value = table[column].to_numpy()
     return table, value, start, groups
-
-
-def _check_ranks(table: pl.DataFrame, rank: np.ndarray) -> None:
-    if np.isnan(rank).any():
-        row = table.row(int(np.isnan(rank).argmax()), named=True)
-        raise DataError(
-            f"run {row['run_id']!r} has no usable rank for document "
-            f"{row['doc_id']!r} of query {row['query_id']!r}",
-            mend="Mend the rank column, or order runs by score: order=trec or clarke "
-            "(--order on the command line).",
-        )
 
 
 def _check_length(length: int, name: str) -> None:

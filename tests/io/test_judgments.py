@@ -1,5 +1,7 @@
 """Judgments of every kind by name."""
 
+from importlib import import_module
+
 import pandas as pd
 import pytest
 
@@ -18,9 +20,9 @@ def test_qrels_with_intents_are_intent_qrels():
 
 def test_every_kind_has_its_reader():
     assert read_judgments({"qrels": GRADES})["qrels"].equals(GRADES)
-    for kind in KINDS.values():
-        module = __import__(f"pgcjax.io.{kind.room}", fromlist=[kind.reader])
-        assert callable(getattr(module, kind.reader))
+    for name, kind in KINDS.items():
+        module = import_module(f"pgcjax.io.{kind.module}")
+        assert callable(getattr(module, f"read_{name}"))
 
 
 def test_no_such_kind(tmp_path):

@@ -46,7 +46,7 @@ def lists() -> Tables:
             ]
         for intent, share in INTENTS:
             intents.append((query, intent, share, rng.choice(["nav", "inf"])))
-        pool = [*docs, *(f"x{i:02}" for i in range(6))]
+        pool = [*docs, *(f"{kind}{i}" for kind in "ux" for i in range(3))]
         for run in reversed(range(RUNS)):
             if (query, run) == ("q3", 1):
                 continue  # this run lacks a query
@@ -100,7 +100,8 @@ def _preferences(rng: np.random.Generator, query: str, docs: list[str]) -> list[
 def _context(rng: np.random.Generator, runs: pd.DataFrame) -> pd.DataFrame:
     """Grade documents after the one before, the first, and the first judged of a run.
 
-    The first is graded after the one with the least id, which no run has before it.
+    The first is graded after the one with the least id, which no run has before it;
+    nothing is graded after documents whose ids begin with u.
     """
     rows = {}
     for (_, query), run in runs.groupby(["run_id", "query_id"]):
@@ -109,7 +110,12 @@ def _context(rng: np.random.Generator, runs: pd.DataFrame) -> pd.DataFrame:
         judged = min(docs, key=lambda doc: doc[0])  # the first of them
         for before, doc in zip([min(docs), *docs], docs, strict=False):
             for other in (before, docs[0], judged):
-                if rng.random() < 0.4 and doc != other and doc.startswith("d"):
+                if (
+                    rng.random() < 0.4
+                    and doc != other
+                    and doc[0] == "d"
+                    and other[0] != "u"
+                ):
                     rows[query, doc, other] = float(rng.integers(-1, 3))
     columns = ["query_id", "doc_id", "previous_doc_id"]
     index = pd.MultiIndex.from_tuples(rows, names=columns)

@@ -14,7 +14,8 @@ from scipy import stats
 pytest.importorskip("scripts.reproduction", reason="not in a checkout")
 from pgcjax.report.page import Picture, Table  # noqa: E402
 from scripts.reproduction import __main__ as command  # noqa: E402
-from scripts.reproduction import carterette, forms, luo_lists, sakai  # noqa: E402
+from scripts.reproduction import forms, luo_lists, sakai  # noqa: E402
+from scripts.reproduction.chapter import Chapter  # noqa: E402
 from scripts.reproduction.data import FOLDERS, Data  # noqa: E402
 from scripts.reproduction.verdicts import (  # noqa: E402
     DIFFERS,
@@ -32,14 +33,31 @@ COMMITTED = Path(__file__).parents[2] / "docs/reproduction/verdicts.csv"
 
 
 @pytest.fixture(scope="module")
-def folder(data, tmp_path_factory) -> Path:
-    """What the command writes."""
+def reproduced(data, tmp_path_factory) -> tuple[Path, dict[str, Chapter]]:
+    """What the command writes, and the chapters that it computed for it."""
     target = tmp_path_factory.mktemp("reproduction") / "new"
-    with warnings.catch_warnings():
+    computed, compute = [], command.chapters
+
+    def kept(*arguments):
+        computed.extend(compute(*arguments))
+        return computed
+
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        patch.setattr(command, "chapters", kept)
         command.reproduce.main(
             ["--data", str(data), "-o", str(target)], standalone_mode=False
         )
-    return target
+    return target, {chapter.title: chapter for chapter in computed}
+
+
+@pytest.fixture
+def folder(reproduced) -> Path:
+    return reproduced[0]
+
+
+@pytest.fixture
+def chapters(reproduced) -> dict[str, Chapter]:
+    return reproduced[1]
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
@@ -80,9 +98,9 @@ def tables(chapter, start: str = "") -> list[pd.DataFrame]:
     ]
 
 
-@pytest.fixture(scope="module")
-def lists(data):
-    return luo_lists.chapter(Data(data))
+@pytest.fixture
+def lists(chapters):
+    return chapters["Luo 2021, chapter 4: lists of documents"]
 
 
 def test_verdicts_of_luo_4(lists):
@@ -129,11 +147,10 @@ def test_form_of_table_4_2(lists, data):
     assert float(row["sensitivity, %"]) == pytest.approx(share, abs=5e-5)
 
 
-def test_form_of_table_5_of_carterette(data, tmp_path):
-    (tmp_path / "cast2019").symlink_to(data / "cast2019")  # the smaller of the two
-    some = Data(tmp_path)
-    chapter = carterette.chapter(some)
+def test_form_of_table_5_of_carterette(data, chapters):
+    some, chapter = Data(data), chapters["Carterette et al. 2008"]
     assert {cell.verdict for cell in chapter.cells} == {NOT_PUBLIC}
+    # Of CAsT 2019, the smaller of two collections.
     r, agreed = tables(chapter, "The form of Table 5")[-2:]
     names = {"NDCG": "nDCG(gain=exp)@10", "ppref": "ppref(graph=derived)@10"}
     scores = forms.shared(forms.scored(some.cast_runs, names, qrels=some.cast_qrels))
@@ -155,16 +172,15 @@ def test_form_of_table_5_of_carterette(data, tmp_path):
     assert agreed.set_index("").loc["DCG", "NDCG"] == "1.000"
 
 
-def test_forms_of_sakai(data):
-    some = Data(data)
-    chapter = sakai.chapter(some)
+def test_forms_of_sakai(data, chapters):
+    chapter = chapters["Sakai 2012: diversity"]
     public = [c for c in chapter.cells if c.key.startswith("sakai2012/collection")]
     assert {c.verdict for c in chapter.cells if c not in public} == {NOT_PUBLIC}
     slips = [c.key for c in public if c.verdict != EXACT]
     assert len(public) == 15 and slips == [
         "sakai2012/collection-text/relevant documents of informational intents"
     ]
-    ours = sakai.Diversity(some)
+    ours = sakai.Diversity(Data(data))
     pairs = 36
     for table in tables(chapter, "The form of Table 2") + tables(
         chapter, "The form of Table 3"
