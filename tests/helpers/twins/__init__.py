@@ -1,1 +1,1 @@
-"""Plain Python twins of statistics, written from the papers: what tests compare with."""
+"""Plain Python twins of statistics, written from the papers, for tests to compare."""
