@@ -89,7 +89,6 @@ def _precision(gain: Any, ranked: RankedList, cutoff: Any, q: Parameters) -> Any
 
 RBP_GAINS = Gains(
     gains=utility,
-    ideal=lambda gains, q: (),
     kernel=lambda gain, ranked, ideal, q: kernels.discounted(gain, ranked),
     by_rank=by_power,
     twin=lambda run, pool, q: twins.rbp(run, q["p"], q["k"]),
@@ -100,7 +99,6 @@ AP_GAINS = Gains(
     gains=relevant,
     ideal=_reachable,
     kernel=lambda gain, ranked, ideal, q: kernels.precise(gain, ranked, ideal),
-    by_rank=None,
     twin=lambda run, pool, q: twins.average_precision(
         run, pool, q["k"], q.get("relevant", "all")
     ),
@@ -109,7 +107,6 @@ AP_GAINS = Gains(
 )
 RR_GAINS = Gains(
     gains=relevant,
-    ideal=lambda gains, q: (),
     kernel=lambda gain, ranked, ideal, q: kernels.first(gain, ranked),
     by_rank=by_reciprocal,
     twin=lambda run, pool, q: twins.reciprocal_rank(run, q["k"]),
@@ -120,7 +117,6 @@ P_GAINS = Gains(
     gains=relevant,
     ideal=lambda gains, q: float(q["k"] or 0),
     kernel=_precision,
-    by_rank=None,
     twin=lambda run, pool, q: twins.precision(run, q["k"]),
     twin_gain=to_gains.relevance,
     parameters=(REL,),
@@ -129,7 +125,6 @@ R_GAINS = Gains(
     gains=relevant,
     ideal=_reachable,
     kernel=lambda gain, ranked, ideal, q: kernels.share(gain, ranked, ideal),
-    by_rank=None,
     twin=lambda run, pool, q: twins.recall(run, pool, q["k"]),
     twin_gain=to_gains.relevance,
     parameters=(REL,),

@@ -95,7 +95,7 @@ def finished(
     weights = rank_weights(p, depth)
     if parameters["normalization"] == "ideal":
         itself = np.cumsum(weights)[np.minimum(sizes, depth + 1) - 1]
-        # A query without an ideal ranking scores 0: nothing of it can be found.
+        # A query without an ideal ranking scores 0.
         return sums / np.where(sizes > 0, itself, 1)
     share = sums / weights.sum()
     if parameters["normalization"] == "weights":

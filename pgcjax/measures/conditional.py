@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import jax.numpy as jnp
@@ -108,15 +108,8 @@ def of_context(measure: Gains, q: Parameters, judgments: Judgments) -> ListTenso
         arrays[query] = kernels.ContextGains(gain, judged, level, by_level, ideal)
         if not grades.any():
             void.append(query)
-    return ListTensors(
-        graded.docs,
-        arrays,
-        _on_context(measure),
-        depth=measure.depth(q),
-        by_rank=partial(measure.by_rank, q) if measure.by_rank else None,
-        void=void,
-        notes=notes,
-    )
+    kernel = _on_context(measure)
+    return measure.lists(q, graded.docs, arrays, kernel, void=void, notes=notes)
 
 
 @cache

@@ -32,7 +32,6 @@ def by_stop(q: Parameters, depth: int) -> np.ndarray:
 
 CCG_GAINS = Gains(
     gains=lambda grades, q, highest: mapped(grades, {"gain": "linear"}, highest),
-    ideal=lambda gains, q: (),
     kernel=lambda gain, ranked, ideal, q: kernels.discounted(gain, ranked),
     by_rank=by_stop,
     twin=twins.ccg_of,

@@ -97,15 +97,9 @@ def define(
                 query: kernels.Sharp(served(relevance), arrays[query])
                 for query, relevance in grades.relevance.items()
             }
-        return ListTensors(
-            grades.docs,
-            arrays,
-            kernel,
-            depth=measure.depth(q),
-            by_rank=partial(measure.by_rank, q) if measure.by_rank else None,
-            void=void(grades),
-            notes=notes_of(judgments) if derived.kinds else (),
-        )
+        notes = notes_of(judgments) if derived.kinds else ()
+        docs = grades.docs
+        return measure.lists(q, docs, arrays, kernel, void=void(grades), notes=notes)
 
     needs = frozenset(
         {"intent_qrels", "intents"} if derived.kinds else {"intent_qrels"}

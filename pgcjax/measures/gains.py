@@ -47,13 +47,22 @@ class Gains:
     """
 
     gains: Callable[[np.ndarray, Parameters, float], np.ndarray]
-    ideal: Callable[[np.ndarray, Parameters], Any]
     kernel: Callable[[Any, RankedList, Any, Parameters], Any]
-    by_rank: Callable[[Parameters, int], np.ndarray] | None
     twin: twins.Score
     twin_gain: twins.Gain = twins.grade
+    ideal: Callable[[np.ndarray, Parameters], Any] = lambda gains, q: ()
+    by_rank: Callable[[Parameters, int], np.ndarray] | None = None
     depth: Callable[[Parameters], int | None] = lambda q: q["k"]
     parameters: tuple[Parameter, ...] = ()
+
+    def lists(
+        self, q: Parameters, docs: Any, arrays: Any, kernel: Any, **more: Any
+    ) -> ListTensors:
+        """Give what scoring batches: see `ListTensors`."""
+        by_rank = partial(self.by_rank, q) if self.by_rank else None
+        return ListTensors(
+            docs, arrays, kernel, depth=self.depth(q), by_rank=by_rank, **more
+        )
 
 
 def _number(text: str) -> float:
@@ -106,7 +115,7 @@ def highest_of(q: Parameters, collection: float, of_query: np.ndarray) -> float:
 
 
 def given_or(q: Parameters, highest: float, grades: np.ndarray) -> float:
-    """Give `gmax` if it is a number, else what was found.
+    """Give `gmax` if it is a number, else the highest grade that was chosen.
 
     Raises:
         DataError: a grade is above a given `gmax`.
@@ -187,14 +196,8 @@ def of_qrels(measure: Gains, q: Parameters, judgments: Judgments) -> ListTensors
         highest = highest_of(q, judged.highest, relevance)
         gain = measure.gains(relevance, q, highest)
         arrays[query] = QueryGains(gain, measure.ideal(gain, q))
-    return ListTensors(
-        judged.docs,
-        arrays,
-        on_gains(measure),
-        depth=measure.depth(q),
-        by_rank=partial(measure.by_rank, q) if measure.by_rank else None,
-        void=[query for query, gains in arrays.items() if not gains.gain.any()],
-    )
+    void = [query for query, gains in arrays.items() if not gains.gain.any()]
+    return measure.lists(q, judged.docs, arrays, on_gains(measure), void=void)
 
 
 @cache

@@ -47,10 +47,6 @@ def stopping(grades: np.ndarray, q: Parameters, highest: float) -> np.ndarray:
     return np.exp2(grades - most) - np.exp2(-most)  # (2^g - 1) / 2^gmax
 
 
-def _none(gains: np.ndarray, q: Parameters) -> tuple[()]:
-    return ()
-
-
 def _best(gains: np.ndarray, q: Parameters) -> float:
     ordered = best.best_first(gains, q["k"])
     weights = by_log(q, len(ordered))
@@ -71,7 +67,6 @@ def _blend(gains: np.ndarray, q: Parameters) -> kernels.BlendedIdeal:
 
 CG_GAINS = Gains(
     gains=mapped,
-    ideal=_none,
     kernel=lambda gain, ranked, ideal, q: kernels.discounted(gain, ranked),
     by_rank=by_one,
     twin=lambda run, pool, q: twins.cg(run, q["k"]),
@@ -99,7 +94,6 @@ MSNDCG_GAINS = replace(
 )
 ERR_GAINS = Gains(
     gains=stopping,
-    ideal=_none,
     kernel=lambda gain, ranked, ideal, q: kernels.reciprocal(gain, ranked),
     by_rank=by_reciprocal,
     twin=lambda run, pool, q: twins.err(run, q["k"]),
@@ -120,7 +114,6 @@ Q_GAINS = Gains(
     kernel=lambda gain, ranked, ideal, q: kernels.blended_mean(
         gain, ranked, ideal, q["beta"]
     ),
-    by_rank=None,
     twin=lambda run, pool, q: twins.q_measure(run, pool, q["k"], q["beta"]),
     twin_gain=to_gains.gain,
     parameters=(GAIN, BETA),

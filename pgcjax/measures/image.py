@@ -126,26 +126,26 @@ def _pair_tensors(
     q: Parameters,
     judgments: Judgments,
 ) -> GridTensors:
-    known = judgments.once(_majority_pairs, "preferences", split=q["split"])
+    majorities = judgments.once(_majority_pairs, "preferences", split=q["split"])
     middle = q.get("variant") == "M"
     return GridTensors(
-        {query: p.doc_ids for query, p in known.items()},
+        {query: p.doc_ids for query, p in majorities.items()},
         partial(finish, q),
         order="middle-rows" if middle else "default",
-        pairs=known,
+        pairs=majorities,
     )
 
 
 def _pmr(q: Parameters, counts: Any) -> np.ndarray:
-    agreed, known = counts.agreed, counts.pairs
+    agreed, judged = counts.agreed, counts.pairs
     if q["variant"] == "N":
-        agreed, known = counts.near_agreed, counts.near_pairs
+        agreed, judged = counts.near_agreed, counts.near_pairs
     if q["variant"] != "W":
-        return _ratio(agreed.sum(2), known.sum(2))
+        return _ratio(agreed.sum(2), judged.sum(2))
     # Nothing is before the first image: its weight plays no part.
     rank = np.where(counts.first < ABSENT, counts.first, 0)
     weight = 1 / np.log2(np.maximum(rank + q["first_rank"] + 1, 2))
-    return _ratio(*((part * weight).cumsum(2)[..., -1] for part in (agreed, known)))
+    return _ratio(*((part * weight).cumsum(2)[..., -1] for part in (agreed, judged)))
 
 
 def _wr(q: Parameters, counts: Any) -> np.ndarray:

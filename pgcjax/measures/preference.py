@@ -298,14 +298,8 @@ def _delta_lists(measure: Gains, q: Parameters, judgments: Judgments) -> ListTen
         delta = delta.astype(np.float64)
         gain = measure.gains(delta, q, float(delta.max(initial=0)))
         arrays[query] = QueryGains(gain, measure.ideal(gain, q))
-    return ListTensors(
-        pairs.docs,
-        arrays,
-        on_gains(measure),
-        depth=measure.depth(q),
-        by_rank=partial(measure.by_rank, q) if measure.by_rank else None,
-        void=[query for query, gains in arrays.items() if not gains.gain.any()],
-    )
+    void = [query for query, gains in arrays.items() if not gains.gain.any()]
+    return measure.lists(q, pairs.docs, arrays, on_gains(measure), void=void)
 
 
 def _delta(name: str, measure: Gains, formula: str) -> Definition:

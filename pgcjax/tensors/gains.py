@@ -43,8 +43,8 @@ def grades(qrels: pd.DataFrame, *, positive_only: bool = True) -> Grades:
     ends = np.searchsorted(code[by], np.arange(len(names) + 1))
     parts = [by[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
     return Grades(
-        {name: doc[some] for name, some in zip(names, parts, strict=True)},
-        {name: relevance[some] for name, some in zip(names, parts, strict=True)},
+        {name: doc[rows] for name, rows in zip(names, parts, strict=True)},
+        {name: relevance[rows] for name, rows in zip(names, parts, strict=True)},
         highest,
     )
 

@@ -43,19 +43,19 @@ def intent_grades(qrels: pd.DataFrame) -> IntentGrades:
     rows = relevant.groupby("query_id", sort=False).indices
     columns = [relevant[c].to_numpy(object) for c in ("doc_id", "intent_id")]
     grade = relevant["relevance"].to_numpy(np.float64)
-    found = IntentGrades({}, {}, {}, max(0.0, highest))
+    out = IntentGrades({}, {}, {}, max(0.0, highest))
     for name in names:
-        some = np.asarray(rows.get(name, []), np.int64)
-        doc, intent = (column[some] for column in columns)
+        of_query = np.asarray(rows.get(name, []), np.int64)
+        doc, intent = (column[of_query] for column in columns)
         docs, intents = sorted(set(doc)), sorted_intents(set(intent))
         place = {value: i for i, value in enumerate(docs)}
         row = {value: i for i, value in enumerate(intents)}
         relevance = np.zeros((len(intents), len(docs)))
-        relevance[[row[i] for i in intent], [place[d] for d in doc]] = grade[some]
-        found.docs[name] = np.array(docs, object)
-        found.intents[name] = intents
-        found.relevance[name] = relevance
-    return found
+        relevance[[row[i] for i in intent], [place[d] for d in doc]] = grade[of_query]
+        out.docs[name] = np.array(docs, object)
+        out.intents[name] = intents
+        out.relevance[name] = relevance
+    return out
 
 
 def sorted_intents(intents: Any) -> list[str]:
@@ -90,24 +90,24 @@ def intent_weights(
         keys = intents[["query_id", "intent_id"]].itertuples(index=False, name=None)
         probability = dict(zip(keys, intents["probability"].tolist(), strict=True))
         return {
-            query: _whole([probability[query, i] for i in mine])
-            for query, mine in grades.intents.items()
+            query: _whole([probability[query, i] for i in ids])
+            for query, ids in grades.intents.items()
         }
     if how == "decreasing":
         return {
-            query: np.exp2(np.arange(len(mine))[::-1].astype(np.float64))
-            for query, mine in grades.intents.items()
+            query: np.exp2(np.arange(len(ids))[::-1].astype(np.float64))
+            for query, ids in grades.intents.items()
         }
-    return {query: np.ones(len(mine)) for query, mine in grades.intents.items()}
+    return {query: np.ones(len(ids)) for query, ids in grades.intents.items()}
 
 
 def navigational(grades: IntentGrades, intents: pd.DataFrame) -> dict[str, np.ndarray]:
     """Say which intents are navigational: bool `[intents]` of each query."""
-    some = intents.loc[intents["kind"] == NAV, ["query_id", "intent_id"]]
-    known = set(some.itertuples(index=False, name=None))
+    rows = intents.loc[intents["kind"] == NAV, ["query_id", "intent_id"]]
+    navigational = set(rows.itertuples(index=False, name=None))
     return {
-        query: np.array([(query, i) in known for i in mine], bool)
-        for query, mine in grades.intents.items()
+        query: np.array([(query, i) in navigational for i in ids], bool)
+        for query, ids in grades.intents.items()
     }
 
 

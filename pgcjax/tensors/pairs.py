@@ -107,22 +107,22 @@ def _judgments(
     said = np.stack([query, judge, better, worse, count])
     edges = [said[:, pair & ~tied]]
     if bad:
-        for key, seen in _each(said, np.isin(judge, judge[~pair])):
-            edges.append(_edges(key, _worse_than_all(seen)))
+        for key, rows in _each(said, np.isin(judge, judge[~pair])):
+            edges.append(_edges(key, _worse_than_all(rows)))
     if closure:
         judged = np.concatenate([*edges, said[:, pair & tied]], axis=1)
         tie = np.arange(judged.shape[1]) >= judged.shape[1] - (pair & tied).sum()
         judged = np.concatenate([judged, [tie]])
-        for key, seen in _each(judged, judged[1] >= 0):
-            edges.append(_edges(key, _chained(seen)))
+        for key, rows in _each(judged, judged[1] >= 0):
+            edges.append(_edges(key, _chained(rows)))
     return tuple(np.concatenate(edges, axis=1)), owner // (group.max(initial=0) + 1)
 
 
 def _each(
-    said: np.ndarray, some: np.ndarray
+    said: np.ndarray, chosen: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Give query and judge, and better, worse, count, … of each judge."""
-    said = said[:, some]
+    said = said[:, chosen]
     said = said[:, np.argsort(said[1], kind="stable")]
     for part in np.split(said, np.flatnonzero(np.diff(said[1])) + 1, axis=1):
         if part.shape[1]:
@@ -133,27 +133,27 @@ def _edges(key: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     return np.concatenate([np.repeat(key[:, None], pairs.shape[1], axis=1), pairs])
 
 
-def _worse_than_all(seen: np.ndarray) -> np.ndarray:
+def _worse_than_all(rows: np.ndarray) -> np.ndarray:
     """List what follows from the bad documents that one judge found for a query."""
-    better, worse, count = seen
+    better, worse, count = rows
     alone = worse < 0
     bad, which = np.unique(better[alone], return_inverse=True)
     times = np.bincount(which, count[alone]).astype(np.int64)
-    others = np.setdiff1d(seen[:2], [-1, *bad])
+    others = np.setdiff1d(rows[:2], [-1, *bad])
     implied = np.stack(
         [np.tile(others, len(bad)), np.repeat(bad, len(others))]
         + [np.repeat(times, len(others))]
     )
-    compared = {*zip(*seen[:2].tolist(), strict=True)}
+    compared = {*zip(*rows[:2].tolist(), strict=True)}
     compared |= {(b, a) for a, b in compared}
     new = [pair not in compared for pair in zip(*implied[:2].tolist(), strict=True)]
     return implied[:, np.array(new, bool)]
 
 
-def _chained(seen: np.ndarray) -> np.ndarray:
+def _chained(rows: np.ndarray) -> np.ndarray:
     """List what follows by transitivity from the judgments of one judge and query."""
-    docs, vertex = np.unique(seen[:2], return_inverse=True)
-    (a, b), tied = vertex.reshape(2, -1), seen[3] > 0
+    docs, vertex = np.unique(rows[:2], return_inverse=True)
+    (a, b), tied = vertex.reshape(2, -1), rows[3] > 0
     judged, reach = np.zeros((2, len(docs), len(docs)), bool)
     judged[a, b] = reach[a, b] = True
     reach[b[tied], a[tied]] = True
