@@ -67,4 +67,4 @@ def test_what_is_side_by_side_divides_the_tile(queries, fours, size):
     together, some = plan.side_by_side(queries, 4 * fours, size)
     assert queries % together == 0 and 4 * fours % some == 0
     assert together == 1 or some == 4 * fours
-    assert together * some <= max(plan.WORDS // size, plan.TOGETHER)
+    assert together * some <= max(plan.settings.words // size, plan.settings.together)
