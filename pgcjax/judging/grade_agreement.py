@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Bool, Float64, Int
+from jaxtyping import Float64, Int
 
 from pgcjax.errors import counted
 from pgcjax.io.qrels import read_qrels
@@ -74,7 +74,9 @@ def grade_agreement(
     """
     qrels = read_qrels(qrels)
     votes = collect(preferences, judges=judges, sides=sides)
-    higher, graded = _higher_grade(votes, qrels)
+    a, b = grades_of(votes, qrels)
+    graded = ~(np.isnan(a) | np.isnan(b))
+    higher = np.sign(np.where(graded, a - b, 0.0)).astype(int)
     notes = list(votes.notes)
     if not graded.all():
         n = counted(int((~graded).sum()), "pair")
@@ -94,15 +96,6 @@ def grade_agreement(
         counts = np.bincount(every.option[kept], every.weight[kept], len(options))
         options[name] = counts.astype(np.int64)
     return GradeAgreement(pd.DataFrame(rows), tables, options, tuple(notes))
-
-
-def _higher_grade(
-    votes: Votes, qrels: pd.DataFrame
-) -> tuple[Int[np.ndarray, " pairs"], Bool[np.ndarray, " pairs"]]:
-    """Say which grade of a pair is higher, 1, -1 or 0, and whether both are given."""
-    a, b = grades_of(votes, qrels)
-    graded = ~(np.isnan(a) | np.isnan(b))
-    return np.sign(np.where(graded, a - b, 0.0)).astype(int), graded
 
 
 def grades_of(
