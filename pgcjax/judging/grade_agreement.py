@@ -11,15 +11,7 @@ from jaxtyping import Float64, Int
 from pgcjax.errors import counted
 from pgcjax.io.qrels import read_qrels
 from pgcjax.io.schema import Origin, find_columns, ids
-from pgcjax.judging.contingency import (
-    binomial,
-    both_ways,
-    cell_counts,
-    chi_square,
-    contingency,
-    jaccard,
-    kappa,
-)
+from pgcjax.judging import contingency
 from pgcjax.judging.votes import Votes, collect
 
 _BY_GRADE = {"A better by grade": 1, "B better by grade": -1, "equal grades": 0}
@@ -86,8 +78,8 @@ def grade_agreement(
         counted_votes[name] = counted_votes["all"] & (votes.judge == code)
     rows, tables = [], {}
     for name, kept in counted_votes.items():
-        by_grades = higher[votes.pair[kept]]
-        tables[name] = contingency(by_grades, votes.sign[kept], votes.weight[kept])
+        pair, sign, weight = votes.pair[kept], votes.sign[kept], votes.weight[kept]
+        tables[name] = contingency.contingency(higher[pair], sign, weight)
         rows.append({"judge": name, **_findings(tables[name], sides)})
     every = collect(preferences, grouping="all", judges=judges, sides=sides)
     options = pd.DataFrame(index=list(every.options))
@@ -112,14 +104,15 @@ def grades_of(
 
 def _findings(table: Int[np.ndarray, "3 3"], sides: str) -> dict[str, Any]:
     """Sum up a table of grades (rows) and votes (columns)."""
-    counts = cell_counts(table, "grades", "votes")
+    counts = contingency.cell_counts(table, "grades", "votes")
     decided = counts["agree"] + counts["disagree"]
     # The mean of both ways round, twice: kappa takes whole numbers.
-    double = both_ways(table) if sides == "any" else 2 * table
-    chi2, chi2_p = chi_square(double / 2)
+    double = contingency.both_ways(table) if sides == "any" else 2 * table
+    chi2, chi2_p = contingency.chi_square(double / 2)
     values = {"chi2": chi2, "chi2_p": chi2_p}
-    values["agree_p_exact"], _ = binomial(counts["agree"], decided)
-    values |= {"kappa": kappa(double), "jaccard": jaccard(table)}
+    values["agree_p_exact"], _ = contingency.binomial(counts["agree"], decided)
+    values["kappa"] = contingency.kappa(double)
+    values["jaccard"] = contingency.jaccard(table)
     undefined = ", ".join(name for name, value in values.items() if np.isnan(value))
     return {"votes": int(table.sum()), **counts, **values, "undefined": undefined}
 

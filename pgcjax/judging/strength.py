@@ -72,12 +72,10 @@ def judgment_strength(
     balance = np.bincount(votes.pair, votes.weight * votes.sign, len(votes.pairs))
     notes, graded = list(votes.notes), ~(np.isnan(grade_a) | np.isnan(grade_b))
     equal = graded & (grade_a == grade_b)
-    for left_out, why in (
-        (~graded, "with a document that has no grade"),
-        (equal, "of equal grades"),
-    ):
-        if left_out.any():
-            notes.append(f"left out: {counted(int(left_out.sum()), 'pair')} {why}")
+    left_out = {"with a document that has no grade": ~graded, "of equal grades": equal}
+    for why, such in left_out.items():
+        if such.any():
+            notes.append(f"left out: {counted(int(such.sum()), 'pair')} {why}")
     kept = graded & ~equal & (weight > 0)
     turned = grade_a > grade_b  # here A is the lower one
     pairs = votes.pairs.copy()
