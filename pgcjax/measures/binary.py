@@ -28,10 +28,7 @@ from pgcjax.tensors.judgments import Judgments
 from pgcjax.tensors.measure_tensors import ListTensors
 
 P = Parameter(
-    "p",
-    0.95,
-    "persistence, a number above 0 and below 1",
-    valid=lambda p: 0 < p < 1,
+    "p", 0.95, "persistence, a number above 0 and below 1", valid=lambda p: 0 < p < 1
 )
 RBP_GAIN = Parameter(
     "gain",

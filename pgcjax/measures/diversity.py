@@ -11,14 +11,7 @@ from pgcjax.kernels import diversity as kernels
 from pgcjax.kernels.graded import discounted, normalized
 from pgcjax.kernels.ranked_list import RankedList
 from pgcjax.measures.gains import by_log
-from pgcjax.measures.intents import (
-    Parameters,
-    judged,
-    kinds_of,
-    notes_of,
-    served,
-    void,
-)
+from pgcjax.measures.intents import Parameters, judged, kinds_of, notes_of, served, void
 from pgcjax.measures.spec import Definition, Parameter
 from pgcjax.reference import intents as twins
 from pgcjax.tensors.gains import best_discounted

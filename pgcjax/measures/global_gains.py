@@ -8,20 +8,9 @@ from pgcjax.kernels import diversity as kernels
 from pgcjax.kernels.diversity import GlobalGains
 from pgcjax.kernels.graded import QueryGains
 from pgcjax.kernels.ranked_list import RankedList
-from pgcjax.measures.derived_measures import (
-    GRADED,
-    Base,
-    Derived,
-    define,
-    gains_of,
-)
+from pgcjax.measures.derived_measures import GRADED, Base, Derived, define, gains_of
 from pgcjax.measures.gains import Gains, on_gains
-from pgcjax.measures.intents import (
-    Parameters,
-    judged,
-    kinds_of,
-    weights_of,
-)
+from pgcjax.measures.intents import Parameters, judged, kinds_of, weights_of
 from pgcjax.measures.spec import Definition
 from pgcjax.reference import intents as twins
 from pgcjax.tensors.judgments import Judgments

@@ -122,9 +122,7 @@ def _majority_pairs(preferences: pd.DataFrame, split: str) -> dict[str, Pairs]:
 
 
 def _pair_tensors(
-    finish: Callable[[Parameters, Any], np.ndarray],
-    q: Parameters,
-    judgments: Judgments,
+    finish: Callable[[Parameters, Any], np.ndarray], q: Parameters, judgments: Judgments
 ) -> GridTensors:
     majorities = judgments.once(_majority_pairs, "preferences", split=q["split"])
     middle = q.get("variant") == "M"

@@ -23,12 +23,7 @@ from pgcjax.measures.derived_measures import (
     gains_of,
 )
 from pgcjax.measures.gains import Gains
-from pgcjax.measures.intents import (
-    Parameters,
-    judged,
-    kinds_of,
-    weights_of,
-)
+from pgcjax.measures.intents import Parameters, judged, kinds_of, weights_of
 from pgcjax.measures.spec import Definition, Parameter
 from pgcjax.reference import intents as twins
 from pgcjax.reference.gains import stop_at_half
