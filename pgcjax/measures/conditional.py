@@ -57,14 +57,13 @@ def with_context(
         return definition.needs(q) | ({"context"} if q["context"] else set())
 
     def tensors(q: Parameters, judgments: Judgments) -> Any:
-        if not q["context"]:
-            return definition.tensors(q, judgments)
-        return of_context(measure, q, judgments)
+        if q["context"]:
+            return of_context(measure, q, judgments)
+        return definition.tensors(q, judgments)
 
     def twin(case: Case) -> float:
-        if not case.parameters["context"]:
-            return definition.twin(case)
-        return _twin(measure, case)
+        plain = not case.parameters["context"]
+        return definition.twin(case) if plain else _twin(measure, case)
 
     source = definition.source
     if not alpha:

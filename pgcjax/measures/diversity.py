@@ -75,10 +75,7 @@ def _lists(
     grades = judged(judgments)
     return ListTensors(
         grades.docs,
-        {
-            query: of_query(by_intent, q)
-            for query, by_intent in grades.relevance.items()
-        },
+        {query: of_query(rows, q) for query, rows in grades.relevance.items()},
         kernel,
         depth=q.get("k"),
         by_rank=partial(by_rank, q) if by_rank else None,

@@ -81,15 +81,14 @@ def running(
 def best_discounted(gains: np.ndarray, weights: np.ndarray) -> float:
     """Give the most that `kernels.graded.discounted` can be.
 
-    Args:
-        gains: in the order of the ideal list.
-        weights: of ranks 0.. up to the last of these at least.
+    `gains` are in the order of the ideal list; `weights` are of ranks 0 to the last of
+    these at least.
     """
     return total(gains * weights[1 : len(gains) + 1])
 
 
 def best_reciprocal(gains: np.ndarray, weights: np.ndarray) -> float:
-    """Give the most that `kernels.graded.reciprocal` can be; arguments as above."""
+    """Give the most that `kernels.graded.reciprocal` can be: see `best_discounted`."""
     reached = np.append(1.0, running(np.multiply, 1 - gains))[:-1]
     return total(gains * reached * weights[1 : len(gains) + 1])
 
