@@ -42,15 +42,9 @@ def peeled_overlap(
 ) -> Int64[Array, ""]:
     """Add up RBO weights of a grid and the ideal ranking nearest to it.
 
-    For graphs of any size and degree; `packed_overlap` is faster where it can be.
-
-    Args:
-        edges: `edges[u, v]` votes prefer u to v.
-        place: of each vertex by distance, all different; those that are not in the grid
-            come last.
-        first: of each vertex.
-        weights: of depths.
-        where: True for vertices, False for padding.
+    For graphs of any size and degree, of which `edges[u, v]` votes prefer u to v;
+    `packed_overlap` is faster where it can be. `place` numbers vertices by distance,
+    all differently; those that are not in the grid come last.
 
     Source: Luo 2021, Algorithms 5-7.
     """
@@ -146,13 +140,8 @@ def duel(
 ) -> tuple[Int[Array, ""], Int[Array, ""], Int[Array, ""]]:
     """Count what the images of one system win against those of another.
 
-    Args:
-        wins: of judged pairs.
-        judged: the same.
-        first: of the one system.
-        other: `first` of the other.
-        images: of the other's grid, judged or not.
-        where: True for documents.
+    `first` is of the one system; `other` is the same of the other one, and `images` how
+    many its grid has, judged or not.
 
     Returns:
         Judged pairs that the one wins, judged pairs, and its bad cases: images to which

@@ -108,12 +108,9 @@ def weighted(
 ) -> Float[Array, ""]:
     """Weigh each judgment by the rank of one document of its pair.
 
-    Args:
-        ranked: its weights fall strictly with the rank, and so order documents, too.
-        pairs: that were judged.
-        lower: by the rank of the lower document, where nothing retrieved has weight 0;
-            otherwise by that of the upper one.
-        normalize: divide by the weights of all judgments.
+    Weights fall strictly with the rank, and so order documents, too. With `lower` it is
+    the rank of the lower document, otherwise that of the upper one; a document that was
+    not retrieved has weight 0. `normalize` divides by the weights of all judgments.
     """
     choose = jnp.minimum if lower else jnp.maximum
     a, b = _look_up(_table(ranked, pairs, ranked.weight, 0.0), pairs)

@@ -34,8 +34,6 @@ MISSING = Parameter(
     "g(d) and g(d')), first (g(d|d_1), d_1 being the first document of the run)",
     allowed=("isolation", "predicted", "first"),
 )
-
-
 _NO_RULES = np.zeros(0), np.zeros((0, 0))
 
 
@@ -138,11 +136,9 @@ def _mixed(alpha: float, own: np.ndarray, after: np.ndarray) -> np.ndarray:
 
 
 def _matrix(rules: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Give the grades that predictions are from, and what is predicted.
+    """Give the grades [levels] that predictions are from, ascending, and what they are.
 
-    Returns:
-        Grades [levels], ascending; and predictions by those of the previous document
-        (rows) and of the document itself [levels, levels].
+    These are by grades of the previous document (rows) and of the document itself.
     """
     before, own = (rules[c].to_numpy() for c in ("previous_relevance", "relevance"))
     grades = np.unique(own)

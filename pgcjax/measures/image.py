@@ -199,7 +199,8 @@ WR = _of_pairs(
     _wr,
     lambda grid, other, won, q: twins.winning_rate(grid, other, won),
     name="WR",
-    meaning="Winning rate: share of pairs with images of the other systems that are won",
+    meaning="Winning rate: share of pairs with images of the other systems that are "
+    "won",
     formula="won pairs / judged pairs between the grid and the others",
     source=f"{XIE}, equation 4",
 )

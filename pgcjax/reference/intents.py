@@ -54,9 +54,8 @@ def intent_recall(case: Case) -> float:
 def effective_precision(case: Case) -> float:
     """Score by EfP."""
     by_document = rows.grades_by_document(case)
-    run = [by_document.get(doc, {}) for doc in case.run]
-    navigational = rows.navigational(case)
-    return diversity.effective_precision(run, navigational, case.parameters["k"])
+    run, k = [by_document.get(doc, {}) for doc in case.run], case.parameters["k"]
+    return diversity.effective_precision(run, rows.navigational(case), k)
 
 
 def each_intent(gain: Gain, score: Score, case: Case) -> dict[str, float]:
@@ -114,4 +113,5 @@ def global_gains(
 
 def sharp(score: Callable[[Case], float], case: Case) -> float:
     """Mix a score with intent recall [Sakai 2012, equation 7]."""
-    return diversity.sharp(intent_recall(case), score(case), case.parameters["gamma"])
+    gamma = case.parameters["gamma"]
+    return gamma * intent_recall(case) + (1 - gamma) * score(case)

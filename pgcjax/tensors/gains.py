@@ -42,11 +42,11 @@ def grades(qrels: pd.DataFrame, *, positive_only: bool = True) -> Grades:
     by = np.lexsort((pd.Categorical(doc).codes, code))
     ends = np.searchsorted(code[by], np.arange(len(names) + 1))
     parts = [by[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
-    return Grades(
-        {name: doc[rows] for name, rows in zip(names, parts, strict=True)},
-        {name: relevance[rows] for name, rows in zip(names, parts, strict=True)},
-        highest,
+    docs, graded = (
+        dict(zip(names, (column[rows] for rows in parts), strict=True))
+        for column in (doc, relevance)
     )
+    return Grades(docs, graded, highest)
 
 
 def best_first(gains: np.ndarray, depth: int | None = None) -> np.ndarray:
