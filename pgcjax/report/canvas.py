@@ -27,12 +27,8 @@ _MARKS = ("o", "s", "^", "D", "v", "P", "X")
 _FIXED: dict[str, Any] = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans", "Arial", "Helvetica"],
-    "font.size": LETTER,
+    "font.size": LETTER,  # of labels and legends, too
     "axes.titlesize": LETTER,
-    "axes.labelsize": LETTER,
-    "xtick.labelsize": LETTER,
-    "ytick.labelsize": LETTER,
-    "legend.fontsize": LETTER,
     "axes.linewidth": 0.5,
     "axes.edgecolor": GREY,
     "axes.spines.top": False,
