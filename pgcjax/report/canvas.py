@@ -218,7 +218,7 @@ def save_all(
 
 
 def rendered(figure: "Figure", suffix: str) -> bytes:
-    # No date and no version: only the data changes the file.
+    """Give the bytes of a file of a figure: without a date, so the data decides."""
     nothing: dict[str, Any] = {
         ".svg": {"Date": None, "Creator": None},
         ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
