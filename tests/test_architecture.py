@@ -109,17 +109,17 @@ def test_io_and_reference_need_no_jax():
             assert "import jax" not in path.read_text()
 
 
-def test_reference_shares_no_code_with_the_kernels():
-    for path in FILES:
-        if room(path) == "reference":
-            assert imported(path) <= {"reference"}
+# Twins of measures, which `verify` runs, and of statistics, which tests alone run.
+TWINS = [f for f in FILES if room(f) == "reference"]
+TWINS += sorted((Path(__file__).parent / "helpers/twins").glob("*.py"))
 
 
-@pytest.mark.parametrize(
-    "path",
-    [f for f in FILES if room(f) == "reference"],
-    ids=lambda f: f.name,
-)
+@pytest.mark.parametrize("path", TWINS, ids=lambda f: f"{f.parent.name}/{f.name}")
+def test_twins_share_no_code_with_what_they_check(path):
+    assert imported(path) <= {"reference"}
+
+
+@pytest.mark.parametrize("path", TWINS, ids=lambda f: f"{f.parent.name}/{f.name}")
 def test_twins_are_short(path):
     """At most 40 lines of code each, docstrings and blank lines aside."""
     for node in ast.parse(path.read_text()).body:

@@ -7,8 +7,7 @@ import warnings
 import click
 import platformdirs
 
-# They add their verbs.
-from pgcjax.cli import (
+from pgcjax.cli import (  # noqa: F401 - they add their verbs
     comparing,
     findings,
     judgments,
@@ -20,18 +19,6 @@ from pgcjax.cli import (
 from pgcjax.cli.commands import cli
 from pgcjax.errors import DataWarning, PgcjaxError, VerificationError
 from pgcjax.report.progress import say
-
-__all__ = [
-    "cli",
-    "comparing",
-    "findings",
-    "judgments",
-    "main",
-    "predicting",
-    "rankings",
-    "reporting",
-    "scoring",
-]
 
 
 def main(args: list[str] | None = None) -> None:
@@ -49,12 +36,9 @@ def main(args: list[str] | None = None) -> None:
 def _keep_compiled() -> None:
     """Let JAX keep what it compiles for the next call, unless the user decides."""
     folder = platformdirs.user_cache_path("pgcjax") / "jax"
-    for name, value in (
-        ("JAX_COMPILATION_CACHE_DIR", str(folder)),
-        ("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0"),
-        ("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1"),
-    ):
-        os.environ.setdefault(name, value)
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(folder))
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
 
 def _run(args: list[str] | None) -> int:

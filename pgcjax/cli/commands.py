@@ -48,23 +48,21 @@ def check(
     from pgcjax.io import check as checks
     from pgcjax.io.file_kinds import sort_by_kind
 
-    sorted_paths = sort_by_kind(paths, kind)
-    if prefs := sorted_paths["prefs"]:
+    files = sort_by_kind(paths, kind)
+    if prefs := files["prefs"]:
         given, form = judgments.get("preferences", ((), "auto"))
         judgments["preferences"] = (*given, *prefs), form
-    if qrels := sorted_paths["qrels"]:
+    if qrels := files["qrels"]:
         judgments["qrels"] = *judgments.get("qrels", ()), *qrels
     tables = read_judgments(judgments)
-    if sorted_paths["runs"]:
+    if files["runs"]:
         from pgcjax.io.runs import read_runs
 
-        tables["runs"] = read_runs(
-            sorted_paths["runs"], format=run_format, name_by=name_by
-        )
-    if sorted_paths["grids"]:
+        tables["runs"] = read_runs(files["runs"], format=run_format, name_by=name_by)
+    if files["grids"]:
         from pgcjax.io.grids import read_grids
 
-        tables["grids"] = read_grids(sorted_paths["grids"])
+        tables["grids"] = read_grids(files["grids"])
     lines = [
         f"{name}: {line}"
         for name, table in tables.items()

@@ -17,12 +17,7 @@ from pgcjax.cli.options import (
 )
 from pgcjax.io.choices import TABLE_SUFFIXES
 from pgcjax.report.progress import ProgressDisplay, say
-from pgcjax.stats.choices import (
-    CORRECTIONS,
-    INCOMPLETE,
-    INTERVALS,
-    TESTS,
-)
+from pgcjax.stats.choices import CORRECTIONS, INCOMPLETE, INTERVALS, TESTS
 
 
 @cli.command()
@@ -114,14 +109,8 @@ def compare(
     resampling: dict[str, Any] = {"test": test, "resamples": resamples}
     resampling |= {"seed": seed, "alpha": alpha}
     with ProgressDisplay() as progress:
-        comparison = compare_runs(
-            matrix,
-            baselines=list(baselines),
-            **resampling,
-            **how,
-            progress=progress.update,
-            journal=kept,
-        )
+        how |= {"baselines": list(baselines), "journal": kept}
+        comparison = compare_runs(matrix, **resampling, **how, progress=progress.update)
     for note in comparison.notes:
         say(note)
     if required:

@@ -86,14 +86,9 @@ def discriminate(
         _give(table, output, gold=list(gold), missing=missing)
         return
     with ProgressDisplay() as progress:
-        result = discrimination.discriminate(
-            source,
-            names,
-            list(tests) or "bootstrap",
-            missing=missing,
-            **how,
-            progress=progress.update,
-        )
+        how |= {"missing": missing, "progress": progress.update}
+        chosen = list(tests) or "bootstrap"
+        result = discrimination.discriminate(source, names, chosen, **how)
     _give(_SHOWN[show](result), output, **result.metadata)
 
 

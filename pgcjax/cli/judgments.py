@@ -62,9 +62,7 @@ def judgments(
     grades = read_qrels(qrels) if qrels else None
     choices = Choices(list(judges) or None, sides, bad, split)
     sections = analyse(preferences, grades, choices)
-    used = {"judges": list(judges), "sides": sides, "bad": bad}
-    write_table(
-        tidy(sections), output, {**used, "split": split, "version": __version__}
-    )
+    used = {"judges": list(judges), "sides": sides, "bad": bad, "split": split}
+    write_table(tidy(sections), output, {**used, "version": __version__})
     for line in lines(sections):
         click.echo(line)

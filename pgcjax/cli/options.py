@@ -1,6 +1,6 @@
 """Options that several verbs share, and what reads and writes the files they name."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -49,10 +49,7 @@ def files_option(*names: str, help: str, **more: Any) -> Decorator:
 
 
 def output_option(
-    help: str,
-    suffixes: Sequence[str] = TABLE_SUFFIXES,
-    *names: str,
-    **more: Any,
+    help: str, suffixes: Sequence[str] = TABLE_SUFFIXES, *names: str, **more: Any
 ) -> Decorator:
     """Add -o FILE, refused before any work where the file could not be written.
 
@@ -202,14 +199,9 @@ def write_table(
 
 def print_table(table: "pd.DataFrame") -> None:
     """Print a table with tabs, four decimals and a header."""
-    for line in _lines(table):
-        click.echo(line)
-
-
-def _lines(table: "pd.DataFrame") -> Iterator[str]:
-    yield "\t".join(table.columns)
+    click.echo("\t".join(table.columns))
     for row in table.itertuples(index=False):
-        yield "\t".join(map(_cell, row))
+        click.echo("\t".join(map(_cell, row)))
 
 
 def _cell(value: object) -> str:

@@ -39,10 +39,7 @@ from pgcjax.judging.choices import FEATURES, GROUPS
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the folds.")
 @output_option("Write what is predicted at full precision")
 def predict(
-    qrels: tuple[str, ...],
-    context: tuple[str, ...],
-    output: str | None,
-    **how: Any,
+    qrels: tuple[str, ...], context: tuple[str, ...], output: str | None, **how: Any
 ) -> None:
     """Say how well grades tell what documents are worth after others.
 

@@ -63,14 +63,9 @@ def report(
     from pgcjax.report.score_page import summary
 
     title = title or ", ".join(Path(path).name for path in scores)
+    source, names = _read(scores), list(measures) or None
     with ProgressDisplay() as progress:
-        made = summary(
-            _read(scores),
-            list(measures) or None,
-            title=title,
-            progress=progress.update,
-            **how,
-        )
+        made = summary(source, names, title=title, progress=progress.update, **how)
     page.write(made, output)
     say(f"wrote {output}")
     if figures:

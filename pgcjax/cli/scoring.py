@@ -121,17 +121,15 @@ def evaluate(
         raise click.UsageError(
             "--grids: places order images, so not with --run-format, --name-by, --order"
         )
+    reading = {"format": run_format, "name_by": name_by}
+    how: dict[str, Any] = {"measures": measures or None, "order": order}
+    how["memory"] = memory
     if dry_run:
         from pgcjax.engine.dry_run import describe
         from pgcjax.engine.estimate import estimate
 
-        job = estimate(
-            _open(runs, grids, share, format=run_format, name_by=name_by),
-            **read_judgments(judgments),
-            measures=measures or None,
-            order=order,
-            memory=memory,
-        )
+        opened = _open(runs, grids, share, **reading)
+        job = estimate(opened, **read_judgments(judgments), **how)
         for line in describe(job):
             click.echo(line)
         return
@@ -140,19 +138,18 @@ def evaluate(
         from pgcjax.engine.distributed import start
 
         process, processes = start(distributed)
-    kept = _kept(output, process, processes) if output else None
+    of = f".{process + 1}-of-{processes}" if processes > 1 else ""
+    kept = Path(f"{output}.partial{of}") if output else None
     if kept and not resume and remove(kept):
         say(f"{kept}: dropped; --resume would have gone on with it")
     with _said(kept), ProgressDisplay(silent=process > 0) as progress:
         tables = read_judgments(judgments)
         scores = score(
-            _open(runs, grids, share, format=run_format, name_by=name_by),
+            _open(runs, grids, share, **reading),
             **tables,
-            measures=measures or None,
-            order=order,
+            **how,
             missing=missing,
             verify=verify,
-            memory=memory,
             journal=kept,
             distributed=distributed is not None,
             progress=progress.update,
@@ -198,12 +195,6 @@ def _said(kept: Path | None) -> Iterator[None]:
         if kept and kept.exists():
             say(f"what is done is in {kept}: --resume goes on with it")
         raise
-
-
-def _kept(output: str, process: int, processes: int) -> Path:
-    """Name the folder in which finished work is kept."""
-    of = f".{process + 1}-of-{processes}" if processes > 1 else ""
-    return Path(f"{output}.partial{of}")
 
 
 def _part(text: str) -> tuple[int, int]:
@@ -260,11 +251,9 @@ def pack(
     from pgcjax.io.runs import Runs
 
     with ProgressDisplay() as progress:
+        source = Runs(runs, format=run_format, name_by=name_by)
+        tables = read_judgments(judgments)
         count = write(
-            Runs(runs, format=run_format, name_by=name_by),
-            output,
-            **read_judgments(judgments),
-            only_judged=only_judged,
-            progress=progress.update,
+            source, output, **tables, only_judged=only_judged, progress=progress.update
         )
     say(f"packed {counted(count, 'run')} into {output}")

@@ -4,7 +4,7 @@ import json
 import os
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pgcjax.io.write import written_beside
 
@@ -66,6 +66,8 @@ def write_collection(collection: "Collection", folder: str | os.PathLike) -> Non
 
 
 def _texts(collection: "Collection") -> dict[str, str]:
+    from pgcjax.datasets.simulator import MODEL
+
     runs = collection.runs.assign(q0="Q0")
     trec = ["query_id", "q0", "doc_id", "rank", "score", "run_id"]
     files = {
@@ -80,6 +82,12 @@ def _texts(collection: "Collection") -> dict[str, str]:
     clarke = clarke.loc[
         judged["preference"] != 0, ["query_id", "doc_id", "other_doc_id", "best"]
     ]
+    truth = {
+        "model": MODEL,
+        "settings": asdict(collection.settings),
+        "runs": collection.truth.to_dict("records"),
+        "judges": collection.judges.to_dict("records"),
+    }
     return files | {
         "qrels.txt": _columns(qrels, 0),
         "preferences.csv": _csv(judged),
@@ -87,38 +95,20 @@ def _texts(collection: "Collection") -> dict[str, str]:
         "diversity.qrels.txt": _columns(collection.intent_qrels, 0),
         "intents.csv": _csv(collection.intents, 3),
         "grid.csv": _csv(collection.grid),
-        "truth.json": _truth(collection),
+        "truth.json": json.dumps(truth, indent=2) + "\n",
         "README.md": _readme(collection.settings),
     }
 
 
 def _columns(table: "pd.DataFrame", decimals: int = 2) -> str:
+    return _csv(table, decimals, sep=" ", header=False)
+
+
+def _csv(table: "pd.DataFrame", decimals: int = 2, **how: Any) -> str:
+    digits = f"%.{decimals}f"
     return table.to_csv(
-        None,
-        sep=" ",
-        header=False,
-        index=False,
-        float_format=f"%.{decimals}f",
-        lineterminator="\n",
+        None, index=False, float_format=digits, lineterminator="\n", **how
     )
-
-
-def _csv(table: "pd.DataFrame", decimals: int = 2) -> str:
-    return table.to_csv(
-        None, index=False, float_format=f"%.{decimals}f", lineterminator="\n"
-    )
-
-
-def _truth(collection: "Collection") -> str:
-    from pgcjax.datasets.simulator import MODEL
-
-    truth = {
-        "model": MODEL,
-        "settings": asdict(collection.settings),
-        "runs": collection.truth.to_dict("records"),
-        "judges": collection.judges.to_dict("records"),
-    }
-    return json.dumps(truth, indent=2) + "\n"
 
 
 def _readme(settings: "Settings") -> str:

@@ -104,6 +104,8 @@ def simulate(settings: Settings) -> Collection:
             if (run, query.index) != (settings.runs - 1, MISSING_QUERY)
         ]
     )
+    truth = {"run_id": names, "quality": quality}
+    truth["position"] = np.arange(1, settings.runs + 1)
     return Collection(
         settings=settings,
         runs=runs,
@@ -118,13 +120,7 @@ def simulate(settings: Settings) -> Collection:
             ]
         ),
         grid=_grid(settings, runs),
-        truth=pd.DataFrame(
-            {
-                "run_id": names,
-                "quality": quality,
-                "position": np.arange(1, settings.runs + 1),
-            }
-        ),
+        truth=pd.DataFrame(truth),
         judges=judges,
         utilities=_table([_utilities(settings, query) for query in queries]),
     )
@@ -143,13 +139,9 @@ def _query(settings: Settings, index: int) -> _Query:
     query_id = str(101 + index)
     noise = GRADE_NOISE * _stream(settings, Purpose.GRADES, index).standard_normal(size)
     grade = np.digitize(utility + noise, GRADE_FROM)
-    return _Query(
-        index=index,
-        query_id=f"q{query_id}",
-        doc_ids=np.array([f"d-{query_id}-{n:0{width}d}" for n in numbers]),
-        utility=utility,
-        grade=grade[: settings.documents].astype(float),
-    )
+    doc_ids = np.array([f"d-{query_id}-{n:0{width}d}" for n in numbers])
+    judged = grade[: settings.documents].astype(float)
+    return _Query(index, f"q{query_id}", doc_ids, utility, judged)
 
 
 def _qrels(query: _Query) -> dict[str, Any]:
@@ -278,9 +270,8 @@ def _stream(
     settings: Settings, purpose: Purpose, query: int = 0, item: int = 0
 ) -> np.random.Generator:
     key = (int(purpose), query, item)
-    return np.random.Generator(
-        np.random.PCG64(np.random.SeedSequence(settings.seed, spawn_key=key))
-    )
+    seeds = np.random.SeedSequence(settings.seed, spawn_key=key)
+    return np.random.Generator(np.random.PCG64(seeds))
 
 
 def _shuffled(rng: np.random.Generator, size: int) -> np.ndarray:
@@ -294,15 +285,6 @@ def _spaced(best: float, worst: float, count: int) -> np.ndarray:
 
 def _table(parts: Sequence[dict[str, Any]]) -> pd.DataFrame:
     """Stack parts whose columns are arrays, or one value for the whole part."""
-    sizes = [max(np.size(column) for column in part.values()) for part in parts]
-    return pd.DataFrame(
-        {
-            name: np.concatenate(
-                [
-                    np.broadcast_to(part[name], size)
-                    for part, size in zip(parts, sizes, strict=True)
-                ]
-            )
-            for name in parts[0]
-        }
-    )
+    full = [np.broadcast_arrays(*part.values()) for part in parts]
+    columns = (np.concatenate(pieces) for pieces in zip(*full, strict=True))
+    return pd.DataFrame(dict(zip(parts[0], columns, strict=True)))

@@ -23,15 +23,13 @@ def summarise_runs(runs: pd.DataFrame) -> list[str]:
         "their order follows --order",
     ]
     per_run = runs.groupby("run_id")["query_id"].nunique()
-    few = per_run[per_run < runs.query_id.nunique()]
-    if len(few):
-        few_runs = counted(len(few), "run")
-        lines.append(f"{few_runs} without a query that another run has")
+    few = int((per_run < runs.query_id.nunique()).sum())
     unusable = int(runs["rank"].isna().sum())
-    if unusable:
-        rows = counted(unusable, "row")
-        lines.append(f"{rows} without a usable rank (--order rank needs one)")
-    return lines + _comments(runs)
+    return lines + _notes(
+        (few, "run", " without a query that another run has"),
+        (unusable, "row", " without a usable rank (--order rank needs one)"),
+        _comments(runs),
+    )
 
 
 def summarise_qrels(qrels: pd.DataFrame) -> list[str]:
@@ -45,12 +43,11 @@ def summarise_qrels(qrels: pd.DataFrame) -> list[str]:
     ]
     positive = qrels.loc[qrels.relevance > 0, "query_id"].nunique()
     void = qrels.query_id.nunique() - positive
-    if void:
-        lines.append(f"{counted(void, 'query')} without a grade above 0")
-    if qrels.attrs.get("repeats"):
-        repeats = counted(qrels.attrs["repeats"], "judgment")
-        lines.append(f"{repeats} repeated, counted once")
-    return lines + _comments(qrels)
+    return lines + _notes(
+        (void, "query", " without a grade above 0"),
+        (qrels.attrs.get("repeats", 0), "judgment", " repeated, counted once"),
+        _comments(qrels),
+    )
 
 
 def summarise_preferences(preferences: pd.DataFrame) -> list[str]:
@@ -78,16 +75,15 @@ def summarise_preferences(preferences: pd.DataFrame) -> list[str]:
         f"{counted(repeated, 'repeated judgment')}, "
         f"{counted(conflicts, 'conflicting pair')}: all count",
     ]
-    if ties.any():
-        lines.append(f"{counted(int(ties.sum()), 'tie')}: no edge")
-    if bad.any():
-        lines.append(f"{counted(int(bad.sum()), 'bad document')}: no edge")
-    if preferences.attrs.get("silent"):
-        silent = counted(preferences.attrs["silent"], "query")
-        lines.append(f"{silent} without any preference: left out")
+    silent = preferences.attrs.get("silent", 0)
+    lines += _notes(
+        (int(ties.sum()), "tie", ": no edge"),
+        (int(bad.sum()), "bad document", ": no edge"),
+        (silent, "query", " without any preference: left out"),
+    )
     if "judge" in preferences:
         lines.append(counted(preferences.judge.nunique(), "judge"))
-    return lines + _comments(preferences)
+    return lines + _notes(_comments(preferences))
 
 
 def _judged_documents(table: pd.DataFrame) -> pd.DataFrame:
@@ -99,10 +95,14 @@ def _judged_documents(table: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(sides).drop_duplicates()
 
 
-def _comments(table: pd.DataFrame) -> list[str]:
+def _comments(table: pd.DataFrame) -> tuple[int, str, str]:
     count = table.attrs.get("comments", 0)
-    skipped = f"{counted(count, 'comment line')} (beginning with #) skipped"
-    return [skipped] if count else []
+    return count, "comment line", " (beginning with #) skipped"
+
+
+def _notes(*notes: tuple[int, str, str]) -> list[str]:
+    """Say how many there are, where there are any: number, noun, and the rest."""
+    return [f"{counted(count, noun)}{what}" for count, noun, what in notes if count]
 
 
 def fingerprint(table: pd.DataFrame) -> str:

@@ -23,11 +23,7 @@ class Checkpoint:
     """
 
     def __init__(self, folder: str | os.PathLike, job: Mapping[str, Any]):
-        """Open the checkpoint of a job.
-
-        Args:
-            folder: need not exist.
-            job: all that every piece depends on; JSON.
+        """Open the checkpoint of a job: all that every piece depends on, as JSON.
 
         Raises:
             DataError: the folder has finished work of another job.

@@ -8,13 +8,9 @@ Relation = Bool[np.ndarray, "documents documents"]
 
 
 def transitive_closure(relation: Relation) -> Relation:
-    """Add what chains of a relation lead to, by Warshall's algorithm.
+    """Say whether a chain of one step or more leads from the row to the column.
 
-    Args:
-        relation: stays as it is.
-
-    Returns:
-        Whether a chain of one step or more leads from the row to the column.
+    This is Warshall's algorithm; the relation stays as it is.
     """
     reached = relation.copy()
     for middle in range(len(reached)):

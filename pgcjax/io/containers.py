@@ -17,14 +17,8 @@ from pgcjax.io.content import decode
 from pgcjax.io.schema import Origin, known_column, shorten
 
 CONTAINERS = ("csv", "tsv", "jsonl", "parquet", "columns")
-CONTAINER_SUFFIXES = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-}
+CONTAINER_SUFFIXES = {f".{name}": name for name in CONTAINERS if name != "columns"}
+CONTAINER_SUFFIXES |= {".ndjson": "jsonl", ".pq": "parquet"}
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 # Only blanks and tabs separate: str.split() would cut ids at, say, a no-break space.
 _FIELDS = re.compile(r"[^ \t]+").findall
@@ -82,14 +76,10 @@ class Named:
 def split(
     path: Path, data: bytes, container: str, *, any_header: bool = False
 ) -> Columns | Named:
-    """Split the bytes of a file into rows of text.
+    """Split the bytes of a file, decompressed, into rows of text.
 
-    Args:
-        path: the file, for messages.
-        data: its bytes, decompressed.
-        container: one of `CONTAINERS`, or `tabs`.
-        any_header: whether columns may have any names, as in wide tables of scores,
-            and rows without content are left out.
+    The container is one of `CONTAINERS`, or `tabs`. With `any_header` columns may have
+    any names, as in wide tables of scores, and rows without content are left out.
 
     Raises:
         DataError: it is empty, or is not what it should be.

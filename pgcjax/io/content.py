@@ -45,22 +45,15 @@ def read_bytes(path: Path) -> bytes:
     kind = next((k for magic, k in _MAGIC.items() if data.startswith(magic)), None)
     if kind == "bz2" and data[4:10] not in (b"1AY&SY", b"\x17rE8P\x90"):
         kind = None  # text that happens to begin with BZh
+    decompress = {"gz": _gz, "bz2": bz2.decompress, "xz": lzma.decompress, "zst": _zst}
     try:
-        if kind == "gz":
-            data = _gz(data)
-        elif kind == "bz2":
-            data = bz2.decompress(data)
-        elif kind == "xz":
-            data = lzma.decompress(data)
-        elif kind == "zst":
-            data = _zst(data)
+        return decompress[kind](data) if kind else data
     except (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error) as error:
         raise DataError(
             f"cannot decompress it as {kind}: {error}",
             where=str(path),
             mend="It may be cut off: fetch it again.",
         ) from None
-    return data
 
 
 def _gz(data: bytes) -> bytes:

@@ -19,14 +19,8 @@ Layouts = Mapping[int, Mapping[str, type[pl.DataType]]]
 """The columns of a file by how many there are."""
 
 RUNS: Layouts = {
-    6: {
-        "query_id": TEXT,
-        "Q0": TEXT,
-        "doc_id": TEXT,
-        "rank": NUMBER,
-        "score": NUMBER,
-        "run_id": TEXT,
-    },
+    6: dict.fromkeys(("query_id", "Q0", "doc_id"), TEXT)
+    | {"rank": NUMBER, "score": NUMBER, "run_id": TEXT},
     3: {"query_id": TEXT, "doc_id": TEXT, "score": NUMBER},
 }
 _MARK = b"\xef\xbb\xbf"
@@ -41,10 +35,8 @@ def read_run(data: bytes, *, ranks: bool = True) -> tuple[pl.DataFrame, int] | N
 def parse_run(data: bytes, *, ranks: bool = True) -> pl.DataFrame | None:
     """Read a run of 6 or 3 columns with one blank or one tab between fields.
 
-    Args:
-        data: the bytes of the file.
-        ranks: whether ranks are wanted. If not, nobody looks at them: the exact reader
-            refuses no file for its ranks, as they matter to one order only.
+    Ranks that are not wanted are not looked at: the exact reader refuses no file for
+    its ranks, as they matter to one order only.
 
     Returns:
         Table of query_id, doc_id, score (finite) and, of 6 columns, rank (if wanted)
@@ -162,9 +154,7 @@ def _blanks(data: bytes, chunk: int) -> int | None:
 def tidy(data: bytes) -> tuple[bytes, int]:
     """Make one blank of all between two fields, and drop comments and empty lines.
 
-    Returns:
-        What the exact reader reads the same rows from, and how many comments there
-        were.
+    The exact reader reads the same rows from it. Also counts the comments.
     """
     data = _unix(data).replace(b"\t", b" ")
     data = _single(data, b" ").replace(b" \n", b"\n").replace(b"\n ", b"\n")

@@ -8,11 +8,7 @@ from pgcjax.io.fast_columns import TEXT, table
 from pgcjax.io.preference_formats import FORMATS
 from pgcjax.io.schema import known_column, lenient_number
 
-_PAIR = {
-    "query_id": TEXT,
-    "doc_id": TEXT,
-    "other_doc_id": TEXT,
-}
+_PAIR = {"query_id": TEXT, "doc_id": TEXT, "other_doc_id": TEXT}
 _LABELLED = {**_PAIR, "label": TEXT}
 _LAYOUTS = {"luo": _PAIR, "clarke": _LABELLED, "jelsas": _LABELLED}
 _SIGNS = {"-2": -1.0, "-1": 1.0, "0": 0.0, "1": -1.0, "2": -1.0}
@@ -20,10 +16,6 @@ _SIGNS = {"-2": -1.0, "-1": 1.0, "0": 0.0, "1": -1.0, "2": -1.0}
 
 def parse(data: bytes, format: str) -> pl.DataFrame | None:
     """Read a file in the format clarke, luo or jelsas, if that is beyond doubt.
-
-    Args:
-        data: the bytes of the file.
-        format: its format, or `auto`.
 
     Returns:
         Table of query_id, doc_id, other_doc_id and preference: what the exact reader

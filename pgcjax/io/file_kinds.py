@@ -18,9 +18,7 @@ def sort_by_kind(
 ) -> dict[str, list[Path]]:
     """Sort files into runs, preferences, qrels and grids.
 
-    Args:
-        sources: files, folders and globs.
-        kind: of all of them; `auto` finds it for each.
+    All are of one `kind`, or `auto` finds it for each.
 
     Raises:
         DataError: the content of a file leaves its kind open.
@@ -64,9 +62,6 @@ def _by_fields(rows: list[list[str]]) -> list[str]:
     if width == 3 and numbers:
         return ["runs", "prefs"]
     if width == 4 and numbers and any(row[-1] not in row[1:-1] for row in rows):
-        return (
-            ["qrels"]
-            if len({tuple(row[1:2]) for row in rows}) == 1
-            else ["prefs", "qrels"]
-        )
+        seconds = {tuple(row[1:2]) for row in rows}  # a row may be too short
+        return ["qrels"] if len(seconds) == 1 else ["prefs", "qrels"]
     return {3: ["prefs"], 4: ["prefs"], 5: ["prefs"], 6: ["runs"]}.get(width, [])

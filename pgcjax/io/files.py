@@ -88,10 +88,8 @@ def _find(source: str) -> list[Path]:
 def load(path: Path, container: str = "auto") -> Columns | Named:
     """Read one file, of any compression, as rows of text.
 
-    Args:
-        path: the file.
-        container: one of `CONTAINERS`; `tabs` for columns that may hold blanks; or
-            `auto` to decide by suffix and content.
+    The container is one of `CONTAINERS`; `tabs` for columns that may hold blanks; or
+    `auto` to decide by suffix and content.
 
     Raises:
         DataError: the file cannot be read, is empty, or is not what it should be.
@@ -110,11 +108,7 @@ def read_tables(
 ) -> tuple[pd.DataFrame, Origins]:
     """Read tables, and put them one below the other.
 
-    Args:
-        source: files, folders and globs; or a table in memory.
-        name: of a DataFrame, in messages.
-        load: reads a file.
-        canonical: selects and checks the columns of a table.
+    Messages call a DataFrame by `name`; `canonical` selects and checks columns.
 
     Returns:
         The table, whose `attrs["comments"]` counts comment lines, and where its rows
@@ -131,12 +125,7 @@ def read_tables(
 
 
 def with_header(path: Path, data: bytes, header: str) -> Named:
-    """Read a file as a table that needs a header.
-
-    Args:
-        path: the file.
-        data: its bytes, decompressed.
-        header: what is expected above the rows, for messages.
+    """Read a file, whose bytes these are, as a table that needs a header.
 
     Raises:
         DataError: there is no header, or `split` finds the file wrong.

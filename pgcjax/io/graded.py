@@ -39,8 +39,7 @@ class Grades:
 
 
 def read(
-    source: files.Source | Iterable[files.Source] | pd.DataFrame | Named,
-    kind: Grades,
+    source: files.Source | Iterable[files.Source] | pd.DataFrame | Named, kind: Grades
 ) -> tuple[pd.DataFrame, Origins]:
     """Read grades of a kind, repeats included.
 
@@ -87,12 +86,7 @@ def _canonical(kind: Grades, content: Named) -> pd.DataFrame:
 def without_repeats(
     table: pd.DataFrame, origins: Origins, kind: Grades
 ) -> pd.DataFrame:
-    """Keep each judgment once; `attrs["repeats"]` counts those that repeat another.
-
-    Args:
-        table: of `read`.
-        origins: of `read`.
-        kind: of grades.
+    """Keep each judgment of `read` once; `attrs["repeats"]` counts the others.
 
     Raises:
         DataError: a document has two grades.

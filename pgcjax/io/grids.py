@@ -51,8 +51,9 @@ def read_grids(
         DataError: a row is malformed, a position is not a whole number from 0 up, or a
             grid has two images in one place or one image in two.
     """
-    in_memory = isinstance(source, pd.DataFrame)
-    if in_memory and not find_columns(source.columns, ["run_id"]):
+    if isinstance(source, pd.DataFrame) and not find_columns(
+        source.columns, ["run_id"]
+    ):
         source = source.assign(run_id="run")
     grids, origins = files.read_tables(source, "grids", _load, _canonical_grids)
     _refuse_repeats(grids, origins)

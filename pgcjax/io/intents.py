@@ -97,10 +97,6 @@ def read_intents(source: _Sources) -> pd.DataFrame:
 def check_intents(qrels: pd.DataFrame, intents: pd.DataFrame) -> None:
     """Refuse relevant documents of intents that the table of intents does not list.
 
-    Args:
-        qrels: canonical judgments per intent.
-        intents: canonical intents.
-
     Raises:
         DataError: an intent of a grade above 0 is not among the intents of its query.
     """

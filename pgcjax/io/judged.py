@@ -61,24 +61,21 @@ class Judged:
     def codes(self, docs: Docs | pl.DataFrame) -> np.ndarray:
         """Look up the codes of documents: int32, in their order; -1 if not judged.
 
-        The answer is kept, for the next call with the same objects.
-
-        Args:
-            docs: documents of queries, or a table of query_id and doc_id.
+        A table has query_id and doc_id. The answer is kept, for the next call with the
+        same objects.
         """
         for asked, codes in self._codes:
             if _same(asked, docs):
                 return codes
-        frame = isinstance(docs, pl.DataFrame)
-        codes = self._of_table(docs) if frame else self._of_lists(docs)
+        if isinstance(docs, pl.DataFrame):
+            codes = self._of_table(docs)
+        else:
+            codes = _laid(
+                map(self._code_of.get(query, {}).get, _ids(ids), repeat(-1))
+                for query, ids in docs.items()
+            )
         self._codes.append((docs, codes))
         return codes
-
-    def _of_lists(self, docs: Docs) -> np.ndarray:
-        return _laid(
-            map(self._code_of.get(query, {}).get, _ids(ids), repeat(-1))
-            for query, ids in docs.items()
-        )
 
     def _of_table(self, docs: pl.DataFrame) -> np.ndarray:
         number = pl.DataFrame(
@@ -93,12 +90,7 @@ class Judged:
         return rows["code"].fill_null(-1).to_numpy()
 
     def spread(self, docs: Docs, values: np.ndarray) -> np.ndarray:
-        """Turn `codes` round: give each code the value of its document, or else -1.
-
-        Args:
-            docs: the documents.
-            values: int32, of each of them, in the order in which they stand.
-        """
+        """Turn `codes` round: give each code the int32 of its document, or else -1."""
         codes = self.codes(docs)
         judged = codes >= 0
         out = np.full(self.end, -1, np.int32)
@@ -108,12 +100,10 @@ class Judged:
 
 def _same(asked: Docs | pl.DataFrame, docs: Docs | pl.DataFrame) -> bool:
     """Say whether these are the same objects, without a look at what is in them."""
-    if (
-        asked is docs
-        or isinstance(asked, pl.DataFrame)
-        or isinstance(docs, pl.DataFrame)
-    ):
-        return asked is docs
+    if asked is docs:
+        return True
+    if isinstance(asked, pl.DataFrame) or isinstance(docs, pl.DataFrame):
+        return False
     return list(asked) == list(docs) and all(map(is_, asked.values(), docs.values()))
 
 

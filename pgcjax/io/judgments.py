@@ -12,13 +12,7 @@ if TYPE_CHECKING:
 
 
 class Kind(NamedTuple):
-    """A kind of judgments.
-
-    Attributes:
-        option: of the command line.
-        meaning: one line.
-        module: of this room, where the function `read_…` of the kind is.
-    """
+    """A kind of judgments; its function `read_…` is in the `module` of this room."""
 
     option: str
     meaning: str

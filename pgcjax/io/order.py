@@ -97,10 +97,8 @@ def check_ranks_given(table: pl.DataFrame) -> None:
 def _check_ranks(table: pl.DataFrame) -> None:
     """Refuse ranks that do not order a run; rows are sorted by run, query, rank."""
     check_ranks_given(table)
-    twice = table.select(
-        pl.struct(*_KEYS, "rank") == pl.struct(*_KEYS, "rank").shift()
-    ).to_series()
-    twice = twice.fill_null(False).to_numpy()
+    row = pl.struct(*_KEYS, "rank")
+    twice = table.select((row == row.shift()).fill_null(False)).to_series().to_numpy()
     if twice.any():
         i = int(twice.argmax())
         a, b = table.row(i - 1, named=True), table.row(i, named=True)
@@ -112,10 +110,7 @@ def _check_ranks(table: pl.DataFrame) -> None:
 
 
 def in_order(table: pl.DataFrame) -> pl.DataFrame:
-    """Sort runs, and give the position of every row by each order.
-
-    Args:
-        table: canonical runs, whole runs.
+    """Sort canonical runs, whole ones, and give the position of rows by each order.
 
     Returns:
         run_id, query_id, doc_id, position (by `trec`: the rows of a run and query stand

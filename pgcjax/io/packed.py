@@ -129,12 +129,7 @@ class Packed:
         return count
 
     def read(self, block: int, order: str, *, every: bool) -> Block:
-        """Read a block of runs.
-
-        Args:
-            block: which one.
-            order: `trec`, `clarke` or `rank`.
-            every: all documents, with their ids; else the judged ones.
+        """Read a block: `every` document, with its id, or else the judged ones.
 
         Raises:
             DataError: it cannot be read; `order` is `rank`, and the input's ranks order
@@ -145,9 +140,8 @@ class Packed:
         rankings = self._table([first], names)
         run, run_ids = _sorted_codes(rankings["run_id"])
         query, query_ids = _sorted_codes(rankings["query_id"])
-        length, ready = (
-            rankings[name].to_numpy() for name in ("length", "judged_length")
-        )
+        length = rankings["length"].to_numpy()
+        ready = rankings["judged_length"].to_numpy()
         columns = ["position", "doc_id" if every else "judged"]
         if order != "trec":
             columns.append(order)
@@ -170,7 +164,7 @@ class Packed:
                     mend="Order runs by score: order=trec or clarke (--order on the "
                     "command line).",
                 )
-        judged, doc, doc_ids = None, None, None
+        judged = doc = doc_ids = None
         if every:
             doc, names = _codes(table["doc_id"])
             doc_ids = pl.Series("doc_id", pl.from_arrow(names))

@@ -223,22 +223,13 @@ def _trec_qrels_prefs(columns: Fields, origin: Origin) -> Parsed:
     return _trec_prefs((query, group, ("0",) * len(query), doc, level), origin)
 
 
-def _never(columns: Fields) -> tuple[int, str] | None:
-    return None
-
-
 FORMATS = {
     f.name: f
     for f in (
         Format("clarke", 4, "query doc doc best", _clarke_misfit, _clarke),
-        Format("luo", 3, "query winner loser", _never, _luo, _luo_doubt),
+        Format("luo", 3, "query winner loser", lambda _: None, _luo, _luo_doubt),
         Format(
-            "jelsas",
-            4,
-            "query doc doc -2..2",
-            _jelsas_misfit,
-            _jelsas,
-            _qrels_doubt,
+            "jelsas", 4, "query doc doc -2..2", _jelsas_misfit, _jelsas, _qrels_doubt
         ),
         Format(
             "trec-prefs",

@@ -67,8 +67,7 @@ def read_preferences(
         raise UsageError(f"format is one of {allowed}, not {format!r}")
     tables, comments, silent = [], 0, 0
     for path in files.expand(source):
-        container = format if format in _TABLES else "auto"
-        container = "columns" if format in FORMATS else container
+        container = "columns" if format in FORMATS else format
         content = load(path, container, partial(parse, format=format))
         if isinstance(content, Columns):
             content = _named(content, format)
@@ -93,8 +92,7 @@ def _named(content: Columns, format: str) -> Named:
     mend = f"Read as {chosen.name}; if that is wrong, name the format."
     content.check_width(chosen.width, chosen.layout, mend)
     columns = list(zip(*content.rows, strict=True))
-    misfit = chosen.misfit(columns)
-    if misfit:
+    if misfit := chosen.misfit(columns):
         i, reason = misfit
         raise DataError(
             f"expected '{chosen.layout}', found {content.text(i)}: {reason}",
@@ -194,22 +192,13 @@ def _columns(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
         table["seconds"] = seconds(table["seconds"], origin)
     if "weight" in table:
         table["weight"] = numbers(table["weight"], "weight", origin)
-        refuse(
-            table["weight"].to_numpy() % 1 != 0,
-            lambda i: f"expected a whole number as weight, found {table.weight[i]:g}",
-            origin,
-            "A weight is the number of equal judgments that a row stands for.",
-        )
-        refuse(
-            table["weight"].to_numpy() <= 0,
-            lambda i: f"expected a weight above 0, found {table.weight[i]:g}",
-            origin,
-            "Leave out judgments that nobody made.",
-        )
-        refuse(
-            table["weight"].to_numpy() > _MOST,
-            lambda i: f"expected a weight of 2^30 at most, found {table.weight[i]:g}",
-            origin,
-            "A weight is the number of equal judgments that a row stands for.",
-        )
+        weight = table["weight"].to_numpy()
+        meaning = "A weight is the number of equal judgments that a row stands for."
+        for bad, expected, mend in (
+            (weight % 1 != 0, "a whole number as weight", meaning),
+            (weight <= 0, "a weight above 0", "Leave out judgments that nobody made."),
+            (weight > _MOST, "a weight of 2^30 at most", meaning),
+        ):
+            problem = f"expected {expected}, found "
+            refuse(bad, lambda i, p=problem: f"{p}{weight[i]:g}", origin, mend)
     return table

@@ -48,13 +48,9 @@ class RunTable:
 
 
 def read_file(path: Path, format: str, name_by: str, ranks: bool = True) -> RunTable:
-    """Read a file of runs.
+    """Read a file of runs; the options are those of `runs.Runs`.
 
-    Args:
-        path: of the file.
-        format: as of `runs.Runs`.
-        name_by: as of `runs.Runs`.
-        ranks: whether ranks are needed; else they may be NaN, whatever the file has.
+    Without `ranks` those of the table may be NaN, whatever the file has.
 
     Raises:
         DataError: it is malformed.
@@ -76,7 +72,8 @@ def read_file(path: Path, format: str, name_by: str, ranks: bool = True) -> RunT
         if isinstance(content, Columns):
             content = _named(content)
         runs = _canonical_runs(content.frame, content.origin, default_run=name)
-        frame, comments = _to_polars(runs), content.comments
+        frame = pl.from_pandas(runs, nan_to_null=False)
+        comments = content.comments
     tags = _distinct(frame["run_id"])
     if name_by == "file":
         if len(tags) > 1:
@@ -88,10 +85,6 @@ def read_file(path: Path, format: str, name_by: str, ranks: bool = True) -> RunT
             )
         frame, tags = frame.with_columns(pl.lit(name).alias("run_id")), (name,)
     return RunTable(frame.select(RUNS), tags, comments)
-
-
-def _to_polars(runs: pd.DataFrame) -> pl.DataFrame:
-    return pl.from_pandas(runs, nan_to_null=False)
 
 
 def _distinct(column: pl.Series) -> tuple[str, ...]:
@@ -188,8 +181,7 @@ def _canonical_runs(
         table["score"] = numbers(table["score"], "score", origin)
         # Ranks are often junk, and matter under order="rank" only: checked there.
         table["rank"] = lenient_numbers(table["rank"]) if "rank" in table else np.nan
-    repeat = first_repeat(table, list(RUNS[:3]))
-    if repeat:
+    if repeat := first_repeat(table, list(RUNS[:3])):
         first, second = repeat
         row = table.loc[second]
         raise DataError(

@@ -87,14 +87,10 @@ class Runs:
         name_by: str = "tag",
         grids: pd.DataFrame | None = None,
     ):
-        """List what is to be read, without reading it; the rest is as of `read_runs`.
+        """List what is to be read, without reading it; arguments as of `read_runs`.
 
-        Args:
-            source: of runs.
-            format: of their files.
-            name_by: what names a run.
-            grids: canonical grids, of which `source` is the table of runs: each system
-                is a unit, and knows the grids of all others.
+        Of canonical `grids`, `source` is the table of runs: each system is a unit, and
+        knows the grids of all others.
 
         Raises:
             UsageError, DataError: an argument is wrong, or there is nothing to read.
@@ -117,15 +113,13 @@ class Runs:
             self.units = [Unit("runs", size, i) for i, size in enumerate(sizes)]
         else:
             for path in files.expand(source):
-                self._add(path)
-
-    def _add(self, path: Path) -> None:
-        if is_packed(path):
-            packed = self.packed[str(path)] = Packed(path)
-            sizes = enumerate(packed.sizes)
-            self.units += [Unit(str(path), size, i) for i, size in sizes]
-        else:
-            self.units.append(Unit(str(path), size_on_disk(path)))
+                name = str(path)
+                if is_packed(path):
+                    self.packed[name] = Packed(path)
+                    sizes = enumerate(self.packed[name].sizes)
+                    self.units += [Unit(name, size, i) for i, size in sizes]
+                else:
+                    self.units.append(Unit(name, size_on_disk(path)))
 
     def identities(self) -> list[str]:
         """Say of each unit what would change if its content did."""
@@ -169,11 +163,9 @@ class Runs:
     def tables(
         self, *, progress: Progress | None = None, comments: list[int] | None = None
     ) -> Generator[pl.DataFrame]:
-        """Read unit by unit as canonical tables.
+        """Read unit by unit as canonical tables; see `read_runs`.
 
-        Args:
-            progress: called with `("reading", done, total)` after each unit.
-            comments: takes the number of comment lines of each file.
+        `comments` takes the number of comment lines of each file.
 
         Raises:
             DataError: a unit is malformed, each in its turn.
@@ -195,11 +187,8 @@ class Runs:
     ) -> Generator[pl.DataFrame | Block]:
         """Read unit by unit what scoring needs, while what came before is worked on.
 
-        Args:
-            judged: the judged documents; others need not be read.
-            order: in which documents are wanted.
-            skip: so many units at the beginning.
-            progress: called with `("reading", done, total)` after each unit.
+        Documents that are not judged need not be read, nor so many units as to `skip`
+        at the beginning.
 
         Yields:
             A canonical table, or a block of packed runs. Whoever stops early closes the
@@ -216,9 +205,7 @@ class Runs:
         self, judged: Judged | None, order: str, skip: int, progress: Progress | None
     ) -> Generator[RunTable | Block]:
         ranks = judged is None or order == "rank"
-        every = {
-            name: self._every(packed, judged) for name, packed in self.packed.items()
-        }
+        every = {name: self._every(file, judged) for name, file in self.packed.items()}
 
         def task(unit: Unit) -> RunTable | Block:
             if self._tables:

@@ -97,11 +97,6 @@ def find_columns(
     Where several columns mean the same, the canonical name wins, then the alias that
     `aliases` lists first: a PyTerrier table has `qid` and the text `query`.
 
-    Args:
-        columns: what the columns of a table are called.
-        names: canonical names.
-        aliases: other spellings of a canonical name.
-
     Returns:
         The column of each name that has one, in the order of `names`.
     """
@@ -192,16 +187,10 @@ def shorten(value: object, width: int = 80) -> str:
 def refuse(
     bad: np.ndarray, problem: Callable[[int], str], origin: Origin | Origins, mend: str
 ) -> None:
-    """Refuse a table for its first bad row, if there is one.
-
-    Args:
-        bad: bool `[rows]`.
-        problem: says what is wrong with a row.
-        origin: where the rows came from.
-        mend: what the user can do about it.
+    """Refuse a table for its first bad row (bool `[rows]`), if there is one.
 
     Raises:
-        DataError: a row is bad.
+        DataError: a row is bad; `problem` says what is wrong with it.
     """
     if bad.any():
         row = int(bad.argmax())
@@ -211,10 +200,7 @@ def refuse(
 def ids(column: pd.Series, origin: Origin, *, empty: bool = False) -> pd.Series:
     """Make a column of ids text: text stays as it is, whole numbers lose nothing.
 
-    Args:
-        column: text or whole numbers.
-        origin: where the rows came from.
-        empty: whether a cell may be empty; it becomes missing.
+    A cell may be `empty` where that is allowed; it becomes missing.
 
     Raises:
         DataError: an id is empty, has a decimal point, or blanks around it.
@@ -250,13 +236,7 @@ def ids(column: pd.Series, origin: Origin, *, empty: bool = False) -> pd.Series:
 def numbers(
     column: pd.Series, name: str, origin: Origin, mend: str = "Every row needs one."
 ) -> np.ndarray:
-    """Read a column as finite float64 numbers.
-
-    Args:
-        column: numbers, or text.
-        name: what they are, for a message.
-        origin: where the rows came from.
-        mend: what the user can do if one is none.
+    """Read a column of numbers, or of their text, as finite float64.
 
     Raises:
         DataError: a cell is not a number, or is NaN or infinite.
@@ -281,13 +261,7 @@ def numbers_or_nan(
 ) -> np.ndarray:
     """Read a column as float64 numbers, NaN where a cell says that there is none.
 
-    Args:
-        column: numbers, or text.
-        expected: in a cell, for a message.
-        origin: where the rows came from.
-        mend: what the user can do about any other cell.
-        least: the smallest number that is allowed.
-        void: texts that say that there is none, as a missing cell does.
+    The texts `void` say that there is none, as a missing cell does.
 
     Raises:
         DataError: a cell is neither void nor a finite number from `least` up.

@@ -10,7 +10,7 @@ import pandas as pd
 from pgcjax.errors import DataError
 from pgcjax.io import files
 from pgcjax.io.containers import Columns
-from pgcjax.io.schema import Origin, ids, shorten
+from pgcjax.io.schema import PREFERENCES, Origin, ids, shorten
 
 _NAME = "image_pairs_annotation"
 _WIDTH = 5  # query, pair, three votes
@@ -76,22 +76,17 @@ def _read(path: Path, drop_decimal: bool) -> pd.DataFrame:
     if not rows:
         raise DataError("holds a header only", where=origin.name, mend="Add rows.")
     for i, row in enumerate(rows):
-        problem = _problem(row)
-        if problem:
+        if problem := _problem(row):
             raise DataError(
                 problem,
                 where=origin.at(i),
                 mend=f"The layout is that of {_NAME}: "
                 "query, image,image and three votes, with tabs between.",
             )
-    pairs = [row[1].split(",") for row in rows]
-    table = pd.DataFrame(
-        {
-            "query_id": ids(_text([row[0] for row in rows], "query_id"), origin),
-            "doc_id": ids(_text([pair[0] for pair in pairs], "doc_id"), origin),
-            "other_doc_id": ids(_text([p[1] for p in pairs], "other_doc_id"), origin),
-        }
-    )
+    cells = [(row[0], *row[1].split(",")) for row in rows]
+    table = pd.DataFrame(cells, columns=list(PREFERENCES[:3]), dtype="str")
+    for name in PREFERENCES[:3]:
+        table[name] = ids(table[name], origin)
     judges = [str(n) for n in range(1, _WIDTH - 1)]
     table = table.loc[table.index.repeat(len(judges))].reset_index(drop=True)
     votes = [vote for row in rows for vote in row[2:]]
@@ -120,7 +115,3 @@ def _problem(row: list[str]) -> str:
     if wrong:
         return f"expected votes of -2, -1, 0, 1 or 2, found {shorten(wrong[0])}"
     return ""
-
-
-def _text(values: list[str], name: str) -> pd.Series:
-    return pd.Series(values, name=name, dtype="str")

@@ -69,7 +69,10 @@ def aspect_prediction(
                 f"from: {FEWEST} are needed"
             )
         truth = _categories(table[overall])
-        parts = _splits(len(table), test_share, splits, seed)
+        n, random = len(table), np.random.default_rng(seed)
+        tested = min(max(round(n * test_share), 1), n - 1)
+        orders = [random.permutation(n) for _ in range(splits)]
+        parts = [(order[tested:], order[:tested]) for order in orders]
         usual = [
             np.mean(truth[test] == np.bincount(truth[learn]).argmax())
             for learn, test in parts
@@ -81,7 +84,7 @@ def aspect_prediction(
                 model = fit_logistic(features[learn], truth[learn])
                 hits.append(np.mean(model.predict(features[test]) == truth[test]))
             spread = np.std(hits, ddof=1) if splits > 1 else np.nan
-            row = (setting, "+".join(names), len(table), len(parts[0][1]))
+            row = (setting, "+".join(names), n, tested)
             rows.append((*row, np.mean(hits), spread, np.mean(usual)))
     columns = ["setting", "aspects", "labels", "tested"]
     columns += ["accuracy", "deviation", "most_frequent"]
@@ -97,13 +100,3 @@ def _indicators(grades: pd.Series) -> Float64[np.ndarray, "labels categories"]:
     """Give a column of 0 and 1 for each grade that occurs, and for no grade."""
     code = _categories(grades)
     return np.eye(int(code.max()) + 1)[code]
-
-
-def _splits(
-    n: int, share: float, splits: int, seed: int
-) -> list[tuple[Int[np.ndarray, " learnt"], Int[np.ndarray, " tested"]]]:
-    """Part n labels at random into those to learn from and those to test on."""
-    random = np.random.default_rng(seed)
-    tested = min(max(round(n * share), 1), n - 1)
-    orders = [random.permutation(n) for _ in range(splits)]
-    return [(order[tested:], order[:tested]) for order in orders]

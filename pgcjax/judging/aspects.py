@@ -9,7 +9,7 @@ import pandas as pd
 from scipy import stats
 
 from pgcjax.errors import DataError, check_choice
-from pgcjax.io.schema import Origin, canonical, ids, numbers_or_nan
+from pgcjax.io.schema import Origin, canonical, ids, numbers_or_nan, refuse
 
 ISOLATION, CONDITION = "isolation", "condition"
 _KEY = ["query_id", "doc_id", "previous_doc_id", "judge"]
@@ -45,15 +45,15 @@ def aspect_table(labels: pd.DataFrame, overall: str = "overall") -> pd.DataFrame
     mend = "Grades are numbers; N/A or nothing where there is none."
     grade = numbers_or_nan(frame["grade"], "a grade", origin, mend, void=_NO_GRADE)
     table["grade"] = grade
-    again = table.duplicated([*_KEY, "aspect"])
-    if again.any():
-        i = int(again.to_numpy().argmax())
-        row = table.loc[i]
-        raise DataError(
-            f"aspect {row.aspect!r} of document {row.doc_id!r} is labelled twice",
-            where=origin.at(i),
-            mend="Keep one, or name the judges in a column judge.",
-        )
+    refuse(
+        table.duplicated([*_KEY, "aspect"]).to_numpy(),
+        lambda i: (
+            f"aspect {table.aspect[i]!r} of document {table.doc_id[i]!r} "
+            "is labelled twice"
+        ),
+        origin,
+        "Keep one, or name the judges in a column judge.",
+    )
     wide = table.pivot(index=_KEY, columns="aspect", values="grade").sort_index()
     if overall not in wide:
         raise DataError(
@@ -118,18 +118,15 @@ def aspect_distribution(
         kept = wide.notna().all(axis=1) if complete else wide[overall].notna()
         for aspect, grades in wide[kept].items():
             counts = grades.value_counts().sort_index()
-            total = counts.sum()
             for grade, n in counts.items():
-                rows.append((aspect, setting, grade, int(n), n / total))
+                rows.append((aspect, setting, grade, int(n), n / counts.sum()))
     columns = ["aspect", "setting", "grade", "labels", "share"]
     return pd.DataFrame(rows, columns=columns)
 
 
 def _changes(wide: pd.DataFrame, overall: str) -> pd.DataFrame:
     """Give grade in condition less grade in isolation, of documents with both."""
-    parts = {
-        name: part[part[overall].notna()] for name, part in by_setting(wide).items()
-    }
+    parts = by_setting(wide[wide[overall].notna()])
     before = parts[ISOLATION].droplevel(["previous_doc_id"])
     keys = parts[CONDITION].reset_index("previous_doc_id", drop=True).index
     shared = keys.isin(before.index)
@@ -155,8 +152,8 @@ def grade_changes(labels: pd.DataFrame, overall: str = "overall") -> pd.DataFram
         change = change.dropna()
         for size, equal in change.groupby(change.abs()):
             lower, higher = int((equal < 0).sum()), int((equal > 0).sum())
-            row = (aspect, size, len(equal), lower, higher, len(equal) / len(change))
-            rows.append(row)
+            n = len(equal)
+            rows.append((aspect, size, n, lower, higher, n / len(change)))
     columns = ["aspect", "change", "labels", "lower", "higher", "share"]
     return pd.DataFrame(rows, columns=columns)
 

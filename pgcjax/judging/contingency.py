@@ -20,13 +20,8 @@ def contingency(
 ) -> Int64[np.ndarray, "3 3"]:
     """Count pairs by what two sources prefer, as Luo 2021, Figure 5.6.
 
-    Args:
-        first: what the source of the rows prefers.
-        second: what the source of the columns prefers.
-        weight: whole numbers, as how many pairs each one counts; 1 if None.
-
-    Returns:
-        Counts, rows and columns in the order A, B, tie.
+    The first source has the rows, the second the columns, in the order A, B, tie. A
+    pair counts once, or as often as its weight says, which is a whole number.
     """
     cell = 3 * _PLACE[first] + _PLACE[second]
     return np.bincount(cell, weight, 9).astype(np.int64).reshape(3, 3)

@@ -6,20 +6,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Bool, Float64, Int
+from jaxtyping import Float64, Int
 
 from pgcjax.errors import counted
 from pgcjax.io.qrels import read_qrels
 from pgcjax.io.schema import Origin, find_columns, ids
-from pgcjax.judging.contingency import (
-    binomial,
-    both_ways,
-    cell_counts,
-    chi_square,
-    contingency,
-    jaccard,
-    kappa,
-)
+from pgcjax.judging import contingency
 from pgcjax.judging.votes import Votes, collect
 
 _BY_GRADE = {"A better by grade": 1, "B better by grade": -1, "equal grades": 0}
@@ -74,7 +66,9 @@ def grade_agreement(
     """
     qrels = read_qrels(qrels)
     votes = collect(preferences, judges=judges, sides=sides)
-    higher, graded = _higher_grade(votes, qrels)
+    a, b = grades_of(votes, qrels)
+    graded = ~(np.isnan(a) | np.isnan(b))
+    higher = np.sign(np.where(graded, a - b, 0.0)).astype(int)
     notes = list(votes.notes)
     if not graded.all():
         n = counted(int((~graded).sum()), "pair")
@@ -84,8 +78,8 @@ def grade_agreement(
         counted_votes[name] = counted_votes["all"] & (votes.judge == code)
     rows, tables = [], {}
     for name, kept in counted_votes.items():
-        by_grades = higher[votes.pair[kept]]
-        tables[name] = contingency(by_grades, votes.sign[kept], votes.weight[kept])
+        pair, sign, weight = votes.pair[kept], votes.sign[kept], votes.weight[kept]
+        tables[name] = contingency.contingency(higher[pair], sign, weight)
         rows.append({"judge": name, **_findings(tables[name], sides)})
     every = collect(preferences, grouping="all", judges=judges, sides=sides)
     options = pd.DataFrame(index=list(every.options))
@@ -94,15 +88,6 @@ def grade_agreement(
         counts = np.bincount(every.option[kept], every.weight[kept], len(options))
         options[name] = counts.astype(np.int64)
     return GradeAgreement(pd.DataFrame(rows), tables, options, tuple(notes))
-
-
-def _higher_grade(
-    votes: Votes, qrels: pd.DataFrame
-) -> tuple[Int[np.ndarray, " pairs"], Bool[np.ndarray, " pairs"]]:
-    """Say which grade of a pair is higher, 1, -1 or 0, and whether both are given."""
-    a, b = grades_of(votes, qrels)
-    graded = ~(np.isnan(a) | np.isnan(b))
-    return np.sign(np.where(graded, a - b, 0.0)).astype(int), graded
 
 
 def grades_of(
@@ -119,14 +104,15 @@ def grades_of(
 
 def _findings(table: Int[np.ndarray, "3 3"], sides: str) -> dict[str, Any]:
     """Sum up a table of grades (rows) and votes (columns)."""
-    counts = cell_counts(table, "grades", "votes")
+    counts = contingency.cell_counts(table, "grades", "votes")
     decided = counts["agree"] + counts["disagree"]
     # The mean of both ways round, twice: kappa takes whole numbers.
-    double = both_ways(table) if sides == "any" else 2 * table
-    chi2, chi2_p = chi_square(double / 2)
+    double = contingency.both_ways(table) if sides == "any" else 2 * table
+    chi2, chi2_p = contingency.chi_square(double / 2)
     values = {"chi2": chi2, "chi2_p": chi2_p}
-    values["agree_p_exact"], _ = binomial(counts["agree"], decided)
-    values |= {"kappa": kappa(double), "jaccard": jaccard(table)}
+    values["agree_p_exact"], _ = contingency.binomial(counts["agree"], decided)
+    values["kappa"] = contingency.kappa(double)
+    values["jaccard"] = contingency.jaccard(table)
     undefined = ", ".join(name for name, value in values.items() if np.isnan(value))
     return {"votes": int(table.sum()), **counts, **values, "undefined": undefined}
 

@@ -124,17 +124,14 @@ def judge_agreement(
 
 def _by_judges(votes: Votes, sides: str) -> pd.DataFrame:
     """Compare each two judges on the pairs that both have a vote on."""
-    named = votes.judge >= 0
     columns = {"pair": votes.pair, "judge": votes.judge, "option": votes.option}
-    frame = pd.DataFrame(columns)[named]
+    frame = pd.DataFrame(columns)[votes.judge >= 0]
     met = frame.merge(frame, on="pair", suffixes=("_a", "_b"))
     met = met[met["judge_a"] < met["judge_b"]]
     who, k = len(votes.judges), len(votes.options)
-    cell = met["option_a"].to_numpy() * k + met["option_b"].to_numpy()
-    two, which = np.unique(
-        met["judge_a"].to_numpy() * who + met["judge_b"].to_numpy(),
-        return_inverse=True,
-    )
+    cell = (met["option_a"] * k + met["option_b"]).to_numpy()
+    judges = (met["judge_a"] * who + met["judge_b"]).to_numpy()
+    two, which = np.unique(judges, return_inverse=True)
     tables = np.bincount(which * k * k + cell, minlength=len(two) * k * k)
     rows = []
     for both, table in zip(two.tolist(), tables.reshape(-1, k, k), strict=True):
@@ -162,10 +159,7 @@ def share_ties(table: pd.DataFrame) -> pd.DataFrame:
     options = [str(option) for option in table.columns]
     if not {"A<B", TIE, "A>B"} <= set(options):
         raise DataError(f"expected A<B, A=B and A>B among the options, found {options}")
-    names = [option for option in options if option != TIE]
-    flips = pd.DataFrame(0.0, index=options, columns=names)
-    for name in names:
-        flips.loc[name, name] = 1.0
+    flips = pd.DataFrame(np.eye(len(options)), options, options).drop(columns=TIE)
     flips.loc[TIE, ["A<B", "A>B"]] = 0.5
     return flips.T @ table @ flips
 

@@ -54,10 +54,8 @@ def encode(
     """
     name_of = _naming(grouping)
     distinct, where = np.unique(values, return_inverse=True)  # NaN is last, and one
-    if sides == "any":
-        occurring = np.unique(np.concatenate([distinct, -distinct])).tolist()
-    else:
-        occurring = distinct.tolist()
+    turned = [-distinct] if sides == "any" else []
+    occurring = np.unique(np.concatenate([distinct, *turned])).tolist()
     names = {nan if isnan(v) else v: name_of(v) for v in occurring}
     options = tuple(dict.fromkeys(n for n in names.values() if n is not None))
     if len(options) > MOST_OPTIONS:
@@ -68,13 +66,13 @@ def encode(
     place = {name: i for i, name in enumerate(options)}
     mirrored = np.arange(len(options))
     if sides == "any":
-        turned = {(n, name_of(-v)) for v, n in names.items() if n is not None}
-        if len(turned) > len(options) or any(other is None for _, other in turned):
+        both = {(n, name_of(-v)) for v, n in names.items() if n is not None}
+        if len(both) > len(options) or any(other is None for _, other in both):
             raise UsageError(
                 f"the grouping is not the same both ways round: {sorted(options)}; "
                 "give each preference and its negative, or use sides given"
             )
-        for one, other in turned:
+        for one, other in both:
             mirrored[place[one]] = place[str(other)]
     code = np.array([place.get(name_of(float(v)) or "", -1) for v in distinct])
     return options, mirrored, code[where] if len(values) else np.zeros(0, np.int64)

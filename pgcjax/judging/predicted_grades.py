@@ -24,10 +24,6 @@ the document itself."""
 def conditional_grades(qrels: pd.DataFrame, context: pd.DataFrame) -> pd.DataFrame:
     """List the conditional grades of documents that both have a grade in isolation.
 
-    Args:
-        qrels: canonical grades.
-        context: canonical conditional grades.
-
     Returns:
         A row for each: query_id, previous_relevance, relevance (grades of the two
         documents in isolation) and conditional. Negative grades are 0.
@@ -79,22 +75,22 @@ def predicted_grades(
             mend="Do both name queries and documents in the same way?",
         )
     grades = np.unique(qrels["relevance"].to_numpy(np.float64).clip(min=0) + 0.0)
-    _refuse_numbers(grades, "qrels")
-    _refuse_numbers(pairs["conditional"].unique(), "context")
+    given = pairs["conditional"].unique()
+    for where, labels in (("qrels", grades), ("context", given)):
+        if len(labels) > MOST:
+            raise DataError(
+                f"expected at most {MOST} different grades to predict from, found "
+                f"{len(labels)}",
+                where=where,
+                mend="Round them: prediction takes grades as labels.",
+            )
     classes, predict = learn(pairs, features, C)
     before, own = (axis.ravel() for axis in np.meshgrid(grades, grades, indexing="ij"))
     probability = predict(before, own)
-    return pd.DataFrame(
-        {
-            "previous_relevance": before,
-            "relevance": own,
-            "predicted": classes[probability.argmax(axis=1)],
-            **{
-                f"p_{np.format_float_positional(grade, trim='-')}": probability[:, i]
-                for i, grade in enumerate(classes)
-            },
-        }
-    )
+    table = pd.DataFrame({"previous_relevance": before, "relevance": own})
+    table["predicted"] = classes[probability.argmax(axis=1)]
+    names = [f"p_{np.format_float_positional(g, trim='-')}" for g in classes]
+    return table.join(pd.DataFrame(probability, columns=names))
 
 
 def learn(
@@ -130,11 +126,8 @@ def deal(
 ) -> Int64[np.ndarray, " rows"]:
     """Deal rows of `conditional_grades` at random into folds of a cross-validation.
 
-    Args:
-        pairs: rows of `conditional_grades`.
-        groups: what is in one fold as a whole: a `query`, or only a `pair`.
-        folds: how many, if there are as many groups; their sizes differ by one at most.
-        seed: of the random order.
+    A fold holds whole groups: a `query`, or only a `pair`. There are as many folds as
+    asked for, or fewer if groups are fewer; their sizes differ by one group at most.
 
     Returns:
         The fold of each row, from 0.
@@ -169,18 +162,12 @@ def held_out(
     features: str = "grades",
     C: float = 1.0,
 ) -> pd.DataFrame:
-    """Predict the conditional grade of each pair from the other folds.
-
-    Args:
-        pairs: rows of `conditional_grades`.
-        fold: of each row, as `deal` gives it.
-        features: as of `predicted_grades`.
-        C: the same.
+    """Predict the conditional grade of each pair from the other folds, as of `deal`.
 
     Returns:
-        A row for each pair, a column for each of `METHODS`: `logistic`, the regression;
-        `isolation`, the grade of the document itself; `majority`, the most frequent
-        conditional grade of the other folds.
+        A row for each row of `conditional_grades`, a column for each of `METHODS`:
+        `logistic`, the regression; `isolation`, the grade of the document itself;
+        `majority`, the most frequent conditional grade of the other folds.
     """
     guess = pd.DataFrame({m: pairs["relevance"] for m in METHODS})
     for i in range(int(fold.max()) + 1):
@@ -194,15 +181,7 @@ def held_out(
 
 
 def accuracy_note(qrels: pd.DataFrame, context: pd.DataFrame) -> str:
-    """Say how well conditional grades are predicted, held out query by query.
-
-    Args:
-        qrels: canonical grades.
-        context: canonical conditional grades.
-
-    Returns:
-        One line on the regression with default settings, and on the two baselines.
-    """
+    """Say in a line how well the default regression and both baselines predict."""
     what = "grades that nobody gave after the previous document are predicted"
     pairs = conditional_grades(qrels, context)
     if pairs["query_id"].nunique() < 2:
@@ -215,13 +194,3 @@ def accuracy_note(qrels: pd.DataFrame, context: pd.DataFrame) -> str:
         f"are predicted right; {same} are the grade in isolation, {most} the most "
         "frequent one"
     )
-
-
-def _refuse_numbers(grades: np.ndarray, where: str) -> None:
-    if len(grades) > MOST:
-        raise DataError(
-            f"expected at most {MOST} different grades to predict from, found "
-            f"{len(grades)}",
-            where=where,
-            mend="Round them: prediction takes grades as labels.",
-        )

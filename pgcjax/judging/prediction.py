@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from pgcjax.errors import UsageError, check_choice
@@ -93,28 +92,18 @@ def predict_context(
     guess = held_out(pairs, fold, features, C)
     right = {m: guess[m] == pairs["conditional"] for m in METHODS}
     rows = [(m, float(x.mean()), int(x.sum()), len(x)) for m, x in right.items()]
+    table = pd.DataFrame({"query_id": pairs["query_id"], "fold": fold, **right})
+    by = table.groupby("fold")
+    sizes = by["query_id"].agg(queries="nunique", pairs="size")
+    change = (pairs["conditional"] - pairs["relevance"]).rename("change")
+    changes = change.value_counts().sort_index().rename("pairs").reset_index()
     metadata = {"features": features, "C": C, "folds": int(fold.max()) + 1}
     return ContextPrediction(
         context,
         predictions,
         pd.DataFrame(rows, columns=["method", "accuracy", "correct", "pairs"]),
-        _by_fold(pairs, fold, right),
+        sizes.join(by[list(METHODS)].mean()).reset_index(),
         pd.crosstab(pairs["conditional"], guess["logistic"].rename("predicted")),
-        _changes(pairs),
+        changes.assign(share=changes["pairs"] / len(pairs)),
         {**metadata, "groups": groups, "seed": seed},
     )
-
-
-def _by_fold(
-    pairs: pd.DataFrame, fold: np.ndarray, right: dict[str, pd.Series]
-) -> pd.DataFrame:
-    table = pd.DataFrame({"query_id": pairs["query_id"], "fold": fold, **right})
-    by = table.groupby("fold")
-    sizes = by["query_id"].agg(queries="nunique", pairs="size")
-    return sizes.join(by[list(METHODS)].mean()).reset_index()
-
-
-def _changes(pairs: pd.DataFrame) -> pd.DataFrame:
-    change = (pairs["conditional"] - pairs["relevance"]).rename("change")
-    counts = change.value_counts().sort_index().rename("pairs").reset_index()
-    return counts.assign(share=counts["pairs"] / len(pairs))

@@ -72,12 +72,10 @@ def judgment_strength(
     balance = np.bincount(votes.pair, votes.weight * votes.sign, len(votes.pairs))
     notes, graded = list(votes.notes), ~(np.isnan(grade_a) | np.isnan(grade_b))
     equal = graded & (grade_a == grade_b)
-    for left_out, why in (
-        (~graded, "with a document that has no grade"),
-        (equal, "of equal grades"),
-    ):
-        if left_out.any():
-            notes.append(f"left out: {counted(int(left_out.sum()), 'pair')} {why}")
+    left_out = {"with a document that has no grade": ~graded, "of equal grades": equal}
+    for why, such in left_out.items():
+        if such.any():
+            notes.append(f"left out: {counted(int(such.sum()), 'pair')} {why}")
     kept = graded & ~equal & (weight > 0)
     turned = grade_a > grade_b  # here A is the lower one
     pairs = votes.pairs.copy()
@@ -131,15 +129,9 @@ def correlated(
 ) -> dict[str, Any]:
     """Correlate by Pearson and Spearman, two-sided p; NaN, and why, if undefined."""
     names = ("pearson", "pearson_p", "spearman", "spearman_p")
-    why = (
-        "fewer than three"
-        if len(x) < 3
-        else "all equal"
-        if np.ptp(x) == 0 or np.ptp(y) == 0
-        else ""
-    )
-    if why:
-        return {**dict.fromkeys(names, np.nan), "undefined": why}
+    why = "fewer than three" if len(x) < 3 else ""
+    if why or 0 in (np.ptp(x), np.ptp(y)):
+        return {**dict.fromkeys(names, np.nan), "undefined": why or "all equal"}
     with warnings.catch_warnings():
         # Values that differ in the last bits only; scipy still gives what they say.
         warnings.simplefilter("ignore", stats.NearConstantInputWarning)
@@ -158,10 +150,10 @@ def _by_gap(pairs: pd.DataFrame) -> pd.DataFrame:
         low, high = edges[:-1], edges[1:]
     else:
         place, low, high = np.searchsorted(distinct, gap), distinct, distinct
-    rows = []
-    for i, part in pairs.groupby(place):
-        means = part[["strength", "seconds"]].mean()
-        rows.append((low[i], high[i], len(part), *means))
+    rows = [
+        (low[i], high[i], len(part), *part[["strength", "seconds"]].mean())
+        for i, part in pairs.groupby(place)
+    ]
     columns = ["low", "high", "pairs", "strength", "seconds"]
     table = pd.DataFrame(rows, columns=columns)
     return table if pairs["seconds"].notna().any() else table.drop(columns="seconds")

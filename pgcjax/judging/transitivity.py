@@ -77,19 +77,10 @@ def count_triples(
     group: Int[np.ndarray, " judgments"],
     groups: int,
 ) -> tuple[Int64[np.ndarray, "groups kinds"], Int64[np.ndarray, "groups kinds"]]:
-    """Count triples by kind, as sums of products of adjacency matrices.
+    """Count triples, and transitive ones, as sums of products of adjacency matrices.
 
     With > and ≈ as matrices of 0 and 1, (> >) counts the chains between two documents.
-
-    Args:
-        pairs: query_id, doc_id and other_doc_id of each pair.
-        pair: which pair each judgment is of; once in a group.
-        sign: 1, 0 or -1.
-        group: judgments of different groups form no triple.
-        groups: how many there are.
-
-    Returns:
-        Triples, and transitive ones.
+    A pair is judged once in a group; judgments of different groups form no triple.
     """
     key = pd.DataFrame({"group": group, "query": pairs["query_id"].to_numpy()[pair]})
     ends = [

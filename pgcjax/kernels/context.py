@@ -60,18 +60,13 @@ def after(
     *,
     where: Bool[Array, " w"],
 ) -> Float[Array, " w"]:
-    """Look up what documents gain after others; `default` where nobody judged that.
+    """Look up what documents `doc` gain after `other` ones, both vertices.
 
-    Args:
-        doc: vertices.
-        other: vertices of the documents read before.
-        judged: what they gain where it was judged.
-        default: gains where there is no such pair.
-        where: False: do not look.
+    Where nobody judged the pair, or `where` is False, it is `default`.
     """
     n = judged.size
     key = doc * n + other - n * n
-    place = jnp.searchsorted(judged.pair, key)
-    place = jnp.minimum(place, judged.pair.shape[0] - 1)
+    last = judged.pair.shape[0] - 1
+    place = jnp.minimum(jnp.searchsorted(judged.pair, key), last)
     there = where & (judged.pair[place] == key)
     return jnp.where(there, judged.gain[place], default)

@@ -89,18 +89,6 @@ class GlobalGains(NamedTuple):
     ideal: Any
 
 
-class Sharp(NamedTuple):
-    """What measures need of a query that are mixed with intent recall.
-
-    Attributes:
-        served: for intent recall.
-        rest: for the other measure.
-    """
-
-    served: Served
-    rest: Any
-
-
 def gains_of(table: Float[Array, "m n"], ranked: RankedList) -> Gain:
     """Look up what the documents in `ranked` are worth to each intent."""
     return jnp.where(ranked.where, table[:, ranked.vertex], 0.0)
@@ -115,11 +103,7 @@ def earlier(gain: Gain) -> Int[Array, "m w"]:
 def novel(gain: Gain, fade: Float[Array, " c"]) -> Float[Array, " w"]:
     """Add up what documents are worth when an intent fades each time it is served.
 
-    Source: Clarke et al. 2008; Sakai 2012, section 2.2: NG(r).
-
-    Args:
-        gain: above 0 for relevant documents.
-        fade: `(1 - alpha)^c` for c = 0, 1, …
+    Source: Clarke et al. 2008; Sakai 2012, section 2.2: NG(r); `fade` as of `Novelty`.
     """
     again = jnp.minimum(earlier(gain), fade.shape[0] - 1)
     return total(fade[again], where=gain > 0, axis=0)

@@ -52,11 +52,9 @@ def normalized(
 
 
 def reciprocal(gain: Float[Array, " w"], ranked: RankedList) -> Float[Array, ""]:
-    """Expect the weight of the rank at which a user stops: ERR.
+    """Expect the weight, 1 / r, of the rank at which a user stops: ERR.
 
-    Args:
-        gain: probability that a user who gets to a document stops there.
-        ranked: where they are; weights 1 / r.
+    A gain is the probability that a user who gets to a document stops there.
 
     Source: Chapelle et al. 2009, equation 4.
     """
@@ -69,12 +67,6 @@ def blended(
     gain: Float[Array, " w"], ranked: RankedList, ideal: BlendedIdeal, beta: float
 ) -> tuple[Float[Array, " w"], Int[Array, " w"]]:
     """Give the blended ratio BR(r) = (C(r) + beta cg(r)) / (r + beta cg*(r)).
-
-    Args:
-        gain: of each document.
-        ranked: where they are.
-        ideal: of the ideal list.
-        beta: of gains against counts.
 
     Returns:
         BR of each relevant document, 0 of others; and C, the number of relevant ones
@@ -150,9 +142,7 @@ def share(gain: Float[Array, " w"], ranked: RankedList, of: Array) -> Float[Arra
 def residual(gain: Float[Array, " w"], ranked: RankedList) -> Float[Array, ""]:
     """Give the weight of all ranks but those of judged documents: what RBP may gain.
 
-    Args:
-        gain: 1 of each judged document.
-        ranked: where they are; weights that add up to 1 over all ranks.
+    A judged document gains 1; the weights of all ranks add up to 1.
 
     Source: Moffat and Zobel 2008, section 4.2.
     """

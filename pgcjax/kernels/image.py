@@ -1,7 +1,10 @@
 """Measures of image grids: PGC with ties in the list, and agreement with pairs.
 
 The list that a grid becomes has ties, which the ideal ranking decides. A tie is said by
-`first`: how many images are strictly nearer, so that tied ones have the same number.
+`first`: how many images are strictly nearer, so that tied ones have the same number,
+and `ABSENT` for what the grid lacks. Of judged pairs, `judged[u, v]` says that u and v
+were compared, and `wins[u, v]` that most votes prefer u to v. `weights` of depths are
+from `rbo.rank_weights`.
 """
 
 import jax
@@ -19,14 +22,8 @@ def list_ranks(
 ) -> Int[Array, " n"]:
     """Rank documents by distance, equal distances in the order of the ideal ranking.
 
-    Args:
-        first: number of images that are strictly nearer than each document; `ABSENT` if
-            the grid lacks it.
-        ideal: 0-based rank in the ideal ranking.
-        where: True for documents.
-
     Returns:
-        0-based rank in the list that the grid becomes; `ABSENT` or more if it lacks it.
+        Rank in the list that the grid becomes; `ABSENT` or more if it lacks a document.
 
     Source: Luo 2021, 5.3, before step 1 of the example.
     """
@@ -45,15 +42,9 @@ def peeled_overlap(
 ) -> Int64[Array, ""]:
     """Add up RBO weights of a grid and the ideal ranking nearest to it.
 
-    For graphs of any size and degree; `packed_overlap` is faster where it can be.
-
-    Args:
-        edges: `edges[u, v]` votes prefer u to v.
-        place: of each vertex by distance, all different; those that are not in the grid
-            come last.
-        first: see `list_ranks`.
-        weights: from `rbo.rank_weights`.
-        where: True for vertices, False for padding.
+    For graphs of any size and degree, of which `edges[u, v]` votes prefer u to v;
+    `packed_overlap` is faster where it can be. `place` numbers vertices by distance,
+    all differently; those that are not in the grid come last.
 
     Source: Luo 2021, Algorithms 5-7.
     """
@@ -83,9 +74,9 @@ def packed_overlap(
         words: degrees of every vertex; place 0.
         place: of each vertex by distance, all different.
         inverse: the vertex at each place.
-        first: of the vertex at each place; see `list_ranks`.
+        first: of the vertex at each place.
         steps: number of vertices; more, up to n, are harmless.
-        weights: from `rbo.rank_weights`.
+        weights: of depths.
         where: True for vertices, False for padding, which has the last places.
     """
     n = words.shape[-1]
@@ -103,14 +94,12 @@ def packed_overlap(
             ideals.at[i].set(ideal),
         )
 
-    start = jnp.where(where, words + place, -1)
     none = jnp.full(n, ABSENT, jnp.int32)
-    state = (start, last, none, none)
+    state = (jnp.where(where, words + place, -1), last, none, none)
     _, _, firsts, ideals = jax.lax.fori_loop(0, steps, step, state)
     shown = firsts < ABSENT
-    return overlap(
-        list_ranks(firsts, ideals, where=shown), ideals, weights, where=shown
-    )
+    ranks = list_ranks(firsts, ideals, where=shown)
+    return overlap(ranks, ideals, weights, where=shown)
 
 
 def matched(
@@ -127,15 +116,6 @@ def matched(
 
     A pair counts if it was judged, its images have different distances and are at most
     `reach` rows and columns apart; it agrees unless the later image is preferred.
-
-    Args:
-        wins: `wins[u, v]`: most votes prefer u to v.
-        judged: `judged[u, v]`: u and v were compared.
-        first: see `list_ranks`.
-        row: of each document in the grid.
-        column: the same.
-        reach: rows and columns.
-        where: True for documents.
 
     Returns:
         For each document, pairs that agree and pairs, of which it is the later image.
@@ -160,13 +140,8 @@ def duel(
 ) -> tuple[Int[Array, ""], Int[Array, ""], Int[Array, ""]]:
     """Count what the images of one system win against those of another.
 
-    Args:
-        wins: `wins[u, v]`: most votes prefer u to v.
-        judged: `judged[u, v]`: u and v were compared.
-        first: of the one; `ABSENT` for what its grid lacks.
-        other: of the other.
-        images: of the other's grid, judged or not.
-        where: True for documents.
+    `first` is of the one system; `other` is the same of the other one, and `images` how
+    many its grid has, judged or not.
 
     Returns:
         Judged pairs that the one wins, judged pairs, and its bad cases: images to which

@@ -57,11 +57,8 @@ class JudgeCounts(NamedTuple):
 def share(ranked: RankedList, pairs: PairCounts, *, among: str) -> Float[Array, ""]:
     """Give the share of judgments that is fulfilled.
 
-    Args:
-        ranked: the documents that were retrieved.
-        pairs: of documents.
-        among: which judgments count: `all`, those of which `some` document was
-            retrieved, or those of which `both` were.
+    `among` says which count: `all`, those of which `some` document was retrieved, or
+    those of which `both` were.
     """
     return ratio(fulfilled(ranked, pairs, among=among), _judged(ranked, pairs, among))
 
@@ -88,21 +85,14 @@ def pair_mean(ranked: RankedList, pairs: PairCounts, *, among: str) -> Float[Arr
     agree, count = _in_order(ranked, pairs, among)
     shares = _ratio(agree, pairs.wins + pairs.losses)
     judged, counts = _said(ranked, pairs, among)
-    ones = jnp.ones(judged.shape)
-    shown = total(ones, where=counts & (judged > 0))
+    shown = total(jnp.ones(judged.shape), where=counts & (judged > 0))
     return ratio(total(shares, where=count), shown)
 
 
 def judge_mean(
     ranked: RankedList, counts: JudgeCounts, *, among: str
 ) -> Float[Array, ""]:
-    """Average the share of each judge, as of `share`; 0 where nothing counts.
-
-    Args:
-        ranked: the documents that were retrieved.
-        counts: of pairs, by judge.
-        among: as of `share`.
-    """
+    """Average the share of each judge, as of `share`; 0 where nothing counts."""
 
     def of_judges(of_pairs: Array, where: Array) -> Int64[Array, " judges"]:
         before = jnp.pad(jnp.cumsum(jnp.where(where, of_pairs, 0)), (1, 0))
@@ -118,12 +108,9 @@ def weighted(
 ) -> Float[Array, ""]:
     """Weigh each judgment by the rank of one document of its pair.
 
-    Args:
-        ranked: its weights fall strictly with the rank, and so order documents, too.
-        pairs: of documents.
-        lower: by the rank of the lower document, where nothing retrieved has weight 0;
-            otherwise by that of the upper one.
-        normalize: divide by the weights of all judgments.
+    Weights fall strictly with the rank, and so order documents, too. With `lower` it is
+    the rank of the lower document, otherwise that of the upper one; a document that was
+    not retrieved has weight 0. `normalize` divides by the weights of all judgments.
     """
     choose = jnp.minimum if lower else jnp.maximum
     a, b = _look_up(_table(ranked, pairs, ranked.weight, 0.0), pairs)
@@ -182,7 +169,7 @@ def _in_order(
     ranked: RankedList, pairs: PairCounts, among: str
 ) -> tuple[Int64[Array, " m"], Bool[Array, " m"]]:
     """Count the judgments of each pair that the run fulfils, and say which count."""
-    a, b = _look_up(by_vertex(ranked, _vertices(pairs), ABSENT), pairs)
+    a, b = _look_up(by_vertex(ranked, pairs.preferred.shape[-1], ABSENT), pairs)
     agree = _where_above(a < b, b < a, pairs)
     return agree, jnp.maximum(a, b) < ABSENT if among == "both" else a != b
 
@@ -193,15 +180,11 @@ def _where_above(
     return jnp.where(first, pairs.wins, jnp.where(second, pairs.losses, 0))
 
 
-def _vertices(pairs: PairCounts) -> int:
-    return pairs.preferred.shape[-1]
-
-
 def _table(
     ranked: RankedList, pairs: PairCounts, values: Array, absent: float | int
 ) -> Array:
     """Lay values of the documents that count out by vertex; `absent` for others."""
-    n = _vertices(pairs)
+    n = pairs.preferred.shape[-1]
     slot: Int[Array, " w"] = jnp.where(ranked.where, ranked.vertex, n)
     return jnp.full(n, absent, values.dtype).at[slot].set(values, mode="drop")
 

@@ -55,20 +55,13 @@ def running(
 ) -> Array:
     """Join every item of the last axis with all before it: running sums or products.
 
-    The order depends on the place of an item alone, not on how many follow it.
-
-    Args:
-        join: such as `jnp.add`; takes arrays.
-        x: items; of products, `rounded`.
-        neutral: what changes nothing: 0 of sums, 1 of products.
+    The order depends on the place of an item alone, not on how many follow it. Items
+    that are products have to be `rounded`; `neutral` is 0 for sums, 1 for products.
     """
     size, step = x.shape[-1], 1
     while step < size:
-        before = jnp.pad(
-            x[..., :-step],
-            [(0, 0)] * (x.ndim - 1) + [(step, 0)],
-            constant_values=neutral,
-        )
+        width = [(0, 0)] * (x.ndim - 1) + [(step, 0)]
+        before = jnp.pad(x[..., :-step], width, constant_values=neutral)
         x, step = join(x, before), 2 * step
     return x
 

@@ -28,10 +28,7 @@ from pgcjax.tensors.judgments import Judgments
 from pgcjax.tensors.measure_tensors import ListTensors
 
 P = Parameter(
-    "p",
-    0.95,
-    "persistence, a number above 0 and below 1",
-    valid=lambda p: 0 < p < 1,
+    "p", 0.95, "persistence, a number above 0 and below 1", valid=lambda p: 0 < p < 1
 )
 RBP_GAIN = Parameter(
     "gain",
@@ -95,39 +92,31 @@ RBP_GAINS = Gains(
     twin_gain=to_gains.utility,
     parameters=(P, RBP_GAIN, REL, GMAX),
 )
-AP_GAINS = Gains(
-    gains=relevant,
+_of_relevant = partial(
+    Gains, gains=relevant, twin_gain=to_gains.relevance, parameters=(REL,)
+)
+AP_GAINS = _of_relevant(
     ideal=_reachable,
     kernel=lambda gain, ranked, ideal, q: kernels.precise(gain, ranked, ideal),
     twin=lambda run, pool, q: twins.average_precision(
         run, pool, q["k"], q.get("relevant", "all")
     ),
-    twin_gain=to_gains.relevance,
     parameters=(REL, RELEVANT),
 )
-RR_GAINS = Gains(
-    gains=relevant,
+RR_GAINS = _of_relevant(
     kernel=lambda gain, ranked, ideal, q: kernels.first(gain, ranked),
     by_rank=by_reciprocal,
     twin=lambda run, pool, q: twins.reciprocal_rank(run, q["k"]),
-    twin_gain=to_gains.relevance,
-    parameters=(REL,),
 )
-P_GAINS = Gains(
-    gains=relevant,
+P_GAINS = _of_relevant(
     ideal=lambda gains, q: float(q["k"] or 0),
     kernel=_precision,
     twin=lambda run, pool, q: twins.precision(run, q["k"]),
-    twin_gain=to_gains.relevance,
-    parameters=(REL,),
 )
-R_GAINS = Gains(
-    gains=relevant,
+R_GAINS = _of_relevant(
     ideal=_reachable,
     kernel=lambda gain, ranked, ideal, q: kernels.share(gain, ranked, ideal),
     twin=lambda run, pool, q: twins.recall(run, pool, q["k"]),
-    twin_gain=to_gains.relevance,
-    parameters=(REL,),
 )
 
 

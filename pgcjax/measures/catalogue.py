@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from typing import Any
 
 from pgcjax import measures
@@ -74,10 +74,8 @@ def built_in() -> dict[str, spec.Definition]:
     return collected
 
 
-@cache
-def _known() -> dict[str, spec.Definition]:
-    """Give the one dict of this process, to which `register` adds."""
-    return built_in()
+_known = cache(built_in)
+"""Gives the one dict of this process, to which `register` adds."""
 
 
 def register_installed() -> None:
@@ -87,16 +85,14 @@ def register_installed() -> None:
             value = entry.load()
             register(*(value if isinstance(value, tuple | list) else (value,)))
         except Exception as error:
-            warnings.warn(_left_out(entry, error), DataWarning, stacklevel=3)
-
-
-def _left_out(entry: EntryPoint, error: Exception) -> str:
-    package = entry.dist.name if entry.dist else entry.module
-    cause = " ".join(f"{type(error).__name__}: {error}".split())
-    return (
-        f"package {package}: measures of {entry.value} are left out, by {cause}. Mend "
-        "or uninstall the package"
-    )
+            package = entry.dist.name if entry.dist else entry.module
+            cause = " ".join(f"{type(error).__name__}: {error}".split())
+            warnings.warn(
+                f"package {package}: measures of {entry.value} are left out, by "
+                f"{cause}. Mend or uninstall the package",
+                DataWarning,
+                stacklevel=3,
+            )
 
 
 def parse(text: str, *, complete: bool = True) -> spec.Measure:

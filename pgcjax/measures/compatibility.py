@@ -50,12 +50,13 @@ NORMALIZE = Parameter(
 )
 
 
-def _pgc_needs(parameters: Mapping[str, Any]) -> frozenset[str]:
+def graph_needs(parameters: Mapping[str, Any]) -> frozenset[str]:
+    """Name the judgments that the parameter `graph` asks for."""
     return {
         "real": frozenset({"preferences"}),
         "derived": frozenset({"qrels"}),
         "combined": frozenset({"preferences", "qrels"}),
-    }[parameters["graph"]]
+    }[parameters.get("graph", "real")]
 
 
 def _pgc_tensors(parameters: Mapping[str, Any], judgments: Judgments) -> PeelTensors:
@@ -84,7 +85,7 @@ def _overlaps(
 def finished(
     parameters: Mapping[str, Any], sums: np.ndarray, sizes: np.ndarray
 ) -> np.ndarray:
-    """Divide sums of weights (`[runs, queries]`) as the normalization says.
+    """Divide sums of weights as the normalization says.
 
     Args:
         parameters: of the measure.
@@ -98,9 +99,8 @@ def finished(
         # A query without an ideal ranking scores 0.
         return sums / np.where(sizes > 0, itself, 1)
     share = sums / weights.sum()
-    if parameters["normalization"] == "weights":
-        return share
-    return share * weight_within(p, depth)
+    weighted = parameters["normalization"] == "weights"
+    return share if weighted else share * weight_within(p, depth)
 
 
 PGC = Definition(
@@ -113,7 +113,7 @@ PGC = Definition(
     "normalised; I: the peel's ideal ranking, ties broken by the run R",
     differs="The published code leaves ties among documents that were not retrieved "
     "open: here they follow the run in ascending doc id",
-    needs=_pgc_needs,
+    needs=graph_needs,
     tensors=_pgc_tensors,
     twin=pgc_of,
 )

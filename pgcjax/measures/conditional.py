@@ -34,8 +34,6 @@ MISSING = Parameter(
     "g(d) and g(d')), first (g(d|d_1), d_1 being the first document of the run)",
     allowed=("isolation", "predicted", "first"),
 )
-
-
 _NO_RULES = np.zeros(0), np.zeros((0, 0))
 
 
@@ -57,14 +55,13 @@ def with_context(
         return definition.needs(q) | ({"context"} if q["context"] else set())
 
     def tensors(q: Parameters, judgments: Judgments) -> Any:
-        if not q["context"]:
-            return definition.tensors(q, judgments)
-        return of_context(measure, q, judgments)
+        if q["context"]:
+            return of_context(measure, q, judgments)
+        return definition.tensors(q, judgments)
 
     def twin(case: Case) -> float:
-        if not case.parameters["context"]:
-            return definition.twin(case)
-        return _twin(measure, case)
+        plain = not case.parameters["context"]
+        return definition.twin(case) if plain else _twin(measure, case)
 
     source = definition.source
     if not alpha:
@@ -139,11 +136,9 @@ def _mixed(alpha: float, own: np.ndarray, after: np.ndarray) -> np.ndarray:
 
 
 def _matrix(rules: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Give the grades that predictions are from, and what is predicted.
+    """Give the grades [levels] that predictions are from, ascending, and what they are.
 
-    Returns:
-        Grades [levels], ascending; and predictions by those of the previous document
-        (rows) and of the document itself [levels, levels].
+    These are by grades of the previous document (rows) and of the document itself.
     """
     before, own = (rules[c].to_numpy() for c in ("previous_relevance", "relevance"))
     grades = np.unique(own)

@@ -11,14 +11,7 @@ from pgcjax.kernels import diversity as kernels
 from pgcjax.kernels.graded import discounted, normalized
 from pgcjax.kernels.ranked_list import RankedList
 from pgcjax.measures.gains import by_log
-from pgcjax.measures.intents import (
-    Parameters,
-    judged,
-    kinds_of,
-    notes_of,
-    served,
-    void,
-)
+from pgcjax.measures.intents import Parameters, judged, kinds_of, notes_of, served, void
 from pgcjax.measures.spec import Definition, Parameter
 from pgcjax.reference import intents as twins
 from pgcjax.tensors.gains import best_discounted
@@ -82,10 +75,7 @@ def _lists(
     grades = judged(judgments)
     return ListTensors(
         grades.docs,
-        {
-            query: of_query(by_intent, q)
-            for query, by_intent in grades.relevance.items()
-        },
+        {query: of_query(rows, q) for query, rows in grades.relevance.items()},
         kernel,
         depth=q.get("k"),
         by_rank=partial(by_rank, q) if by_rank else None,

@@ -140,12 +140,11 @@ def mapped(grades: np.ndarray, q: Parameters, highest: float) -> np.ndarray:
     exponential = q["gain"] == "exp"
     most = float(np.max(grades, initial=0))
     if most > (_LARGEST if exponential else 2.0**_LARGEST):
+        smaller = "gain=linear, or smaller" if exponential else "smaller"
         raise DataError(
             f"grade {most:g} gains more than can be added up",
             where="qrels",
-            mend="Choose gain=linear, or smaller grades."
-            if exponential
-            else "Choose smaller grades.",
+            mend=f"Choose {smaller} grades.",
         )
     return np.exp2(grades) - 1 if exponential else grades
 

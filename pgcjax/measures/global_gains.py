@@ -8,20 +8,9 @@ from pgcjax.kernels import diversity as kernels
 from pgcjax.kernels.diversity import GlobalGains
 from pgcjax.kernels.graded import QueryGains
 from pgcjax.kernels.ranked_list import RankedList
-from pgcjax.measures.derived_measures import (
-    GRADED,
-    Base,
-    Derived,
-    define,
-    gains_of,
-)
+from pgcjax.measures.derived_measures import GRADED, define, gains_of
 from pgcjax.measures.gains import Gains, on_gains
-from pgcjax.measures.intents import (
-    Parameters,
-    judged,
-    kinds_of,
-    weights_of,
-)
+from pgcjax.measures.intents import Parameters, judged, kinds_of, weights_of
 from pgcjax.measures.spec import Definition
 from pgcjax.reference import intents as twins
 from pgcjax.tensors.judgments import Judgments
@@ -32,12 +21,8 @@ def _of_all(
 ) -> dict[str, Any]:
     """Give the global gains of documents, and what their ideal list gives.
 
-    Args:
-        measure: what they are the gains of.
-        navigational: whether a run gains nothing from navigational intents that it has
-            served: then gains are given by intent, and the kernel adds them up.
-        q: parameters.
-        judgments: per intent.
+    Where a run gains nothing from `navigational` intents that it has served, gains are
+    given by intent, and the kernel adds them up.
     """
     grades, weights = judged(judgments), weights_of(q, judgments)
     kinds = kinds_of(judgments) if navigational else {}
@@ -78,17 +63,14 @@ _DIFFERS = {
     "stop; here each grade is one, before they are added up",
     "RBP": "NTCIREVAL divides GG(r) by the highest of the query",
 }
-_LOST = (
-    "NTCIREVAL loses the probabilities of intents without relevant documents, which "
-)
-_LOST += "go to the others here"
+_LOST = "NTCIREVAL loses the probabilities of intents without relevant documents, "
+_LOST += "which go to the others here"
 
 
 def of_global_gains(
-    base: Base, *, navigational: bool = False, sharp: bool = False
+    name: str, measure: Gains, *, navigational: bool, sharp: bool
 ) -> Definition:
     """Define the D-M of a graded measure M, or its DIN-M, D#-M or DIN#-M."""
-    measure, name = base.gains, base.name
     prefix = "DIN" if navigational else "D"
     meaning = f"{name} of global gains: those for all intents, by probability"
     formula = f"{name} of GG(r) = sum over intents i of Pr(i|q) g_i(r)"
@@ -102,19 +84,13 @@ def of_global_gains(
         meaning = f"{prefix}-{name} mixed with intent recall (I-rec)"
         formula = f"gamma I-rec + (1 - gamma) {prefix}-{name}"
         equations = "equation 7"
-    derived = Derived(
-        partial(_of_all, measure, navigational),
-        (_on_new if navigational else on_gains)(measure),
-        partial(
-            twins.global_gains,
-            *(measure.twin_gain, measure.twin),
-            navigational=navigational,
-        ),
-        navigational,
-    )
+    twin = partial(twins.global_gains, measure.twin_gain, measure.twin)
     return define(
         measure,
-        derived,
+        partial(_of_all, measure, navigational),
+        (_on_new if navigational else on_gains)(measure),
+        partial(twin, navigational=navigational),
+        kinds=navigational,
         sharp=sharp,
         name=f"{prefix}{'#' if sharp else ''}-{name}",
         meaning=meaning,
@@ -126,10 +102,10 @@ def of_global_gains(
 
 
 GLOBAL = tuple(
-    of_global_gains(base, navigational=navigational, sharp=sharp)
+    of_global_gains(name, measure, navigational=navigational, sharp=sharp)
     for sharp in (False, True)
     for navigational in (False, True)
-    for base in GRADED
+    for name, measure in GRADED.items()
     # Intent recall goes from 0 to 1: what it is mixed with does so, too.
-    if not (sharp and base.name in ("CG", "DCG"))
+    if not (sharp and name in ("CG", "DCG"))
 )

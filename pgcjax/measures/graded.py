@@ -49,14 +49,12 @@ def stopping(grades: np.ndarray, q: Parameters, highest: float) -> np.ndarray:
 
 def _best(gains: np.ndarray, q: Parameters) -> float:
     ordered = best.best_first(gains, q["k"])
-    weights = by_log(q, len(ordered))
-    return best.best_discounted(ordered, weights)
+    return best.best_discounted(ordered, by_log(q, len(ordered)))
 
 
 def _best_reciprocal(gains: np.ndarray, q: Parameters) -> float:
     ordered = best.best_first(gains, q["k"])
-    weights = by_reciprocal(q, len(ordered))
-    return best.best_reciprocal(ordered, weights)
+    return best.best_reciprocal(ordered, by_reciprocal(q, len(ordered)))
 
 
 def _blend(gains: np.ndarray, q: Parameters) -> kernels.BlendedIdeal:

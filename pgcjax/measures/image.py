@@ -122,9 +122,7 @@ def _majority_pairs(preferences: pd.DataFrame, split: str) -> dict[str, Pairs]:
 
 
 def _pair_tensors(
-    finish: Callable[[Parameters, Any], np.ndarray],
-    q: Parameters,
-    judgments: Judgments,
+    finish: Callable[[Parameters, Any], np.ndarray], q: Parameters, judgments: Judgments
 ) -> GridTensors:
     majorities = judgments.once(_majority_pairs, "preferences", split=q["split"])
     middle = q.get("variant") == "M"
@@ -167,32 +165,29 @@ def _ratio(over: np.ndarray, under: np.ndarray) -> np.ndarray:
 
 
 def _of_pairs(
-    name: str,
-    meaning: str,
     parameters: tuple[Parameter, ...],
     finish: Callable[[Parameters, Any], np.ndarray],
     twin: Callable[..., float],
-    **more: Any,
+    **texts: Any,
 ) -> Definition:
     return Definition(
-        name=name,
-        meaning=meaning,
         parameters=(*parameters, SPLIT),
         needs=_needs,
         tensors=partial(_pair_tensors, finish),
         twin=partial(twins.of_pairs, twin),
-        **more,
+        **texts,
     )
 
 
 PMR = _of_pairs(
-    "PMR",
-    "Preference matching rate: share of pairs in a grid whose order agrees with people",
     (VARIANT, FIRST_RANK),
     _pmr,
     lambda grid, other, won, q: twins.matching_rate(
         grid, won, q["variant"], q["first_rank"]
     ),
+    name="PMR",
+    meaning="Preference matching rate: share of pairs in a grid whose order agrees "
+    "with people",
     formula="agreeing pairs / judged pairs; a tie agrees; W weighs 1 / log2(1 + rank "
     "of the later image)",
     source=f"{XIE}, equations 2 and 3",
@@ -200,31 +195,33 @@ PMR = _of_pairs(
     "split votes as left (split=left)",
 )
 WR = _of_pairs(
-    "WR",
-    "Winning rate: share of pairs with images of the other systems that are won",
     (),
     _wr,
     lambda grid, other, won, q: twins.winning_rate(grid, other, won),
+    name="WR",
+    meaning="Winning rate: share of pairs with images of the other systems that are "
+    "won",
     formula="won pairs / judged pairs between the grid and the others",
     source=f"{XIE}, equation 4",
 )
 PB = _of_pairs(
-    "PB",
-    "Penalty of bad cases: images to which all images of the others are preferred",
     (GAMMA,),
     _pb,
     lambda grid, other, won, q: twins.penalty(grid, other, won, q["gamma"]),
+    name="PB",
+    meaning="Penalty of bad cases: images to which all images of the others are "
+    "preferred",
     formula="gamma^(number of bad cases)",
     source=f"{XIE}, equation 5",
 )
 PWP = _of_pairs(
-    "PWP",
-    "Preference-winning-penalty: PMR and WR, blended, times PB",
     (WEIGHT, GAMMA, VARIANT, FIRST_RANK),
     _pwp,
     lambda grid, other, won, q: twins.pwp(
         grid, other, won, q["lambda"], q["gamma"], q["variant"], q["first_rank"]
     ),
+    name="PWP",
+    meaning="Preference-winning-penalty: PMR and WR, blended, times PB",
     formula="(lambda PMR + (1 - lambda) WR) PB",
     source=f"{XIE}, equation 6",
 )

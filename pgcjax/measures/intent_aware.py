@@ -14,24 +14,12 @@ from pgcjax.kernels import diversity as kernels
 from pgcjax.kernels.diversity import IntentGains
 from pgcjax.kernels.ranked_list import RankedList
 from pgcjax.measures import graded
-from pgcjax.measures.derived_measures import (
-    BINARY,
-    GRADED,
-    Base,
-    Derived,
-    define,
-    gains_of,
-)
+from pgcjax.measures.derived_measures import BINARY, GRADED, define, gains_of
 from pgcjax.measures.gains import Gains
-from pgcjax.measures.intents import (
-    Parameters,
-    judged,
-    kinds_of,
-    weights_of,
-)
+from pgcjax.measures.intents import Parameters, judged, kinds_of, weights_of
 from pgcjax.measures.spec import Definition, Parameter
 from pgcjax.reference import intents as twins
-from pgcjax.reference.gains import stop_at_half
+from pgcjax.reference.diversity import ndeval_err
 from pgcjax.tensors.judgments import Judgments
 from pgcjax.tensors.padding import stack
 
@@ -105,11 +93,10 @@ def _on_two(pair: tuple[Gains, Gains]) -> Callable[..., Any]:
     return kernel
 
 
-def intent_aware(base: Base, **more: Any) -> Definition:
+def intent_aware(name: str, measure: Gains, **more: Any) -> Definition:
     """Define the M-IA of a graded measure M."""
-    measure, name = base.gains, base.name
     twin = partial(twins.intent_aware, measure.twin_gain, measure.twin)
-    derived = Derived(partial(_of_each, measure), _on_each(measure), twin, False)
+    how = partial(_of_each, measure), _on_each(measure), twin
     texts = {
         "name": f"{name}-IA",
         "meaning": f"Intent-aware {name}: the mean over intents, by probability",
@@ -118,16 +105,17 @@ def intent_aware(base: Base, **more: Any) -> Definition:
         "formula": f"sum over intents i of Pr(i|q) {name}_i, {name} of the judgments "
         "for intent i alone",
     }
-    return define(measure, derived, **{**texts, **more})
+    return define(measure, *how, **{**texts, **more})
 
 
 def _p_plus_q(sharp: bool) -> Definition:
     pair = graded.Q_GAINS, graded.P_PLUS_GAINS
     formula = "sum over informational intents i of Pr(i|q) Q_i + sum over navigational "
-    derived = Derived(partial(_of_two, pair), _on_two(pair), twins.p_plus_q, True)
+    how = partial(_of_two, pair), _on_two(pair), twins.p_plus_q
     return define(
         graded.Q_GAINS,
-        derived,
+        *how,
+        kinds=True,
         sharp=sharp,
         name="P+Q#" if sharp else "P+Q",
         meaning="P+Q mixed with intent recall (I-rec)"
@@ -153,8 +141,8 @@ _HALF = replace(
     graded.NERR_GAINS,
     gains=lambda grades, q, highest: np.full(grades.shape, 0.5),
     ideal=lambda gains, q: ndeval_best(q["k"]),
-    twin=twins.ndeval_err,
-    twin_gain=stop_at_half,
+    twin=lambda run, pool, q: ndeval_err(run, q["k"]),
+    twin_gain=lambda grade, q, highest: 0.5,
     parameters=(),
 )
 
@@ -166,8 +154,8 @@ def ndeval_best(k: int | None) -> float:
 
 def _err_ia() -> Definition:
     forms = {
-        "graded": intent_aware(Base("ERR", graded.ERR_GAINS)),
-        "ndeval": intent_aware(Base("ERR", _HALF)),
+        "graded": intent_aware("ERR", graded.ERR_GAINS),
+        "ndeval": intent_aware("ERR", _HALF),
     }
     return replace(
         forms["graded"],
@@ -187,7 +175,7 @@ _MORE = {
     },
 }
 INTENT_AWARE = tuple(
-    _err_ia() if base.name == "ERR" else intent_aware(base, **_MORE.get(base.name, {}))
-    for base in (*GRADED, *BINARY)
+    _err_ia() if name == "ERR" else intent_aware(name, gains, **_MORE.get(name, {}))
+    for name, gains in {**GRADED, **BINARY}.items()
 )
 P_PLUS_Q = tuple(_p_plus_q(sharp) for sharp in (False, True))

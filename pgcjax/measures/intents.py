@@ -1,12 +1,10 @@
 """What measures of diversity have in common: their parameters, and what they read."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from pgcjax.io.intents import check_intents
 from pgcjax.kernels.diversity import Served
+from pgcjax.measures.gains import Parameters
 from pgcjax.measures.spec import Parameter
 from pgcjax.tensors.intents import (
     IntentGrades,
@@ -15,8 +13,6 @@ from pgcjax.tensors.intents import (
     navigational,
 )
 from pgcjax.tensors.judgments import Judgments
-
-Parameters = Mapping[str, Any]
 
 PROBABILITIES = Parameter(
     "probabilities",
@@ -53,10 +49,9 @@ def kinds_of(judgments: Judgments) -> dict[str, np.ndarray]:
 
 def notes_of(judgments: Judgments) -> tuple[str, ...]:
     """Say so if no intent is navigational: kinds may have been forgotten."""
-    navigational = any(kind.any() for kind in kinds_of(judgments).values())
-    return (
-        () if navigational else ("no intent with a relevant document is navigational",)
-    )
+    if any(kind.any() for kind in kinds_of(judgments).values()):
+        return ()
+    return ("no intent with a relevant document is navigational",)
 
 
 def served(relevance: np.ndarray) -> Served:

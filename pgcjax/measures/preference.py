@@ -1,6 +1,6 @@
 """Preference measures: how far the order of a run agrees with preferences."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
 from math import log2
@@ -11,7 +11,8 @@ import numpy as np
 from pgcjax.kernels import preference as kernels
 from pgcjax.kernels.graded import QueryGains
 from pgcjax.kernels.ranked_list import RankedList
-from pgcjax.measures.gains import Gains, by_log, on_gains
+from pgcjax.measures.compatibility import GRAPH, graph_needs
+from pgcjax.measures.gains import Gains, Parameters, by_log, on_gains
 from pgcjax.measures.graded import ERR_GAINS, NDCG_GAINS, stopping
 from pgcjax.measures.spec import Case, Definition, Parameter
 from pgcjax.reference import gains as to_gains
@@ -19,8 +20,6 @@ from pgcjax.reference import preference as twins
 from pgcjax.tensors import pairs as p
 from pgcjax.tensors.judgments import Judgments
 from pgcjax.tensors.measure_tensors import ListTensors
-
-Parameters = Mapping[str, Any]
 
 BAD = Parameter(
     "bad",
@@ -32,12 +31,6 @@ CLOSURE = Parameter(
     "closure",
     False,
     "true (what chains of a judge's preferences imply counts, too) or false",
-)
-GRAPH = Parameter(
-    "graph",
-    "real",
-    "one of real (preferences), derived (from qrels), combined (both)",
-    allowed=("real", "derived", "combined"),
 )
 WEIGHT = Parameter(
     "weight",
@@ -51,14 +44,6 @@ NORMALIZE = Parameter(
 )
 _ALL = {"": "all", "_imp": "some", "_ret": "both"}
 _KINDS = {"all": ["ret", "imp", "not"], "some": ["ret", "imp"], "both": ["ret"]}
-
-
-def _needs(q: Parameters) -> frozenset[str]:
-    return {
-        "real": frozenset({"preferences"}),
-        "derived": frozenset({"qrels"}),
-        "combined": frozenset({"preferences", "qrels"}),
-    }[q.get("graph", "real")]
 
 
 def _pairs(q: Parameters, judgments: Judgments) -> p.JudgedPairs:
@@ -107,9 +92,8 @@ def _define(
 ) -> Definition:
     more = {"parameters": (GRAPH, BAD, CLOSURE), **more}
     tensors = partial(_lists, kernel, by_judge, by_rank)
-    return Definition(
-        name=name, meaning=meaning, needs=_needs, tensors=tensors, twin=twin, **more
-    )
+    texts = {"name": name, "meaning": meaning, **more}
+    return Definition(needs=graph_needs, tensors=tensors, twin=twin, **texts)
 
 
 def _by_rank(q: Parameters, depth: int) -> np.ndarray:
@@ -307,7 +291,7 @@ def _delta(name: str, measure: Gains, formula: str) -> Definition:
         name="Delta-" + name,
         meaning=f"{name} of gains by preferences: a document's wins - losses",
         parameters=(GRAPH, BAD, CLOSURE),
-        needs=_needs,
+        needs=graph_needs,
         tensors=partial(_delta_lists, measure),
         twin=partial(twins.delta, measure.twin_gain, measure.twin),
         source="after Luo 2021, section 4.1",

@@ -1,5 +1,6 @@
 """One run and query with its judgments, and plain rows of their canonical tables."""
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -44,17 +45,16 @@ def highest(case: Case, *kinds: str) -> float:
 
 def judgments(case: Case) -> dict[str, list[Judgment]]:
     """List what each judge said of documents; judges without a name are one."""
-    said: dict[str, list[Judgment]] = {}
+    said: dict[str, list[Judgment]] = defaultdict(list)
     for row in case.judged["preferences"].to_dict("records"):
-        judge, other = row.get("judge"), row["other_doc_id"]
-        said.setdefault(judge if isinstance(judge, str) else "", []).append(
-            (
-                row["doc_id"],
-                other if isinstance(other, str) else None,
-                row["preference"],
-                int(row.get("weight", 1)),
-            )
+        judge, other, times = (
+            row.get("judge"),
+            row["other_doc_id"],
+            row.get("weight", 1),
         )
+        judge = judge if isinstance(judge, str) else ""
+        other = other if isinstance(other, str) else None
+        said[judge].append((row["doc_id"], other, row["preference"], int(times)))
     return said
 
 
@@ -72,7 +72,7 @@ def grids(case: Case) -> dict[str, dict[str, tuple[int, int]]]:
     by_system: dict[str, dict[str, tuple[int, int]]] = {}
     for row in case.judged["grids"].to_dict("records"):
         grid = by_system.setdefault(row["run_id"], {})
-        grid[row["doc_id"]] = (row["row"], row["column"])
+        grid[row["doc_id"]] = row["row"], row["column"]
     return by_system
 
 

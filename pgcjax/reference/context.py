@@ -64,11 +64,7 @@ def in_context(
 ) -> float:
     """Score a run by grades that depend on the document before.
 
-    Args:
-        gain: of a grade above 0.
-        score: of gains.
-        case: the run and query.
-        predicted: g(d|d') by (g(d'), g(d)), of a model that the kernel shares.
+    `predicted` is g(d|d') by (g(d'), g(d)), of a model that the kernel shares.
     """
     q, isolation = case.parameters, rows.grades(case)
     after: dict[Pair, float] = {}

@@ -132,8 +132,3 @@ def ndeval_err(run: list[float], k: int | None) -> float:
     """
     best = log(2) if k is None else err([0.5] * k, k)
     return err(run, k) / best
-
-
-def sharp(recall: float, score: float, gamma: float) -> float:
-    """Mix a score with intent recall [Sakai 2012, eq. 7]."""
-    return gamma * recall + (1 - gamma) * score

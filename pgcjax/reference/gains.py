@@ -32,11 +32,6 @@ def stop(grade: float, q: Parameters, highest: float) -> float:
     return graded.stop(grade, highest, q["stop"])
 
 
-def stop_at_half(grade: float, q: Parameters, highest: float) -> float:
-    """Let half of the users stop at a relevant document, as ndeval does."""
-    return 0.5
-
-
 def stop_linear(grade: float, q: Parameters, highest: float) -> float:
     """Map a gain to the probability to stop as NTCIREVAL maps grades."""
     return graded.stop(grade, highest, "linear")
@@ -67,11 +62,7 @@ def gains_of(
 ) -> dict[str, float]:
     """Give the gain of each document; 0 of grades up to 0.
 
-    Args:
-        gain: of a grade above 0.
-        grades: of the documents.
-        q: parameters.
-        of_all: the highest grade of all queries.
+    `gain` is of a grade above 0; `of_all` the highest grade of all queries.
     """
     most = highest_grade(q, grades.values(), of_all)
     return {d: gain(g, q, most) if g > 0 else 0.0 for d, g in grades.items()}

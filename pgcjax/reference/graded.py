@@ -98,11 +98,8 @@ def q_measure(
     """Average BR over relevant documents [Sakai and Song 2011, equation 3]."""
     relevant = sum(g > 0 for g in pool)
     most = relevant if k is None else min(k, relevant)
-    ratios = (
-        blended_ratio(run, pool, r, beta)
-        for r, g in enumerate(run[:k], start=1)
-        if g > 0
-    )
+    ranks = [r for r, g in enumerate(run[:k], start=1) if g > 0]
+    ratios = [blended_ratio(run, pool, r, beta) for r in ranks]
     return sum(ratios) / most if most else 0.0
 
 
@@ -122,10 +119,8 @@ def o_measure(
     run: list[float], pool: list[float], k: int | None, beta: float = 1.0
 ) -> float:
     """Give BR at the first relevant document [Sakai 2007]."""
-    for r, g in enumerate(run[:k], start=1):
-        if g > 0:
-            return blended_ratio(run, pool, r, beta)
-    return 0.0
+    first = next((r for r, g in enumerate(run[:k], start=1) if g > 0), None)
+    return blended_ratio(run, pool, first, beta) if first else 0.0
 
 
 def rbp(run: list[float], p: float, k: int | None) -> float:

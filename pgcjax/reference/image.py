@@ -127,9 +127,9 @@ def image_pgc(
 def image_pgc_of(case: Case, order: Order) -> float:
     """Score the grid of a case by image PGC, with an order of examination."""
     q, grids = case.parameters, rows.grids(case)
+    how = order, q["p"], q["depth"], q["normalization"]
     others = grids if q["ideal"] == "shared" else None
-    how = order, q["p"], q["depth"], q["normalization"], others
-    return image_pgc(rows.edges(case), grids[case.run_id], *how)
+    return image_pgc(rows.edges(case), grids[case.run_id], *how, others)
 
 
 def most_frequent(votes: Iterable[int], split: str = "tie") -> int | None:

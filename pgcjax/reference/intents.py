@@ -28,9 +28,8 @@ def served(case: Case) -> list[set[str]]:
 
 def alpha_dcg(case: Case) -> float:
     """Score by alpha-DCG."""
-    return diversity.alpha_dcg(
-        served(case), case.parameters["alpha"], case.parameters["k"]
-    )
+    q = case.parameters
+    return diversity.alpha_dcg(served(case), q["alpha"], q["k"])
 
 
 def alpha_ndcg(case: Case) -> float:
@@ -55,9 +54,8 @@ def intent_recall(case: Case) -> float:
 def effective_precision(case: Case) -> float:
     """Score by EfP."""
     by_document = rows.grades_by_document(case)
-    run = [by_document.get(doc, {}) for doc in case.run]
-    navigational = rows.navigational(case)
-    return diversity.effective_precision(run, navigational, case.parameters["k"])
+    run, k = [by_document.get(doc, {}) for doc in case.run], case.parameters["k"]
+    return diversity.effective_precision(run, rows.navigational(case), k)
 
 
 def each_intent(gain: Gain, score: Score, case: Case) -> dict[str, float]:
@@ -74,11 +72,6 @@ def each_intent(gain: Gain, score: Score, case: Case) -> dict[str, float]:
 def intent_aware(gain: Gain, score: Score, case: Case) -> float:
     """Expect the score of an intent: M-IA."""
     return diversity.intent_aware(each_intent(gain, score, case), probability(case))
-
-
-def ndeval_err(run: list[float], pool: list[float], q: to_gains.Parameters) -> float:
-    """Score the gains of one intent as ndeval does for ERR-IA."""
-    return diversity.ndeval_err(run, q["k"])
 
 
 def p_plus_q(case: Case) -> float:
@@ -98,19 +91,14 @@ def p_plus_q(case: Case) -> float:
 def global_gains(
     gain: Gain, score: Score, case: Case, navigational: bool = False
 ) -> float:
-    """Score the gains for all intents, by probability: D-M.
+    """Score the gains for all intents by M, the `score`, and by probability: D-M.
 
-    Args:
-        gain: of a grade above 0.
-        score: M.
-        case: the run and query.
-        navigational: a navigational intent gains from its first document only, as in
-            DIN-M; in the ideal list from all.
+    A `navigational` intent gains from its first document only, as in DIN-M; in the
+    ideal list from all.
     """
     q, by_document = case.parameters, rows.grades_by_document(case)
     grades = [g for by_intent in by_document.values() for g in by_intent.values()]
-    most = rows.highest(case, "intent_qrels")
-    most = to_gains.highest_grade(q, grades, most)
+    most = to_gains.highest_grade(q, grades, rows.highest(case, "intent_qrels"))
     worth = {}
     for doc, by_intent in by_document.items():
         gains = {intent: gain(g, q, most) for intent, g in by_intent.items()}
@@ -125,4 +113,5 @@ def global_gains(
 
 def sharp(score: Callable[[Case], float], case: Case) -> float:
     """Mix a score with intent recall [Sakai 2012, equation 7]."""
-    return diversity.sharp(intent_recall(case), score(case), case.parameters["gamma"])
+    gamma = case.parameters["gamma"]
+    return gamma * intent_recall(case) + (1 - gamma) * score(case)

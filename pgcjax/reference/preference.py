@@ -123,7 +123,7 @@ def ap_pref(prefs: Prefs, run: list[str], k: float = inf) -> float:
     rank = {doc: r for doc, r in ranks_of(run).items() if r <= k}
     values = [
         ppref(prefs, run, rank[doc]) if doc in rank else rpref(prefs, run, k)
-        for doc in preferred
+        for doc in sorted(preferred)
     ]
     return sum(values) / len(values) if values else 0.0
 

@@ -1,5 +1,6 @@
 """Figures with a row for each run, or for each measure."""
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _ROW = 0.135  # inches of a run's row: letters of 7 points and some air
+_BESIDE: dict[str, Any] = {"textcoords": "offset points", "annotation_clip": False}
+_BESIDE["xycoords"] = ("axes fraction", "data")
 
 
 def leaderboard(
@@ -59,7 +62,7 @@ def leaderboard(
         groups = shown.get("groups", pd.Series("", shown.index))
         for row, text in zip(y, groups, strict=True):
             text = plot_labels.fit(_ranges(str(text)), 0.6)
-            axes.annotate(text, (1, row), (2, 0), va="center", **_beside_the_axes())
+            axes.annotate(text, (1, row), (2, 0), va="center", **_BESIDE)
         if len(shown) < len(table):
             plot_labels.title(axes, f"the first {len(shown)} of {len(table)} runs")
         if own:
@@ -72,13 +75,11 @@ def leaderboard(
 def _ranges(groups: str) -> str:
     """Write `c-h` for `cdefgh`, so that the letters of many runs find room."""
     names = groups.split() if " " in groups else list(groups)
-    numbers, parts = [_number(name) for name in names], []
-    start = 0
-    for i in range(1, len(names) + 1):
-        if i == len(names) or numbers[i] != numbers[i - 1] + 1:
-            letters = names[start:i]
-            parts += letters if len(letters) < 4 else [f"{letters[0]}-{letters[-1]}"]
-            start = i
+    parts = []
+    # In a row of successive letters, number and place differ by the same.
+    for _, row in groupby(enumerate(names), lambda at: _number(at[1]) - at[0]):
+        letters = [name for _, name in row]
+        parts += letters if len(letters) < 4 else [f"{letters[0]}-{letters[-1]}"]
     return (" " if " " in groups else "").join(parts)
 
 
@@ -88,14 +89,6 @@ def _number(letters: str) -> int:
     for letter in letters:
         number = 26 * number + ord(letter) - ord("a") + 1
     return number
-
-
-def _beside_the_axes() -> dict[str, Any]:
-    return {
-        "xycoords": ("axes fraction", "data"),
-        "textcoords": "offset points",
-        "annotation_clip": False,
-    }
 
 
 def _means(scores: Any, measure: str | None, level: float) -> tuple[pd.DataFrame, str]:

@@ -27,12 +27,8 @@ _MARKS = ("o", "s", "^", "D", "v", "P", "X")
 _FIXED: dict[str, Any] = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans", "Arial", "Helvetica"],
-    "font.size": LETTER,
+    "font.size": LETTER,  # of labels and legends, too
     "axes.titlesize": LETTER,
-    "axes.labelsize": LETTER,
-    "xtick.labelsize": LETTER,
-    "ytick.labelsize": LETTER,
-    "legend.fontsize": LETTER,
     "axes.linewidth": 0.5,
     "axes.edgecolor": GREY,
     "axes.spines.top": False,
@@ -174,7 +170,7 @@ def style_ticks(axes: "Axes") -> None:
 
 def svg(figure: "Figure") -> str:
     """Give a figure as SVG; equal figures give equal text."""
-    return _bytes(figure, ".svg").decode()
+    return rendered(figure, ".svg").decode()
 
 
 def save(figure: "Figure", path: str | os.PathLike) -> Path:
@@ -184,7 +180,7 @@ def save(figure: "Figure", path: str | os.PathLike) -> Path:
         UsageError: the suffix is none of these. DataError: the file cannot be written.
     """
     target = Path(path)
-    content = _bytes(figure, check_suffix(target, SUFFIXES))
+    content = rendered(figure, check_suffix(target, SUFFIXES))
     with written_beside(target) as beside:
         beside.write_bytes(content)
     return target
@@ -204,7 +200,7 @@ def save_all(
     target = Path(folder)
     check_suffix(target / f"figure{suffix}", SUFFIXES)
     drawn = {
-        target / f"{name}{suffix}": _bytes(figure, suffix)
+        target / f"{name}{suffix}": rendered(figure, suffix)
         for name, figure in figures.items()
     }
     try:
@@ -221,8 +217,8 @@ def save_all(
     return target
 
 
-def _bytes(figure: "Figure", suffix: str) -> bytes:
-    # No date and no version: only the data changes the file.
+def rendered(figure: "Figure", suffix: str) -> bytes:
+    """Give the bytes of a file of a figure: without a date, so the data decides."""
     nothing: dict[str, Any] = {
         ".svg": {"Date": None, "Creator": None},
         ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},

@@ -36,12 +36,7 @@ def correlations(
     if rows.empty:
         names = ", ".join(dict.fromkeys(table["coefficient"]))
         raise UsageError(f"no {coefficient!r} in the table; there are {names}")
-    cells = {
-        (a, b): value
-        for a, b, value in zip(
-            rows["measure_a"], rows["measure_b"], rows["value"], strict=True
-        )
-    }
+    cells = rows.set_index(["measure_a", "measure_b"])["value"].to_dict()
     names = list(dict.fromkeys([*rows["measure_a"], *rows["measure_b"]]))
     square = np.eye(len(names))
     for i, a in enumerate(names):
@@ -81,9 +76,8 @@ def overlaps(
         either = row["only_a"] + row["both"] + row["only_b"]
         i, j = names.index(row["measure_a"]), names.index(row["measure_b"])
         square[i, j] = square[j, i] = row["both"] / either if either else np.nan
-    return matrix(
-        square, names, title=f"significant pairs in common, {test}", axes=axes
-    )
+    title = f"significant pairs in common, {test}"
+    return matrix(square, names, title=title, axes=axes)
 
 
 def differences(
@@ -117,22 +111,15 @@ def differences(
         across = [str(i) for i in range(1, len(shown) + 1)]
         rows = map("  ".join, zip(plot_labels.fitted(axes, shown), across, strict=True))
         _name(axes, list(rows), across, _TALL - 0.5 if own else 1.0)
-        first = f"the first {len(shown)} of {len(runs)} runs"
-        plot_labels.title(
-            axes,
-            f"significant differences, {comparison.metadata['test']}",
-            first if len(shown) < len(runs) else "",
-            share=_SHARE,
-        )
+        texts = [f"significant differences, {comparison.metadata['test']}"]
+        if len(shown) < len(runs):
+            texts.append(f"the first {len(shown)} of {len(runs)} runs")
+        plot_labels.title(axes, *texts, share=_SHARE)
     return plot_labels.figure_of(axes)
 
 
 def matrix(
-    values: Any,
-    names: Sequence[str],
-    *,
-    title: str = "",
-    axes: "Axes | None" = None,
+    values: Any, names: Sequence[str], *, title: str = "", axes: "Axes | None" = None
 ) -> "Figure":
     """Draw a square of numbers, -1 to 1 or 0 to 1, the darker the further from 0.
 
@@ -177,8 +164,7 @@ def _name(
     axes: "Axes", rows: Sequence[str], columns: Sequence[str], inches: float
 ) -> None:
     """Name rows and columns; of more than have room, every few of them."""
-    longest = max(map(len, columns), default=0)
-    upright = longest > 3
+    upright = max(map(len, columns), default=0) > 3
     for axis, names, pitch in (
         (axes.yaxis, rows, _PITCH),
         (axes.xaxis, columns, _PITCH if upright else 0.2),

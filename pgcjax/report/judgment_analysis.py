@@ -1,6 +1,6 @@
 """An analysis of judgments as text, and as one table."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,15 +70,8 @@ def analyse(
         UsageError: an unknown judge or choice.
         DataError: a pair is given both ways round, and sides matter.
     """
-    sections: list[Callable[..., Section]] = [
-        _overview,
-        _agreement,
-        _transitivity,
-        _grades,
-        _strength,
-        _times,
-    ]
-    return [section(preferences, qrels, choices) for section in sections]
+    analyses = _overview, _agreement, _transitivity, _grades, _strength, _times
+    return [analysis(preferences, qrels, choices) for analysis in analyses]
 
 
 def _overview(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Section:
@@ -135,9 +128,8 @@ def _transitivity(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Se
         each = transitivity(preferences, of="judges", judges=judges)
         each = each[each["triples"] > 0]
         if len(each):
-            parts.append(
-                Part("judges", "Of each judge", each, ("judge", "kind"), long=True)
-            )
+            keys = ("judge", "kind")
+            parts.append(Part("judges", "Of each judge", each, keys, long=True))
     if not sum(part.frame["triples"].sum() for part in parts):
         return Section(title, why_not="no three documents have all pairs judged")
     return Section(title, tuple(parts))
@@ -170,13 +162,9 @@ def _strength(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Sectio
     strength = judgment_strength(preferences, qrels, judges=choices.judges)
     if strength.pairs.empty:
         return Section(title, why_not="no judged pair has two grades that differ")
+    caption = "Correlation with the grade of the better (B) and of the other (A)"
     parts = (
-        Part(
-            "strength",
-            "Correlation with the grade of the better (B) and of the other (A)",
-            strength.table,
-            ("of", "relation"),
-        ),
+        Part("strength", caption, strength.table, ("of", "relation")),
         Part("gap", "By the gap B - A", strength.by_gap, ("low", "high")),
     )
     return Section(title, parts, strength.notes)

@@ -23,7 +23,10 @@ def leaderboard(
     """
     first = scores.measures[0]
     means = scores.mean().sort_values(first, ascending=False, kind="stable")
-    half = _half_widths(scores, first)
+    values = scores.matrix(first)
+    count = values.count(axis=1)
+    error = values.std(axis=1, ddof=1) / np.sqrt(count)
+    half = (error * stats.t.ppf(0.975, np.maximum(count - 1, 1))).fillna(0.0)
     low, high = (means[first] - half).min(), (means[first] + half).max()
     table = Table(title=f"{len(means)} runs by {first}", title_justify="left")
     table.add_column("", justify="right")
@@ -36,13 +39,6 @@ def leaderboard(
         values = [f"{row[m]:.4f}" for m in scores.measures]
         table.add_row(str(place), str(run), *values, bar)
     (console or Console()).print(table)
-
-
-def _half_widths(scores: Scores, measure: str):
-    values = scores.matrix(measure)
-    count = values.count(axis=1)
-    error = values.std(axis=1, ddof=1) / np.sqrt(count)
-    return (error * stats.t.ppf(0.975, np.maximum(count - 1, 1))).fillna(0.0)
 
 
 def _interval(mean: float, half: float, low: float, high: float, width: int) -> str:

@@ -194,7 +194,9 @@ def write(page: Page, path: str | os.PathLike) -> Path:
 
     def image(name: str) -> str:
         if suffix == ".html":
-            return _embedded(canvas.svg(figures[name]))
+            # Not a part of the page: names inside of two figures cannot clash.
+            code = base64.b64encode(canvas.svg(figures[name]).encode()).decode()
+            return f"data:image/svg+xml;base64,{code}"
         return quote(f"{folder.name}/{name}.svg")
 
     text = _template(suffix).render(page=page, image=image)
@@ -203,12 +205,6 @@ def write(page: Page, path: str | os.PathLike) -> Path:
         if figures and suffix == ".md":
             canvas.save_all(figures, folder, ".svg")
     return target
-
-
-def _embedded(text: str) -> str:
-    # An image, not a part of the page: names inside of two figures cannot clash.
-    code = base64.b64encode(text.encode()).decode()
-    return f"data:image/svg+xml;base64,{code}"
 
 
 def _template(suffix: str) -> Any:

@@ -9,12 +9,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-WIDTH = 3.3
-"""Inches: a column of a paper, so that nothing has to be scaled down."""
-
-LETTER = 7.0
-"""Points: the smallest letters."""
-
+WIDTH = 3.3  # inches: a column of a paper, so that nothing has to be scaled down
+LETTER = 7.0  # points: the smallest letters
 _LEAST = 0.4  # inches that a text gets at least, however small its axes are
 
 

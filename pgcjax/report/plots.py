@@ -171,15 +171,9 @@ def lines(
     groups, own = table.groupby(by, sort=False), axes is None
     with canvas.on(axes) as axes:
         for style, (name, curve) in zip(canvas.styles(), groups, strict=False):
-            axes.plot(
-                curve[x],
-                curve[y],
-                style.line,
-                marker=style.mark,
-                markersize=2.5,
-                color=style.colour,
-                label=str(name),
-            )
+            look: dict[str, Any] = {"color": style.colour, "label": str(name)}
+            look |= {"marker": style.mark, "markersize": 2.5}
+            axes.plot(curve[x], curve[y], style.line, **look)
         plot_labels.label(
             axes, x if xlabel is None else xlabel, y if ylabel is None else ylabel
         )
@@ -219,13 +213,8 @@ def significance_curves(
     groups, own = curves.groupby(names, sort=False), axes is None
     with canvas.on(axes) as axes:
         for style, (name, curve) in zip(canvas.styles(), groups, strict=False):
-            axes.plot(
-                curve["position"],
-                curve["p_value"],
-                style.line,
-                color=style.colour,
-                label=str(name),
-            )
+            x, y = curve["position"], curve["p_value"]
+            axes.plot(x, y, style.line, color=style.colour, label=str(name))
         axes.axhline(alpha, color=canvas.GREY, linewidth=0.4)
         last = int(curves["position"].max())
         axes.set_ylim(0, highest)

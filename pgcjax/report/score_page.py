@@ -134,25 +134,19 @@ def _queries(matrix: Matrix, best: Sequence[str]) -> Table:
     return table_of(frame, caption)
 
 
-def _together(
-    compared: Mapping[str, Comparison], how: dict[str, Any]
-) -> Discrimination:
-    """Give what `discriminate` would find, and has been found already."""
-    columns = ["run_a", "run_b", "difference", "p_value", "significant"]
-    parts = [
-        one.table[columns].assign(test=how["test"], measure=name)
-        for name, one in compared.items()
-    ]
-    return Discrimination(pd.concat(parts, ignore_index=True), how)
-
-
 def _compared(
     one: Mapping[str, Matrix], compared: Mapping[str, Comparison], how: dict[str, Any]
 ) -> Section:
     """Compare measures: do they order runs alike, how many pairs do they tell apart?"""
     names = list(one)
     table = correlate(one, names)
-    discrimination = _together(compared, how)
+    # What `discriminate` would find, and has been found already.
+    columns = ["run_a", "run_b", "difference", "p_value", "significant"]
+    pairs = [
+        comparison.table[columns].assign(test=how["test"], measure=name)
+        for name, comparison in compared.items()
+    ]
+    discrimination = Discrimination(pd.concat(pairs, ignore_index=True), how)
     power = discrimination.table.drop(columns="test")
     parts: list[Part] = [
         table_of(power, f"Pairs of runs that differ significantly, {how['test']}"),

@@ -11,15 +11,7 @@ import pandas as pd
 from jaxtyping import Float64, Int
 
 from pgcjax.errors import UsageError
-from pgcjax.judging.contingency import (
-    binomial,
-    both_ways,
-    cell_counts,
-    chi_square,
-    contingency,
-    jaccard,
-    kappa,
-)
+from pgcjax.judging import contingency
 from pgcjax.stats.aligned import align
 from pgcjax.stats.run_preferences import (
     preferred,
@@ -46,15 +38,15 @@ def findings(table: Int[np.ndarray, "3 3"]) -> dict[str, Any]:
         agree_p_normal: does it agree more often than by chance; kappa, jaccard;
         undefined: what of these is NaN, and why.
     """
-    counts = cell_counts(table, "measure", "preference")
+    counts = contingency.cell_counts(table, "measure", "preference")
     decided = counts["agree"] + counts["disagree"]
-    chi2, chi2_p = chi_square(table)
-    side = binomial(int(table[:2, :2].sum(axis=1).max()), decided)
-    right = binomial(counts["agree"], decided)
+    chi2, chi2_p = contingency.chi_square(table)
+    side = contingency.binomial(int(table[:2, :2].sum(axis=1).max()), decided)
+    right = contingency.binomial(counts["agree"], decided)
     values = {"chi2": chi2, "chi2_p": chi2_p}
     values |= {"side_p_exact": side[0], "side_p_normal": side[1]}
     values |= {"agree_p_exact": right[0], "agree_p_normal": right[1]}
-    values |= {"kappa": kappa(table), "jaccard": jaccard(table)}
+    values |= {"kappa": contingency.kappa(table), "jaccard": contingency.jaccard(table)}
     why = [f"{k}: {text}" for k, text in _WHY.items() if isnan(values[k])]
     return {"pairs": int(table.sum()), **counts, **values, "undefined": "; ".join(why)}
 
@@ -108,7 +100,7 @@ def agree(
     rows, tables = [], {}
     for name, one, other in zip(aligned.measures, a, b, strict=True):
         limit = _limit(one, other, threshold, tie_share)
-        table = contingency(preferred(one, other, limit), theirs)
+        table = contingency.contingency(preferred(one, other, limit), theirs)
         rows.append({"measure": name, "threshold": limit, **findings(table)})
         tables[name] = table
     return Agreement(pd.DataFrame(rows), tables)
@@ -144,14 +136,14 @@ def agree_measures(
         chosen.append(preferred(a, b, limits[-1]))
     rows = []
     for i, j in combinations(range(len(names)), 2):
-        table = contingency(chosen[i], chosen[j])
-        beyond = kappa(both_ways(table))
+        table = contingency.contingency(chosen[i], chosen[j])
+        beyond = contingency.kappa(contingency.both_ways(table))
         row = {"measure_a": names[i], "measure_b": names[j]}
         row |= {"threshold_a": limits[i], "threshold_b": limits[j]}
-        row |= {"pairs": int(table.sum()), **cell_counts(table, "a", "b")}
-        row |= {"kappa": beyond, "jaccard": jaccard(table)}
-        why = f"kappa: {_WHY['kappa']}" if isnan(beyond) else ""
-        rows.append({**row, "undefined": why})
+        row |= {"pairs": int(table.sum()), **contingency.cell_counts(table, "a", "b")}
+        row |= {"kappa": beyond, "jaccard": contingency.jaccard(table)}
+        row["undefined"] = f"kappa: {_WHY['kappa']}" if isnan(beyond) else ""
+        rows.append(row)
     return pd.DataFrame(rows)
 
 

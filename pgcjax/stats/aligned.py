@@ -75,8 +75,6 @@ def measure_names(scores: Any) -> list[str]:
     """List the measures of a score table, or of several tables by name."""
     if isinstance(scores, Mapping):
         return list(scores)
-    if isinstance(scores, (str, os.PathLike)):
-        scores = read_scores(scores)
     table = matrix.frame_of(scores)
     for column in find_columns(table.columns, ["measure"], matrix.NAMES).values():
         return list(dict.fromkeys(table[column].astype(str)))

@@ -1,6 +1,5 @@
 """Scores of runs from clicks, and correlations of measures over queries."""
 
-import os
 from collections.abc import Sequence
 from itertools import combinations
 from math import nan
@@ -15,11 +14,10 @@ from pgcjax.errors import DataError, UsageError, check_choice
 from pgcjax.io.choices import ORDERS
 from pgcjax.io.order import ranked
 from pgcjax.io.runs import read_runs
-from pgcjax.io.schema import Origin, canonical, first_repeat, ids, numbers, seconds
+from pgcjax.io.schema import Origin, canonical, ids, numbers, refuse, seconds
 from pgcjax.stats.choices import COEFFICIENTS
 from pgcjax.stats.correlation import correlation
 from pgcjax.stats.matrix import frame_of
-from pgcjax.stats.scores import read_scores
 
 GAINS = ("exponential", "linear")
 _COUNTS = ("shown", "clicks", "satisfied")
@@ -49,7 +47,7 @@ def click_counts(log: pd.DataFrame, satisfied: float = 30.0) -> pd.DataFrame:
         clicked = clicked.astype("int64")
     clicks = numbers(clicked, "clicked", origin)
     hit = clicks == 1
-    _refuse(~hit & (clicks != 0), "clicked is 0 or 1", origin)
+    _demand(hit | (clicks == 0), "clicked is 0 or 1", origin)
     counts = {"shown": 1, "clicks": hit, "satisfied": hit & (times >= satisfied)}
     sums = table[_KEY].assign(**counts).groupby(_KEY, sort=True)[list(_COUNTS)].sum()
     return sums.astype("int64").reset_index()
@@ -115,9 +113,8 @@ def click_scores(
     table["gain"] = 2.0**label - 1 if gain == "exponential" else label
     shown = table["shown"].to_numpy(np.float64)
     rate = np.divide(table["satisfied"], shown, where=shown > 0, out=shown * nan)
-    clicked = dict(
-        list(table.assign(rate=rate).set_index("doc_id").groupby("query_id"))
-    )
+    table = table.assign(rate=rate).set_index("doc_id")
+    clicked = dict(list(table.groupby("query_id")))
     discount = 1 / np.log2(np.arange(2, depth + 2))
     docs, position, groups, lengths = ranked(pl.from_pandas(read_runs(runs)), order)
     rows, start = [], 0
@@ -192,26 +189,22 @@ def correlate_queries(
                 )
             x, y = two[~lacking].to_numpy(np.float64).T
             for name in coefficients:
-                value, why = nan, ""
                 try:
-                    value = correlation(x, y, name)
+                    value, why = correlation(x, y, name), ""
                 except DataError as error:
-                    why = error.problem.replace(" runs", " queries")
+                    value, why = nan, error.problem.replace(" runs", " queries")
                 rows.append((run, a, b, name, value, len(x), why))
     columns = ["run_id", "measure_a", "measure_b", "coefficient", "value"]
     return pd.DataFrame(rows, columns=[*columns, "queries", "undefined"])
 
 
 def _score_table(scores: Any) -> pd.DataFrame:
-    if isinstance(scores, (str, os.PathLike)):
-        scores = read_scores(scores)
     origin = Origin("scores")
     key = ("run_id", "query_id", "measure")
     table = _named(frame_of(scores), key, ("value",), origin)
     table["value"] = numbers(table["value"], "value", origin)
-    again = first_repeat(table, list(key))
-    if again:
-        raise DataError("is there twice", where=origin.at(again[1]), mend="Keep one.")
+    again = table.duplicated(list(key)).to_numpy()
+    refuse(again, lambda _: "is there twice", origin, "Keep one.")
     return table
 
 
@@ -220,18 +213,16 @@ def _checked(counts: pd.DataFrame) -> pd.DataFrame:
     table = _named(counts, _KEY, _COUNTS, origin)
     for name in _COUNTS:
         values = numbers(table[name], name, origin)
-        _refuse((values < 0) | (values % 1 != 0), f"{name} is a count", origin)
+        _demand((values >= 0) & (values % 1 == 0), f"{name} is a count", origin)
         table[name] = values
-    less = (table["satisfied"] > table["clicks"]) | (table["clicks"] > table["shown"])
-    _refuse(less.to_numpy(), "satisfied ≤ clicks ≤ shown", origin)
-    again = first_repeat(table, _KEY)
-    if again:
-        raise DataError(
-            f"document {table.doc_id[again[1]]!r} of query "
-            f"{table.query_id[again[1]]!r} is there twice",
-            where=origin.at(again[1]),
-            mend="Add its counts up.",
-        )
+    nested = table["clicks"].between(table["satisfied"], table["shown"]).to_numpy()
+    _demand(nested, "satisfied ≤ clicks ≤ shown", origin)
+
+    def twice(i: int) -> str:
+        document, query = table.doc_id[i], table.query_id[i]
+        return f"document {document!r} of query {query!r} is there twice"
+
+    refuse(table.duplicated(_KEY).to_numpy(), twice, origin, "Add its counts up.")
     return table
 
 
@@ -243,6 +234,5 @@ def _named(
     return table.assign(**{name: ids(table[name], origin) for name in key})
 
 
-def _refuse(bad: Bool[np.ndarray, " rows"], rule: str, origin: Origin) -> None:
-    if bad.any():
-        raise DataError(f"expected that {rule}", where=origin.at(int(bad.argmax())))
+def _demand(good: Bool[np.ndarray, " rows"], rule: str, origin: Origin) -> None:
+    refuse(~good, lambda _: f"expected that {rule}", origin, "")

@@ -103,7 +103,8 @@ def compare(
             "p_error": outcome.error,
         }
     )
-    different = None if names else _square(len(values), pairs, adjusted < alpha)
+    different = np.zeros((len(values), len(values)), bool)
+    different[pairs] = different[pairs[::-1]] = adjusted < alpha
     metadata = {
         "version": __version__,
         "measure": matrix.measure,
@@ -121,7 +122,9 @@ def compare(
         "scores": sha256(values.tobytes()).hexdigest()[:16],
     }
     notes = (*matrix.notes, *_notes(values, table, outcome, test, alpha))
-    return Comparison(table, _runs(matrix, different, alpha), metadata, notes)
+    return Comparison(
+        table, _runs(matrix, None if names else different, alpha), metadata, notes
+    )
 
 
 def _check(
@@ -193,31 +196,21 @@ def _bounds(
     )
 
 
-def _square(
-    runs: int, pairs: RunPairs, significant: Bool[np.ndarray, " pairs"]
-) -> Bool[np.ndarray, "runs runs"]:
-    square = np.zeros((runs, runs), bool)
-    square[pairs] = significant
-    return square | square.T
-
-
 def _runs(
     matrix: Matrix, different: Bool[np.ndarray, "runs runs"] | None, alpha: float
 ) -> pd.DataFrame:
     values = matrix.values
     mean, queries = values.mean(1), values.shape[1]
     low, high = intervals.student(mean, values.std(1, ddof=1), queries, alpha)
-    order = np.sort(-mean)
+    letters = "" if different is None else groups.letters(different, mean)
     return pd.DataFrame(
         {
             "run_id": pd.Series(matrix.run_ids, dtype="str"),
             "mean": mean,
             "low": low,
             "high": high,
-            "rank": np.searchsorted(order, -mean) + 1,
-            "groups": ""
-            if different is None
-            else pd.Series(groups.letters(different, mean), dtype="str"),
+            "rank": np.searchsorted(np.sort(-mean), -mean) + 1,
+            "groups": pd.Series(letters, range(len(mean)), dtype="str"),
         }
     )
 

@@ -1,7 +1,7 @@
 """Do two measures order the runs alike? Rank correlations of system orderings."""
 
 from collections.abc import Callable, Sequence
-from itertools import combinations
+from itertools import combinations, product
 from math import nan
 from typing import Any
 
@@ -25,11 +25,7 @@ def tau_ap(truth: Values, estimate: Values) -> float:
     """Compare an estimated order with the true one, the top of the estimate first.
 
     For each item but the first of the estimate: the share of the items above it that
-    are truly above it; the mean of these, times two, less one.
-
-    Args:
-        truth: without ties.
-        estimate: without ties.
+    are truly above it; the mean of these, times two, less one. Neither has ties.
 
     Source: Yilmaz, Aslam and Robertson 2008.
     """
@@ -41,7 +37,12 @@ def tau_ap(truth: Values, estimate: Values) -> float:
 
 
 def tau_ap_symmetric(x: Values, y: Values) -> float:
-    """Average tau_ap over which of two orders is the truth [Yilmaz et al. 2008]."""
+    """Average tau_ap over which of two orders is the truth [Yilmaz et al. 2008].
+
+    With ties in either order, this is tau_ap_b [Urbano and Marrero 2017, agreement;
+    values of their `ircor`]: items tied with an item are not above it, and a pair that
+    only the other order ties is not right. Neither order ties all.
+    """
     return (tau_ap(x, y) + tau_ap(y, x)) / 2
 
 
@@ -50,37 +51,20 @@ def tau_ap_a(truth: Values, estimate: Values) -> float:
 
     At the k-th place of a group of ties stands any of its items, with the items above
     the group and k of its others, chosen at random, above it; of a pair of the group
-    one order in two is right. So the mean over the group is all that counts.
-
-    Args:
-        truth: without ties.
-        estimate: ties are allowed.
+    one order in two is right. So the mean over the group is all that counts. The truth
+    has no ties.
 
     Source: Urbano and Marrero 2017, accuracy.
     """
-    n = len(truth)
     above = estimate[None, :] > estimate[:, None]
     right = (above & (truth[None, :] > truth[:, None])).sum(axis=1)
     order = np.argsort(-estimate, kind="stable")
     _, group, sizes = np.unique(-estimate, return_inverse=True, return_counts=True)
     means = np.bincount(group, weights=right) / sizes
-    group = group[order]
-    place = np.arange(n)
+    group, place = group[order], np.arange(len(truth))
     within = place - (np.cumsum(sizes) - sizes)[group]
     correct = means[group] + within / 2
     return float(2 * np.mean(correct[1:] / place[1:]) - 1)
-
-
-def tau_ap_b(x: Values, y: Values) -> float:
-    """Average tau_ap over both directions where either order can have ties.
-
-    Items tied with an item are not above it, and a pair that only the other order
-    ties is not right: the same formula, and without ties the symmetric tau_ap.
-    Neither order ties all.
-
-    Source: Urbano and Marrero 2017, agreement; values of their `ircor`.
-    """
-    return tau_ap_symmetric(x, y)
 
 
 _FUNCTIONS: dict[str, Callable[[Values, Values], Any]] = {
@@ -88,7 +72,7 @@ _FUNCTIONS: dict[str, Callable[[Values, Values], Any]] = {
     "tau_ap": tau_ap,
     "tau_ap_symmetric": tau_ap_symmetric,
     "tau_ap_a": tau_ap_a,
-    "tau_ap_b": tau_ap_b,
+    "tau_ap_b": tau_ap_symmetric,
     "pearson": lambda x, y: stats.pearsonr(x, y).statistic,
     "spearman": lambda x, y: stats.spearmanr(x, y).statistic,
 }
@@ -202,12 +186,11 @@ def correlate(
     aligned = align(scores, measures, missing, least=2)
     means = dict(zip(aligned.measures, aligned.values.mean(axis=2), strict=True))
     rows = []
-    for a, b in combinations(means, 2):
-        for coefficient in coefficients:
-            ways = ((a, b), (b, a)) if coefficient in DIRECTED else ((a, b),)
-            for one, other in ways:
-                x, y = means[one], means[other]
-                why = _undefined(x, y, coefficient)
-                value = nan if why else _value(x, y, coefficient)
-                rows.append((one, other, coefficient, value, len(x), why))
+    for (a, b), coefficient in product(combinations(means, 2), coefficients):
+        ways = ((a, b), (b, a)) if coefficient in DIRECTED else ((a, b),)
+        for one, other in ways:
+            x, y = means[one], means[other]
+            why = _undefined(x, y, coefficient)
+            value = nan if why else _value(x, y, coefficient)
+            rows.append((one, other, coefficient, value, len(x), why))
     return pd.DataFrame(rows, columns=COLUMNS)

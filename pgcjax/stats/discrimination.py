@@ -30,14 +30,6 @@ def power(p_values: PValues, alpha: float = 0.05) -> float:
     return float(np.mean(p_values < alpha))
 
 
-def curve(p_values: PValues) -> PValues:
-    """Sort p-values, largest first: the sooner they fall, the better.
-
-    Source: the curves of achieved significance levels (ASL) of Sakai 2012, Figure 8.
-    """
-    return np.sort(p_values)[::-1]
-
-
 def overlap(a: Significant, b: Significant) -> tuple[int, int, int]:
     """Count the pairs significant by the first only, by both, by the second only.
 
@@ -67,10 +59,13 @@ class Discrimination:
         return table.assign(power=table["significant"] / table["pairs"])
 
     def curves(self) -> pd.DataFrame:
-        """ASL curves: test, measure, position (from 1), p_value, largest first."""
+        """ASL curves: test, measure, position (from 1), p_value, largest first.
+
+        The sooner achieved significance levels fall, the better [Sakai 2012, Figure 8].
+        """
         parts = []
         for (test, measure), tested in self._groups():
-            values = curve(tested["p_value"].to_numpy())
+            values = np.sort(tested["p_value"])[::-1]
             where = {"test": test, "measure": measure}
             place = np.arange(1, len(values) + 1)
             parts.append(pd.DataFrame({**where, "position": place, "p_value": values}))
@@ -138,13 +133,9 @@ def discriminate(
         for measure, values in zip(aligned.measures, aligned.values, strict=True):
             p = procedures.p_values(values, name, resamples=counts[name], seed=seed)
             means = values.mean(axis=1)
-            columns = {
-                "run_a": runs[first],
-                "run_b": runs[second],
-                "difference": means[first] - means[second],
-                "p_value": p,
-                "significant": p < alpha,
-            }
+            columns = {"run_a": runs[first], "run_b": runs[second]}
+            columns["difference"] = means[first] - means[second]
+            columns |= {"p_value": p, "significant": p < alpha}
             parts.append(pd.DataFrame({"test": name, "measure": measure, **columns}))
             if progress:
                 progress("measures", len(parts), len(tests) * len(aligned.measures))
@@ -176,10 +167,6 @@ def concordance(
 
     A measure is right where no gold measure prefers the other run: a tie of the gold
     counts as correct.
-
-    Args:
-        values: scores by the measures to compare.
-        gold: scores by the gold measures.
 
     Returns:
         Disagreements, symmetric; and in row i, column j those of them in which measure

@@ -36,7 +36,8 @@ def memberships(different: Different, means: Means) -> list[list[str]]:
     order = np.argsort(-np.asarray(means), kind="stable")
     alike = ~np.asarray(different, bool)[np.ix_(order, order)]
     np.fill_diagonal(alike, True)
-    sets = _cover([_bits(row) for row in alike])
+    packed = np.packbits(alike, axis=1, bitorder="little")
+    sets = _cover([int.from_bytes(row.tobytes(), "little") for row in packed])
     sets.sort(key=_members)
     of_runs: list[list[str]] = [[] for _ in order]
     for i, group in enumerate(sets):
@@ -63,11 +64,6 @@ def _cover(alike: list[int]) -> list[int]:
                 left[j] &= ~clique
             sets.append(clique)
     return sets
-
-
-def _bits(row: Bool[np.ndarray, " runs"]) -> int:
-    packed = np.packbits(row, bitorder="little").tobytes()
-    return int.from_bytes(packed, "little")
 
 
 def _lowest(bits: int) -> int:

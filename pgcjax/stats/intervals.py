@@ -24,9 +24,7 @@ def resampled_critical_difference(
 ) -> float:
     """Give the difference beyond which randomised Tukey HSD is significant.
 
-    Args:
-        ranges: ascending; enough that p can be below alpha.
-        alpha: level.
+    The ranges are ascending, and enough that p can be below alpha.
     """
     # Significant is d if (1 + k) / (1 + B) < α, where k ranges reach d.
     most = math.ceil(alpha * (1 + len(ranges))) - 2
@@ -43,16 +41,11 @@ def bootstrap(
     corrected: bool,
     budget: int = 2**24,
 ) -> tuple[OfPairs, OfPairs]:
-    """Give the bootstrap interval of the mean difference of each pair.
+    """Give the bootstrap interval, of level 1 - alpha, of the difference of each pair.
 
-    Args:
-        values: scores.
-        pairs: of runs.
-        resamples: how many; those of the bootstrap test with the same seed.
-        seed: of the random numbers.
-        alpha: 1 less the level.
-        corrected: for bias and acceleration (BCa), or the percentiles as they are.
-        budget: bytes of the means of a block of pairs in all resamples.
+    It is corrected for bias and acceleration (BCa), or of the percentiles as they are.
+    Resamples are those of the bootstrap test with the same seed. The means of a block
+    of pairs in all of them take `budget` bytes.
 
     Returns:
         Low and high; both the mean where all differences are equal.
@@ -85,11 +78,7 @@ def _corrected(
 ) -> Float64[np.ndarray, "2 pairs"]:
     """Correct levels of percentiles for bias and acceleration.
 
-    Args:
-        levels: of the low and the high end.
-        drawn: sums of differences in each resample.
-        z: observed differences.
-        slack: of sums that rounding can part.
+    Sums of the differences z, as `drawn` holds them, are equal if they differ by slack.
     """
     observed = z.sum(1, keepdims=True)
     below = (drawn < observed - slack).sum(1) + (drawn <= observed + slack).sum(1)

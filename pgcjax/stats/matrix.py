@@ -12,10 +12,18 @@ import pandas as pd
 from jaxtyping import Float64
 
 from pgcjax.errors import DataError, DataWarning, UsageError, check_choice, counted
-from pgcjax.io.schema import ALIASES, Origin, find_columns, first_repeat, ids, numbers
+from pgcjax.io.schema import (
+    ALIASES,
+    Origin,
+    find_columns,
+    first_repeat,
+    ids,
+    numbers,
+    refuse,
+)
 from pgcjax.io.score_files import read_any_scores
 from pgcjax.stats.choices import INCOMPLETE
-from pgcjax.stats.scores import Scores
+from pgcjax.stats.scores import Scores, read_scores
 
 NAMES = {
     "run_id": ALIASES["run_id"],
@@ -99,11 +107,13 @@ def read(
 
 
 def frame_of(scores: Any) -> pd.DataFrame:
-    """Give the table of scores that are no file.
+    """Give the table of scores, or of a file that `Scores.save` wrote.
 
     Raises:
-        UsageError: they are neither `Scores` nor a DataFrame.
+        UsageError: they are neither `Scores` nor a DataFrame nor a file.
     """
+    if isinstance(scores, (str, os.PathLike)):
+        scores = read_scores(scores)
     table = scores.table if isinstance(scores, Scores) else scores
     if not isinstance(table, pd.DataFrame):
         kind = type(table).__name__
@@ -124,10 +134,8 @@ def _columns(
         raise DataError(f"has more than one column {twice[0]!r}", where=where)
     absent = [n for n in wanted.values() if n not in names]
     if absent:
-        raise DataError(
-            f"has no column {absent[0]!r} (found {[str(n) for n in names]})",
-            where=where,
-        )
+        found = [str(n) for n in names]
+        raise DataError(f"has no column {absent[0]!r} (found {found})", where=where)
     free = [n for n in names if n not in wanted.values()]
     return {**find_columns(free, NAMES, NAMES), **wanted}
 
@@ -141,12 +149,10 @@ def _long(
     places = np.arange(1, len(table) + 1) if not len(origin.places) else origin.places
     origin = replace(origin, places=np.asarray(places)[keep])
     table = table[keep].reset_index(drop=True)
+    for name in [name for name in NAMES if name in named and name != "value"]:
+        table[name] = ids(table[name], origin)
     if "measure" not in table:
         table["measure"] = measure or ""
-    for name in ("run_id", "query_id", "measure"):
-        empty = name == "measure" and "measure" not in named
-        if not empty:
-            table[name] = ids(table[name], origin)
     table["value"] = numbers(table["value"], "value", origin)
     again = first_repeat(table, [*_KEYS, "measure"])
     if again:
@@ -157,14 +163,13 @@ def _long(
             where=origin.at(again[1]),
             mend="Keep one.",
         )
-    table_scores = Scores(table)
-    if measure is None and len(table_scores.measures) > 1:
-        raise UsageError(
-            f"scores of {len(table_scores.measures)} measures: choose one of "
-            f"{', '.join(table_scores.measures)}"
-        )
-    name = table_scores.measures[0] if measure is None else measure
-    return table_scores.matrix(name), name
+    scores = Scores(table)
+    there = scores.measures
+    if measure is None and len(there) > 1:
+        names = ", ".join(there)
+        raise UsageError(f"scores of {len(there)} measures: choose one of {names}")
+    name = there[0] if measure is None else measure
+    return scores.matrix(name), name
 
 
 def _wide(
@@ -178,27 +183,23 @@ def _wide(
         names = ids(frame[named[rows]].reset_index(drop=True), origin)
         cells = frame.drop(columns=named[rows])
     elif find_columns([frame.index.name], _KEYS):
-        return _wide(frame.reset_index(), _columns(frame.reset_index(), {}, ""), origin)
+        frame = frame.reset_index()
+        return _wide(frame, _columns(frame, {}, ""), origin)
     else:
-        width, numbered = len(str(len(frame))), counted(len(frame), "row")
+        cells, width = frame, len(str(len(frame)))
         names = pd.Series([f"{i + 1:0{width}}" for i in range(len(frame))])
-        cells = frame
-        notes = (f"no column names the queries: {numbered}, numbered",)
-    if names.duplicated().any():
-        i = int(names.duplicated().to_numpy().argmax())
-        raise DataError(
-            f"has {rows} {names[i]!r} twice", where=origin.at(i), mend="Keep one."
+        notes = (
+            f"no column names the queries: {counted(len(frame), 'row')}, numbered",
         )
+    again = names.duplicated().to_numpy()
+    refuse(again, lambda i: f"has {rows} {names[i]!r} twice", origin, "Keep one.")
     values = np.full(cells.shape, np.nan)
     for k, column in enumerate(cells.columns):
         cell = cells[column].reset_index(drop=True)
         full = np.flatnonzero(~(cell.isna() | (cell == "")).to_numpy())
         places = np.asarray(origin.places)[full] if len(origin.places) else full + 1
-        values[full, k] = numbers(
-            cell.iloc[full],
-            f"score, {other} {str(column)!r}",
-            replace(origin, places=places),
-        )
+        what, here = f"score, {other} {str(column)!r}", replace(origin, places=places)
+        values[full, k] = numbers(cell.iloc[full], what, here)
     wide = pd.DataFrame(values, names.to_numpy(), [str(c) for c in cells.columns])
     return (wide if rows == "run_id" else wide.T), notes
 

@@ -41,19 +41,10 @@ class Outcome:
 def p_values(
     values: Values, test: str, *, resamples: int = 1000, seed: int = 0
 ) -> OfPairs:
-    """Test every pair of runs.
-
-    Args:
-        values: finite scores of at least 2 runs and 2 queries.
-        test: one of `TESTS`.
-        resamples: of the resampled ones.
-        seed: of their random numbers.
+    """Test every pair of runs; arguments and errors are those of `run`.
 
     Returns:
         p of each pair, in the order of `np.triu_indices(runs, 1)`.
-
-    Raises:
-        UsageError: there is no such test, or nothing to resample.
     """
     pairs = tests.all_pairs(len(values))
     return run(values, pairs, test, resamples=resamples, seed=seed).p_value
@@ -104,22 +95,21 @@ def run(
     from pgcjax.stats.resample import BLOCK, WholeScores  # loads JAX: only if needed
     from pgcjax.stats.sweep import Sweep
 
-    scores = WholeScores.of(values)
-    queries = values.shape[1]
+    scores, queries = WholeScores.of(values), values.shape[1]
+    same = tests.identical(values, pairs)  # of these p is 1
     exact = test == "permutation" and 2**queries <= max(wanted, 2**_EXACT)
     sweep = Sweep(
         scores, pairs, test, seed, exact, limit, progress, journal, save_every
     )
     if exact:
         sweep.extend(2 ** (queries - 1))
-        share = sweep.counts() / sweep.done
-        return Outcome(_of_different(share, values, pairs), 0 * share, 2**queries)
+        p = np.where(same, 1.0, sweep.counts() / sweep.done)
+        return Outcome(p, np.zeros_like(p), 2**queries)
     if precision is not None:
         wanted = -(-wanted // BLOCK) * BLOCK  # whole blocks can be added to
     while True:
         sweep.extend(wanted)
-        p = (1 + sweep.counts()) / (1 + wanted)
-        p = _of_different(p, values, pairs)
+        p = np.where(same, 1.0, (1 + sweep.counts()) / (1 + wanted))
         variance = p * (1 - p)
         if precision is None or variance.max(initial=0.0) / wanted <= precision**2:
             break
@@ -127,8 +117,3 @@ def run(
         wanted = -(-max(needed, wanted + BLOCK) // BLOCK) * BLOCK
     ranges = np.sort(sweep.total) * scores.unit / queries if test == "tukey" else None
     return Outcome(p, np.sqrt(variance / wanted), wanted, False, ranges)
-
-
-def _of_different(p: OfPairs, values: Values, pairs: RunPairs) -> OfPairs:
-    """Give p, but 1 where the runs are identical."""
-    return np.where(tests.identical(values, pairs), 1.0, p)

@@ -77,11 +77,7 @@ def borderline(
 ) -> OfPairs:
     """Give the mean difference of the resample whose |t| is the place-th largest.
 
-    Args:
-        values: scores.
-        pairs: of runs.
-        weights: how often each resample holds each query.
-        place: from 1.
+    Places start from 1, and weights are how often each resample holds each query.
 
     Returns:
         Absolute differences; the largest one of resamples whose |t| is the same.

@@ -101,18 +101,9 @@ def largest_ranges(
 ) -> Float64[np.ndarray, " resamples"]:
     """Permute each query's scores over runs; give the range of the sums [Sakai Fig. 4].
 
-    Scores are sorted first, so that the order of runs has no effect. numpy permutes
-    faster than JAX sorts on a CPU, and is what every device uses: the same numbers.
-
-    Args:
-        values: whole scores.
-        seed: of the random numbers.
-        block: number of the block.
-        size: resamples in it.
-        near: bytes of the copies that are made at once.
-
-    Returns:
-        Largest minus smallest sum of a run in each resample, whole.
+    Scores, which are whole, are sorted first, so that the order of runs has no effect.
+    numpy permutes faster than JAX sorts on a CPU, and is what every device uses: the
+    same numbers. Copies that are made at once take `near` bytes.
     """
     rows = np.ascontiguousarray(np.sort(values, axis=0).T)
     random = generator(seed, "tukey", block)

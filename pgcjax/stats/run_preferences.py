@@ -5,7 +5,7 @@ import pandas as pd
 from jaxtyping import Float, Float64, Int8
 
 from pgcjax.errors import DataError, UsageError
-from pgcjax.io.schema import Origin, canonical, ids, numbers
+from pgcjax.io.schema import Origin, canonical, ids, numbers, refuse
 from pgcjax.stats.aligned import AlignedScores
 from pgcjax.stats.rounding import slack
 
@@ -28,18 +28,16 @@ def read_run_preferences(preferences: pd.DataFrame) -> pd.DataFrame:
         table[name] = ids(table[name], origin)
     sides = numbers(table["preference"], "preference", origin)
     table["preference"] = np.sign(sides).astype(np.int8)
-    same = np.flatnonzero(table["run_a"] == table["run_b"])
-    if len(same):
-        raise DataError("compares a run with itself", where=origin.at(int(same[0])))
+    same = (table["run_a"] == table["run_b"]).to_numpy()
+    refuse(same, lambda _: "compares a run with itself", origin, "")
     keys = table[["query_id", "run_a", "run_b"]].to_numpy(object)
     keys[:, 1:] = np.sort(keys[:, 1:], axis=1)
-    again = np.flatnonzero(pd.DataFrame(keys).duplicated())
-    if len(again):
-        raise DataError(
-            "judges a pair of runs that was judged before",
-            where=origin.at(int(again[0])),
-            mend="Give one preference for each query and pair, such as the majority's.",
-        )
+    refuse(
+        pd.DataFrame(keys).duplicated().to_numpy(),
+        lambda _: "judges a pair of runs that was judged before",
+        origin,
+        "Give one preference for each query and pair, such as the majority's.",
+    )
     return table
 
 
@@ -60,12 +58,10 @@ def scores_of(
             is left.
     """
     there = {"run_a": scores.runs, "run_b": scores.runs, "query_id": scores.queries}
-    at = {
-        name: pd.Index(names).get_indexer(pd.Index(people[name]))
-        for name, names in there.items()
-    }
-    for name, places in at.items():
-        absent = np.flatnonzero(places < 0)
+    at = []
+    for name, names in there.items():
+        at.append(pd.Index(names).get_indexer(pd.Index(people[name])))
+        absent = np.flatnonzero(at[-1] < 0)
         if len(absent) and missing != "drop":
             i = int(absent[0])
             raise DataError(
@@ -73,10 +69,10 @@ def scores_of(
                 where=Origin("preferences").at(i),
                 mend="missing='drop' leaves such pairs out.",
             )
-    keep = np.all([places >= 0 for places in at.values()], axis=0)
+    keep = np.all([places >= 0 for places in at], axis=0)
     if not keep.any():
         raise DataError("no judged pair of runs has scores", where="preferences")
-    a, b, q = (places[keep] for places in at.values())
+    a, b, q = (places[keep] for places in at)
     theirs = people["preference"].to_numpy()[keep]
     return scores.values[:, a, q], scores.values[:, b, q], theirs
 
@@ -102,12 +98,10 @@ def tie_threshold(
     differences that occur, this is the one whose share is nearest, the smaller one if
     two are as near: a coarse measure can have more ties than asked for even at zero.
 
-    Args:
-        a: scores of the first run of each pair.
-        b: scores of the second.
-        share: of ties that is wished for; a UsageError if not from 0 to 1.
-
     Source: Golbus et al. 2014, 5.2.2.
+
+    Raises:
+        UsageError: the share is not from 0 to 1.
     """
     if not 0 <= share <= 1:
         raise UsageError(f"a share of ties is from 0 to 1, not {share}")

@@ -55,9 +55,7 @@ class Scores:
         """
         scores = self.table[self.table["measure"] == self._spelling(measure)]
         wide = scores.pivot(index="run_id", columns="query_id", values="value")
-        return (
-            wide.sort_index(axis=0).sort_index(axis=1).rename_axis(columns="query_id")
-        )
+        return wide.sort_index(axis=0).sort_index(axis=1)
 
     def _spelling(self, measure: str) -> str:
         if measure in self.measures:
@@ -70,9 +68,8 @@ class Scores:
                     return name
             except UsageError:
                 continue  # one of them is a measure of another tool
-        raise UsageError(
-            f"no scores of {measure!r}; there are {', '.join(self.measures)}"
-        )
+        there = ", ".join(self.measures)
+        raise UsageError(f"no scores of {measure!r}; there are {there}")
 
     def lines(self, per_query: bool = False, digits: int | None = 4) -> Iterator[str]:
         """Print as trec_eval does: `measure<TAB>query<TAB>value`, `all` for the mean.

@@ -68,15 +68,13 @@ class Sweep:
                 self.total = self.total + part
             self.done += size
             late = time.monotonic() - self._saved >= self.save_every
-            if size == resample.BLOCK and (late or self.done == resamples):
-                self._save()
+            whole = size == resample.BLOCK
+            if self._checkpoint and whole and (late or self.done == resamples):
+                done = np.array(self.done)
+                self._checkpoint.save(_STATE, done=done, total=self.total)
+                self._saved = time.monotonic()
             if self.progress:
                 self.progress("resampling", self.done, resamples)
-
-    def _save(self) -> None:
-        if self._checkpoint:
-            self._checkpoint.save(_STATE, done=np.array(self.done), total=self.total)
-            self._saved = time.monotonic()
 
     def counts(self) -> Real[np.ndarray, " pairs"]:
         """Count, per pair, the resamples at least as extreme as what was observed."""

@@ -29,13 +29,7 @@ def all_pairs(runs: int) -> RunPairs:
 def differences(
     values: Values, pairs: RunPairs, most: int = PAIRS_AT_ONCE
 ) -> Iterator[tuple[slice, Float64[np.ndarray, "block queries"]]]:
-    """Give the differences of pairs, block of pairs by block.
-
-    Args:
-        values: scores.
-        pairs: of runs.
-        most: pairs in a block.
-    """
+    """Give the differences of pairs, block by block of at most so many pairs."""
     first, second = pairs
     for low in range(0, len(first), most):
         block = slice(low, low + most)
@@ -141,9 +135,8 @@ def tukey(values: Values, pairs: RunPairs) -> OfPairs:
     same = identical(values, pairs)
     if not error:
         return np.where(np.abs(mean) > largest_noise(values), 0.0, 1.0)
-    ranges, where = np.unique(
-        np.abs(mean) / math.sqrt(error / queries), return_inverse=True
-    )
+    studentised = np.abs(mean) / math.sqrt(error / queries)
+    ranges, where = np.unique(studentised, return_inverse=True)
 
     def p(q: Float[np.ndarray, "*n"]) -> Float[np.ndarray, "*n"]:
         with warnings.catch_warnings():

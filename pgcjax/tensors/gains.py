@@ -42,11 +42,11 @@ def grades(qrels: pd.DataFrame, *, positive_only: bool = True) -> Grades:
     by = np.lexsort((pd.Categorical(doc).codes, code))
     ends = np.searchsorted(code[by], np.arange(len(names) + 1))
     parts = [by[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
-    return Grades(
-        {name: doc[rows] for name, rows in zip(names, parts, strict=True)},
-        {name: relevance[rows] for name, rows in zip(names, parts, strict=True)},
-        highest,
+    docs, graded = (
+        dict(zip(names, (column[rows] for rows in parts), strict=True))
+        for column in (doc, relevance)
     )
+    return Grades(docs, graded, highest)
 
 
 def best_first(gains: np.ndarray, depth: int | None = None) -> np.ndarray:
@@ -81,15 +81,14 @@ def running(
 def best_discounted(gains: np.ndarray, weights: np.ndarray) -> float:
     """Give the most that `kernels.graded.discounted` can be.
 
-    Args:
-        gains: in the order of the ideal list.
-        weights: of ranks 0.. up to the last of these at least.
+    `gains` are in the order of the ideal list; `weights` are of ranks 0 to the last of
+    these at least.
     """
     return total(gains * weights[1 : len(gains) + 1])
 
 
 def best_reciprocal(gains: np.ndarray, weights: np.ndarray) -> float:
-    """Give the most that `kernels.graded.reciprocal` can be; arguments as above."""
+    """Give the most that `kernels.graded.reciprocal` can be: see `best_discounted`."""
     reached = np.append(1.0, running(np.multiply, 1 - gains))[:-1]
     return total(gains * reached * weights[1 : len(gains) + 1])
 

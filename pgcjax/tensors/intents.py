@@ -52,8 +52,7 @@ def intent_grades(qrels: pd.DataFrame) -> IntentGrades:
         row = {value: i for i, value in enumerate(intents)}
         relevance = np.zeros((len(intents), len(docs)))
         relevance[[row[i] for i in intent], [place[d] for d in doc]] = grade[of_query]
-        out.docs[name] = np.array(docs, object)
-        out.intents[name] = intents
+        out.docs[name], out.intents[name] = np.array(docs, object), intents
         out.relevance[name] = relevance
     return out
 
@@ -93,12 +92,11 @@ def intent_weights(
             query: _whole([probability[query, i] for i in ids])
             for query, ids in grades.intents.items()
         }
+    weights = {query: np.ones(len(ids)) for query, ids in grades.intents.items()}
     if how == "decreasing":
-        return {
-            query: np.exp2(np.arange(len(ids))[::-1].astype(np.float64))
-            for query, ids in grades.intents.items()
-        }
-    return {query: np.ones(len(ids)) for query, ids in grades.intents.items()}
+        for query, ones in weights.items():
+            weights[query] = np.exp2(np.arange(len(ones))[::-1].astype(np.float64))
+    return weights
 
 
 def navigational(grades: IntentGrades, intents: pd.DataFrame) -> dict[str, np.ndarray]:

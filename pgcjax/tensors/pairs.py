@@ -212,9 +212,7 @@ def _laid_out(names: _Names, said: Sequence[tuple[_Edges, np.ndarray]]) -> Judge
     return out
 
 
-def _joined(
-    said: Sequence[tuple[_Edges, np.ndarray]],
-) -> tuple[_Edges, np.ndarray]:
+def _joined(said: Sequence[tuple[_Edges, np.ndarray]]) -> tuple[_Edges, np.ndarray]:
     """Put edges together; judges get numbers of their own, by query."""
     first = np.cumsum([0, *(len(queries) for _, queries in said)])
     of_judge = np.concatenate([queries for _, queries in said])

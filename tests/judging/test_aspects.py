@@ -6,6 +6,7 @@ from math import isnan, nan
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.twins.judgments import spearman
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,7 +19,6 @@ from pgcjax.judging.aspects import (
     aspect_table,
     grade_changes,
 )
-from pgcjax.reference.judgments import spearman
 
 COLUMNS = ["query_id", "doc_id", "previous_doc_id", "aspect", "grade"]
 

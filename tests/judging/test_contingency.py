@@ -4,11 +4,11 @@ from math import isnan
 
 import numpy as np
 import pytest
+from helpers.twins import correlation as twin
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pgcjax.judging.contingency import contingency, jaccard, kappa
-from pgcjax.reference import correlation as twin
 
 LABELS = st.lists(st.tuples(*[st.sampled_from([-1, 0, 1])] * 2), min_size=1)
 

@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers.judged import judgments, prefs, shuffled, single_votes
+from helpers.twins import correlation as cohen
+from helpers.twins import judgments as twin
 from hypothesis import given
 from statsmodels.stats.inter_rater import fleiss_kappa as theirs
 
@@ -19,8 +21,6 @@ from pgcjax.judging.judge_agreement import (
     share_ties,
 )
 from pgcjax.judging.options import label
-from pgcjax.reference import correlation as cohen
-from pgcjax.reference import judgments as twin
 
 # The usual worked example: 10 subjects, 14 raters, 5 categories, kappa .210.
 FLEISS = """0 0 0 0 14; 0 2 6 4 2; 0 0 3 5 6; 0 3 9 2 0; 2 2 8 1 1

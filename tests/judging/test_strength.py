@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers.judged import judgments, prefs, shuffled, single_votes
+from helpers.twins import judgments as twin
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
@@ -14,7 +15,6 @@ import pgcjax
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io.xie import read_xie_votes
 from pgcjax.judging.strength import RELATIONS
-from pgcjax.reference import judgments as twin
 
 QRELS = {"q": {"a": 90, "b": 60, "c": 30, "d": 0}}
 

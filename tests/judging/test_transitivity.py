@@ -5,6 +5,7 @@ from math import isnan
 import pandas as pd
 import pytest
 from helpers.judged import judgments, prefs, shuffled, single_votes
+from helpers.twins import judgments as twin
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,7 +14,6 @@ from pgcjax.errors import UsageError
 from pgcjax.io.preferences import read_preferences
 from pgcjax.io.xie import read_xie_votes
 from pgcjax.judging.transitivity import KINDS, transitivity
-from pgcjax.reference import judgments as twin
 
 
 def counts(table: pd.DataFrame, judge: str = "majority") -> dict[str, tuple[int, int]]:

@@ -97,7 +97,7 @@ def test_an_older_file_stays_if_it_cannot_be_replaced(tmp_path, monkeypatch):
     target = tmp_path / "figure.svg"
     target.write_text("older")
     figure = DRAW()
-    monkeypatch.setattr(canvas, "_bytes", lambda *_: 1 / 0)
+    monkeypatch.setattr(canvas, "rendered", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         canvas.save(figure, target)
     assert [path.name for path in tmp_path.iterdir()] == ["figure.svg"]

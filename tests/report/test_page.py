@@ -160,7 +160,7 @@ def test_equal_pages_are_equal_files_and_replace_older_ones(tmp_path, suffix):
 def test_a_page_that_fails_leaves_what_was_there(tmp_path, suffix, monkeypatch):
     target = tmp_path / f"page{suffix}"
     target.write_text("older")
-    monkeypatch.setattr(canvas, "_bytes", lambda *_: 1 / 0)
+    monkeypatch.setattr(canvas, "rendered", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         write(example(), target)
     assert [path.name for path in tmp_path.iterdir()] == [target.name]

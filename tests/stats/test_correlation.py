@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.twins import correlation as twin
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
 from pgcjax.errors import DataError, UsageError
-from pgcjax.reference import correlation as twin
 from pgcjax.stats import correlation
 from pgcjax.stats.choices import COEFFICIENTS
 from pgcjax.stats.correlation import correlation as correlated

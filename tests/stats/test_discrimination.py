@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.twins import correlation as twin
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
 from pgcjax.errors import UsageError
-from pgcjax.reference import correlation as twin
 from pgcjax.stats import discrimination
 from pgcjax.stats.discrimination import discriminate, intuitiveness, sensitivity
 from pgcjax.stats.scores import Scores

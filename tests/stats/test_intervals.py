@@ -4,11 +4,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from helpers.twins import significance as twin
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from pgcjax.reference import significance as twin
 from pgcjax.stats import intervals, resample, tests
 from pgcjax.stats.required import borderline, required_difference
 

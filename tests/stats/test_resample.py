@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.twins import significance as twin
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
 import pgcjax
 from pgcjax.errors import DataError, UsageError
-from pgcjax.reference import significance as twin
 from pgcjax.stats import procedures, resample, tests
 from pgcjax.stats.resample import WholeScores
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.twins import significance as twin
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from pgcjax.reference import significance as twin
 from pgcjax.stats import procedures, tests
 
 few = settings(max_examples=15)
