@@ -67,8 +67,8 @@ class Retrieved:
     """
 
     starts: Int64[np.ndarray, " runs_plus_1"]
-    vertex: Int32[np.ndarray, " k"]
-    rank: Int32[np.ndarray, " k"]
+    vertex: Int[np.ndarray, " k"]
+    rank: Int[np.ndarray, " k"]
 
     @property
     def count(self) -> Int64[np.ndarray, " runs"]:
