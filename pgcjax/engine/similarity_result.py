@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Float64, Int
 
 from pgcjax.io.write import write_table
 
@@ -21,9 +22,9 @@ class Similarity:
         measure: with all its parameters.
         runs_a: runs, ascending.
         runs_b: the runs that they are compared with; the same runs if there are none.
-        pairs: int `[pairs]`, places in runs_a, and in runs_b.
+        pairs: places in runs_a, and in runs_b.
         queries: ascending.
-        values: float64 `[pairs, queries]`; NaN where a pair has no value.
+        values: NaN where a pair has no value.
         own: mean of each run with itself, where runs_b are the same runs; else empty.
         metadata: version, conventions and parameters.
         notes: what was seen, a line each.
@@ -32,10 +33,10 @@ class Similarity:
     measure: str
     runs_a: list[str]
     runs_b: list[str]
-    pairs: tuple[np.ndarray, np.ndarray]
+    pairs: tuple[Int[np.ndarray, " pairs"], Int[np.ndarray, " pairs"]]
     queries: list[str]
-    values: np.ndarray
-    own: np.ndarray
+    values: Float64[np.ndarray, "pairs queries"]
+    own: Float64[np.ndarray, " runs"]
     metadata: dict[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 

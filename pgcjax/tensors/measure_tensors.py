@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from jaxtyping import Int64
 
 from pgcjax.tensors.graphs import Graph
 from pgcjax.tensors.grids import Pairs
@@ -22,7 +23,7 @@ class PeelTensors:
     """
 
     graphs: Mapping[str, Graph]
-    weights: np.ndarray
+    weights: Int64[np.ndarray, " depth_plus_1"]
     finish: Callable[[np.ndarray, np.ndarray], np.ndarray]
 
     @cached_property
@@ -82,7 +83,7 @@ class GridTensors:
     finish: Callable[..., np.ndarray]
     order: str = "default"
     graphs: Mapping[str, Graph] | None = None
-    weights: np.ndarray | None = None
+    weights: Int64[np.ndarray, " depth_plus_1"] | None = None
     pairs: Mapping[str, Pairs] | None = None
     shared: bool = False
 

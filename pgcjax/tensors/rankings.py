@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from jaxtyping import Bool, Int, Int32
 
 from pgcjax.io.judged import Judged
 from pgcjax.io.order import ranked
@@ -19,7 +20,7 @@ class JudgedRanks:
     Attributes:
         run_ids: the runs.
         query_ids: queries that any of them answers, judged or not.
-        lengths: int32 `[runs, judged queries]`: documents that each retrieved in all.
+        lengths: documents that each run retrieved in all, for each judged query.
         query: number of the query of each ranking, -1 if it is not judged.
         run: number of its run; rankings are by query, then by run.
         count: how many of its documents are here: they follow each other, ranking
@@ -31,17 +32,17 @@ class JudgedRanks:
 
     run_ids: list[str]
     query_ids: set[str]
-    lengths: np.ndarray
-    query: np.ndarray
-    run: np.ndarray
-    count: np.ndarray
-    code: np.ndarray
-    position: np.ndarray
-    known: np.ndarray
+    lengths: Int32[np.ndarray, "runs queries"]
+    query: Int[np.ndarray, " rankings"]
+    run: Int[np.ndarray, " rankings"]
+    count: Int[np.ndarray, " rankings"]
+    code: Int[np.ndarray, " documents"]
+    position: Int[np.ndarray, " documents"]
+    known: Int[np.ndarray, " codes"]
 
     @property
-    def has(self) -> np.ndarray:
-        """Which run answers which judged query: bool `[runs, judged queries]`."""
+    def has(self) -> Bool[np.ndarray, "runs queries"]:
+        """Which run answers which judged query."""
         return self.lengths > 0
 
     @property
@@ -205,12 +206,12 @@ class Rankings:
         docs = sum(map(len, self._judged.docs.values()))
         return min(1.0, self.size / len(self.run_ids) / max(1, docs))
 
-    def answered(self, query_ids: list[str]) -> np.ndarray:
-        """Say which run has which judged query: bool `[runs, queries]`."""
+    def answered(self, query_ids: list[str]) -> Bool[np.ndarray, "runs queries"]:
+        """Say which run has which judged query."""
         return self._lengths[:, [self._judged.number[q] for q in query_ids]] > 0
 
-    def lengths(self, query_id: str) -> np.ndarray:
-        """Give how many documents each run has for a judged query: int32 `[runs]`."""
+    def lengths(self, query_id: str) -> Int32[np.ndarray, " runs"]:
+        """Give how many documents each run has for a judged query."""
         return self._lengths[:, self._judged.number[query_id]]
 
     def flat(self, docs: Mapping[str, np.ndarray], values: np.ndarray) -> Flat:

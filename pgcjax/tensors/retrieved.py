@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from jaxtyping import Int, Int32, Int64
 
 from pgcjax.tensors.padding import blank
 
@@ -13,19 +14,19 @@ class Flat:
     """Judged documents of all queries that runs retrieved, end to end.
 
     Attributes:
-        value: int32, of each; there may be room after them.
+        value: of each; there may be room after them.
         rank: its 0-based rank among all documents of the run.
-        first: int32 `[queries, runs]`: where those of each ranking begin, best first.
+        first: where those of each ranking begin, best first.
         count: how many there are.
         edges: runs 0, ..., their number: from one to the next, those of a query follow
             each other, run after run.
     """
 
-    value: np.ndarray
-    rank: np.ndarray
-    first: np.ndarray
-    count: np.ndarray
-    edges: np.ndarray
+    value: Int32[np.ndarray, " room"]
+    rank: Int32[np.ndarray, " room"]
+    first: Int32[np.ndarray, "queries runs"]
+    count: Int32[np.ndarray, "queries runs"]
+    edges: Int[np.ndarray, " parts"]
 
     def tile(
         self, queries: list[int], runs: slice, shape: tuple[int, int], room: int
@@ -60,22 +61,22 @@ class Retrieved:
     """The judged documents of one query that runs retrieved, best first.
 
     Attributes:
-        starts: int64 `[runs + 1]`: where those of each run begin, and their number.
+        starts: where those of each run begin, and their number.
         vertex: index of each among the judged ones.
         rank: its 0-based rank among all documents of the run.
     """
 
-    starts: np.ndarray
-    vertex: np.ndarray
-    rank: np.ndarray
+    starts: Int64[np.ndarray, " runs_plus_1"]
+    vertex: Int[np.ndarray, " k"]
+    rank: Int[np.ndarray, " k"]
 
     @property
-    def count(self) -> np.ndarray:
+    def count(self) -> Int64[np.ndarray, " runs"]:
         """How many each run retrieved."""
         return np.diff(self.starts)
 
     @property
-    def run(self) -> np.ndarray:
+    def run(self) -> Int64[np.ndarray, " k"]:
         """Index of the run of each document."""
         return np.repeat(np.arange(len(self.starts) - 1), self.count)
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from jaxtyping import Int32
 
 from pgcjax.errors import DataError, Progress
 from pgcjax.io.order import check_ranks_given, ranked, ranking_starts
@@ -22,9 +23,9 @@ class Ranked(NamedTuple):
         bottom: last rank of it.
     """
 
-    docs: np.ndarray
-    top: np.ndarray
-    bottom: np.ndarray
+    docs: Int32[np.ndarray, " n"]
+    top: Int32[np.ndarray, " n"]
+    bottom: Int32[np.ndarray, " n"]
 
     @property
     def tied(self) -> bool:
