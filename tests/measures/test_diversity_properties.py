@@ -131,7 +131,7 @@ def test_intent_recall_grows_with_depth():
 
 def relatives(families=("{}-IA", "D-{}", "DIN-{}")) -> list[tuple[str, str]]:
     """Pairs of a measure of intents and the graded one that it is made of."""
-    names = [base.name for base in (*GRADED, *BINARY)]
+    names = [*GRADED, *BINARY]
     return [
         (family.format(name), name)
         for family in families
@@ -161,7 +161,7 @@ def test_of_one_intent_they_are_the_measures_they_are_made_of():
 
 def test_without_navigational_intents_din_is_d():
     """To the last bit, as probabilities are ratios of whole numbers here."""
-    graded = [base.name for base in GRADED]
+    graded = [*GRADED]
     qrels, intents, runs = twelve(0, 1)
     of_kind = {kind: intents.assign(kind=kind) for kind in ("inf", "nav")}
     found = values(qrels, of_kind["inf"], runs, every()).unstack()
