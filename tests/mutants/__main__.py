@@ -5,7 +5,6 @@ Exit status 1 if one survives, or no longer fits the text of the package.
 
 import argparse
 import multiprocessing
-import os
 import sys
 import time
 from collections.abc import Iterator
@@ -13,12 +12,9 @@ from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS.parent)]
-for name, value in (  # of JAX, as in conftest.py
-    ("JAX_COMPILATION_CACHE_DIR", str(Path(sys.prefix, "compiled-by-tests"))),
-    ("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0"),
-    ("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1"),
-):
-    os.environ[name] = value
+from helpers.compiled import keep_compiled  # noqa: E402
+
+keep_compiled()  # before JAX is imported
 
 from mutants.child import LIBRARIES, verdict  # noqa: E402
 from mutants.table import Mutant, mutants, stale  # noqa: E402
