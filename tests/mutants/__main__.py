@@ -5,6 +5,7 @@ Exit status 1 if one survives, or no longer fits the text of the package.
 
 import argparse
 import multiprocessing
+import os
 import sys
 import time
 from collections.abc import Iterator
