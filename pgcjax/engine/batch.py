@@ -10,11 +10,11 @@ from jaxtyping import Float64
 from pgcjax.engine import plan
 from pgcjax.engine.cost import Group
 from pgcjax.errors import Progress
-from pgcjax.measures.spec import Case, Measure
 
 if TYPE_CHECKING:  # the peel runs where tables are read elsewhere, or not at all
     import pandas as pd
 
+    from pgcjax.measures.spec import Case, Measure
     from pgcjax.tensors.rankings import Rankings
 
 
@@ -24,11 +24,11 @@ class Member(NamedTuple):
     Attributes:
         place: its number among all measures of the request.
         measure: what it is.
-        tensors: what its definition made of the judgments; see `request.make_batches`.
+        tensors: what its definition made of the judgments; see `Request.batches`.
     """
 
     place: int
-    measure: Measure
+    measure: "Measure"
     tensors: Any
 
 
@@ -72,7 +72,7 @@ class Batch(ABC):
     def foresee(self, sample: "Rankings") -> list[Group]:
         """Name the calls of `score`, as if all runs were like those of a sample."""
 
-    def recompute(self, place: int, case: Case) -> float:
+    def recompute(self, place: int, case: "Case") -> float:
         """Score one run and query again, by the plain twin of a measure."""
         measure = next(m.measure for m in self.members if m.place == place)
         return measure.definition.twin(case)

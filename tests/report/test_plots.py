@@ -96,7 +96,7 @@ def test_equal_data_give_equal_bytes():
         figure = draw(scores)
         text = canvas.svg(figure)
         assert canvas.svg(draw(scores.copy())) == text, kind
-        canvas._bytes(figure, ".png")
+        canvas.rendered(figure, ".png")
         assert canvas.svg(figure) == text, kind
     other = scores.assign(value=scores["value"] * 0.9)
     kind = KINDS["leaderboard"]
