@@ -1,6 +1,6 @@
 """Ranked lists × arrays about their documents → scores, by any kernel of lists."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -46,6 +46,30 @@ class _Lists(NamedTuple):
     length: np.ndarray
 
 
+class _Leaves(NamedTuple):
+    """The arrays of a measure: their structure, and the arrays of each query."""
+
+    tree: Any
+    leaves: dict[str, list[np.ndarray]]
+
+    @classmethod
+    def of(cls, arrays: Mapping[str, Any]) -> "_Leaves":
+        """Take the pytrees of all queries apart, once for all chunks of runs."""
+        tree = jax.tree.structure(next(iter(arrays.values()), ()))
+        leaves = {n: [*map(np.asarray, jax.tree.leaves(x))] for n, x in arrays.items()}
+        return cls(tree, leaves)
+
+    def shapes(self, names: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+        """Give padded shapes that hold the arrays of queries."""
+        every = zip(*(self.leaves[name] for name in names), strict=True)
+        return tuple(
+            tuple(
+                map(axis_length, map(max, zip(*(x.shape for x in each), strict=True)))
+            )
+            for each in every
+        )
+
+
 class _Width(NamedTuple):
     """Queries whose lists have one padded length.
 
@@ -80,6 +104,7 @@ class ListBatch(Batch):
         """
         self.members, self._depth, self._budget = members, depth, budget
         self._tensors = [member.tensors for member in members]
+        self._arrays = [_Leaves.of(tensors.arrays) for tensors in self._tensors]
         self.docs = self._tensors[0].docs
         self._most_runs = 0  # of any chunk: smaller ones take the shapes of the largest
         self._kernels = tuple(
@@ -134,11 +159,12 @@ class ListBatch(Batch):
                 devices=jax.local_device_count(),
                 budget=self._budget,
             )
-            program = self._kernels, which, tile, group.width, group.shapes
+            trees = tuple(arrays.tree for arrays in self._arrays)
+            program = self._kernels, which, trees, tile, group.width, group.shapes
             program = *program, tuple(map(len, weights)), jax.local_device_count()
             for low in range(0, len(group.columns), queries):
                 columns = group.columns[low : low + queries]
-                stacked = self._arrays([names[i] for i in columns], group, queries)
+                stacked = self._stacked([names[i] for i in columns], group, queries)
                 arrays = place(stacked)
                 length = np.array([rankings.lengths(names[i]) for i in columns])
                 for first in range(0, runs, together):
@@ -159,26 +185,24 @@ class ListBatch(Batch):
         for width in sorted(set(widths), reverse=True):
             columns = [i for i, w in enumerate(widths) if w == width]
             of_width = [names[i] for i in columns]
-            shapes = tuple(
-                _shapes([t.arrays[n] for n in of_width]) for t in self._tensors
-            )
-            every = [shape for _, leaves in shapes for shape in leaves]
+            shapes = tuple(arrays.shapes(of_width) for arrays in self._arrays)
+            every = [shape for of_measure in shapes for shape in of_measure]
             axes = [axis for shape in every for axis in shape]
             per_query = 8 * sum(int(np.prod(shape)) for shape in every)
             per_pair = 64 * max(width, *axes, 0)
             out.append(_Width(width, columns, shapes, per_query, per_pair))
         return out
 
-    def _arrays(self, names: Sequence[str], group: _Width, queries: int) -> list[Any]:
+    def _stacked(self, names: Sequence[str], group: _Width, queries: int) -> list[Any]:
         """Stack the arrays of queries, padded with zeros."""
         out = []
-        for tensors, (tree, shapes) in zip(self._tensors, group.shapes, strict=True):
-            leaves = [jax.tree.leaves(tensors.arrays[name]) for name in names]
+        for arrays, shapes in zip(self._arrays, group.shapes, strict=True):
+            every = zip(*(arrays.leaves[name] for name in names), strict=True)
             stacked = [
-                stack([np.asarray(x) for x in each], (queries, *shape), 0)
-                for each, shape in zip(zip(*leaves, strict=True), shapes, strict=True)
+                stack(each, (queries, *shape), 0)
+                for each, shape in zip(every, shapes, strict=True)
             ]
-            out.append(jax.tree.unflatten(tree, stacked))
+            out.append(jax.tree.unflatten(arrays.tree, stacked))
         return out
 
     def _weights(self, depth: int) -> tuple[tuple[int, ...], list[np.ndarray]]:
@@ -200,15 +224,6 @@ def batches(members: Sequence[Member], setting: Setting) -> list[Batch]:
         reach = next((d for d in _REACHES if (depth or 1e9) <= d), None)
         groups.setdefault((id(member.tensors.docs), reach), []).append(member)
     return [ListBatch(members, d, setting.budget) for (_, d), members in groups.items()]
-
-
-def _shapes(arrays: Sequence[Any]) -> tuple[Any, tuple[tuple[int, ...], ...]]:
-    """Give the structure of arrays of queries, and padded shapes that hold all."""
-    shapes = [[np.shape(leaf) for leaf in jax.tree.leaves(each)] for each in arrays]
-    return jax.tree.structure(arrays[0]), tuple(
-        tuple(axis_length(max(axis)) for axis in zip(*each, strict=True))
-        for each in zip(*shapes, strict=True)
-    )
 
 
 def _score(kernels: tuple[Kernel, ...], which: tuple[int, ...], cut, weights) -> tuple:
