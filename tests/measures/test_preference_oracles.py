@@ -11,10 +11,20 @@ import pytest
 from helpers.preference_cases import COLUMNS, COUNTS, SHARES, with_options
 
 import pgcjax
+from pgcjax.engine import plan
 from pgcjax.io.preferences import read_preferences
 from pgcjax.reference.preference import Prefs, counted
+from pgcjax.tensors.padding import at_least
 
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def same_shapes():
+    """Lay all examples out in the same shapes, so that they share programs."""
+    with plan.using(runs=4, queries=8), at_least(axis=128, width=64, ranks=1023):
+        yield
+
 
 # What its output calls them, and the largest cutoff that it prints.
 JELSAS = {
