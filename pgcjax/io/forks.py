@@ -11,7 +11,7 @@ def refuse_forked() -> None:
     """Refuse to work in a process that was forked after work had begun.
 
     Polars and JAX compute by threads, which a fork leaves behind: the child would wait
-    for them for ever. All that reads tables or computes asks here first.
+    for them for ever. All that reads files or computes by them asks here first.
 
     Raises:
         UsageError: at once, in such a child.

@@ -120,6 +120,8 @@ def test_what_is_left_out_is_said_in_a_line(pgcjax, here, scores):
             note = f"1 of {total} queries left out: {lacking}"
             assert (done.code, said) == (0, [f"pgcjax: warning: {note}"]), verb
     assert f"- lacking: {note}" in (here / "page.md").read_text()
+    pgcjax("correlate", "short.csv", "--missing", "drop", "-o", "tau.csv")
+    assert f'"lacking": ["{note}"]' in (here / "tau.csv").read_text()
     done = pgcjax("compare", "gap.csv", "-m", "PGC", "--test", "t", "--missing", "drop")
     assert "1 query left out that some run lacks: oak\n" in done.err
 

@@ -61,6 +61,7 @@ def test_a_forked_child_says_so_at_once():
         lambda: pgcjax.read_runs(pd.DataFrame()),
         lambda: pgcjax.read_preferences(DEMO / "preferences.csv"),
         lambda: pgcjax.compare(scores, measure="PGC", test="bootstrap"),
+        lambda: pgcjax.majority(pd.DataFrame()),
     ):
         assert in_a_child(work) == SAID
     # What needs no threads works.
