@@ -19,7 +19,7 @@ from pgcjax.engine.missing import tell
 from pgcjax.engine.plan import Limits
 from pgcjax.engine.request import Request, read_request, runs_of
 from pgcjax.engine.verify import Sample
-from pgcjax.errors import Progress
+from pgcjax.errors import Progress, UsageError
 from pgcjax.io.check import fingerprint
 from pgcjax.io.checkpoint import Checkpoint
 from pgcjax.runtime.memory import memory_limit
@@ -69,6 +69,11 @@ def evaluate(
         DataError: the data cannot be scored. UsageError: an argument is wrong.
         VerificationError: a score differs from its plain twin.
     """
+    if distributed is not None and not isinstance(distributed, Processes):
+        raise UsageError(
+            f"distributed={distributed!r}: expected what "
+            "pgcjax.engine.distributed.start('I/N@HOST:PORT') returns"
+        )
     limits = Limits(memory_limit(memory))
     sample = Sample(verify)
     judgments = {

@@ -13,6 +13,7 @@ import pytest
 import pgcjax
 from pgcjax.datasets.files import demo_folder
 from pgcjax.engine.distributed import start
+from pgcjax.errors import UsageError
 
 DEMO = demo_folder()
 JUDGED = ("--prefs", DEMO / "preferences.csv", "--qrels", DEMO / "qrels.txt")
@@ -83,6 +84,15 @@ def test_shares_of_evaluate_are_the_whole(tmp_path):
         sorted(p.name for p in (tmp_path / f"{i}").glob("*.npz")) for i in (1, 2, 3)
     ]
     assert kept == [["0-1.npz"], ["0-1.npz"], []]
+
+
+def test_processes_are_joined_first():
+    with pytest.raises(UsageError) as error:
+        pgcjax.evaluate(DEMO / "runs", distributed="1/2@localhost:8476")
+    assert str(error.value) == (
+        "distributed='1/2@localhost:8476': expected what "
+        "pgcjax.engine.distributed.start('I/N@HOST:PORT') returns"
+    )
 
 
 @pytest.mark.slow
