@@ -1,6 +1,6 @@
 """The verbs that ask what scores mean: discriminate, agree, correlate."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,8 +31,12 @@ if TYPE_CHECKING:
 _several = together(score_options, output_option("Write the table at full precision"))
 
 
-def _give(table: "pd.DataFrame", path: str | None, **used: Any) -> None:
-    """Print a table, and write it."""
+def _give(
+    table: "pd.DataFrame", path: str | None, notes: Sequence[str], **used: Any
+) -> None:
+    """Print a table, and write it with what it depends on."""
+    # What was left out has been said, as a warning.
+    used |= {"lacking": list(notes)} if notes else {}
     write_table(table, path, {"version": __version__, **used})
     print_table(table)
 
@@ -83,13 +87,13 @@ def discriminate(
     source, names = score_files(scores), list(measures) or None
     if gold:
         table = discrimination.intuitiveness(source, list(gold), names, missing=missing)
-        _give(table, output, gold=list(gold), missing=missing)
+        _give(table, output, table.attrs["notes"], gold=list(gold), missing=missing)
         return
     with ProgressDisplay() as progress:
         how |= {"missing": missing, "progress": progress.update}
         chosen = list(tests) or "bootstrap"
         result = discrimination.discriminate(source, names, chosen, **how)
-    _give(_SHOWN[show](result), output, **result.metadata)
+    _give(_SHOWN[show](result), output, result.notes, **result.metadata)
 
 
 @cli.command()
@@ -132,10 +136,12 @@ def agree(
     used["missing"] = missing
     if serp:
         people, _ = read_any_scores(Path(serp))
-        table = agreement.agree(source, people, names, **used).table
+        found = agreement.agree(source, people, names, **used)
+        table, notes = found.table, found.notes
     else:
         table = agreement.agree_measures(source, names, **used)
-    _give(table, output, **used)
+        notes = table.attrs["notes"]
+    _give(table, output, notes, **used)
 
 
 def _share(text: str, serp: str | None) -> float | str:
@@ -173,4 +179,5 @@ def correlate(
     table = correlation.correlate(
         score_files(scores), list(measures) or None, chosen, missing=missing
     )
-    _give(table, output, coefficients=chosen, missing=missing)
+    notes = table.attrs["notes"]
+    _give(table, output, notes, coefficients=chosen, missing=missing)

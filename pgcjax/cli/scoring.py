@@ -1,7 +1,8 @@
 """The verbs that score: evaluate, merge, pack."""
 
+import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from pgcjax.cli.options import (
     run_options,
     runs_argument,
 )
-from pgcjax.errors import counted
+from pgcjax.errors import PgcjaxError, counted
 from pgcjax.io.choices import MISSING, ORDERS, SCORE_SUFFIXES
 from pgcjax.report.progress import ProgressDisplay, say
 
@@ -81,6 +82,14 @@ if TYPE_CHECKING:
     help="Share the job with other processes that make the same call: auto (SLURM and "
     "other launchers that JAX knows) or I/N@HOST:PORT, the I-th of N.",
 )
+@click.option(
+    "--distributed-timeout",
+    type=float,
+    default=30.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Stop where other processes do not come, or are not heard of, for so long.",
+)
 @output_option("Write all scores at full precision", SCORE_SUFFIXES)
 def evaluate(
     runs: tuple[str, ...],
@@ -98,6 +107,7 @@ def evaluate(
     dry_run: bool,
     resume: bool,
     distributed: str | None,
+    distributed_timeout: float,
     output: str | None,
 ) -> None:
     """Score runs against preferences, graded judgments, or both.
@@ -133,16 +143,23 @@ def evaluate(
         for line in describe(job):
             click.echo(line)
         return
-    process, processes = 0, 1
+    processes, of = None, ""
     if distributed:
         from pgcjax.engine.distributed import start
 
-        process, processes = start(distributed)
-    of = f".{process + 1}-of-{processes}" if processes > 1 else ""
+        processes = start(distributed, distributed_timeout)
+        processes.insist = _leave
+        if processes.count > 1:
+            of = f".{processes.number + 1}-of-{processes.count}"
+    first = not (processes and processes.number)  # it says and writes it all
     kept = Path(f"{output}.partial{of}") if output else None
     if kept and not resume and remove(kept):
         say(f"{kept}: dropped; --resume would have gone on with it")
-    with _said(kept), ProgressDisplay(silent=process > 0) as progress:
+    with (
+        _said(kept),
+        processes or nullcontext(),
+        ProgressDisplay(silent=not first) as progress,
+    ):
         tables = read_judgments(judgments)
         scores = score(
             _open(runs, grids, share, **reading),
@@ -151,10 +168,10 @@ def evaluate(
             missing=missing,
             verify=verify,
             journal=kept,
-            distributed=distributed is not None,
+            distributed=processes,
             progress=progress.update,
         )
-    if process == 0:  # it says and writes it all
+    if first:
         _give(scores, share, output, per_query)
     if kept:
         remove(kept)
@@ -195,6 +212,12 @@ def _said(kept: Path | None) -> Iterator[None]:
         if kept and kept.exists():
             say(f"what is done is in {kept}: --resume goes on with it")
         raise
+
+
+def _leave(error: PgcjaxError) -> None:
+    """End this process, whatever it waits for, by the error of another one."""
+    say(f"error: {error}")
+    os._exit(2)
 
 
 def _part(text: str) -> tuple[int, int]:
