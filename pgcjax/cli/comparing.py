@@ -8,6 +8,7 @@ import click
 from pgcjax.cli.commands import cli
 from pgcjax.cli.options import (
     FILE,
+    REAL,
     choice_option,
     memory_option,
     output_option,
@@ -49,7 +50,7 @@ from pgcjax.stats.choices import CORRECTIONS, INCOMPLETE, INTERVALS, TESTS
 )
 @click.option(
     "--precision",
-    type=float,
+    type=REAL,
     metavar="E",
     help="Resample until no Monte-Carlo standard error of a p is larger.",
 )

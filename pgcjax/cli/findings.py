@@ -10,6 +10,7 @@ from pgcjax._version import __version__
 from pgcjax.cli.commands import cli
 from pgcjax.cli.options import (
     FILE,
+    REAL,
     choice_option,
     output_option,
     print_table,
@@ -103,7 +104,7 @@ def discriminate(
 )
 @click.option(
     "--threshold",
-    type=float,
+    type=REAL,
     default=0.0,
     show_default=True,
     help="Score differences up to here are ties.",
@@ -142,8 +143,8 @@ def _share(text: str, serp: str | None) -> float | str:
     if text == "preferences" and serp:
         return text
     try:
-        return float(text)
-    except ValueError:
+        return REAL.convert(text, None, None)
+    except click.BadParameter:
         raise click.UsageError(
             f"--tie-share {text}: expected a share such as 0.2"
             + (", or preferences" if serp else "")

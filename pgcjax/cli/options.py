@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pgcjax.errors import printable
 from pgcjax.io.choices import NAME_BY, TABLE_SUFFIXES
 from pgcjax.io.judgments import KINDS
 from pgcjax.report.progress import say
@@ -15,6 +16,30 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FILE = click.Path(path_type=str)
+
+
+class _Plain(click.ParamType):
+    """A number in plain digits: Python reads 1_0 as 10, and digits of any script."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        if isinstance(value, str) and not (value.isascii() and "_" not in value):
+            self.fail(f"{value!r} is not a valid {self.name}.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class _Whole(_Plain, click.types.IntParamType):
+    """A whole number."""
+
+
+class _Real(_Plain, click.types.FloatParamType):
+    """A number."""
+
+
+class _Share(_Plain, click.FloatRange):
+    """A number of a range."""
+
+
+WHOLE, REAL, SHARE = _Whole(), _Real(), _Share(0, 1)
 Decorator = Callable[[Callable], Callable]
 
 
@@ -129,16 +154,16 @@ score_options = together(
 )
 
 test_options = together(
-    click.option("--alpha", type=float, default=0.05, show_default=True),
+    click.option("--alpha", type=REAL, default=0.05, show_default=True),
     click.option(
         "--resamples",
-        type=int,
+        type=WHOLE,
         metavar="N",
         help="By default "
         + ", ".join(f"{count} of {test}" for test, count in RESAMPLES.items())
         + ".",
     ),
-    click.option("--seed", type=int, default=0, show_default=True),
+    click.option("--seed", type=WHOLE, default=0, show_default=True),
 )
 
 
@@ -199,9 +224,14 @@ def write_table(
 
 def print_table(table: "pd.DataFrame") -> None:
     """Print a table with tabs, four decimals and a header."""
-    click.echo("\t".join(table.columns))
+    print_line("\t".join(table.columns))
     for row in table.itertuples(index=False):
-        click.echo("\t".join(map(_cell, row)))
+        print_line("\t".join(map(_cell, row)))
+
+
+def print_line(line: str) -> None:
+    """Print a line, perhaps of columns with tabs; of names, all characters are seen."""
+    click.echo(printable(line, keep="\t"))
 
 
 def _cell(value: object) -> str:

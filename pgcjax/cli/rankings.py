@@ -6,6 +6,8 @@ import click
 
 from pgcjax.cli.commands import cli
 from pgcjax.cli.options import (
+    REAL,
+    WHOLE,
     choice_option,
     files_option,
     memory_option,
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 @run_options
 @click.option(
     "-p",
-    type=float,
+    type=REAL,
     default=0.9,
     show_default=True,
     help="Persistence, above 0 and below 1; at .9 the first 10 ranks have 86 % of the "
@@ -67,7 +69,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--depth",
-    type=int,
+    type=WHOLE,
     metavar="N",
     help="Last rank that counts; a tie that begins there counts as a whole.",
 )

@@ -10,11 +10,13 @@ import click
 from pgcjax.cli.commands import cli
 from pgcjax.cli.options import (
     FILE,
+    SHARE,
     choice_option,
     judgment_options,
     memory_option,
     output_option,
     per_query_option,
+    print_line,
     read_judgments,
     resume_option,
     run_options,
@@ -56,7 +58,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--verify",
-    type=click.FloatRange(0, 1),
+    type=SHARE,
     default=0.0,
     metavar="SHARE",
     help="Recompute this share of the scores with the plain reference code.",
@@ -183,7 +185,7 @@ def _give(
         scores.save(output)
         say(f"wrote {len(scores.table)} scores to {output}")
     for line in scores.lines(per_query):
-        click.echo(line)
+        print_line(line)
 
 
 @contextmanager
@@ -200,7 +202,8 @@ def _said(kept: Path | None) -> Iterator[None]:
 def _part(text: str) -> tuple[int, int]:
     """Read `3/16`."""
     i, _, n = text.partition("/")
-    if not (i.isdecimal() and n.isdecimal() and 1 <= int(i) <= int(n)):
+    digits = text.isascii() and i.isdecimal() and n.isdecimal()
+    if not (digits and 1 <= int(i) <= int(n)):
         raise click.UsageError(f"--part {text}: expected I/N such as 3/16, 1 <= I <= N")
     return int(i), int(n)
 
@@ -217,7 +220,7 @@ def merge(parts: tuple[str, ...], output: str) -> None:
     scores.save(output)
     say(f"wrote {len(scores.table)} scores to {output}")
     for line in scores.lines():
-        click.echo(line)
+        print_line(line)
 
 
 @cli.command()

@@ -71,7 +71,9 @@ def _luo_doubt(columns: Fields) -> str:
 
 
 # A number as programs write scores: 007 and 1_0 are not.
-_SCORE = re.compile(r"[-+]?(?=\.?\d)(0|[1-9]\d*)?(\.\d*)?([eE][-+]?\d+)?").fullmatch
+_SCORE = re.compile(
+    r"[-+]?(?=\.?\d)(0|[1-9]\d*)?(\.\d*)?([eE][-+]?\d+)?", re.ASCII
+).fullmatch
 
 
 def _looks(column: Sequence[str]) -> str:

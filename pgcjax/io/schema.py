@@ -290,17 +290,22 @@ def lenient_numbers(column: pd.Series) -> np.ndarray:
         return column.to_numpy(np.float64)
     cells = column.tolist()
     try:
-        if "_" not in "".join(cells):
+        if _is_plain("".join(cells)):
             return np.fromiter(map(float, cells), np.float64, len(cells))
     except (TypeError, ValueError):
         pass  # not all are text, or not all are numbers
     return np.fromiter(map(lenient_number, cells), np.float64, len(cells))
 
 
+def _is_plain(text: str) -> bool:
+    """Refuse what Python reads as numbers, and no file means: 1_0 as 10, １０ too."""
+    return text.isascii() and "_" not in text
+
+
 def lenient_number(cell: object) -> float:
     """Read a cell as a number, NaN if it is none."""
-    if isinstance(cell, bool) or (isinstance(cell, str) and "_" in cell):
-        return math.nan  # Python reads True as 1 and 1_0 as 10; no file means that
+    if isinstance(cell, bool) or (isinstance(cell, str) and not _is_plain(cell)):
+        return math.nan
     try:
         return float(cell)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):

@@ -116,6 +116,14 @@ def test_agreement(pgcjax, here, scores):
         ),
         ("discriminate a/s.csv b/s.csv", "two files of scores are called s: rename o"),
         ("agree scores.parquet --tie-share lots", "--tie-share lots: expected a share"),
+        (
+            "agree scores.parquet --tie-share .２",
+            "--tie-share .２: expected a share suc",
+        ),
+        (
+            "compare scores.parquet -m PGC --seed １",
+            "Invalid value for '--seed': '１' is",
+        ),
         ("agree scores.parquet --serp no.csv", "no.csv: cannot read it: No such file "),
         ("correlate scores.parquet -m PGC", ""),
     ],

@@ -169,6 +169,13 @@ def test_parquet_damaged(tmp_path, put):
         read_runs(tmp_path / "a.parquet")
 
 
+@pytest.mark.parametrize(("name", "mark"), [("a.csv", ","), ("a.tsv", "\t")])
+def test_a_field_may_be_of_any_length(put, name, mark):
+    doc = "d" * 200_000
+    text = f"qid,docno,score\nq1,{doc},1\n".replace(",", mark)
+    assert read_runs(put(name, text))["doc_id"].tolist() == [doc]
+
+
 def test_quoted_fields_and_places(put):
     """Lines are counted as in the file, whatever a quoted field holds."""
     text = (
