@@ -118,7 +118,7 @@ def test_agreement(pgcjax, here, scores):
         ("agree scores.parquet --tie-share lots", "--tie-share lots: expected a share"),
         (
             "agree scores.parquet --tie-share .２",
-            "--tie-share .２: expected a share suc",
+            "--tie-share .２: expected a share",
         ),
         (
             "compare scores.parquet -m PGC --seed １",
