@@ -17,12 +17,15 @@ from pgcjax.io.fast_columns import NUMBER, TEXT
 from pgcjax.io.schema import (
     Origin,
     Origins,
+    all_exact,
     canonical,
     first_repeat,
     ids,
+    indistinct,
     numbers,
     refuse,
     shorten,
+    tell_indistinct,
 )
 
 
@@ -70,7 +73,7 @@ def _load(kind: Grades, path: Path) -> Named:
 
     def parse(data: bytes) -> pl.DataFrame | None:
         frame = fast_columns.table(data, {len(layout): layout})
-        regular = frame is not None and frame["relevance"].is_finite().all()
+        regular = frame is not None and all_exact(frame["relevance"])
         return frame if regular else None
 
     content = fast_columns.load(path, "auto", parse)
@@ -124,7 +127,10 @@ def _checked(kind: Grades, content: Named) -> pd.DataFrame:
     table = canonical(content.frame, origin, kind.columns, optional)
     for name in kind.columns[:-1]:
         table[name] = ids(table[name], origin)
-    table["relevance"] = numbers(table["relevance"], "grade", origin, kind.number)
+    grades = numbers(table["relevance"], "grade", origin, kind.number)
+    equal = indistinct(table["relevance"], grades, table[["query_id"]])
+    tell_indistinct(equal, f"grades of {origin.name}")
+    table["relevance"] = grades
     return table
 
 

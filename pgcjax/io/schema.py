@@ -2,14 +2,17 @@
 
 import math
 import re
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 
-from pgcjax.errors import DataError
+from pgcjax.errors import DataError, DataWarning
 
 RUNS = ("run_id", "query_id", "doc_id", "score", "rank")
 QRELS = ("query_id", "doc_id", "relevance")
@@ -40,6 +43,8 @@ ALIASES = {
     "row": (),
     "column": ("col",),
 }
+EXACT = 2.0**53
+"""From here on, different whole numbers may be one float64."""
 _KNOWN = {*ALIASES, *(alias for aliases in ALIASES.values() for alias in aliases)}
 
 
@@ -310,6 +315,40 @@ def lenient_number(cell: object) -> float:
         return float(cell)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         return math.nan
+
+
+def all_exact(values: pl.Series) -> bool:
+    """Say that all are finite, and too small for whole numbers to become equal."""
+    return values.is_between(-EXACT, EXACT, closed="none").all()
+
+
+def indistinct(cells: pd.Series, values: np.ndarray, keys: pd.DataFrame) -> int:
+    """Count numbers that differ from one of a row with equal keys, but not as float64.
+
+    Args:
+        cells: numbers, or their text.
+        values: the same as float64.
+        keys: columns of the same rows.
+    """
+    large = np.flatnonzero(np.abs(values) >= EXACT)
+    if not len(large) or pd.api.types.is_float_dtype(cells.dtype):
+        return 0
+    rows = keys.iloc[large].assign(
+        value=values[large], exact=[Decimal(str(cell)) for cell in cells.iloc[large]]
+    )
+    groups = rows.groupby([*keys, "value"])["exact"]
+    return int((groups.transform("nunique") > 1).sum())
+
+
+def tell_indistinct(count: int, what: str) -> None:
+    """Warn of numbers that `indistinct` counted."""
+    if count:
+        warnings.warn(
+            f"{count} {what} are different whole numbers of 2^53 or more that float64 "
+            "cannot tell apart: they count as equal",
+            DataWarning,
+            stacklevel=3,
+        )
 
 
 def first_repeat(frame: pd.DataFrame, columns: list[str]) -> tuple[int, int] | None:
