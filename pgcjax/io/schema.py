@@ -45,6 +45,8 @@ ALIASES = {
 }
 EXACT = 2.0**53
 """From here on, different whole numbers may be one float64."""
+LARGEST = 1e150
+"""Of 10^7 numbers up to here, the squares add up to a float64."""
 _KNOWN = {*ALIASES, *(alias for aliases in ALIASES.values() for alias in aliases)}
 
 
@@ -286,7 +288,25 @@ def seconds(column: pd.Series, origin: Origin) -> np.ndarray:
         DataError: a cell is neither empty nor a number of 0 or more.
     """
     mend = "Leave a time that is not known empty."
-    return numbers_or_nan(column, "seconds, 0 or more", origin, mend, least=0)
+    values = numbers_or_nan(column, "seconds, 0 or more", origin, mend, least=0)
+    check_squares(values, "seconds", origin.name)
+    return values
+
+
+def check_squares(values: np.ndarray, what: str, where: str) -> None:
+    """Refuse numbers whose squares do not add up to a float64; NaN is left out.
+
+    Raises:
+        DataError: there is one, of which `what` says what it is.
+    """
+    largest = np.nanmax(np.abs(values), initial=0.0)
+    if largest > LARGEST:
+        raise DataError(
+            f"expected {what} from -{LARGEST:g} to {LARGEST:g}, as squares are added "
+            f"up, found one that is {largest:g} from 0",
+            where=where,
+            mend="Divide all by one number.",
+        )
 
 
 def lenient_numbers(column: pd.Series) -> np.ndarray:

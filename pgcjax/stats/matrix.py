@@ -15,6 +15,7 @@ from pgcjax.errors import DataError, DataWarning, UsageError, check_choice, coun
 from pgcjax.io.schema import (
     ALIASES,
     Origin,
+    check_squares,
     find_columns,
     first_repeat,
     ids,
@@ -209,6 +210,7 @@ def _complete(
 ) -> Matrix:
     """Sort, and do what `missing` says."""
     wide = wide.sort_index(axis=0).sort_index(axis=1)
+    check_squares(wide.to_numpy(np.float64), "scores", where)
     absent = np.asarray(wide.isna())
     if absent.any() and missing == "error":
         run, query = np.argwhere(absent)[0]
