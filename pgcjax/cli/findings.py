@@ -16,6 +16,7 @@ from pgcjax.cli.options import (
     print_table,
     score_files,
     score_options,
+    spreadsheet_option,
     test_options,
     together,
     write_table,
@@ -32,9 +33,12 @@ if TYPE_CHECKING:
 _several = together(score_options, output_option("Write the table at full precision"))
 
 
-def _give(table: "pd.DataFrame", path: str | None, **used: Any) -> None:
+def _give(
+    table: "pd.DataFrame", path: str | None, spreadsheet: bool = False, **used: Any
+) -> None:
     """Print a table, and write it."""
-    write_table(table, path, {"version": __version__, **used})
+    used = {"version": __version__, **used}
+    write_table(table, path, used, spreadsheet=spreadsheet)
     print_table(table)
 
 
@@ -62,6 +66,7 @@ _SHOWN: dict[str, Callable[["Discrimination"], "pd.DataFrame"]] = {
     help="The share of significant pairs; or p of all pairs, sorted (ASL curves); or "
     "which pairs are significant in common; or all pairs.",
 )
+@spreadsheet_option
 @click.option(
     "--gold",
     multiple=True,
@@ -76,6 +81,7 @@ def discriminate(
     tests: tuple[str, ...],
     show: str,
     gold: tuple[str, ...],
+    spreadsheet: bool,
     **how: Any,
 ) -> None:
     """Say of each measure how many pairs of runs it tells apart."""
@@ -84,13 +90,13 @@ def discriminate(
     source, names = score_files(scores), list(measures) or None
     if gold:
         table = discrimination.intuitiveness(source, list(gold), names, missing=missing)
-        _give(table, output, gold=list(gold), missing=missing)
+        _give(table, output, spreadsheet, gold=list(gold), missing=missing)
         return
     with ProgressDisplay() as progress:
         how |= {"missing": missing, "progress": progress.update}
         chosen = list(tests) or "bootstrap"
         result = discrimination.discriminate(source, names, chosen, **how)
-    _give(_SHOWN[show](result), output, **result.metadata)
+    _give(_SHOWN[show](result), output, spreadsheet, **result.metadata)
 
 
 @cli.command()

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FILE = click.Path(path_type=str)
+_SHEETS = (".csv", ".tsv")
 
 
 class _Plain(click.ParamType):
@@ -167,6 +168,25 @@ test_options = together(
 )
 
 
+def spreadsheet_option(command: Callable) -> Callable:
+    """Add --spreadsheet, to a verb that writes tables with names of runs."""
+
+    @wraps(command)
+    def checked(*args: Any, spreadsheet: bool, **options: Any) -> Any:
+        paths = options.get("output"), options.get("runs_output")
+        tables = [path for path in paths if path and path.lower().endswith(_SHEETS)]
+        if spreadsheet and not tables:
+            raise click.UsageError("--spreadsheet needs -o FILE.csv or FILE.tsv")
+        return command(*args, spreadsheet=spreadsheet, **options)
+
+    return click.option(
+        "--spreadsheet",
+        is_flag=True,
+        help="In .csv and .tsv, put ' before names that begin with = + - or @, which a "
+        "spreadsheet would compute.",
+    )(checked)
+
+
 def judgment_options(command: Callable) -> Callable:
     """Add an option for each kind of judgments, and --prefs-format.
 
@@ -212,13 +232,17 @@ def score_files(paths: tuple[str, ...]) -> Any:
 
 
 def write_table(
-    table: "pd.DataFrame", path: str | None, used: dict[str, Any], noun: str = "rows"
+    table: "pd.DataFrame",
+    path: str | None,
+    used: dict[str, Any],
+    noun: str = "rows",
+    **how: Any,
 ) -> None:
     """Write a table of findings and what it depends on, if a file is named."""
     if path:
         from pgcjax.io import write
 
-        write.write_table(table, path, used)
+        write.write_table(table, path, used, **how)
         say(f"wrote {len(table)} {noun} to {path}")
 
 

@@ -16,6 +16,7 @@ from pgcjax.cli.options import (
     print_table,
     run_options,
     runs_argument,
+    spreadsheet_option,
 )
 from pgcjax.engine.choices import TIES, VARIANTS
 from pgcjax.io.choices import MISSING, ORDERS
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
 @memory_option
 @per_query_option
 @output_option("Write all values at full precision")
+@spreadsheet_option
 def rbo(
     runs: tuple[str, ...],
     against: tuple[str, ...],
@@ -83,6 +85,7 @@ def rbo(
     name_by: str,
     per_query: bool,
     output: str | None,
+    spreadsheet: bool,
     **how: Any,
 ) -> None:
     """Compare runs with each other by rank-biased overlap, without judgments."""
@@ -98,7 +101,7 @@ def rbo(
     for note in similarity.notes:
         say(note)
     if output:
-        similarity.save(output)
+        similarity.save(output, spreadsheet=spreadsheet)
         say(f"wrote {len(similarity.table)} values to {output}")
     print_table(_per_query(similarity) if per_query else similarity.mean())
 

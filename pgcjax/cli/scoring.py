@@ -21,6 +21,7 @@ from pgcjax.cli.options import (
     resume_option,
     run_options,
     runs_argument,
+    spreadsheet_option,
 )
 from pgcjax.errors import counted
 from pgcjax.io.choices import MISSING, ORDERS, SCORE_SUFFIXES
@@ -84,6 +85,7 @@ if TYPE_CHECKING:
     "other launchers that JAX knows) or I/N@HOST:PORT, the I-th of N.",
 )
 @output_option("Write all scores at full precision", SCORE_SUFFIXES)
+@spreadsheet_option
 def evaluate(
     runs: tuple[str, ...],
     judgments: dict[str, Any],
@@ -101,6 +103,7 @@ def evaluate(
     resume: bool,
     distributed: str | None,
     output: str | None,
+    spreadsheet: bool,
 ) -> None:
     """Score runs against preferences, graded judgments, or both.
 
@@ -157,7 +160,7 @@ def evaluate(
             progress=progress.update,
         )
     if process == 0:  # it says and writes it all
-        _give(scores, share, output, per_query)
+        _give(scores, share, output, per_query, spreadsheet)
     if kept:
         remove(kept)
 
@@ -175,14 +178,18 @@ def _open(
 
 
 def _give(
-    scores: "Scores", part: tuple[int, int] | None, output: str | None, per_query: bool
+    scores: "Scores",
+    part: tuple[int, int] | None,
+    output: str | None,
+    per_query: bool,
+    spreadsheet: bool,
 ) -> None:
     for note in scores.notes:
         say(note)
     if part:
         scores.metadata["part"] = list(part)
     if output:
-        scores.save(output)
+        scores.save(output, spreadsheet=spreadsheet)
         say(f"wrote {len(scores.table)} scores to {output}")
     for line in scores.lines(per_query):
         print_line(line)
@@ -211,13 +218,14 @@ def _part(text: str) -> tuple[int, int]:
 @cli.command()
 @click.argument("parts", nargs=-1, required=True, type=FILE, metavar="PART...")
 @output_option("All scores", SCORE_SUFFIXES, required=True)
-def merge(parts: tuple[str, ...], output: str) -> None:
+@spreadsheet_option
+def merge(parts: tuple[str, ...], output: str, spreadsheet: bool) -> None:
     """Put the files of evaluate --part together: the same as without parts."""
     from pgcjax.stats.scores import merge as put_together
     from pgcjax.stats.scores import read_scores
 
     scores = put_together([read_scores(part) for part in parts], parts)
-    scores.save(output)
+    scores.save(output, spreadsheet=spreadsheet)
     say(f"wrote {len(scores.table)} scores to {output}")
     for line in scores.lines():
         print_line(line)

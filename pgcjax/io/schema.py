@@ -353,9 +353,9 @@ def indistinct(cells: pd.Series, values: np.ndarray, keys: pd.DataFrame) -> int:
     large = np.flatnonzero(np.abs(values) >= EXACT)
     if not len(large) or pd.api.types.is_float_dtype(cells.dtype):
         return 0
-    rows = keys.iloc[large].assign(
-        value=values[large], exact=[Decimal(str(cell)) for cell in cells.iloc[large]]
-    )
+    exact = [Decimal(str(cell)) for cell in cells.iloc[large]]
+    rows = keys.iloc[large].reset_index(drop=True)
+    rows = rows.assign(value=values[large], exact=pd.Series(exact, dtype=object))
     groups = rows.groupby([*keys, "value"])["exact"]
     return int((groups.transform("nunique") > 1).sum())
 

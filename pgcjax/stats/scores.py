@@ -104,19 +104,20 @@ class Scores:
                 if not np.isnan(value):
                     yield line(run, measure, "all", float(value))
 
-    def save(self, path: str | os.PathLike) -> Path:
+    def save(self, path: str | os.PathLike, *, spreadsheet: bool = False) -> Path:
         """Write all scores at full precision, whole or not at all.
 
         The suffix decides: .trec (trec_eval's text), .tsv, .csv, .jsonl or .parquet.
         Metadata goes into a first line `# pgcjax {…}` (.trec, .tsv, .csv), a first
-        record (.jsonl) or the schema (.parquet).
+        record (.jsonl) or the schema (.parquet). For a `spreadsheet`, names in .csv and
+        .tsv that begin as formulas do get an apostrophe, and are other names then.
 
         Raises:
             UsageError: the suffix is none of these.
             DataError: the file cannot be written.
         """
         if check_suffix(Path(path)) != ".trec":
-            return write_table(self.table, path, self.metadata)
+            return write_table(self.table, path, self.metadata, spreadsheet=spreadsheet)
         head, *rest = self.lines(True, None)
         if len(self.runs) == 1:  # only this line names the run then
             rest.insert(0, f"runid\tall\t{self.runs[0]}")
