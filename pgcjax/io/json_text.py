@@ -30,7 +30,7 @@ def read_json(text: str, name: str, first: int = 1) -> Any:
         DataError: an object has a key twice.
     """
     try:
-        return json.loads(text, object_pairs_hook=_once)
+        return _DECODER.decode(text)
     except _Repeat:
         key, place = _repeat(text)
         line = first + text.count("\n", 0, place)
@@ -51,6 +51,9 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(record) < len(pairs):
         raise _Repeat
     return record
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_once)  # made once, not for each line
 
 
 def _repeat(text: str) -> tuple[str, int]:
