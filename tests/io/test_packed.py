@@ -16,7 +16,7 @@ from pgcjax.io import pack as packing
 from pgcjax.io.choices import ORDERS
 from pgcjax.io.judged import Judged
 from pgcjax.io.order import in_order, ranked
-from pgcjax.io.packed import MARK, is_packed
+from pgcjax.io.packed import MARK, Packed, is_packed
 from pgcjax.io.runs import Runs, gathered, read_runs
 from pgcjax.tensors.rankings import Rankings, find
 
@@ -204,6 +204,17 @@ def test_files_that_cannot_be_read(tmp_path):
     path.write_bytes(whole[:-9])
     with pytest.raises(DataError, match="cannot read it as Parquet"):
         pgcjax.evaluate(path, qrels=QRELS)
+
+
+def test_a_million_judged_documents_are_one_row_group(tmp_path):
+    """By itself Parquet begins a new one after 2^20 rows."""
+    number = pl.int_range(2**20 + 1, dtype=pl.Int32, eager=True)
+    docs = pl.DataFrame({"doc_id": number.cast(pl.String), "judged": number})
+    docs = docs.select(pl.lit("q").alias("query_id"), "doc_id", "judged")
+    frames = [pl.from_pandas(read_runs({"q": {"0": 1.0}}), nan_to_null=False)]
+    path = tmp_path / "runs.parquet"
+    packing._write(iter(frames), path, docs, whole=True)
+    assert len(Packed(path).docs) == 2**20 + 1
 
 
 MISFIT = (
