@@ -1,7 +1,7 @@
 """What users are told: errors in one line, warnings, progress. Imports none of ours."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 Progress = Callable[[str, int, int], None]
 """Is told how far a job is: stage, how much is done, of how much."""
@@ -12,6 +12,11 @@ def counted(n: int, noun: str) -> str:
     if n == 1:
         return f"1 {noun}"
     return f"{n} {noun[:-1]}ies" if noun.endswith("ry") else f"{n} {noun}s"
+
+
+def listed(names: Sequence[str], most: int = 3) -> str:
+    """List names in a message, the first few of many: `a, b, c, …`."""
+    return ", ".join([*names[:most], *["…"] * (len(names) > most)])
 
 
 # They would move a cursor, hide or turn letters round, break a line, or be no XML.

@@ -3,6 +3,7 @@
 import os
 import sys
 import warnings
+from contextlib import suppress
 
 import click
 import platformdirs
@@ -36,7 +37,12 @@ def main(args: list[str] | None = None) -> None:
 def _keep_compiled() -> None:
     """Let JAX keep what it compiles for the next call, unless the user decides."""
     folder = platformdirs.user_cache_path("pgcjax") / "jax"
-    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(folder))
+    if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
+        os.environ["JAX_COMPILATION_CACHE_DIR"] = str(folder)
+        with suppress(OSError):  # JAX warns, and compiles each time
+            # What is kept there is code, which the next call runs: nobody else's.
+            for path in (folder.parent, folder):
+                path.mkdir(mode=0o700, parents=True, exist_ok=True)
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 

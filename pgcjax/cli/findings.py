@@ -1,6 +1,6 @@
 """The verbs that ask what scores mean: discriminate, agree, correlate."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,9 +34,15 @@ _several = together(score_options, output_option("Write the table at full precis
 
 
 def _give(
-    table: "pd.DataFrame", path: str | None, spreadsheet: bool = False, **used: Any
+    table: "pd.DataFrame",
+    path: str | None,
+    notes: Sequence[str],
+    spreadsheet: bool = False,
+    **used: Any,
 ) -> None:
-    """Print a table, and write it."""
+    """Print a table, and write it with what it depends on."""
+    # What was left out has been said, as a warning.
+    used |= {"lacking": list(notes)} if notes else {}
     used = {"version": __version__, **used}
     write_table(table, path, used, spreadsheet=spreadsheet)
     print_table(table)
@@ -90,13 +96,15 @@ def discriminate(
     source, names = score_files(scores), list(measures) or None
     if gold:
         table = discrimination.intuitiveness(source, list(gold), names, missing=missing)
-        _give(table, output, spreadsheet, gold=list(gold), missing=missing)
+        notes = table.attrs["notes"]
+        _give(table, output, notes, spreadsheet, gold=list(gold), missing=missing)
         return
     with ProgressDisplay() as progress:
         how |= {"missing": missing, "progress": progress.update}
         chosen = list(tests) or "bootstrap"
         result = discrimination.discriminate(source, names, chosen, **how)
-    _give(_SHOWN[show](result), output, spreadsheet, **result.metadata)
+    shown = _SHOWN[show](result)
+    _give(shown, output, result.notes, spreadsheet, **result.metadata)
 
 
 @cli.command()
@@ -139,10 +147,12 @@ def agree(
     used["missing"] = missing
     if serp:
         people, _ = read_any_scores(Path(serp))
-        table = agreement.agree(source, people, names, **used).table
+        found = agreement.agree(source, people, names, **used)
+        table, notes = found.table, found.notes
     else:
         table = agreement.agree_measures(source, names, **used)
-    _give(table, output, **used)
+        notes = table.attrs["notes"]
+    _give(table, output, notes, **used)
 
 
 def _share(text: str, serp: str | None) -> float | str:
@@ -180,4 +190,5 @@ def correlate(
     table = correlation.correlate(
         score_files(scores), list(measures) or None, chosen, missing=missing
     )
-    _give(table, output, coefficients=chosen, missing=missing)
+    notes = table.attrs["notes"]
+    _give(table, output, notes, coefficients=chosen, missing=missing)

@@ -1,7 +1,8 @@
 """The verbs that score: evaluate, merge, pack."""
 
+import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import click
 from pgcjax.cli.commands import cli
 from pgcjax.cli.options import (
     FILE,
+    REAL,
     SHARE,
     choice_option,
     judgment_options,
@@ -23,7 +25,7 @@ from pgcjax.cli.options import (
     runs_argument,
     spreadsheet_option,
 )
-from pgcjax.errors import counted
+from pgcjax.errors import PgcjaxError, counted
 from pgcjax.io.choices import MISSING, ORDERS, SCORE_SUFFIXES
 from pgcjax.report.progress import ProgressDisplay, say
 
@@ -84,6 +86,14 @@ if TYPE_CHECKING:
     help="Share the job with other processes that make the same call: auto (SLURM and "
     "other launchers that JAX knows) or I/N@HOST:PORT, the I-th of N.",
 )
+@click.option(
+    "--distributed-timeout",
+    type=REAL,
+    default=30.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Stop where other processes do not come, or are not heard of, for so long.",
+)
 @output_option("Write all scores at full precision", SCORE_SUFFIXES)
 @spreadsheet_option
 def evaluate(
@@ -102,6 +112,7 @@ def evaluate(
     dry_run: bool,
     resume: bool,
     distributed: str | None,
+    distributed_timeout: float,
     output: str | None,
     spreadsheet: bool,
 ) -> None:
@@ -138,16 +149,23 @@ def evaluate(
         for line in describe(job):
             click.echo(line)
         return
-    process, processes = 0, 1
+    processes, of = None, ""
     if distributed:
         from pgcjax.engine.distributed import start
 
-        process, processes = start(distributed)
-    of = f".{process + 1}-of-{processes}" if processes > 1 else ""
+        processes = start(distributed, distributed_timeout)
+        processes.insist = _leave
+        if processes.count > 1:
+            of = f".{processes.number + 1}-of-{processes.count}"
+    first = not (processes and processes.number)  # it says and writes it all
     kept = Path(f"{output}.partial{of}") if output else None
     if kept and not resume and remove(kept):
         say(f"{kept}: dropped; --resume would have gone on with it")
-    with _said(kept), ProgressDisplay(silent=process > 0) as progress:
+    with (
+        _said(kept),
+        processes or nullcontext(),
+        ProgressDisplay(silent=not first) as progress,
+    ):
         tables = read_judgments(judgments)
         scores = score(
             _open(runs, grids, share, **reading),
@@ -156,10 +174,10 @@ def evaluate(
             missing=missing,
             verify=verify,
             journal=kept,
-            distributed=distributed is not None,
+            distributed=processes,
             progress=progress.update,
         )
-    if process == 0:  # it says and writes it all
+    if first:
         _give(scores, share, output, per_query, spreadsheet)
     if kept:
         remove(kept)
@@ -204,6 +222,12 @@ def _said(kept: Path | None) -> Iterator[None]:
         if kept and kept.exists():
             say(f"what is done is in {kept}: --resume goes on with it")
         raise
+
+
+def _leave(error: PgcjaxError) -> None:
+    """End this process, whatever it waits for, by the error of another one."""
+    say(f"error: {error}")
+    os._exit(2)
 
 
 def _part(text: str) -> tuple[int, int]:

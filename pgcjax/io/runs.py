@@ -12,6 +12,7 @@ from pgcjax.errors import DataError, Progress, UsageError, check_choice, counted
 from pgcjax.io import files
 from pgcjax.io.choices import NAME_BY
 from pgcjax.io.containers import CONTAINERS
+from pgcjax.io.forks import refuse_forked
 from pgcjax.io.judged import Judged
 from pgcjax.io.packed import Block, Packed, is_packed
 from pgcjax.io.prefetch import read_ahead, size_on_disk
@@ -96,6 +97,7 @@ class Runs:
         Raises:
             UsageError, DataError: an argument is wrong, or there is nothing to read.
         """
+        refuse_forked()
         check_choice("format", format, FORMATS)
         check_choice("name_by", name_by, NAME_BY)
         self._options = format, name_by

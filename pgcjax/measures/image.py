@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pgcjax.errors import DataError
 from pgcjax.judging.majority import TIE_BREAKS, majority
 from pgcjax.kernels import ABSENT
 from pgcjax.kernels.rbo import rank_weights
@@ -120,7 +121,16 @@ IMAGE_PGC = Definition(
 
 
 def _majority_pairs(preferences: pd.DataFrame, split: str) -> dict[str, Pairs]:
-    return pairs(majority(preferences, split=split))
+    decided = majority(preferences, split=split)
+    if decided.empty:
+        if preferences["other_doc_id"].isna().all():
+            raise DataError("no two documents are compared", where="preferences")
+        raise DataError(
+            "no pair is left: on each, several answers have equally many votes",
+            where="preferences",
+            mend="Choose split=tie or split=left.",
+        )
+    return pairs(decided)
 
 
 def _pair_tensors(

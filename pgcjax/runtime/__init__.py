@@ -1,1 +1,1 @@
-"""What computing needs of the machine: memory, devices, and the loop of calls."""
+"""What computing needs of machines: memory, devices, the loop of calls, processes."""
