@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 
 from pgcjax.errors import DataError
 from pgcjax.io.closure import transitive_closure
-from pgcjax.io.schema import Origin, lenient_number
+from pgcjax.io.schema import Origin, indistinct, lenient_number, tell_indistinct
 
 Fields = Sequence[tuple[str, ...]]  # columns of equal length
 Parsed = tuple[dict[str, Sequence], np.ndarray | None]  # columns, row of each judgment
@@ -131,6 +132,9 @@ def _trec_prefs(columns: Fields, origin: Origin) -> Parsed:
     40.PA.tran has 24 preferences, 6 of them implied), and so does this.
     """
     query, group, subgroup, doc, level = columns
+    same = pd.DataFrame({"query": query, "group": group, "subgroup": subgroup})
+    equal = indistinct(pd.Series(level), np.array(level, np.float64), same)
+    tell_indistinct(equal, f"levels of {origin.name}")
     groups: dict[tuple[str, str], dict[str, list[int]]]
     groups = defaultdict(lambda: defaultdict(list))
     for i in range(len(query)):

@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 from pgcjax.errors import DataWarning
+from pgcjax.io.preferences import read_preferences
 from pgcjax.io.qrels import read_qrels
 from pgcjax.io.runs import read_runs
 
@@ -65,6 +66,16 @@ def test_grades(put, recwarn):
     for source, name in ((path, path), (FRAME.set_axis([*QRELS], axis=1), "qrels")):
         assert len(read_qrels(source)) == 4
         assert warned(recwarn) == [SAID.format(f"2 grades of {name}")]
+
+
+def test_levels(put, recwarn):
+    levels = ("q g s a {}\n", "q g s b {}\n", "q g t c {}\n", "q g s d 0\n")
+    text = "".join(levels).format(LARGE, LARGE + 1, LARGE + 1)
+    path = put("a.txt", text)
+    found = read_preferences(path)
+    assert warned(recwarn) == [SAID.format(f"2 levels of {path}")]
+    pairs = found[["doc_id", "other_doc_id", "preference"]]
+    assert pairs.values.tolist() == [["a", "d", 1.0], ["b", "d", 1.0]]
 
 
 QRELS = ("qid", "docno", "grade")
