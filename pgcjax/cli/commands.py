@@ -1,5 +1,6 @@
 """The verbs of the command line. What a verb needs is imported inside it."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +93,7 @@ def simulate(output: str, **settings: int | None) -> None:
     from pgcjax.datasets.settings import Settings
 
     given = Settings(**{k: v for k, v in settings.items() if v is not None})
-    if Path(output).exists():
+    if os.path.exists(output):  # of a name that is too long, writing tells
         raise click.UsageError(f"{output} exists already: name a new folder")
     from pgcjax.datasets.simulator import simulate as make
 
