@@ -18,7 +18,7 @@ from pgcjax.cli import (  # noqa: F401 - they add their verbs
     scoring,
 )
 from pgcjax.cli.commands import cli
-from pgcjax.errors import DataWarning, PgcjaxError, VerificationError
+from pgcjax.errors import DataWarning, PgcjaxError, VerificationError, one_line
 from pgcjax.report.progress import say
 
 
@@ -67,7 +67,7 @@ def _run(args: list[str] | None) -> int:
 
 
 def _fail(message: str, code: int) -> int:
-    click.echo(f"pgcjax: error: {' '.join(message.split())}", err=True)
+    click.echo(f"pgcjax: error: {one_line(message)}", err=True)
     return code
 
 

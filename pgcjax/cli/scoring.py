@@ -11,15 +11,19 @@ import click
 from pgcjax.cli.commands import cli
 from pgcjax.cli.options import (
     FILE,
+    REAL,
+    SHARE,
     choice_option,
     judgment_options,
     memory_option,
     output_option,
     per_query_option,
+    print_line,
     read_judgments,
     resume_option,
     run_options,
     runs_argument,
+    spreadsheet_option,
 )
 from pgcjax.errors import PgcjaxError, counted
 from pgcjax.io.choices import MISSING, ORDERS, SCORE_SUFFIXES
@@ -57,7 +61,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--verify",
-    type=click.FloatRange(0, 1),
+    type=SHARE,
     default=0.0,
     metavar="SHARE",
     help="Recompute this share of the scores with the plain reference code.",
@@ -84,13 +88,14 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--distributed-timeout",
-    type=float,
+    type=REAL,
     default=30.0,
     show_default=True,
     metavar="SECONDS",
     help="Stop where other processes do not come, or are not heard of, for so long.",
 )
 @output_option("Write all scores at full precision", SCORE_SUFFIXES)
+@spreadsheet_option
 def evaluate(
     runs: tuple[str, ...],
     judgments: dict[str, Any],
@@ -109,6 +114,7 @@ def evaluate(
     distributed: str | None,
     distributed_timeout: float,
     output: str | None,
+    spreadsheet: bool,
 ) -> None:
     """Score runs against preferences, graded judgments, or both.
 
@@ -172,7 +178,7 @@ def evaluate(
             progress=progress.update,
         )
     if first:
-        _give(scores, share, output, per_query)
+        _give(scores, share, output, per_query, spreadsheet)
     if kept:
         remove(kept)
 
@@ -190,17 +196,21 @@ def _open(
 
 
 def _give(
-    scores: "Scores", part: tuple[int, int] | None, output: str | None, per_query: bool
+    scores: "Scores",
+    part: tuple[int, int] | None,
+    output: str | None,
+    per_query: bool,
+    spreadsheet: bool,
 ) -> None:
     for note in scores.notes:
         say(note)
     if part:
         scores.metadata["part"] = list(part)
     if output:
-        scores.save(output)
+        scores.save(output, spreadsheet=spreadsheet)
         say(f"wrote {len(scores.table)} scores to {output}")
     for line in scores.lines(per_query):
-        click.echo(line)
+        print_line(line)
 
 
 @contextmanager
@@ -223,7 +233,8 @@ def _leave(error: PgcjaxError) -> None:
 def _part(text: str) -> tuple[int, int]:
     """Read `3/16`."""
     i, _, n = text.partition("/")
-    if not (i.isdecimal() and n.isdecimal() and 1 <= int(i) <= int(n)):
+    digits = text.isascii() and i.isdecimal() and n.isdecimal()
+    if not (digits and 1 <= int(i) <= int(n)):
         raise click.UsageError(f"--part {text}: expected I/N such as 3/16, 1 <= I <= N")
     return int(i), int(n)
 
@@ -231,16 +242,17 @@ def _part(text: str) -> tuple[int, int]:
 @cli.command()
 @click.argument("parts", nargs=-1, required=True, type=FILE, metavar="PART...")
 @output_option("All scores", SCORE_SUFFIXES, required=True)
-def merge(parts: tuple[str, ...], output: str) -> None:
+@spreadsheet_option
+def merge(parts: tuple[str, ...], output: str, spreadsheet: bool) -> None:
     """Put the files of evaluate --part together: the same as without parts."""
     from pgcjax.stats.scores import merge as put_together
     from pgcjax.stats.scores import read_scores
 
     scores = put_together([read_scores(part) for part in parts], parts)
-    scores.save(output)
+    scores.save(output, spreadsheet=spreadsheet)
     say(f"wrote {len(scores.table)} scores to {output}")
     for line in scores.lines():
-        click.echo(line)
+        print_line(line)
 
 
 @cli.command()

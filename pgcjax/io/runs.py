@@ -16,7 +16,8 @@ from pgcjax.io.forks import refuse_forked
 from pgcjax.io.judged import Judged
 from pgcjax.io.packed import Block, Packed, is_packed
 from pgcjax.io.prefetch import read_ahead, size_on_disk
-from pgcjax.io.run_tables import RunTable, from_memory, read_file
+from pgcjax.io.run_tables import SCORES, RunTable, from_memory, read_file
+from pgcjax.io.schema import tell_indistinct
 
 FORMATS = ("auto", *CONTAINERS)
 
@@ -221,6 +222,7 @@ class Runs:
 
         owner: dict[str, str] = {}
         tables = read_ahead(task, self.units[skip:], lambda unit: unit.size)
+        equal = 0
         with closing(tables):
             for done, (unit, table) in enumerate(
                 zip(self.units[skip:], tables, strict=True), skip + 1
@@ -228,7 +230,9 @@ class Runs:
                 self._claim(unit, table.run_ids, owner)
                 if progress:
                     progress("reading", done, len(self.units))
+                equal += table.indistinct if isinstance(table, RunTable) else 0
                 yield table
+        tell_indistinct(equal, SCORES)
 
     def _every(self, packed: Packed, judged: Judged | None) -> bool:
         """Say whether judgments ask for more than a packed file has ready."""

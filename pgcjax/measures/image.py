@@ -49,7 +49,9 @@ IDEAL = Parameter(
 SPLIT = Parameter(
     "split",
     "tie",
-    "one of tie, left, drop: what equally many votes for several answers are",
+    "one of tie, left, drop: what equally many votes for several answers are; left "
+    "is the first of left, tie, right: a vote for the left and a tie are left, a tie "
+    "and a vote for the right are a tie",
     allowed=TIE_BREAKS,
 )
 FIRST_RANK = Parameter(

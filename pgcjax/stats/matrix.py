@@ -23,6 +23,7 @@ from pgcjax.errors import (
 from pgcjax.io.schema import (
     ALIASES,
     Origin,
+    check_squares,
     find_columns,
     first_repeat,
     ids,
@@ -228,6 +229,7 @@ def _complete(
 ) -> Matrix:
     """Sort, and do what `missing` says."""
     wide = wide.sort_index(axis=0).sort_index(axis=1)
+    check_squares(wide.to_numpy(np.float64), "scores", where)
     absent = np.asarray(wide.isna())
     runs, queries = ([str(name) for name in axis] for axis in wide.axes)
     lacked = {

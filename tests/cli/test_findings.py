@@ -145,6 +145,14 @@ def test_what_is_left_out_is_said_in_a_line(pgcjax, here, scores):
         ),
         ("discriminate a/s.csv b/s.csv", "two files of scores are called s: rename o"),
         ("agree scores.parquet --tie-share lots", "--tie-share lots: expected a share"),
+        (
+            "agree scores.parquet --tie-share .２",
+            "--tie-share .２: expected a share",
+        ),
+        (
+            "compare scores.parquet -m PGC --seed １",
+            "Invalid value for '--seed': '１' is",
+        ),
         ("agree scores.parquet --serp no.csv", "no.csv: cannot read it: No such file "),
         ("correlate scores.parquet -m PGC", ""),
     ],
