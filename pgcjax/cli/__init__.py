@@ -1,5 +1,6 @@
 """The command line: one verb per function, thin. Loads JAX and pandas only to work."""
 
+import errno
 import os
 import sys
 import warnings
@@ -20,10 +21,17 @@ from pgcjax.cli.commands import cli
 from pgcjax.errors import DataWarning, PgcjaxError, VerificationError
 from pgcjax.report.progress import say
 
+OUT_OF_MEMORY = 3
+_MEMORY = (
+    "out of memory. Let less be in work at once: --memory SIZE, --part I/N, fewer "
+    "files; or use a machine that has more."
+)
+
 
 def main(args: list[str] | None = None) -> None:
-    """Run the command line and exit: 0 done, 2 wrong use or data, 1 a defect of ours.
+    """Run the command line and exit.
 
+    0 done, 1 a defect of ours, 2 wrong use or data, 3 out of memory, 130 stopped.
     Results go to stdout; every message is one line on stderr.
     """
     _keep_compiled()
@@ -58,6 +66,23 @@ def _run(args: list[str] | None) -> int:
     except SystemExit:
         # So click leaves where the reader of a pipe has gone, as with `| head`.
         return 0
+    except BaseException as error:  # a panic of polars is no Exception
+        if _is_of_memory(error):
+            return _fail(_MEMORY, OUT_OF_MEMORY)
+        if type(error).__name__ == "PanicException":
+            return _fail(f"polars, which reads tables, gave up: {error}", 2)
+        raise
+
+
+def _is_of_memory(error: BaseException) -> bool:
+    """Say whether there was too little memory; each library says it in its own way."""
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM
+    said = str(error)
+    return isinstance(error, MemoryError) or (
+        isinstance(error, RuntimeError)
+        and ("RESOURCE_EXHAUSTED" in said or "can't start new thread" in said)
+    )
 
 
 def _fail(message: str, code: int) -> int:

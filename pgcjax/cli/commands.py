@@ -9,6 +9,7 @@ from pgcjax._version import __version__
 from pgcjax.cli.options import (
     FILE,
     choice_option,
+    file_memory_option,
     judgment_options,
     output_option,
     read_judgments,
@@ -21,7 +22,11 @@ from pgcjax.report.progress import ProgressDisplay, say
 HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 88}
 
 
-@click.group(context_settings=HELP)
+@click.group(
+    context_settings=HELP,
+    epilog="Exit status: 0 done, 1 a defect of pgcjax, 2 wrong use or data, 3 out of "
+    "memory, 130 stopped.",
+)
 @click.version_option(__version__, "-V", "--version", message="pgcjax %(version)s")
 def cli() -> None:
     """Score search runs against pairwise preferences: Greedy PGC and compatibility.
@@ -34,6 +39,7 @@ def cli() -> None:
 @click.argument("paths", nargs=-1, type=FILE, metavar="FILE...")
 @judgment_options
 @run_options
+@file_memory_option
 @choice_option("--as", "kind", allowed=["auto", *FILE_KINDS], help="What FILE... are.")
 def check(
     paths: tuple[str, ...],

@@ -11,6 +11,7 @@ from pgcjax.cli.commands import cli
 from pgcjax.cli.options import (
     FILE,
     choice_option,
+    file_memory_option,
     judgment_options,
     memory_option,
     output_option,
@@ -207,6 +208,7 @@ def _part(text: str) -> tuple[int, int]:
 
 @cli.command()
 @click.argument("parts", nargs=-1, required=True, type=FILE, metavar="PART...")
+@file_memory_option
 @output_option("All scores", SCORE_SUFFIXES, required=True)
 def merge(parts: tuple[str, ...], output: str) -> None:
     """Put the files of evaluate --part together: the same as without parts."""
@@ -224,6 +226,7 @@ def merge(parts: tuple[str, ...], output: str) -> None:
 @runs_argument
 @judgment_options
 @run_options
+@file_memory_option
 @click.option(
     "--only-judged",
     is_flag=True,

@@ -9,11 +9,13 @@ import jax
 from pgcjax.engine import plan
 from pgcjax.engine.cost import Job
 from pgcjax.engine.request import read_request, runs_of
+from pgcjax.io.memory import memory_limit
+from pgcjax.io.reading import within_memory
 from pgcjax.io.runs import gathered
-from pgcjax.runtime.memory import memory_limit
 from pgcjax.tensors.rankings import Rankings, find
 
 
+@within_memory
 def estimate(
     runs: Any,
     *,

@@ -23,10 +23,12 @@ from pgcjax.engine.verify import Sample
 from pgcjax.errors import Progress
 from pgcjax.io.check import fingerprint
 from pgcjax.io.checkpoint import Checkpoint
-from pgcjax.runtime.memory import memory_limit
+from pgcjax.io.memory import memory_limit
+from pgcjax.io.reading import within_memory
 from pgcjax.stats.scores import Scores
 
 
+@within_memory
 def evaluate(
     runs: Any,
     *,
@@ -59,7 +61,7 @@ def evaluate(
         missing: what a judged query that a run lacks does: `zero` scores 0, `skip`
             leaves it out of the run's mean, `error` refuses the run.
         verify: share of the scores to recompute with the plain twins.
-        memory: bytes that runs in work may take, or a size such as `2GB`.
+        memory: bytes that runs in work, or a file, may take, or a size such as `2GB`.
         journal: folder for finished work, with which the same call goes on.
         distributed: share runs among the processes of `jax.distributed`, all of which
             make this call and get all scores.

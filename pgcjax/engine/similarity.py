@@ -24,12 +24,14 @@ from pgcjax.errors import (
     counted,
 )
 from pgcjax.io.choices import MISSING, ORDERS
-from pgcjax.runtime.memory import memory_limit
+from pgcjax.io.memory import memory_limit
+from pgcjax.io.reading import within_memory
 from pgcjax.tensors.tied_lists import Lists, Numbers, of_groups, read
 
 BROKEN = TIES[-1]
 
 
+@within_memory
 def rbo(
     a: Any,
     b: Any = None,

@@ -15,6 +15,7 @@ from pgcjax.io.containers import CONTAINERS
 from pgcjax.io.judged import Judged
 from pgcjax.io.packed import Block, Packed, is_packed
 from pgcjax.io.prefetch import read_ahead, size_on_disk
+from pgcjax.io.reading import chosen
 from pgcjax.io.run_tables import RunTable, from_memory, read_file
 
 FORMATS = ("auto", *CONTAINERS)
@@ -127,8 +128,9 @@ class Runs:
             tables = [self._tables[unit.block] for unit in self.units]
             return [f"table {table.hash_rows().sum()}" for table in tables]
         changed = {name: _changed(Path(name)) for name in {u.name for u in self.units}}
+        how = [*self._options, chosen().encoding]
         return [
-            "\t".join(map(str, [*astuple(u), changed[u.name], *self._options]))
+            "\t".join(map(str, [*astuple(u), changed[u.name], *how]))
             for u in self.units
         ]
 

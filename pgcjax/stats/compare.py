@@ -12,7 +12,8 @@ from jaxtyping import Bool
 
 from pgcjax._version import __version__
 from pgcjax.errors import Progress, UsageError, check_choice, counted
-from pgcjax.runtime.memory import memory_limit
+from pgcjax.io.memory import memory_limit
+from pgcjax.io.reading import within_memory
 from pgcjax.stats import groups, intervals, procedures, tests
 from pgcjax.stats.choices import CORRECTIONS, INTERVALS, RESAMPLES, TESTS
 from pgcjax.stats.findings import Comparison
@@ -23,6 +24,7 @@ from pgcjax.stats.tests import OfPairs, RunPairs, Values
 _INTERVAL = {"tukey": "hsd", "anova": "hsd", "bootstrap": "bca", "permutation": "bca"}
 
 
+@within_memory
 def compare(
     scores: Any,
     *,

@@ -2,9 +2,15 @@
 
 import os
 import re
+from functools import cache
 from pathlib import Path
 
 from pgcjax.errors import UsageError
+
+try:
+    import resource
+except ImportError:  # not on Windows
+    resource = None
 
 _UNITS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 _LEAST = 64 * 2**20  # bytes with which a job can work
@@ -30,6 +36,7 @@ def memory_limit(memory: str | int | None) -> int:
     return size
 
 
+@cache
 def machine_memory() -> int:
     """Tell the bytes of memory that this process may use in all."""
     sizes = []
@@ -42,4 +49,7 @@ def machine_memory() -> int:
             sizes.append(int(Path("/sys/fs/cgroup", limit).read_text()))
         except (OSError, ValueError):
             continue
+    if resource:  # as `ulimit -v` sets it
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        sizes += [limit] if limit != resource.RLIM_INFINITY else []
     return min(sizes)
