@@ -24,11 +24,10 @@ from pgcjax.errors import Progress
 from pgcjax.io.check import fingerprint
 from pgcjax.io.checkpoint import Checkpoint
 from pgcjax.io.memory import memory_limit
-from pgcjax.io.reading import within_memory
+from pgcjax.io.reading import reading
 from pgcjax.stats.scores import Scores
 
 
-@within_memory
 def evaluate(
     runs: Any,
     *,
@@ -80,25 +79,27 @@ def evaluate(
         "intents": intents,
         "context": context,
     }
-    runs = runs_of(runs)
-    request = read_request(judgments, measures, order, missing, grids=runs.grids)
+    with reading(memory=memory):
+        runs = runs_of(runs)
+        request = read_request(judgments, measures, order, missing, grids=runs.grids)
     if distributed:
         runs = runs.share(jax.process_index(), jax.process_count())
     described = _describe(request)
     batches = request.batches(budget=limits.tile, keep=limits.kept)
 
     def work() -> Chunk:
-        return job.run(
-            runs,
-            request,
-            batches,
-            limits=limits,
-            checkpoint=Checkpoint(journal, _job(described.result(), runs.grids))
-            if journal
-            else None,
-            sample=sample if verify else None,
-            progress=progress,
-        )
+        with reading(memory=memory):
+            return job.run(
+                runs,
+                request,
+                batches,
+                limits=limits,
+                checkpoint=Checkpoint(journal, _job(described.result(), runs.grids))
+                if journal
+                else None,
+                sample=sample if verify else None,
+                progress=progress,
+            )
 
     total = processes.gather(work) if distributed else work()
     table, notes = _table(request, batches, total)

@@ -25,13 +25,12 @@ from pgcjax.errors import (
 )
 from pgcjax.io.choices import MISSING, ORDERS
 from pgcjax.io.memory import memory_limit
-from pgcjax.io.reading import within_memory
+from pgcjax.io.reading import reading
 from pgcjax.tensors.tied_lists import Lists, Numbers, of_groups, read
 
 BROKEN = TIES[-1]
 
 
-@within_memory
 def rbo(
     a: Any,
     b: Any = None,
@@ -78,7 +77,8 @@ def rbo(
     how = {"order": order, "broken": ties == BROKEN, "depth": depth}
     how |= {"rows": plan.settings.rows, "progress": progress}
     reader = partial(read, numbers=Numbers(), **how)
-    sides = [reader(x) for x in ((a,) if b is None else (a, b))]
+    with reading(memory=memory):
+        sides = [reader(x) for x in ((a,) if b is None else (a, b))]
     del reader  # and with it the names of all documents
     pairs = _Compared(*sides[0], *sides[-1], alone=b is None)
     _check(pairs, missing)

@@ -1,12 +1,12 @@
 """The content of a file as text: read, decompressed, decoded."""
 
+import codecs
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from io import BytesIO
+from io import BufferedReader, BytesIO
 from pathlib import Path
-from typing import BinaryIO
 
 from pgcjax.errors import DataError
 from pgcjax.io import unpack
@@ -56,8 +56,85 @@ def read_bytes(path: Path, most: int | None = None) -> bytes:
     return data
 
 
+def text_pieces(path: Path, size: int) -> Iterator[tuple[bytes, int]]:
+    """Read a text file, decompressed and as UTF-8, in pieces of whole lines.
+
+    Args:
+        path: of the file.
+        size: bytes of a piece, about.
+
+    Yields:
+        A piece, and how many bytes of the file have been read.
+
+    Raises:
+        DataError: as of `read_bytes`.
+    """
+    decode = _recoder(path)
+    before, waiting, count = 0, [], 0
+    with opened(path) as file:
+        for part in _parts(path, file, size):
+            waiting.append(decode(part, before))
+            count += len(waiting[-1])
+            if count < size:
+                continue
+            data = b"".join(waiting)
+            end = _end_of_lines(data)
+            if end:
+                yield data[:end], file.tell()
+                before += line_ends(data[:end])
+            elif count > LINE:
+                raise _long_line(path, before + 1)
+            waiting, count = [data[end:]], len(data) - end
+        waiting.append(decode(b"", before, True))
+        if any(waiting):
+            yield b"".join(waiting), file.tell()
+
+
+def _parts(path: Path, file: BufferedReader, size: int) -> Iterator[bytes]:
+    """Read a file in parts, decompressed."""
+    kind = unpack.kind_of(file.peek(unpack.HEAD))
+    if not kind:
+        yield from iter(lambda: file.read(_PIECE), b"")
+        return
+    try:
+        yield from unpack.parts(kind, file, size)
+    except unpack.BROKEN as error:
+        if isinstance(error, OSError) and error.errno:
+            raise  # of the disk
+        raise broken(path, kind, error) from None
+
+
+def _recoder(path: Path) -> Callable[..., bytes]:
+    """Give what turns parts of a file into UTF-8: part, lines before it, is it last."""
+    encoding = chosen().encoding
+    if encoding == UTF8:
+        return lambda part, before, last=False: part
+    decoder = codecs.getincrementaldecoder(encoding)()
+
+    def recode(part: bytes, before: int, last: bool = False) -> bytes:
+        try:
+            return decoder.decode(part, last).encode()
+        except UnicodeDecodeError as error:
+            raise _of_other_encoding(path, encoding, error, before) from None
+
+    return recode
+
+
+def _end_of_lines(data: bytes) -> int:
+    """Tell where the last whole line ends; 0 if there is none."""
+    # Behind a return at the very end may come the other half of a line end.
+    return data.rfind(b"\n") + 1 or data.rfind(b"\r", 0, len(data) - 1) + 1
+
+
+def line_ends(data: bytes) -> int:
+    """Count the ends of lines, whatever they are."""
+    if b"\r" not in data:
+        return data.count(b"\n")
+    return data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")
+
+
 @contextmanager
-def opened(path: Path) -> Iterator[BinaryIO]:
+def opened(path: Path) -> Iterator[BufferedReader]:
     """Open a file or pipe, and say what is the matter if it cannot be read.
 
     Raises:
@@ -77,7 +154,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
         raise unreadable(path, error) from None
 
 
-def _all(path: Path, file: BinaryIO, most: int) -> bytes:
+def _all(path: Path, file: BufferedReader, most: int) -> bytes:
     about = os.fstat(file.fileno())
     if stat.S_ISREG(about.st_mode):
         if about.st_size > most:
@@ -142,13 +219,19 @@ def recoded(path: Path, data: bytes, encoding: str) -> bytes:
     try:
         return data.decode(encoding).encode()
     except UnicodeDecodeError as error:
-        before = data[: error.start].decode(encoding, "replace")
-        raise DataError(
-            f"expected {encoding} text, found byte 0x{data[error.start]:02x}",
-            where=f"{path}:{_lines(before)}",
-            mend="Name another encoding: pgcjax.reading(encoding=…), --encoding on the "
-            "command line.",
-        ) from None
+        raise _of_other_encoding(path, encoding, error) from None
+
+
+def _of_other_encoding(
+    path: Path, encoding: str, error: UnicodeDecodeError, lines: int = 0
+) -> DataError:
+    before = error.object[: error.start].decode(encoding, "replace")
+    return DataError(
+        f"expected {encoding} text, found byte 0x{error.object[error.start]:02x}",
+        where=f"{path}:{lines + _lines(before)}",
+        mend="Name another encoding: pgcjax.reading(encoding=…), --encoding on the "
+        "command line.",
+    )
 
 
 def check_lines(path: Path, data: bytes) -> None:
@@ -162,12 +245,16 @@ def check_lines(path: Path, data: bytes) -> None:
         limits = start, start + LINE + 1
         end = max(data.rfind(b"\n", *limits), data.rfind(b"\r", *limits))
         if end < 0:
-            raise DataError(
-                f"expected lines of at most {LINE >> 20} MiB, found a longer one",
-                where=f"{path}:{data.count(10, 0, start) + 1}",
-                mend="Is this a text file?",
-            )
+            raise _long_line(path, line_ends(data[:start]) + 1)
         start = end + 1
+
+
+def _long_line(path: Path, line: int) -> DataError:
+    return DataError(
+        f"expected lines of at most {LINE >> 20} MiB, found a longer one",
+        where=f"{path}:{line}",
+        mend="Is this a text file?",
+    )
 
 
 def decode(path: Path, data: bytes) -> str:

@@ -1,19 +1,15 @@
 """How files are read: how much of one may be in memory, and the encoding of text."""
 
 import codecs
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from functools import wraps
-from typing import Any, ParamSpec, TypeVar
 
 from pgcjax.errors import UsageError
 from pgcjax.io.memory import memory_limit
 
 UTF8 = "utf-8"
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -69,18 +65,6 @@ def reading(
         yield
     finally:
         _chosen.reset(token)
-
-
-def within_memory(function: Callable[P, T]) -> Callable[P, T]:
-    """Let all files that a function reads keep to its argument `memory`."""
-
-    @wraps(function)
-    def bounded(*args: P.args, **kwargs: P.kwargs) -> T:
-        memory: Any = kwargs.get("memory")
-        with reading(memory=memory):
-            return function(*args, **kwargs)
-
-    return bounded
 
 
 def _known(encoding: str) -> str:

@@ -26,7 +26,7 @@ _MAGIC = {
 HEAD = 10
 """Bytes from which `kind_of` tells the kind of a file."""
 
-BROKEN = OSError, EOFError, ValueError, lzma.LZMAError, zlib.error, isal_zlib.error
+BROKEN = OSError, EOFError, ValueError, lzma.LZMAError, zlib.error, isal_zlib.IsalError
 """What is raised where a file is damaged or cut off."""
 
 _PIECE = 2**20
@@ -76,7 +76,7 @@ def one_member(data: bytes, most: int) -> bytes | None:
     member = isal_zlib.decompressobj(wbits=31)
     try:
         text = member.decompress(data, size + 1)
-    except isal_zlib.error:
+    except isal_zlib.IsalError:
         return None
     return text if member.eof and not member.unused_data else None
 

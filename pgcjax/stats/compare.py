@@ -13,7 +13,7 @@ from jaxtyping import Bool
 from pgcjax._version import __version__
 from pgcjax.errors import Progress, UsageError, check_choice, counted
 from pgcjax.io.memory import memory_limit
-from pgcjax.io.reading import within_memory
+from pgcjax.io.reading import reading
 from pgcjax.stats import groups, intervals, procedures, tests
 from pgcjax.stats.choices import CORRECTIONS, INTERVALS, RESAMPLES, TESTS
 from pgcjax.stats.findings import Comparison
@@ -24,7 +24,6 @@ from pgcjax.stats.tests import OfPairs, RunPairs, Values
 _INTERVAL = {"tukey": "hsd", "anova": "hsd", "bootstrap": "bca", "permutation": "bca"}
 
 
-@within_memory
 def compare(
     scores: Any,
     *,
@@ -65,7 +64,8 @@ def compare(
     Raises:
         DataError: the scores cannot be compared. UsageError: an argument is wrong.
     """
-    matrix = read(scores, measure=measure, missing=missing)
+    with reading(memory=memory):
+        matrix = read(scores, measure=measure, missing=missing)
     correction = correction or "none"
     interval = interval or _INTERVAL.get(test, "t")
     _check(test, correction, interval, alpha, resamples)

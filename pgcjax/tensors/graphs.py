@@ -174,7 +174,7 @@ def _frame(table: "pd.DataFrame | None", columns: tuple[str, ...]) -> "pl.DataFr
 
 
 def _distinct(*columns: "pl.Series") -> "pl.Series":
-    """List the ids of columns, ascending by the bytes of UTF-8, as Python orders them."""
+    """List the ids of columns, ascending by bytes of UTF-8, as Python orders them."""
     import polars as pl
 
     return pl.concat(columns).drop_nulls().unique().sort()
