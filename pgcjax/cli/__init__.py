@@ -17,11 +17,11 @@ from pgcjax.cli import (  # noqa: F401 - they add their verbs
     reporting,
     scoring,
 )
-from pgcjax.cli.commands import cli
+from pgcjax.cli.commands import OUT_OF_MEMORY, cli
 from pgcjax.errors import DataWarning, PgcjaxError, VerificationError
+from pgcjax.io.memory import address_space
 from pgcjax.report.progress import say
 
-OUT_OF_MEMORY = 3
 _MEMORY = (
     "out of memory. Let less be in work at once: --memory SIZE, --part I/N, fewer "
     "files; or use a machine that has more."
@@ -35,6 +35,7 @@ def main(args: list[str] | None = None) -> None:
     Results go to stdout; every message is one line on stderr.
     """
     _keep_compiled()
+    _give_memory_back()
     with warnings.catch_warnings():
         warnings.simplefilter("always", DataWarning)
         warnings.showwarning = _show_warning
@@ -47,6 +48,25 @@ def _keep_compiled() -> None:
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(folder))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+
+
+def _give_memory_back() -> None:
+    """Let libraries give back what they do not use, unless the user decides.
+
+    None finds what another keeps, and by default they keep much; and of addresses far
+    more than of memory, which matters where a limit is on these.
+    """
+    freed = "dirty_decay_ms:500,muzzy_decay_ms:0"
+    if address_space():
+        freed = "dirty_decay_ms:0,muzzy_decay_ms:0,retain:false,narenas:2"
+        freed += ",background_thread:false"
+        os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+        if sys.platform == "linux":
+            import ctypes
+
+            arenas = -8  # M_ARENA_MAX of the C library
+            ctypes.CDLL(None).mallopt(arenas, 1)
+    os.environ.setdefault("_RJEM_MALLOC_CONF", freed)
 
 
 def _run(args: list[str] | None) -> int:
@@ -75,7 +95,7 @@ def _run(args: list[str] | None) -> int:
 
 
 def _is_of_memory(error: BaseException) -> bool:
-    """Say whether there was too little memory; each library says it in its own way."""
+    """Say whether there was too little memory; libraries say it in their own ways."""
     if isinstance(error, OSError):
         return error.errno == errno.ENOMEM
     said = str(error)

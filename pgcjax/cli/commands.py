@@ -17,8 +17,11 @@ from pgcjax.cli.options import (
 )
 from pgcjax.io.choices import FILE_KINDS, SCORE_SUFFIXES
 from pgcjax.io.judgments import KINDS
+from pgcjax.io.memory import address_space
 from pgcjax.report.progress import ProgressDisplay, say
 
+OUT_OF_MEMORY = 3
+LEAST_ADDRESSES = 1280 * 2**20
 HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 88}
 
 
@@ -33,6 +36,13 @@ def cli() -> None:
 
     FILE and RUN are files, folders or quoted glob patterns; .gz .bz2 .xz .zst too.
     """
+    limit = address_space()
+    if limit and limit < LEAST_ADDRESSES:  # libraries would end without a word
+        say(
+            f"error: out of memory: a limit (ulimit -v) leaves {limit >> 20:,} MiB of "
+            f"addresses, and libraries need {LEAST_ADDRESSES >> 20:,} MiB. Raise it."
+        )
+        click.get_current_context().exit(OUT_OF_MEMORY)
 
 
 @cli.command()

@@ -256,6 +256,8 @@ def _parquet(path: Path, data: bytes) -> Named:
         table = pq.read_table(pa.BufferReader(data))
         # An index is a column here, and whole numbers beside a gap stay whole.
         frame = table.to_pandas(ignore_metadata=True, integer_object_nulls=True)
+    except MemoryError:  # of Arrow
+        raise
     except (pa.ArrowException, OSError, ValueError) as error:
         raise DataError(
             f"cannot read it as Parquet: {error}",

@@ -49,7 +49,13 @@ def machine_memory() -> int:
             sizes.append(int(Path("/sys/fs/cgroup", limit).read_text()))
         except (OSError, ValueError):
             continue
-    if resource:  # as `ulimit -v` sets it
+    return min(*sizes, address_space() or sizes[0])
+
+
+def address_space() -> int | None:
+    """Tell the bytes of addresses that this process may have, as of `ulimit -v`."""
+    if resource:
         limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-        sizes += [limit] if limit != resource.RLIM_INFINITY else []
-    return min(sizes)
+        if limit != resource.RLIM_INFINITY:
+            return limit
+    return None

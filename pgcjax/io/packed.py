@@ -84,6 +84,8 @@ class Packed:
         try:
             rows = pq.read_metadata(path)
             about = json.loads((rows.metadata or {})[MARK.encode()])
+        except MemoryError:  # of Arrow
+            raise
         except (pa.ArrowException, OSError, ValueError) as error:
             raise _unreadable(path, error) from None
         if about["version"] != VERSION:
@@ -201,6 +203,8 @@ class Packed:
             with self._lock:
                 table = self._file.read_row_groups(groups, columns=columns)
             return table.unify_dictionaries().combine_chunks()
+        except MemoryError:  # of Arrow
+            raise
         except (pa.ArrowException, OSError, ValueError) as error:
             raise _unreadable(self.path, error) from None
 

@@ -23,10 +23,11 @@ _MAGIC = {
     b"\x28\xb5\x2f\xfd": "zst",
     b"\x50\x2a\x4d\x18": "zst",  # as pzstd begins
 }
+_ISAL: type[Exception] = isal_zlib.IsalError  # type: ignore[assignment]
 HEAD = 10
 """Bytes from which `kind_of` tells the kind of a file."""
 
-BROKEN = OSError, EOFError, ValueError, lzma.LZMAError, zlib.error, isal_zlib.IsalError
+BROKEN = OSError, EOFError, ValueError, lzma.LZMAError, zlib.error, _ISAL
 """What is raised where a file is damaged or cut off."""
 
 _PIECE = 2**20
@@ -76,7 +77,7 @@ def one_member(data: bytes, most: int) -> bytes | None:
     member = isal_zlib.decompressobj(wbits=31)
     try:
         text = member.decompress(data, size + 1)
-    except isal_zlib.IsalError:
+    except _ISAL:
         return None
     return text if member.eof and not member.unused_data else None
 
