@@ -69,8 +69,8 @@ def reading(
 
 def _known(encoding: str) -> str:
     try:
-        if b"".decode(encoding) == "":  # to text: not hex, for instance
-            return codecs.lookup(encoding).name
+        "x".encode(encoding)  # of text, which hex is not, for instance
+        return codecs.lookup(encoding).name
     except (LookupError, TypeError, ValueError):
         pass
     raise UsageError(
