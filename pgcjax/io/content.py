@@ -70,20 +70,23 @@ def text_pieces(path: Path, size: int) -> Iterator[tuple[bytes, int]]:
         DataError: as of `read_bytes`.
     """
     decode = _recoder(path)
-    before, waiting, count = 0, [], 0
+    before, waiting, count, enough = 0, [], 0, size
     with opened(path) as file:
         for part in _parts(path, file, size):
             waiting.append(decode(part, before))
             count += len(waiting[-1])
-            if count < size:
+            if count < enough:
                 continue
             data = b"".join(waiting)
-            end = _end_of_lines(data)
+            end, enough = _end_of_lines(data), size
             if end:
                 yield data[:end], file.tell()
                 before += line_ends(data[:end])
             elif count > LINE:
                 raise _long_line(path, before + 1)
+            else:
+                # Not to put a long line together again and again.
+                enough = min(2 * count, LINE + 1)
             waiting, count = [data[end:]], len(data) - end
         waiting.append(decode(b"", before, True))
         if any(waiting):
@@ -157,8 +160,7 @@ def opened(path: Path) -> Iterator[BufferedReader]:
 def _all(path: Path, file: BufferedReader, most: int) -> bytes:
     about = os.fstat(file.fileno())
     if stat.S_ISREG(about.st_mode):
-        if about.st_size > most:
-            raise too_large(path, most)
+        check_size(path, about.st_size, most)
         return file.read()
     return _gathered(path, iter(lambda: file.read(_PIECE), b""), most)
 
@@ -167,30 +169,28 @@ def _gathered(path: Path, parts: Iterable[bytes], most: int) -> bytes:
     """Put parts together, but no more of them than may be read."""
     data = BytesIO()
     for part in parts:
-        if data.tell() + len(part) > most:
-            raise too_large(path, most)
+        check_size(path, data.tell() + len(part), most)
         data.write(part)
     return data.getvalue()
 
 
 def _unpacked(path: Path, kind: str, data: bytes, most: int) -> bytes:
-    try:
-        if kind != "gz":
-            return _gathered(path, unpack.parts(kind, BytesIO(data), most), most)
+    if kind == "gz":
         text = unpack.one_member(data, most)
         if text is not None:
             return text
+    said = None
+    for parts in (unpack.parts, unpack.last_word):
         try:
-            return _gathered(path, unpack.parts(kind, BytesIO(data), most), most)
-        except unpack.BROKEN:
-            return _gathered(path, unpack.slow_gz(BytesIO(data)), most)
-    except TooLargeError:  # which is a ValueError
-        raise
-    except unpack.BROKEN as error:
-        raise broken(path, kind, error) from None
+            return _gathered(path, parts(kind, BytesIO(data), most), most)
+        except TooLargeError:  # which is a ValueError
+            raise
+        except unpack.BROKEN as error:
+            said = error
+    raise broken(path, kind, said)
 
 
-def broken(path: Path, kind: str, error: Exception) -> DataError:
+def broken(path: Path, kind: str, error: Exception | None) -> DataError:
     """Say that a file cannot be decompressed, and why."""
     return DataError(
         f"cannot decompress it as {kind}: {error}",
@@ -199,9 +199,21 @@ def broken(path: Path, kind: str, error: Exception) -> DataError:
     )
 
 
-def too_large(path: Path, most: int) -> TooLargeError:
-    """Say that a file is larger than may be read at once."""
-    return TooLargeError(
+def check_size(path: Path, size: int, most: int | None = None) -> None:
+    """Refuse a file that has more bytes, decompressed, than may be read at once.
+
+    Args:
+        path: of the file.
+        size: its bytes.
+        most: as of `read_bytes`.
+
+    Raises:
+        TooLargeError: it has more.
+    """
+    most = chosen().memory if most is None else most
+    if size <= most:
+        return
+    raise TooLargeError(
         f"has more than {most / 2**20:,.0f} MiB, decompressed, which is what memory "
         "allows for a file",
         where=str(path),

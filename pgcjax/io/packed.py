@@ -84,7 +84,7 @@ class Packed:
         try:
             rows = pq.read_metadata(path)
             about = json.loads((rows.metadata or {})[MARK.encode()])
-        except MemoryError:  # of Arrow
+        except MemoryError:  # Arrow's is an ArrowException, too
             raise
         except (pa.ArrowException, OSError, ValueError) as error:
             raise _unreadable(path, error) from None
@@ -203,7 +203,7 @@ class Packed:
             with self._lock:
                 table = self._file.read_row_groups(groups, columns=columns)
             return table.unify_dictionaries().combine_chunks()
-        except MemoryError:  # of Arrow
+        except MemoryError:  # Arrow's is an ArrowException, too
             raise
         except (pa.ArrowException, OSError, ValueError) as error:
             raise _unreadable(self.path, error) from None

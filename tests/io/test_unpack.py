@@ -1,10 +1,16 @@
 """Compressed files of one stream or several: whole to the last byte, or refused."""
 
 import bz2
+import contextlib
 import gzip
 import lzma
+import os
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import zstandard
 
@@ -12,6 +18,7 @@ from pgcjax.errors import DataError
 from pgcjax.io import content
 from pgcjax.io.content import read_bytes
 from pgcjax.io.reading import reading
+from pgcjax.io.runs import read_runs
 
 PACK = {
     "gz": gzip.compress,
@@ -117,3 +124,28 @@ def test_no_more_is_unpacked_than_memory_allows(put, kind):
             "for a file. Allow more: pgcjax.reading(memory=SIZE), --memory SIZE on the "
             "command line."
         )
+
+
+def test_tables_whose_cells_are_stored_once(tmp_path):
+    path = tmp_path / "a.parquet"
+    rows = pa.table({"score": pa.array(np.zeros(10**7, np.int8))})
+    pq.write_table(rows, path)
+    assert path.stat().st_size < 10**5
+    with reading(memory="64MiB"), pytest.raises(content.TooLargeError) as error:
+        read_runs(path)
+    assert str(error.value).startswith(f"{path}: has more than 64 MiB, decompressed, ")
+
+
+def test_endless_pipes(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+
+    def fill() -> None:
+        with contextlib.suppress(BrokenPipeError), path.open("wb") as pipe:
+            while True:
+                pipe.write(b"q1 d1 1\n" * 2**17)
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(fill)
+        with reading(memory="64MiB"), pytest.raises(content.TooLargeError):
+            read_runs(path)
