@@ -13,7 +13,7 @@ from pgcjax.engine.cost import CORE, Group, Job, Machine
 from pgcjax.engine.dry_run import duration
 from pgcjax.engine.peel_tiles import bytes_of
 from pgcjax.engine.plan import Limits
-from pgcjax.runtime.memory import memory_limit
+from pgcjax.io.memory import memory_limit
 from pgcjax.tensors.padding import padded_size
 
 DOCS, RETRIEVED, DEPTH = 170, 0.8, 1000

@@ -1,5 +1,6 @@
 """The command line: one verb per function, thin. Loads JAX and pandas only to work."""
 
+import errno
 import os
 import sys
 import warnings
@@ -17,17 +18,25 @@ from pgcjax.cli import (  # noqa: F401 - they add their verbs
     reporting,
     scoring,
 )
-from pgcjax.cli.commands import cli
+from pgcjax.cli.commands import OUT_OF_MEMORY, cli
 from pgcjax.errors import DataWarning, PgcjaxError, VerificationError, one_line
+from pgcjax.io.memory import address_space
 from pgcjax.report.progress import say
+
+_MEMORY = (
+    "out of memory. Let less be in work at once: --memory SIZE, --part I/N, fewer "
+    "files; or use a machine that has more."
+)
 
 
 def main(args: list[str] | None = None) -> None:
-    """Run the command line and exit: 0 done, 2 wrong use or data, 1 a defect of ours.
+    """Run the command line and exit.
 
+    0 done, 1 a defect of ours, 2 wrong use or data, 3 out of memory, 130 stopped.
     Results go to stdout; every message is one line on stderr.
     """
     _keep_compiled()
+    _give_memory_back()
     with warnings.catch_warnings():
         warnings.simplefilter("always", DataWarning)
         warnings.showwarning = _show_warning
@@ -47,6 +56,25 @@ def _keep_compiled() -> None:
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
 
+def _give_memory_back() -> None:
+    """Let libraries give back what they do not use, unless the user decides.
+
+    None finds what another keeps, and by default they keep much; and of addresses far
+    more than of memory, which matters where a limit is on these.
+    """
+    freed = "dirty_decay_ms:500,muzzy_decay_ms:0"
+    if address_space():
+        freed = "dirty_decay_ms:0,muzzy_decay_ms:0,retain:false,narenas:2"
+        freed += ",background_thread:false"
+        os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+        if sys.platform == "linux":
+            import ctypes
+
+            arenas = -8  # M_ARENA_MAX of the C library
+            ctypes.CDLL(None).mallopt(arenas, 1)
+    os.environ.setdefault("_RJEM_MALLOC_CONF", freed)
+
+
 def _run(args: list[str] | None) -> int:
     try:
         return cli.main(args, prog_name="pgcjax", standalone_mode=False) or 0
@@ -64,6 +92,23 @@ def _run(args: list[str] | None) -> int:
     except SystemExit:
         # So click leaves where the reader of a pipe has gone, as with `| head`.
         return 0
+    except BaseException as error:  # a panic of polars is no Exception
+        if _is_of_memory(error):
+            return _fail(_MEMORY, OUT_OF_MEMORY)
+        if type(error).__name__ == "PanicException":
+            return _fail(f"polars, which reads tables, gave up: {error}", 2)
+        raise
+
+
+def _is_of_memory(error: BaseException) -> bool:
+    """Say whether there was too little memory; libraries say it in their own ways."""
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM
+    said = str(error)
+    return isinstance(error, MemoryError) or (
+        isinstance(error, RuntimeError)
+        and ("RESOURCE_EXHAUSTED" in said or "can't start new thread" in said)
+    )
 
 
 def _fail(message: str, code: int) -> int:

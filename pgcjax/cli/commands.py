@@ -11,6 +11,7 @@ from pgcjax.cli.options import (
     FILE,
     WHOLE,
     choice_option,
+    file_memory_option,
     judgment_options,
     output_option,
     read_judgments,
@@ -18,24 +19,39 @@ from pgcjax.cli.options import (
 )
 from pgcjax.io.choices import FILE_KINDS, SCORE_SUFFIXES
 from pgcjax.io.judgments import KINDS
+from pgcjax.io.memory import address_space
 from pgcjax.report.progress import ProgressDisplay, say
 
+OUT_OF_MEMORY = 3
+LEAST_ADDRESSES = 1280 * 2**20
 HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 88}
 
 
-@click.group(context_settings=HELP)
+@click.group(
+    context_settings=HELP,
+    epilog="Exit status: 0 done, 1 a defect of pgcjax, 2 wrong use or data, 3 out of "
+    "memory, 130 stopped.",
+)
 @click.version_option(__version__, "-V", "--version", message="pgcjax %(version)s")
 def cli() -> None:
     """Score search runs against pairwise preferences: Greedy PGC and compatibility.
 
     FILE and RUN are files, folders or quoted glob patterns; .gz .bz2 .xz .zst too.
     """
+    limit = address_space()
+    if limit and limit < LEAST_ADDRESSES:  # libraries would end without a word
+        say(
+            f"error: out of memory: a limit (ulimit -v) leaves {limit >> 20:,} MiB of "
+            f"addresses, and libraries need {LEAST_ADDRESSES >> 20:,} MiB. Raise it."
+        )
+        click.get_current_context().exit(OUT_OF_MEMORY)
 
 
 @cli.command()
 @click.argument("paths", nargs=-1, type=FILE, metavar="FILE...")
 @judgment_options
 @run_options
+@file_memory_option
 @choice_option("--as", "kind", allowed=["auto", *FILE_KINDS], help="What FILE... are.")
 def check(
     paths: tuple[str, ...],

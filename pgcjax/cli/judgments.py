@@ -6,6 +6,8 @@ from pgcjax._version import __version__
 from pgcjax.cli.commands import cli
 from pgcjax.cli.options import (
     choice_option,
+    encoding_option,
+    file_memory_option,
     files_option,
     output_option,
     prefs_format_option,
@@ -37,6 +39,8 @@ from pgcjax.judging.choices import SIDES, SPLITS
     allowed=SPLITS,
     help="What a pair is, for transitivity, whose votes have no majority.",
 )
+@encoding_option
+@file_memory_option
 @output_option("Write all numbers at full precision")
 def judgments(
     prefs: tuple[str, ...],

@@ -9,6 +9,7 @@ import click
 from pgcjax.errors import printable
 from pgcjax.io.choices import NAME_BY, TABLE_SUFFIXES
 from pgcjax.io.judgments import KINDS
+from pgcjax.io.reading import reading
 from pgcjax.report.progress import say
 from pgcjax.stats.choices import INCOMPLETE, RESAMPLES
 
@@ -104,10 +105,36 @@ runs_argument = click.argument(
 per_query_option = click.option(
     "-q", "--per-query", is_flag=True, help="Also print each query's value."
 )
-memory_option = click.option(
-    "--memory",
+
+
+def _reading_option(name: str, **how: Any) -> Decorator:
+    """Add an option that says how the verb reads all of its files."""
+
+    def choose(context: click.Context, option: click.Parameter, value: Any) -> Any:
+        if value is not None:
+            context.with_resource(reading(**{name: value}))
+        return value
+
+    return click.option(f"--{name}", callback=choose, **how)
+
+
+memory_option = _reading_option(
+    "memory",
     metavar="SIZE",
-    help="What work may take, such as 500MB; by default a quarter of the machine's.",
+    help="What work, or a file, may take, such as 500MB; by default a quarter of the "
+    "machine's.",
+)
+file_memory_option = _reading_option(
+    "memory",
+    metavar="SIZE",
+    expose_value=False,
+    help="What a file may take, such as 2GB; by default a quarter of the machine's.",
+)
+encoding_option = _reading_option(
+    "encoding",
+    metavar="NAME",
+    expose_value=False,
+    help="Of text files, such as latin-1; by default UTF-8.",
 )
 resume_option = click.option(
     "--resume",
@@ -135,6 +162,7 @@ run_options = together(
         allowed=NAME_BY,
         help="What names a run: its tag column or its file name.",
     ),
+    encoding_option,
 )
 
 score_options = together(
@@ -152,6 +180,7 @@ score_options = together(
         allowed=INCOMPLETE,
         help="What a query that a run or a measure lacks does: drop leaves it out.",
     ),
+    file_memory_option,
 )
 
 test_options = together(

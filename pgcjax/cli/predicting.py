@@ -10,6 +10,8 @@ from pgcjax.cli.options import (
     REAL,
     WHOLE,
     choice_option,
+    encoding_option,
+    file_memory_option,
     files_option,
     output_option,
     print_table,
@@ -39,6 +41,8 @@ from pgcjax.judging.choices import FEATURES, GROUPS
 @choice_option("--groups", allowed=GROUPS, help="What a fold holds as a whole.")
 @click.option("--folds", type=WHOLE, default=10, show_default=True)
 @click.option("--seed", type=WHOLE, default=0, show_default=True, help="Of the folds.")
+@encoding_option
+@file_memory_option
 @output_option("Write what is predicted at full precision")
 def predict(
     qrels: tuple[str, ...], context: tuple[str, ...], output: str | None, **how: Any

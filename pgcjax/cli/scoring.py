@@ -14,6 +14,7 @@ from pgcjax.cli.options import (
     REAL,
     SHARE,
     choice_option,
+    file_memory_option,
     judgment_options,
     memory_option,
     output_option,
@@ -241,6 +242,7 @@ def _part(text: str) -> tuple[int, int]:
 
 @cli.command()
 @click.argument("parts", nargs=-1, required=True, type=FILE, metavar="PART...")
+@file_memory_option
 @output_option("All scores", SCORE_SUFFIXES, required=True)
 @spreadsheet_option
 def merge(parts: tuple[str, ...], output: str, spreadsheet: bool) -> None:
@@ -259,6 +261,7 @@ def merge(parts: tuple[str, ...], output: str, spreadsheet: bool) -> None:
 @runs_argument
 @judgment_options
 @run_options
+@file_memory_option
 @click.option(
     "--only-judged",
     is_flag=True,

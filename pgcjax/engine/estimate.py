@@ -9,8 +9,10 @@ import jax
 from pgcjax.engine import plan
 from pgcjax.engine.cost import Job
 from pgcjax.engine.request import read_request, runs_of
+from pgcjax.io.memory import memory_limit
+from pgcjax.io.reading import reading
+from pgcjax.io.run_pieces import Piece
 from pgcjax.io.runs import gathered
-from pgcjax.runtime.memory import memory_limit
 from pgcjax.tensors.rankings import Rankings, find
 
 
@@ -27,18 +29,22 @@ def estimate(
     Of runs, the first file or block is read, and stands for all of its size.
     """
     limits = plan.Limits(memory_limit(memory))
-    runs = runs_of(runs)
-    request = read_request(judgments, measures, order, grids=runs.grids)
-    first = runs.first(1)
-    with closing(first.read(request.judged, order)) as tables:
-        batch = next(gathered(tables, plan.settings.rows))
+    with reading(memory=memory):
+        runs = runs_of(runs)
+        request = read_request(judgments, measures, order, grids=runs.grids)
+        first = runs.first(1)
+        with closing(first.read(request.judged, order)) as tables:
+            batch = next(gathered(tables, plan.settings.rows))
+    read = first.units[0].size
+    if isinstance(batch, Piece):
+        batch, read = [batch.frame], batch.read
     sample = Rankings(request.judged, [find(batch, request.judged, order)])
     here = len(sample.run_ids)
     packed = sum(sum(file.runs) for file in runs.packed.values())
     others = [unit for unit in runs.units if unit.name not in runs.packed]
     lines = compressed = 0.0
     if others and isinstance(batch, list):
-        per_byte = sum(map(len, batch)) / max(1, first.units[0].size)
+        per_byte = sum(map(len, batch)) / max(1, read)
         lines = per_byte * sum(unit.size for unit in others)
         compressed = lines if others[0].name.endswith(".gz") else 0.0
     per_run = sample.size / here

@@ -22,7 +22,8 @@ from pgcjax.engine.verify import Sample
 from pgcjax.errors import Progress, UsageError
 from pgcjax.io.check import fingerprint
 from pgcjax.io.checkpoint import Checkpoint
-from pgcjax.runtime.memory import memory_limit
+from pgcjax.io.memory import memory_limit
+from pgcjax.io.reading import reading
 from pgcjax.runtime.processes import Processes
 from pgcjax.stats.scores import Scores
 
@@ -59,7 +60,7 @@ def evaluate(
         missing: what a judged query that a run lacks does: `zero` scores 0, `skip`
             leaves it out of the run's mean, `error` refuses the run.
         verify: share of the scores to recompute with the plain twins.
-        memory: bytes that runs in work may take, or a size such as `2GB`.
+        memory: bytes that runs in work, or a file, may take, or a size such as `2GB`.
         journal: folder for finished work, with which the same call goes on.
         distributed: share runs among the processes that `engine.distributed.start`
             joined, all of which make this call and get all scores.
@@ -83,8 +84,9 @@ def evaluate(
         "intents": intents,
         "context": context,
     }
-    runs = runs_of(runs)
-    request = read_request(judgments, measures, order, missing, grids=runs.grids)
+    with reading(memory=memory):
+        runs = runs_of(runs)
+        request = read_request(judgments, measures, order, missing, grids=runs.grids)
     if distributed:
         runs = runs.share(distributed.number, distributed.count)
         progress = _watching(distributed, progress)
@@ -92,18 +94,19 @@ def evaluate(
     batches = request.batches(budget=limits.tile, keep=limits.kept)
 
     def work() -> Chunk:
-        return job.run(
-            runs,
-            request,
-            batches,
-            limits=limits,
-            checkpoint=Checkpoint(journal, _job(described.result(), runs.grids))
-            if journal
-            else None,
-            keep_last=distributed is not None,
-            sample=sample if verify else None,
-            progress=progress,
-        )
+        with reading(memory=memory):
+            return job.run(
+                runs,
+                request,
+                batches,
+                limits=limits,
+                checkpoint=Checkpoint(journal, _job(described.result(), runs.grids))
+                if journal
+                else None,
+                keep_last=distributed is not None,
+                sample=sample if verify else None,
+                progress=progress,
+            )
 
     total = shares.gather(distributed, work) if distributed else work()
     table, notes = _table(request, batches, total)

@@ -19,8 +19,9 @@ from pgcjax.engine.verify import Sample
 from pgcjax.errors import Progress
 from pgcjax.io.checkpoint import Checkpoint
 from pgcjax.io.packed import Block
+from pgcjax.io.run_pieces import Piece
 from pgcjax.io.runs import Runs, gathered
-from pgcjax.tensors.rankings import JudgedRanks, Rankings, find
+from pgcjax.tensors.rankings import JudgedRanks, Rankings, find, joined
 
 _log = logging.getLogger(__name__)
 
@@ -73,15 +74,22 @@ def run(
         return chunk
 
     def watched(
-        tables: Iterable[pl.DataFrame | Block],
+        tables: Iterable[pl.DataFrame | Piece | Block],
     ) -> Iterator[tuple[JudgedRanks, int]]:
         """Look the judged documents up, and count the units that they are from."""
+        pieces: list[JudgedRanks] = []
         for batch in gathered(tables, plan.settings.rows):
+            rows = [batch.frame] if isinstance(batch, Piece) else batch
             if sample:
-                sample.take(batch, judged.docs)
-            ranks = find(batch, judged, order)
+                sample.take(rows, judged.docs)
+            ranks = find(rows, judged, order)
+            if isinstance(batch, Piece):
+                pieces.append(ranks)
+                if not batch.last:
+                    continue
+                ranks, pieces = joined(pieces), []
             refuse(request, ranks.run_ids, ranks.has)
-            yield ranks, 1 if isinstance(batch, Block) else len(batch)
+            yield ranks, len(batch) if isinstance(batch, list) else 1
 
     with ThreadPoolExecutor(1, "pgcjax-scorer") as pool:
         pending: Future[Chunk] | None = None
@@ -99,7 +107,8 @@ def run(
     if sample and kept:
         with closing(runs.first(kept).read(judged, order)) as tables:
             for batch in gathered(tables, plan.settings.rows):
-                sample.take(batch, judged.docs)
+                rows = [batch.frame] if isinstance(batch, Piece) else batch
+                sample.take(rows, judged.docs)
     return together(chunks or [_nothing(batches, len(judged))])
 
 

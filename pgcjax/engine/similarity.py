@@ -24,7 +24,8 @@ from pgcjax.errors import (
     counted,
 )
 from pgcjax.io.choices import MISSING, ORDERS
-from pgcjax.runtime.memory import memory_limit
+from pgcjax.io.memory import memory_limit
+from pgcjax.io.reading import reading
 from pgcjax.tensors.tied_lists import Lists, Numbers, of_groups, read
 
 BROKEN = TIES[-1]
@@ -76,7 +77,8 @@ def rbo(
     how = {"order": order, "broken": ties == BROKEN, "depth": depth}
     how |= {"rows": plan.settings.rows, "progress": progress}
     reader = partial(read, numbers=Numbers(), **how)
-    sides = [reader(x) for x in ((a,) if b is None else (a, b))]
+    with reading(memory=memory):
+        sides = [reader(x) for x in ((a,) if b is None else (a, b))]
     del reader  # and with it the names of all documents
     pairs = _Compared(*sides[0], *sides[-1], alone=b is None)
     _check(pairs, missing)

@@ -9,6 +9,8 @@ import polars as pl
 
 from pgcjax.errors import DataError, counted
 
+_ROWS = 2**16  # whose text is hashed at once
+
 
 def summarise_runs(runs: pd.DataFrame) -> list[str]:
     """Describe a runs table: sizes, depths, score ties, missing ranks."""
@@ -113,8 +115,13 @@ def fingerprint(table: pd.DataFrame) -> str:
     """
     names = sorted(table.columns)
     cells = pl.DataFrame([_text(table[name]).alias(name) for name in names])
-    rows = cells.select(pl.concat_str(names, separator="\t").sort().str.join("\n"))
-    return sha256("\n".join(["\t".join(names), rows.item()]).encode()).hexdigest()[:16]
+    rows = cells.select(pl.concat_str(names, separator="\t").sort()).to_series()
+    digest = sha256("\t".join(names).encode())
+    for start in range(0, max(1, len(rows)), _ROWS):  # all as one text takes memory
+        digest.update(
+            b"\n" + rows[start : start + _ROWS].str.join("\n").item().encode()
+        )
+    return digest.hexdigest()[:16]
 
 
 def _text(column: pd.Series) -> pl.Series:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from pgcjax.errors import DataError
-from pgcjax.io.content import decode
+from pgcjax.io.content import check_size, decode
 from pgcjax.io.json_text import NoJson, read_json
 from pgcjax.io.schema import Origin, known_column, shorten
 
@@ -255,9 +255,16 @@ def _parquet(path: Path, data: bytes) -> Named:
     import pyarrow.parquet as pq
 
     try:
+        about = pq.read_metadata(pa.BufferReader(data))
+        groups = [about.row_group(i) for i in range(about.num_row_groups)]
+        stored = sum(group.total_byte_size for group in groups)
+        # Equal cells are stored once, and take memory each.
+        check_size(path, max(stored, 8 * about.num_rows * about.num_columns))
         table = pq.read_table(pa.BufferReader(data))
         # An index is a column here, and whole numbers beside a gap stay whole.
         frame = table.to_pandas(ignore_metadata=True, integer_object_nulls=True)
+    except (MemoryError, DataError):  # Arrow's is an ArrowException, too
+        raise
     except (pa.ArrowException, OSError, ValueError) as error:
         raise DataError(
             f"cannot read it as Parquet: {error}",

@@ -1,26 +1,25 @@
 """The content of a file as text: read, decompressed, decoded."""
 
-import bz2
-import gzip
-import lzma
+import codecs
 import os
-import zlib
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from io import BufferedReader, BytesIO
 from pathlib import Path
 
-from isal import igzip, isal_zlib
-
 from pgcjax.errors import DataError
+from pgcjax.io import unpack
+from pgcjax.io.reading import UTF8, chosen
 
-# By content, not by name: files named .gz that are plain are common, and so is the
-# reverse.
-_MAGIC = {
-    b"\x1f\x8b": "gz",
-    b"BZh": "bz2",
-    b"\xfd7zXZ\x00": "xz",
-    b"\x28\xb5\x2f\xfd": "zst",
-    b"\x50\x2a\x4d\x18": "zst",  # as pzstd begins
-}
-_MOST_DENSE = 1032  # bytes that a compressed byte can stand for
+LINE = 2**26
+"""Most bytes of a line: more is no text that a person or tool meant."""
+
+_PIECE = 2**20
+
+
+class TooLargeError(DataError):
+    """A file is larger than may be read at once."""
 
 
 def unreadable(path: str | os.PathLike, error: OSError) -> DataError:
@@ -32,65 +31,242 @@ def unreadable(path: str | os.PathLike, error: OSError) -> DataError:
     )
 
 
-def read_bytes(path: Path) -> bytes:
-    """Read a file, decompressed.
+def read_bytes(path: Path, most: int | None = None) -> bytes:
+    """Read a file, decompressed; text as UTF-8, whatever its encoding.
+
+    Args:
+        path: of the file.
+        most: bytes that it may have, decompressed; by default what `reading` allows.
 
     Raises:
-        DataError: it cannot be read or decompressed.
+        TooLargeError: it has more. DataError: it cannot be read or decompressed, is a
+            device, or has an endless line.
+    """
+    how = chosen()
+    most = how.memory if most is None else most
+    with opened(path) as file:
+        data = _all(path, file, most)
+    if kind := unpack.kind_of(data):
+        data = _unpacked(path, kind, data, most)
+    if data.startswith(b"PAR1"):
+        return data
+    if how.encoding != UTF8:
+        data = recoded(path, data, how.encoding)
+    check_lines(path, data)
+    return data
+
+
+def text_pieces(path: Path, size: int) -> Iterator[tuple[bytes, int]]:
+    """Read a text file, decompressed and as UTF-8, in pieces of whole lines.
+
+    Args:
+        path: of the file.
+        size: bytes of a piece, about.
+
+    Yields:
+        A piece, and how many bytes of the file have been read.
+
+    Raises:
+        DataError: as of `read_bytes`.
+    """
+    decode = _recoder(path)
+    before, waiting, count, enough = 0, [], 0, size
+    with opened(path) as file:
+        for part in _parts(path, file, size):
+            waiting.append(decode(part, before))
+            count += len(waiting[-1])
+            if count < enough:
+                continue
+            data = b"".join(waiting)
+            end, enough = _end_of_lines(data), size
+            if end:
+                yield data[:end], file.tell()
+                before += line_ends(data[:end])
+            elif count > LINE:
+                raise _long_line(path, before + 1)
+            else:
+                # Not to put a long line together again and again.
+                enough = min(2 * count, LINE + 1)
+            waiting, count = [data[end:]], len(data) - end
+        waiting.append(decode(b"", before, True))
+        if any(waiting):
+            yield b"".join(waiting), file.tell()
+
+
+def _parts(path: Path, file: BufferedReader, size: int) -> Iterator[bytes]:
+    """Read a file in parts, decompressed."""
+    kind = unpack.kind_of(file.peek(unpack.HEAD))
+    if not kind:
+        yield from iter(lambda: file.read(_PIECE), b"")
+        return
+    try:
+        yield from unpack.parts(kind, file, size)
+    except unpack.BROKEN as error:
+        if isinstance(error, OSError) and error.errno:
+            raise  # of the disk
+        raise broken(path, kind, error) from None
+
+
+def _recoder(path: Path) -> Callable[..., bytes]:
+    """Give what turns parts of a file into UTF-8: part, lines before it, is it last."""
+    encoding = chosen().encoding
+    if encoding == UTF8:
+        return lambda part, before, last=False: part
+    decoder = codecs.getincrementaldecoder(encoding)()
+
+    def recode(part: bytes, before: int, last: bool = False) -> bytes:
+        try:
+            return decoder.decode(part, last).encode()
+        except UnicodeDecodeError as error:
+            raise _of_other_encoding(path, encoding, error, before) from None
+
+    return recode
+
+
+def _end_of_lines(data: bytes) -> int:
+    """Tell where the last whole line ends; 0 if there is none."""
+    # Behind a return at the very end may come the other half of a line end.
+    return data.rfind(b"\n") + 1 or data.rfind(b"\r", 0, len(data) - 1) + 1
+
+
+def line_ends(data: bytes) -> int:
+    """Count the ends of lines, whatever they are."""
+    if b"\r" not in data:
+        return data.count(b"\n")
+    return data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BufferedReader]:
+    """Open a file or pipe, and say what is the matter if it cannot be read.
+
+    Raises:
+        DataError: it cannot be read, or is a device.
     """
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            if stat.S_ISCHR(mode) and not file.isatty() or stat.S_ISBLK(mode):
+                raise DataError(
+                    "is a device",
+                    where=str(path),
+                    mend="Expected a file or a pipe.",
+                )
+            yield file
     except OSError as error:
         raise unreadable(path, error) from None
-    kind = next((k for magic, k in _MAGIC.items() if data.startswith(magic)), None)
-    if kind == "bz2" and data[4:10] not in (b"1AY&SY", b"\x17rE8P\x90"):
-        kind = None  # text that happens to begin with BZh
-    decompress = {"gz": _gz, "bz2": bz2.decompress, "xz": lzma.decompress, "zst": _zst}
-    try:
-        return decompress[kind](data) if kind else data
-    except (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error) as error:
-        raise DataError(
-            f"cannot decompress it as {kind}: {error}",
-            where=str(path),
-            mend="It may be cut off: fetch it again.",
-        ) from None
 
 
-def _gz(data: bytes) -> bytes:
-    try:
-        return _one_member(data) or igzip.decompress(data)
-    except Exception:
-        return gzip.decompress(data)  # or says what is the matter, as it always did
+def _all(path: Path, file: BufferedReader, most: int) -> bytes:
+    about = os.fstat(file.fileno())
+    if stat.S_ISREG(about.st_mode):
+        check_size(path, about.st_size, most)
+        return file.read()
+    return _gathered(path, iter(lambda: file.read(_PIECE), b""), most)
 
 
-def _one_member(data: bytes) -> bytes | None:
-    """Decompress a file that was compressed at once: most were; None of any other.
+def _gathered(path: Path, parts: Iterable[bytes], most: int) -> bytes:
+    """Put parts together, but no more of them than may be read."""
+    data = BytesIO()
+    for part in parts:
+        check_size(path, data.tell() + len(part), most)
+        data.write(part)
+    return data.getvalue()
 
-    Its last four bytes tell its size: memory that has not to grow takes a third less
-    time, and this library half of what gzip takes.
+
+def _unpacked(path: Path, kind: str, data: bytes, most: int) -> bytes:
+    if kind == "gz":
+        text = unpack.one_member(data, most)
+        if text is not None:
+            return text
+    said = None
+    for parts in (unpack.parts, unpack.last_word):
+        try:
+            return _gathered(path, parts(kind, BytesIO(data), most), most)
+        except TooLargeError:  # which is a ValueError
+            raise
+        except unpack.BROKEN as error:
+            said = error
+    raise broken(path, kind, said)
+
+
+def broken(path: Path, kind: str, error: Exception | None) -> DataError:
+    """Say that a file cannot be decompressed, and why."""
+    return DataError(
+        f"cannot decompress it as {kind}: {error}",
+        where=str(path),
+        mend="It may be cut off: fetch it again.",
+    )
+
+
+def check_size(path: Path, size: int, most: int | None = None) -> None:
+    """Refuse a file that has more bytes, decompressed, than may be read at once.
+
+    Args:
+        path: of the file.
+        size: its bytes.
+        most: as of `read_bytes`.
+
+    Raises:
+        TooLargeError: it has more.
     """
-    size = int.from_bytes(data[-4:], "little")
-    if size > _MOST_DENSE * len(data):
-        return None
-    member = isal_zlib.decompressobj(wbits=31)
-    text = member.decompress(data, size + 1)
-    return text if member.eof and not member.unused_data else None
+    most = chosen().memory if most is None else most
+    if size <= most:
+        return
+    raise TooLargeError(
+        f"has more than {most / 2**20:,.0f} MiB, decompressed, which is what memory "
+        "allows for a file",
+        where=str(path),
+        mend="Allow more: pgcjax.reading(memory=SIZE), --memory SIZE on the command "
+        "line.",
+    )
 
 
-def _zst(data: bytes) -> bytes:
-    import zstandard
+def recoded(path: Path, data: bytes, encoding: str) -> bytes:
+    """Turn text of an encoding into UTF-8.
 
-    parts = []
+    Raises:
+        DataError: it is of another encoding.
+    """
     try:
-        while data:  # a frame, and whatever follows it
-            frame = zstandard.ZstdDecompressor().decompressobj()
-            parts.append(frame.decompress(data))
-            if not frame.eof:
-                raise EOFError("it ends in the middle of a frame")
-            data = frame.unused_data
-    except zstandard.ZstdError as error:
-        raise ValueError(error) from None
-    return b"".join(parts)
+        return data.decode(encoding).encode()
+    except UnicodeDecodeError as error:
+        raise _of_other_encoding(path, encoding, error) from None
+
+
+def _of_other_encoding(
+    path: Path, encoding: str, error: UnicodeDecodeError, lines: int = 0
+) -> DataError:
+    before = error.object[: error.start].decode(encoding, "replace")
+    return DataError(
+        f"expected {encoding} text, found byte 0x{error.object[error.start]:02x}",
+        where=f"{path}:{lines + _lines(before)}",
+        mend="Name another encoding: pgcjax.reading(encoding=…), --encoding on the "
+        "command line.",
+    )
+
+
+def check_lines(path: Path, data: bytes) -> None:
+    """Refuse text with a line that is longer than any line should be.
+
+    Raises:
+        DataError: there is such a line.
+    """
+    start = 0
+    while len(data) - start > LINE:
+        limits = start, start + LINE + 1
+        end = max(data.rfind(b"\n", *limits), data.rfind(b"\r", *limits))
+        if end < 0:
+            raise _long_line(path, line_ends(data[:start]) + 1)
+        start = end + 1
+
+
+def _long_line(path: Path, line: int) -> DataError:
+    return DataError(
+        f"expected lines of at most {LINE >> 20} MiB, found a longer one",
+        where=f"{path}:{line}",
+        mend="Is this a text file?",
+    )
 
 
 def decode(path: Path, data: bytes) -> str:
@@ -106,7 +282,8 @@ def decode(path: Path, data: bytes) -> str:
         raise DataError(
             f"expected UTF-8 text, found byte 0x{error.object[error.start]:02x}",
             where=f"{path}:{_lines(before)}",
-            mend="Convert the file, for instance with iconv -t UTF-8.",
+            mend="Name its encoding: pgcjax.reading(encoding=…), --encoding on the "
+            "command line; for instance latin-1.",
         ) from None
     if "\0" in text:
         raise DataError(

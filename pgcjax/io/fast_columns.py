@@ -109,7 +109,7 @@ def table(
             schema=layout,
             columns=[i for i, name in enumerate(layout) if name not in skip],
         )
-    except pl.exceptions.PolarsError:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         return None
     fields = blanks + (not data.endswith(b"\n"))
     if frame.height * len(layout) != fields or any(s.null_count() for s in frame):

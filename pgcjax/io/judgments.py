@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -73,7 +74,8 @@ def read_judgments(sources: Mapping[str, Any]) -> "dict[str, pd.DataFrame]":
         return getattr(module, f"read_{name}")(sources[name])
 
     with ThreadPoolExecutor(max(1, len(sources))) as pool:
-        tables = dict(zip(sources, pool.map(read, sources), strict=True))
+        reads = {name: pool.submit(copy_context().run, read, name) for name in sources}
+        tables = {name: reads[name].result() for name in sources}
     if "context" in tables and not hasattr(sources["context"], "columns"):
         predictions = getattr(sources["context"], "predictions", None)
         if predictions is not None:

@@ -104,7 +104,7 @@ def _write(
         with pq.ParquetWriter(beside, SCHEMA, **FORMAT) as writer:
             writer.write_table(_table(judged), row_group_size=max(1, len(judged)))
             for ordered in gathered(map(in_order, tables), rows - 1):
-                assert isinstance(ordered, list)  # of tables, as none is packed
+                assert isinstance(ordered, list)  # `tables` gives whole ones
                 block = pl.concat(ordered)
                 names = block["run_id"].unique().to_list()
                 if not seen.isdisjoint(names):

@@ -83,6 +83,8 @@ class Packed:
         self.path = path
         try:
             rows = pq.read_metadata(path)
+        except MemoryError:  # Arrow's is an ArrowException, too
+            raise
         except (pa.ArrowException, OSError, ValueError) as error:
             raise _unreadable(path, error) from None
         about = _described(path, rows)
@@ -139,10 +141,6 @@ class Packed:
         if order != "trec":
             columns.append(order)
         table = self._table(groups if every else groups[:1], columns)
-        ranking = np.repeat(np.arange(len(ready)), ready)
-        if every:  # the judged documents of all rankings, and then all others
-            rest = np.repeat(np.arange(len(ready)), length - ready)
-            ranking = np.append(ranking, rest)
         position = table["position"].to_numpy()
         if order != "trec":
             own: Any = pc.coalesce(table[order], table["position"])
@@ -161,12 +159,14 @@ class Packed:
         if every:
             doc, names = _codes(table["doc_id"])
             doc_ids = pl.Series("doc_id", pl.from_arrow(names))
-            by = _by_position(ranking, position)
+            # The judged documents of all rankings, and then all others.
+            parts = _rankings_of(ready), _rankings_of(length - ready)
+            by = _by_position(np.concatenate(parts), position)
             doc, position = doc[by], position[by]
         else:
             judged = table["judged"].to_numpy()
             if order != "trec":
-                by = np.lexsort((position, ranking))
+                by = np.lexsort((position, _rankings_of(ready)))
                 judged, position = judged[by], position[by]
         of_rankings = run, query, length, length if every else ready
         of_docs = position, judged, doc, doc_ids
@@ -196,6 +196,8 @@ class Packed:
             with self._lock:
                 table = self._file.read_row_groups(groups, columns=columns)
             return table.unify_dictionaries().combine_chunks()
+        except MemoryError:  # Arrow's is an ArrowException, too
+            raise
         except (pa.ArrowException, OSError, ValueError) as error:
             raise _unreadable(self.path, error) from None
 
@@ -238,6 +240,11 @@ def _described(path: Path, rows: pq.FileMetaData) -> dict[str, Any]:
             mend="It is damaged: pack the runs again.",
         )
     return about
+
+
+def _rankings_of(count: np.ndarray) -> np.ndarray:
+    """Give the ranking of each document, of which so many follow each other."""
+    return np.repeat(np.arange(len(count)), count)
 
 
 def _by_position(ranking: np.ndarray, position: np.ndarray) -> np.ndarray:

@@ -4,6 +4,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -45,7 +46,9 @@ def read_ahead(
                 return
             unit = todo.popleft()
             # Waiting for a pipe in a thread could not be interrupted.
-            task = pool.submit(read, unit).result if bytes_ else partial(read, unit)
+            task = partial(read, unit)
+            if bytes_:  # read as `reading` chose for whoever asks
+                task = pool.submit(copy_context().run, task).result
             ahead.append((task, bytes_))
 
     try:

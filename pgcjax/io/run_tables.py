@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -54,16 +54,33 @@ class RunTable:
     indistinct: int = 0
 
 
-def read_file(path: Path, format: str, name_by: str, ranks: bool = True) -> RunTable:
+def read_file(
+    path: Path, format: str, name_by: str, ranks: bool = True, most: int | None = None
+) -> RunTable:
     """Read a file of runs; the options are those of `runs.Runs`.
 
-    Without `ranks` those of the table may be NaN, whatever the file has.
+    Without `ranks` those of the table may be NaN, whatever the file has. `most` is as
+    of `read_bytes`.
 
     Raises:
         DataError: it is malformed.
     """
-    data = read_bytes(path)
+    data = read_bytes(path, most)
     container = container_of(path, data) if format == "auto" else format
+    table = table_of(path, data, container, ranks)
+    frame = named(path, table.frame, table.run_ids, name_by)
+    run_ids = table.run_ids if name_by == "tag" else (files.stem(path),)
+    return replace(table, frame=frame, run_ids=run_ids)
+
+
+def table_of(
+    path: Path, data: bytes, container: str, ranks: bool, lines: int = 0
+) -> RunTable:
+    """Read the bytes of a file, or a part after so many `lines`; runs by their tags.
+
+    Raises:
+        DataError: it is malformed.
+    """
     name = files.stem(path)
     read = fast_columns.read_run(data, ranks=ranks) if container == "columns" else None
     equal = 0
@@ -76,26 +93,53 @@ def read_file(path: Path, format: str, name_by: str, ranks: bool = True) -> RunT
             if column not in frame.columns
         )
     else:
-        content = split(path, data, container)
+        content = _split(path, data, container, lines)
         if isinstance(content, Columns):
             content = _named(content)
         runs = _canonical_runs(content.frame, content.origin, default_run=name)
         frame = pl.from_pandas(runs, nan_to_null=False)
         comments, equal = content.comments, runs.attrs["indistinct"]
-    tags = _distinct(frame["run_id"])
-    if name_by == "file":
-        if len(tags) > 1:
-            raise DataError(
-                f"holds {len(tags)} runs, such as {tags[0]!r} and {tags[1]!r}, which "
-                "its name cannot tell apart",
-                where=str(path),
-                mend="Name runs by tag: name_by=tag (--name-by on the command line).",
+    return RunTable(frame.select(RUNS), distinct(frame["run_id"]), comments, equal)
+
+
+def _split(path: Path, data: bytes, container: str, lines: int) -> Columns | Named:
+    """Split bytes as `split` does, which stand after so many lines of the file."""
+    try:
+        content = split(path, data, container)
+    except DataError as error:
+        name, _, line = error.where.rpartition(":")
+        if name == str(path) and line.isdecimal():
+            error = DataError(
+                error.problem, where=f"{name}:{int(line) + lines}", mend=error.mend
             )
-        frame, tags = frame.with_columns(pl.lit(name).alias("run_id")), (name,)
-    return RunTable(frame.select(RUNS), tags, comments, equal)
+        raise error from None
+    if lines:
+        places = np.asarray(content.origin.places) + lines
+        content = replace(content, origin=replace(content.origin, places=places))
+    return content
 
 
-def _distinct(column: pl.Series) -> tuple[str, ...]:
+def named(
+    path: Path, frame: pl.DataFrame, tags: tuple[str, ...], name_by: str
+) -> pl.DataFrame:
+    """Name the runs of a file, which has these tags, by tag or by file.
+
+    Raises:
+        DataError: there are several, to be named by file.
+    """
+    if name_by == "tag":
+        return frame
+    if len(tags) > 1:
+        raise DataError(
+            f"holds {len(tags)} runs, such as {tags[0]!r} and {tags[1]!r}, which "
+            "its name cannot tell apart",
+            where=str(path),
+            mend="Name runs by tag: name_by=tag (--name-by on the command line).",
+        )
+    return frame.with_columns(pl.lit(files.stem(path)).alias("run_id"))
+
+
+def distinct(column: pl.Series) -> tuple[str, ...]:
     """List the values of a column in order of appearance: often it is only one."""
     if (column == column[0]).all():
         return (column[0],)

@@ -1,6 +1,6 @@
 """Runs: files, packed runs, DataFrames and dicts in, canonical tables out."""
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import astuple, dataclass
 from pathlib import Path
@@ -16,6 +16,8 @@ from pgcjax.io.forks import refuse_forked
 from pgcjax.io.judged import Judged
 from pgcjax.io.packed import Block, Packed, is_packed
 from pgcjax.io.prefetch import read_ahead, size_on_disk
+from pgcjax.io.reading import chosen
+from pgcjax.io.run_pieces import Piece, read_in_pieces
 from pgcjax.io.run_tables import SCORES, RunTable, from_memory, read_file
 from pgcjax.io.schema import tell_indistinct
 
@@ -130,8 +132,9 @@ class Runs:
             tables = [self._tables[unit.block] for unit in self.units]
             return [f"table {table.hash_rows().sum()}" for table in tables]
         changed = {name: _changed(Path(name)) for name in {u.name for u in self.units}}
+        how = [*self._options, chosen().encoding]
         return [
-            "\t".join(map(str, [*astuple(u), changed[u.name], *self._options]))
+            "\t".join(map(str, [*astuple(u), changed[u.name], *how]))
             for u in self.units
         ]
 
@@ -187,22 +190,22 @@ class Runs:
         *,
         skip: int = 0,
         progress: Progress | None = None,
-    ) -> Generator[pl.DataFrame | Block]:
+    ) -> Generator[pl.DataFrame | Piece | Block]:
         """Read unit by unit what scoring needs, while what came before is worked on.
 
         Documents that are not judged need not be read, nor so many units as to `skip`
         at the beginning.
 
         Yields:
-            A canonical table, or a block of packed runs. Whoever stops early closes the
-            generator.
+            A canonical table, a piece of a file that is too large to be one, or a block
+            of packed runs. Whoever stops early closes the generator.
 
         Raises:
             DataError: a unit is malformed, each in its turn.
         """
         with closing(self._read(judged, order, skip, progress)) as units:
             for unit in units:
-                yield unit.frame if isinstance(unit, RunTable) else unit
+                yield unit if isinstance(unit, (Piece, Block)) else unit.frame
 
     def _read(
         self, judged: Judged | None, order: str, skip: int, progress: Progress | None
@@ -210,11 +213,13 @@ class Runs:
         ranks = judged is None or order == "rank"
         every = {name: self._every(file, judged) for name, file in self.packed.items()}
 
-        def task(unit: Unit) -> RunTable | Block:
+        def task(unit: Unit) -> RunTable | Block | Iterator[Piece]:
             if self._tables:
                 return RunTable(self._tables[unit.block], (), 0)
             if unit.block < 0:
-                return read_file(Path(unit.name), *self._options, ranks)
+                # Whoever does not look for judged documents needs whole runs.
+                read = read_file if judged is None else read_in_pieces
+                return read(Path(unit.name), *self._options, ranks)
             packed = self.packed[unit.name]
             if judged is None:
                 return RunTable(*packed.frame(unit.block), 0)
@@ -227,11 +232,16 @@ class Runs:
             for done, (unit, table) in enumerate(
                 zip(self.units[skip:], tables, strict=True), skip + 1
             ):
-                self._claim(unit, table.run_ids, owner)
-                if progress:
-                    progress("reading", done, len(self.units))
-                equal += table.indistinct if isinstance(table, RunTable) else 0
-                yield table
+                pieces = table if isinstance(table, Iterator) else [table]
+                own: set[str] = set()
+                for piece in pieces:
+                    new = [run for run in piece.run_ids if run not in own]
+                    self._claim(unit, new, owner)
+                    equal += piece.indistinct if isinstance(piece, RunTable) else 0
+                    own.update(new)
+                    if progress and getattr(piece, "last", True):
+                        progress("reading", done, len(self.units))
+                    yield piece
         tell_indistinct(equal, SCORES)
 
     def _every(self, packed: Packed, judged: Judged | None) -> bool:
@@ -259,8 +269,8 @@ class Runs:
 
 
 def gathered(
-    tables: Iterable[pl.DataFrame | Block], rows: int
-) -> Generator[list[pl.DataFrame] | Block]:
+    tables: Iterable[pl.DataFrame | Piece | Block], rows: int
+) -> Generator[list[pl.DataFrame] | Piece | Block]:
     """Put small tables together, up to so many rows, to be looked up at once."""
     waiting: list[pl.DataFrame] = []
     for table in tables:
@@ -269,7 +279,7 @@ def gathered(
         if waiting and (table is not waiting[-1] or sum(map(len, waiting)) > rows):
             yield waiting
             waiting = []
-        if isinstance(table, Block):
+        if not isinstance(table, pl.DataFrame):
             yield table
     if waiting:
         yield waiting

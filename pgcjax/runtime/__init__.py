@@ -1,1 +1,1 @@
-"""What computing needs of machines: memory, devices, the loop of calls, processes."""
+"""What computing needs of machines: devices, the loop of calls, processes."""

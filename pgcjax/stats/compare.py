@@ -12,7 +12,8 @@ from jaxtyping import Bool
 
 from pgcjax._version import __version__
 from pgcjax.errors import Progress, UsageError, check_choice, counted
-from pgcjax.runtime.memory import memory_limit
+from pgcjax.io.memory import memory_limit
+from pgcjax.io.reading import reading
 from pgcjax.stats import groups, intervals, procedures, tests
 from pgcjax.stats.choices import CORRECTIONS, INTERVALS, RESAMPLES, TESTS
 from pgcjax.stats.findings import Comparison
@@ -66,7 +67,8 @@ def compare(
     Raises:
         DataError: the scores cannot be compared. UsageError: an argument is wrong.
     """
-    matrix = read(scores, measure=measure, missing=missing)
+    with reading(memory=memory):
+        matrix = read(scores, measure=measure, missing=missing)
     correction = correction or "none"
     interval = interval or _INTERVAL.get(test, "t")
     _check(test, correction, interval, alpha, resamples, seed)

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float64
 
 from pgcjax.errors import Progress, UsageError, check_choice
-from pgcjax.runtime.memory import memory_limit
+from pgcjax.io.memory import memory_limit
 from pgcjax.stats import tests
 from pgcjax.stats.choices import RESAMPLES, TESTS
 from pgcjax.stats.tests import OfPairs, RunPairs, Values

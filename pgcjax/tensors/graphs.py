@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # and imported where graphs are made: the engine takes them a
 _MOST = 2**30  # judgments of one document that int32 degrees hold with room
 _GRADES = ("query_id", "doc_id", "relevance")
 _JUDGMENTS = ("query_id", "doc_id", "other_doc_id", "preference", "weight")
+_QUERY, _DOCS = ("query_id",), ("doc_id", "other_doc_id")
 
 
 @dataclass(frozen=True)
@@ -118,18 +119,28 @@ def _graphs(
     import polars as pl
 
     judged, grades = _frame(preferences, _JUDGMENTS), _frame(qrels, _GRADES)
-    queries = pl.concat([judged["query_id"], grades["query_id"]]).unique().sort()
-    number = pl.col("query_id").cast(pl.Enum(queries)).to_physical().cast(pl.Int64)
-    edges = judged.with_columns(number).filter(
+    queries = _distinct(judged["query_id"], grades["query_id"])
+    docs = _distinct(judged["doc_id"], judged["other_doc_id"], grades["doc_id"])
+    # Numbers take a part of the memory of text, of which no more is needed.
+    judged, grades = (
+        frame.with_columns(
+            pl.col(name).cast(pl.Enum(ids)).to_physical().cast(pl.Int64)
+            for ids, names in ((queries, _QUERY), (docs, _DOCS))
+            for name in names
+            if name in frame.columns
+        )
+        for frame in (judged, grades)
+    )
+    edges = judged.filter(
         pl.col("preference") != 0, pl.col("other_doc_id").is_not_null()
     )
-    grades = grades.with_columns(number)
     if positive_only:
         grades = grades.filter(pl.col("relevance") > 0)
     of_edge, of_grade = edges["query_id"].to_numpy(), grades["query_id"].to_numpy()
     doc_ids, of_doc, vertex = _vertices(
         np.concatenate([of_edge, of_edge, of_grade]),
-        pl.concat([edges["doc_id"], edges["other_doc_id"], grades["doc_id"]]),
+        np.concatenate([edges["doc_id"], edges["other_doc_id"], grades["doc_id"]]),
+        docs,
     )
     first = np.searchsorted(of_doc, np.arange(len(queries) + 1))
     levels = np.full(len(doc_ids), -1, np.int32)
@@ -163,14 +174,22 @@ def _frame(table: "pd.DataFrame | None", columns: tuple[str, ...]) -> "pl.DataFr
     return frame.cast(types)
 
 
+def _distinct(*columns: "pl.Series") -> "pl.Series":
+    """List the ids of columns, ascending by bytes of UTF-8, as Python orders them."""
+    import polars as pl
+
+    return pl.concat(columns).drop_nulls().unique().sort()
+
+
 def _vertices(
-    query: np.ndarray, docs: "pl.Series"
+    query: np.ndarray, doc: np.ndarray, docs: "pl.Series"
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Find the distinct documents of each query.
 
     Args:
         query: number of the query of each row.
-        docs: document of each row.
+        doc: place of the document of each row ...
+        docs: ... among all documents, which ascend.
 
     Returns:
         The documents, ascending in each query, the query of each, and which of them
@@ -178,14 +197,10 @@ def _vertices(
     """
     import polars as pl
 
-    rows = pl.DataFrame({"query": query, "doc": docs}).with_row_index("row")
-    rows = rows.sort("query", "doc")  # by bytes of UTF-8, which is Python's order, too
-    differs = [pl.col(name) != pl.col(name).shift() for name in ("query", "doc")]
-    new = rows.select(pl.any_horizontal(differs).fill_null(True)).to_series()
-    vertex = np.empty(len(rows), np.int64)
-    vertex[rows["row"].to_numpy()] = np.cumsum(new.to_numpy()) - 1
-    rows = rows.filter(new)
-    return rows["doc"].to_numpy(), rows["query"].to_numpy(), vertex
+    key = pl.Series(query * len(docs) + doc)
+    vertex = key.rank("dense").to_numpy().astype(np.int64) - 1
+    of_doc, place = np.divmod(key.unique().sort().to_numpy(), max(1, len(docs)))
+    return docs.gather(place).to_numpy(), of_doc, vertex
 
 
 def _levels(query: np.ndarray, grade: np.ndarray) -> np.ndarray:

@@ -90,6 +90,31 @@ def find(
     return _find_rows(tables, judged, order)
 
 
+def joined(parts: Sequence[JudgedRanks]) -> JudgedRanks:
+    """Put parts of the same runs together that have each ranking as a whole."""
+    if len(parts) == 1:
+        return parts[0]
+    names = [run for part in parts for run in part.run_ids]
+    number = {run: i for i, run in enumerate(dict.fromkeys(names))}
+    lengths = np.zeros((len(number), parts[0].lengths.shape[1]), np.int32)
+    rankings = []  # of each document: by query, then by run
+    for part in parts:
+        run = np.array([number[name] for name in part.run_ids])
+        lengths[run] += part.lengths
+        rankings.append(np.repeat(part.query * len(number) + run[part.run], part.count))
+    of_doc = np.concatenate(rankings)
+    by = np.argsort(of_doc, kind="stable")
+    code = np.concatenate([part.code for part in parts])[by]
+    position = np.concatenate([part.position for part in parts])[by]
+    count = np.bincount(of_doc, minlength=lengths.size)
+    ranking = np.arange(lengths.size)
+    query_ids = {query for part in parts for query in part.query_ids}
+    where = ranking // len(number), ranking % len(number), count
+    return JudgedRanks(
+        [*number], query_ids, lengths, *where, code, position, parts[0].known
+    )
+
+
 def _find_rows(
     tables: Sequence[pl.DataFrame], judged: Judged, order: str
 ) -> JudgedRanks:

@@ -45,12 +45,14 @@ RUNS = {
     ("x.txt", ""): "x.txt: is empty. Expected lines of data.",
     ("x.txt", "# nothing\n"): "x.txt: holds comments only. Expected lines of data.",
     ("x.txt", b"q1 Q0 a 1 3 t\nq1 Q0 caf\xe9 1 3 t\n"): (
-        "x.txt:2: expected UTF-8 text, found byte 0xe9. Convert the file, for instance "
-        "with iconv -t UTF-8."
+        "x.txt:2: expected UTF-8 text, found byte 0xe9. Name its encoding: "
+        "pgcjax.reading(encoding=…), --encoding on the command line; for instance "
+        "latin-1."
     ),
     ("x.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"): (
-        "x.png:1: expected UTF-8 text, found byte 0x89. Convert the file, for instance "
-        "with iconv -t UTF-8."
+        "x.png:1: expected UTF-8 text, found byte 0x89. Name its encoding: "
+        "pgcjax.reading(encoding=…), --encoding on the command line; for instance "
+        "latin-1."
     ),
     ("x.bin", b"q1 Q0 a\x00 1 3 t\n"): (
         "x.bin:1: expected text, found a NUL character. Is this a text file in UTF-8?"

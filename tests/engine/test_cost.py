@@ -9,7 +9,7 @@ from pgcjax.datasets.files import demo_folder
 from pgcjax.engine import cost
 from pgcjax.engine.estimate import estimate
 from pgcjax.engine.plan import Limits
-from pgcjax.runtime.memory import memory_limit
+from pgcjax.io.memory import memory_limit
 
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
 DEMO = demo_folder()

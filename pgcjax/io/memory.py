@@ -2,9 +2,15 @@
 
 import os
 import re
+from functools import cache
 from pathlib import Path
 
 from pgcjax.errors import UsageError
+
+try:
+    import resource
+except ImportError:  # not on Windows
+    resource = None
 
 _UNITS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 _LEAST = 64 * 2**20  # bytes with which a job can work
@@ -32,6 +38,7 @@ def memory_limit(memory: str | int | None) -> int:
     return size
 
 
+@cache
 def machine_memory() -> int:
     """Tell the bytes of memory that this process may use in all."""
     sizes = []
@@ -44,4 +51,13 @@ def machine_memory() -> int:
             sizes.append(int(Path("/sys/fs/cgroup", limit).read_text()))
         except (OSError, ValueError):
             continue
-    return min(sizes)
+    return min(*sizes, address_space() or sizes[0])
+
+
+def address_space() -> int | None:
+    """Tell the bytes of addresses that this process may have, as of `ulimit -v`."""
+    if resource:
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit != resource.RLIM_INFINITY:
+            return limit
+    return None

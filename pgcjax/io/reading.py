@@ -1,0 +1,79 @@
+"""How files are read: how much of one may be in memory, and the encoding of text."""
+
+import codecs
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+
+from pgcjax.errors import UsageError
+from pgcjax.io.memory import memory_limit
+
+UTF8 = "utf-8"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How files are read.
+
+    Attributes:
+        memory: bytes that a file may have, decompressed, to be read at once.
+        encoding: of text, by its name in Python.
+    """
+
+    memory: int
+    encoding: str = UTF8
+
+    @property
+    def share(self) -> int:
+        """Bytes of a run file from which it is read in pieces, where that can be."""
+        return self.memory // 8
+
+
+_chosen: ContextVar[Reading | None] = ContextVar("reading", default=None)
+
+
+def chosen() -> Reading:
+    """Give what `reading` chose for this context, or what is chosen by default."""
+    return _chosen.get() or Reading(memory_limit(None))
+
+
+@contextmanager
+def reading(
+    *, memory: str | int | None = None, encoding: str | None = None
+) -> Iterator[None]:
+    """Choose how files are read inside of the block; None leaves a choice as it is.
+
+        with pgcjax.reading(encoding="latin-1"):
+            scores = pgcjax.evaluate("runs/", qrels="qrels.txt")
+
+    Args:
+        memory: bytes that a file may have, decompressed, to be read at once, or a size
+            such as `2GB`; by default a quarter of the machine's.
+        encoding: of text files, such as `latin-1`; by default UTF-8.
+
+    Raises:
+        UsageError: there is no such encoding, or `memory` is no size.
+    """
+    how = chosen()
+    if memory is not None:
+        how = replace(how, memory=memory_limit(memory))
+    if encoding is not None:
+        how = replace(how, encoding=_known(encoding))
+    token = _chosen.set(how)
+    try:
+        yield
+    finally:
+        _chosen.reset(token)
+
+
+def _known(encoding: str) -> str:
+    try:
+        "x".encode(encoding)  # of text, which hex is not, for instance
+        return codecs.lookup(encoding).name
+    except (LookupError, TypeError, ValueError):
+        pass
+    raise UsageError(
+        f"encoding {encoding!r}: expected the name of an encoding, such as latin-1 or "
+        "cp1252"
+    )

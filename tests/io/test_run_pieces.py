@@ -1,0 +1,173 @@
+"""A large run file is read in pieces: the same rows, and the same refusals."""
+
+import bz2
+import codecs
+import gzip
+import lzma
+from contextlib import closing
+
+import polars as pl
+import pytest
+import zstandard
+from polars.testing import assert_frame_equal
+
+from pgcjax.errors import DataError
+from pgcjax.io.judged import Judged
+from pgcjax.io.reading import reading
+from pgcjax.io.run_pieces import Piece
+from pgcjax.io.runs import Runs
+
+MEMORY = "64MiB"  # of which a run file has 8 MiB, and a piece 2 MiB
+QUERIES, DEPTH = 100, 1000
+
+
+def lines(runs=2, queries=QUERIES, depth=DEPTH):
+    return [
+        f"q{q} Q0 document-of-some-length-{d} {d} {-d} run{r}"
+        for r in range(runs)
+        for q in range(queries)
+        for d in range(depth)
+    ]
+
+
+LINES = lines()
+TEXT = "\n".join(LINES).encode()
+assert len(TEXT) > 2**23
+
+
+def read(path, order="trec", **how) -> list:
+    """Read as scoring does, within little memory."""
+    judged = Judged({"q1": ["document-of-some-length-1"]})
+    with reading(memory=MEMORY):
+        with closing(Runs(path, **how).read(judged, order)) as units:
+            return list(units)
+
+
+def message(path, **how) -> str:
+    with pytest.raises(DataError) as error:
+        read(path, **how)
+    return str(error.value)
+
+
+def put_together(pieces) -> pl.DataFrame:
+    assert [piece.last for piece in pieces] == [False] * (len(pieces) - 1) + [True]
+    rankings = [set(p.frame.select("run_id", "query_id").rows()) for p in pieces]
+    assert sum(map(len, rankings)) == len(set().union(*rankings))  # each in one piece
+    return pl.concat([piece.frame for piece in pieces])
+
+
+@pytest.fixture
+def whole(put):
+    (table,) = Runs(put("whole.run", TEXT)).tables()
+    return table
+
+
+FORMS = {
+    "plain": TEXT,
+    "gz": gzip.compress(TEXT, 1),
+    "bz2": bz2.compress(TEXT, 1) ,
+    "xz": lzma.compress(TEXT, preset=0),
+    "zst": zstandard.compress(TEXT),
+    "lines of Windows": TEXT.replace(b"\n", b"\r\n"),
+    "lines of old Macs": TEXT.replace(b"\n", b"\r"),
+    "tabs, a mark and many comments": codecs.BOM_UTF8
+    + b"# as sent\n" * 300_000
+    + TEXT.replace(b" ", b"\t"),
+    "odd numbers": TEXT.replace(b" -2 ", " -٢ ".encode()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_rows_are_the_same(put, whole, form):
+    pieces = read(put("whole.run", FORMS[form]), order="rank")
+    assert len(pieces) > 3 and all(isinstance(piece, Piece) for piece in pieces)
+    assert_frame_equal(put_together(pieces), whole)
+    comments = 300_000 if "comments" in form else 0
+    assert pieces[-1].comments == comments
+    sizes = [piece.read for piece in pieces]
+    assert sizes == sorted(sizes) and sizes[-1] == len(FORMS[form])
+
+
+def test_three_columns_of_another_encoding(put):
+    text = "".join(f"q{i // 1000} café-{i % 1000} {-i}\n" for i in range(500_000))
+    with reading(encoding="latin-1"):
+        pieces = read(put("été.txt", text.encode("latin-1")))
+    table = put_together(pieces)
+    assert table["doc_id"].to_list() == [f"café-{i % 1000}" for i in range(500_000)]
+    assert table["run_id"].unique().to_list() == ["été"]
+    said = message(put("a.run", text.encode("latin-1")))
+    assert ":1: expected UTF-8 text, found byte 0xe9. Name its encoding: " in said
+    data = text.replace("é", "e").encode()[:-1]
+    with reading(encoding="cp1252"):
+        said = message(put("a.run", data[:-9] + b"\x81" + data[-9:]))
+    assert ":500000: expected cp1252 text, found byte 0x81. Name another" in said
+
+
+def test_small_files_tables_with_a_header_and_whole_runs_are_no_pieces(put, whole):
+    (small,) = read(put("a.run", "\n".join(LINES[:9])))
+    assert isinstance(small, pl.DataFrame) and len(small) == 9
+    rows = "".join(f"q,{'d' * 70}{i},1\n" for i in range(120_000))
+    (table,) = read(put("a.csv", "qid,docno,score\n" + rows))
+    assert isinstance(table, pl.DataFrame) and len(table) == 120_000
+    with reading(memory=MEMORY):
+        (table,) = Runs(put("whole.run", TEXT)).tables()
+    assert_frame_equal(table, whole)
+
+
+def changed(line: int, text: str) -> bytes:
+    return "\n".join([*LINES[:line], text, *LINES[line + 1 :]]).encode()
+
+
+LATE = len(LINES) - 7
+WRONG = {
+    "a short line": changed(LATE, "q99 Q0 d 1"),
+    "no number": changed(LATE, "q99 Q0 d 1 x run1"),
+    "twice": changed(LATE, LINES[LATE - 1]),
+    "no UTF-8": changed(LATE, "q99 Q0 dé 1 -1 run1").replace("é".encode(), b"\xe9"),
+    "three columns": changed(LATE, "q99 d -1"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_is_said_as_of_a_whole_file(put, name):
+    path = put("a.run", WRONG[name])
+    with pytest.raises(DataError) as error:
+        list(Runs(path).tables())
+    place = f"line {LATE + 1}" if name == "twice" else f"a.run:{LATE + 1}: "
+    assert place in message(path) == str(error.value)
+
+
+def test_what_pieces_alone_are_refused_for(put):
+    tail = "\n".join(LINES[:DEPTH])
+    path = put("a.run", TEXT + b"\n" + tail.encode())
+    assert message(path) == (
+        f"{path}: has more than 8 MiB, and query 'q0' of run 'run0' is in several "
+        "places. Put the lines of each run and query together, or allow eight times "
+        "the size of the file: pgcjax.reading(memory=SIZE), --memory SIZE on the "
+        "command line."
+    )
+    one = [f"q Q0 {'d' * 40}{i} 1 {-i} run" for i in range(150_000)]
+    (piece,) = read(put("a.run", "\n".join(one)))  # one ranking is one piece
+    assert len(piece.frame) == 150_000
+    path = put("a.run", "\n".join([*one, one[0]]))
+    assert message(path) == (
+        f"{path}: document {'d' * 40 + '0'!r} is twice in query 'q' of run 'run'. Keep "
+        "one of the two."
+    )
+    three = "\n".join(f"q9 d{i} 1" for i in range(300_000))
+    path = put("a.run", TEXT + b"\n" + three.encode())
+    assert f"a.run:{len(LINES) + 1}: expected " in message(path)
+    path = put("a.run", b"# nothing\n" * 2**20)
+    assert message(path) == f"{path}: holds comments only. Expected lines of data."
+
+
+def test_named_by_file(put, whole):
+    one = "\n".join(lines(1, 200)).encode()
+    table = put_together(read(put("a.run", one), name_by="file"))
+    assert table["run_id"].unique().to_list() == ["a"]
+    assert "a.run: holds 2 runs, such as 'run0' and 'run1', which" in message(
+        put("a.run", TEXT), name_by="file"
+    )
+    put("runs/a.run", one)
+    path = put("runs/b.run", one)
+    assert f"{path}: claims the run name 'run0', as " in message(path.parent)
