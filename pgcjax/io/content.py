@@ -1,9 +1,8 @@
 """The content of a file as text: read, decompressed, decoded."""
 
-import codecs
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from io import BufferedReader, BytesIO
 from pathlib import Path
@@ -54,86 +53,6 @@ def read_bytes(path: Path, most: int | None = None) -> bytes:
         data = recoded(path, data, how.encoding)
     check_lines(path, data)
     return data
-
-
-def text_pieces(path: Path, size: int) -> Iterator[tuple[bytes, int]]:
-    """Read a text file, decompressed and as UTF-8, in pieces of whole lines.
-
-    Args:
-        path: of the file.
-        size: bytes of a piece, about.
-
-    Yields:
-        A piece, and how many bytes of the file have been read.
-
-    Raises:
-        DataError: as of `read_bytes`.
-    """
-    decode = _recoder(path)
-    before, waiting, count, enough = 0, [], 0, size
-    with opened(path) as file:
-        for part in _parts(path, file, size):
-            waiting.append(decode(part, before))
-            count += len(waiting[-1])
-            if count < enough:
-                continue
-            data = b"".join(waiting)
-            end, enough = _end_of_lines(data), size
-            if end:
-                yield data[:end], file.tell()
-                before += line_ends(data[:end])
-            elif count > LINE:
-                raise _long_line(path, before + 1)
-            else:
-                # Not to put a long line together again and again.
-                enough = min(2 * count, LINE + 1)
-            waiting, count = [data[end:]], len(data) - end
-        waiting.append(decode(b"", before, True))
-        if any(waiting):
-            yield b"".join(waiting), file.tell()
-
-
-def _parts(path: Path, file: BufferedReader, size: int) -> Iterator[bytes]:
-    """Read a file in parts, decompressed."""
-    kind = unpack.kind_of(file.peek(unpack.HEAD))
-    if not kind:
-        yield from iter(lambda: file.read(_PIECE), b"")
-        return
-    try:
-        yield from unpack.parts(kind, file, size)
-    except unpack.BROKEN as error:
-        if isinstance(error, OSError) and error.errno:
-            raise  # of the disk
-        raise broken(path, kind, error) from None
-
-
-def _recoder(path: Path) -> Callable[..., bytes]:
-    """Give what turns parts of a file into UTF-8: part, lines before it, is it last."""
-    encoding = chosen().encoding
-    if encoding == UTF8:
-        return lambda part, before, last=False: part
-    decoder = codecs.getincrementaldecoder(encoding)()
-
-    def recode(part: bytes, before: int, last: bool = False) -> bytes:
-        try:
-            return decoder.decode(part, last).encode()
-        except UnicodeDecodeError as error:
-            raise _of_other_encoding(path, encoding, error, before) from None
-
-    return recode
-
-
-def _end_of_lines(data: bytes) -> int:
-    """Tell where the last whole line ends; 0 if there is none."""
-    # Behind a return at the very end may come the other half of a line end.
-    return data.rfind(b"\n") + 1 or data.rfind(b"\r", 0, len(data) - 1) + 1
-
-
-def line_ends(data: bytes) -> int:
-    """Count the ends of lines, whatever they are."""
-    if b"\r" not in data:
-        return data.count(b"\n")
-    return data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")
 
 
 @contextmanager
@@ -231,12 +150,13 @@ def recoded(path: Path, data: bytes, encoding: str) -> bytes:
     try:
         return data.decode(encoding).encode()
     except UnicodeDecodeError as error:
-        raise _of_other_encoding(path, encoding, error) from None
+        raise of_other_encoding(path, encoding, error) from None
 
 
-def _of_other_encoding(
+def of_other_encoding(
     path: Path, encoding: str, error: UnicodeDecodeError, lines: int = 0
 ) -> DataError:
+    """Say where text is of another encoding, in a part that stands after `lines`."""
     before = error.object[: error.start].decode(encoding, "replace")
     return DataError(
         f"expected {encoding} text, found byte 0x{error.object[error.start]:02x}",
@@ -244,6 +164,13 @@ def _of_other_encoding(
         mend="Name another encoding: pgcjax.reading(encoding=…), --encoding on the "
         "command line.",
     )
+
+
+def line_ends(data: bytes) -> int:
+    """Count the ends of lines, whatever they are."""
+    if b"\r" not in data:
+        return data.count(b"\n")
+    return data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")
 
 
 def check_lines(path: Path, data: bytes) -> None:
@@ -257,11 +184,12 @@ def check_lines(path: Path, data: bytes) -> None:
         limits = start, start + LINE + 1
         end = max(data.rfind(b"\n", *limits), data.rfind(b"\r", *limits))
         if end < 0:
-            raise _long_line(path, line_ends(data[:start]) + 1)
+            raise long_line(path, line_ends(data[:start]) + 1)
         start = end + 1
 
 
-def _long_line(path: Path, line: int) -> DataError:
+def long_line(path: Path, line: int) -> DataError:
+    """Say that a line of text is longer than any should be."""
     return DataError(
         f"expected lines of at most {LINE >> 20} MiB, found a longer one",
         where=f"{path}:{line}",

@@ -9,11 +9,12 @@ import polars as pl
 from pgcjax.errors import DataError
 from pgcjax.io import fast_columns
 from pgcjax.io.containers import container_of
-from pgcjax.io.content import TooLargeError, line_ends, text_pieces
+from pgcjax.io.content import TooLargeError, line_ends
 from pgcjax.io.prefetch import size_on_disk
 from pgcjax.io.reading import chosen
 from pgcjax.io.run_tables import RunTable, distinct, named, read_file, table_of
 from pgcjax.io.schema import shorten
+from pgcjax.io.text_pieces import text_pieces
 
 _MOST = 2**24  # bytes of text in a piece
 _RANKING = ["run_id", "query_id"]
