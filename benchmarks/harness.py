@@ -279,6 +279,20 @@ def duration(seconds: float) -> str:
     return f"{number(seconds * 1e6)} µs"
 
 
+def write_sections(
+    path: Path, about: dict[str, Any], sections: dict[str, list[dict[str, Any]]]
+) -> None:
+    """Write the rows of a study as JSON, a line each, below what they depend on."""
+    lines = ",\n".join(
+        f' "{name}": [\n  '
+        + ",\n  ".join(json.dumps(row, ensure_ascii=False) for row in rows)
+        + "\n ]"
+        for name, rows in sections.items()
+    )
+    head = json.dumps(about, indent=1, ensure_ascii=False)
+    path.write_text(f"{head[:-2]},\n{lines}\n}}\n")
+
+
 def facts(command: Sequence[str]) -> dict[str, Any]:
     """Describe the machine, the versions and the command."""
     import jax

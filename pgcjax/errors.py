@@ -1,6 +1,7 @@
-"""What users are told: errors in one line, warnings, progress. Imports nothing."""
+"""What users are told: errors in one line, warnings, progress. Imports none of ours."""
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Sequence
 
 Progress = Callable[[str, int, int], None]
 """Is told how far a job is: stage, how much is done, of how much."""
@@ -13,8 +14,39 @@ def counted(n: int, noun: str) -> str:
     return f"{n} {noun[:-1]}ies" if noun.endswith("ry") else f"{n} {noun}s"
 
 
+def listed(names: Sequence[str], most: int = 3) -> str:
+    """List names in a message, the first few of many: `a, b, c, …`."""
+    return ", ".join([*names[:most], *["…"] * (len(names) > most)])
+
+
+# They would move a cursor, hide or turn letters round, break a line, or be no XML.
+_CONTROL = re.compile(
+    "[\0-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+)
+
+
+def printable(text: str, keep: str = "") -> str:
+    r"""Write control characters as Python does, such as `\x1b`, but those to keep.
+
+    Names are stored as they are; this is how they are shown to people.
+    """
+
+    def escaped(match: re.Match[str]) -> str:
+        return match[0] if match[0] in keep else repr(match[0])[1:-1]
+
+    return _CONTROL.sub(escaped, text)
+
+
+def one_line(message: str) -> str:
+    """Put a message on one line, without control characters."""
+    return " ".join(printable(message, keep="\t\n\r\f\v").split())
+
+
 class PgcjaxError(Exception):
-    """Base of every error that pgcjax raises on purpose."""
+    """Base of every error that pgcjax raises on purpose; its message is one line."""
+
+    def __init__(self, message: str = ""):
+        super().__init__(one_line(message))
 
 
 class DataError(PgcjaxError, ValueError):
@@ -28,10 +60,10 @@ class DataError(PgcjaxError, ValueError):
 
     def __init__(self, problem: str, *, where: str = "", mend: str = ""):
         self.problem, self.where, self.mend = problem, where, mend
-        text = f"{where}: {problem}" if where else problem
+        text = f"{printable(where)}: {problem}" if where else problem
         if mend:
             text = f"{text.rstrip('.')}. {mend}"
-        super().__init__(" ".join(text.split()))
+        super().__init__(text)
 
 
 class UsageError(PgcjaxError, ValueError):
@@ -44,6 +76,9 @@ class VerificationError(PgcjaxError):
 
 class DataWarning(UserWarning):
     """Data that can be scored, but that its owner should look at."""
+
+    def __init__(self, message: str = ""):
+        super().__init__(one_line(message))
 
 
 def check_choice(name: str, value: object, allowed: Iterable[str]) -> None:

@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from benchmarks.harness import ROOT, facts
+from benchmarks.harness import ROOT, facts, write_sections
 from pgcjax.stats import discrimination, procedures, tests
 
 ALPHAS = (0.05, 0.01)
@@ -100,8 +100,8 @@ def families(folder: Path, size: Size) -> Iterator[dict[str, Any]]:
     for measure, runs in product(SOURCES, size.sizes):
         least: dict[str, list[float]] = {}
         for i in range(size.families):
-            random = _random(f"family {measure} {runs}", i)
-            x = _exchanged(_some(folder, measure, random), runs, 50, random)
+            random = random_of(f"family {measure} {runs}", i)
+            x = _exchanged(some_matrix(folder, measure, random), runs, 50, random)
             for name, p in _of_family(x, seed=i).items():
                 least.setdefault(name, []).append(p)
         for (name, p), alpha in product(least.items(), ALPHAS):
@@ -144,8 +144,8 @@ def family_power(folder: Path, size: Size) -> Iterator[dict[str, Any]]:
     for measure, queries, effect in product(SOURCES, (25, 50), EFFECTS):
         found: dict[str, list[float]] = {}
         for i in range(size.families // 10):
-            random = _random(f"family power {measure} {queries}", i)
-            x = _some(folder, measure, random)
+            random = random_of(f"family power {measure} {queries}", i)
+            x = some_matrix(folder, measure, random)
             step = effect * _deviation(x)
             x = _exchanged(x, runs, queries, random)
             x[0] += step
@@ -260,8 +260,8 @@ def _p_values(
         many = min(CHUNK, trials - low)
         two = []
         for i in range(low, low + many):
-            random = _random(name, i)
-            x = _some(folder, measure, random)
+            random = random_of(name, i)
+            x = some_matrix(folder, measure, random)
             two.append(draw(x, queries, random, effect))
         values = np.concatenate(two)
         pairs = np.arange(0, 2 * many, 2), np.arange(1, 2 * many, 2)
@@ -272,11 +272,13 @@ def _p_values(
     return {test: np.concatenate(p) for test, p in found.items()}
 
 
-def _random(name: str, trial: int) -> np.random.Generator:
+def random_of(name: str, trial: int) -> np.random.Generator:
+    """Make the random numbers of one trial."""
     return np.random.default_rng([zlib.crc32(name.encode()), trial])
 
 
-def _some(folder: Path, measure: str, random: np.random.Generator) -> np.ndarray:
+def some_matrix(folder: Path, measure: str, random: np.random.Generator) -> np.ndarray:
+    """Choose one of the matrices of a measure: [runs, topics]."""
     known = _sources(folder, measure)
     return known[random.integers(len(known))]
 
@@ -317,21 +319,22 @@ def tables(found: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
     """Give the tables of docs/significance.md, in Markdown and per cent."""
     for null in ("exchangeable", "equal means"):
         rows = [row for row in found["nulls"] if row["null"] == null]
-        yield from _table(rows, ("measure", "queries"), _rates)
-    yield from _table(found["families"], ("measure", "runs"), _rates)
+        yield from table_of(rows, ("measure", "queries"), _rates)
+    yield from table_of(found["families"], ("measure", "runs"), _rates)
     both = found["power"] + found["family_power"]
     both = [row for row in both if row["measure"] == "AP"]
-    yield from _table(both, ("effect",), _by_queries)
+    yield from table_of(both, ("effect",), _by_queries)
     rows = []
     for row in found["matrices"]:
         kind = row["collection"].rstrip("0123456789")
         part = {"collections": kind, "measure": row["measure"], "pairs": row["pairs"]}
         hits = row["significant"] | {"tukey, not bootstrap": row["tukey_not_bootstrap"]}
         rows += [part | {"test": test, "count": hit} for test, hit in hits.items()]
-    yield from _table(rows, ("collections", "measure"), _pooled)
+    yield from table_of(rows, ("collections", "measure"), _pooled)
 
 
-def _table(rows: list[dict], keys: tuple[str, ...], cell: Any) -> Iterator[str]:
+def table_of(rows: list[dict], keys: tuple[str, ...], cell: Any) -> Iterator[str]:
+    """Make a Markdown table: a row for each key, a column for each test."""
     columns = list(dict.fromkeys(row["test"] for row in rows))
     yield "| " + " | ".join((*keys, *columns)) + " |"
     yield "|---" * (len(keys) + len(columns)) + "|"
@@ -385,14 +388,7 @@ def main(output: Path | None, folder: Path, made: Path | None, quick: bool) -> N
             count = sum(row["where"] == where for row in found[name])
             click.echo(f"{name}: {count} of {len(found[name])} {where} chance")
     if output:
-        lines = ",\n".join(
-            f' "{name}": [\n  '
-            + ",\n  ".join(json.dumps(row, ensure_ascii=False) for row in rows)
-            + "\n ]"
-            for name, rows in found.items()
-        )
-        head = json.dumps({**about, "interval": COVER}, indent=1, ensure_ascii=False)
-        output.write_text(f"{head[:-2]},\n{lines}\n}}\n")
+        write_sections(output, {**about, "interval": COVER}, found)
         click.echo(f"wrote {output}")
 
 

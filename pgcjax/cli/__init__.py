@@ -4,6 +4,7 @@ import errno
 import os
 import sys
 import warnings
+from contextlib import suppress
 
 import click
 import platformdirs
@@ -18,7 +19,7 @@ from pgcjax.cli import (  # noqa: F401 - they add their verbs
     scoring,
 )
 from pgcjax.cli.commands import OUT_OF_MEMORY, cli
-from pgcjax.errors import DataWarning, PgcjaxError, VerificationError
+from pgcjax.errors import DataWarning, PgcjaxError, VerificationError, one_line
 from pgcjax.io.memory import address_space
 from pgcjax.report.progress import say
 
@@ -45,7 +46,12 @@ def main(args: list[str] | None = None) -> None:
 def _keep_compiled() -> None:
     """Let JAX keep what it compiles for the next call, unless the user decides."""
     folder = platformdirs.user_cache_path("pgcjax") / "jax"
-    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(folder))
+    if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
+        os.environ["JAX_COMPILATION_CACHE_DIR"] = str(folder)
+        with suppress(OSError):  # JAX warns, and compiles each time
+            # What is kept there is code, which the next call runs: nobody else's.
+            for path in (folder.parent, folder):
+                path.mkdir(mode=0o700, parents=True, exist_ok=True)
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
@@ -106,7 +112,7 @@ def _is_of_memory(error: BaseException) -> bool:
 
 
 def _fail(message: str, code: int) -> int:
-    click.echo(f"pgcjax: error: {' '.join(message.split())}", err=True)
+    click.echo(f"pgcjax: error: {one_line(message)}", err=True)
     return code
 
 

@@ -1,5 +1,6 @@
 """The verbs of the command line. What a verb needs is imported inside it."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import click
 from pgcjax._version import __version__
 from pgcjax.cli.options import (
     FILE,
+    WHOLE,
     choice_option,
     file_memory_option,
     judgment_options,
@@ -91,23 +93,23 @@ def check(
 
 @cli.command()
 @click.option("-o", "--output", required=True, type=FILE, metavar="DIR", help="New.")
-@click.option("--queries", type=int, help="Number of queries.")
-@click.option("--documents", type=int, help="Judged documents per query.")
-@click.option("--runs", type=int, help="Number of runs.")
-@click.option("--judges", type=int, help="Number of judges of preferences.")
-@click.option("--pairs", type=int, help="Pairs that each judge judges per query.")
-@click.option("--intents", type=int, help="Intents per query.")
-@click.option("--depth", type=int, help="Documents per query in a run.")
-@click.option("--rows", type=int, help="Rows of the image grid.")
-@click.option("--columns", type=int, help="Columns of the image grid.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of everything.")
+@click.option("--queries", type=WHOLE, help="Number of queries.")
+@click.option("--documents", type=WHOLE, help="Judged documents per query.")
+@click.option("--runs", type=WHOLE, help="Number of runs.")
+@click.option("--judges", type=WHOLE, help="Number of judges of preferences.")
+@click.option("--pairs", type=WHOLE, help="Pairs that each judge judges per query.")
+@click.option("--intents", type=WHOLE, help="Intents per query.")
+@click.option("--depth", type=WHOLE, help="Documents per query in a run.")
+@click.option("--rows", type=WHOLE, help="Rows of the image grid.")
+@click.option("--columns", type=WHOLE, help="Columns of the image grid.")
+@click.option("--seed", type=WHOLE, default=0, show_default=True, help="Of everything.")
 def simulate(output: str, **settings: int | None) -> None:
     """Write a made-up collection whose true order of runs is known to a new DIR."""
     from pgcjax.datasets.files import write_collection
     from pgcjax.datasets.settings import Settings
 
     given = Settings(**{k: v for k, v in settings.items() if v is not None})
-    if Path(output).exists():
+    if os.path.exists(output):  # of a name that is too long, writing tells
         raise click.UsageError(f"{output} exists already: name a new folder")
     from pgcjax.datasets.simulator import simulate as make
 

@@ -8,11 +8,13 @@ import click
 from pgcjax.cli.commands import cli
 from pgcjax.cli.options import (
     FILE,
+    REAL,
     choice_option,
     memory_option,
     output_option,
     print_table,
     resume_option,
+    spreadsheet_option,
     test_options,
 )
 from pgcjax.io.choices import TABLE_SUFFIXES
@@ -49,7 +51,7 @@ from pgcjax.stats.choices import CORRECTIONS, INCOMPLETE, INTERVALS, TESTS
 )
 @click.option(
     "--precision",
-    type=float,
+    type=REAL,
     metavar="E",
     help="Resample until no Monte-Carlo standard error of a p is larger.",
 )
@@ -71,6 +73,7 @@ from pgcjax.stats.choices import CORRECTIONS, INCOMPLETE, INTERVALS, TESTS
 @resume_option
 @output_option("Write all pairs at full precision")
 @output_option("Write runs at full precision", TABLE_SUFFIXES, "--runs-output")
+@spreadsheet_option
 def compare(
     scores: str,
     measure: str | None,
@@ -86,6 +89,7 @@ def compare(
     resume: bool,
     output: str | None,
     runs_output: str | None,
+    spreadsheet: bool,
     **how: Any,
 ) -> None:
     """Test which runs differ, in scores of evaluate or of any other tool.
@@ -118,10 +122,10 @@ def compare(
         what = "no difference is significant" if least is None else f"{least:.4f}"
         say(f"difference required for significance at {alpha:g}: {what}")
     if output:
-        comparison.save(output)
+        comparison.save(output, spreadsheet=spreadsheet)
         say(f"wrote {len(comparison.table)} pairs to {output}")
     if runs_output:
-        comparison.save(runs_output, runs=True)
+        comparison.save(runs_output, runs=True, spreadsheet=spreadsheet)
     if kept:
         remove(kept)
     print_table(comparison.table if pairs or baselines else comparison.runs)

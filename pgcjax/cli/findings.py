@@ -1,6 +1,6 @@
 """The verbs that ask what scores mean: discriminate, agree, correlate."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +10,13 @@ from pgcjax._version import __version__
 from pgcjax.cli.commands import cli
 from pgcjax.cli.options import (
     FILE,
+    REAL,
     choice_option,
     output_option,
     print_table,
     score_files,
     score_options,
+    spreadsheet_option,
     test_options,
     together,
     write_table,
@@ -31,9 +33,18 @@ if TYPE_CHECKING:
 _several = together(score_options, output_option("Write the table at full precision"))
 
 
-def _give(table: "pd.DataFrame", path: str | None, **used: Any) -> None:
-    """Print a table, and write it."""
-    write_table(table, path, {"version": __version__, **used})
+def _give(
+    table: "pd.DataFrame",
+    path: str | None,
+    notes: Sequence[str],
+    spreadsheet: bool = False,
+    **used: Any,
+) -> None:
+    """Print a table, and write it with what it depends on."""
+    # What was left out has been said, as a warning.
+    used |= {"lacking": list(notes)} if notes else {}
+    used = {"version": __version__, **used}
+    write_table(table, path, used, spreadsheet=spreadsheet)
     print_table(table)
 
 
@@ -61,6 +72,7 @@ _SHOWN: dict[str, Callable[["Discrimination"], "pd.DataFrame"]] = {
     help="The share of significant pairs; or p of all pairs, sorted (ASL curves); or "
     "which pairs are significant in common; or all pairs.",
 )
+@spreadsheet_option
 @click.option(
     "--gold",
     multiple=True,
@@ -75,6 +87,7 @@ def discriminate(
     tests: tuple[str, ...],
     show: str,
     gold: tuple[str, ...],
+    spreadsheet: bool,
     **how: Any,
 ) -> None:
     """Say of each measure how many pairs of runs it tells apart."""
@@ -83,13 +96,15 @@ def discriminate(
     source, names = score_files(scores), list(measures) or None
     if gold:
         table = discrimination.intuitiveness(source, list(gold), names, missing=missing)
-        _give(table, output, gold=list(gold), missing=missing)
+        notes = table.attrs["notes"]
+        _give(table, output, notes, spreadsheet, gold=list(gold), missing=missing)
         return
     with ProgressDisplay() as progress:
         how |= {"missing": missing, "progress": progress.update}
         chosen = list(tests) or "bootstrap"
         result = discrimination.discriminate(source, names, chosen, **how)
-    _give(_SHOWN[show](result), output, **result.metadata)
+    shown = _SHOWN[show](result)
+    _give(shown, output, result.notes, spreadsheet, **result.metadata)
 
 
 @cli.command()
@@ -103,7 +118,7 @@ def discriminate(
 )
 @click.option(
     "--threshold",
-    type=float,
+    type=REAL,
     default=0.0,
     show_default=True,
     help="Score differences up to here are ties.",
@@ -132,18 +147,20 @@ def agree(
     used["missing"] = missing
     if serp:
         people, _ = read_any_scores(Path(serp))
-        table = agreement.agree(source, people, names, **used).table
+        found = agreement.agree(source, people, names, **used)
+        table, notes = found.table, found.notes
     else:
         table = agreement.agree_measures(source, names, **used)
-    _give(table, output, **used)
+        notes = table.attrs["notes"]
+    _give(table, output, notes, **used)
 
 
 def _share(text: str, serp: str | None) -> float | str:
     if text == "preferences" and serp:
         return text
     try:
-        return float(text)
-    except ValueError:
+        return REAL.convert(text, None, None)
+    except click.BadParameter:
         raise click.UsageError(
             f"--tie-share {text}: expected a share such as 0.2"
             + (", or preferences" if serp else "")
@@ -173,4 +190,5 @@ def correlate(
     table = correlation.correlate(
         score_files(scores), list(measures) or None, chosen, missing=missing
     )
-    _give(table, output, coefficients=chosen, missing=missing)
+    notes = table.attrs["notes"]
+    _give(table, output, notes, coefficients=chosen, missing=missing)

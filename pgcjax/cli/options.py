@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pgcjax.errors import printable
 from pgcjax.io.choices import NAME_BY, TABLE_SUFFIXES
 from pgcjax.io.judgments import KINDS
 from pgcjax.io.reading import reading
@@ -16,6 +17,31 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FILE = click.Path(path_type=str)
+_SHEETS = (".csv", ".tsv")
+
+
+class _Plain(click.ParamType):
+    """A number in plain digits: Python reads 1_0 as 10, and digits of any script."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        if isinstance(value, str) and not (value.isascii() and "_" not in value):
+            self.fail(f"{value!r} is not a valid {self.name}.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class _Whole(_Plain, click.types.IntParamType):
+    """A whole number."""
+
+
+class _Real(_Plain, click.types.FloatParamType):
+    """A number."""
+
+
+class _Share(_Plain, click.FloatRange):
+    """A number of a range."""
+
+
+WHOLE, REAL, SHARE = _Whole(), _Real(), _Share(0, 1)
 Decorator = Callable[[Callable], Callable]
 
 
@@ -158,17 +184,36 @@ score_options = together(
 )
 
 test_options = together(
-    click.option("--alpha", type=float, default=0.05, show_default=True),
+    click.option("--alpha", type=REAL, default=0.05, show_default=True),
     click.option(
         "--resamples",
-        type=int,
+        type=WHOLE,
         metavar="N",
         help="By default "
         + ", ".join(f"{count} of {test}" for test, count in RESAMPLES.items())
         + ".",
     ),
-    click.option("--seed", type=int, default=0, show_default=True),
+    click.option("--seed", type=WHOLE, default=0, show_default=True),
 )
+
+
+def spreadsheet_option(command: Callable) -> Callable:
+    """Add --spreadsheet, to a verb that writes tables with names of runs."""
+
+    @wraps(command)
+    def checked(*args: Any, spreadsheet: bool, **options: Any) -> Any:
+        paths = options.get("output"), options.get("runs_output")
+        tables = [path for path in paths if path and path.lower().endswith(_SHEETS)]
+        if spreadsheet and not tables:
+            raise click.UsageError("--spreadsheet needs -o FILE.csv or FILE.tsv")
+        return command(*args, spreadsheet=spreadsheet, **options)
+
+    return click.option(
+        "--spreadsheet",
+        is_flag=True,
+        help="In .csv and .tsv, put ' before names that begin with = + - or @, which a "
+        "spreadsheet would compute.",
+    )(checked)
 
 
 def judgment_options(command: Callable) -> Callable:
@@ -216,21 +261,30 @@ def score_files(paths: tuple[str, ...]) -> Any:
 
 
 def write_table(
-    table: "pd.DataFrame", path: str | None, used: dict[str, Any], noun: str = "rows"
+    table: "pd.DataFrame",
+    path: str | None,
+    used: dict[str, Any],
+    noun: str = "rows",
+    **how: Any,
 ) -> None:
     """Write a table of findings and what it depends on, if a file is named."""
     if path:
         from pgcjax.io import write
 
-        write.write_table(table, path, used)
+        write.write_table(table, path, used, **how)
         say(f"wrote {len(table)} {noun} to {path}")
 
 
 def print_table(table: "pd.DataFrame") -> None:
     """Print a table with tabs, four decimals and a header."""
-    click.echo("\t".join(table.columns))
+    print_line("\t".join(table.columns))
     for row in table.itertuples(index=False):
-        click.echo("\t".join(map(_cell, row)))
+        print_line("\t".join(map(_cell, row)))
+
+
+def print_line(line: str) -> None:
+    """Print a line, perhaps of columns with tabs; of names, all characters are seen."""
+    click.echo(printable(line, keep="\t"))
 
 
 def _cell(value: object) -> str:

@@ -7,6 +7,8 @@ import click
 from pgcjax._version import __version__
 from pgcjax.cli.commands import cli
 from pgcjax.cli.options import (
+    REAL,
+    WHOLE,
     choice_option,
     encoding_option,
     file_memory_option,
@@ -30,15 +32,15 @@ from pgcjax.judging.choices import FEATURES, GROUPS
 @click.option(
     "-C",
     "C",
-    type=float,
+    type=REAL,
     default=1.0,
     show_default=True,
     metavar="C",
     help="Inverse strength of the penalty of the regression (L2).",
 )
 @choice_option("--groups", allowed=GROUPS, help="What a fold holds as a whole.")
-@click.option("--folds", type=int, default=10, show_default=True)
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the folds.")
+@click.option("--folds", type=WHOLE, default=10, show_default=True)
+@click.option("--seed", type=WHOLE, default=0, show_default=True, help="Of the folds.")
 @encoding_option
 @file_memory_option
 @output_option("Write what is predicted at full precision")

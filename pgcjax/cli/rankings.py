@@ -6,6 +6,8 @@ import click
 
 from pgcjax.cli.commands import cli
 from pgcjax.cli.options import (
+    REAL,
+    WHOLE,
     choice_option,
     files_option,
     memory_option,
@@ -14,6 +16,7 @@ from pgcjax.cli.options import (
     print_table,
     run_options,
     runs_argument,
+    spreadsheet_option,
 )
 from pgcjax.engine.choices import TIES, VARIANTS
 from pgcjax.io.choices import MISSING, ORDERS
@@ -35,7 +38,7 @@ if TYPE_CHECKING:
 @run_options
 @click.option(
     "-p",
-    type=float,
+    type=REAL,
     default=0.9,
     show_default=True,
     help="Persistence, above 0 and below 1; at .9 the first 10 ranks have 86 % of the "
@@ -67,13 +70,14 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--depth",
-    type=int,
+    type=WHOLE,
     metavar="N",
     help="Last rank that counts; a tie that begins there counts as a whole.",
 )
 @memory_option
 @per_query_option
 @output_option("Write all values at full precision")
+@spreadsheet_option
 def rbo(
     runs: tuple[str, ...],
     against: tuple[str, ...],
@@ -81,6 +85,7 @@ def rbo(
     name_by: str,
     per_query: bool,
     output: str | None,
+    spreadsheet: bool,
     **how: Any,
 ) -> None:
     """Compare runs with each other by rank-biased overlap, without judgments."""
@@ -96,7 +101,7 @@ def rbo(
     for note in similarity.notes:
         say(note)
     if output:
-        similarity.save(output)
+        similarity.save(output, spreadsheet=spreadsheet)
         say(f"wrote {len(similarity.table)} values to {output}")
     print_table(_per_query(similarity) if per_query else similarity.mean())
 

@@ -8,6 +8,7 @@ import click
 from pgcjax.cli.commands import cli
 from pgcjax.cli.options import (
     FILE,
+    WHOLE,
     choice_option,
     score_files,
     score_options,
@@ -32,7 +33,7 @@ from pgcjax.stats.choices import TESTS
 @test_options
 @click.option(
     "--top",
-    type=int,
+    type=WHOLE,
     default=8,
     show_default=True,
     metavar="N",

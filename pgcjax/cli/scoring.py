@@ -1,7 +1,8 @@
 """The verbs that score: evaluate, merge, pack."""
 
+import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,18 +11,22 @@ import click
 from pgcjax.cli.commands import cli
 from pgcjax.cli.options import (
     FILE,
+    REAL,
+    SHARE,
     choice_option,
     file_memory_option,
     judgment_options,
     memory_option,
     output_option,
     per_query_option,
+    print_line,
     read_judgments,
     resume_option,
     run_options,
     runs_argument,
+    spreadsheet_option,
 )
-from pgcjax.errors import counted
+from pgcjax.errors import PgcjaxError, counted
 from pgcjax.io.choices import MISSING, ORDERS, SCORE_SUFFIXES
 from pgcjax.report.progress import ProgressDisplay, say
 
@@ -57,7 +62,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--verify",
-    type=click.FloatRange(0, 1),
+    type=SHARE,
     default=0.0,
     metavar="SHARE",
     help="Recompute this share of the scores with the plain reference code.",
@@ -82,7 +87,16 @@ if TYPE_CHECKING:
     help="Share the job with other processes that make the same call: auto (SLURM and "
     "other launchers that JAX knows) or I/N@HOST:PORT, the I-th of N.",
 )
+@click.option(
+    "--distributed-timeout",
+    type=REAL,
+    default=30.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Stop where other processes do not come, or are not heard of, for so long.",
+)
 @output_option("Write all scores at full precision", SCORE_SUFFIXES)
+@spreadsheet_option
 def evaluate(
     runs: tuple[str, ...],
     judgments: dict[str, Any],
@@ -99,7 +113,9 @@ def evaluate(
     dry_run: bool,
     resume: bool,
     distributed: str | None,
+    distributed_timeout: float,
     output: str | None,
+    spreadsheet: bool,
 ) -> None:
     """Score runs against preferences, graded judgments, or both.
 
@@ -134,16 +150,23 @@ def evaluate(
         for line in describe(job):
             click.echo(line)
         return
-    process, processes = 0, 1
+    processes, of = None, ""
     if distributed:
         from pgcjax.engine.distributed import start
 
-        process, processes = start(distributed)
-    of = f".{process + 1}-of-{processes}" if processes > 1 else ""
+        processes = start(distributed, distributed_timeout)
+        processes.insist = _leave
+        if processes.count > 1:
+            of = f".{processes.number + 1}-of-{processes.count}"
+    first = not (processes and processes.number)  # it says and writes it all
     kept = Path(f"{output}.partial{of}") if output else None
     if kept and not resume and remove(kept):
         say(f"{kept}: dropped; --resume would have gone on with it")
-    with _said(kept), ProgressDisplay(silent=process > 0) as progress:
+    with (
+        _said(kept),
+        processes or nullcontext(),
+        ProgressDisplay(silent=not first) as progress,
+    ):
         tables = read_judgments(judgments)
         scores = score(
             _open(runs, grids, share, **reading),
@@ -152,11 +175,11 @@ def evaluate(
             missing=missing,
             verify=verify,
             journal=kept,
-            distributed=distributed is not None,
+            distributed=processes,
             progress=progress.update,
         )
-    if process == 0:  # it says and writes it all
-        _give(scores, share, output, per_query)
+    if first:
+        _give(scores, share, output, per_query, spreadsheet)
     if kept:
         remove(kept)
 
@@ -174,17 +197,21 @@ def _open(
 
 
 def _give(
-    scores: "Scores", part: tuple[int, int] | None, output: str | None, per_query: bool
+    scores: "Scores",
+    part: tuple[int, int] | None,
+    output: str | None,
+    per_query: bool,
+    spreadsheet: bool,
 ) -> None:
     for note in scores.notes:
         say(note)
     if part:
         scores.metadata["part"] = list(part)
     if output:
-        scores.save(output)
+        scores.save(output, spreadsheet=spreadsheet)
         say(f"wrote {len(scores.table)} scores to {output}")
     for line in scores.lines(per_query):
-        click.echo(line)
+        print_line(line)
 
 
 @contextmanager
@@ -198,10 +225,17 @@ def _said(kept: Path | None) -> Iterator[None]:
         raise
 
 
+def _leave(error: PgcjaxError) -> None:
+    """End this process, whatever it waits for, by the error of another one."""
+    say(f"error: {error}")
+    os._exit(2)
+
+
 def _part(text: str) -> tuple[int, int]:
     """Read `3/16`."""
     i, _, n = text.partition("/")
-    if not (i.isdecimal() and n.isdecimal() and 1 <= int(i) <= int(n)):
+    digits = text.isascii() and i.isdecimal() and n.isdecimal()
+    if not (digits and 1 <= int(i) <= int(n)):
         raise click.UsageError(f"--part {text}: expected I/N such as 3/16, 1 <= I <= N")
     return int(i), int(n)
 
@@ -210,16 +244,17 @@ def _part(text: str) -> tuple[int, int]:
 @click.argument("parts", nargs=-1, required=True, type=FILE, metavar="PART...")
 @file_memory_option
 @output_option("All scores", SCORE_SUFFIXES, required=True)
-def merge(parts: tuple[str, ...], output: str) -> None:
+@spreadsheet_option
+def merge(parts: tuple[str, ...], output: str, spreadsheet: bool) -> None:
     """Put the files of evaluate --part together: the same as without parts."""
     from pgcjax.stats.scores import merge as put_together
     from pgcjax.stats.scores import read_scores
 
     scores = put_together([read_scores(part) for part in parts], parts)
-    scores.save(output)
+    scores.save(output, spreadsheet=spreadsheet)
     say(f"wrote {len(scores.table)} scores to {output}")
     for line in scores.lines():
-        click.echo(line)
+        print_line(line)
 
 
 @cli.command()

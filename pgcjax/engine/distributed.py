@@ -3,109 +3,88 @@
 import io
 import os
 import re
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any
+import socket
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import jax
 import numpy as np
-from jax.experimental import multihost_utils
 
+from pgcjax._version import __version__
 from pgcjax.engine.chunk import Chunk, together
-from pgcjax.errors import DataError, PgcjaxError, UsageError, VerificationError
+from pgcjax.errors import PgcjaxError, UsageError
+from pgcjax.runtime.processes import DATA, FAILED, Peer, Processes
 
-_ERRORS = {kind.__name__: kind for kind in (DataError, UsageError, VerificationError)}
+_HELLO = 64  # bytes with which a process says who it is
 
 
-def start(how: str) -> tuple[int, int]:
+def start(how: str, timeout: float = 30.0) -> Processes:
     """Join the processes of a job, before JAX is used.
 
     Args:
         how: `auto`, where JAX finds the others by itself (SLURM, Open MPI, Kubernetes,
             Cloud TPU), or `I/N@HOST:PORT`: this is the I-th of N (from 1), and the
             first one listens at HOST:PORT.
+        timeout: seconds to wait for the others, and of silence after which one of them
+            is given up.
 
     Returns:
-        Number of this process, from 0, and number of processes.
+        What `evaluate` takes as `distributed`: a context manager, which parts from the
+        others at its end.
 
     Raises:
-        UsageError: `how` is neither, or the others are not there.
+        UsageError: an argument is wrong, or the others are not there in time.
     """
-    match = re.fullmatch(r"(\d+)/(\d+)@(\S+:\d+)", how)
-    if how != "auto" and not match:
+    if not 0 < timeout < float("inf"):
         raise UsageError(
-            f"--distributed {how}: expected auto, or I/N@HOST:PORT such as "
-            "1/4@node0:8476"
+            f"timeout={timeout:g} (--distributed-timeout on the command line): "
+            "expected seconds above 0"
         )
-    options: dict[str, Any] = {}
-    if match:
-        i, n = int(match[1]), int(match[2])
-        if not 1 <= i <= n:
-            raise UsageError(f"--distributed {how}: expected 1 <= I <= N")
-        options = dict(coordinator_address=match[3], num_processes=n, process_id=i - 1)
     try:
-        jax.distributed.initialize(**options)
-    except (RuntimeError, ValueError) as error:
-        line = str(error).strip().splitlines()[0]
-        raise UsageError(f"--distributed {how}: {line}") from None
-    return jax.process_index(), jax.process_count()
+        host, port, number, count = _found(timeout) if how == "auto" else _said(how)
+        end = time.monotonic() + timeout
+        if count == 1:
+            peers = []
+        elif number == 0:
+            peers = _listen(host, port, count, end)
+        else:
+            peers = [_connect(host, port, number, count, end)]
+    except UsageError as error:
+        raise UsageError(f"--distributed {how}: {error}") from None
+    except TimeoutError as error:
+        raise UsageError(
+            f"--distributed {how}: {error} within {timeout:g} s (--distributed-timeout)"
+        ) from None
+    return Processes(number, count, peers, timeout)
 
 
-def gather(work: Callable[[], Chunk]) -> Chunk:
+def gather(processes: Processes, work: Callable[[], Chunk]) -> Chunk:
     """Do this process's share, and give every process the whole.
 
     Raises:
-        PgcjaxError: a share failed: in every process, with the message of the first.
+        PgcjaxError: a share failed, in every process, or a process is gone.
     """
-    return together([_loaded(part) for part in _all(lambda: _saved(work()))])
+    return together([_loaded(part) for part in _all(processes, lambda: _saved(work()))])
 
 
-def total(work: Callable[[], int]) -> int:
+def total(processes: Processes, work: Callable[[], int]) -> int:
     """Count something in every process, and give all of them the sum.
 
     Raises:
-        PgcjaxError: a count failed: in every process, with the message of the first.
+        PgcjaxError: a count failed, in every process, or a process is gone.
     """
-    return sum(int(count) for count in _all(lambda: str(work()).encode()))
+    return sum(map(int, _all(processes, lambda: str(work()).encode())))
 
 
-def _all(work: Callable[[], bytes]) -> Sequence[bytes]:
-    """Give every process what each of them made."""
-    error = b""
+def _all(processes: Processes, work: Callable[[], bytes]) -> Sequence[bytes]:
+    """Give every process what each of them made; tell of a failure at once."""
     try:
         own = work()
-    except PgcjaxError as failed:
-        own, error = b"", f"{type(failed).__name__}:{failed}".encode()
-    for text in _exchange(error):
-        if text:
-            kind, _, message = text.decode().partition(":")
-            raise _ERRORS.get(kind, PgcjaxError)(message)
-    return _exchange(own)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Send what libraries print on stdout to stderr: stdout is for results."""
-    sys.stdout.flush()
-    stdout = os.dup(1)
-    os.dup2(2, 1)
-    try:
-        yield
-    finally:
-        os.dup2(stdout, 1)
-        os.close(stdout)
-
-
-@_quiet()  # Gloo says there who is connected
-def _exchange(own: bytes) -> list[bytes]:
-    lengths = multihost_utils.process_allgather(np.array([len(own)], np.int32))
-    lengths = np.asarray(lengths).ravel()
-    padded = np.zeros(max(1, lengths.max()), np.uint8)
-    padded[: len(own)] = np.frombuffer(own, np.uint8)
-    everyone = np.asarray(multihost_utils.process_allgather(padded))
-    everyone = everyone.reshape(len(lengths), -1)
-    return [row[:n].tobytes() for row, n in zip(everyone, lengths, strict=True)]
+    except PgcjaxError as error:
+        processes.fail(error)
+        raise
+    return processes.exchange(own)
 
 
 def _saved(chunk: Chunk) -> bytes:
@@ -117,3 +96,145 @@ def _saved(chunk: Chunk) -> bytes:
 def _loaded(data: bytes) -> Chunk:
     with np.load(io.BytesIO(data)) as arrays:
         return Chunk.of(dict(arrays))
+
+
+def _said(how: str) -> tuple[str, int, int, int]:
+    """Read `2/4@node0:8476`: host, port, number from 0, and how many there are."""
+    match = re.fullmatch(r"(\d+)/(\d+)@(\S+):(\d+)", how, re.ASCII)
+    if not match:
+        raise UsageError("expected auto, or I/N@HOST:PORT such as 1/4@node0:8476")
+    i, n, host, port = int(match[1]), int(match[2]), match[3], int(match[4])
+    if not 1 <= i <= n:
+        raise UsageError("expected 1 <= I <= N")
+    return _checked(host, port, i - 1, n)
+
+
+def _found(timeout: float) -> tuple[str, int, int, int]:
+    """Ask JAX what the launcher of the processes says of them."""
+    try:
+        # JAX tells nobody without joining the processes itself: then it would end all
+        # of them by an abort when one is gone.
+        from jax._src.clusters import ClusterEnv
+
+        address, count, number, devices = (
+            ClusterEnv.auto_detect_unset_distributed_params(
+                *(None,) * 5, initialization_timeout=int(timeout) or 1
+            )
+        )
+        if address is None or count is None or number is None:
+            raise LookupError("it finds no launcher that it knows")
+    except Exception as error:
+        why = str(error).strip().partition("\n")[0] or type(error).__name__
+        raise UsageError(f"JAX cannot tell: {why}. Give I/N@HOST:PORT") from None
+    if devices is not None:  # a process for each GPU
+        for kind in ("cuda", "rocm"):
+            name = f"jax_{kind}_visible_devices"
+            jax.config.update(name, ",".join(map(str, devices)))
+    host, _, port = address.rpartition(":")
+    return _checked(host, int(port), number, count)
+
+
+def _checked(
+    host: str, port: int, number: int, count: int
+) -> tuple[str, int, int, int]:
+    if not 1 <= port <= 65535:
+        raise UsageError(f"expected a port from 1 to 65535, found {port}")
+    host = host.removeprefix("[").removesuffix("]")
+    try:
+        socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise UsageError(f"there is no host {host!r}: {why}") from None
+    return host, port, number, count
+
+
+def _hello(number: int, count: int) -> bytes:
+    return f"pgcjax {__version__} {number + 1}/{count}".encode().ljust(_HELLO)
+
+
+def _listen(host: str, port: int, count: int, end: float) -> list[Peer]:
+    """Wait for all others, as the first process."""
+    there: dict[int, Peer] = {}
+    with _server(host, port) as server:
+        while len(there) < count - 1:
+            absent = [str(i + 1) for i in range(1, count) if i not in there]
+            try:
+                server.settimeout(max(0.01, end - time.monotonic()))
+                connection, _ = server.accept()
+            except TimeoutError:
+                text = f"process {', '.join(absent)} of {count} did not come"
+                for peer in there.values():
+                    peer.send(FAILED, text.encode())
+                    peer.socket.close()
+                raise TimeoutError(text) from None
+            # Whoever else comes by is sent away.
+            connection.settimeout(1.0)
+            hello = b""
+            with suppress(OSError):
+                while len(hello) < _HELLO and (part := connection.recv(_HELLO)):
+                    hello += part
+            number = next((i for i in range(1, count) if hello == _hello(i, count)), 0)
+            connection.settimeout(None)
+            if number and number not in there:
+                there[number] = Peer(number, connection)
+                continue
+            said = hello.decode(errors="replace").strip()
+            if said.startswith("pgcjax"):
+                own = _hello(0, count).decode().strip()
+                Peer(0, connection).send(
+                    FAILED, f"the first is {own!r}, this one {said!r}".encode()
+                )
+            connection.close()
+    for peer in there.values():
+        peer.send(DATA)
+    return list(there.values())
+
+
+def _server(host: str, port: int) -> socket.socket:
+    """Listen on this machine alone, if the others are there; else to every network.
+
+    What a machine calls itself may be an address that no other can reach.
+    """
+    try:
+        if host in ("localhost", "127.0.0.1", "::1"):
+            (family, *_, address), *_ = socket.getaddrinfo(host, port)
+            return socket.create_server(address[:2], family=family)
+        if socket.has_dualstack_ipv6():
+            how = {"family": socket.AF_INET6, "dualstack_ipv6": True}
+            return socket.create_server(("", port), **how)
+        return socket.create_server(("", port))
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno else error
+        raise UsageError(f"cannot listen at {host}:{port}: {why}") from None
+
+
+def _connect(host: str, port: int, number: int, count: int, end: float) -> Peer:
+    """Find the first process, and wait until it has found all."""
+    while (left := end - time.monotonic()) > 0:
+        try:
+            connection = socket.create_connection((host, port), timeout=left)
+        except OSError:  # it does not listen yet
+            time.sleep(min(0.2, left))
+            continue
+        first = Peer(0, connection)
+        try:
+            return _welcomed(first, number, count, end)
+        except BaseException:
+            connection.close()
+            raise
+    raise TimeoutError(f"process 1 of {count} did not answer at {host}:{port}")
+
+
+def _welcomed(first: Peer, number: int, count: int, end: float) -> Peer:
+    """Say to the first process who this is, and wait until all are there."""
+    first.socket.settimeout(None)
+    try:
+        first.socket.sendall(_hello(number, count))
+        kind, message = first.receive(max(0.01, end - time.monotonic()))
+    except TimeoutError:
+        raise TimeoutError(f"not all of {count} processes came") from None
+    except OSError:
+        raise UsageError("process 1 ended, or something else listens there") from None
+    if kind == FAILED:
+        raise UsageError(message.decode(errors="replace"))
+    return first

@@ -6,13 +6,12 @@ from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-import jax
 import numpy as np
 import pandas as pd
 import polars as pl
 
 from pgcjax._version import __version__
-from pgcjax.engine import distributed as processes
+from pgcjax.engine import distributed as shares
 from pgcjax.engine import job
 from pgcjax.engine.batch import Batch
 from pgcjax.engine.chunk import Chunk
@@ -20,11 +19,12 @@ from pgcjax.engine.missing import tell
 from pgcjax.engine.plan import Limits
 from pgcjax.engine.request import Request, read_request, runs_of
 from pgcjax.engine.verify import Sample
-from pgcjax.errors import Progress
+from pgcjax.errors import Progress, UsageError
 from pgcjax.io.check import fingerprint
 from pgcjax.io.checkpoint import Checkpoint
 from pgcjax.io.memory import memory_limit
 from pgcjax.io.reading import reading
+from pgcjax.runtime.processes import Processes
 from pgcjax.stats.scores import Scores
 
 
@@ -42,7 +42,7 @@ def evaluate(
     verify: float = 0.0,
     memory: str | int | None = None,
     journal: str | os.PathLike | None = None,
-    distributed: bool = False,
+    distributed: Processes | None = None,
     progress: Progress | None = None,
 ) -> Scores:
     """Score runs against judgments of any kind; `read_...` says what each may be.
@@ -62,14 +62,19 @@ def evaluate(
         verify: share of the scores to recompute with the plain twins.
         memory: bytes that runs in work, or a file, may take, or a size such as `2GB`.
         journal: folder for finished work, with which the same call goes on.
-        distributed: share runs among the processes of `jax.distributed`, all of which
-            make this call and get all scores.
+        distributed: share runs among the processes that `engine.distributed.start`
+            joined, all of which make this call and get all scores.
         progress: called with `(stage, done, total)`.
 
     Raises:
         DataError: the data cannot be scored. UsageError: an argument is wrong.
         VerificationError: a score differs from its plain twin.
     """
+    if distributed is not None and not isinstance(distributed, Processes):
+        raise UsageError(
+            f"distributed={distributed!r}: expected what "
+            "pgcjax.engine.distributed.start('I/N@HOST:PORT') returns"
+        )
     limits = Limits(memory_limit(memory))
     sample = Sample(verify)
     judgments = {
@@ -83,7 +88,8 @@ def evaluate(
         runs = runs_of(runs)
         request = read_request(judgments, measures, order, missing, grids=runs.grids)
     if distributed:
-        runs = runs.share(jax.process_index(), jax.process_count())
+        runs = runs.share(distributed.number, distributed.count)
+        progress = _watching(distributed, progress)
     described = _describe(request)
     batches = request.batches(budget=limits.tile, keep=limits.kept)
 
@@ -97,11 +103,12 @@ def evaluate(
                 checkpoint=Checkpoint(journal, _job(described.result(), runs.grids))
                 if journal
                 else None,
+                keep_last=distributed is not None,
                 sample=sample if verify else None,
                 progress=progress,
             )
 
-    total = processes.gather(work) if distributed else work()
+    total = shares.gather(distributed, work) if distributed else work()
     table, notes = _table(request, batches, total)
     notes = [*runs.notes, *notes]
     if verify:
@@ -109,9 +116,20 @@ def evaluate(
         def recompute() -> int:
             return sample.verify(table, request, batches)
 
-        count = processes.total(recompute) if distributed else recompute()
+        count = shares.total(distributed, recompute) if distributed else recompute()
         notes.append(f"{count} of {len(table)} scores recomputed: equal")
     return Scores(table, described.result(), tuple(notes))
+
+
+def _watching(processes: Processes, progress: Progress | None) -> Progress:
+    """Let work stop at its next step when another process has failed, or is gone."""
+
+    def update(stage: str, done: int, total: int) -> None:
+        processes.check()
+        if progress:
+            progress(stage, done, total)
+
+    return update
 
 
 def _describe(request: Request) -> Future[dict[str, Any]]:

@@ -33,6 +33,7 @@ def run(
     *,
     limits: plan.Limits,
     checkpoint: Checkpoint | None = None,
+    keep_last: bool = False,
     sample: Sample | None = None,
     progress: Progress | None = None,
 ) -> Chunk:
@@ -47,6 +48,7 @@ def run(
         batches: of the request.
         limits: what may be in memory.
         checkpoint: where finished chunks are kept, and read back.
+        keep_last: whether the last one is kept, too: others may fail after it.
         sample: takes the rankings that are to be verified, of kept chunks, too.
         progress: called with `(stage, done, total)`.
 
@@ -66,7 +68,7 @@ def run(
     def finish(ranks: list[JudgedRanks], first: int, end: int) -> Chunk:
         _log.debug("units %d to %d of %d", first, end, len(runs.units))
         chunk = _scored(Rankings(judged, ranks), batches, request, progress)
-        if checkpoint and end < len(runs.units):
+        if checkpoint and (keep_last or end < len(runs.units)):
             name = _name(units[first:end])
             checkpoint.save(f"{first}-{end}", units=np.array(name), **chunk.arrays())
         return chunk

@@ -17,7 +17,7 @@ from pgcjax.kernels import ABSENT
 from pgcjax.kernels.ranked_list import RankedList
 from pgcjax.runtime.devices import over_devices, place
 from pgcjax.runtime.loop import Call, results
-from pgcjax.tensors.padding import axis_length, list_width, stack
+from pgcjax.tensors.padding import axis_length, list_width, ranks_length, stack
 from pgcjax.tensors.rankings import Rankings
 from pgcjax.tensors.retrieved import Retrieved, listed
 
@@ -148,7 +148,7 @@ class ListBatch(Batch):
     def _calls(self, rankings: Rankings) -> Iterator[Call]:
         names, runs = list(self.docs), len(rankings.run_ids)
         retrieved = list(rankings.retrieved(self.docs).values())
-        depth = self._depth or 1 << rankings.last.bit_length()
+        depth = self._depth or ranks_length(rankings.last)
         which, weights = self._weights(depth)
         for group in self._widths(retrieved):
             tile = queries, together = plan.tile(

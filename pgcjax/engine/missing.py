@@ -8,7 +8,7 @@ import numpy as np
 from pgcjax.engine.batch import Member
 from pgcjax.engine.chunk import Chunk
 from pgcjax.engine.request import Request
-from pgcjax.errors import DataError, DataWarning, counted
+from pgcjax.errors import DataError, DataWarning, counted, listed
 from pgcjax.io.check import check_common_queries
 
 
@@ -57,11 +57,10 @@ def tell(
     check_common_queries(tensors.docs, total.query_ids)
     if not has.all():
         lacking = [total.run_ids[i] for i in np.flatnonzero(~has.all(1))]
-        shown = ", ".join(lacking[:3]) + (", …" if len(lacking) > 3 else "")
         effect = "scored 0" if missing == "zero" else "left out of the run's mean"
         _warn(
             f"{measure}: judged queries are missing in {counted(len(lacking), 'run')} "
-            f"({shown}), {counted((~has).sum(), 'score')} in all: {effect}"
+            f"({listed(lacking)}), {counted((~has).sum(), 'score')} in all: {effect}"
         )
     if void := tensors.void:
         _warn(

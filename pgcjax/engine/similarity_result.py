@@ -67,17 +67,17 @@ class Similarity:
         rows = pd.Index(self.runs_a, name="run_a")
         return pd.DataFrame(square, rows, pd.Index(self.runs_b, name="run_b"))
 
-    def save(self, path: str | os.PathLike) -> Path:
+    def save(self, path: str | os.PathLike, *, spreadsheet: bool = False) -> Path:
         """Write the table at full precision, whole or not at all.
 
         By suffix .csv, .tsv, .jsonl or .parquet; metadata goes where `Scores.save`
-        puts it.
+        puts it; `spreadsheet` is as there.
 
         Raises:
             UsageError: the suffix is none of these.
             DataError: the file cannot be written.
         """
-        return write_table(self.table, path, self.metadata)
+        return write_table(self.table, path, self.metadata, spreadsheet=spreadsheet)
 
     @cached_property
     def _means(self) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 import csv
 import gc
-import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,11 +13,13 @@ import pandas as pd
 
 from pgcjax.errors import DataError
 from pgcjax.io.content import check_size, decode
+from pgcjax.io.json_text import NoJson, read_json
 from pgcjax.io.schema import Origin, known_column, shorten
 
 CONTAINERS = ("csv", "tsv", "jsonl", "parquet", "columns")
 CONTAINER_SUFFIXES = {f".{name}": name for name in CONTAINERS if name != "columns"}
 CONTAINER_SUFFIXES |= {".ndjson": "jsonl", ".pq": "parquet"}
+_WIDEST = 2**31 - 1  # characters of a field: the most that csv can be asked for
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 # Only blanks and tabs separate: str.split() would cut ids at, say, a no-break space.
 _FIELDS = re.compile(r"[^ \t]+").findall
@@ -174,6 +175,7 @@ def _delimited(path: Path, text: str, separator: str, any_header: bool) -> Named
     if skipped is None:
         raise _comments_only(path)
     head = tuple(line for line in lines[:skipped] if line.startswith("#"))
+    csv.field_size_limit(_WIDEST)  # for all programs of this process: by default 2^17
     reader = csv.reader(
         (line + "\n" for line in lines[skipped:]), delimiter=separator, strict=True
     )
@@ -229,8 +231,8 @@ def _jsonl(path: Path, text: str) -> Named:
         if not line.strip():
             continue
         try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):
+            record = read_json(line, str(path), number)
+        except NoJson:
             record = None
         if not isinstance(record, dict):
             raise DataError(
@@ -271,5 +273,5 @@ def _parquet(path: Path, data: bytes) -> Named:
         ) from None
     if frame.empty:
         raise DataError("holds no rows", where=str(path), mend="Add rows.")
-    head = (table.schema.metadata or {}).get(b"pgcjax", b"").decode()
+    head = (table.schema.metadata or {}).get(b"pgcjax", b"").decode(errors="replace")
     return Named(frame, Origin(str(path)), (head,))

@@ -17,6 +17,7 @@ from pgcjax.io.containers import (
     split,
 )
 from pgcjax.io.content import read_bytes, unreadable
+from pgcjax.io.forks import refuse_forked
 from pgcjax.io.schema import Origin, Origins, shorten
 
 Source = str | os.PathLike
@@ -46,6 +47,7 @@ def expand(sources: Source | Iterable[Source]) -> list[Path]:
         DataError: nothing is there, a folder or a pattern holds no file, or a file is
             named twice.
     """
+    refuse_forked()
     if isinstance(sources, (str, os.PathLike)):
         sources = [sources]
     if not isinstance(sources, Iterable) or isinstance(sources, Mapping):
@@ -114,6 +116,7 @@ def read_tables(
         The table, whose `attrs["comments"]` counts comment lines, and where its rows
         came from.
     """
+    refuse_forked()
     if isinstance(source, pd.DataFrame):
         source = Named(source, Origin(name))
     contents = [source] if isinstance(source, Named) else map(load, expand(source))

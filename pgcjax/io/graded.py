@@ -1,10 +1,12 @@
 """Graded judgments of any kind: plain, for each intent, or after another document."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import polars as pl
 
@@ -12,7 +14,19 @@ from pgcjax.errors import DataError
 from pgcjax.io import fast_columns, files
 from pgcjax.io.containers import Named
 from pgcjax.io.fast_columns import NUMBER, TEXT
-from pgcjax.io.schema import Origins, canonical, first_repeat, ids, numbers
+from pgcjax.io.schema import (
+    Origin,
+    Origins,
+    all_exact,
+    canonical,
+    first_repeat,
+    ids,
+    indistinct,
+    numbers,
+    refuse,
+    shorten,
+    tell_indistinct,
+)
 
 
 @dataclass(frozen=True)
@@ -59,7 +73,7 @@ def _load(kind: Grades, path: Path) -> Named:
 
     def parse(data: bytes) -> pl.DataFrame | None:
         frame = fast_columns.table(data, {len(layout): layout})
-        regular = frame is not None and frame["relevance"].is_finite().all()
+        regular = frame is not None and all_exact(frame["relevance"])
         return frame if regular else None
 
     content = fast_columns.load(path, "auto", parse)
@@ -72,14 +86,51 @@ def _load(kind: Grades, path: Path) -> Named:
 
 
 def _canonical(kind: Grades, content: Named) -> pd.DataFrame:
-    if content.checked:
-        return content.frame
+    table = content.frame if content.checked else _checked(kind, content)
+    if kind.file[1] in table and kind.file[1] != "doc_id":
+        _refuse_preferences(kind, table, content.origin)
+    return table
+
+
+def _refuse_preferences(kind: Grades, table: pd.DataFrame, origin: Origin) -> None:
+    """Refuse lines `query doc doc -2..2`, whose second field is a document.
+
+    They are Jelsas' preferences beyond doubt where all labels and NA are as there, and
+    the second field is NA or a document of the query: no iteration, judge or intent is
+    called so. Small whole numbers may be both, and tell nothing.
+    """
+    query, second, doc = (table[n] for n in ("query_id", kind.file[1], "doc_id"))
+    grade = table["relevance"]
+    if (
+        (second == second.iloc[0]).all()
+        or not grade.isin((-2, -1, 0, 1, 2)).all()
+        or ((second == "NA") != (grade == 2)).any()
+        or ((doc == "NA") != (grade == -2)).any()
+    ):
+        return
+    names = {*second.unique()} & {*doc.unique()}
+    names = {name for name in names if not re.fullmatch("[0-9]{1,3}", str(name))}
+    docs = {*zip(query, doc, strict=True)} if names else set()
+    told = [s in names and (q, s) in docs for q, s in zip(query, second, strict=True)]
+
+    def problem(i: int) -> str:
+        line = f"{query[i]} {second[i]} {doc[i]} {grade[i]:g}"
+        return f"expected '{kind.line}', found preferences of Jelsas: {shorten(line)}"
+
+    mend = "Preferences go with preferences= (--prefs on the command line)."
+    refuse(np.array(told) | (grade.abs() == 2).to_numpy(), problem, origin, mend)
+
+
+def _checked(kind: Grades, content: Named) -> pd.DataFrame:
     origin = content.origin
     optional = [name for name in kind.file if name not in kind.columns]
     table = canonical(content.frame, origin, kind.columns, optional)
     for name in kind.columns[:-1]:
         table[name] = ids(table[name], origin)
-    table["relevance"] = numbers(table["relevance"], "grade", origin, kind.number)
+    grades = numbers(table["relevance"], "grade", origin, kind.number)
+    equal = indistinct(table["relevance"], grades, table[["query_id"]])
+    tell_indistinct(equal, f"grades of {origin.name}")
+    table["relevance"] = grades
     return table
 
 

@@ -25,7 +25,9 @@ def memory_limit(memory: str | int | None) -> int:
     if memory is None:
         return max(_LEAST, machine_memory() // 4)
     match = re.fullmatch(
-        r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", str(memory).strip(), re.IGNORECASE
+        r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(i?)B?",
+        str(memory).strip(),
+        re.IGNORECASE | re.ASCII,
     )
     if not match:
         raise UsageError(f"memory {memory!r}: expected a size such as 2GB or 500MB")

@@ -36,7 +36,7 @@ def ranked(
     }
     columns, falling = by[order]
     start, groups = ranking_starts(table)
-    step = np.diff(table["score"].to_numpy(), prepend=np.inf)
+    step = steps(table["score"].to_numpy(), np.inf)
     # Most files stand query by query, best first, but for the order of ties.
     ordered = len(set(groups)) == len(groups) and not ((step > 0) & ~start).any()
     if order == "rank" or not ordered:
@@ -66,6 +66,12 @@ def _order_ties(
     frame = pl.DataFrame({"block": block, "doc": doc.gather(rows), "row": rows})
     frame = frame.sort("block", "doc", descending=[False, ids_fall])
     position[frame["row"].to_numpy()] = position[rows]
+
+
+def steps(values: np.ndarray, before: float | np.ndarray) -> np.ndarray:
+    """Subtract from each value the one before it; what is too large is infinite."""
+    with np.errstate(over="ignore"):  # signs and zeros are right all the same
+        return np.diff(values, prepend=before)
 
 
 def ranking_starts(table: pl.DataFrame) -> tuple[np.ndarray, list[tuple[str, str]]]:
@@ -139,7 +145,7 @@ def in_order(table: pl.DataFrame) -> pl.DataFrame:
 
 def _descends(table: pl.DataFrame, start: np.ndarray) -> bool:
     """Say whether each ranking stands by score and, in ties, by id, both descending."""
-    step = np.diff(table["score"].to_numpy(), prepend=np.inf)
+    step = steps(table["score"].to_numpy(), np.inf)
     tied = np.flatnonzero((step == 0) & ~start)
     doc = table["doc_id"]
     below = doc.gather(tied) < doc.gather(tied - 1)
@@ -148,7 +154,7 @@ def _descends(table: pl.DataFrame, start: np.ndarray) -> bool:
 
 def _ties_reversed(score: np.ndarray, start: np.ndarray) -> np.ndarray:
     """Give the row of each row when the rows of every tie are reversed."""
-    leads = start | (np.diff(score, prepend=np.inf) != 0)
+    leads = start | (steps(score, np.inf) != 0)
     first = np.flatnonzero(leads)
     lengths = np.diff(np.append(first, len(score)))
     return np.repeat(2 * first + lengths - 1, lengths) - np.arange(len(score))
@@ -159,7 +165,7 @@ def _by_rank(rank: np.ndarray, first: np.ndarray) -> np.ndarray:
 
     Positions are -1 where a rank of the ranking is NaN or there twice.
     """
-    rises = np.diff(rank, prepend=-np.inf) > 0
+    rises = steps(rank, -np.inf) > 0
     rows = np.arange(len(rank))
     if (rises | (rows == first)).all() and not np.isnan(rank).any():
         return rows - first

@@ -102,7 +102,7 @@ def _write(
     seen: set[str] = set()
     with written_beside(target) as beside:
         with pq.ParquetWriter(beside, SCHEMA, **FORMAT) as writer:
-            writer.write_table(_table(judged))
+            writer.write_table(_table(judged), row_group_size=max(1, len(judged)))
             for ordered in gathered(map(in_order, tables), rows - 1):
                 assert isinstance(ordered, list)  # `tables` gives whole ones
                 block = pl.concat(ordered)

@@ -14,7 +14,6 @@ their judged documents, and one of all others, which only other judgments ask fo
 three by query, then by run, then by position. The metadata says which are whose.
 """
 
-import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +27,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pgcjax.errors import DataError, counted
+from pgcjax.io.json_text import NoJson, read_json
 from pgcjax.io.judged import Judged
 
 MARK = "pgcjax runs"  # the key of the metadata
@@ -83,18 +83,11 @@ class Packed:
         self.path = path
         try:
             rows = pq.read_metadata(path)
-            about = json.loads((rows.metadata or {})[MARK.encode()])
         except MemoryError:  # Arrow's is an ArrowException, too
             raise
         except (pa.ArrowException, OSError, ValueError) as error:
             raise _unreadable(path, error) from None
-        if about["version"] != VERSION:
-            raise DataError(
-                f"is of version {about['version']} of packed runs; this pgcjax reads "
-                f"version {VERSION}",
-                where=str(path),
-                mend="Pack the runs again.",
-            )
+        about = _described(path, rows)
         self.whole: bool = about["whole"]
         self._groups: list[list[int]] = about["groups"]
         self.runs: list[int] = about["runs"]
@@ -212,6 +205,46 @@ class Packed:
 def _rankings_of(count: np.ndarray) -> np.ndarray:
     """Give the ranking of each document, of which so many follow each other."""
     return np.repeat(np.arange(len(count)), count)
+
+
+def _described(path: Path, rows: pq.FileMetaData) -> dict[str, Any]:
+    """Give what a file of packed runs says of itself: whole, runs, groups.
+
+    Raises:
+        DataError: another version wrote it, or it does not fit the row groups.
+    """
+    try:
+        text = (rows.metadata or {}).get(MARK.encode(), b"").decode()
+        about = read_json(text, str(path))
+    except (UnicodeDecodeError, NoJson):
+        about = None
+    about = about if isinstance(about, dict) else {}
+    if about.get("version", VERSION) != VERSION:
+        raise DataError(
+            f"is of version {about['version']!r} of packed runs; this pgcjax reads "
+            f"version {VERSION}",
+            where=str(path),
+            mend="Pack the runs again.",
+        )
+    whole, runs, groups = (about.get(key) for key in ("whole", "runs", "groups"))
+    # The first row group has the judged documents; all others are of blocks, in order.
+    width, last = 3 if whole else 2, rows.num_row_groups
+    blocks = [[*range(i, i + width)] for i in range(1, last, width)]
+    if not (
+        "version" in about
+        and isinstance(whole, bool)
+        and len(blocks) * width == last - 1
+        and repr(groups) == repr(blocks)  # 1.0 and true equal 1, and number no group
+        and isinstance(runs, list)
+        and len(runs) == len(blocks)
+        and all(type(count) is int and count > 0 for count in runs)
+    ):
+        raise DataError(
+            f"its metadata '{MARK}' do not fit its {last} row groups",
+            where=str(path),
+            mend="It is damaged: pack the runs again.",
+        )
+    return about
 
 
 def _by_position(ranking: np.ndarray, position: np.ndarray) -> np.ndarray:

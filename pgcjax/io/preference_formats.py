@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 
 from pgcjax.errors import DataError
 from pgcjax.io.closure import transitive_closure
-from pgcjax.io.schema import Origin, lenient_number
+from pgcjax.io.schema import Origin, indistinct, lenient_number, tell_indistinct
 
 Fields = Sequence[tuple[str, ...]]  # columns of equal length
 Parsed = tuple[dict[str, Sequence], np.ndarray | None]  # columns, row of each judgment
@@ -71,7 +72,9 @@ def _luo_doubt(columns: Fields) -> str:
 
 
 # A number as programs write scores: 007 and 1_0 are not.
-_SCORE = re.compile(r"[-+]?(?=\.?\d)(0|[1-9]\d*)?(\.\d*)?([eE][-+]?\d+)?").fullmatch
+_SCORE = re.compile(
+    r"[-+]?(?=\.?\d)(0|[1-9]\d*)?(\.\d*)?([eE][-+]?\d+)?", re.ASCII
+).fullmatch
 
 
 def _looks(column: Sequence[str]) -> str:
@@ -129,6 +132,9 @@ def _trec_prefs(columns: Fields, origin: Origin) -> Parsed:
     40.PA.tran has 24 preferences, 6 of them implied), and so does this.
     """
     query, group, subgroup, doc, level = columns
+    same = pd.DataFrame({"query": query, "group": group, "subgroup": subgroup})
+    equal = indistinct(pd.Series(level), np.array(level, np.float64), same)
+    tell_indistinct(equal, f"levels of {origin.name}")
     groups: dict[tuple[str, str], dict[str, list[int]]]
     groups = defaultdict(lambda: defaultdict(list))
     for i in range(len(query)):

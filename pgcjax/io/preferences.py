@@ -175,16 +175,53 @@ def _canonical_preferences(content: Named) -> pd.DataFrame:
     return table
 
 
+def _check_sides(
+    table: pd.DataFrame, frame: pd.DataFrame, origin: Origin, signed: bool
+) -> None:
+    """Refuse a winner or loser that is another than the rest of the row says.
+
+    Without signs, winners say which of the two documents is preferred.
+    """
+    names = [n for n in ("winner", "loser") if find_columns(frame.columns, [n])]
+    given = canonical(frame, origin, names)
+    said = {name: ids(given[name], origin, empty=signed) for name in names}
+    doc, other = table["doc_id"], table["other_doc_id"]
+    if not signed:
+        table["preference"] = np.where(said["winner"] == other, -1.0, 1.0)
+    sign = table["preference"]
+    columns = find_columns(
+        frame.columns, PREFERENCES[1:] if signed else PREFERENCES[1:3]
+    )
+
+    def problem(i: int) -> str:
+        cells = {c: table[n].tolist()[i] for n, c in columns.items() if c != name}
+        rest = (f"{c} is {'empty' if v != v else repr(v)}" for c, v in cells.items())
+        return f"{name} is {said[name][i]!r}, but " + " and ".join(rest)
+
+    for name in names:
+        one, two = (doc, other) if name == "winner" else (other, doc)
+        meant = one.where(sign > 0, two).where(sign != 0)
+        refuse(
+            (said[name].notna() & ~(said[name] == meant).fillna(False)).to_numpy(bool),
+            problem,
+            origin,
+            "Mend the row, or rename a column that means something else.",
+        )
+
+
 def _columns(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
     """Select the columns, and check ids and numbers."""
     named = find_columns(frame.columns, ("winner", "loser", "preference"))
-    if [*named] == ["winner", "loser"]:
+    signed = [*named] != ["winner", "loser"]
+    if not signed:
         frame = frame.assign(preference=1.0)
     table = canonical(frame, origin, PREFERENCES, ("judge", "weight", "seconds"))
     table["query_id"] = ids(table["query_id"], origin)
     table["doc_id"] = ids(table["doc_id"], origin)
     table["other_doc_id"] = ids(table["other_doc_id"], origin, empty=True)
     table["preference"] = numbers(table["preference"], "preference", origin)
+    if {"winner", "loser"} & {*named}:
+        _check_sides(table, frame, origin, signed)
     if "judge" in table:
         # One file may name judges, and another one not.
         table["judge"] = ids(table["judge"], origin, empty=True)

@@ -29,8 +29,8 @@ class Piece(RunTable):
         last: whether no other piece of the file follows.
     """
 
-    read: int
-    last: bool
+    read: int = 0
+    last: bool = True
 
 
 def read_in_pieces(
@@ -57,8 +57,9 @@ def read_in_pieces(
 def _pieces(path: Path, name_by: str, ranks: bool) -> Iterator[Piece]:
     seen: set[tuple[str, str]] = set()
     waiting: pl.DataFrame | None = None  # the ranking that may go on in what follows
-    comments = read = 0
-    for frame, comments, read in _frames(path, name_by, ranks):
+    comments = read = equal = 0
+    for frame, comments, read, new in _frames(path, name_by, ranks):
+        equal += new
         if waiting is not None:
             frame = pl.concat([waiting, frame])
             _check_repeats(path, frame)
@@ -69,18 +70,22 @@ def _pieces(path: Path, name_by: str, ranks: bool) -> Iterator[Piece]:
             raise _scattered(path, *min(scattered))
         seen |= here
         if len(frame):
-            yield Piece(frame, distinct(frame["run_id"]), comments, read, False)
+            yield Piece(frame, distinct(frame["run_id"]), comments, 0, read, False)
     if waiting is None:
         raise DataError(
             "holds comments only", where=str(path), mend="Expected lines of data."
         )
-    yield Piece(waiting, distinct(waiting["run_id"]), comments, read, True)
+    yield Piece(waiting, distinct(waiting["run_id"]), comments, equal, read)
 
 
 def _frames(
     path: Path, name_by: str, ranks: bool
-) -> Iterator[tuple[pl.DataFrame, int, int]]:
-    """Read pieces of text as tables, and count comments and bytes up to there."""
+) -> Iterator[tuple[pl.DataFrame, int, int, int]]:
+    """Read pieces of text as tables.
+
+    Yields:
+        The table, comments and bytes up to there, and `RunTable.indistinct`.
+    """
     size = min(_MOST, chosen().share // 4)
     lines = comments = width = 0
     tags: dict[str, None] = {}
@@ -97,10 +102,10 @@ def _frames(
             )
         else:
             width = len(fields)
-            frame, count = table_of(path, data, "columns", ranks, lines)
+            frame, count, equal = table_of(path, data, "columns", ranks, lines)
             comments += count
             tags |= dict.fromkeys(distinct(frame["run_id"]))
-            yield named(path, frame, tuple(tags), name_by), comments, read
+            yield named(path, frame, tuple(tags), name_by), comments, read, equal
         lines += line_ends(data)
 
 

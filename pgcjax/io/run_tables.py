@@ -16,14 +16,19 @@ from pgcjax.io.content import read_bytes
 from pgcjax.io.schema import (
     RUNS,
     Origin,
+    all_exact,
     canonical,
     first_repeat,
     ids,
+    indistinct,
     lenient_number,
     lenient_numbers,
     numbers,
     shorten,
+    tell_indistinct,
 )
+
+SCORES = "scores of runs"
 
 _JUDGMENTS = (
     "A run has 6 or 3 columns, or a header; on the command line, "
@@ -40,11 +45,13 @@ class RunTable:
             where the file has none), whole runs in the order of the file.
         run_ids: the runs.
         comments: number of comment lines skipped.
+        indistinct: number of scores that tie with different ones.
     """
 
     frame: pl.DataFrame
     run_ids: tuple[str, ...]
     comments: int
+    indistinct: int = 0
 
 
 def read_file(
@@ -60,26 +67,28 @@ def read_file(
     """
     data = read_bytes(path, most)
     container = container_of(path, data) if format == "auto" else format
-    frame, comments = table_of(path, data, container, ranks)
+    frame, comments, equal = table_of(path, data, container, ranks)
     tags = distinct(frame["run_id"])
     frame = named(path, frame, tags, name_by)
-    return RunTable(frame, tags if name_by == "tag" else (files.stem(path),), comments)
+    tags = tags if name_by == "tag" else (files.stem(path),)
+    return RunTable(frame, tags, comments, equal)
 
 
 def table_of(
     path: Path, data: bytes, container: str, ranks: bool, lines: int = 0
-) -> tuple[pl.DataFrame, int]:
+) -> tuple[pl.DataFrame, int, int]:
     """Read the bytes of a file, or a part after so many `lines`, as a canonical table.
 
     Returns:
-        The table, and the number of comment lines.
+        The table, the number of comment lines, and `RunTable.indistinct`.
 
     Raises:
         DataError: it is malformed.
     """
     name = files.stem(path)
     read = fast_columns.read_run(data, ranks=ranks) if container == "columns" else None
-    if read:
+    equal = 0
+    if read and all_exact(read[0]["score"]):
         frame, comments = read
         lacking = {"run_id": pl.lit(name), "rank": pl.lit(math.nan)}
         frame = frame.with_columns(
@@ -93,8 +102,8 @@ def table_of(
             content = _named(content)
         runs = _canonical_runs(content.frame, content.origin, default_run=name)
         frame = pl.from_pandas(runs, nan_to_null=False)
-        comments = content.comments
-    return frame.select(RUNS), comments
+        comments, equal = content.comments, runs.attrs["indistinct"]
+    return frame.select(RUNS), comments, equal
 
 
 def _split(path: Path, data: bytes, container: str, lines: int) -> Columns | Named:
@@ -148,8 +157,11 @@ def from_memory(source: pd.DataFrame | Mapping) -> pd.DataFrame:
         DataError: it is malformed.
     """
     if isinstance(source, pd.DataFrame):
-        return _canonical_runs(source, Origin("runs"), "run")
-    return _canonical_runs(_from_dict(source), Origin("runs", "entry"), "run")
+        runs = _canonical_runs(source, Origin("runs"), "run")
+    else:
+        runs = _canonical_runs(_from_dict(source), Origin("runs", "entry"), "run")
+    tell_indistinct(runs.attrs["indistinct"], SCORES)
+    return runs
 
 
 def _named(content: Columns) -> Named:
@@ -221,11 +233,12 @@ def _canonical_runs(
         table["run_id"] = default_run
     for name in RUNS[:3]:
         table[name] = ids(table[name], origin)
+    cells = table["score"] if "score" in table else table["rank"]
     if "score" not in table:
-        table["rank"] = numbers(table["rank"], "rank", origin)
+        table["rank"] = numbers(cells, "rank", origin)
         table["score"] = -table["rank"]
     else:
-        table["score"] = numbers(table["score"], "score", origin)
+        table["score"] = numbers(cells, "score", origin)
         # Ranks are often junk, and matter under order="rank" only: checked there.
         table["rank"] = lenient_numbers(table["rank"]) if "rank" in table else np.nan
     if repeat := first_repeat(table, list(RUNS[:3])):
@@ -237,4 +250,7 @@ def _canonical_runs(
             where=origin.at(second),
             mend="Keep one of the two.",
         )
-    return table[list(RUNS)]
+    equal = indistinct(cells, table["score"].to_numpy(), table[list(RUNS[:2])])
+    table = table[list(RUNS)]
+    table.attrs = {"indistinct": equal}
+    return table

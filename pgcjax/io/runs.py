@@ -12,12 +12,14 @@ from pgcjax.errors import DataError, Progress, UsageError, check_choice, counted
 from pgcjax.io import files
 from pgcjax.io.choices import NAME_BY
 from pgcjax.io.containers import CONTAINERS
+from pgcjax.io.forks import refuse_forked
 from pgcjax.io.judged import Judged
 from pgcjax.io.packed import Block, Packed, is_packed
 from pgcjax.io.prefetch import read_ahead, size_on_disk
 from pgcjax.io.reading import chosen
 from pgcjax.io.run_pieces import Piece, read_in_pieces
-from pgcjax.io.run_tables import RunTable, from_memory, read_file
+from pgcjax.io.run_tables import SCORES, RunTable, from_memory, read_file
+from pgcjax.io.schema import tell_indistinct
 
 FORMATS = ("auto", *CONTAINERS)
 
@@ -97,6 +99,7 @@ class Runs:
         Raises:
             UsageError, DataError: an argument is wrong, or there is nothing to read.
         """
+        refuse_forked()
         check_choice("format", format, FORMATS)
         check_choice("name_by", name_by, NAME_BY)
         self._options = format, name_by
@@ -224,6 +227,7 @@ class Runs:
 
         owner: dict[str, str] = {}
         tables = read_ahead(task, self.units[skip:], lambda unit: unit.size)
+        equal = 0
         with closing(tables):
             for done, (unit, table) in enumerate(
                 zip(self.units[skip:], tables, strict=True), skip + 1
@@ -236,7 +240,9 @@ class Runs:
                     own.update(new)
                     if progress and getattr(piece, "last", True):
                         progress("reading", done, len(self.units))
+                    equal += piece.indistinct if isinstance(piece, RunTable) else 0
                     yield piece
+        tell_indistinct(equal, SCORES)
 
     def _every(self, packed: Packed, judged: Judged | None) -> bool:
         """Say whether judgments ask for more than a packed file has ready."""

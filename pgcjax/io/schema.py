@@ -2,14 +2,17 @@
 
 import math
 import re
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 
-from pgcjax.errors import DataError
+from pgcjax.errors import DataError, DataWarning
 
 RUNS = ("run_id", "query_id", "doc_id", "score", "rank")
 QRELS = ("query_id", "doc_id", "relevance")
@@ -40,6 +43,10 @@ ALIASES = {
     "row": (),
     "column": ("col",),
 }
+EXACT = 2.0**53
+"""From here on, different whole numbers may be one float64."""
+LARGEST = 1e150
+"""Of 10^7 numbers up to here, the squares add up to a float64."""
 _KNOWN = {*ALIASES, *(alias for aliases in ALIASES.values() for alias in aliases)}
 
 
@@ -281,7 +288,25 @@ def seconds(column: pd.Series, origin: Origin) -> np.ndarray:
         DataError: a cell is neither empty nor a number of 0 or more.
     """
     mend = "Leave a time that is not known empty."
-    return numbers_or_nan(column, "seconds, 0 or more", origin, mend, least=0)
+    values = numbers_or_nan(column, "seconds, 0 or more", origin, mend, least=0)
+    check_squares(values, "seconds", origin.name)
+    return values
+
+
+def check_squares(values: np.ndarray, what: str, where: str) -> None:
+    """Refuse numbers whose squares do not add up to a float64; NaN is left out.
+
+    Raises:
+        DataError: there is one, of which `what` says what it is.
+    """
+    largest = np.nanmax(np.abs(values), initial=0.0)
+    if largest > LARGEST:
+        raise DataError(
+            f"expected {what} from -{LARGEST:g} to {LARGEST:g}, as squares are added "
+            f"up, found one that is {largest:g} from 0",
+            where=where,
+            mend="Divide all by one number.",
+        )
 
 
 def lenient_numbers(column: pd.Series) -> np.ndarray:
@@ -290,21 +315,60 @@ def lenient_numbers(column: pd.Series) -> np.ndarray:
         return column.to_numpy(np.float64)
     cells = column.tolist()
     try:
-        if "_" not in "".join(cells):
+        if _is_plain("".join(cells)):
             return np.fromiter(map(float, cells), np.float64, len(cells))
     except (TypeError, ValueError):
         pass  # not all are text, or not all are numbers
     return np.fromiter(map(lenient_number, cells), np.float64, len(cells))
 
 
+def _is_plain(text: str) -> bool:
+    """Refuse what Python reads as numbers, and no file means: 1_0 as 10, １０ too."""
+    return text.isascii() and "_" not in text
+
+
 def lenient_number(cell: object) -> float:
     """Read a cell as a number, NaN if it is none."""
-    if isinstance(cell, bool) or (isinstance(cell, str) and "_" in cell):
-        return math.nan  # Python reads True as 1 and 1_0 as 10; no file means that
+    if isinstance(cell, bool) or (isinstance(cell, str) and not _is_plain(cell)):
+        return math.nan
     try:
         return float(cell)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         return math.nan
+
+
+def all_exact(values: pl.Series) -> bool:
+    """Say that all are finite, and too small for whole numbers to become equal."""
+    return values.is_between(-EXACT, EXACT, closed="none").all()
+
+
+def indistinct(cells: pd.Series, values: np.ndarray, keys: pd.DataFrame) -> int:
+    """Count numbers that differ from one of a row with equal keys, but not as float64.
+
+    Args:
+        cells: numbers, or their text.
+        values: the same as float64.
+        keys: columns of the same rows.
+    """
+    large = np.flatnonzero(np.abs(values) >= EXACT)
+    if not len(large) or pd.api.types.is_float_dtype(cells.dtype):
+        return 0
+    exact = [Decimal(str(cell)) for cell in cells.iloc[large]]
+    rows = keys.iloc[large].reset_index(drop=True)
+    rows = rows.assign(value=values[large], exact=pd.Series(exact, dtype=object))
+    groups = rows.groupby([*keys, "value"])["exact"]
+    return int((groups.transform("nunique") > 1).sum())
+
+
+def tell_indistinct(count: int, what: str) -> None:
+    """Warn of numbers that `indistinct` counted."""
+    if count:
+        warnings.warn(
+            f"{count} {what} are different whole numbers of 2^53 or more that float64 "
+            "cannot tell apart: they count as equal",
+            DataWarning,
+            stacklevel=3,
+        )
 
 
 def first_repeat(frame: pd.DataFrame, columns: list[str]) -> tuple[int, int] | None:

@@ -1,6 +1,5 @@
 """Files of scores, of pgcjax and of other tools, as tables."""
 
-import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from pgcjax.errors import DataError
 from pgcjax.io import files
 from pgcjax.io.containers import Columns, Named, container_of, split
 from pgcjax.io.content import read_bytes
+from pgcjax.io.json_text import NoJson, read_json
 from pgcjax.io.schema import SCORES, Origin, canonical, ids, numbers
 from pgcjax.io.write import HEADER_MARK
 
@@ -73,13 +73,16 @@ def _without_metadata(
     for line in content.head:
         if line.startswith(HEADER_MARK):
             try:
-                metadata.append(json.loads(line.removeprefix(HEADER_MARK)))
-            except ValueError:
+                about = read_json(line.removeprefix(HEADER_MARK), origin.name)
+            except NoJson:
+                about = None
+            if not isinstance(about, dict):
                 raise DataError(
-                    "expected JSON after '# pgcjax'",
+                    "expected an object of JSON after '# pgcjax'",
                     where=f"{origin.name}:1",
                     mend="Restore or remove the line.",
-                ) from None
+                )
+            metadata.append(about)
     if "pgcjax" in frame:
         about = [isinstance(cell, dict) for cell in frame["pgcjax"]]
         metadata += frame["pgcjax"][about].tolist()

@@ -16,6 +16,7 @@ from pgcjax.io.choices import SCORE_SUFFIXES, TABLE_SUFFIXES
 if TYPE_CHECKING:
     import pandas as pd
 
+_FORMULA = ("=", "+", "-", "@")
 HEADER_MARK = "# pgcjax "
 """Begins the first line of a text file; metadata in JSON follow."""
 
@@ -68,9 +69,16 @@ def write_text(text: str, target: str | os.PathLike) -> Path:
 
 
 def write_table(
-    frame: "pd.DataFrame", target: str | os.PathLike, metadata: dict[str, Any]
+    frame: "pd.DataFrame",
+    target: str | os.PathLike,
+    metadata: dict[str, Any],
+    *,
+    spreadsheet: bool = False,
 ) -> Path:
     """Write a table at full precision; the suffix decides the format.
+
+    For a `spreadsheet`, an apostrophe goes before text in .csv and .tsv that begins as
+    formulas do.
 
     Metadata go into a first line `# pgcjax {…}` (.tsv, .csv), a first record (.jsonl)
     or the schema (.parquet). A number that is not finite is null in JSON.
@@ -86,8 +94,23 @@ def write_table(
         records = [{"pgcjax": metadata}, *frame.to_dict("records")]
         return write_text("".join(f"{_json(record)}\n" for record in records), target)
     separator = "," if suffix == ".csv" else "\t"
+    frame = _harmless(frame) if spreadsheet else frame
     rows = frame.to_csv(index=False, sep=separator, lineterminator="\n")
     return write_text(f"{header(metadata)}\n{rows}", target)
+
+
+def _harmless(frame: "pd.DataFrame") -> "pd.DataFrame":
+    """Put an apostrophe before text that a spreadsheet would compute."""
+    text = frame.select_dtypes(exclude=["number", "bool"])
+    return frame.assign(
+        **{
+            str(name): [
+                f"'{cell}" if isinstance(cell, str) and cell[:1] in _FORMULA else cell
+                for cell in text[name]
+            ]
+            for name in text
+        }
+    )
 
 
 def _write_parquet(frame: "pd.DataFrame", target: Path, head: str) -> Path:

@@ -53,10 +53,11 @@ def read_xie_votes(
 def _paths(source: files.Source | Iterable[files.Source]) -> list[Path]:
     """List the files; of a folder, the one that holds votes."""
     several = [source] if isinstance(source, (str, os.PathLike)) else list(source)
-    if len(several) != 1 or not Path(several[0]).is_dir():
-        return files.expand(several)
-    folder = Path(several[0])
-    matches = [path for path in folder.iterdir() if path.name.startswith(_NAME)]
+    expanded = files.expand(several)
+    folder = Path(several[0]).expanduser()
+    if len(several) != 1 or not folder.is_dir():
+        return expanded
+    matches = [path for path in expanded if path.name.startswith(_NAME)]
     if len(matches) != 1:
         raise DataError(
             f"expected one file {_NAME} in the folder, found {len(matches)}",

@@ -10,6 +10,7 @@ import pandas as pd
 
 from pgcjax.errors import DataError
 from pgcjax.io.containers import Named
+from pgcjax.io.json_text import NoJson, read_json
 from pgcjax.io.schema import GRIDS, Origin, shorten
 
 ENGINES = ("sogou", "baidu")
@@ -33,20 +34,11 @@ def is_xie_grids(path: Path, text: str) -> bool:
 
 def read_xie_grids(path: Path, text: str) -> Named:
     """Read the JSON of Xie et al.; its rows have no lines, so they are named."""
-
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        names = [name for name, _ in pairs]
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            raise _not_xie(str(path), f"{twice!r} is there twice")
-        return dict(pairs)
-
     try:
-        queries = json.loads(text, object_pairs_hook=once)
-    except (json.JSONDecodeError, RecursionError) as error:
-        line = getattr(error, "lineno", 1)
-        message = getattr(error, "msg", "it is nested too deeply")
-        raise _not_xie(f"{path}:{line}", f"expected JSON: {message}") from None
+        queries = read_json(text, str(path))
+    except NoJson as error:
+        where = f"{path}:{error.line}"
+        raise _not_xie(where, f"expected JSON: {error.reason}") from None
     rows, places = [], []
     for query, engine, images in _engines(path, queries):
         where, positions = f"{path}, query {query}, engine {engine}", []

@@ -10,7 +10,7 @@ from jaxtyping import Float64, Int
 
 from pgcjax.errors import counted
 from pgcjax.io.qrels import read_qrels
-from pgcjax.io.schema import Origin, find_columns, ids
+from pgcjax.io.schema import Origin, check_squares, find_columns, ids
 from pgcjax.judging import contingency
 from pgcjax.judging.votes import Votes, collect
 
@@ -94,6 +94,7 @@ def grades_of(
     votes: Votes, qrels: pd.DataFrame
 ) -> tuple[Float64[np.ndarray, " pairs"], Float64[np.ndarray, " pairs"]]:
     """Look up the grades of A and of B, NaN where there is none."""
+    check_squares(qrels["relevance"].to_numpy(), "grades", "qrels")
     grade = qrels.set_index(["query_id", "doc_id"])["relevance"]
     a, b = (
         pd.MultiIndex.from_frame(votes.pairs[["query_id", column]])

@@ -4,6 +4,7 @@ import pandas as pd
 import polars as pl
 
 from pgcjax.errors import check_choice
+from pgcjax.io.forks import refuse_forked
 from pgcjax.io.schema import PREFERENCES
 
 TIE_BREAKS = ("tie", "left", "drop")
@@ -31,6 +32,7 @@ def majority(preferences: pd.DataFrame, *, split: str = "tie") -> pd.DataFrame:
     Raises:
         UsageError: `split` is none of these.
     """
+    refuse_forked()
     check_choice("split", split, TIE_BREAKS)
     columns = [*PREFERENCES, *(c for c in ("weight",) if c in preferences)]
     votes = pl.from_pandas(preferences[columns]).filter(

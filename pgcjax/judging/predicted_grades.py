@@ -8,6 +8,7 @@ import pandas as pd
 from jaxtyping import Float64, Int64
 
 from pgcjax.errors import DataError, UsageError, check_choice
+from pgcjax.io.schema import check_squares
 from pgcjax.judging.choices import FEATURES
 from pgcjax.judging.regression import fit_logistic
 
@@ -77,6 +78,7 @@ def predicted_grades(
     grades = np.unique(qrels["relevance"].to_numpy(np.float64).clip(min=0) + 0.0)
     given = pairs["conditional"].unique()
     for where, labels in (("qrels", grades), ("context", given)):
+        check_squares(labels, "grades", where)
         if len(labels) > MOST:
             raise DataError(
                 f"expected at most {MOST} different grades to predict from, found "
@@ -117,8 +119,10 @@ def learn(
             return np.stack(grades, axis=1)
         return np.hstack([x[:, None] == levels for x in grades]).astype(float)
 
-    model = fit_logistic(encoded(before, own), given, C=C, weight=weight)
-    return model.classes_, lambda *grades: model.predict_proba(encoded(*grades))
+    # By number: of grades with decimals, scikit-learn would fit a curve.
+    classes, number = np.unique(given, return_inverse=True)
+    model = fit_logistic(encoded(before, own), number, C=C, weight=weight)
+    return classes, lambda *grades: model.predict_proba(encoded(*grades))
 
 
 def deal(

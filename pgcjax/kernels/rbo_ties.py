@@ -56,25 +56,26 @@ def weights_of(p: float, ranks: int) -> Weights:
     series = exact.divide(exact.minus(log), Decimal(p))
     total = int(exact.multiply(series, Decimal(_ONE)))
     powers = _powers(p, 2 * ranks)
-    numerator, denominator = p.as_integer_ratio()
-
-    def times_rest(x: int) -> int:
-        return x * (denominator - numerator) // denominator
-
-    at = [float(times_rest(power) >> 64) * 2.0**-130 for power in powers[:-1]]
-    below = [_units(times_rest(total))]
+    beyond = [total]
     for depth, power in enumerate(powers[:-1], 1):
-        total -= power // depth
-        below.append(_units(times_rest(total)))
-    arrays = np.array(at), np.array(below), np.array([_units(x) for x in powers])
+        beyond.append(beyond[-1] - power // depth)
+    numerator, denominator = p.as_integer_ratio()
+    at, below = (
+        [x * (denominator - numerator) // denominator for x in sums]
+        for sums in (powers[:-1], beyond)
+    )
+    arrays = (
+        np.array([float(x >> 64) * 2.0**-130 for x in at]),
+        *(np.array(_units(sums)) for sums in (below, powers)),
+    )
     for array in arrays:
         array.flags.writeable = False
     return Weights(*arrays)
 
 
-def _units(x: int) -> int:
-    """Round a multiple of 1 / _ONE to the nearest of `UNIT`."""
-    return ((x >> 193) + 1) >> 1
+def _units(sums: list[int]) -> list[int]:
+    """Round multiples of 1 / _ONE to the nearest of `UNIT`."""
+    return [((x >> 193) + 1) >> 1 for x in sums]
 
 
 class Ranking(NamedTuple):

@@ -29,7 +29,8 @@ DEPTH = Parameter(
 GRAPH = Parameter(
     "graph",
     "real",
-    "one of real (preferences), derived (from qrels), combined (both)",
+    "one of real (preferences), derived (from qrels, where a grade below 0 ranks below "
+    "0), combined (both)",
     allowed=("real", "derived", "combined"),
 )
 NORMALIZATION = Parameter(

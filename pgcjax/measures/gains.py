@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from pgcjax.errors import DataError
+from pgcjax.io.schema import lenient_number
 from pgcjax.kernels.graded import QueryGains
 from pgcjax.kernels.ranked_list import RankedList
 from pgcjax.measures.spec import Definition, Parameter
@@ -65,14 +66,6 @@ class Gains:
         )
 
 
-def _number(text: str) -> float:
-    """Read a number; NaN if it is none."""
-    try:
-        return float(text) if "_" not in text else np.nan
-    except ValueError:
-        return np.nan
-
-
 GAIN = Parameter(
     "gain",
     "linear",
@@ -97,7 +90,9 @@ GMAX = Parameter(
     "collection",
     "highest grade, one of collection (of all queries in the qrels), topic (of the "
     "query), or a number above 0",
-    valid=lambda gmax: gmax in ("collection", "topic") or 0 < _number(gmax) < inf,
+    valid=lambda gmax: (
+        gmax in ("collection", "topic") or 0 < lenient_number(gmax) < inf
+    ),
 )
 
 
@@ -120,7 +115,7 @@ def given_or(q: Parameters, highest: float, grades: np.ndarray) -> float:
     Raises:
         DataError: a grade is above a given `gmax`.
     """
-    if (given := _number(str(q.get("gmax")))) != given:
+    if (given := lenient_number(str(q.get("gmax")))) != given:
         return highest
     if (most := float(np.max(grades, initial=0))) > given:
         raise DataError(

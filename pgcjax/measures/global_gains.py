@@ -63,6 +63,12 @@ _DIFFERS = {
     "stop; here each grade is one, before they are added up",
     "RBP": "NTCIREVAL divides GG(r) by the highest of the query",
 }
+_DIN = {
+    "Q": "by equations 10 and 11 only gains change, so that a further document of a "
+    "navigational intent counts as relevant; here, as in NTCIREVAL, one whose gains "
+    "are all gone does not",
+}
+_ELSEWHERE = "where all probability lies on intents without relevant documents, {} is "
 _LOST = "NTCIREVAL loses the probabilities of intents without relevant documents, "
 _LOST += "which go to the others here"
 
@@ -84,6 +90,9 @@ def of_global_gains(
         meaning = f"{prefix}-{name} mixed with intent recall (I-rec)"
         formula = f"gamma I-rec + (1 - gamma) {prefix}-{name}"
         equations = "equation 7"
+    differs = [_DIFFERS.get(name), _DIN.get(name) if navigational else None, _LOST]
+    without = _ELSEWHERE.format(f"{prefix}-{name}") + "0"
+    differs.append(f"{without}, and this gamma I-rec" if sharp else without)
     twin = partial(twins.global_gains, measure.twin_gain, measure.twin)
     return define(
         measure,
@@ -97,7 +106,7 @@ def of_global_gains(
         source="Sakai and Song, Evaluating diversified search results using per-intent "
         f"graded relevance, SIGIR 2011; Sakai 2012, {equations}",
         formula=formula,
-        differs="; ".join(filter(None, [_DIFFERS.get(name), _LOST])),
+        differs="; ".join(filter(None, differs)),
     )
 
 

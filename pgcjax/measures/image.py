@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pgcjax.errors import DataError
 from pgcjax.judging.majority import TIE_BREAKS, majority
 from pgcjax.kernels import ABSENT
 from pgcjax.kernels.rbo import rank_weights
@@ -48,7 +49,9 @@ IDEAL = Parameter(
 SPLIT = Parameter(
     "split",
     "tie",
-    "one of tie, left, drop: what equally many votes for several answers are",
+    "one of tie, left, drop: what equally many votes for several answers are; left "
+    "is the first of left, tie, right: a vote for the left and a tie are left, a tie "
+    "and a vote for the right are a tie",
     allowed=TIE_BREAKS,
 )
 FIRST_RANK = Parameter(
@@ -118,7 +121,16 @@ IMAGE_PGC = Definition(
 
 
 def _majority_pairs(preferences: pd.DataFrame, split: str) -> dict[str, Pairs]:
-    return pairs(majority(preferences, split=split))
+    decided = majority(preferences, split=split)
+    if decided.empty:
+        if preferences["other_doc_id"].isna().all():
+            raise DataError("no two documents are compared", where="preferences")
+        raise DataError(
+            "no pair is left: on each, several answers have equally many votes",
+            where="preferences",
+            mend="Choose split=tie or split=left.",
+        )
+    return pairs(decided)
 
 
 def _pair_tensors(

@@ -51,7 +51,9 @@ class Parameter:
         if isinstance(self.default, bool):
             return {"true": True, "false": False}.get(text.lower())
         try:
-            return type(self.default)(text) if "_" not in text else None
+            # Python reads 1_0 as 10, and digits of any script.
+            plain = text.isascii() and "_" not in text
+            return type(self.default)(text) if plain else None
         except ValueError:
             return None
 
@@ -188,7 +190,7 @@ def _cutoff(
         return None
     if definition.cutoff == "no":
         raise UsageError(f"{text}: {name} has no cutoff: write it without @{given}")
-    if not re.fullmatch(r"[1-9]\d{0,6}", given):
+    if not re.fullmatch(r"[1-9][0-9]{0,6}", given):
         raise UsageError(
             f"{text}: expected a whole number from 1 to 9999999 as cutoff, "
             f"found {given!r}"
@@ -205,7 +207,7 @@ def find(
         return catalogue[by_lower[name.lower()]], None
     for definition in catalogue.values():
         for alias, meant in definition.aliases.items():
-            pattern = re.escape(alias).replace(r"\{k\}", r"([1-9]\d{0,6})")
+            pattern = re.escape(alias).replace(r"\{k\}", r"([1-9][0-9]{0,6})")
             # trec_eval prints ndcg_cut_10, and is asked for ndcg_cut.10.
             pattern = pattern.replace("_(", "[_.](")
             if match := re.fullmatch(pattern, name, re.IGNORECASE):

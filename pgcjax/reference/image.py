@@ -68,7 +68,7 @@ def distances(grid: Grid, order: Order) -> dict[str, float]:
             "weighted": log2(i + 2),
             "weight-as-distance": 1 / log2(i + 2),
             "middle": r + abs(n // 2 - c),
-            "middle-rows": r + abs(c - (n - 1) / 2) / n,
+            "middle-rows": r * 2**21 + abs(c - (n - 1) / 2),  # no row is so wide
             "manhattan": r + c,
             "euclidean": sqrt(r * r + c * c),
         }[order]

@@ -41,8 +41,11 @@ def counted(judgments: list[Judgment], bad: bool, closure: bool) -> Prefs:
             if (other, worse) not in compared:
                 prefs[other, worse] = found_bad[worse]
     if closure:
-        links = ties | set(prefs)
-        below = {doc: _reached(doc, links) for pair in links for doc in pair}
+        after: dict[str, set[str]] = {}
+        for a, b in ties | set(prefs):
+            after.setdefault(a, set()).add(b)
+            after.setdefault(b, set())
+        below = {doc: _reached(doc, after) for doc in after}
         for a, b in permutations(below, 2):
             if b in below[a] and a not in below[b] and (a, b) not in prefs:
                 prefs[a, b] = 1
@@ -71,14 +74,14 @@ def cutoff(case: Case) -> float:
     return case.parameters["k"] or inf
 
 
-def _reached(start: str, links: set[tuple[str, str]]) -> set[str]:
-    """Find the documents to which a chain leads from one."""
-    found: set[str] = set()
+def _reached(start: str, after: dict[str, set[str]]) -> set[str]:
+    """List the documents to which a chain leads from one; `after` has the links."""
+    reached: set[str] = set()
     ends = {start}
     while ends:
-        ends = {b for a, b in links if a in ends} - found
-        found |= ends
-    return found
+        ends = set().union(*(after[doc] for doc in ends)) - reached
+        reached |= ends
+    return reached
 
 
 def ranks_of(run: list[str]) -> dict[str, int]:
@@ -170,8 +173,9 @@ def prefs_share(prefs: Prefs, run: list[str], kinds: list[str]) -> float:
 
 def prefs_pair(prefs: Prefs, run: list[str], kinds: list[str]) -> float:
     """Average the share over pairs of documents: `prefs_pair`."""
-    shares = []
-    for a, b in combinations(sorted({doc for pair in prefs for doc in pair}), 2):
+    shares, docs = [], {doc for pair in prefs for doc in pair}
+    run = [doc for doc in run if doc in docs]  # no other changes their order
+    for a, b in combinations(sorted(docs), 2):
         pair = Counter({p: prefs[p] for p in ((a, b), (b, a)) if prefs[p]})
         if sum(prefs_counts(pair, run)["poss_" + kind] for kind in kinds):
             shares.append(prefs_share(pair, run, kinds))

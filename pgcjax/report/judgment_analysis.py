@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from pgcjax.errors import printable
 from pgcjax.judging.grade_agreement import grade_agreement
 from pgcjax.judging.judge_agreement import judge_agreement
 from pgcjax.judging.options import TIE
@@ -210,7 +211,7 @@ def aligned(frame: pd.DataFrame) -> Iterator[str]:
     """Print a table with its columns aligned, numbers to the right."""
     columns = []
     for name, cells in frame.items():
-        texts = [str(name), *map(_text, cells.tolist())]
+        texts = [str(name), *(printable(_text(cell)) for cell in cells.tolist())]
         width = max(map(len, texts))
         number = pd.api.types.is_numeric_dtype(cells)
         columns.append([t.rjust(width) if number else t.ljust(width) for t in texts])

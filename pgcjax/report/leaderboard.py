@@ -3,8 +3,10 @@
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 from scipy import stats
 
+from pgcjax.errors import printable
 from pgcjax.stats.scores import Scores
 
 
@@ -37,7 +39,8 @@ def leaderboard(
     for place, (run, row) in enumerate(means.iterrows(), 1):
         bar = _interval(row[first], half[run], low, high, width)
         values = [f"{row[m]:.4f}" for m in scores.measures]
-        table.add_row(str(place), str(run), *values, bar)
+        name = Text(printable(str(run)))  # not markup, whatever it holds
+        table.add_row(str(place), name, *values, bar)
     (console or Console()).print(table)
 
 

@@ -16,7 +16,7 @@ from urllib.parse import quote
 import numpy as np
 import pandas as pd
 
-from pgcjax.errors import UsageError
+from pgcjax.errors import UsageError, one_line, printable
 from pgcjax.io.write import check_suffix, written_beside
 from pgcjax.report import canvas
 
@@ -214,6 +214,7 @@ def _template(suffix: str) -> Any:
         loader=jinja2.PackageLoader("pgcjax.report"),
         autoescape=suffix == ".html",
         undefined=jinja2.StrictUndefined,
+        finalize=lambda value: printable(value, "\n") if type(value) is str else value,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
@@ -224,5 +225,5 @@ def _template(suffix: str) -> Any:
 
 def _plain(text: str) -> str:
     """Escape what Markdown would take for more than letters."""
-    escaped = _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+    escaped = _SPECIAL.sub(r"\\\1", one_line(text))
     return _START.sub(r"\1\\\2", escaped)

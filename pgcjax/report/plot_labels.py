@@ -5,6 +5,8 @@ import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from pgcjax.errors import printable
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -34,7 +36,7 @@ def shorten(name: str, most: int = 24) -> str:
 
 def fit(text: str, inches: float) -> str:
     """Cut a line in its middle until it is no wider."""
-    room = max(inches, _LEAST)
+    text, room = printable(text), max(inches, _LEAST)
     for most in range(min(len(text), int(60 * room)), 2, -1):
         short = shorten(text, most)
         if width(short) <= room:
@@ -45,7 +47,7 @@ def fit(text: str, inches: float) -> str:
 def wrapped(text: str, inches: float) -> str:
     """Break a text at blanks and commas; cut a line that still is too long."""
     lines = [""]
-    for piece in re.findall(r"[^ ,;]+[ ,;]*|[ ,;]+", text):
+    for piece in re.findall(r"[^ ,;]+[ ,;]*|[ ,;]+", printable(text)):
         if lines[-1] and width((lines[-1] + piece).rstrip()) > max(inches, _LEAST):
             lines.append("")
         lines[-1] += piece

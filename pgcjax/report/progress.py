@@ -6,12 +6,14 @@ from typing import Any
 
 import click
 
+from pgcjax.errors import printable
+
 _bar: Any = None  # the bar of rich that is on the screen
 
 
 def say(message: str) -> None:
     """Print a line on stderr, above the bar if there is one."""
-    text = f"pgcjax: {message}"
+    text = printable(f"pgcjax: {message}", keep="\n")
     if _bar is None:
         click.echo(text, err=True)
     else:

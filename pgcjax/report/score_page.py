@@ -74,6 +74,7 @@ def summary(
         sections.append(_compared(one, compared, how))
     used = {"pgcjax": __version__, "runs": len(side.runs)}
     used |= {"queries": len(side.queries), "missing": missing, **how}
+    used |= {"lacking": side.notes} if side.notes else {}
     used["resamples"] = next(iter(compared.values())).metadata["resamples"] or None
     if isinstance(scores, Scores):
         used |= {f"scores, {k}": v for k, v in scores.metadata.items()}

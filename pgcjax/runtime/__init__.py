@@ -1,1 +1,1 @@
-"""What computing needs of the machine: devices, and the loop of calls."""
+"""What computing needs of machines: devices, the loop of calls, processes."""

@@ -12,6 +12,7 @@ import jax
 import numpy as np
 
 from pgcjax.errors import Progress
+from pgcjax.io.forks import refuse_forked
 
 THREADS = max(1, min(4, os.cpu_count() or 1))
 _log = logging.getLogger(__name__)
@@ -51,6 +52,7 @@ def results(
         workers: threads that make calls.
         progress: called with `("compiling", done, total)` for a new program.
     """
+    refuse_forked()
     pending: deque[tuple[Any, Future | _Made]] = deque()
     try:
         for call in calls:

@@ -1,5 +1,6 @@
 """Do measures prefer the runs that people prefer, or that other measures prefer?"""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -10,7 +11,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float64, Int
 
-from pgcjax.errors import UsageError
+from pgcjax.errors import DataWarning, UsageError, counted
 from pgcjax.judging import contingency
 from pgcjax.stats.aligned import align
 from pgcjax.stats.run_preferences import (
@@ -26,6 +27,7 @@ _WHY = {
     "agree_p_exact": "all pairs have ties",
     "kappa": "both always say the same",
 }
+_GONE = "there are no scores of a run, or of the query"
 
 
 def findings(table: Int[np.ndarray, "3 3"]) -> dict[str, Any]:
@@ -59,10 +61,12 @@ class Agreement:
         table: a row per measure: measure, threshold, and the columns of `findings`.
         contingency: counts by measure: rows a, b, tie by the measure, columns a, b,
             tie by people.
+        notes: what was left out, or counted as 0, a line each.
     """
 
     table: pd.DataFrame
     contingency: dict[str, Int[np.ndarray, "3 3"]]
+    notes: tuple[str, ...] = ()
 
 
 def agree(
@@ -93,8 +97,12 @@ def agree(
         DataError: preferences or scores are malformed or missing.
     """
     people = read_run_preferences(preferences)
-    aligned = align(scores, measures, missing)
+    aligned = align(scores, measures, missing, queries=1)
     a, b, theirs = scores_of(people, aligned, missing)
+    notes = aligned.notes
+    if left := len(people) - len(theirs):
+        notes += (f"{left} of {counted(len(people), 'judged pair')} left out: {_GONE}",)
+        warnings.warn(notes[-1], DataWarning, stacklevel=2)
     if tie_share == "preferences":
         tie_share = float(np.mean(theirs == 0))
     rows, tables = [], {}
@@ -103,7 +111,7 @@ def agree(
         table = contingency.contingency(preferred(one, other, limit), theirs)
         rows.append({"measure": name, "threshold": limit, **findings(table)})
         tables[name] = table
-    return Agreement(pd.DataFrame(rows), tables)
+    return Agreement(pd.DataFrame(rows), tables, notes)
 
 
 def agree_measures(
@@ -124,9 +132,9 @@ def agree_measures(
     Returns:
         A row for each two measures: measure_a, measure_b, threshold_a, threshold_b,
         pairs, agree, disagree, ties_a, ties_b (only that one ties), ties_both, kappa,
-        jaccard, undefined.
+        jaccard, undefined. `attrs["notes"]` says what was left out, or counted as 0.
     """
-    aligned = align(scores, measures, missing, least=2)
+    aligned = align(scores, measures, missing, least=2, queries=1)
     names = aligned.measures
     first, second = all_pairs(len(aligned.runs))
     limits, chosen = [], []
@@ -144,7 +152,7 @@ def agree_measures(
         row |= {"kappa": beyond, "jaccard": contingency.jaccard(table)}
         row["undefined"] = f"kappa: {_WHY['kappa']}" if isnan(beyond) else ""
         rows.append(row)
-    return pd.DataFrame(rows)
+    return aligned.noted(pd.DataFrame(rows))
 
 
 def _limit(

@@ -1,6 +1,7 @@
 """Scores by several measures of the same runs and queries."""
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,7 +10,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float64
 
-from pgcjax.errors import DataError, UsageError, counted
+from pgcjax.errors import DataError, DataWarning, UsageError, counted, listed
 from pgcjax.io.schema import find_columns
 from pgcjax.stats import matrix
 from pgcjax.stats.scores import read_scores
@@ -24,12 +25,19 @@ class AlignedScores:
         runs: ascending.
         queries: ascending.
         values: of each measure, run and query, without NaN.
+        notes: what was left out, or counted as 0, a line each.
     """
 
     measures: list[str]
     runs: list[str]
     queries: list[str]
     values: Float64[np.ndarray, "measures runs queries"]
+    notes: tuple[str, ...] = ()
+
+    def noted(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Give a table of findings its `attrs["notes"]`."""
+        table.attrs["notes"] = list(self.notes)
+        return table
 
 
 def align(
@@ -38,8 +46,11 @@ def align(
     missing: str = "error",
     *,
     least: int = 1,
+    queries: int = 2,
 ) -> AlignedScores:
     """Lay several measures out, each with all runs and all queries.
+
+    A DataWarning says what is left out or counted as 0.
 
     Args:
         scores: our `Scores`, a DataFrame or a file with such columns, or a table of
@@ -48,6 +59,7 @@ def align(
         missing: what a query does that a run or a measure lacks: `error`, `drop` it
             for all, or `zero` for those that lack it.
         least: how many measures are needed.
+        queries: how many queries are needed.
 
     Raises:
         UsageError: a measure is unknown or named twice, there are too few, or there is
@@ -59,13 +71,16 @@ def align(
     wanted = measure_names(scores) if measures is None else list(measures)
     if not wanted:
         raise UsageError("there are no measures to compare")
+    how: dict[str, Any] = {"missing": missing, "queries": queries, "aloud": False}
     if isinstance(scores, Mapping):
         check_measures(wanted, list(scores))
-        read = {m: matrix.read(scores[m], missing=missing) for m in wanted}
+        read = {m: matrix.read(scores[m], **how) for m in wanted}
         one = [replace(read[m], measure=m) for m in wanted]
     else:
-        one = [matrix.read(scores, measure=m, missing=missing) for m in wanted]
-    aligned = _aligned(one, missing)
+        one = [matrix.read(scores, measure=m, **how) for m in wanted]
+    aligned = _aligned(one, missing, queries)
+    for note in aligned.notes:  # what changes every finding is said aloud, too
+        warnings.warn(note, DataWarning, stacklevel=3)
     if len(wanted) < least:
         raise UsageError(f"compare two measures or more, not {len(wanted)}")
     return aligned
@@ -91,7 +106,7 @@ def check_measures(wanted: Sequence[str], there: Sequence[str]) -> None:
         raise UsageError(f"no scores of {unknown[0]!r}; there are {', '.join(there)}")
 
 
-def _aligned(one: list[matrix.Matrix], missing: str) -> AlignedScores:
+def _aligned(one: list[matrix.Matrix], missing: str, least: int = 2) -> AlignedScores:
     """Bring measures, each complete by itself, to the same runs and queries."""
     measures = [m.measure for m in one]
     if len(set(measures)) < len(measures):
@@ -111,12 +126,37 @@ def _aligned(one: list[matrix.Matrix], missing: str) -> AlignedScores:
                 )
         theirs = set(other.query_ids)
         queries = queries | theirs if missing == "zero" else queries & theirs
-    if len(queries) < 2:  # as matrix.read asks of each measure
+    if len(queries) < least:  # as matrix.read asks of each measure
         have = counted(len(queries), "query")
-        raise DataError(f"all measures have {have} in common; two are needed")
+        raise DataError(f"all measures have {have} in common, fewer than {least}")
     order = sorted(queries)
     values = np.zeros((len(one), len(runs), len(order)))
     for out, scores in zip(values, one, strict=True):
         columns = pd.Index(scores.query_ids).get_indexer(pd.Index(order))
         out[:, columns >= 0] = scores.values[:, columns[columns >= 0]]
-    return AlignedScores(measures, runs, order, values)
+    return AlignedScores(measures, runs, order, values, _notes(one, queries, missing))
+
+
+def _notes(one: list[matrix.Matrix], kept: set[str], missing: str) -> tuple[str, ...]:
+    """Say in a line what runs and measures lacked, and what became of it."""
+    every = {query for m in one for query in (*m.query_ids, *m.lacked)}
+    gaps: dict[str, list[str]] = {}  # what is lacking, with the measures
+    filled = 0
+    for m in one:
+        absent = len(every - {*m.query_ids, *m.lacked})
+        runs = sorted({run for lacking in m.lacked.values() for run in lacking})
+        filled += absent * len(m.run_ids) + sum(map(len, m.lacked.values()))
+        if m.lacked:
+            what = f"{listed(runs)} {'lacks' if len(runs) == 1 else 'lack'} "
+            what += f"{counted(len(m.lacked), 'query')} by "
+            gaps.setdefault(what, []).append(m.measure)
+        if absent:
+            what = f"there are no scores of {counted(absent, 'query')} by "
+            gaps.setdefault(what, []).append(m.measure)
+    if not gaps:
+        return ()
+    done = f"{len(every - kept)} of {counted(len(every), 'query')} left out"
+    if missing == "zero":
+        done = f"{counted(filled, 'missing score')} counted as 0"
+    lines = (what + listed(names) for what, names in gaps.items())
+    return (f"{done}: {'; '.join(lines)}",)

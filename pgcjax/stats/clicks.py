@@ -1,5 +1,6 @@
 """Scores of runs from clicks, and correlations of measures over queries."""
 
+import warnings
 from collections.abc import Sequence
 from itertools import combinations
 from math import nan
@@ -10,7 +11,7 @@ import pandas as pd
 import polars as pl
 from jaxtyping import Bool
 
-from pgcjax.errors import DataError, UsageError, check_choice
+from pgcjax.errors import DataError, DataWarning, UsageError, check_choice, counted
 from pgcjax.io.choices import ORDERS
 from pgcjax.io.order import ranked
 from pgcjax.io.runs import read_runs
@@ -156,7 +157,8 @@ def correlate_queries(
 
     Returns:
         A row for each run, two measures and coefficient: run_id, measure_a, measure_b,
-        coefficient, value, queries, undefined (why value is NaN).
+        coefficient, value, queries (that both have), undefined (why value is NaN).
+        `attrs["notes"]` and a DataWarning say how many are left out.
 
     Source: Golbus et al. 2014, 5.2.1, Figures 4 and 5.
 
@@ -174,7 +176,7 @@ def correlate_queries(
     if unknown or len(wanted) < 2:
         what = f"no measure {unknown[0]!r}" if unknown else "two measures are needed"
         raise UsageError(f"{what}; there are {', '.join(there)}")
-    rows = []
+    rows, left_out = [], 0
     for run, of_run in table.groupby("run_id"):
         wide = of_run.pivot(index="query_id", columns="measure", values="value")
         for a, b in combinations(wanted, 2):
@@ -187,6 +189,7 @@ def correlate_queries(
                     where="scores",
                     mend="Complete them, or leave such queries out (missing='drop').",
                 )
+            left_out += int(lacking.sum())
             x, y = two[~lacking].to_numpy(np.float64).T
             for name in coefficients:
                 try:
@@ -195,7 +198,13 @@ def correlate_queries(
                     value, why = nan, error.problem.replace(" runs", " queries")
                 rows.append((run, a, b, name, value, len(x), why))
     columns = ["run_id", "measure_a", "measure_b", "coefficient", "value"]
-    return pd.DataFrame(rows, columns=[*columns, "queries", "undefined"])
+    found = pd.DataFrame(rows, columns=[*columns, "queries", "undefined"])
+    found.attrs["notes"] = []
+    if left_out:
+        what = f"{counted(left_out, 'query')} of a run left out that one of two "
+        found.attrs["notes"].append(f"{what}measures lacks")
+        warnings.warn(found.attrs["notes"][-1], DataWarning, stacklevel=2)
+    return found
 
 
 def _score_table(scores: Any) -> pd.DataFrame:

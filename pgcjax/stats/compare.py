@@ -19,8 +19,10 @@ from pgcjax.stats.choices import CORRECTIONS, INTERVALS, RESAMPLES, TESTS
 from pgcjax.stats.findings import Comparison
 from pgcjax.stats.matrix import Matrix, read
 from pgcjax.stats.procedures import Outcome
+from pgcjax.stats.rounding import exact
 from pgcjax.stats.tests import OfPairs, RunPairs, Values
 
+_DRAWN = ("percentile", "bca")
 _INTERVAL = {"tukey": "hsd", "anova": "hsd", "bootstrap": "bca", "permutation": "bca"}
 
 
@@ -53,8 +55,9 @@ def compare(
         resamples: by default `choices.RESAMPLES`.
         seed: of the random numbers.
         alpha: level of the decisions, and 1 less that of the intervals.
-        interval: `t`, `percentile` or `bca` (of the bootstrap), or `hsd`, simultaneous,
-            the default of "tukey" and "anova". Corrections widen none.
+        interval: `t`, `percentile` or `bca` (of the bootstrap; `resamples`, else 1000
+            to 10,000, as many as of the test), or `hsd`, simultaneous, the default of
+            "tukey" and "anova". Corrections widen none.
         missing: what a query that some runs lack does: `error`, `drop` or `zero`.
         precision: resample until no Monte-Carlo standard error of a p is larger.
         memory: bytes that intermediate results may take, or a size such as `2GB`.
@@ -68,7 +71,7 @@ def compare(
         matrix = read(scores, measure=measure, missing=missing)
     correction = correction or "none"
     interval = interval or _INTERVAL.get(test, "t")
-    _check(test, correction, interval, alpha, resamples)
+    _check(test, correction, interval, alpha, resamples, seed)
     names = [baselines] if isinstance(baselines, str) else list(baselines or [])
     pairs = _pairs(matrix, names)
     values = matrix.values
@@ -85,7 +88,8 @@ def compare(
     )
     mean, deviation = tests.moments(values, pairs)
     same = tests.identical(values, pairs)
-    bounds = _bounds(values, pairs, outcome, interval, alpha, seed, memory)
+    drawn = _drawn(outcome, interval, resamples)
+    bounds = _bounds(values, pairs, outcome, interval, drawn, alpha, seed, memory)
     adjusted = tests.adjust(outcome.p_value, correction)
     with np.errstate(divide="ignore", invalid="ignore"):
         effect = np.where(same | (mean == 0), 0.0, mean / deviation)
@@ -114,6 +118,7 @@ def compare(
         "correction": correction,
         "alpha": alpha,
         "interval": interval,
+        "interval_resamples": drawn,
         "resamples": outcome.resamples,
         "exact": outcome.exact,
         "seed": seed,
@@ -130,7 +135,12 @@ def compare(
 
 
 def _check(
-    test: str, correction: str, interval: str, alpha: float, resamples: int | None
+    test: str,
+    correction: str,
+    interval: str,
+    alpha: float,
+    resamples: int | None,
+    seed: int,
 ) -> None:
     check_choice("test", test, TESTS)
     check_choice("correction", correction, CORRECTIONS)
@@ -144,8 +154,10 @@ def _check(
     if test in RESAMPLES and resamples and 1 / (1 + resamples) >= alpha:
         raise UsageError(
             f"resamples={resamples}: no p can be below {alpha}; at least "
-            f"{math.floor(1 / alpha)} are needed"
+            f"{math.floor(1 / exact(alpha))} are needed"
         )
+    if interval in _DRAWN and test not in RESAMPLES:
+        procedures.check_resampling(1 if resamples is None else resamples, seed)
 
 
 def _pairs(matrix: Matrix, baselines: list[str]) -> RunPairs:
@@ -167,11 +179,21 @@ def _pairs(matrix: Matrix, baselines: list[str]) -> RunPairs:
     return a, b
 
 
+def _drawn(outcome: Outcome, interval: str, resamples: int | None) -> int:
+    """Tell how many resamples the intervals are made of; 0 if of none."""
+    if interval in _DRAWN:
+        if resamples is not None:
+            return resamples
+        return max(1000, min(outcome.resamples, 10_000))
+    return outcome.resamples if interval == "hsd" else 0
+
+
 def _bounds(
     values: Values,
     pairs: RunPairs,
     outcome: Outcome,
     interval: str,
+    resamples: int,
     alpha: float,
     seed: int,
     memory: str | int | None,
@@ -186,7 +208,6 @@ def _bounds(
         else:
             half = intervals.resampled_critical_difference(outcome.ranges, alpha)
         return mean - half, mean + half
-    resamples = max(1000, min(outcome.resamples, 10_000))
     return intervals.bootstrap(
         values,
         pairs,

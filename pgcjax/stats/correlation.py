@@ -175,7 +175,8 @@ def correlate(
         A row for each coefficient and two measures: measure_a, measure_b, coefficient,
         value, runs, undefined. Where a coefficient has no value, value is NaN and
         undefined says why; else undefined is empty. For tau_ap and tau_ap_a, measure_a
-        is the truth, and there is a row each way.
+        is the truth, and there is a row each way. `attrs["notes"]` says what was left
+        out, or counted as 0.
 
     Raises:
         UsageError: fewer than two measures, or an unknown one, coefficient or policy.
@@ -193,4 +194,4 @@ def correlate(
             why = _undefined(x, y, coefficient)
             value = nan if why else _value(x, y, coefficient)
             rows.append((one, other, coefficient, value, len(x), why))
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return aligned.noted(pd.DataFrame(rows, columns=COLUMNS))

@@ -46,10 +46,12 @@ class Discrimination:
         pairs: a row for each test, measure and pair: test, measure, run_a, run_b,
             difference (mean of a less mean of b), p_value, significant.
         metadata: alpha, resamples, seed, and how missing queries were treated.
+        notes: what was left out, or counted as 0, a line each.
     """
 
     pairs: pd.DataFrame
     metadata: dict[str, Any]
+    notes: tuple[str, ...] = ()
 
     @property
     def table(self) -> pd.DataFrame:
@@ -140,7 +142,7 @@ def discriminate(
             if progress:
                 progress("measures", len(parts), len(tests) * len(aligned.measures))
     used = {"alpha": alpha, "resamples": resamples, "seed": seed, "missing": missing}
-    return Discrimination(pd.concat(parts, ignore_index=True), used)
+    return Discrimination(pd.concat(parts, ignore_index=True), used, aligned.notes)
 
 
 def sensitivity(
@@ -207,6 +209,7 @@ def intuitiveness(
         A row for each two measures: measure_a, measure_b, gold, disagreements,
         correct_a, correct_b, intuitiveness_a, intuitiveness_b (shares of the
         disagreements), undefined: why there are no shares, if there are none.
+        `attrs["notes"]` says what was left out, or counted as 0.
 
     Raises:
         UsageError: fewer than two measures, or an unknown one or policy.
@@ -233,4 +236,4 @@ def intuitiveness(
         rows.append((*which, n, *right, *shares, why))
     names = ["measure_a", "measure_b", "gold", "disagreements", "correct_a"]
     names += ["correct_b", "intuitiveness_a", "intuitiveness_b", "undefined"]
-    return pd.DataFrame(rows, columns=names)
+    return aligned.noted(pd.DataFrame(rows, columns=names))

@@ -32,13 +32,17 @@ class Comparison:
     metadata: dict[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
-    def save(self, path: str | os.PathLike, *, runs: bool = False) -> Path:
+    def save(
+        self, path: str | os.PathLike, *, runs: bool = False, spreadsheet: bool = False
+    ) -> Path:
         """Write the table of pairs, or of runs, at full precision, whole or not at all.
 
-        Metadata goes where `Scores.save` puts it; an infinite number is empty in JSONL.
+        Metadata goes where `Scores.save` puts it; an infinite number is empty in JSONL;
+        `spreadsheet` is as there.
 
         Raises:
             UsageError: the suffix is none of .csv, .tsv, .jsonl and .parquet.
             DataError: the file cannot be written.
         """
-        return write_table(self.runs if runs else self.table, path, self.metadata)
+        table = self.runs if runs else self.table
+        return write_table(table, path, self.metadata, spreadsheet=spreadsheet)

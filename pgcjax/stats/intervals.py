@@ -8,6 +8,7 @@ from scipy import stats
 from scipy.special import ndtr, ndtri
 
 from pgcjax.stats import tests
+from pgcjax.stats.rounding import exact
 from pgcjax.stats.tests import OfPairs, RunPairs, Values
 
 
@@ -27,7 +28,7 @@ def resampled_critical_difference(
     The ranges are ascending, and enough that p can be below alpha.
     """
     # Significant is d if (1 + k) / (1 + B) < α, where k ranges reach d.
-    most = math.ceil(alpha * (1 + len(ranges))) - 2
+    most = math.ceil(exact(alpha) * (1 + len(ranges))) - 2
     return float(ranges[len(ranges) - 1 - max(most, 0)])
 
 

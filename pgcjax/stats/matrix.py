@@ -3,7 +3,8 @@
 import os
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,18 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float64
 
-from pgcjax.errors import DataError, DataWarning, UsageError, check_choice, counted
+from pgcjax.errors import (
+    DataError,
+    DataWarning,
+    UsageError,
+    check_choice,
+    counted,
+    listed,
+)
 from pgcjax.io.schema import (
     ALIASES,
     Origin,
+    check_squares,
     find_columns,
     first_repeat,
     ids,
@@ -45,6 +54,7 @@ class Matrix:
         values: of each run and query, finite.
         measure: its name; empty if the source has none.
         notes: what was done to the data, a line each.
+        lacked: the runs that lacked a query, which is left out or 0 for them, by query.
     """
 
     run_ids: list[str]
@@ -52,6 +62,7 @@ class Matrix:
     values: Float64[np.ndarray, "runs queries"]
     measure: str = ""
     notes: tuple[str, ...] = ()
+    lacked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def read(
@@ -60,6 +71,8 @@ def read(
     measure: str | None = None,
     columns: Mapping[str, str] | None = None,
     missing: str = "error",
+    queries: int = 2,
+    aloud: bool = True,
 ) -> Matrix:
     """Read scores of one measure.
 
@@ -71,6 +84,8 @@ def read(
         columns: names of run_id, query_id, measure or value in the source.
         missing: what a query that some runs lack does: `error`, `drop` it for all, or
             `zero` for those that lack it.
+        queries: how many are needed.
+        aloud: whether to warn of queries that are left out.
 
     Raises:
         DataError: the source holds no such scores, one twice, one that is not finite,
@@ -99,8 +114,8 @@ def read(
     else:
         wide, notes = _wide(frame, named, origin)
         name = measure or ""
-    matrix = _complete(wide, name, missing, notes, where)
-    if len(matrix.query_ids) < wide.shape[1]:
+    matrix = _complete(wide, name, missing, notes, where, queries)
+    if aloud and len(matrix.query_ids) < wide.shape[1]:
         # What is left out changes every finding: said aloud, not in the notes alone.
         warnings.warn(f"{where}: {matrix.notes[-1]}", DataWarning, stacklevel=3)
     return matrix
@@ -205,11 +220,22 @@ def _wide(
 
 
 def _complete(
-    wide: pd.DataFrame, measure: str, missing: str, notes: tuple[str, ...], where: str
+    wide: pd.DataFrame,
+    measure: str,
+    missing: str,
+    notes: tuple[str, ...],
+    where: str,
+    least: int,
 ) -> Matrix:
     """Sort, and do what `missing` says."""
     wide = wide.sort_index(axis=0).sort_index(axis=1)
+    check_squares(wide.to_numpy(np.float64), "scores", where)
     absent = np.asarray(wide.isna())
+    runs, queries = ([str(name) for name in axis] for axis in wide.axes)
+    lacked = {
+        queries[i]: tuple(compress(runs, absent[:, i]))
+        for i in np.flatnonzero(absent.any(axis=0))
+    }
     if absent.any() and missing == "error":
         run, query = np.argwhere(absent)[0]
         raise DataError(
@@ -219,18 +245,23 @@ def _complete(
             mend="Complete them, or choose missing drop or zero.",
         )
     if absent.any() and missing == "drop":
-        gaps = np.any(absent, axis=0)
-        wide = wide.iloc[:, np.flatnonzero(~gaps)]
-        notes += (f"{counted(int(gaps.sum()), 'query')} left out that some run lacks",)
+        wide = wide.iloc[:, np.flatnonzero(~absent.any(axis=0))]
+        gaps = list(compress(runs, np.any(absent, axis=1)))
+        what = f"{counted(len(lacked), 'query')} left out that some run lacks"
+        notes += (f"{what}: {listed(gaps)}",)
     elif absent.any():
         wide = wide.fillna(0.0)
         notes += (f"{counted(int(absent.sum()), 'missing score')} counted as 0",)
-    for name, size in (("run", len(wide)), ("query", len(wide.columns))):
-        if size < 2:
+    for name, size, needed in (
+        ("run", len(wide), 2),
+        ("query", len(wide.columns), least),
+    ):
+        if size < needed:
             raise DataError(
                 f"holds {counted(size, name)} to compare",
                 where=where,
-                mend="At least 2 runs and 2 queries that all of them have are needed.",
+                mend=f"At least 2 runs and {counted(least, 'query')} that all of "
+                "them have are needed.",
             )
     return Matrix(
         [str(n) for n in wide.index],
@@ -238,4 +269,5 @@ def _complete(
         np.ascontiguousarray(wide.to_numpy(np.float64)),
         measure,
         notes,
+        lacked,
     )

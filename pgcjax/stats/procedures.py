@@ -38,6 +38,15 @@ class Outcome:
     ranges: Float64[np.ndarray, " resamples"] | None = None
 
 
+def check_resampling(resamples: int, seed: int, precision: float | None = None) -> None:
+    """Refuse arguments of resampling that make no sense, by a UsageError."""
+    if resamples < 1 or seed < 0 or (precision is not None and not 0 < precision < 0.5):
+        raise UsageError(
+            f"resamples={resamples}, seed={seed}, precision={precision}: expected at "
+            "least 1 resample, a seed from 0 and a precision between 0 and 0.5"
+        )
+
+
 def p_values(
     values: Values, test: str, *, resamples: int = 1000, seed: int = 0
 ) -> OfPairs:
@@ -86,11 +95,7 @@ def run(
         p = plain[test](values, pairs)
         return Outcome(p, np.zeros_like(p))
     wanted = RESAMPLES[test] if resamples is None else resamples
-    if wanted < 1 or seed < 0 or (precision is not None and not 0 < precision < 0.5):
-        raise UsageError(
-            f"resamples={wanted}, seed={seed}, precision={precision}: expected at "
-            "least 1 resample, a seed from 0 and a precision between 0 and 0.5"
-        )
+    check_resampling(wanted, seed, precision)
     limit = memory_limit(memory)
     from pgcjax.stats.resample import BLOCK, WholeScores  # loads JAX: only if needed
     from pgcjax.stats.sweep import Sweep

@@ -9,7 +9,7 @@ from jaxtyping import Float64
 from pgcjax.errors import UsageError, check_choice
 from pgcjax.stats import procedures, tests
 from pgcjax.stats.matrix import read
-from pgcjax.stats.rounding import NOISE
+from pgcjax.stats.rounding import NOISE, exact
 from pgcjax.stats.tests import OfPairs, RunPairs, Values
 
 _BYTES = 2**24  # of the statistics of a block of pairs in all resamples
@@ -50,7 +50,8 @@ def required_difference(
     values = read(scores, measure=measure, missing=missing).values
     count = procedures.RESAMPLES[test] if resamples is None else resamples
     tests.check_alpha(alpha)
-    if count * alpha < 1:
+    place = math.floor(count * exact(alpha))
+    if place < 1:
         raise UsageError(
             f"alpha={alpha}, resamples={count}: expected at least one resample beyond "
             "the level"
@@ -64,7 +65,7 @@ def required_difference(
     from pgcjax.stats.resample import bootstrap_weights  # loads JAX: only if needed
 
     weights = bootstrap_weights(seed, count, values.shape[1])
-    borders = borderline(values, pairs, weights, max(1, math.floor(count * alpha)))
+    borders = borderline(values, pairs, weights, place)
     different = ~tests.identical(values, pairs)
     return float(borders[different].max()) if different.any() else None
 

@@ -7,7 +7,7 @@ from jaxtyping import Float, Float64, Int8
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io.schema import Origin, canonical, ids, numbers, refuse
 from pgcjax.stats.aligned import AlignedScores
-from pgcjax.stats.rounding import slack
+from pgcjax.stats.rounding import exact, slack
 
 RUN_PREFERENCES = ("query_id", "run_a", "run_b", "preference")
 Values = Float[np.ndarray, "*shape"]
@@ -108,4 +108,8 @@ def tie_threshold(
     sizes = np.abs(np.subtract(a, b))
     candidates = np.concatenate([[0.0], np.sort(sizes)])
     ties = np.searchsorted(np.sort(sizes - slack(a, b)), candidates, side="right")
-    return float(candidates[np.argmin(np.abs(ties - share * len(sizes)))])
+    wanted = exact(share) * len(sizes)
+    near = int(np.searchsorted(ties, int(wanted), side="right"))
+    around = ties[[max(0, near - 1), min(near, len(ties) - 1)]].tolist()
+    nearest = min(around, key=lambda count: abs(count - wanted))
+    return float(candidates[np.searchsorted(ties, nearest)])

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,11 @@ import numpy as np
 import pandas as pd
 
 from pgcjax.errors import DataError, UsageError
+from pgcjax.io.schema import shorten
 from pgcjax.io.score_files import read_score_table
 from pgcjax.io.write import check_suffix, header, write_table, write_text
+
+_SHOWN = 10  # missing parts that a message names
 
 
 @dataclass(frozen=True)
@@ -100,19 +104,20 @@ class Scores:
                 if not np.isnan(value):
                     yield line(run, measure, "all", float(value))
 
-    def save(self, path: str | os.PathLike) -> Path:
+    def save(self, path: str | os.PathLike, *, spreadsheet: bool = False) -> Path:
         """Write all scores at full precision, whole or not at all.
 
         The suffix decides: .trec (trec_eval's text), .tsv, .csv, .jsonl or .parquet.
         Metadata goes into a first line `# pgcjax {…}` (.trec, .tsv, .csv), a first
-        record (.jsonl) or the schema (.parquet).
+        record (.jsonl) or the schema (.parquet). For a `spreadsheet`, names in .csv and
+        .tsv that begin as formulas do get an apostrophe, and are other names then.
 
         Raises:
             UsageError: the suffix is none of these.
             DataError: the file cannot be written.
         """
         if check_suffix(Path(path)) != ".trec":
-            return write_table(self.table, path, self.metadata)
+            return write_table(self.table, path, self.metadata, spreadsheet=spreadsheet)
         head, *rest = self.lines(True, None)
         if len(self.runs) == 1:  # only this line names the run then
             rest.insert(0, f"runid\tall\t{self.runs[0]}")
@@ -130,15 +135,13 @@ def merge(parts: Sequence[Scores], names: Sequence[str]) -> Scores:
         DataError: a part is missing, there twice, or of another job.
     """
     jobs = [{k: v for k, v in p.metadata.items() if k != "part"} for p in parts]
-    total = parts[0].metadata.get("part", [0, 0])[1]
+    places = [_place(part, name) for part, name in zip(parts, names, strict=True)]
+    total = places[0][1]
     seen: dict[int, str] = {}
     runs: dict[str, str] = {}
-    for score, job, name in zip(parts, jobs, names, strict=True):
-        i, n = score.metadata.get("part", [0, 0])
-        if not i:
-            raise DataError("is no part of a job (evaluate --part I/N)", where=name)
+    for score, job, name, (i, n) in zip(parts, jobs, names, places, strict=True):
         if n != total or job != jobs[0]:
-            other = [k for k in job if job[k] != jobs[0].get(k)]
+            other = [k for k in {**job, **jobs[0]} if job.get(k) != jobs[0].get(k)]
             what = f"it differs in {other[0]}" if other else f"it is one of {n} parts"
             raise DataError(f"is of another job than {names[0]}: {what}", where=name)
         if i in seen:
@@ -148,13 +151,30 @@ def merge(parts: Sequence[Scores], names: Sequence[str]) -> Scores:
             if run in runs:
                 raise DataError(f"scores run {run!r}, as {runs[run]} does", where=name)
             runs[run] = name
-    missing = [f"{i}/{total}" for i in range(1, total + 1) if i not in seen]
-    if missing:
-        raise DataError(f"parts are missing: {', '.join(missing)}", mend="Add them.")
+    if count := total - len(seen):
+        absent = (f"{i}/{total}" for i in range(1, total + 1) if i not in seen)
+        shown = ", ".join(islice(absent, _SHOWN)) + ", …" * (count > _SHOWN)
+        raise DataError(f"parts are missing: {shown}", mend="Add them.")
     table = pd.concat([p.table for p in parts], ignore_index=True)
     # Stable: measures stay in the order in which they were asked for.
     table = table.sort_values(["run_id", "query_id"], kind="stable", ignore_index=True)
     return Scores(table, jobs[0])
+
+
+def _place(part: Scores, name: str) -> tuple[int, int]:
+    """Say which of how many parts a table is."""
+    place = part.metadata.get("part")
+    if place is None:
+        raise DataError("is no part of a job (evaluate --part I/N)", where=name)
+    match place:
+        case [i, n] if type(i) is type(n) is int and 1 <= i <= n:
+            return i, n
+    raise DataError(
+        "expected the place of a part, such as [3, 16] of 16 parts, as 'part' in its "
+        f"metadata, found {shorten(place)}",
+        where=name,
+        mend="Restore what evaluate --part wrote, or score the part again.",
+    )
 
 
 def read_scores(path: str | os.PathLike) -> Scores:

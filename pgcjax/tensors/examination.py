@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+ROW = 2**21
+"""Distance of a row from the next, where no place within a row is as far."""
+
+
 @dataclass(frozen=True)
 class Cells:
     """The places of images, int64 `[images]` each: grids of any number, in any order.
@@ -74,7 +78,7 @@ ORDERS: dict[str, Order] = {
         "Luo 2021, 5.4.4",
     ),
     "middle-rows": Order(
-        lambda c: c.row + np.abs(c.column - (c.width - 1) / 2) / c.width,
+        lambda c: c.row * ROW + np.abs(c.column - (c.width - 1) / 2),
         "row by row, from the middle of each outwards",
         "Xie et al. 2020, 4.1",
     ),

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Int32
 
 from pgcjax.errors import DataError
+from pgcjax.io.order import steps
 
 if TYPE_CHECKING:  # and imported where graphs are made: the engine takes them as arrays
     import pandas as pd
@@ -206,7 +207,7 @@ def _levels(query: np.ndarray, grade: np.ndarray) -> np.ndarray:
     """Number the distinct grades of each query from 0, ascending."""
     order = np.lexsort((grade, query))
     begins = np.diff(query[order], prepend=-1) != 0
-    number = np.cumsum(begins | (np.diff(grade[order], prepend=np.nan) != 0))
+    number = np.cumsum(begins | (steps(grade[order], np.nan) != 0))
     level = np.empty(len(order), np.int32)
     level[order] = number - number[begins][np.cumsum(begins) - 1]
     return level

@@ -21,21 +21,23 @@ class Least:
         documents: of a graph.
         axis: of any axis of an array about a query: documents, intents, pairs.
         width: of the list of the judged documents that a run retrieved.
+        ranks: of a table of the weights of ranks.
     """
 
     documents: int = 1
     axis: int = 1
     width: int = 1
+    ranks: int = 1
 
 
 _least = Least()
 
 
 @contextmanager
-def at_least(documents: int = 1, axis: int = 1, width: int = 1) -> Iterator[None]:
-    """Pad to these lengths or more inside of the block; no score depends on it."""
+def at_least(**lengths: int) -> Iterator[None]:
+    """Pad to these lengths of `Least` or more in the block; no score depends on it."""
     before = dict(vars(_least))
-    vars(_least).update(documents=documents, axis=axis, width=width)
+    vars(_least).update(vars(Least(**lengths)))
     try:
         yield
     finally:
@@ -64,6 +66,11 @@ def list_width(n: int) -> int:
     while width < n:
         width *= 4
     return width
+
+
+def ranks_length(last: int) -> int:
+    """Round the last rank of all runs up, so that few lengths are compiled."""
+    return 1 << max(last, _least.ranks).bit_length()
 
 
 def blank(

@@ -9,7 +9,7 @@ import polars as pl
 from jaxtyping import Int32
 
 from pgcjax.errors import DataError, Progress
-from pgcjax.io.order import check_ranks_given, ranked, ranking_starts
+from pgcjax.io.order import check_ranks_given, ranked, ranking_starts, steps
 from pgcjax.io.runs import Runs, gathered
 from pgcjax.kernels.rbo_ties import LONGEST
 
@@ -122,7 +122,7 @@ def _laid(table: pl.DataFrame, order: str, broken: bool, depth: int | None) -> _
         table, value, start, groups = _best_first(table, order)
         docs = table["doc_id"]
         first = np.flatnonzero(start)
-        leads = np.flatnonzero(start | (np.diff(value, prepend=np.nan) != 0))
+        leads = np.flatnonzero(start | (steps(value, np.nan) != 0))
         sizes = np.diff(np.append(leads, len(value)))
         lengths = np.diff(np.append(first, len(value)))
         rank = np.arange(1, len(value) + 1) - np.repeat(first, lengths)
@@ -149,7 +149,7 @@ def _best_first(
     if order == "rank":
         check_ranks_given(table)
     start, groups = ranking_starts(table)
-    step = np.diff(value, prepend=value[:1])
+    step = steps(value, value[:1])
     wrong = (step < 0 if order == "rank" else step > 0) & ~start
     if len(set(groups)) < len(groups) or wrong.any():
         falling = [False, False, order != "rank"]

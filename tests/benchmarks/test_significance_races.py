@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 harness = pytest.importorskip("benchmarks.harness", reason="not in a checkout")
 from benchmarks import significance  # noqa: E402
-from benchmarks.studies import calibration  # noqa: E402
+from benchmarks.studies import calibration, coverage  # noqa: E402
 from pgcjax.stats import procedures  # noqa: E402
 
 
@@ -66,17 +66,29 @@ def test_a_share_is_put_beside_what_chance_allows():
     assert calibration.share(hits, 0.1)["where"] == "below"
 
 
-def test_the_page_has_the_tables_of_the_committed_study():
-    made = harness.ROOT / "benchmarks" / "results" / "calibration-cpu.json"
-    done = CliRunner().invoke(calibration.main, ["--tables", str(made)])
+@pytest.mark.parametrize(("study", "count"), [(calibration, 5), (coverage, 1)])
+def test_the_page_has_the_tables_of_the_committed_study(study, count):
+    name = study.__name__.rpartition(".")[2]
+    made = harness.ROOT / "benchmarks" / "results" / f"{name}-cpu.json"
+    done = CliRunner().invoke(study.main, ["--tables", str(made)])
     assert done.exit_code == 0, done.output
     page = (harness.ROOT / "docs" / "significance.md").read_text()
     tables = done.output.strip().split("\n\n")
-    assert len(tables) == 5
+    assert len(tables) == count
     for table in tables:
-        assert table.strip() in page, (
-            "make it by benchmarks.studies.calibration --tables"
-        )
+        assert table.strip() in page, f"make it by {study.__name__} --tables"
+
+
+def test_intervals_miss_about_as_often_as_they_may():
+    if not calibration.data().is_dir():
+        pytest.skip(f"no {calibration.data()}")
+    rows = list(coverage.rows(calibration.data(), 100))
+    assert len(rows) == 4 * 4 * 2 * 3
+    for row in rows:
+        if row["topics"] >= 50:
+            assert row["share"] <= 0.1 + row["alpha"], row
+        if row["test"] == "t" and row["alpha"] == 0.05:
+            assert row["share"] >= 0.01, row
 
 
 @pytest.fixture(scope="module")

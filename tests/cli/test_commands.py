@@ -120,6 +120,9 @@ def test_simulate_makes_what_evaluate_takes(pgcjax, here):
         "pgcjax: error: made exists already: name a new folder\n",
     )
     assert sorted((here / "made").rglob("*")) == before
+    done = pgcjax("simulate", "-o", "x" * 300, "--queries", "2", "--runs", "2")
+    said = f"pgcjax: error: {'x' * 300}: cannot write there: File name too long. "
+    assert (done.code, done.out) == (2, "") and done.err.startswith(said)
     done = pgcjax("simulate", "-o", "other", "--queries", "0")
     assert (done.code, done.out) == (2, "") and not (here / "other").exists()
 

@@ -97,6 +97,35 @@ def test_agreement(pgcjax, here, scores):
     assert rows(done.out)[0] == list(table.columns)
 
 
+def test_what_is_left_out_is_said_in_a_line(pgcjax, here, scores):
+    """By every verb; of one run, or of a measure as a whole."""
+    table = package.read_scores(scores).table
+    (query, *_), lost = table["query_id"].unique(), table["run_id"] == "oak"
+    table[~(lost & (table["query_id"] == query))].to_csv("gap.csv", index=False)
+    lost = table["measure"] == "Compat"
+    table[~(lost & (table["query_id"] == query))].to_csv("short.csv", index=False)
+    total = table["query_id"].nunique()
+    for name, lacking in (
+        ("gap.csv", "oak lacks 1 query by PGC, Compat"),
+        ("short.csv", "there are no scores of 1 query by Compat"),
+    ):
+        for verb in (
+            ["correlate"],
+            ["discriminate", "--test", "t"],
+            ["agree"],
+            ["report", "--test", "t", "-o", "page.md"],
+        ):
+            done = pgcjax(*verb, name, "--missing", "drop")
+            said = [line for line in done.err.splitlines() if " wrote " not in line]
+            note = f"1 of {total} queries left out: {lacking}"
+            assert (done.code, said) == (0, [f"pgcjax: warning: {note}"]), verb
+    assert f"- lacking: {note}" in (here / "page.md").read_text()
+    pgcjax("correlate", "short.csv", "--missing", "drop", "-o", "tau.csv")
+    assert f'"lacking": ["{note}"]' in (here / "tau.csv").read_text()
+    done = pgcjax("compare", "gap.csv", "-m", "PGC", "--test", "t", "--missing", "drop")
+    assert "1 query left out that some run lacks: oak\n" in done.err
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [
@@ -116,6 +145,14 @@ def test_agreement(pgcjax, here, scores):
         ),
         ("discriminate a/s.csv b/s.csv", "two files of scores are called s: rename o"),
         ("agree scores.parquet --tie-share lots", "--tie-share lots: expected a share"),
+        (
+            "agree scores.parquet --tie-share .２",
+            "--tie-share .２: expected a share",
+        ),
+        (
+            "compare scores.parquet -m PGC --seed １",
+            "Invalid value for '--seed': '１' is",
+        ),
         ("agree scores.parquet --serp no.csv", "no.csv: cannot read it: No such file "),
         ("correlate scores.parquet -m PGC", ""),
     ],

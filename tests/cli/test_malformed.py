@@ -32,6 +32,9 @@ RUNS = {
     ("x.txt", "q1 Q0 a 1 3 t\n\nq1 Q0 b 2 NaN t\n"): (
         "x.txt:3: expected a finite number as score, found 'NaN'. Every row needs one."
     ),
+    ("x.txt", "q1 Q0 a 1 ９.5 t\n"): (
+        "x.txt:1: expected a finite number as score, found '９.5'. Every row needs one."
+    ),
     ("x.txt", "q1 Q0 a 1 -inf t\n"): (
         "x.txt:1: expected a finite number as score, found '-inf'. Every row needs one."
     ),
@@ -110,6 +113,9 @@ RUNS = {
     ("x.jsonl", '{"qid": "q1", "docno": "a", "score": 1}\n{"qid": "q1",\n'): (
         "x.jsonl:2: expected one JSON object a line, found '{\"qid\": \"q1\",'. Write "
         "each record on a line of its own."
+    ),
+    ("x.jsonl", '{"qid": "q1", "docno": "a"}\n{"qid": "q1", "qid": "q2"}'): (
+        "x.jsonl:2: the key 'qid' is twice in one object. Keep one of the two."
     ),
     ("x.jsonl", '{"qid": "q1", "docno": 1.5, "score": 1}\n'): (
         "x.jsonl:1: expected doc_id, found 1.5. Ids are text or whole numbers; a gap "
@@ -197,6 +203,10 @@ PREFS = {
         "x.csv:2: expected a finite number as preference, found 'yes'. Every row needs "
         "one."
     ),
+    ("x.csv", "qid,docno,other,winner,loser\nq1,a,b,b,b\n"): (
+        "x.csv:2: loser is 'b', but docno is 'a' and other is 'b'. Mend the row, or "
+        "rename a column that means something else."
+    ),
     ("x.csv", "qid,winner,loser,weight\nq1,a,b,-1\n"): (
         "x.csv:2: expected a weight above 0, found -1. Leave out judgments that nobody "
         "made."
@@ -209,6 +219,14 @@ PREFS = {
 
 # … as --qrels.
 QRELS = {
+    ("x.txt", "q1 0 a ١\n"): (
+        "x.txt:1: expected a finite number as grade, found '١'. Every row needs one; "
+        "preferences go with preferences= (--prefs on the command line)."
+    ),
+    ("x.txt", "q1 a b -1\nq1 b c 1\n"): (
+        "x.txt:2: expected 'query iteration doc grade', found preferences of Jelsas: "
+        "'q1 b c 1'. Preferences go with preferences= (--prefs on the command line)."
+    ),
     ("x.txt", "q1 0 a 1\nq1 0 b 0\nq1 0 a 2\n"): (
         "x.txt:3: document 'a' of query 'q1' has two grades: 1 (x.txt:1) and 2. Keep "
         "one of the two."
@@ -249,6 +267,23 @@ OPTIONS = {
     ),
     "--prefs prefs.txt run.txt -m 'PGC(p=1)'": "p=1: expected persistence, a number …",
     "--prefs prefs.txt run.txt -m 'PGC(p=high)'": "p=high: expected persistence, …",
+    "--prefs prefs.txt run.txt -m 'PGC(p=0.９)'": "p=0.９: expected persistence, …",
+    "--qrels qrels.txt run.txt -m 'ERR(gmax=４)'": "gmax=４: expected highest grade, …",
+    "--qrels qrels.txt run.txt -m nDCG@1０": (
+        "nDCG@1０: expected a whole number from 1 to 9999999 as cutoff, found '1０'"
+    ),
+    "--qrels qrels.txt run.txt -m ndcg_cut_1０": (
+        "no measure is called 'ndcg_cut_1０'; `pgcjax measures` lists them"
+    ),
+    "--prefs prefs.txt run.txt --memory ２GB": (
+        "memory '２GB': expected a size such as 2GB or 500MB"
+    ),
+    "--prefs prefs.txt run.txt --part １/1": (
+        "--part １/1: expected I/N such as 3/16, 1 <= I <= N"
+    ),
+    "--prefs prefs.txt run.txt --verify 0_1": (
+        "Invalid value for '--verify': '0_1' is not a valid float range."
+    ),
     "--prefs prefs.txt run.txt -m 'PGC(deep=5)'": (
         "PGC has no parameter 'deep': did you mean depth?; it has p, depth, graph, …"
     ),

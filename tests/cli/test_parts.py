@@ -2,6 +2,9 @@
 
 import shutil
 
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import pgcjax as package
@@ -57,6 +60,66 @@ def test_parts_that_do_not_belong_together(pgcjax, demo):
     shutil.copy(demo / "1.csv", demo / "copy.csv")
     done = pgcjax("merge", "1.csv", "copy.csv", "2.csv", "-o", "out.csv")
     assert done.err == "pgcjax: error: copy.csv: is part 1/2, as 1.csv is\n"
+
+
+PLACE = (
+    "expected the place of a part, such as [3, 16] of 16 parts, as 'part' in its "
+    "metadata, found {}. Restore what evaluate --part wrote, or score the part again."
+)
+NO_OBJECT = "expected an object of JSON after '# pgcjax'. Restore or remove the line."
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        ('{"part": 1}', f": {PLACE.format(1)}"),
+        ('{"part": "1/2"}', f": {PLACE.format(repr('1/2'))}"),
+        ('{"part": []}', f": {PLACE.format([])}"),
+        ('{"part": [1]}', f": {PLACE.format([1])}"),
+        ('{"part": [2, 1]}', f": {PLACE.format([2, 1])}"),
+        ('{"part": [0, 1]}', f": {PLACE.format([0, 1])}"),
+        ('{"part": [1.0, 2]}', f": {PLACE.format([1.0, 2])}"),
+        ('{"part": [true, 1]}', f": {PLACE.format([True, 1])}"),
+        ('{"part": {"1": 2}}', f": {PLACE.format({'1': 2})}"),
+        ("[1, 2]", f":1: {NO_OBJECT}"),
+        ('"part"', f":1: {NO_OBJECT}"),
+        ("null", f":1: {NO_OBJECT}"),
+        ("{", f":1: {NO_OBJECT}"),
+        ("[" * 9999, f":1: {NO_OBJECT}"),
+        (f'{{"part": {"9" * 9999}}}', f":1: {NO_OBJECT}"),
+        (
+            '{"part": [1, 2], "part": [2, 2]}',
+            ":1: the key 'part' is twice in one object. Keep one of the two.",
+        ),
+        ("{}", ": is no part of a job (evaluate --part I/N)"),
+    ],
+)
+def test_wrong_headers(pgcjax, here, header, said):
+    rows = "run_id,query_id,measure,value\nr,q,PGC,1\n"
+    (here / "a.csv").write_text(f"# pgcjax {header}\n{rows}")
+    done = pgcjax("merge", "a.csv", "-o", "out.csv")
+    assert done == (2, "", f"pgcjax: error: a.csv{said}\n")
+    assert not (here / "out.csv").exists()
+
+
+def test_headers_of_many_parts_or_of_parquet(pgcjax, here):
+    rows = "run_id,query_id,measure,value\nr,q,PGC,1\n"
+    (here / "a.csv").write_text(f'# pgcjax {{"part": [7, 1000000000000]}}\n{rows}')
+    (here / "b.csv").write_text(f'# pgcjax {{"part": [1, 2], "x": 1}}\n{rows}')
+    (here / "c.csv").write_text(f'# pgcjax {{"part": [2, 2]}}\n{rows}')
+    said = "parts are missing: " + ", ".join(
+        f"{i}/1000000000000" for i in (*range(1, 7), *range(8, 12))
+    )
+    done = pgcjax("merge", "a.csv", "-o", "out.csv")
+    assert done == (2, "", f"pgcjax: error: {said}, …. Add them.\n")
+    done = pgcjax("merge", "b.csv", "c.csv", "-o", "out.csv")
+    said = "c.csv: is of another job than b.csv: it differs in x"
+    assert done == (2, "", f"pgcjax: error: {said}\n")
+    table = pa.Table.from_pandas(pd.read_csv(here / "a.csv", skiprows=1))
+    table = table.replace_schema_metadata({b"pgcjax": b"# pgcjax \xff"})
+    pq.write_table(table, here / "p.parquet")
+    done = pgcjax("merge", "p.parquet", "-o", "out.csv")
+    assert done == (2, "", f"pgcjax: error: p.parquet:1: {NO_OBJECT}\n")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 import pgcjax
 from pgcjax.engine import plan
-from pgcjax.errors import UsageError
+from pgcjax.errors import DataError, UsageError
 from pgcjax.tensors.examination import ORDERS, Order
 
 MEASURES = [
@@ -53,6 +53,30 @@ def test_equals_the_twins(seed):
     count = 9 * len(MEASURES)
     assert scores.notes[-1] == f"{count} of {count} scores recomputed: equal"
     assert scores.table.value.between(0, 1).all()
+
+
+@pytest.mark.parametrize(
+    ("votes", "said"),
+    [
+        (
+            [("q", "a", "b", 1.0, "u"), ("q", "a", "b", -1.0, "v")],
+            "preferences: no pair is left: on each, several answers have equally many "
+            "votes. Choose split=tie or split=left.",
+        ),
+        (
+            [("q", "a", None, -2.0, "u")],
+            "preferences: no two documents are compared",
+        ),
+    ],
+)
+def test_no_pair_is_left(votes, said):
+    cells = [("q", "s", "a", 0, 0), ("q", "s", "b", 0, 1)]
+    grids = pd.DataFrame(cells, columns=pages(0)[0].columns)
+    with pytest.raises(DataError) as error:
+        values(
+            grids, pd.DataFrame(votes, columns=pages(0)[1].columns), "WR(split=drop)"
+        )
+    assert str(error.value) == said
 
 
 def test_no_cut_changes_a_bit():

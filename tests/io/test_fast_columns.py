@@ -101,12 +101,12 @@ WRONG = {
     "a control character around an id": SIX.replace(b"d2", b"d2\x1c"),
     "a next line around a tag": SIX.replace(b"7 tag", "7 tag\x85".encode()),
     "a document twice": SIX + b"q1 Q0 d2 3 1 tag\n",
+    "Arabic numbers": SIX.replace(b"2.5", "٢".encode()),
+    "a blank around a number": SIX.replace(b"2.5", "\u00a02.5".encode()),
     **{s: SIX.replace(b"2.5", s.encode()) for s in ("nan", "-inf", "1e999", "1_0", "x")}
 }  # fmt: skip
 ODD = {
     "junk ranks": SIX.replace(b" 1 ", b" - "),
-    "Arabic numbers": SIX.replace(b"2.5", "٢".encode()),
-    "a blank around a number": SIX.replace(b"2.5", "\u00a02.5".encode()),
     "a control character in an id": SIX.replace(b"d2", b"d\x0b2"),
 }
 

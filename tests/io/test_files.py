@@ -1,8 +1,11 @@
 """Files are found where a user points, and split into fields without loss."""
 
+import errno
 import gzip
+import io
 import json
 import os
+from functools import partial
 
 import pandas as pd
 import pyarrow as pa
@@ -11,7 +14,12 @@ import pytest
 
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io import files
+from pgcjax.io.grids import read_grids
+from pgcjax.io.intents import read_intents
+from pgcjax.io.preferences import read_preferences
+from pgcjax.io.qrels import read_qrels
 from pgcjax.io.runs import read_runs
+from pgcjax.stats.scores import read_scores
 
 RUN = "q1 Q0 d1 1 2 {tag}\nq1 Q0 d2 2 1 {tag}\n"
 
@@ -167,6 +175,45 @@ def test_parquet_damaged(tmp_path, put):
     pq.write_table(pa.table({"qid": pa.array([], pa.string())}), tmp_path / "a.parquet")
     with pytest.raises(DataError, match=r"a\.parquet: holds no rows\. Add rows\.$"):
         read_runs(tmp_path / "a.parquet")
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        read_runs,
+        read_qrels,
+        read_preferences,
+        partial(read_preferences, format="xie"),
+        read_grids,
+        read_intents,
+        read_scores,
+    ],
+)
+def test_paths_that_nobody_can_look_at(put, tmp_path, monkeypatch, read):
+    """A name that is too long, and a file in a folder that may not be searched."""
+    long, locked = tmp_path / ("x" * 300), put("locked/a.txt", "text")
+    look, real = os.stat, io.open
+
+    def checked(path):
+        if "locked/" in str(path):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return path
+
+    monkeypatch.setattr(os, "stat", lambda p, **more: look(checked(p), **more))
+    monkeypatch.setattr(io, "open", lambda p, *more: real(checked(p), *more))
+    for path, why in ((long, "File name too long"), (locked, "Permission denied")):
+        with pytest.raises(DataError) as error:
+            read(path)
+        assert str(error.value) == (
+            f"{path}: cannot read it: {why}. Check the path and its permissions."
+        )
+
+
+@pytest.mark.parametrize(("name", "mark"), [("a.csv", ","), ("a.tsv", "\t")])
+def test_a_field_may_be_of_any_length(put, name, mark):
+    doc = "d" * 200_000
+    text = f"qid,docno,score\nq1,{doc},1\n".replace(",", mark)
+    assert read_runs(put(name, text))["doc_id"].tolist() == [doc]
 
 
 def test_quoted_fields_and_places(put):

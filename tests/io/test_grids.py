@@ -159,8 +159,8 @@ def test_wrong_json_of_xie(put, value, message):
 def test_json_that_is_none(put):
     with pytest.raises(DataError, match=r"g\.json:3: expected JSON: "):
         read_grids(put("g.json", '{\n"q": {},\n]'))
-    twice = '{"q": {"0": {"0": [0, 0, 1], "0": [0, 0, 1]}}}'
-    with pytest.raises(DataError, match="'0' is there twice"):
+    twice = '{"q": {"0": {"0":\n[0, 0, 1],\n"\\u0030": [0, 0, 1]}}}'
+    with pytest.raises(DataError, match=r"h\.json:3: the key '0' is twice in one obj"):
         read_grids(put("h.json", twice))
 
 

@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pandas as pd
 import polars as pl
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
@@ -205,8 +204,75 @@ def test_files_that_cannot_be_read(tmp_path):
     path.write_bytes(whole[:-9])
     with pytest.raises(DataError, match="cannot read it as Parquet"):
         pgcjax.evaluate(path, qrels=QRELS)
-    later = pa.table({"run_id": ["r"]})
-    about = json.dumps({"version": 4})
-    pq.write_table(later.replace_schema_metadata({MARK: about}), path)
-    with pytest.raises(DataError, match="is of version 4 of packed runs; this pgcjax"):
-        Packed(path)
+
+
+def test_a_million_judged_documents_are_one_row_group(tmp_path):
+    """By itself Parquet begins a new one after 2^20 rows."""
+    number = pl.int_range(2**20 + 1, dtype=pl.Int32, eager=True)
+    docs = pl.DataFrame({"doc_id": number.cast(pl.String), "judged": number})
+    docs = docs.select(pl.lit("q").alias("query_id"), "doc_id", "judged")
+    frames = [pl.from_pandas(read_runs({"q": {"0": 1.0}}), nan_to_null=False)]
+    path = tmp_path / "runs.parquet"
+    packing._write(iter(frames), path, docs, whole=True)
+    assert len(Packed(path).docs) == 2**20 + 1
+
+
+MISFIT = (
+    "its metadata 'pgcjax runs' do not fit its 4 row groups. It is damaged: pack the "
+    "runs again."
+)
+OF_VERSION = (
+    "is of version {} of packed runs; this pgcjax reads version 3. Pack the runs again."
+)
+WRONG = {
+    b"{": MISFIT,
+    b"\xff": MISFIT,
+    b"[" * 9999: MISFIT,
+    b"[3, true]": MISFIT,
+    b'{"a": 1}': MISFIT,
+    b'{"version": 4}': OF_VERSION.format(4),
+    b'{"version": "3"}': OF_VERSION.format("'3'"),
+    b'{"version": 3,\n"version": 3}': (
+        "the key 'version' is twice in one object. Keep one of the two."
+    ),
+}
+CHANGED = [
+    {"version": None},
+    {"whole": None},
+    {"whole": 1},
+    {"whole": False},
+    {"runs": 2},
+    {"runs": None},
+    {"runs": [2, 2]},
+    {"runs": [-2]},
+    {"runs": ["2"]},
+    {"groups": {"1": 2}},
+    {"groups": [1, 2, 3]},
+    {"groups": [[1, 2, 3], [1, 2, 3]], "runs": [1, 1]},
+    {"groups": []},
+    {"groups": [[1, 2]]},
+    {"groups": [[1, 2, 4]]},
+    {"groups": [[-3, -2, -1]]},
+    {"groups": [[1.0, 2, 3]]},
+    {"groups": [[1, 3, 2]]},
+]
+
+
+def test_metadata_that_are_wrong(tmp_path):
+    path, copy = tmp_path / "runs.parquet", tmp_path / "copy.parquet"
+    pgcjax.pack(RUNS, path, qrels=QRELS)
+    file = pq.ParquetFile(path)
+    about = json.loads(file.metadata.metadata[MARK.encode()])
+    wrong = dict(WRONG)
+    for change in CHANGED:
+        changed = {k: v for k, v in (about | change).items() if v is not None}
+        wrong[json.dumps(changed).encode()] = MISFIT
+    for text, said in wrong.items():
+        with pq.ParquetWriter(copy, packing.SCHEMA) as writer:
+            for i in range(file.num_row_groups):
+                writer.write_table(file.read_row_group(i))
+            writer.add_key_value_metadata({MARK: text})
+        with pytest.raises(DataError) as error:
+            pgcjax.evaluate(copy, qrels=QRELS)
+        line = ":2" if b"\n" in text else ""
+        assert str(error.value) == f"{copy}{line}: {said}"

@@ -345,3 +345,52 @@ def test_public_jelsas_files(data):
     assert prefs["other_doc_id"].isna().sum() == 4
     pairs = Counter(prefs["preference"][prefs["other_doc_id"].notna()])
     assert pairs == {1.0: 116}
+
+
+@pytest.mark.parametrize(
+    ("columns", "fine", "sign", "wrong", "said"),
+    [
+        (
+            "qid,docno,other,winner,loser",
+            "q,1,2,2,1",
+            -1,
+            "q,1,2,2,2",
+            "loser is '2', but docno is '1' and other is '2'",
+        ),
+        (
+            "qid,docno,other,winner,loser",
+            "q,1,2,1,2",
+            1,
+            "q,1,2,3,2",
+            "winner is '3', but docno is '1' and other is '2'",
+        ),
+        (
+            "qid,docno,other,winner,pref",
+            "q,1,2,1,2",
+            2,
+            "q,1,2,1,-1",
+            "winner is '1', but docno is '1' and other is '2' and pref is -1.0",
+        ),
+        (
+            "qid,docno,other,winner,loser,pref",
+            "q,1,2,,,0",
+            0,
+            "q,1,2,,1,0",
+            "loser is '1', but docno is '1' and other is '2' and pref is 0.0",
+        ),
+        (
+            "qid,winner,loser,pref",
+            "q,1,2,2",
+            2,
+            "q,1,2,-1",
+            "winner is '1', but loser is '2' and pref is -1.0",
+        ),
+    ],
+)
+def test_a_row_that_says_two_different_things(put, columns, fine, sign, wrong, said):
+    rows = put("a.csv", f"{columns}\n{fine}\n")
+    assert read_preferences(rows)["preference"].tolist() == [sign]
+    with pytest.raises(DataError) as error:
+        read_preferences(put("a.csv", f"{columns}\n{fine}\n{wrong}\n"))
+    mend = "Mend the row, or rename a column that means something else."
+    assert str(error.value) == f"{rows}:3: {said}. {mend}"

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from pgcjax.errors import DataError
+from pgcjax.io.intents import read_intent_qrels
 from pgcjax.io.qrels import read_qrels
 
 DICT = {"q1": {"a": 2, "b": 0.5}, "q2": {"a": -1}}
@@ -163,3 +164,40 @@ def test_public_files_of_several_grades(data):
         message = rf"^\S+:{line}: document .* has two grades: .* per intent or judge"
         with pytest.raises(DataError, match=message):
             read_qrels(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "found"),
+    [
+        ("q a b -1\nq b c 1\n", 2, "q b c 1"),
+        ("q 7187158 2 -1\nq 2 7187158 0\n", 1, "q 7187158 2 -1"),
+        ("q a b 1\nq d NA -2\n", 2, "q d NA -2"),
+        ("q\ta  b 1\nq NA d 2\n", 2, "q NA d 2"),
+    ],
+)
+def test_preferences_are_no_grades(put, text, line, found):
+    path = put("a.txt", text)
+    for read, second in ((read_qrels, "iteration"), (read_intent_qrels, "intent")):
+        with pytest.raises(DataError) as error:
+            read(path)
+        assert str(error.value) == (
+            f"{path}:{line}: expected 'query {second} doc grade', found preferences of "
+            f"Jelsas: '{found}'. Preferences go with preferences= (--prefs on the "
+            "command line)."
+        )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "q 0 1 1\nq 1 0 0\n",  # iterations and documents that are numbers
+        "q a b -1\nq a c 1\n",  # a judge called a
+        "q a b -1\np b c 1\n",  # b is a document of another query
+        "q a b 2\nq b c 1\n",  # only NA has 2 in Jelsas' format
+        "q NA b 2\nq NA c 2\n",
+        "q a NA -2\nq a b 0\n",
+        "q a b -1\nq b c 3\n",
+    ],
+)
+def test_grades_that_look_like_preferences(put, text):
+    assert len(read_qrels(put("a.txt", text))) == 2

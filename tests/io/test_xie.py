@@ -73,7 +73,8 @@ def test_what_is_wrong_is_named_with_its_line(put, text, message):
     assert message in str(error.value) and "votes" in str(error.value)
 
 
-def test_a_folder_without_votes(tmp_path):
+def test_a_folder_without_votes(put, tmp_path):
+    put("relevance_data", "Query\tImage\tScore\n")
     with pytest.raises(DataError, match="expected one file image_pairs_annotation"):
         read_xie_votes(tmp_path)
 

@@ -4,7 +4,6 @@ from fractions import Fraction
 from functools import cache, partial
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from helpers.tied import TIES, VARIANTS, apart, flat, laid_out, published, rankings
@@ -15,6 +14,7 @@ from pgcjax.kernels import rbo_ties as kernel
 from pgcjax.kernels.rbo import UNIT
 from pgcjax.reference.rbo import rbo_of_ties
 
+TOGETHER = 16
 persistences = st.sampled_from([1e-9, 0.05, 0.5, 0.8, 0.9, 0.98, 0.999])
 
 
@@ -35,14 +35,24 @@ def program(ties: str):
 
 
 def values(pairs, p: list[float], ties: str, n: int) -> dict[str, np.ndarray]:
-    """All variants of all pairs, padded to n."""
+    """All variants of all pairs, padded to n, in calls of `TOGETHER` pairs."""
+    calls = [
+        _values(pairs[i : i + TOGETHER], p[i : i + TOGETHER], ties, n)
+        for i in range(0, len(pairs), TOGETHER)
+    ]
+    return {name: np.concatenate([c[name] for c in calls]) for name in VARIANTS}
+
+
+def _values(pairs, p: list[float], ties: str, n: int) -> dict[str, np.ndarray]:
     laid = [laid_out(x, y, n) for x, y in pairs]
-    arrays = [np.array(x) for x in zip(*laid, strict=True)]
     weights = [kernel.weights_of(each, n) for each in p]
-    tables = (
-        [np.array([w.at for w in weights])]
-        if ties
-        else [np.array([w.below for w in weights]), np.array([w.left for w in weights])]
+    fill = TOGETHER - len(pairs)  # so that all calls have one program
+    tables = [[w.at for w in weights]]
+    if not ties:
+        tables = [[w.below for w in weights], [w.left for w in weights]]
+    arrays, tables = (
+        [np.array([*x, *[x[-1]] * fill]) for x in columns]
+        for columns in (zip(*laid, strict=True), tables)
     )
     with jax.enable_x64(True):
         sums = kernel.Sums(*map(np.asarray, program(ties)(*arrays, *tables)))
@@ -153,17 +163,11 @@ def test_the_longest_ranking_is_exact():
     top = np.where(rank <= length, 1, length + 1).astype(np.int32)
     place = np.where(rank <= length, rank - 1, n).astype(np.int32)
     weights = kernel.weights_of(0.9, n)
+    one, many = np.minimum(rank, length + 1), np.full(n, length)
+    arrays = top, many, length, one, np.minimum(rank, length), length, place
     with jax.enable_x64(True):
-        rankings = [
-            (jnp.asarray(top), jnp.full(n, length)),
-            (jnp.asarray(np.minimum(rank, length + 1)), jnp.minimum(rank, length)),
-        ]
-        tied, single = (
-            kernel.Ranking(*x, kernel.norm(*x, ties="a"), jnp.asarray(length))
-            for x in rankings
-        )
-        tables = jnp.asarray(place), jnp.asarray(weights.at)
-        sums = kernel.of_ties(tied, single, *tables, ties="a")
+        sums = program("a")(*(x[None] for x in (*arrays, weights.at)))
+    sums = kernel.Sums(*(x[0] for x in sums))
     assert sums.shared == length
     # At depth d, d documents are shown in d of n parts each: an agreement of d / n.
     expected = sum(0.1 * 0.9 ** (d - 1) * d / int(length) for d in range(1, 2000))

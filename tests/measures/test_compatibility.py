@@ -227,6 +227,18 @@ def test_queries_without_an_ideal_ranking_score_zero():
     assert compat_scores.matrix("Compat").loc["run"].tolist() == [0.0, 1.0]
 
 
+def test_grades_below_0_rank_below_0_in_derived_graphs():
+    """Compat has neither of them in its ideal ranking."""
+    runs = {run: {"q": {d: -i for i, d in enumerate(run)}} for run in ("ABC", "ACB")}
+    measures = ["PGC(graph=derived,normalization=ideal)", "Compat"]
+    scores = pgcjax.evaluate(
+        runs, qrels={"q": {"A": 1, "B": 0, "C": -2}}, measures=measures, verify=1.0
+    )
+    best, other = scores.matrix(measures[0])["q"]
+    assert best == 1 and other < 0.95
+    assert scores.matrix("Compat")["q"].tolist() == [1.0, 1.0]
+
+
 def test_ranks_count_documents_that_nobody_judged():
     prefs = preferences_of([("A", "B")])
     alone = value("PGC(p=0.5)", ["A", "B"], preferences=prefs)

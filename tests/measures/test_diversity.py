@@ -202,6 +202,25 @@ def test_navigational_intents_gain_once(measure, kinds, value):
     assert some == pytest.approx(value, abs=1e-12, rel=0)
 
 
+def test_a_further_document_of_a_navigational_intent_is_not_relevant():
+    """By the letter of equations 10 and 11 DIN-Q were (1 + (2 + 1) / (2 + 2)) / 2."""
+    qrels = judged(("a", "x", 1), ("a", "y", 1))
+    assert score("DIN-Q", ranked("xy"), qrels, of_kind("nav")) == 0.5
+    assert "counts as relevant; here" in parse("DIN-Q").definition.differs
+
+
+@pytest.mark.parametrize("lost", [0.0, 1.0])
+def test_all_probability_on_intents_without_relevant_documents(lost):
+    qrels = judged(("a", "x", 1), ("b", "y", 0))
+    intents = of_kind("inf", "inf", a=1 - lost, b=lost)
+    names = ["Q-IA", "D-Q", "DIN-Q", "D#-Q(gamma=0.3)", "DIN#-Q(gamma=0.3)", "I-rec"]
+    found = scored(names, {"run": ranked("x")}, qrels, intents)["run"]
+    own = 1 - lost
+    mixed = 0.3 + 0.7 * own
+    assert [*found.values()] == [own, own, own, mixed, mixed, 1.0]
+    assert "DIN-Q is 0, and this gamma I-rec" in parse("DIN#-Q").definition.differs
+
+
 OWN = {"P-IA": 1.0, "D-RBP": 0.05, "P+Q": 1.0, "nDCG-IA": 1.0}
 
 

@@ -14,7 +14,9 @@ import pandas as pd
 import pytest
 
 import pgcjax
+from pgcjax.engine import plan
 from pgcjax.measures.catalogue import parse
+from pgcjax.tensors.padding import at_least
 
 pytestmark = [
     pytest.mark.slow,
@@ -29,6 +31,13 @@ QRELS = {
     "dl21": "dl21/qrels.dl21-passage.txt.gz",
 }
 RUNS = {"web2009-2012": "web-diversity", "cast2019": "cast2019", "dl21": "dl21"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def same_shapes():
+    """Lay all collections out in the same shapes, so that they share programs."""
+    with plan.using(runs=16, queries=16), at_least(axis=512, width=256, ranks=1023):
+        yield
 
 
 def tool(name: str):

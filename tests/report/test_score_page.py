@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from helpers.drawn import check_legible
 
-from pgcjax.errors import DataError, UsageError
+from pgcjax.errors import DataError, DataWarning, UsageError
 from pgcjax.report.page import Table, cell_of
 from pgcjax.report.score_page import summary
 from pgcjax.stats.compare import compare
@@ -176,5 +176,8 @@ def test_what_is_refused():
         summary(scores[scores["query_id"] == "q00"])
     with pytest.raises(DataError, match="has no score for query 'q00'"):
         summary(scores.iloc[1:])
-    page = summary(scores.iloc[1:], missing="zero", test="t")
+    note = "1 missing score counted as 0: run0 lacks 1 query by PGC"
+    with pytest.warns(DataWarning, match=note):
+        page = summary(scores.iloc[1:], missing="zero", test="t")
+    assert page.used["lacking"] == note
     assert page.used["missing"] == "zero"

@@ -9,9 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from pgcjax.errors import DataError, UsageError
+from pgcjax.errors import DataError, DataWarning, UsageError
 from pgcjax.judging.contingency import contingency
 from pgcjax.stats.agreement import agree, agree_measures, findings
+from pgcjax.stats.correlation import correlate
+from pgcjax.stats.discrimination import discriminate
 from pgcjax.stats.run_preferences import preferred, tie_threshold
 
 LABELS = st.lists(st.tuples(*[st.sampled_from([-1, 0, 1])] * 2), min_size=1)
@@ -310,12 +312,53 @@ def test_queries_that_only_one_measure_has():
     assert str(error.value) == (
         "of a and b, only one has scores of query 'q0'. Complete the other, or drop it."
     )
-    assert agree_measures(tables, missing="drop")["pairs"][0] == 3 * 3
-    padded = agree_measures(tables, missing="zero")
+    with pytest.warns(DataWarning) as said:
+        dropped = agree_measures(tables, missing="drop")
+        padded = agree_measures(tables, missing="zero")
+    assert [str(warning.message) for warning in said] == [
+        "1 of 4 queries left out: there are no scores of 1 query by b",
+        "3 missing scores counted as 0: there are no scores of 1 query by b",
+    ]
+    assert dropped.attrs["notes"] + padded.attrs["notes"] == [
+        str(warning.message) for warning in said
+    ]
+    assert dropped["pairs"][0] == 3 * 3
     assert padded["pairs"][0] == 3 * 4
     assert padded["ties_b"][0] == 3
     tables["b"] = tables["b"].iloc[1:]
-    tables["a"] = tables["a"].iloc[:3]
+    tables["a"] = tables["a"].iloc[:2]
     with pytest.raises(DataError) as few:
         agree_measures(tables, missing="drop")
-    assert str(few.value) == "all measures have 1 query in common; two are needed"
+    assert str(few.value) == "all measures have 0 queries in common, fewer than 1"
+
+
+def test_one_query_can_be_counted():
+    """What needs no variance over queries: each of its pairs is in a cell."""
+    one = TWO[TWO["query_id"] == "1"]
+    found = agree(one, FOUR[:1])
+    assert found.table["pairs"][0] == found.table["agree"][0] == 1
+    assert found.notes == ()
+    both = pd.concat([one, one.assign(measure="N", value=1 - one["value"])])
+    row = agree_measures(both).iloc[0]
+    assert (row["pairs"], row["disagree"]) == (1, 1)
+
+
+def test_what_is_left_out_is_said():
+    """Of runs, of measures, and of pairs that people judged."""
+    table = pd.concat([TWO, TWO.assign(measure="N"), TWO.assign(measure="O")])
+    lacks = (table["query_id"] == "2") & (table["run_id"] == "b")
+    table = table[~(lacks & table["measure"].isin(["M", "N"]))]
+    table = table[(table["query_id"] != "4") | (table["measure"] != "O")]
+    with pytest.warns(DataWarning) as said:
+        found = agree(table, FOUR, missing="drop")
+    assert found.notes == (
+        "2 of 4 queries left out: b lacks 1 query by M, N; there are no scores of 1 "
+        "query by O",
+        "2 of 4 judged pairs left out: there are no scores of a run, or of the query",
+    )
+    assert tuple(str(warning.message) for warning in said) == found.notes
+    with pytest.warns(DataWarning):
+        curves = discriminate(table, test="t", missing="drop")
+    assert curves.notes == found.notes[:1] and curves.pairs["p_value"].notna().all()
+    with pytest.warns(DataWarning, match="4 missing scores counted as 0: b lacks 1 q"):
+        assert correlate(table, missing="zero").attrs["notes"][0][:4] == "4 mi"

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pgcjax.errors import DataError, UsageError
+from pgcjax.errors import DataError, DataWarning, UsageError
 from pgcjax.stats.clicks import (
     click_counts,
     click_labels,
@@ -160,7 +160,11 @@ def test_queries_are_correlated_run_by_run():
         correlate_queries(scores, missing="zero")
     with pytest.raises(UsageError, match="expected scores, a DataFrame or a file"):
         correlate_queries({"M": 1})
-    assert (correlate_queries(hole, missing="drop")["queries"] == 3).all()
+    with pytest.warns(DataWarning) as said:
+        found = correlate_queries(hole, missing="drop")
+    assert found.attrs["notes"] == [str(said[0].message)]
+    assert found.attrs["notes"][0].endswith("left out that one of two measures lacks")
+    assert (found["queries"] == 3).all()
     with pytest.raises(UsageError, match="coefficient is one of tau, .*, not 'rho'"):
         correlate_queries(scores, coefficients=["rho"])
 

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from pgcjax.errors import DataError, UsageError
-from pgcjax.stats import procedures
+from pgcjax.stats import intervals, procedures, tests
 from pgcjax.stats.compare import compare
 from pgcjax.stats.matrix import read
 from pgcjax.stats.scores import Scores
@@ -134,6 +134,32 @@ def test_intervals_on_request(frame):
     for kind in ("percentile", "bca"):
         assert (found[kind].low - found["t"].low).abs().max() < 0.03
         assert (found[kind].low != found["t"].low).all()
+
+
+def test_intervals_are_of_the_resamples_that_are_asked_for(frame):
+    """Also beyond 10,000, below 1000, and where the test makes none."""
+    table = frame(2, 20)
+    values, pairs = read(table).values, tests.all_pairs(2)
+    for test, asked, drawn in (
+        ("t", 20_001, 20_001),
+        ("t", 100, 100),
+        ("t", None, 1000),
+        ("bootstrap", 700, 700),
+    ):
+        found = compare(table, test=test, interval="bca", resamples=asked)
+        assert found.metadata["interval_resamples"] == drawn
+        assert found.metadata["resamples"] == (0 if test == "t" else drawn)
+        bounds = intervals.bootstrap(
+            values, pairs, resamples=drawn, seed=0, alpha=0.05, corrected=True
+        )
+        assert (
+            found.table[["low", "high"]].to_numpy().T.tolist()
+            == np.array(bounds).tolist()
+        )
+    assert compare(table, test="t").metadata["interval_resamples"] == 0
+    for wrong in ({"resamples": 0}, {"seed": -1}):
+        with pytest.raises(UsageError, match="expected at least 1 resample, a seed fr"):
+            compare(table, test="t", interval="bca", **wrong)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".parquet"])

@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from helpers.twins import significance as twin
 from hypothesis import given, settings
@@ -11,6 +12,7 @@ from scipy import stats
 
 from pgcjax.stats import intervals, resample, tests
 from pgcjax.stats.required import borderline, required_difference
+from pgcjax.stats.run_preferences import tie_threshold
 
 few = settings(max_examples=10)
 seeds = st.integers(0, 10**6)
@@ -83,6 +85,22 @@ def test_critical_difference_decides_as_p_does(seed, resamples, alpha):
     for d in np.concatenate([ranges - 1e-9, ranges + 1e-9]):
         p = (1 + (ranges >= d).sum()) / (1 + resamples)
         assert (p < alpha) == (d > critical)
+
+
+def test_levels_are_the_decimals_that_they_are_written_as():
+    """Products of floats miss whole numbers: 100 * .29 is below 29, .07 * 100 above."""
+    values = np.random.default_rng(0).random((4, 10))
+    pairs, wide = tests.all_pairs(4), pd.DataFrame(values.T, columns=list("abcd"))
+    weights = resample.bootstrap_weights(0, 100, 10)
+    found = required_difference(wide, alpha=0.29, resamples=100)
+    assert found == borderline(values, pairs, weights, 29).max()
+    assert found != borderline(values, pairs, weights, 28).max()
+    # With 99 ranges p = 7/100 is not below .07, so that six ranges may reach d.
+    ranges = np.arange(99.0)
+    assert intervals.resampled_critical_difference(ranges, 0.07) == 99 - 1 - 5
+    # 3.5 of 50 ties are asked for: 3 and 4 are as near, and the smaller one is chosen.
+    sizes = np.arange(1.0, 51)
+    assert tie_threshold(sizes, np.zeros(50), 0.07) == 3
 
 
 @few

@@ -158,6 +158,16 @@ def test_shared_places_are_those_of_the_nearest_grid():
     assert placed.first[0].tolist() == [2, ABSENT, ABSENT, 0, ABSENT, ABSENT, 1]
 
 
+def test_shared_places_in_rows_of_other_widths():
+    """Columns from the middle count, whatever the width: 1 for A, 2 for B and H."""
+    grids = {"s": {"A": (0, 0), "C": (0, 2)}, "t": {"B": (0, 2), "H": (0, 6)}}
+    grids["t"]["z"] = (0, 8)
+    placed = g.Shown(frame_of(grids), DOCS).placed("middle-rows", shared=True)["q"]
+    assert np.argsort(placed.place[0])[:4].tolist() == [0, 2, 1, 6]
+    apart = {run: image.distances(grid, "middle-rows") for run, grid in grids.items()}
+    assert apart["s"]["A"] == 1 and apart["t"]["B"] == apart["t"]["H"] == 2
+
+
 def test_queries_and_runs_may_be_missing():
     table = pd.concat([frame_of({"s": GRID}), frame_of({"t": {"A": (0, 0)}}, "r")])
     docs = {**DOCS, "none": np.array(["A"], object), "r": np.array([], object)}

@@ -1,0 +1,113 @@
+"""How often do intervals hold the true difference of two runs?
+
+`python -m benchmarks.studies.coverage` is the study behind a table of
+docs/significance.md. Two random runs of a public score matrix have a true difference:
+the mean over all topics of the matrix. Topics are drawn from these with replacement, an
+interval is made of the differences of each draw, and those that hold the truth are
+counted. Random numbers are as in `calibration`: equal calls, equal files.
+"""
+
+import json
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from benchmarks.harness import facts, write_sections
+from benchmarks.studies.calibration import (
+    ALPHAS,
+    CHUNK,
+    COVER,
+    SOURCES,
+    data,
+    equal_means,
+    random_of,
+    share,
+    some_matrix,
+    table_of,
+)
+from pgcjax.stats import intervals, tests
+
+TOPICS = (10, 30, 50, 100)
+RESAMPLES = 1000
+
+
+def rows(folder: Path, trials: int) -> Iterator[dict[str, Any]]:
+    """Count the intervals that miss the truth, by measure, topics, kind and level."""
+    for measure, topics in product(SOURCES, TOPICS):
+        missed: dict[tuple[str, float], list[np.ndarray]] = {}
+        for low in range(0, trials, CHUNK):
+            # What is drawn is less the mean of all topics: the truth is 0.
+            values = _drawn(
+                folder, measure, topics, range(low, min(low + CHUNK, trials))
+            )
+            for alpha in ALPHAS:
+                for kind, bounds in _intervals(values, low, alpha).items():
+                    outside = (bounds[0] > 0) | (bounds[1] < 0)
+                    missed.setdefault((kind, alpha), []).append(outside)
+        for (kind, alpha), parts in missed.items():
+            row = {"measure": measure, "topics": topics, "test": kind}
+            yield row | share(np.concatenate(parts), alpha)
+
+
+def _drawn(folder: Path, measure: str, topics: int, trials: range) -> np.ndarray:
+    """Draw the topics of a pair of runs for each trial: pairs follow each other."""
+    pairs = []
+    for trial in trials:
+        random = random_of(f"coverage {measure} {topics}", trial)
+        x = some_matrix(folder, measure, random)
+        pairs.append(equal_means(x, topics, random, 0.0))
+    return np.concatenate(pairs)
+
+
+def _intervals(
+    values: np.ndarray, seed: int, alpha: float
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Give low and high ends of each pair, by the name that `compare` gives them."""
+    pairs = np.arange(0, len(values), 2), np.arange(1, len(values), 2)
+    mean, deviation = tests.moments(values, pairs)
+    how: dict[str, Any] = {"resamples": RESAMPLES, "seed": seed, "alpha": alpha}
+    return {
+        "t": intervals.student(mean, deviation, values.shape[1], alpha),
+        "percentile": intervals.bootstrap(values, pairs, corrected=False, **how),
+        "bca": intervals.bootstrap(values, pairs, corrected=True, **how),
+    }
+
+
+def tables(found: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
+    """Give the table of docs/significance.md, in Markdown and per cent."""
+    yield from table_of(found["coverage"], ("measure", "topics"), _held)
+
+
+def _held(of_cell: list[dict]) -> str:
+    signs = {"below": "↑", "within": "", "above": "↓"}  # of those that miss
+    held = (f"{100 - 100 * r['share']:.2f}{signs[r['where']]}" for r in of_cell)
+    return " / ".join(held)
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("-o", "--output", type=Path, metavar="FILE.json", help="Write all there.")
+@click.option("--data", "folder", type=Path, default=data, help="Score matrices.")
+@click.option(
+    "--tables", "made", type=Path, metavar="FILE.json", help="Print such a file."
+)
+@click.option("--trials", type=int, default=10_000, show_default=True)
+def main(output: Path | None, folder: Path, made: Path | None, trials: int) -> None:
+    """Draw topics of real runs, and count the intervals that hold the truth."""
+    if made:
+        click.echo("\n".join(tables(json.loads(made.read_text()))))
+        return
+    command = ["python", "-m", "benchmarks.studies.coverage", "--trials", str(trials)]
+    about = facts(command)
+    found = {"coverage": list(rows(folder, trials))}
+    click.echo("\n".join(tables(found)))
+    if output:
+        write_sections(output, {**about, "interval": COVER}, found)
+        click.echo(f"wrote {output}", err=True)
+
+
+if __name__ == "__main__":
+    main()
