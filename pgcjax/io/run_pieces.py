@@ -29,8 +29,8 @@ class Piece(RunTable):
         last: whether no other piece of the file follows.
     """
 
-    read: int
-    last: bool
+    read: int = 0
+    last: bool = True
 
 
 def read_in_pieces(
