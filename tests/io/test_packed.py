@@ -162,6 +162,12 @@ def test_several_sources_of_runs(tmp_path):
     (tmp_path / "2.run").write_text("q1 Q0 b 1 1.0 r2\nq1 Q0 a 2 1.0 r2\n")
     both = pgcjax.evaluate(tmp_path, qrels=QRELS)
     assert both.table.equals(pgcjax.evaluate(RUNS, qrels=QRELS).table)
+    with pytest.raises(UsageError) as error:
+        pgcjax.pack(tmp_path, tmp_path / "1.parquet", qrels=QRELS)
+    assert str(error.value) == (
+        f"{tmp_path}/1.parquet: would overwrite {tmp_path}/1.parquet, which this call "
+        "reads; name another file"
+    )
     pgcjax.pack(RUNS, tmp_path / "3.parquet")
     with pytest.raises(DataError, match=r"3\.parquet: claims the run name 'r1', as "):
         pgcjax.evaluate(tmp_path, qrels=QRELS)
@@ -200,13 +206,15 @@ def test_files_that_cannot_be_read(tmp_path):
     pgcjax.pack(RUNS, path, qrels=QRELS)
     whole = path.read_bytes()
     path.write_bytes(whole[:4] + bytes(60) + whole[64:])
-    with pytest.raises(DataError, match="cannot read it as packed runs: .* pack the"):
+    with pytest.raises(
+        DataError, match="is damaged: its checksum does not fit. Pack the"
+    ):
         pgcjax.evaluate(path, qrels=QRELS)
     path.write_bytes(whole[:-9])
     with pytest.raises(DataError, match="cannot read it as Parquet"):
         pgcjax.evaluate(path, qrels=QRELS)
     later = pa.table({"run_id": ["r"]})
-    about = json.dumps({"version": 4})
+    about = json.dumps({"version": 5})
     pq.write_table(later.replace_schema_metadata({MARK: about}), path)
-    with pytest.raises(DataError, match="is of version 4 of packed runs; this pgcjax"):
+    with pytest.raises(DataError, match="is of version 5 of packed runs; this pgcjax"):
         Packed(path)
