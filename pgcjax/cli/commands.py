@@ -14,6 +14,7 @@ from pgcjax.cli.options import (
     read_judgments,
     run_options,
 )
+from pgcjax.cli.targets import Verb
 from pgcjax.io.choices import FILE_KINDS, SCORE_SUFFIXES
 from pgcjax.io.judgments import KINDS
 from pgcjax.report.progress import ProgressDisplay, say
@@ -28,6 +29,9 @@ def cli() -> None:
 
     FILE and RUN are files, folders or quoted glob patterns; .gz .bz2 .xz .zst too.
     """
+
+
+cli.command_class = Verb
 
 
 @cli.command()
@@ -74,7 +78,7 @@ def check(
 
 
 @cli.command()
-@click.option("-o", "--output", required=True, type=FILE, metavar="DIR", help="New.")
+@output_option("New.", (), required=True, metavar="DIR")
 @click.option("--queries", type=int, help="Number of queries.")
 @click.option("--documents", type=int, help="Judged documents per query.")
 @click.option("--runs", type=int, help="Number of runs.")
@@ -89,10 +93,12 @@ def simulate(output: str, **settings: int | None) -> None:
     """Write a made-up collection whose true order of runs is known to a new DIR."""
     from pgcjax.datasets.files import write_collection
     from pgcjax.datasets.settings import Settings
+    from pgcjax.io.write import check_room
 
     given = Settings(**{k: v for k, v in settings.items() if v is not None})
     if Path(output).exists():
         raise click.UsageError(f"{output} exists already: name a new folder")
+    check_room(output)
     from pgcjax.datasets.simulator import simulate as make
 
     write_collection(make(given), output)

@@ -20,6 +20,7 @@ from pgcjax.cli.options import (
     run_options,
     runs_argument,
 )
+from pgcjax.cli.targets import WITH_WORK, kept_work
 from pgcjax.errors import counted
 from pgcjax.io.choices import MISSING, ORDERS, SCORE_SUFFIXES
 from pgcjax.report.progress import ProgressDisplay, say
@@ -81,7 +82,7 @@ if TYPE_CHECKING:
     help="Share the job with other processes that make the same call: auto (SLURM and "
     "other launchers that JAX knows) or I/N@HOST:PORT, the I-th of N.",
 )
-@output_option("Write all scores at full precision", SCORE_SUFFIXES)
+@output_option("Write all scores at full precision", SCORE_SUFFIXES, target=WITH_WORK)
 def evaluate(
     runs: tuple[str, ...],
     judgments: dict[str, Any],
@@ -110,8 +111,6 @@ def evaluate(
 
     if part and not output:
         raise click.UsageError("--part needs -o FILE: merge puts the files together")
-    if resume and not output:
-        raise click.UsageError("--resume needs -o FILE, beside which work is kept")
     share = _part(part) if part else None
     parse_all(measures)  # a typo is said before minutes of reading
     from pgcjax.engine.evaluate import evaluate as score
@@ -139,9 +138,7 @@ def evaluate(
 
         process, processes = start(distributed)
     of = f".{process + 1}-of-{processes}" if processes > 1 else ""
-    kept = Path(f"{output}.partial{of}") if output else None
-    if kept and not resume and remove(kept):
-        say(f"{kept}: dropped; --resume would have gone on with it")
+    kept = kept_work(output, resume, of)
     with _said(kept), ProgressDisplay(silent=process > 0) as progress:
         tables = read_judgments(judgments)
         scores = score(
@@ -230,9 +227,7 @@ def merge(parts: tuple[str, ...], output: str) -> None:
     help="Leave out the documents that --prefs and --qrels do not name: a smaller "
     "file, which fits no other judgments.",
 )
-@click.option(
-    "-o", "--output", required=True, type=FILE, metavar="FILE", help="New: .parquet."
-)
+@output_option("Write all runs", (".parquet",), required=True)
 def pack(
     runs: tuple[str, ...],
     judgments: dict[str, Any],
