@@ -17,6 +17,7 @@ from pgcjax.cli.options import (
     read_judgments,
     run_options,
 )
+from pgcjax.cli.targets import Verb
 from pgcjax.io.choices import FILE_KINDS, SCORE_SUFFIXES
 from pgcjax.io.judgments import KINDS
 from pgcjax.io.memory import address_space
@@ -45,6 +46,9 @@ def cli() -> None:
             f"addresses, and libraries need {LEAST_ADDRESSES >> 20:,} MiB. Raise it."
         )
         click.get_current_context().exit(OUT_OF_MEMORY)
+
+
+cli.command_class = Verb
 
 
 @cli.command()
@@ -92,7 +96,7 @@ def check(
 
 
 @cli.command()
-@click.option("-o", "--output", required=True, type=FILE, metavar="DIR", help="New.")
+@output_option("New.", (), required=True, metavar="DIR")
 @click.option("--queries", type=WHOLE, help="Number of queries.")
 @click.option("--documents", type=WHOLE, help="Judged documents per query.")
 @click.option("--runs", type=WHOLE, help="Number of runs.")
@@ -107,10 +111,12 @@ def simulate(output: str, **settings: int | None) -> None:
     """Write a made-up collection whose true order of runs is known to a new DIR."""
     from pgcjax.datasets.files import write_collection
     from pgcjax.datasets.settings import Settings
+    from pgcjax.io.write import check_room
 
     given = Settings(**{k: v for k, v in settings.items() if v is not None})
     if os.path.exists(output):  # of a name that is too long, writing tells
         raise click.UsageError(f"{output} exists already: name a new folder")
+    check_room(output)
     from pgcjax.datasets.simulator import simulate as make
 
     write_collection(make(given), output)

@@ -1,6 +1,5 @@
 """The verb that tests which runs differ: compare."""
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -17,6 +16,7 @@ from pgcjax.cli.options import (
     spreadsheet_option,
     test_options,
 )
+from pgcjax.cli.targets import WITH_WORK, kept_work
 from pgcjax.io.choices import TABLE_SUFFIXES
 from pgcjax.report.progress import ProgressDisplay, say
 from pgcjax.stats.choices import CORRECTIONS, INCOMPLETE, INTERVALS, TESTS
@@ -71,7 +71,7 @@ from pgcjax.stats.choices import CORRECTIONS, INCOMPLETE, INTERVALS, TESTS
 @click.option("--required", is_flag=True, help="Say what difference is significant.")
 @memory_option
 @resume_option
-@output_option("Write all pairs at full precision")
+@output_option("Write all pairs at full precision", target=WITH_WORK)
 @output_option("Write runs at full precision", TABLE_SUFFIXES, "--runs-output")
 @spreadsheet_option
 def compare(
@@ -97,8 +97,6 @@ def compare(
     Prints mean, interval and rank of each run, and letters: runs that share one do not
     differ significantly.
     """
-    if resume and not output:
-        raise click.UsageError("--resume needs -o FILE, beside which work is kept")
     if required and test not in ("tukey", "bootstrap"):
         raise click.UsageError("--required is of --test tukey and bootstrap")
     from pgcjax.io.checkpoint import remove
@@ -106,9 +104,7 @@ def compare(
     from pgcjax.stats.matrix import read
     from pgcjax.stats.required import required_difference
 
-    kept = Path(f"{output}.partial") if output else None
-    if kept and not resume and remove(kept):
-        say(f"{kept}: dropped; --resume would have gone on with it")
+    kept = kept_work(output, resume)
     matrix = read(scores, measure=measure, columns=_mapping(columns), missing=missing)
     resampling: dict[str, Any] = {"test": test, "resamples": resamples}
     resampling |= {"seed": seed, "alpha": alpha}

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pgcjax.cli.targets import ALONE, Target
 from pgcjax.errors import printable
 from pgcjax.io.choices import NAME_BY, TABLE_SUFFIXES
 from pgcjax.io.judgments import KINDS
@@ -76,26 +77,33 @@ def files_option(*names: str, help: str, **more: Any) -> Decorator:
 
 
 def output_option(
-    help: str, suffixes: Sequence[str] = TABLE_SUFFIXES, *names: str, **more: Any
+    help: str,
+    suffixes: Sequence[str] = TABLE_SUFFIXES,
+    *names: str,
+    target: Target = ALONE,
+    **more: Any,
 ) -> Decorator:
     """Add -o FILE, refused before any work where the file could not be written.
 
     Args:
         help: what is written; the suffixes are added.
-        suffixes: of the files that can be written.
+        suffixes: of the files that can be written; none of a folder.
         names: of the option, if not `-o` and `--output`.
+        target: says what is written beside the file.
         more: as of `click.option`.
     """
 
     def check(context: click.Context, option: click.Parameter, path: str | None) -> Any:
+        if path == "":
+            raise click.UsageError(f"{option.opts[0]}: expected a path, found ''")
         if path is not None:
-            from pgcjax.io.write import check_target
+            from pgcjax.io.write import check_folder, check_target
 
-            check_target(path, tuple(suffixes))
+            check_target(path, tuple(suffixes)) if suffixes else check_folder(path)
         return path
 
-    help = f"{help}: {' '.join(suffixes)}."
-    how = {"type": FILE, "metavar": "FILE", "callback": check, **more}
+    help = f"{help}: {' '.join(suffixes)}." if suffixes else help
+    how = {"type": target, "metavar": "FILE", "callback": check, **more}
     return click.option(*(names or ("-o", "--output")), help=help, **how)
 
 

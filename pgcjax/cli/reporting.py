@@ -7,26 +7,26 @@ import click
 
 from pgcjax.cli.commands import cli
 from pgcjax.cli.options import (
-    FILE,
     WHOLE,
     choice_option,
+    output_option,
     score_files,
     score_options,
     test_options,
 )
+from pgcjax.cli.targets import Target
+from pgcjax.io.choices import PAGE_SUFFIXES
 from pgcjax.report.progress import ProgressDisplay, say
 from pgcjax.stats.choices import TESTS
 
 
 @cli.command()
 @score_options
-@click.option(
-    "-o",
-    "--output",
+@output_option(
+    "One file, or with figures in a folder beside it",
+    PAGE_SUFFIXES,
+    target=Target("{stem}-figures/*.svg"),
     required=True,
-    type=FILE,
-    metavar="FILE",
-    help=".html: one file; .md: figures go into a folder beside it.",
 )
 @click.option("--title", metavar="TEXT", help="Of the page; by default the file.")
 @choice_option("--test", allowed=TESTS, help="Of differences, as of compare.")
@@ -39,8 +39,12 @@ from pgcjax.stats.choices import TESTS
     metavar="N",
     help="Best runs that have a column in the table of queries.",
 )
-@click.option(
-    "--figures", type=FILE, metavar="DIR", help="Write figures as .pdf there, too."
+@output_option(
+    "Write figures as .pdf there, too.",
+    (),
+    "--figures",
+    target=Target("{path}/*.pdf"),
+    metavar="DIR",
 )
 def report(
     scores: tuple[str, ...],
@@ -54,13 +58,9 @@ def report(
 
     SCORES are files of evaluate or of any tool: one with all measures, or one for each.
     """
-    if figures and Path(figures).exists() and not Path(figures).is_dir():
-        raise click.UsageError(f"--figures {figures}: is no folder")
-    from pgcjax.io.write import check_target
     from pgcjax.report import canvas, page
 
     page.ready(output)
-    check_target(output, page.SUFFIXES)
     from pgcjax.report.score_page import summary
 
     title = title or ", ".join(Path(path).name for path in scores)

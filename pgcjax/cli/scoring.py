@@ -26,6 +26,7 @@ from pgcjax.cli.options import (
     runs_argument,
     spreadsheet_option,
 )
+from pgcjax.cli.targets import WITH_WORK, kept_work
 from pgcjax.errors import PgcjaxError, counted
 from pgcjax.io.choices import MISSING, ORDERS, SCORE_SUFFIXES
 from pgcjax.report.progress import ProgressDisplay, say
@@ -95,7 +96,7 @@ if TYPE_CHECKING:
     metavar="SECONDS",
     help="Stop where other processes do not come, or are not heard of, for so long.",
 )
-@output_option("Write all scores at full precision", SCORE_SUFFIXES)
+@output_option("Write all scores at full precision", SCORE_SUFFIXES, target=WITH_WORK)
 @spreadsheet_option
 def evaluate(
     runs: tuple[str, ...],
@@ -127,8 +128,6 @@ def evaluate(
 
     if part and not output:
         raise click.UsageError("--part needs -o FILE: merge puts the files together")
-    if resume and not output:
-        raise click.UsageError("--resume needs -o FILE, beside which work is kept")
     share = _part(part) if part else None
     parse_all(measures)  # a typo is said before minutes of reading
     from pgcjax.engine.evaluate import evaluate as score
@@ -159,9 +158,7 @@ def evaluate(
         if processes.count > 1:
             of = f".{processes.number + 1}-of-{processes.count}"
     first = not (processes and processes.number)  # it says and writes it all
-    kept = Path(f"{output}.partial{of}") if output else None
-    if kept and not resume and remove(kept):
-        say(f"{kept}: dropped; --resume would have gone on with it")
+    kept = kept_work(output, resume, of)
     with (
         _said(kept),
         processes or nullcontext(),
@@ -268,9 +265,7 @@ def merge(parts: tuple[str, ...], output: str, spreadsheet: bool) -> None:
     help="Leave out the documents that --prefs and --qrels do not name: a smaller "
     "file, which fits no other judgments.",
 )
-@click.option(
-    "-o", "--output", required=True, type=FILE, metavar="FILE", help="New: .parquet."
-)
+@output_option("Write all runs", (".parquet",), required=True)
 def pack(
     runs: tuple[str, ...],
     judgments: dict[str, Any],

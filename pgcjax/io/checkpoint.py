@@ -2,17 +2,25 @@
 
 import json
 import os
-import zipfile
+import re
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
 from pgcjax.errors import DataError
-from pgcjax.io.write import written_beside
+from pgcjax.io import seal
+from pgcjax.io.nest import sweep
+from pgcjax.io.write import unsealed, written_beside
 
 _ABOUT = "job.json"
+_BEGINS = (b'{"crc32": "', b'{"version": "')  # as that file does; once it had no crc32
+_PIECE = re.compile(r"(\d+-\d+|finished-blocks)\.npz")
+_MARK = b"pgcj"  # at the end of a piece, before its checksum
+_AWAY = "Move it away, or name another output file or journal."
 
 
 class Checkpoint:
@@ -26,22 +34,33 @@ class Checkpoint:
         """Open the checkpoint of a job: all that every piece depends on, as JSON.
 
         Raises:
-            DataError: the folder has finished work of another job.
+            DataError: the folder has finished work of another job, has damaged work, or
+                is not of pgcjax.
         """
         self.folder, self._job = Path(folder), dict(job)
+        # It begins with the job: a piece that another job keeps here does not fit.
+        self._crc = crc32(json.dumps(self._job).encode())
+        check_folder(self.folder)
+        about = self.folder / _ABOUT
+        mend = (
+            "Remove the folder, or name another journal; on the command line, start "
+            "without --resume."
+        )
         try:
-            saved = json.loads((self.folder / _ABOUT).read_text())
-        except (FileNotFoundError, NotADirectoryError):
+            data = about.read_bytes()
+            seal.check(data, str(about), mend)
+            saved = json.loads(data)
+        except FileNotFoundError:
             return
-        except (OSError, ValueError):
-            saved = {}
+        except (OSError, json.JSONDecodeError) as error:
+            problem = f"cannot read it: {error}"
+            raise DataError(problem, where=str(about), mend=mend) from None
         differs = [key for key in self._job if saved.get(key) != self._job[key]]
         if differs:
             raise DataError(
                 f"has finished work of another job: it differs in {differs[0]}",
                 where=str(self.folder),
-                mend="Remove the folder, or name another journal; on the command line, "
-                "start without --resume.",
+                mend=mend,
             )
 
     def save(self, name: str, **arrays: np.ndarray) -> None:
@@ -58,30 +77,92 @@ class Checkpoint:
                 where=str(self.folder),
             ) from None
         if not (self.folder / _ABOUT).exists():
-            with written_beside(self.folder / _ABOUT) as beside:
-                beside.write_text(json.dumps(self._job))
+            with written_beside(self.folder / _ABOUT, sealed=True) as beside:
+                beside.write_text(json.dumps(unsealed(self._job)))
         with written_beside(self.folder / f"{name}.npz") as beside:
             np.savez(beside, allow_pickle=False, **arrays)
+            with beside.open("r+b") as file:
+                size = file.seek(0, os.SEEK_END)
+                crc = seal.checksum(file, 0, size, self._crc)
+                file.write(_MARK + crc.to_bytes(4))
 
     def load(self, name: str) -> dict[str, np.ndarray] | None:
         """Give the arrays of a piece; None if there is none, or it is damaged."""
         try:
-            with np.load(self.folder / f"{name}.npz") as piece:
-                return {key: piece[key] for key in piece.files}
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+            with (self.folder / f"{name}.npz").open("rb") as file:
+                size = file.seek(0, os.SEEK_END) - 8
+                crc = seal.checksum(file, 0, size, self._crc)
+                if file.read() != _MARK + crc.to_bytes(4):
+                    return None
+                file.seek(0)
+                with np.load(file) as piece:
+                    return {key: piece[key] for key in piece.files}
+        except OSError:
             return None
 
     def names(self) -> list[str]:
         """List the pieces."""
-        return [path.stem for path in self.folder.glob("*-*.npz")]
+        return [path.stem for path in _ours(self.folder) if path.name != _ABOUT]
+
+
+def check_folder(folder: str | os.PathLike) -> None:
+    """Refuse a folder for finished work that has anything else; hidden files may stay.
+
+    Raises:
+        DataError: it has, it is a file, or it cannot be read.
+    """
+    folder = Path(folder)
+    try:
+        names = sorted(os.listdir(folder))
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise DataError(
+            f"finished work cannot be kept there: {error.strerror}",
+            where=str(folder),
+            mend=_AWAY,
+        ) from None
+    sweep(folder)
+    ours = {path.name for path in _ours(folder)}
+    for name in names:
+        if name not in ours and name[0] != ".":
+            raise DataError(
+                f"has {name!r}, which is not of pgcjax, or damaged: finished work "
+                "would be kept there",
+                where=str(folder),
+                mend=_AWAY,
+            )
 
 
 def remove(folder: str | os.PathLike) -> bool:
-    """Remove a checkpoint, and say whether there was one; other files stay."""
+    """Remove finished work, and say whether there was any; other files stay."""
     folder = Path(folder)
-    paths = [*folder.glob("*-*.npz"), *folder.glob(_ABOUT)]
+    sweep(folder)
+    paths = _ours(folder)
     for path in paths:
         path.unlink(missing_ok=True)
-    if folder.is_dir() and not any(folder.iterdir()):
+    with suppress(OSError):  # there is none, it is a link, or it has other files
         folder.rmdir()
     return bool(paths)
+
+
+def _ours(folder: Path) -> list[Path]:
+    """List the files of finished work, the one that says of what job last.
+
+    Beside that one, a piece may be damaged; without it, a piece has a mark.
+    """
+    pieces = [path for path in folder.glob("*.npz") if _PIECE.fullmatch(path.name)]
+    about = folder / _ABOUT
+    if _read(about, 0).startswith(_BEGINS):
+        return [*pieces, about]
+    return [path for path in pieces if _read(path, -8).startswith(_MARK)]
+
+
+def _read(path: Path, start: int) -> bytes:
+    """Read some bytes, from the end if `start` is negative; none if there are none."""
+    try:
+        with path.open("rb") as file:
+            file.seek(start, os.SEEK_END if start < 0 else os.SEEK_SET)
+            return file.read(16)
+    except OSError:
+        return b""

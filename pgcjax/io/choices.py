@@ -20,3 +20,6 @@ SCORE_SUFFIXES = (".trec", ".tsv", ".csv", ".jsonl", ".parquet")
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
 """Of files of findings."""
+
+PAGE_SUFFIXES = (".html", ".md")
+"""Of pages about scores."""

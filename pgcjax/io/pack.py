@@ -16,8 +16,10 @@ from pgcjax.errors import DataError, Progress, UsageError
 from pgcjax.io.judgments import read_judgments
 from pgcjax.io.order import in_order
 from pgcjax.io.packed import MARK, VERSION
+from pgcjax.io.packed_seal import fill, unfilled
 from pgcjax.io.runs import Runs, gathered
-from pgcjax.io.write import written_beside
+from pgcjax.io.targets import keep_apart
+from pgcjax.io.write import unsealed, written_beside
 
 ROWS = 2**22  # about as many in a block; they are in memory at once
 _NAMES = ("run_id", "query_id", "doc_id")
@@ -64,11 +66,12 @@ def pack(
 
     Raises:
         DataError: the data cannot be read, a run comes twice, or the file cannot be
-            written. UsageError: there is nothing to leave documents out by, or no such
-            kind of judgments.
+            written. UsageError: there is nothing to leave documents out by, no such
+            kind of judgments, or the file is one of the runs or judgments.
     """
     if Path(target).suffix.lower() != ".parquet":
         raise UsageError(f"{target}: packed runs are a .parquet file")
+    keep_apart([(str(target), ())], [runs, *judgments.values()])
     tables = read_judgments(judgments)
     if only_judged and not tables:
         raise UsageError("only_judged needs judgments: give preferences or qrels")
@@ -118,7 +121,10 @@ def _write(
                 for part in parts:
                     writer.write_table(part, row_group_size=max(1, len(part)))
             about = {"version": VERSION, "whole": whole, "runs": runs, "groups": groups}
+            columns = len(SCHEMA) * (1 + sum(map(len, groups)))
+            about = unsealed({**about, "crcs": unfilled(columns)})
             writer.add_key_value_metadata({MARK: json.dumps(about)})
+        fill(beside)
     return len(seen)
 
 

@@ -11,7 +11,8 @@ judged, `judged_length`; and -1 in `rank` if its documents have that.
 
 Rows stand in blocks of whole runs. Each block has a row group of rankings, one of
 their judged documents, and one of all others, which only other judgments ask for; all
-three by query, then by run, then by position. The metadata says which are whose.
+three by query, then by run, then by position. The metadata says which are whose, and
+has the checksums of all bytes.
 """
 
 import math
@@ -29,9 +30,10 @@ import pyarrow.parquet as pq
 from pgcjax.errors import DataError, counted
 from pgcjax.io.json_text import NoJson, read_json
 from pgcjax.io.judged import Judged
+from pgcjax.io.packed_seal import UNSEALED, Checksums
 
 MARK = "pgcjax runs"  # the key of the metadata
-VERSION = 3
+VERSION = 4
 _NAMES = ["run_id", "query_id", "doc_id"]
 
 
@@ -82,16 +84,19 @@ class Packed:
         """
         self.path = path
         try:
-            rows = pq.read_metadata(path)
+            source = pa.OSFile(str(path), "r")
+            self._checksums = Checksums(source, path)
+            rows = pq.read_metadata(source)
         except MemoryError:  # Arrow's is an ArrowException, too
             raise
         except (pa.ArrowException, OSError, ValueError) as error:
             raise _unreadable(path, error) from None
         about = _described(path, rows)
+        self._checksums.expect(about, rows)
         self.whole: bool = about["whole"]
         self._groups: list[list[int]] = about["groups"]
         self.runs: list[int] = about["runs"]
-        self._file = pq.ParquetFile(path, metadata=rows, read_dictionary=_NAMES)
+        self._file = pq.ParquetFile(source, metadata=rows, read_dictionary=_NAMES)
         sizes = [[rows.row_group(i).num_rows for i in block] for block in self._groups]
         self.sizes = [16 * rankings + 8 * judged for rankings, judged, *_ in sizes]
         self._lock = Lock()  # a reader of Parquet is for one thread
@@ -159,14 +164,14 @@ class Packed:
         if every:
             doc, names = _codes(table["doc_id"])
             doc_ids = pl.Series("doc_id", pl.from_arrow(names))
-            # The judged documents of all rankings, and then all others.
-            parts = _rankings_of(ready), _rankings_of(length - ready)
-            by = _by_position(np.concatenate(parts), position)
+            # First the judged documents of all rankings, and then all others.
+            ranking = np.append(_places(ready), _places(length - ready))
+            by = _by_position(ranking, position)
             doc, position = doc[by], position[by]
         else:
             judged = table["judged"].to_numpy()
             if order != "trec":
-                by = np.lexsort((position, _rankings_of(ready)))
+                by = np.lexsort((position, _places(ready)))
                 judged, position = judged[by], position[by]
         of_rankings = run, query, length, length if every else ready
         of_docs = position, judged, doc, doc_ids
@@ -194,6 +199,7 @@ class Packed:
     def _table(self, groups: list[int], columns: list[str]) -> pa.Table:
         try:
             with self._lock:
+                self._checksums.check(groups, columns)
                 table = self._file.read_row_groups(groups, columns=columns)
             return table.unify_dictionaries().combine_chunks()
         except MemoryError:  # Arrow's is an ArrowException, too
@@ -214,7 +220,7 @@ def _described(path: Path, rows: pq.FileMetaData) -> dict[str, Any]:
     except (UnicodeDecodeError, NoJson):
         about = None
     about = about if isinstance(about, dict) else {}
-    if about.get("version", VERSION) != VERSION:
+    if about.get("version", VERSION) not in (UNSEALED, VERSION):
         raise DataError(
             f"is of version {about['version']!r} of packed runs; this pgcjax reads "
             f"version {VERSION}",
@@ -242,8 +248,8 @@ def _described(path: Path, rows: pq.FileMetaData) -> dict[str, Any]:
     return about
 
 
-def _rankings_of(count: np.ndarray) -> np.ndarray:
-    """Give the ranking of each document, of which so many follow each other."""
+def _places(count: np.ndarray) -> np.ndarray:
+    """Give each document the place of its ranking, of which each has so many."""
     return np.repeat(np.arange(len(count)), count)
 
 
@@ -287,6 +293,8 @@ def _sorted_codes(column: Any) -> tuple[np.ndarray, list[str]]:
 
 
 def _unreadable(path: Path, error: Exception) -> DataError:
+    if isinstance(error, DataError):
+        return error  # which says it all
     return DataError(
         f"cannot read it as packed runs: {error}",
         where=str(path),

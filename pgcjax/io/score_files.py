@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from pgcjax.errors import DataError
-from pgcjax.io import files
+from pgcjax.io import files, seal
 from pgcjax.io.containers import Columns, Named, container_of, split
 from pgcjax.io.content import read_bytes
 from pgcjax.io.json_text import NoJson, read_json
@@ -28,7 +28,8 @@ def read_score_table(path: str | os.PathLike) -> tuple[pd.DataFrame, dict[str, A
     """
     path = Path(path)
     trec = path.suffix.lower() == ".trec"
-    content = files.load(path, "tabs" if trec else "auto")
+    data = _intact(path)
+    content = split(path, data, "tabs" if trec else container_of(path, data))
     if isinstance(content, Columns):
         content = _from_trec(content)
     frame, origin, metadata = _without_metadata(content)
@@ -45,6 +46,33 @@ def read_score_table(path: str | os.PathLike) -> tuple[pd.DataFrame, dict[str, A
     return table, metadata[0] if metadata else {}
 
 
+def check_readable(table: pd.DataFrame, where: str, suffix: str) -> None:
+    """Refuse scores that a file with this suffix would not give back.
+
+    Raises:
+        DataError: there are such scores.
+    """
+    origin = Origin(where)
+    canonical(table, origin, SCORES)
+    for name in SCORES[:3]:
+        ids(table[name], origin)
+    numbers(table["value"], "value", origin)
+    if suffix != ".trec":
+        return
+    runs = table["run_id"].unique()
+    first = "run" if len(runs) > 1 else "measure"  # of what each line has
+    names = runs if first == "run" else table["measure"].unique()
+    lost = [f"a comment of {first} {name!r}" for name in names if str(name)[0] == "#"]
+    if (table["query_id"] == "all").any():
+        lost.append("a mean of query 'all'")
+    if lost:
+        raise DataError(
+            f"a .trec file would make {lost[0]}",
+            where=where,
+            mend="Name a .tsv, .csv, .jsonl or .parquet file.",
+        )
+
+
 def read_any_scores(path: Path) -> tuple[pd.DataFrame, Origin]:
     """Read a file of scores as rows of text, whatever its columns are called.
 
@@ -53,7 +81,7 @@ def read_any_scores(path: Path) -> tuple[pd.DataFrame, Origin]:
     """
     if path.suffix.lower() == ".trec":
         return read_score_table(path)[0], Origin(str(path))
-    data = read_bytes(path)
+    data = _intact(path)
     container = container_of(path, data)
     if container == "columns":
         container = "tsv" if b"\t" in data else "csv"
@@ -62,6 +90,22 @@ def read_any_scores(path: Path) -> tuple[pd.DataFrame, Origin]:
     if container != "jsonl":
         return content.frame, content.origin
     return _without_metadata(content)[:2]
+
+
+def _intact(path: Path) -> bytes:
+    """Read a file, and refuse what changed since pgcjax wrote it.
+
+    Raises:
+        DataError: it changed, or cannot be read.
+    """
+    data = read_bytes(path)
+    mend = "Make or copy it again; if it was changed on purpose, "
+    if data.startswith(b"PAR1"):
+        mend += "leave 'pgcjax' out of its metadata."
+    else:
+        mend += """write "crc32": "" in its first line."""
+    seal.check(data, str(path), mend)
+    return data
 
 
 def _without_metadata(
@@ -90,6 +134,8 @@ def _without_metadata(
         places = np.asarray(origin.places)[rest] if len(origin.places) else ()
         origin = replace(origin, places=places)
         frame = frame[rest].drop(columns="pgcjax").reset_index(drop=True)
+    for about in metadata:
+        about.pop(seal.KEY, None)
     return frame, origin, metadata
 
 

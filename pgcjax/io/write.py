@@ -1,10 +1,9 @@
 """Tables of scores and findings into files that appear whole or not at all."""
 
+import errno
 import json
 import math
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io.choices import SCORE_SUFFIXES, TABLE_SUFFIXES
+from pgcjax.io.nest import nest
+from pgcjax.io.seal import UNSEALED, seal
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,48 +23,53 @@ HEADER_MARK = "# pgcjax "
 
 
 @contextmanager
-def written_beside(target: str | os.PathLike) -> Iterator[Path]:
+def written_beside(
+    target: str | os.PathLike, *, sealed: bool = False
+) -> Iterator[Path]:
     """Yield a temporary path that takes the place of `target` if the body succeeds.
 
-    The body creates a file or a folder there. A file replaces what `target` was; a
-    folder is refused where `target` exists, so that nobody's files are mixed or lost.
+    The body creates a file or a folder there; a `sealed` file gets its checksum. A file
+    replaces what `target` was, or the file that `target` is a link to; a folder is
+    refused where `target` exists, so that nobody's files are mixed or lost.
 
     Raises:
         DataError: the folder of `target` is missing or cannot be written, or a folder
             was to be written where something exists.
     """
-    target = Path(target)
-    name = f".{target.name}."
-    try:
-        nest = Path(tempfile.mkdtemp(prefix=name, dir=target.parent))
-    except OSError as error:
-        mend = "Name a file in a folder that exists and that you may write to."
-        raise _unwritable(target, error, mend) from None
-    try:
-        yield nest / target.name
-        if (nest / target.name).is_dir() and target.exists():
+    with _room(target) as (beside, real):
+        yield beside
+        if beside.is_dir() and real.exists():
             raise DataError(
                 "exists already", where=str(target), mend="Name a new folder."
             )
-        os.replace(nest / target.name, target)
+        if sealed:
+            seal(beside)
+        os.replace(beside, real)
+
+
+@contextmanager
+def _room(target: str | os.PathLike) -> Iterator[tuple[Path, Path]]:
+    """Yield a temporary path beside a target, and what the target is a link to."""
+    real = Path(os.path.realpath(target))
+    mend = "Name a file in a folder that exists and that you may write to."
+    try:
+        if real.is_symlink():
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        with nest(real) as folder:
+            mend = "What was there is as it was."
+            yield folder / real.name, real
     except OSError as error:
-        raise _unwritable(target, error, "What was there is as it was.") from None
-    finally:
-        shutil.rmtree(nest, ignore_errors=True)
-
-
-def _unwritable(target: Path, error: OSError, mend: str) -> DataError:
-    problem = f"cannot write there: {error.strerror}"
-    return DataError(problem, where=str(target), mend=mend)
+        problem = f"cannot write there: {error.strerror or error}"
+        raise DataError(problem, where=str(target), mend=mend) from error
 
 
 def write_text(text: str, target: str | os.PathLike) -> Path:
-    """Write text as UTF-8, with Unix line ends on every system.
+    """Write text, whose header is unsealed, as UTF-8 with Unix line ends everywhere.
 
     Raises:
         DataError: the file cannot be written.
     """
-    with written_beside(target) as beside:
+    with written_beside(target, sealed=True) as beside:
         beside.write_text(text, encoding="utf-8", newline="\n")
     return Path(target)
 
@@ -81,13 +87,15 @@ def write_table(
     formulas do.
 
     Metadata go into a first line `# pgcjax {…}` (.tsv, .csv), a first record (.jsonl)
-    or the schema (.parquet). A number that is not finite is null in JSON.
+    or the schema (.parquet), a checksum first. A number that is not finite is null in
+    JSON.
 
     Raises:
         UsageError: the suffix is none of `TABLE_SUFFIXES`.
         DataError: the file cannot be written.
     """
     suffix = check_suffix(Path(target), TABLE_SUFFIXES)
+    metadata = unsealed(metadata)
     if suffix == ".parquet":
         return _write_parquet(frame, Path(target), header(metadata))
     if suffix == ".jsonl":
@@ -119,7 +127,7 @@ def _write_parquet(frame: "pd.DataFrame", target: Path, head: str) -> Path:
 
     table = pa.Table.from_pandas(frame, preserve_index=False)
     metadata = {**(table.schema.metadata or {}), b"pgcjax": head.encode()}
-    with written_beside(target) as beside:
+    with written_beside(target, sealed=True) as beside:
         pq.write_table(table.replace_schema_metadata(metadata), beside)
     return target
 
@@ -130,6 +138,11 @@ def _json(record: dict) -> str:
         for k, v in record.items()
     }
     return json.dumps(finite, ensure_ascii=False, allow_nan=False)
+
+
+def unsealed(metadata: dict[str, Any]) -> dict[str, Any]:
+    """Give metadata of a file that will be sealed."""
+    return {**UNSEALED, **metadata, **UNSEALED}
 
 
 def header(metadata: dict[str, Any]) -> str:
@@ -144,13 +157,43 @@ def check_target(
 
     Raises:
         UsageError: its suffix is none of these, its folder is missing, or it is a
-            folder itself.
+            folder itself. DataError: it cannot be written.
     """
     check_suffix(Path(path), suffixes)
-    if not Path(path).parent.is_dir():
-        raise UsageError(f"{path}: there is no folder {Path(path).parent}; make it")
-    if Path(path).is_dir():
+    check_room(path)
+    if os.path.isdir(path):
         raise UsageError(f"{path}: is a folder; name a file")
+
+
+def check_room(path: str | os.PathLike) -> None:
+    """Refuse a file or folder that could not be written.
+
+    Raises:
+        UsageError: its folder is missing. DataError: it cannot be written.
+    """
+    try:
+        with _room(path):
+            pass
+    except DataError as error:
+        path = os.path.realpath(path) if os.path.islink(path) else path
+        parent = Path(path).parent
+        if isinstance(error.__cause__, FileNotFoundError) and not parent.exists():
+            raise UsageError(f"{path}: there is no folder {parent}; make it") from None
+        raise
+
+
+def check_folder(path: str | os.PathLike) -> None:
+    """Refuse a folder of files that is there and is none, or that cannot be written.
+
+    Raises:
+        UsageError: it is no folder. DataError: nothing can be written there.
+    """
+    there = Path(path)
+    while not os.path.lexists(there):
+        there = there.parent  # whoever writes there makes all folders below
+    if not os.path.isdir(there):
+        raise UsageError(f"{path}: is no folder")
+    check_room(there / "file")
 
 
 def check_suffix(path: Path, suffixes: tuple[str, ...] = SCORE_SUFFIXES) -> str:

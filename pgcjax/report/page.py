@@ -17,13 +17,13 @@ import numpy as np
 import pandas as pd
 
 from pgcjax.errors import UsageError, one_line, printable
-from pgcjax.io.write import check_suffix, written_beside
+from pgcjax.io.choices import PAGE_SUFFIXES
+from pgcjax.io.write import check_folder, check_suffix, written_beside
 from pgcjax.report import canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SUFFIXES = (".html", ".md")
 _NUMBER = re.compile(r"[-+−]?((\d[\d,]*)?\.?\d+(e[-+]?\d+)?\s?%?|inf)|—|")
 _NAME = re.compile(r"[\w.+-]+")
 # What Markdown would take for more than letters: anywhere, and at the start of a line.
@@ -166,8 +166,9 @@ def ready(path: str | os.PathLike) -> str:
 
     Raises:
         UsageError: it is none of ours, or jinja2 or matplotlib is not installed.
+        DataError: figures cannot be written beside it.
     """
-    suffix = check_suffix(Path(path), SUFFIXES)
+    suffix = check_suffix(Path(path), PAGE_SUFFIXES)
     for package in ("jinja2", "matplotlib"):
         try:
             import_module(package)
@@ -175,7 +176,14 @@ def ready(path: str | os.PathLike) -> str:
             raise UsageError(
                 f"reports need {package}: pip install 'pgcjax[report]'"
             ) from None
+    if suffix == ".md":
+        check_folder(_figures(Path(path)))
     return suffix
+
+
+def _figures(page: Path) -> Path:
+    """Name the folder of the figures of a page in Markdown."""
+    return page.with_name(f"{page.stem}-figures")
 
 
 def write(page: Page, path: str | os.PathLike) -> Path:
@@ -190,7 +198,7 @@ def write(page: Page, path: str | os.PathLike) -> Path:
     """
     target, suffix = Path(path), ready(path)
     figures = {name: picture.figure for name, picture in page.pictures.items()}
-    folder = target.with_name(f"{target.stem}-figures")
+    folder = _figures(target)
 
     def image(name: str) -> str:
         if suffix == ".html":

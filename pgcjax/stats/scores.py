@@ -12,8 +12,8 @@ import pandas as pd
 
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io.schema import shorten
-from pgcjax.io.score_files import read_score_table
-from pgcjax.io.write import check_suffix, header, write_table, write_text
+from pgcjax.io.score_files import check_readable, read_score_table
+from pgcjax.io.write import check_suffix, header, unsealed, write_table, write_text
 
 _SHOWN = 10  # missing parts that a message names
 
@@ -114,14 +114,16 @@ class Scores:
 
         Raises:
             UsageError: the suffix is none of these.
-            DataError: the file cannot be written.
+            DataError: the file cannot be written, or not so that it could be read.
         """
-        if check_suffix(Path(path)) != ".trec":
+        suffix = check_suffix(Path(path))
+        check_readable(self.table, str(path), suffix)
+        if suffix != ".trec":
             return write_table(self.table, path, self.metadata, spreadsheet=spreadsheet)
-        head, *rest = self.lines(True, None)
+        _, *rest = self.lines(True, None)
         if len(self.runs) == 1:  # only this line names the run then
             rest.insert(0, f"runid\tall\t{self.runs[0]}")
-        return write_text("\n".join([head, *rest, ""]), path)
+        return write_text("\n".join([header(unsealed(self.metadata)), *rest, ""]), path)
 
 
 def merge(parts: Sequence[Scores], names: Sequence[str]) -> Scores:

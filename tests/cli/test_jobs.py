@@ -39,7 +39,10 @@ def test_dry_run_says_and_does_nothing(pgcjax, demo):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("pack runs -o runs.csv", "runs.csv: packed runs are a .parquet file"),
+        (
+            "pack runs -o runs.csv",
+            "runs.csv: the suffix of an output file is one of .parquet",
+        ),
         (
             "pack runs -o runs.parquet --only-judged",
             "--only-judged needs --prefs FILE or --qrels FILE",

@@ -126,7 +126,7 @@ def test_help_of_what_a_run_lacks(pgcjax, here, demo_scores):
         ("scores.parquet -o p.md --alpha 5", "alpha=5.0: expected a level between 0"),
         ("scores.parquet -o p.md --top 0", "the table of queries shows 1 run or more"),
         ("scores.parquet -o p.md --resamples 3", "resamples=3: no p can be below 0.05"),
-        ("scores.parquet -o p.md --figures run.txt", "--figures run.txt: is no folder"),
+        ("scores.parquet -o p.md --figures run.txt", "run.txt: is no folder"),
         ("one.csv -o p.md", "scores: holds 1 run to compare. At least 2 runs and 2 "),
         ("query.csv -o p.md", "scores: holds 1 query to compare. At least 2 runs and "),
         ("bad.csv -o p.md", "bad.csv:3: "),

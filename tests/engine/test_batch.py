@@ -1,5 +1,6 @@
 """A kind of batch that the engine does not know: it gets all that the others have."""
 
+import json
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,6 +14,7 @@ from pgcjax.engine.batch import Batch
 from pgcjax.engine.cost import Group
 from pgcjax.engine.estimate import estimate
 from pgcjax.errors import VerificationError
+from pgcjax.io.checkpoint import Checkpoint
 from pgcjax.io.runs import Runs
 from pgcjax.measures.catalogue import catalogue
 from pgcjax.measures.spec import Definition
@@ -106,11 +108,11 @@ def test_wrong_scores_of_a_kept_chunk_are_found(tmp_path):
     kept = tmp_path / "kept"
     with plan.using(rows=0, seconds=0.0):
         score(journal=kept)
-        path = kept / "2-3.npz"
-        with np.load(path) as arrays:
-            changed = dict(arrays)
-        changed["part0"] = changed["part0"] + 1.0
-        np.savez(path, **changed)
+        job = json.loads((kept / "job.json").read_text())
+        del job["crc32"]
+        checkpoint = Checkpoint(kept, job)
+        changed = checkpoint.load("2-3")
+        checkpoint.save("2-3", **changed | {"part0": changed["part0"] + 1.0})
         with pytest.raises(VerificationError, match="Length is"):
             score(journal=kept, verify=1.0)
 

@@ -116,7 +116,7 @@ def test_the_work_of_another_job_is_refused(runs, tmp_path, small_chunks):
 
 def test_work_cannot_be_kept_in_a_file(runs, tmp_path, small_chunks):
     (tmp_path / "kept").write_text("")
-    with pytest.raises(DataError, match="kept: cannot keep finished work there: "):
+    with pytest.raises(DataError, match="kept: finished work cannot be kept there: "):
         pgcjax.evaluate(runs, **JUDGED, journal=tmp_path / "kept")
 
 

@@ -17,6 +17,7 @@ from pgcjax.io.choices import ORDERS
 from pgcjax.io.judged import Judged
 from pgcjax.io.order import in_order, ranked
 from pgcjax.io.packed import MARK, Packed, is_packed
+from pgcjax.io.packed_seal import UNSEALED
 from pgcjax.io.runs import Runs, gathered, read_runs
 from pgcjax.tensors.rankings import Rankings, find
 
@@ -161,6 +162,12 @@ def test_several_sources_of_runs(tmp_path):
     (tmp_path / "2.run").write_text("q1 Q0 b 1 1.0 r2\nq1 Q0 a 2 1.0 r2\n")
     both = pgcjax.evaluate(tmp_path, qrels=QRELS)
     assert both.table.equals(pgcjax.evaluate(RUNS, qrels=QRELS).table)
+    with pytest.raises(UsageError) as error:
+        pgcjax.pack(tmp_path, tmp_path / "1.parquet", qrels=QRELS)
+    assert str(error.value) == (
+        f"{tmp_path}/1.parquet: would overwrite {tmp_path}/1.parquet, which this call "
+        "reads; name another file"
+    )
     pgcjax.pack(RUNS, tmp_path / "3.parquet")
     with pytest.raises(DataError, match=r"3\.parquet: claims the run name 'r1', as "):
         pgcjax.evaluate(tmp_path, qrels=QRELS)
@@ -199,7 +206,9 @@ def test_files_that_cannot_be_read(tmp_path):
     pgcjax.pack(RUNS, path, qrels=QRELS)
     whole = path.read_bytes()
     path.write_bytes(whole[:4] + bytes(60) + whole[64:])
-    with pytest.raises(DataError, match="cannot read it as packed runs: .* pack the"):
+    with pytest.raises(
+        DataError, match="is damaged: its checksum does not fit. Pack the"
+    ):
         pgcjax.evaluate(path, qrels=QRELS)
     path.write_bytes(whole[:-9])
     with pytest.raises(DataError, match="cannot read it as Parquet"):
@@ -222,7 +231,7 @@ MISFIT = (
     "runs again."
 )
 OF_VERSION = (
-    "is of version {} of packed runs; this pgcjax reads version 3. Pack the runs again."
+    "is of version {} of packed runs; this pgcjax reads version 4. Pack the runs again."
 )
 WRONG = {
     b"{": MISFIT,
@@ -230,7 +239,7 @@ WRONG = {
     b"[" * 9999: MISFIT,
     b"[3, true]": MISFIT,
     b'{"a": 1}': MISFIT,
-    b'{"version": 4}': OF_VERSION.format(4),
+    b'{"version": 5}': OF_VERSION.format(5),
     b'{"version": "3"}': OF_VERSION.format("'3'"),
     b'{"version": 3,\n"version": 3}': (
         "the key 'version' is twice in one object. Keep one of the two."
@@ -263,9 +272,10 @@ def test_metadata_that_are_wrong(tmp_path):
     pgcjax.pack(RUNS, path, qrels=QRELS)
     file = pq.ParquetFile(path)
     about = json.loads(file.metadata.metadata[MARK.encode()])
+    about |= {"version": UNSEALED, "crc32": None, "crcs": None}
     wrong = dict(WRONG)
     for change in CHANGED:
-        changed = {k: v for k, v in (about | change).items() if v is not None}
+        changed = {k: v for k, v in {**about, **change}.items() if v is not None}
         wrong[json.dumps(changed).encode()] = MISFIT
     for text, said in wrong.items():
         with pq.ParquetWriter(copy, packing.SCHEMA) as writer:

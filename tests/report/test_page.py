@@ -169,7 +169,7 @@ def test_a_page_that_fails_leaves_what_was_there(tmp_path, suffix, monkeypatch):
 
 def test_a_folder_of_figures_that_cannot_be_made(tmp_path):
     (tmp_path / "page-figures").write_text("mine")
-    with pytest.raises(DataError, match="page-figures: cannot make this folder"):
+    with pytest.raises(UsageError, match="page-figures: is no folder"):
         write(example(), tmp_path / "page.md")
     assert [path.name for path in tmp_path.iterdir()] == ["page-figures"]
 

@@ -1,6 +1,7 @@
 """Comparisons: tables of pairs and runs, decisions, files."""
 
 import json
+from unittest.mock import ANY
 
 import numpy as np
 import pandas as pd
@@ -175,7 +176,7 @@ def test_files(frame, tmp_path, suffix):
         runs = pd.read_parquet(tmp_path / f"runs{suffix}")
     elif suffix == ".jsonl":
         lines = [json.loads(line) for line in path.read_text().splitlines()]
-        assert lines[0] == {"pgcjax": found.metadata}
+        assert lines[0] == {"pgcjax": {"crc32": ANY, **found.metadata}}
         pairs = pd.DataFrame(lines[1:])
         runs = pd.read_json(tmp_path / f"runs{suffix}", lines=True)[1:]
         runs = runs.drop(columns="pgcjax").reset_index(drop=True)

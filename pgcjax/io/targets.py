@@ -1,0 +1,61 @@
+"""What a call writes, apart from what it reads."""
+
+import glob
+import os
+import unicodedata
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from pgcjax.errors import DataError, UsageError
+from pgcjax.io import files
+
+
+def keep_apart(
+    targets: Iterable[tuple[str, Sequence[str]]],
+    sources: Iterable[Any],
+) -> None:
+    """Refuse a call that would overwrite what it reads, or write one file twice.
+
+    A file is the same by whatever links, hard or symbolic, and spellings of its path.
+
+    Args:
+        targets: files and folders, each with patterns of what is written with it.
+        sources: arguments that may name files, folders and patterns.
+
+    Raises:
+        UsageError: two targets are the same, or one is a source.
+    """
+    names: dict[str, str] = {}
+    written: dict[tuple[int, int], str] = {}
+    for target, patterns in targets:
+        # Where case makes no difference, names that differ in it are one file.
+        name = unicodedata.normalize("NFC", os.path.realpath(target)).casefold()
+        if name in names:
+            raise UsageError(f"{names[name]} and {target} are one file: name two")
+        names[name] = target
+        for pattern in (glob.escape(target), *patterns):
+            found = filter(None, map(_identity, glob.glob(pattern)))
+            written |= dict.fromkeys(found, target)
+    for source in sources if written else ():
+        for path in _expanded(source):
+            if target := written.get(_identity(path) or (0, 0)):
+                raise UsageError(
+                    f"{target}: would overwrite {path}, which this call reads; name "
+                    "another file"
+                )
+
+
+def _expanded(source: Any) -> list[Path]:
+    try:
+        return files.expand(source)
+    except (DataError, UsageError):
+        return []  # whoever reads it says what is wrong, if it is no table
+
+
+def _identity(path: str | os.PathLike) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None  # a link to nothing, or gone since
+    return found.st_dev, found.st_ino
