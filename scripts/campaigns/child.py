@@ -4,6 +4,7 @@ The process that forks has imported all libraries and used none of them, so that
 begins at once: a child forked after JAX has computed hangs.
 """
 
+import fcntl
 import os
 import resource
 import select
@@ -14,10 +15,11 @@ import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import Any
 
 from pgcjax.cli import main
+
+_SET_SIZE = 1031  # F_SETPIPE_SZ of Linux
 
 Work = Callable[[], Any]
 Files = dict[str, bytes | str]
@@ -45,14 +47,21 @@ class Done:
     memory: int
     late: bool = False
 
-    def refused(self) -> str | None:
-        """Say why this is no refusal: one line on stderr, exit status 2 (or 130)."""
+    def refused(self, *codes: int) -> str | None:
+        """Say why this is no refusal: an error of one line, exit status 2.
+
+        Other `codes` may be allowed in its place.
+        """
         if self.late:
             return f"does not end within {self.seconds:.0f} s"
         if self.signal:
             return f"died of signal {self.signal}"
         lines = [x for x in self.err.split("\n") if x.startswith("pgcjax: error: ")]
-        if self.code != 2 or len(lines) != 1 or "Traceback" in self.err:
+        if (
+            self.code not in (codes or (2,))
+            or len(lines) != 1
+            or "Traceback" in self.err
+        ):
             return f"exit status {self.code}, stderr {self.err[-200:]!r}"
         return None
 
@@ -93,31 +102,44 @@ def forked(
         seconds: after which it is killed, as one that hangs.
     """
     import_libraries()
-    with TemporaryFile() as out, TemporaryFile() as err:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        began = time.monotonic()
-        pid = os.fork()
-        if pid == 0:
-            _live(work, folder, limits or {}, out.fileno(), err.fileno())
-        watch = os.pidfd_open(pid)
-        try:
-            if kill and not _ends(watch, kill[0]):
-                signal.pidfd_send_signal(watch, kill[1])
-            late = not _ends(watch, seconds)
-            if late:
-                signal.pidfd_send_signal(watch, signal.SIGKILL)
-            _, status, usage = os.wait4(pid, 0)
-        finally:
-            os.close(watch)
-        took = time.monotonic() - began
-        texts = []
-        for stream in (out, err):
-            stream.seek(0)
-            texts.append(stream.read().decode(errors="backslashreplace"))
+    sys.stdout.flush()
+    sys.stderr.flush()
+    out, err = _pipe(), _pipe()
+    began = time.monotonic()
+    pid = os.fork()
+    if pid == 0:
+        _live(work, folder, limits or {}, out[1], err[1])
+    watch = os.pidfd_open(pid)
+    try:
+        if kill and not _ends(watch, kill[0]):
+            signal.pidfd_send_signal(watch, kill[1])
+        late = not _ends(watch, seconds)
+        if late:
+            signal.pidfd_send_signal(watch, signal.SIGKILL)
+        _, status, usage = os.wait4(pid, 0)
+        texts = _read(out[0]), _read(err[0])
+    finally:
+        for end in (watch, *out, *err):
+            os.close(end)
+    took = time.monotonic() - began
     died = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
     code = None if died else os.WEXITSTATUS(status)
     return Done(code, died, *texts, took, usage.ru_maxrss * 1024, late)
+
+
+def _pipe() -> tuple[int, int]:
+    """Make a pipe that holds all that a verb prints: no limit of files concerns it."""
+    ends = os.pipe()
+    fcntl.fcntl(ends[1], _SET_SIZE, 2**20)
+    os.set_blocking(ends[0], False)
+    return ends
+
+
+def _read(end: int) -> str:
+    try:
+        return os.read(end, 2**20).decode(errors="backslashreplace")
+    except BlockingIOError:
+        return ""  # nothing was printed
 
 
 def _ends(watch: int, seconds: float) -> bool:
