@@ -2,6 +2,7 @@
 
 import time
 import traceback
+import unicodedata
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -80,3 +81,11 @@ def told(error: BaseException) -> str:
 def pick(rng: np.random.Generator, choices):
     """Choose one of a list, whatever its elements are."""
     return choices[int(rng.integers(len(choices)))]
+
+
+def controls(text: str) -> str | None:
+    """Say which line of text has a control character, which a terminal would obey."""
+    for line in text.split("\n"):
+        if any(unicodedata.category(c) == "Cc" for c in line if c != "\t"):
+            return f"prints a control character: {line[:200]!r}"
+    return None

@@ -75,7 +75,7 @@ def import_libraries() -> None:
     import pgcjax.engine.dry_run
     import pgcjax.report.score_page  # noqa: F401
 
-    for name in pgcjax.__all__:
+    for name in dir(pgcjax):
         getattr(pgcjax, name)
 
 

@@ -53,7 +53,8 @@ def attack(rng: np.random.Generator, folder: Path, kinds: Counter) -> str | None
 
 def compute(name: str) -> Numbers:
     """Make a call that takes part of a second."""
-    inputs = {k: tables()[k] for k in ("runs", "qrels", "preferences")}
+    kinds = "runs", "qrels", "preferences"
+    inputs: dict[str, Any] = {kind: tables()[kind] for kind in kinds}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
         if name == "rbo":
@@ -158,12 +159,12 @@ def _interrupted(names: list[str], moment: float) -> None:
 
 def _resumed(names: list[str], moment: float) -> None:
     """Interrupt a job that keeps its work, and go on with it."""
-    expected, inputs = compute("files"), {}
+    expected = compute("files")
     rows = tables()["runs"]
     Path("runs").mkdir()
     for name, own in rows.groupby("run_id"):
         own.to_csv(f"runs/{name}.csv", index=False)
-    inputs = {k: f"{k}.csv" for k in ("qrels", "preferences")}
+    inputs: dict[str, Any] = {k: f"{k}.csv" for k in ("qrels", "preferences")}
 
     def job() -> Numbers:
         with plan.using(chunk=1, seconds=0.0, rows=1), warnings.catch_warnings():

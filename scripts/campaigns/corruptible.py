@@ -69,6 +69,10 @@ def tables() -> dict[str, pd.DataFrame]:
     }
 
 
+def _judgments() -> dict[str, Any]:
+    return {kind: tables()[kind] for kind in ("preferences", "qrels")}
+
+
 def _values(scores: pgcjax.Scores) -> Values:
     rows = scores.table.itertuples(index=False, name=None)
     return {(run, query, measure): value for run, query, measure, value in rows}
@@ -105,7 +109,7 @@ def _job(kind: str, how: dict[str, Any] | None = None) -> Job:
 def _named(kind: str, columns: tuple[str, ...]) -> dict[str, Target]:
     """Give the files of a table with a header."""
     rows = [*tables()[kind].itertuples(index=False, name=None)]
-    names = [*tables()[kind]]
+    names = [*map(str, tables()[kind])]
     return {
         f"{kind} {form}": Target(
             f".{form}", encoded(rows, names, form), _job(kind), columns, form
@@ -239,7 +243,7 @@ def _clarke(frame: pd.DataFrame) -> pd.DataFrame | None:
 
 def _sealed() -> dict[str, Target]:
     """Give what pgcjax writes and reads again: scores in every form, packed runs."""
-    judgments = {kind: tables()[kind] for kind in ("preferences", "qrels")}
+    judgments = _judgments()
     with TemporaryDirectory() as folder:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)
@@ -270,9 +274,7 @@ def checkpoint(folder: Path) -> Job:
 
     def job(source: Path) -> Values:
         with plan.using(chunk=1, seconds=0.0, rows=1):
-            judgments = {kind: tables()[kind] for kind in ("preferences", "qrels")}
-            return _values(
-                pgcjax.evaluate(folder / "runs", journal=source, **judgments)
-            )
+            made = pgcjax.evaluate(folder / "runs", journal=source, **_judgments())
+            return _values(made)
 
     return job

@@ -14,8 +14,8 @@ What must be noticed, and what can only be judged:
 - Formats that nobody reads a second time (topics in XML, positions in JSON, levels of
   trec_eval) may give other scores once they are damaged as plain text.
 
-A refusal is one printable line. Nothing else may happen: no other exception, no
-warning of overflow, no hang.
+A refusal is one line without control characters. Nothing else may happen: no other
+exception, no warning of overflow, no hang.
 """
 
 import warnings
@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 
 from pgcjax.errors import DataWarning, PgcjaxError
-from scripts.campaigns.campaign import Campaign, pick
+from scripts.campaigns.campaign import Campaign, controls, pick
 from scripts.campaigns.corruptible import (
     NUMERIC,
     Job,
@@ -97,7 +97,7 @@ def outcome(job: Job, source: Path, intact: Values) -> Values | str | None:
         found = _scores(job, source)
     except PgcjaxError as error:
         text = str(error)
-        return None if text.isprintable() else f"not printable: {text[:200]!r}"
+        return "a message of two lines" if "\n" in text else controls(text)
     return None if _same(found, intact) else found
 
 

@@ -192,11 +192,11 @@ def _rbo(rng, made: Collection, runs: Any, order: str, kinds: Counter) -> str | 
             for query in made.runs[a].keys() & made.runs[b].keys():
                 pair = [made.runs[run][query] for run in (a, b)]
                 if ties == "broken":
-                    groups = [[[d] for d in independent.ranked(r, order)] for r in pair]
+                    x, y = ([[d] for d in independent.ranked(r, order)] for r in pair)
                 else:
-                    groups = [independent.tied(rows, order) for rows in pair]
+                    x, y = (independent.tied(rows, order) for rows in pair)
                 kind = "a" if ties == "broken" else ties
-                expected[a, b, query] = independent.rbo(*groups, p, variant, kind)
+                expected[a, b, query] = independent.rbo(x, y, p, variant, kind)
     if problem := _differs(values, expected):
         return f"{problem} (RBO {variant}, ties={ties}, p={p}, order={order})"
     return None

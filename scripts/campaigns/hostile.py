@@ -2,7 +2,7 @@
 
 Children may have 4 GiB of memory, so that nothing takes the machine. A hostile file is
 refused in one line, with exit status 2 or, where memory ends, 3; a hostile name is
-scored as any other or refused, and whatever is printed is printable.
+scored as any other or refused, and no control character is printed.
 """
 
 import bz2
@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import zstandard
 
-from scripts.campaigns.campaign import Campaign, pick
+from scripts.campaigns.campaign import Campaign, controls, pick
 from scripts.campaigns.child import Done, changed, command, snapshot
 from scripts.campaigns.verbs import workplace
 
@@ -117,10 +117,7 @@ def _refused(line: str, path: str, place: Path) -> str | None:
 
 
 def _printable(done: Done) -> str | None:
-    for line in (done.out + done.err).split("\n"):
-        if not line.replace("\t", "").isprintable():
-            return f"prints {line[:200]!r}"
-    return None
+    return controls(done.out + done.err)
 
 
 def _bomb(rng: np.random.Generator, place: Path) -> str | None:

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -37,7 +38,7 @@ class Verb:
         return [*self.args, "-o", self.target, *["--resume"] * resume]
 
 
-def _verb(args: list[str], target: str, **how: bool) -> Verb:
+def _verb(args: Sequence[str], target: str, **how: bool) -> Verb:
     return Verb(tuple(args), target, **how)
 
 

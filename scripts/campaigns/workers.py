@@ -100,7 +100,8 @@ def outcomes(
                     return
                 oldest = min(worker.began for worker in busy.values())
                 patience = oldest + campaign.limit - time.monotonic()
-                ready = wait([*busy], timeout=max(0.0, patience))
+                waited = wait([*busy], timeout=max(0.0, patience))
+                ready = [pipe for pipe in busy if pipe in waited]
                 late = [
                     pipe
                     for pipe, worker in busy.items()
