@@ -148,7 +148,7 @@ def _equal_rows() -> bytes:
     table = pa.table({name: same for name in names} | {name: ones for name in numbers})
     buffer = io.BytesIO()
     with pq.ParquetWriter(buffer, table.schema, compression="zstd") as writer:
-        for _ in range(200):
+        for _ in range(60):
             writer.write_table(table)
     return buffer.getvalue()
 
