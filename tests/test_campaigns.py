@@ -87,7 +87,8 @@ def test_corruptions(tmp_path, monkeypatch):
         rows = (line.split() for line in lines)
         return {(row[0], row[1]): len(row) for row in rows if len(row) > 1}
 
-    data = b"".join(b"q%d a%d b a%d\n" % (i, i, i) for i in range(9))
+    rows = (b"q%d a%d b a%d\n" % (i, i, i) for i in range(9))
+    data = b"# pgcjax {}\n" + b"".join(rows)  # marked as a file of pgcjax
     columns = "query_id", "doc_id", "other_doc_id", "best"
     text = Target(".txt", data, forgiving, columns)
     for sealed in (False, True):

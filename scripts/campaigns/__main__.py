@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from pgcjax.errors import PgcjaxError
-from pgcjax.io.write import write_text
+from pgcjax.io.write import written_beside
 from pgcjax.report.progress import ProgressDisplay, say
 from scripts.campaigns.campaign import Campaign
 from scripts.campaigns.catalogue import CAMPAIGNS
@@ -69,7 +69,8 @@ def torture(
     table = markdown(rows, seed)
     click.echo(table, nl=False)
     if output:
-        write_text(table, output)
+        with written_beside(output) as beside:
+            beside.write_text(table, encoding="utf-8")
     if stopped:
         sys.exit(130)
     sys.exit(1 if any(row.failed for row in rows) else 0)
