@@ -83,7 +83,9 @@ def test_corruptions(tmp_path, monkeypatch):
 
     def forgiving(source):
         """Read what can be read, and leave the rest out."""
-        lines = Path(source).read_text(errors="replace").splitlines()
+        if not isinstance(source, Path):  # the second reader's table
+            return {(row[0], row[1]): 4 for row in source.to_numpy()}
+        lines = source.read_text(errors="replace").splitlines()
         rows = (line.split() for line in lines)
         return {(row[0], row[1]): len(row) for row in rows if len(row) > 1}
 
@@ -92,12 +94,12 @@ def test_corruptions(tmp_path, monkeypatch):
     columns = "query_id", "doc_id", "other_doc_id", "best"
     text = Target(".txt", data, forgiving, columns)
     for sealed in (False, True):
-        planted = {"one text": replace(text, sealed=sealed)}
+        planted = {"runs packed": replace(text, sealed=sealed)}
         monkeypatch.setattr(corruptions, "targets", lambda planted=planted: planted)
         monkeypatch.setattr(corruptions, "_intact", {})
-        attacks = [strike(CAMPAIGNS["corruptions"], 0, i) for i in range(120)]
-        found = [a.problem for a in attacks if "one text" in str(a.problem)]
-        assert len(found) > 20
+        attacks = [strike(CAMPAIGNS["corruptions"], 0, i) for i in range(100)]
+        found = [a.problem for a in attacks if "(runs packed" in str(a.problem)]
+        assert len(found) > 10
 
 
 def accepts(rng, folder, kinds):
