@@ -21,8 +21,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import zstandard
 
+import pgcjax
+from pgcjax.io.choices import SCORE_SUFFIXES
 from scripts.campaigns.campaign import Campaign, controls, pick
-from scripts.campaigns.child import Done, changed, command, snapshot
+from scripts.campaigns.child import Done, changed, command, forked, snapshot
 from scripts.campaigns.verbs import workplace
 
 LIMITS = {resource.RLIMIT_AS: 4 * 2**30}
@@ -55,6 +57,7 @@ _LINES = (
 )
 _DEVICES = ("/dev/zero", "/dev/urandom", "/dev/null", "/proc/self/mem", "/proc/self/fd")
 _NAMES = (
+    *("all", "#bm25", "runid", "amean"),
     *(
         "a\x1b[2Jb",
         "a\x07b",
@@ -180,12 +183,11 @@ def _device(rng: np.random.Generator, place: Path) -> str | None:
 def _name_of_file(rng: np.random.Generator, place: Path) -> str | None:
     """Score a run by the name of its file."""
     name = pick(rng, _NAMES).replace("/", "|")
-    text = "q101 d-101-04 2\nq101 d-101-05 1\n"
     path = place / "own" / f"{name}.run"
     path.parent.mkdir()
-    path.write_text(text)
-    line = ["evaluate", "--qrels", "c/qrels.txt", "-q", "-o", "o.csv", "--", "own"]
-    return _scored(command(line, place, limits=LIMITS, seconds=SECONDS), place, name)
+    path.write_text("q101 d-101-04 2\nq101 d-101-05 1\n")
+    line = ["evaluate", "--qrels", "c/qrels.txt", "-q", "--", "own"]
+    return _scored(rng, line, place, name, "run_id")
 
 
 def _name_of_run(rng: np.random.Generator, place: Path) -> str | None:
@@ -197,25 +199,31 @@ def _name_of_run(rng: np.random.Generator, place: Path) -> str | None:
     (place / "own.csv").write_text(header + rows, newline="")
     grades = f"query_id,doc_id,relevance\n{quoted},{quoted},1\n{quoted},d,0\n"
     (place / "grades.csv").write_text(grades, newline="")
-    line = ["evaluate", "--qrels", "grades.csv", "-q", "-o", "o.csv", "own.csv"]
-    return _scored(command(line, place, limits=LIMITS, seconds=SECONDS), place, name)
+    line = ["evaluate", "--qrels", "grades.csv", "-q", "own.csv"]
+    return _scored(rng, line, place, name, "run_id", "query_id")
 
 
-def _scored(done: Done, place: Path, name: str) -> str | None:
-    """Judge the scores of a hostile name: all of them, or none in one line."""
+def _scored(
+    rng: np.random.Generator, line: list[str], place: Path, name: str, *columns: str
+) -> str | None:
+    """Score a hostile name: it is read back as it was, or refused in one line."""
+    output = f"o{pick(rng, SCORE_SUFFIXES)}"
+    line = [*line[:1], "-o", output, *line[1:]]
+    before = snapshot(place)
+    done = command(line, place, limits=LIMITS, seconds=SECONDS)
     if problem := _printable(done):
         return problem
     if done.code != 0:
-        return done.refused() or (
-            f"{name!r} was refused, and o.csv written"
-            if (place / "o.csv").exists()
-            else None
-        )
-    text = (place / "o.csv").read_text()
-    # As CSV quotes it, if it has to.
-    if name not in text and name.replace('"', '""') not in text:
-        return f"{name!r} is called something else"
-    return None
+        return done.refused() or changed(before, snapshot(place))
+
+    def read_back() -> None:
+        table = pgcjax.read_scores(output).table
+        for column in columns:
+            if {*table[column]} != {name}:
+                raise ValueError(f"{output} calls it {[*table[column]][:3]}")
+
+    last = forked(read_back, place).err.strip().split("\n")[-1]
+    return last and f"{name!r} is not read back: {last}"
 
 
 def _name_of_output(rng: np.random.Generator, place: Path) -> str | None:

@@ -33,14 +33,17 @@ def attack(rng: np.random.Generator, folder: Path, kinds: Counter) -> str | None
     # Half of them near the end, when files are written.
     when = rng.uniform(0.8, 1) if rng.random() < 0.5 else rng.uniform(0, 1)
     moment, what = float(when * calm.seconds), pick(rng, SIGNALS)
-    for turn in range(4):  # the verb may be faster than when it was timed
-        if turn:
-            place = _again(folder, before, turn)
-            moment *= 0.8
-        killed = _run(verb.line(), place, (moment, what))
-        died = killed.signal or killed.code == 130
-        if died:
+    killed = _run(verb.line(), place, (moment, what))
+    for turn in range(3):
+        if killed.signal or killed.code == 130:
             break
+        # It is faster than when it was timed: a new one, earlier.
+        moment *= 0.8
+        place = workplace(folder, f"work{turn}")
+        if old:
+            (place / verb.target).write_bytes(OLD)
+        killed = _run(verb.line(), place, (moment, what))
+    died = killed.signal or killed.code == 130
     kinds[f"{what.name} died" if died else "finished before"] += 1
     about = f"{name}, {what.name} after {moment:.3f} s"
     if what is signal.SIGINT and "Traceback" in killed.err:
@@ -74,14 +77,6 @@ def halves(before: Files, after: Files, expected: Files, target: str) -> str | N
         if content not in (before.get(name), expected.get(name)):
             return f"{name} is neither what it was nor whole"
     return changed({k: v for k, v in before.items() if k not in after}, {})
-
-
-def _again(folder: Path, before: Files, turn: int) -> Path:
-    place = workplace(folder, f"work{turn}")
-    for name, content in before.items():
-        if content == OLD:
-            (place / name).write_bytes(OLD)
-    return place
 
 
 def _run(args: list[str], place: Path, kill: tuple[float, int] | None = None) -> Done:
