@@ -74,7 +74,8 @@ def attack(rng: np.random.Generator, folder: Path, kinds: Counter) -> str | None
     if rng.random() < 0.5:
         kinds["options"] += 1
         args = _wrong_line(rng)
-        about, done = f"pgcjax {' '.join(args)[:300]!r}", command(args, place)
+        words = " ".join(arg if len(arg) < 60 else f"{arg[:40]}…" for arg in args)
+        about, done = f"pgcjax {words!r}", command(args, place)
     else:
         kinds["arguments and tables"] += 1
         about, call = pick(rng, wrong_calls())
