@@ -69,7 +69,8 @@ VERBS: dict[str, Verb] = {
         resumes=True,
     ),
     "compare --runs-output": _verb(
-        "compare scores.parquet -m PGC --test t --runs-output runs.csv".split(),
+        "compare scores.parquet -m PGC --test bootstrap --resamples 500".split()
+        + ["--runs-output", "runs.csv"],
         "pairs.parquet",
     ),
     "discriminate": _verb(
@@ -81,7 +82,7 @@ VERBS: dict[str, Verb] = {
     "report .html": _verb(
         "report scores.parquet --resamples 200".split(), "report.html"
     ),
-    "report .md": _verb("report scores.parquet --test t".split(), "report.md"),
+    "report .md": _verb("report scores.parquet --resamples 100".split(), "report.md"),
     "predict": _verb(
         "predict --qrels c/qrels.txt --context context.csv --folds 2".split(), "p.csv"
     ),
