@@ -37,6 +37,9 @@ _OUTPUTS = (
     *("", "none/out.csv", "out.doc", "out", "dir.csv", "x" * 300 + ".csv"),
     *("/dev/null/out.csv", "/proc/out.csv", "loop.csv/out.csv", "."),
 )
+_NEW_FOLDERS = (
+    *("", "none/new", "dir.csv", "x" * 300, "/dev/null/new", "/proc/new", "loop/new"),
+)
 _TEXTS = {
     "--measure": (
         *("PCG", "PGC(", "PGC(p=)", "PGC(p=nan)", "PGC(p=1e999)", "PGC(p=１)", "@"),
@@ -110,7 +113,10 @@ def _wrong_line(rng: np.random.Generator) -> list[str]:
         return [pick(rng, ("evalute", "", "EVALUATE", "--prefs")), *line[1:]]
     while True:
         option = pick(rng, cli.commands[line[0]].params)
-        if values := _wrong_values(option):
+        values = _wrong_values(option)
+        if line[0] == "simulate" and option.opts[-1] == "--output":
+            values = _NEW_FOLDERS
+        if values:
             break
     value = str(pick(rng, values))
     if isinstance(option, click.Argument):
