@@ -1,0 +1,1 @@
+"""Campaigns of attacks that must not succeed; see docs/reliability.md."""
