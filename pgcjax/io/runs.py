@@ -241,7 +241,6 @@ class Runs:
                     own.update(new)
                     if progress and getattr(piece, "last", True):
                         progress("reading", done, len(self.units))
-                    equal += piece.indistinct if isinstance(piece, RunTable) else 0
                     yield piece
         tell_indistinct(equal, SCORES)
 

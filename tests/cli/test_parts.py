@@ -86,7 +86,7 @@ NO_OBJECT = "expected an object of JSON after '# pgcjax'. Restore or remove the 
         ("null", f":1: {NO_OBJECT}"),
         ("{", f":1: {NO_OBJECT}"),
         ("[" * 9999, f":1: {NO_OBJECT}"),
-        (f'{{"part": {"9" * 9999}}}', f":1: {NO_OBJECT}"),
+        (f'{{"x": "of x", "part": {"9" * 9999}}}', f":1: {NO_OBJECT}"),
         (
             '{"part": [1, 2], "part": [2, 2]}',
             ":1: the key 'part' is twice in one object. Keep one of the two.",
