@@ -142,22 +142,18 @@ def write_packed(
     path: Path, runs: int, docs: Mapping[str, list[str]], block: int
 ) -> None:
     """Write packed runs that retrieve all of `docs`, in one order per block."""
-    import json
-
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from pgcjax.io import pack, packed
+    from pgcjax.io import pack, packed_seal
 
     query_ids = sorted(docs)
     per_run = np.array([len(docs[query]) for query in query_ids])
     rng = np.random.default_rng(0)
     starts = np.cumsum([0, *per_run[:-1]])
     order = [rng.random((block, n)).argsort(1) for n in per_run]
-    about = {"version": packed.VERSION, "whole": True}
     counts = [min(block, runs - low) for low in range(0, runs, block)]
     groups = [[2 * i + 1, 2 * i + 2] for i in range(len(counts))]
-    about |= {"runs": counts, "groups": groups}
     names = {
         "query_id": pa.array(query_ids),
         "doc_id": pa.array([doc for query in query_ids for doc in docs[query]]),
@@ -200,7 +196,8 @@ def write_packed(
             ]
             for part in parts:
                 writer.write_table(part, row_group_size=len(part))
-        writer.add_key_value_metadata({packed.MARK: json.dumps(about)})
+        writer.add_key_value_metadata(pack.metadata(False, counts, groups))
+    packed_seal.fill(path)
 
 
 def names_of(*families: str) -> list[str]:

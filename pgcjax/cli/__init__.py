@@ -62,7 +62,7 @@ def _give_memory_back() -> None:
     None finds what another keeps, and by default they keep much; and of addresses far
     more than of memory, which matters where a limit is on these.
     """
-    freed = f"dirty_decay_ms:500,muzzy_decay_ms:0,narenas:{os.cpu_count() or 1}"
+    freed = "dirty_decay_ms:500,muzzy_decay_ms:0"
     if address_space():
         freed = "dirty_decay_ms:0,muzzy_decay_ms:0,retain:false,narenas:2"
         freed += ",background_thread:false"

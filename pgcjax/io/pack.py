@@ -120,12 +120,16 @@ def _write(
                 groups.append(list(range(done, done + len(parts))))
                 for part in parts:
                     writer.write_table(part, row_group_size=max(1, len(part)))
-            about = {"version": VERSION, "whole": whole, "runs": runs, "groups": groups}
-            columns = len(SCHEMA) * (1 + sum(map(len, groups)))
-            about = unsealed({**about, "crcs": unfilled(columns)})
-            writer.add_key_value_metadata({MARK: json.dumps(about)})
+            writer.add_key_value_metadata(metadata(whole, runs, groups))
         fill(beside)
     return len(seen)
+
+
+def metadata(whole: bool, runs: list[int], groups: list[list[int]]) -> dict[str, str]:
+    """Describe packed runs, as `packed` says; `packed_seal.fill` adds checksums."""
+    about = {"version": VERSION, "whole": whole, "runs": runs, "groups": groups}
+    columns = len(SCHEMA) * (1 + sum(map(len, groups)))
+    return {MARK: json.dumps(unsealed({**about, "crcs": unfilled(columns)}))}
 
 
 def _parts(block: pl.DataFrame, docs: pl.DataFrame, whole: bool) -> list[pa.Table]:

@@ -82,7 +82,7 @@ def test_the_rows_are_the_same(put, whole, form):
     path = put("whole.run", FORMS[form])
     pieces = read(path, order="rank")
     assert len(pieces) > 3 and all(isinstance(piece, Piece) for piece in pieces)
-    if form == "odd ids":
+    if form == "odd ids":  # the exact reader reads them
         (whole,) = Runs(path).tables()
     assert_frame_equal(put_together(pieces), whole)
     comments = 300_000 if "comments" in form else 0
