@@ -1,5 +1,6 @@
 """Shared fixtures: the public data beside the repository, and its expected values."""
 
+import gc
 import json
 import os
 import sys
@@ -10,10 +11,13 @@ from helpers.compiled import forget_old_programs, keep_compiled
 from hypothesis import settings
 
 keep_compiled()
+# A worker keeps a million objects, and looks through all of them less often so.
+gc.set_threshold(100_000, 50, 100)
 
 # Compiling a padded size for the first time can take seconds: no deadline.
-# So many examples that the whole suite takes less than 8 minutes on two cores.
-settings.register_profile("pgcjax", deadline=None, derandomize=True, max_examples=60)
+# So many examples that the whole suite takes less than 8 minutes on two cores;
+# scripts/torture tries more.
+settings.register_profile("pgcjax", deadline=None, derandomize=True, max_examples=40)
 settings.load_profile("pgcjax")
 
 _MAPPINGS = 20_000  # of memory; Linux gives a process 65,530

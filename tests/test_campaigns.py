@@ -78,7 +78,7 @@ def test_graphs(few_shapes, tmp_path, monkeypatch):
 
 
 def test_corruptions(tmp_path, monkeypatch):
-    attacks = [strike(CAMPAIGNS["corruptions"], 0, i) for i in range(60)]
+    attacks = [strike(CAMPAIGNS["corruptions"], 0, i) for i in range(30)]
     assert [a.problem for a in attacks if a.problem] == []
 
     def forgiving(source):

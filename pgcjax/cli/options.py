@@ -31,7 +31,13 @@ class _Plain(click.ParamType):
 
 
 class _Whole(_Plain, click.types.IntParamType):
-    """A whole number."""
+    """A whole number, of 64 bits: more, no library takes."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        number = super().convert(value, param, ctx)
+        if abs(number) >= 2**63:
+            self.fail(f"{str(value)[:20]} … is not a valid integer.", param, ctx)
+        return number
 
 
 class _Real(_Plain, click.types.FloatParamType):

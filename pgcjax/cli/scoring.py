@@ -126,9 +126,9 @@ def evaluate(
         raise click.UsageError("no judgments: give --prefs FILE, --qrels FILE or both")
     from pgcjax.measures.catalogue import parse_all
 
-    if part and not output:
+    if part is not None and not output:
         raise click.UsageError("--part needs -o FILE: merge puts the files together")
-    share = _part(part) if part else None
+    share = None if part is None else _part(part)
     parse_all(measures)  # a typo is said before minutes of reading
     from pgcjax.engine.evaluate import evaluate as score
     from pgcjax.io.checkpoint import remove

@@ -25,7 +25,7 @@ def memory_limit(memory: str | int | None) -> int:
     if memory is None:
         return max(_LEAST, machine_memory() // 4)
     match = re.fullmatch(
-        r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(i?)B?",
+        r"([0-9]{1,18}(?:\.[0-9]+)?)\s*([KMGT]?)(i?)B?",
         str(memory).strip(),
         re.IGNORECASE | re.ASCII,
     )

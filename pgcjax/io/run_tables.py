@@ -99,7 +99,20 @@ def table_of(
         runs = _canonical_runs(content.frame, content.origin, default_run=name)
         frame = pl.from_pandas(runs, nan_to_null=False)
         comments, equal = content.comments, runs.attrs["indistinct"]
-    return RunTable(frame.select(RUNS), distinct(frame["run_id"]), comments, equal)
+    run_ids = distinct(frame["run_id"])
+    if name in run_ids:
+        _check_name(path, name)
+    return RunTable(frame.select(RUNS), run_ids, comments, equal)
+
+
+def _check_name(path: Path, name: str) -> None:
+    """Refuse a file whose name cannot be that of its run."""
+    if any(c in name for c in "\t\n\r") or name != name.strip():
+        raise DataError(
+            "its name would name the run, and has a tab, a line end or a blank around",
+            where=str(path),
+            mend="Rename the file.",
+        )
 
 
 def _split(path: Path, data: bytes, container: str, lines: int) -> Columns | Named:
@@ -136,6 +149,7 @@ def named(
             where=str(path),
             mend="Name runs by tag: name_by=tag (--name-by on the command line).",
         )
+    _check_name(path, files.stem(path))
     return frame.with_columns(pl.lit(files.stem(path)).alias("run_id"))
 
 

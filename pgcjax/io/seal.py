@@ -10,7 +10,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from isal.isal_zlib import crc32
 
 from pgcjax.errors import DataError
@@ -22,7 +21,6 @@ UNSEALED = {KEY: "00000000"}
 DAMAGED = "is damaged: its checksum does not fit"
 
 _ZEROS = b"00000000"
-_NOTHING = np.zeros(256, np.int64)
 _HEAD = 32  # bytes of a text file that hold the checksum
 _PIECE = 2**16  # bytes that are read at once: they stay in the cache of a core
 # A change in one half leaves the other as it was. `"crc32": ""` is not sealed.
@@ -77,7 +75,10 @@ def _clear_registers() -> None:
 
     It leaves the upper halves of vector registers in use; a loop of numpy ends without.
     """
-    np.add(_NOTHING, _NOTHING, out=_NOTHING)
+    import numpy as np  # which what finds the shipped collection does without
+
+    nothing = np.zeros(256, np.int64)
+    np.add(nothing, nothing, out=nothing)
 
 
 def read(file: Any, start: int, end: int | None = None) -> bytes:

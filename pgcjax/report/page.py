@@ -6,6 +6,7 @@ A page is data: `write` renders it by the templates beside this file.
 import base64
 import os
 import re
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -208,10 +209,16 @@ def write(page: Page, path: str | os.PathLike) -> Path:
         return quote(f"{folder.name}/{name}.svg")
 
     text = _template(suffix).render(page=page, image=image)
-    with written_beside(target) as beside:
-        beside.write_text(text, encoding="utf-8", newline="\n")
-        if figures and suffix == ".md":
-            canvas.save_all(figures, folder, ".svg")
+    new = not folder.exists()
+    try:
+        with written_beside(target) as beside:
+            beside.write_text(text, encoding="utf-8", newline="\n")
+            if figures and suffix == ".md":
+                canvas.save_all(figures, folder, ".svg")
+    except BaseException:
+        if new:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
     return target
 
 

@@ -151,7 +151,8 @@ def _check(
         raise UsageError(f"test {test!r} is for all pairs at once: correct it by none")
     if interval == "hsd" and not family:
         raise UsageError(f"interval 'hsd' is of {' and '.join(procedures.FAMILY)}")
-    if test in RESAMPLES and resamples and 1 / (1 + resamples) >= alpha:
+    asked = max(0, resamples or 0)  # what is below 1, the test refuses
+    if test in RESAMPLES and asked and 1 / (1 + asked) >= alpha:
         raise UsageError(
             f"resamples={resamples}: no p can be below {alpha}; at least "
             f"{math.floor(1 / exact(alpha))} are needed"

@@ -160,6 +160,8 @@ def _long(
 ) -> tuple[pd.DataFrame, str]:
     table = pd.DataFrame({name: frame[column] for name, column in named.items()})
     table = table.reset_index(drop=True)
+    if table.empty:
+        raise DataError("holds no rows", where=origin.name, mend="Add rows.")
     keep = ~table["query_id"].isin(_AVERAGES).to_numpy()
     places = np.arange(1, len(table) + 1) if not len(origin.places) else origin.places
     origin = replace(origin, places=np.asarray(places)[keep])

@@ -8,7 +8,6 @@ import numpy as np
 from jaxtyping import Int32
 
 from pgcjax.errors import DataError
-from pgcjax.io.order import steps
 
 if TYPE_CHECKING:  # and imported where graphs are made: the engine takes them as arrays
     import pandas as pd
@@ -205,6 +204,8 @@ def _vertices(
 
 def _levels(query: np.ndarray, grade: np.ndarray) -> np.ndarray:
     """Number the distinct grades of each query from 0, ascending."""
+    from pgcjax.io.order import steps  # which imports polars
+
     order = np.lexsort((grade, query))
     begins = np.diff(query[order], prepend=-1) != 0
     number = np.cumsum(begins | (steps(grade[order], np.nan) != 0))

@@ -281,6 +281,15 @@ OPTIONS = {
     "--prefs prefs.txt run.txt --part １/1": (
         "--part １/1: expected I/N such as 3/16, 1 <= I <= N"
     ),
+    "--prefs prefs.txt run.txt --part= -o x.csv": (
+        "--part : expected I/N such as 3/16, 1 <= I <= N"
+    ),
+    f"--prefs prefs.txt run.txt --memory {'9' * 400}": (
+        f"memory '{'9' * 400}': expected a size such as 2GB or 500MB"
+    ),
+    "--prefs prefs.txt --name-by file 'line\nend.txt'": (
+        r"line\nend.txt: its name would name the run, and has a tab, a line end or a …"
+    ),
     "--prefs prefs.txt run.txt --verify 0_1": (
         "Invalid value for '--verify': '0_1' is not a valid float range."
     ),
@@ -391,6 +400,7 @@ def prepare(here):
     (here / "ranks.txt").write_text("q1 Q0 a 1 2 t\nq1 Q0 b 1 1 t\n")
     (here / "no-ranks.txt").write_text("q1 Q0 a 1 2 t\nq1 Q0 b - 1 t\n")
     (here / "three.txt").write_text("q1 a 1\n")
+    (here / "line\nend.txt").write_text("q1 a 1\n")
     (here / "several.csv").write_text("run,qid,docno,score\nx,q1,a,1\ny,q1,a,1\n")
     with (here / "prefs.txt").open("a") as file:
         file.write("q3 a b a\n")

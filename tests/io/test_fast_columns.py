@@ -187,7 +187,7 @@ def nasty_files(draw):
     return data
 
 
-@settings(max_examples=600)
+@settings(max_examples=300)
 @given(data=nasty_files())
 def test_any_file_is_read_as_the_exact_reader_reads_it(tmp_path_factory, data):
     path = tmp_path_factory.getbasetemp() / "nasty.run"

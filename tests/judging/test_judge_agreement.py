@@ -207,6 +207,9 @@ def test_wrong_use():
     table = prefs(("q", "a", "b", 1, "x"))
     with pytest.raises(UsageError, match="grouping is one of all, .*, not 'two'"):
         judge_agreement(table, grouping="two")
+    both = prefs(("q", "a", "b", 1, "x"), ("q", "a", "b", 1, "y"))
+    with pytest.raises(UsageError, match="^the grouping names none of the pref"):
+        judge_agreement(both, grouping={})
     found = judge_agreement(table)
     assert isnan(found.kappa) and isnan(found.agreement) and found.pairs == 0
     assert found.judges.empty

@@ -1,9 +1,12 @@
 """Pages say what they are given, whole, in HTML and in Markdown."""
 
 import base64
+import errno
+import os
 import re
 import sys
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -156,6 +159,18 @@ def test_equal_pages_are_equal_files_and_replace_older_ones(tmp_path, suffix):
     assert write(example(), target).read_bytes() == first
 
 
+def full_from(target):
+    """Let the disk be full when a file takes the place of `target`."""
+    replace = os.replace
+
+    def checked(source, place):
+        if Path(place).name == target.name:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        replace(source, place)
+
+    return checked
+
+
 @pytest.mark.parametrize("suffix", [".html", ".md"])
 def test_a_page_that_fails_leaves_what_was_there(tmp_path, suffix, monkeypatch):
     target = tmp_path / f"page{suffix}"
@@ -163,6 +178,11 @@ def test_a_page_that_fails_leaves_what_was_there(tmp_path, suffix, monkeypatch):
     monkeypatch.setattr(canvas, "rendered", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         write(example(), target)
+    if suffix == ".md":  # after the figures are written
+        monkeypatch.setattr(canvas, "rendered", lambda *_: b"drawn")
+        monkeypatch.setattr(os, "replace", full_from(target))
+        with pytest.raises(DataError, match="cannot write there"):
+            write(example(), target)
     assert [path.name for path in tmp_path.iterdir()] == [target.name]
     assert target.read_text() == "older"
 

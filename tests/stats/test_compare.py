@@ -161,6 +161,10 @@ def test_intervals_are_of_the_resamples_that_are_asked_for(frame):
     for wrong in ({"resamples": 0}, {"seed": -1}):
         with pytest.raises(UsageError, match="expected at least 1 resample, a seed fr"):
             compare(table, test="t", interval="bca", **wrong)
+    with pytest.raises(UsageError, match="expected at least 1 resample, a seed fr"):
+        compare(table, test="bootstrap", resamples=-1)
+    with pytest.raises(DataError, match="^scores: holds no rows. Add rows.$"):
+        compare(table[:0])
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".parquet"])
