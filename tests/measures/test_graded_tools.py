@@ -244,7 +244,8 @@ def by_ir_measures(measures, provider: str, chosen, qrels, runs) -> list[tuple]:
         (run, row.query_id, str(row.measure), row.value)
         for run, rows in runs.groupby("run_id")
         for has in [set(rows["query_id"])]
-        for row in provider.iter_calc(chosen, qrels, rows)
+        for own in [qrels[qrels["query_id"].isin(has)]]  # all that the tool needs
+        for row in provider.iter_calc(chosen, own, rows)
         if row.query_id in has
     ]
 
