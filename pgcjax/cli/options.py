@@ -242,6 +242,8 @@ def judgment_options(command: Callable) -> Callable:
         judgments = {name: paths for name, paths in given.items() if paths}
         if "preferences" in judgments:
             judgments["preferences"] = judgments["preferences"], prefs_format
+        elif prefs_format != "auto":
+            raise click.UsageError("--prefs-format is of --prefs FILE, which is absent")
         return command(*args, judgments=judgments, **options)
 
     kinds = (files_option(k.option, name, help=k.meaning) for name, k in KINDS.items())

@@ -281,6 +281,9 @@ OPTIONS = {
     "--prefs prefs.txt run.txt --part １/1": (
         "--part １/1: expected I/N such as 3/16, 1 <= I <= N"
     ),
+    "--qrels qrels.txt run.txt --prefs-format luo": (
+        "--prefs-format is of --prefs FILE, which is absent"
+    ),
     "--prefs prefs.txt run.txt --part= -o x.csv": (
         "--part : expected I/N such as 3/16, 1 <= I <= N"
     ),

@@ -116,6 +116,12 @@ def test_where_nothing_can_be_written(pgcjax, files, monkeypatch, line):
         f"pgcjax: error: {name}: expected a path, found ''\n",
     )
 
+    if "--figures" in line:
+        done = pgcjax(*line.split(), 300 * "x")
+        assert done.code == 2 and done.err.count("\n") == 1
+        assert "cannot write there: File name too long. Name another" in done.err
+        assert contents(files) == before
+
     def refuse(*args, **options):
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
