@@ -64,7 +64,7 @@ def strike(campaign: Campaign, seed: int, i: int, base: str | None = None) -> Ou
     began = time.monotonic()
     with TemporaryDirectory(dir=base, ignore_cleanup_errors=True) as folder:
         try:
-            problem = campaign.attack(rng, Path(folder), kinds)
+            problem = campaign.attack(rng, Path(folder), kinds) or None
         except Exception as error:
             problem = told(error)
     return Outcome(problem, kinds, time.monotonic() - began)
