@@ -134,7 +134,7 @@ def _by_judges(votes: Votes, sides: str) -> pd.DataFrame:
     two, which = np.unique(judges, return_inverse=True)
     tables = np.bincount(which * k * k + cell, minlength=len(two) * k * k)
     rows = []
-    for both, table in zip(two.tolist(), tables.reshape(-1, k, k), strict=True):
+    for both, table in zip(two.tolist(), tables.reshape(len(two), k, k), strict=True):
         turned = table[np.ix_(votes.mirrored, votes.mirrored)]
         chance = kappa(table + turned if sides == "any" else table)
         n, agree = int(table.sum()), int(np.trace(table))

@@ -58,8 +58,6 @@ def encode(
     occurring = np.unique(np.concatenate([distinct, *turned])).tolist()
     names = {nan if isnan(v) else v: name_of(v) for v in occurring}
     options = tuple(dict.fromkeys(n for n in names.values() if n is not None))
-    if not options and len(values):
-        raise UsageError("the grouping names none of the preferences")
     if len(options) > MOST_OPTIONS:
         raise UsageError(
             f"preferences say {len(options)} different things, too many for options: "

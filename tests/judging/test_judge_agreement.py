@@ -207,9 +207,11 @@ def test_wrong_use():
     table = prefs(("q", "a", "b", 1, "x"))
     with pytest.raises(UsageError, match="grouping is one of all, .*, not 'two'"):
         judge_agreement(table, grouping="two")
-    both = prefs(("q", "a", "b", 1, "x"), ("q", "a", "b", 1, "y"))
-    with pytest.raises(UsageError, match="^the grouping names none of the pref"):
-        judge_agreement(both, grouping={})
+    both = prefs(("q", "a", "b", 0, "x"), ("q", "a", "b", 0, "y"))
+    for grouping in ({}, "strict"):
+        found = judge_agreement(both, grouping=grouping)
+        assert isnan(found.kappa) and found.pairs == 0 and found.judges.empty
+        assert found.notes[0].startswith("left out: 2 judgments of an option that")
     found = judge_agreement(table)
     assert isnan(found.kappa) and isnan(found.agreement) and found.pairs == 0
     assert found.judges.empty
