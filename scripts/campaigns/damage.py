@@ -95,42 +95,47 @@ def _lines_joined(rng: np.random.Generator, data: bytes) -> bytes:
     return b"".join(lines)
 
 
-def _fields_mixed(rng: np.random.Generator, data: bytes) -> bytes:
-    lines, i = _lines(rng, data)
+def _in_fields(lines: list[bytes], i: int, change: Callable[..., bool]) -> bytes:
+    """Change a line by the first separator with which that can be done."""
     for separator in (b"\t", b",", b" "):
         fields = lines[i].rstrip(b"\n").split(separator)
-        if len(fields) > 1:
-            a, b = rng.integers(len(fields), size=2).tolist()
-            fields[a], fields[b] = fields[b], fields[a]
+        if len(fields) > 1 and change(fields, separator):
             lines[i] = separator.join(fields) + b"\n"
             break
     return b"".join(lines)
+
+
+def _fields_mixed(rng: np.random.Generator, data: bytes) -> bytes:
+    def mix(fields: list[bytes], _: bytes) -> bool:
+        a, b = rng.integers(len(fields), size=2).tolist()
+        fields[a], fields[b] = fields[b], fields[a]
+        return True
+
+    return _in_fields(*_lines(rng, data), mix)
 
 
 def _field_added(rng: np.random.Generator, data: bytes) -> bytes:
     """Give a line a second field of a kind, as another line has it."""
     lines, i = _lines(rng, data)
     others = lines[int(rng.integers(len(lines)))].rstrip(b"\n")
-    for separator in (b"\t", b",", b" "):
-        fields = lines[i].rstrip(b"\n").split(separator)
+
+    def add(fields: list[bytes], separator: bytes) -> bool:
         other = others.split(separator)
-        if len(fields) == len(other) > 1:
-            place = int(rng.integers(len(fields)))
-            fields.insert(place + 1, other[place].strip(b"{}"))
-            lines[i] = separator.join(fields) + b"\n"
-            break
-    return b"".join(lines)
+        if len(fields) != len(other):
+            return False
+        place = int(rng.integers(len(fields)))
+        fields.insert(place + 1, other[place].strip(b"{}"))
+        return True
+
+    return _in_fields(lines, i, add)
 
 
 def _field_gone(rng: np.random.Generator, data: bytes) -> bytes:
-    lines, i = _lines(rng, data)
-    for separator in (b"\t", b",", b" "):
-        fields = lines[i].rstrip(b"\n").split(separator)
-        if len(fields) > 1:
-            del fields[int(rng.integers(len(fields)))]
-            lines[i] = separator.join(fields) + b"\n"
-            break
-    return b"".join(lines)
+    def drop(fields: list[bytes], _: bytes) -> bool:
+        del fields[int(rng.integers(len(fields)))]
+        return True
+
+    return _in_fields(*_lines(rng, data), drop)
 
 
 HOSTILE = (

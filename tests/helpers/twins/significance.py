@@ -1,5 +1,6 @@
 """Tests of differences between runs, as the papers print them, one resample by one."""
 
+from fractions import Fraction
 from itertools import combinations, product
 from math import inf, sqrt
 
@@ -25,6 +26,15 @@ def _reaches(value: float, observed: float) -> bool:
     return abs(value) == inf or abs(value) >= abs(observed) * (1 - _SAME)
 
 
+def _differences(
+    r1: list[float], r2: list[float]
+) -> tuple[list[float], list[float], float]:
+    """Give differences on each query, the same less their mean, and the scale."""
+    z = [a - b for a, b in zip(r1, r2, strict=True)]
+    mean = sum(z) / len(z)
+    return z, [x - mean for x in z], max(abs(x) for x in (*r1, *r2))
+
+
 def bootstrap_counts(matrix: list[list[float]], drawn: list[list[int]]) -> list[int]:
     """Count, per pair i < j, the bootstrap samples with |t(w*)| >= |t(z)|.
 
@@ -36,10 +46,7 @@ def bootstrap_counts(matrix: list[list[float]], drawn: list[list[int]]) -> list[
     """
     counts = []
     for r1, r2 in combinations(matrix, 2):
-        scale = max(abs(x) for x in (*r1, *r2))
-        z = [a - b for a, b in zip(r1, r2, strict=True)]
-        mean = sum(z) / len(z)
-        w = [x - mean for x in z]
+        z, w, scale = _differences(r1, r2)
         observed = studentised(z, scale)
         counts.append(
             sum(
@@ -59,15 +66,14 @@ def bootstrap_difference(
     """
     deltas = []
     for r1, r2 in combinations(matrix, 2):
-        scale = max(abs(x) for x in (*r1, *r2))
-        z = [a - b for a, b in zip(r1, r2, strict=True)]
-        mean = sum(z) / len(z)
-        samples = [[z[q] - mean for q in sample] for sample in drawn]
+        _, w, scale = _differences(r1, r2)
+        samples = [[w[q] for q in sample] for sample in drawn]
         by_t = sorted(
-            ((abs(studentised(w, scale)), abs(sum(w) / len(w))) for w in samples),
+            ((abs(studentised(x, scale)), abs(sum(x) / len(x))) for x in samples),
             reverse=True,
         )
-        deltas.append(by_t[int(len(drawn) * alpha) - 1][1])
+        # Of decimals as they are written: in floats, 100 * .29 is below 29.
+        deltas.append(by_t[int(len(drawn) * Fraction(str(alpha))) - 1][1])
     return max(deltas)
 
 
