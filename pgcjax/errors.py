@@ -19,6 +19,21 @@ def listed(names: Sequence[str], most: int = 3) -> str:
     return ", ".join([*names[:most], *["…"] * (len(names) > most)])
 
 
+def shared(said: Iterable[tuple[str, str]]) -> list[str]:
+    """Say once what is said of several names: `PGC, AP: 8 runs, 20 queries`."""
+    names: dict[str, list[str]] = {}
+    for name, text in said:
+        names.setdefault(text, []).append(name)
+    return [f"{_several(of)}: {text}" for text, of in names.items()]
+
+
+def _several(names: Sequence[str], most: int = 4) -> str:
+    """List names, of many the first and the number of the others."""
+    if len(names) <= most:
+        return ", ".join(names)
+    return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} others"
+
+
 # They would move a cursor, hide or turn letters round, break a line, or be no XML.
 _CONTROL = re.compile(
     "[\0-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"

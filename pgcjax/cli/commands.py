@@ -134,7 +134,7 @@ def demo(output: str) -> None:
     """Score the runs of the embedded collection and show a leaderboard."""
     from pgcjax.datasets.files import demo_folder
     from pgcjax.engine.evaluate import evaluate as score
-    from pgcjax.report.leaderboard import leaderboard
+    from pgcjax.report.leaderboard import leaderboard, show
 
     folder = demo_folder()
     with ProgressDisplay() as progress:
@@ -148,7 +148,7 @@ def demo(output: str) -> None:
     scores.save(output)
     for note in scores.notes:
         say(note)
-    leaderboard(scores)
+    show(leaderboard(scores))
     click.echo(f"Scores of every run and query: {Path(output).resolve()}")
     click.echo(f"The collection and its true order of runs: {folder}")
 

@@ -1,30 +1,46 @@
 """The verb that tests which runs differ: compare."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from pgcjax.cli.commands import cli
+from pgcjax.cli.formats import (
+    format_of,
+    format_option,
+    print_findings,
+    print_leaderboard,
+    top_option,
+)
 from pgcjax.cli.options import (
     FILE,
     REAL,
     choice_option,
+    measure_option,
     memory_option,
     output_option,
-    print_table,
     resume_option,
     spreadsheet_option,
     test_options,
 )
 from pgcjax.cli.targets import WITH_WORK, kept_work
+from pgcjax.errors import shared
 from pgcjax.io.choices import TABLE_SUFFIXES
 from pgcjax.report.progress import ProgressDisplay, say
 from pgcjax.stats.choices import CORRECTIONS, INCOMPLETE, INTERVALS, TESTS
 
+if TYPE_CHECKING:
+    from pgcjax.stats.findings import Comparison
+
+_DATA = ("text", "csv", "json")  # formats that print the findings as they are
+
 
 @cli.command()
 @click.argument("scores", type=FILE, metavar="SCORES")
-@click.option("-m", "--measure", metavar="NAME", help="Needed if there are several.")
+@measure_option(
+    "Needed if there are several; of nDCG@10,AP, both stand beside each other, and the "
+    "first one ranks the runs."
+)
 @choice_option(
     "--test",
     allowed=TESTS,
@@ -67,7 +83,13 @@ from pgcjax.stats.choices import CORRECTIONS, INCOMPLETE, INTERVALS, TESTS
     metavar="NAME=COLUMN",
     help="Where run_id, query_id, measure or value stand, as value=ndcg; repeat.",
 )
-@click.option("--pairs", is_flag=True, help="Print pairs; with --baseline always so.")
+@format_option
+@top_option
+@click.option(
+    "--pairs",
+    is_flag=True,
+    help="Print pairs, not runs; with --baseline text, csv and json always do.",
+)
 @click.option("--required", is_flag=True, help="Say what difference is significant.")
 @memory_option
 @resume_option
@@ -76,7 +98,7 @@ from pgcjax.stats.choices import CORRECTIONS, INCOMPLETE, INTERVALS, TESTS
 @spreadsheet_option
 def compare(
     scores: str,
-    measure: str | None,
+    measures: list[str],
     test: str,
     baselines: tuple[str, ...],
     resamples: int | None,
@@ -84,6 +106,8 @@ def compare(
     alpha: float,
     missing: str,
     columns: tuple[str, ...],
+    form: str | None,
+    top: int | None,
     pairs: bool,
     required: bool,
     resume: bool,
@@ -94,37 +118,74 @@ def compare(
 ) -> None:
     """Test which runs differ, in scores of evaluate or of any other tool.
 
-    Prints mean, interval and rank of each run, and letters: runs that share one do not
-    differ significantly.
+    Prints runs by their means, with intervals, and letters: runs that share one do not
+    differ significantly. With --baseline, arrows show which are better or worse.
     """
     if required and test not in ("tukey", "bootstrap"):
         raise click.UsageError("--required is of --test tukey and bootstrap")
+    if len(measures) > 1 and (output or runs_output):
+        raise click.UsageError("-o and --runs-output are of one measure: name one")
+    printed = format_of(form, top)
+    pairs = pairs or bool(baselines and printed in _DATA)
+    if pairs and top:
+        raise click.UsageError("--top is of runs: this call prints pairs")
     from pgcjax.io.checkpoint import remove
     from pgcjax.stats.compare import compare as compare_runs
     from pgcjax.stats.matrix import read
     from pgcjax.stats.required import required_difference
 
     kept = kept_work(output, resume)
-    matrix = read(scores, measure=measure, columns=_mapping(columns), missing=missing)
+    reading: dict[str, Any] = {"columns": _mapping(columns), "missing": missing}
     resampling: dict[str, Any] = {"test": test, "resamples": resamples}
     resampling |= {"seed": seed, "alpha": alpha}
+    how |= {"baselines": list(baselines), "journal": kept, **resampling}
+    found, said = [], []
     with ProgressDisplay() as progress:
-        how |= {"baselines": list(baselines), "journal": kept}
-        comparison = compare_runs(matrix, **resampling, **how, progress=progress.update)
-    for note in comparison.notes:
-        say(note)
-    if required:
-        least = required_difference(matrix, **resampling)
-        what = "no difference is significant" if least is None else f"{least:.4f}"
-        say(f"difference required for significance at {alpha:g}: {what}")
+        for measure in measures or [None]:
+            matrix = read(scores, measure=measure, **reading)
+            comparison = compare_runs(matrix, **how, progress=progress.update)
+            found.append(comparison)
+            notes = list(comparison.notes)
+            if required:
+                least = required_difference(matrix, **resampling)
+                what = "no difference is significant"
+                what = what if least is None else f"{least:.4f}"
+                notes.append(
+                    f"difference required for significance at {alpha:g}: {what}"
+                )
+            said += [(matrix.measure, note) for note in notes]
+    for line in shared(said) if len(found) > 1 else [note for _, note in said]:
+        say(line)
     if output:
-        comparison.save(output, spreadsheet=spreadsheet)
-        say(f"wrote {len(comparison.table)} pairs to {output}")
+        found[0].save(output, spreadsheet=spreadsheet)
+        say(f"wrote {len(found[0].table)} pairs to {output}")
     if runs_output:
-        comparison.save(runs_output, runs=True, spreadsheet=spreadsheet)
+        found[0].save(runs_output, runs=True, spreadsheet=spreadsheet)
     if kept:
         remove(kept)
-    print_table(comparison.table if pairs or baselines else comparison.runs)
+    _print(found, printed, top, pairs)
+
+
+def _print(found: "list[Comparison]", form: str, top: int | None, pairs: bool) -> None:
+    """Print pairs, or runs, the best first."""
+    if not (pairs or form in _DATA):
+        from pgcjax.report.leaderboard import leaderboard
+
+        print_leaderboard(leaderboard(found), form, top)
+        return
+    import pandas as pd
+
+    tables = []
+    for comparison in found:
+        runs = comparison.runs.sort_values(["rank", "run_id"])[:top]
+        table = comparison.table if pairs else runs
+        if len(found) > 1:
+            table = table.assign(measure=comparison.metadata["measure"])
+            table = table[["measure", *table.columns[:-1]]]
+        tables.append(table)
+    metadata = [comparison.metadata for comparison in found]
+    used = metadata[0] if len(found) == 1 else {"comparisons": metadata}
+    print_findings(pd.concat(tables, ignore_index=True), form, used)
 
 
 def _mapping(columns: tuple[str, ...]) -> dict[str, str]:

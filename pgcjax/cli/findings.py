@@ -8,12 +8,12 @@ import click
 
 from pgcjax._version import __version__
 from pgcjax.cli.commands import cli
+from pgcjax.cli.formats import format_of, format_option, print_findings
 from pgcjax.cli.options import (
     FILE,
     REAL,
     choice_option,
     output_option,
-    print_table,
     score_files,
     score_options,
     spreadsheet_option,
@@ -30,13 +30,16 @@ if TYPE_CHECKING:
     from pgcjax.stats.discrimination import Discrimination
 
 
-_several = together(score_options, output_option("Write the table at full precision"))
+_several = together(
+    score_options, format_option, output_option("Write the table at full precision")
+)
 
 
 def _give(
     table: "pd.DataFrame",
     path: str | None,
     notes: Sequence[str],
+    form: str | None,
     spreadsheet: bool = False,
     **used: Any,
 ) -> None:
@@ -45,7 +48,7 @@ def _give(
     used |= {"lacking": list(notes)} if notes else {}
     used = {"version": __version__, **used}
     write_table(table, path, used, spreadsheet=spreadsheet)
-    print_table(table)
+    print_findings(table, format_of(form), used, "power")
 
 
 _SHOWN: dict[str, Callable[["Discrimination"], "pd.DataFrame"]] = {
@@ -81,8 +84,9 @@ _SHOWN: dict[str, Callable[["Discrimination"], "pd.DataFrame"]] = {
 )
 def discriminate(
     scores: tuple[str, ...],
-    measures: tuple[str, ...],
+    measures: list[str],
     missing: str,
+    form: str | None,
     output: str | None,
     tests: tuple[str, ...],
     show: str,
@@ -93,18 +97,18 @@ def discriminate(
     """Say of each measure how many pairs of runs it tells apart."""
     from pgcjax.stats import discrimination
 
-    source, names = score_files(scores), list(measures) or None
+    source, names = score_files(scores), measures or None
     if gold:
         table = discrimination.intuitiveness(source, list(gold), names, missing=missing)
         notes = table.attrs["notes"]
-        _give(table, output, notes, spreadsheet, gold=list(gold), missing=missing)
+        _give(table, output, notes, form, spreadsheet, gold=list(gold), missing=missing)
         return
     with ProgressDisplay() as progress:
         how |= {"missing": missing, "progress": progress.update}
         chosen = list(tests) or "bootstrap"
         result = discrimination.discriminate(source, names, chosen, **how)
     shown = _SHOWN[show](result)
-    _give(shown, output, result.notes, spreadsheet, **result.metadata)
+    _give(shown, output, result.notes, form, spreadsheet, **result.metadata)
 
 
 @cli.command()
@@ -130,8 +134,9 @@ def discriminate(
 )
 def agree(
     scores: tuple[str, ...],
-    measures: tuple[str, ...],
+    measures: list[str],
     missing: str,
+    form: str | None,
     output: str | None,
     serp: str | None,
     threshold: float,
@@ -142,7 +147,7 @@ def agree(
     from pgcjax.stats import agreement
 
     share: Any = None if tie_share is None else _share(tie_share, serp)
-    source, names = score_files(scores), list(measures) or None
+    source, names = score_files(scores), measures or None
     used: dict[str, Any] = {"threshold": threshold, "tie_share": share}
     used["missing"] = missing
     if serp:
@@ -152,7 +157,7 @@ def agree(
     else:
         table = agreement.agree_measures(source, names, **used)
         notes = table.attrs["notes"]
-    _give(table, output, notes, **used)
+    _give(table, output, notes, form, **used)
 
 
 def _share(text: str, serp: str | None) -> float | str:
@@ -178,8 +183,9 @@ def _share(text: str, serp: str | None) -> float | str:
 )
 def correlate(
     scores: tuple[str, ...],
-    measures: tuple[str, ...],
+    measures: list[str],
     missing: str,
+    form: str | None,
     output: str | None,
     coefficients: tuple[str, ...],
 ) -> None:
@@ -188,7 +194,7 @@ def correlate(
 
     chosen = list(coefficients) or ["tau", "tau_ap_b"]
     table = correlation.correlate(
-        score_files(scores), list(measures) or None, chosen, missing=missing
+        score_files(scores), measures or None, chosen, missing=missing
     )
     notes = table.attrs["notes"]
-    _give(table, output, notes, coefficients=chosen, missing=missing)
+    _give(table, output, notes, form, coefficients=chosen, missing=missing)

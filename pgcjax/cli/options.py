@@ -113,6 +113,42 @@ def output_option(
     return click.option(*(names or ("-o", "--output")), help=help, **how)
 
 
+def measure_option(help: str) -> Decorator:
+    """Add -m MEASURE: repeated, or several with commas between them.
+
+    The command gets a list, as `measures`.
+    """
+
+    def parted(
+        context: click.Context, option: click.Parameter, given: tuple[str, ...]
+    ) -> list[str]:
+        return [measure for text in given for measure in _parted(text)]
+
+    return click.option(
+        "-m",
+        "--measure",
+        "measures",
+        multiple=True,
+        metavar="MEASURE,…",
+        callback=parted,
+        help=help,
+    )
+
+
+def _parted(text: str) -> list[str]:
+    """Part `PGC(p=0.8,depth=5),AP` at the commas that are in no parentheses."""
+    parts, depth = [""], 0
+    for character in text:
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    if len(parts) > 1 and not all(part.strip() for part in parts):
+        raise click.UsageError(f"-m {text}: expected a measure beside every comma")
+    return [part.strip() for part in parts] if len(parts) > 1 else parts
+
+
 runs_argument = click.argument(
     "runs", nargs=-1, required=True, type=FILE, metavar="RUN..."
 )
@@ -181,14 +217,7 @@ run_options = together(
 
 score_options = together(
     click.argument("scores", nargs=-1, required=True, type=FILE, metavar="SCORES…"),
-    click.option(
-        "-m",
-        "--measure",
-        "measures",
-        multiple=True,
-        metavar="NAME",
-        help="Repeat for several; by default all of SCORES.",
-    ),
+    measure_option("Such as PGC or nDCG@10,AP; by default all of SCORES."),
     choice_option(
         "--missing",
         allowed=INCOMPLETE,

@@ -49,7 +49,7 @@ from pgcjax.stats.choices import TESTS
 def report(
     scores: tuple[str, ...],
     output: str,
-    measures: tuple[str, ...],
+    measures: list[str],
     title: str | None,
     figures: str | None,
     **how: Any,
@@ -64,7 +64,7 @@ def report(
     from pgcjax.report.score_page import summary
 
     title = title or ", ".join(Path(path).name for path in scores)
-    source, names = _read(scores), list(measures) or None
+    source, names = _read(scores), measures or None
     with ProgressDisplay() as progress:
         made = summary(source, names, title=title, progress=progress.update, **how)
     page.write(made, output)

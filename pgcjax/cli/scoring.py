@@ -9,6 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pgcjax.cli.commands import cli
+from pgcjax.cli.formats import (
+    format_of,
+    format_option,
+    print_leaderboard,
+    top_option,
+)
 from pgcjax.cli.options import (
     FILE,
     REAL,
@@ -16,6 +22,7 @@ from pgcjax.cli.options import (
     choice_option,
     file_memory_option,
     judgment_options,
+    measure_option,
     memory_option,
     output_option,
     per_query_option,
@@ -40,15 +47,12 @@ if TYPE_CHECKING:
 @runs_argument
 @judgment_options
 @run_options
-@click.option(
-    "-m",
-    "--measure",
-    "measures",
-    multiple=True,
-    metavar="MEASURE",
-    help="Such as 'PGC(p=0.8)' or nDCG@10; repeat for several. By default PGC of "
-    "--prefs (without them, PGC(graph=derived) of --qrels), and Compat of --qrels.",
+@measure_option(
+    "Such as 'PGC(p=0.8)' or nDCG@10,AP; the first one ranks the runs. By default PGC "
+    "of --prefs (without them, PGC(graph=derived) of --qrels), and Compat of --qrels."
 )
+@format_option
+@top_option
 @per_query_option
 @choice_option(
     "--order",
@@ -103,7 +107,9 @@ def evaluate(
     judgments: dict[str, Any],
     run_format: str,
     name_by: str,
-    measures: tuple[str, ...],
+    measures: list[str],
+    form: str | None,
+    top: int | None,
     per_query: bool,
     order: str,
     missing: str,
@@ -124,6 +130,7 @@ def evaluate(
     """
     if not judgments:
         raise click.UsageError("no judgments: give --prefs FILE, --qrels FILE or both")
+    printed = format_of(form, top, per_query)
     from pgcjax.measures.catalogue import parse_all
 
     if part is not None and not output:
@@ -176,7 +183,10 @@ def evaluate(
             progress=progress.update,
         )
     if first:
-        _give(scores, share, output, per_query, spreadsheet)
+        if share:
+            scores.metadata["part"] = list(share)
+        _give(scores, output, spreadsheet)
+        _print(scores, printed, top, per_query)
     if kept:
         remove(kept)
 
@@ -193,22 +203,25 @@ def _open(
     return runs.part(*part) if part else runs
 
 
-def _give(
-    scores: "Scores",
-    part: tuple[int, int] | None,
-    output: str | None,
-    per_query: bool,
-    spreadsheet: bool,
-) -> None:
+def _give(scores: "Scores", output: str | None, spreadsheet: bool) -> None:
     for note in scores.notes:
         say(note)
-    if part:
-        scores.metadata["part"] = list(part)
     if output:
         scores.save(output, spreadsheet=spreadsheet)
         say(f"wrote {len(scores.table)} scores to {output}")
-    for line in scores.lines(per_query):
-        print_line(line)
+
+
+def _print(
+    scores: "Scores", form: str, top: int | None, per_query: bool = False
+) -> None:
+    """Print the lines of trec_eval, or a leaderboard."""
+    if form == "text":
+        for line in scores.lines(per_query):
+            print_line(line)
+        return
+    from pgcjax.report.leaderboard import leaderboard
+
+    print_leaderboard(leaderboard(scores), form, top)
 
 
 @contextmanager
@@ -240,18 +253,25 @@ def _part(text: str) -> tuple[int, int]:
 @cli.command()
 @click.argument("parts", nargs=-1, required=True, type=FILE, metavar="PART...")
 @file_memory_option
+@format_option
+@top_option
 @output_option("All scores", SCORE_SUFFIXES, required=True)
 @spreadsheet_option
-def merge(parts: tuple[str, ...], output: str, spreadsheet: bool) -> None:
+def merge(
+    parts: tuple[str, ...],
+    form: str | None,
+    top: int | None,
+    output: str,
+    spreadsheet: bool,
+) -> None:
     """Put the files of evaluate --part together: the same as without parts."""
+    printed = format_of(form, top)
     from pgcjax.stats.scores import merge as put_together
     from pgcjax.stats.scores import read_scores
 
     scores = put_together([read_scores(part) for part in parts], parts)
-    scores.save(output, spreadsheet=spreadsheet)
-    say(f"wrote {len(scores.table)} scores to {output}")
-    for line in scores.lines():
-        print_line(line)
+    _give(scores, output, spreadsheet)
+    _print(scores, printed, top)
 
 
 @cli.command()

@@ -1,14 +1,14 @@
 """Judged queries that runs lack, and other data that lowers scores: refused or told."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
 from pgcjax.engine.batch import Member
 from pgcjax.engine.chunk import Chunk
 from pgcjax.engine.request import Request
-from pgcjax.errors import DataError, DataWarning, counted, listed
+from pgcjax.errors import DataError, DataWarning, counted, listed, shared
 from pgcjax.io.check import check_common_queries
 
 
@@ -39,47 +39,78 @@ def refuse(request: Request, run_ids: Sequence[str], has: np.ndarray) -> None:
 
 
 def tell(
-    member: Member, total: Chunk, has: np.ndarray, scores: np.ndarray, missing: str
-) -> str:
-    """Warn of what lowers the scores of a measure; count what was scored.
+    members: Sequence[Member],
+    total: Chunk,
+    has: Sequence[np.ndarray],
+    scores: Sequence[np.ndarray],
+    missing: str,
+) -> list[str]:
+    """Warn of what lowers scores; count what was scored; once for equal measures.
 
     Args:
-        member: the measure.
+        members: the measures.
         total: all runs.
-        has: bool `[runs, queries]`, for the queries of the measure.
-        scores: `[runs, queries]` of the measure.
+        has: of each measure, bool `[runs, queries]`, for the queries of the measure.
+        scores: of each measure, `[runs, queries]`.
         missing: as of `evaluate`.
 
     Raises:
         DataError: runs and judgments have no query in common.
     """
-    measure, tensors = member.measure, member.tensors
-    check_common_queries(tensors.docs, total.query_ids)
-    if not has.all():
-        lacking = [total.run_ids[i] for i in np.flatnonzero(~has.all(1))]
-        effect = "scored 0" if missing == "zero" else "left out of the run's mean"
-        _warn(
-            f"{measure}: judged queries are missing in {counted(len(lacking), 'run')} "
-            f"({listed(lacking)}), {counted((~has).sum(), 'score')} in all: {effect}"
-        )
-    if void := tensors.void:
-        _warn(
-            f"{measure}: nothing to find (only ties, or nothing relevant) for "
-            f"{counted(len(void), 'judged query')}, such as {void[0]!r}: every run "
-            "scores 0"
-        )
-    if has.any() and not scores.any():
-        _warn(
-            f"{measure}: every score is 0: do runs and judgments "
-            "name documents in the same way?"
-        )
-    unjudged = len(total.query_ids - set(tensors.docs))
+    for member in members:
+        check_common_queries(member.tensors.docs, total.query_ids)
+    each = list(zip(members, has, scores, strict=True))
+    for warned in (
+        [_lacking(total.run_ids, there, missing) for _, there, _ in each],
+        [_void(member.tensors.void) for member in members],
+        [_all_zero(there, values) for _, there, values in each],
+    ):
+        for line in shared(_named(members, warned)):
+            warnings.warn(line, DataWarning, stacklevel=4)  # at the caller of evaluate
+    return shared(_named(members, [_counted(m.tensors.docs, total) for m in members]))
+
+
+def _named(
+    members: Sequence[Member], texts: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    """Give what there is to say with the measure of which it is said."""
     return (
-        f"{measure}: {counted(len(total.run_ids), 'run')}, "
-        + counted(len(tensors.docs), "judged query")
-        + (f"; {counted(unjudged, 'unjudged query')} ignored" if unjudged else "")
+        (str(member.measure), text)
+        for member, text in zip(members, texts, strict=True)
+        if text
     )
 
 
-def _warn(message: str) -> None:
-    warnings.warn(message, DataWarning, stacklevel=5)  # at the caller of evaluate
+def _lacking(run_ids: Sequence[str], has: np.ndarray, missing: str) -> str:
+    lacking = [run_ids[int(i)] for i in np.flatnonzero(~has.all(1))]
+    if not lacking:
+        return ""
+    effect = "scored 0" if missing == "zero" else "left out of the run's mean"
+    return (
+        f"judged queries are missing in {counted(len(lacking), 'run')} "
+        f"({listed(lacking)}), {counted((~has).sum(), 'score')} in all: {effect}"
+    )
+
+
+def _void(queries: Sequence[str]) -> str:
+    if not queries:
+        return ""
+    return (
+        "nothing to find (only ties, or nothing relevant) for "
+        f"{counted(len(queries), 'judged query')}, such as {queries[0]!r}: every run "
+        "scores 0"
+    )
+
+
+def _all_zero(has: np.ndarray, scores: np.ndarray) -> str:
+    if scores.any() or not has.any():
+        return ""
+    return "every score is 0: do runs and judgments name documents in the same way?"
+
+
+def _counted(judged: Collection[str], total: Chunk) -> str:
+    unjudged = len(total.query_ids - set(judged))
+    return (
+        f"{counted(len(total.run_ids), 'run')}, {counted(len(judged), 'judged query')}"
+        + (f"; {counted(unjudged, 'unjudged query')} ignored" if unjudged else "")
+    )

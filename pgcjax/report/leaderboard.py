@@ -1,55 +1,198 @@
-"""Findings as text on a terminal."""
+"""Runs by their means, the best first: for a terminal, a paper and programs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 from scipy import stats
 
-from pgcjax.errors import printable
+from pgcjax.report import terminal
+from pgcjax.report.marks import marks
+from pgcjax.report.text_tables import Column, TextTable, cells_of
+from pgcjax.stats.findings import Comparison
 from pgcjax.stats.scores import Scores
 
+_ENDS = ("low", "high")
+_BAR, _LEAST_BAR = 30, 12  # characters that intervals span
 
-def leaderboard(
-    scores: Scores, console: Console | None = None, width: int = 30
-) -> None:
-    """Print the runs by their mean, with an interval on the scale of all runs.
 
-    The interval is Student's t, 95 %, over queries: how far the mean would move with
-    other queries of the same kind. It is no test between two runs.
+@dataclass(frozen=True)
+class Leaderboard:
+    """Runs, the best first; all tables have a row for each.
+
+    Attributes:
+        runs: rank (1 best, equal means share one) and run_id.
+        mean: a column for each measure; the first one orders the runs.
+        low: of the interval of each mean over queries, likewise.
+        high: likewise.
+        marks: what `marks` says of some or all measures, likewise.
+        marked: what the marks are called.
+        level: of the intervals (Student's t), in per cent.
+        total: runs that were ranked; the best of them may be all that is here.
+        notes: how to read it, a line each.
+        metadata: what it depends on.
+    """
+
+    runs: pd.DataFrame
+    mean: pd.DataFrame
+    low: pd.DataFrame
+    high: pd.DataFrame
+    marks: pd.DataFrame = field(default_factory=pd.DataFrame)
+    marked: str = ""
+    level: float = 95.0
+    total: int = 0
+    notes: Sequence[str] = ()
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """All numbers: rank, run_id, and of each measure its mean, …_low and …_high."""
+        parts = [self.runs]
+        for measure in self.mean:
+            parts += [self.mean[measure]]
+            parts += [
+                getattr(self, end)[measure].rename(f"{measure}_{end}") for end in _ENDS
+            ]
+        return pd.concat(parts, axis=1)
+
+    def top(self, count: int | None) -> "Leaderboard":
+        """Keep the best runs, or all if the count is None."""
+        if count is None or count >= len(self.runs):
+            return self
+        tables = ("runs", "mean", "low", "high", "marks")
+        best: dict[str, Any] = {
+            name: getattr(self, name).head(count) for name in tables
+        }
+        return replace(self, **best)
+
+    def text_table(self, intervals: bool = True) -> TextTable:
+        """Lay it out as text, with the intervals of the first measure as numbers."""
+        columns = [
+            Column("#", [str(rank) for rank in self.runs["rank"]], right=True),
+            Column("run", self.runs["run_id"].tolist()),
+        ]
+        first = self.mean.columns[0]
+        for measure, values in self.mean.items():
+            bold = (values == values.max()).tolist()
+            columns.append(Column(str(measure), cells_of(values), True, bold))
+            if measure in self.marks:
+                cells = self.marks[measure].tolist()
+                columns.append(Column(self.marked, cells, raised=True))
+            if measure == first and intervals:
+                ends = (cells_of(getattr(self, end)[first]) for end in _ENDS)
+                cells = [f"[{low}, {high}]" for low, high in zip(*ends, strict=True)]
+                columns.append(Column(f"{self.level:g} % interval", cells, right=True))
+        how = ["Intervals: Student's t over queries"] if intervals else []
+        left_out = len(self.runs) < self.total
+        best = f"The best {len(self.runs)} of " if left_out else ""
+        title = f"{best}{self.total} runs by {first}"
+        return TextTable(columns, title, [*self.notes, *how])
+
+
+def leaderboard(findings: "Scores | Comparison | Sequence[Comparison]") -> Leaderboard:
+    """Rank runs by their means.
+
+    The intervals are Student's t over queries: how far a mean would move with other
+    queries of the same kind. They are no test between two runs; what `compare` found
+    is, and stands beside the means.
 
     Args:
-        scores: of one or several measures; the first orders the runs.
-        console: where to print; stdout by default.
-        width: characters that the intervals span.
+        findings: scores of one or several measures, of which the first orders the runs;
+            or what `compare` found of one measure, or of each of several.
     """
-    first = scores.measures[0]
-    means = scores.mean().sort_values(first, ascending=False, kind="stable")
-    values = scores.matrix(first)
-    count = values.count(axis=1)
-    error = values.std(axis=1, ddof=1) / np.sqrt(count)
-    half = (error * stats.t.ppf(0.975, np.maximum(count - 1, 1))).fillna(0.0)
-    low, high = (means[first] - half).min(), (means[first] + half).max()
-    table = Table(title=f"{len(means)} runs by {first}", title_justify="left")
-    table.add_column("", justify="right")
-    table.add_column("run")
-    for measure in scores.measures:
-        table.add_column(measure, justify="right")
-    table.add_column(f"95 % interval of {first}, {low:.2f} to {high:.2f}", no_wrap=True)
-    for place, (run, row) in enumerate(means.iterrows(), 1):
-        bar = _interval(row[first], half[run], low, high, width)
-        values = [f"{row[m]:.4f}" for m in scores.measures]
-        name = Text(printable(str(run)))  # not markup, whatever it holds
-        table.add_row(str(place), name, *values, bar)
-    (console or Console()).print(table)
+    if isinstance(findings, Scores):
+        return _of_scores(findings)
+    found = [findings] if isinstance(findings, Comparison) else list(findings)
+    of = {each.metadata["measure"] or "mean": each for each in found}
+    parts = {measure: each.runs.set_index("run_id") for measure, each in of.items()}
+    used = [each.metadata for each in found]
+    board = _ranked(parts, used[0] if len(used) == 1 else {"comparisons": used})
+    marked = {measure: marks(each) for measure, each in of.items()}
+    runs = board.runs["run_id"]
+    beside = {
+        measure: runs.map(text).fillna("") for measure, (_, text, _) in marked.items()
+    }
+    return replace(
+        board,
+        marks=pd.DataFrame(beside),
+        marked=" or ".join(dict.fromkeys(name for name, _, _ in marked.values())),
+        level=100 * (1 - used[0]["alpha"]),
+        notes=list(dict.fromkeys(how for _, _, how in marked.values())),
+    )
 
 
-def _interval(mean: float, half: float, low: float, high: float, width: int) -> str:
-    """Draw `mean ± half` on a scale from low to high: `   ├──●──┤`."""
-    scale = (width - 1) / (high - low) if high > low else 0.0
-    a, m, b = (round((x - low) * scale) for x in (mean - half, mean, mean + half))
-    cells = [" "] * width
-    cells[a : b + 1] = "─" * (b + 1 - a)
-    cells[a], cells[b] = "├", "┤"
-    cells[m] = "●"
-    return "".join(cells)
+def _of_scores(scores: Scores) -> Leaderboard:
+    groups = scores.table.groupby(["run_id", "measure"], sort=True)["value"]
+    found = groups.agg(["mean", "std", "count"])
+    quantile = stats.t.ppf(0.975, np.maximum(found["count"] - 1, 1))
+    half = (found["std"] / np.sqrt(found["count"]) * quantile).fillna(0.0)
+    found = found.assign(low=found["mean"] - half, high=found["mean"] + half)
+    by = found.reset_index("measure").groupby("measure")
+    board = _ranked({m: by.get_group(m) for m in scores.measures}, scores.metadata)
+    used = (f"{name} {scores.metadata.get(name)}" for name in ("order", "missing"))
+    notes = [", ".join(used).capitalize()] if "order" in scores.metadata else []
+    return replace(board, notes=notes)
+
+
+def _ranked(parts: Mapping[str, pd.DataFrame], used: dict[str, Any]) -> Leaderboard:
+    """Order runs by their means of the first measure.
+
+    Args:
+        parts: of each measure, mean, low and high by run_id.
+        used: what they depend on.
+    """
+    mean, low, high = (
+        pd.DataFrame({measure: part[end] for measure, part in parts.items()})
+        for end in ("mean", *_ENDS)
+    )
+    first = mean.iloc[:, 0]
+    rank = first.rank(method="min", ascending=False, na_option="bottom").astype(int)
+    runs = rank.rename("rank").rename_axis("run_id").reset_index()
+    runs = runs.sort_values(["rank", "run_id"])[["rank", "run_id"]]
+    places, runs = runs.index, runs.reset_index(drop=True)
+    mean, low, high = (
+        table.iloc[places].reset_index(drop=True) for table in (mean, low, high)
+    )
+    return Leaderboard(runs, mean, low, high, total=len(runs), metadata=used)
+
+
+def show(board: Leaderboard, console: Console | None = None) -> None:
+    """Print a leaderboard, with the intervals of the first measure on one scale."""
+    console = console or terminal.console_of()
+    text = board.text_table(intervals=False)
+    columns, notes = list(text.columns), list(text.notes)
+    width = min(_BAR, terminal.room(columns, console) - 3)
+    if width >= _LEAST_BAR:
+        mean, low, high = (t.iloc[:, 0] for t in (board.mean, board.low, board.high))
+        name = f"{board.level:g} % interval, {low.min():.2f} to {high.max():.2f}"
+        bars = _bars(
+            mean, low, high, width, "-||o" if console.options.ascii_only else "─├┤●"
+        )
+        columns.append(Column(name, bars, raised=True))
+    else:
+        notes.append("No room for intervals; --format csv has them")
+    if len(board.runs) < board.total:
+        notes.append(f"--top {board.total} shows all {board.total} runs")
+    terminal.show(replace(text, columns=columns, notes=notes), console)
+
+
+def _bars(
+    mean: pd.Series, low: pd.Series, high: pd.Series, width: int, signs: str
+) -> list[str]:
+    """Draw intervals on one scale: `   ├──●──┤`."""
+    least, most = low.min(), high.max()
+    scale = (width - 1) / (most - least) if most > least else 0.0
+    line, left, right, point = signs
+    bars = []
+    for ends in zip(low, mean, high, strict=True):
+        cells = [" "] * width
+        if not np.isnan(ends[1]):  # a run may have no mean
+            a, m, b = (round((x - least) * scale) for x in ends)
+            cells[a : b + 1] = line * (b + 1 - a)
+            cells[a], cells[b] = left, right
+            cells[m] = point
+        bars.append("".join(cells))
+    return bars

@@ -234,11 +234,11 @@ def _template(suffix: str) -> Any:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["plain"] = _plain
+    environment.filters["plain"] = plain
     return environment.get_template(f"page{suffix}.jinja")
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Escape what Markdown would take for more than letters."""
     escaped = _SPECIAL.sub(r"\\\1", one_line(text))
     return _START.sub(r"\1\\\2", escaped)

@@ -1,7 +1,7 @@
 """The score table: one value per run, query and measure; means, matrices, parts."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -35,8 +35,14 @@ class Scores:
 
     @property
     def measures(self) -> list[str]:
-        """The measures, as they were asked for."""
-        return self.table["measure"].unique().tolist()
+        """The measures, as they were asked for and in that order."""
+        names = self.table["measure"].unique().tolist()
+        first = self.table.head(len(names))
+        one_query = len(first[["run_id", "query_id"]].drop_duplicates()) < 2
+        asked = self.metadata.get("measures")
+        if one_query or not isinstance(asked, list):
+            return names
+        return sorted(names, key=_place_among(asked))  # stable
 
     @property
     def runs(self) -> list[str]:
@@ -124,6 +130,20 @@ class Scores:
         if len(self.runs) == 1:  # only this line names the run then
             rest.insert(0, f"runid\tall\t{self.runs[0]}")
         return write_text("\n".join([header(unsealed(self.metadata)), *rest, ""]), path)
+
+
+def _place_among(asked: list[Any]) -> Callable[[str], int]:
+    """Find measures among those of a job, however they are spelled."""
+    from pgcjax.measures.catalogue import parse  # imports JAX: only if needed
+
+    def parsed(text: Any) -> Any:
+        try:
+            return parse(text)
+        except UsageError:
+            return str(text)  # a measure of another tool
+
+    places = {parsed(text): i for i, text in reversed(list(enumerate(asked)))}
+    return lambda name: places.get(parsed(name), len(asked))
 
 
 def merge(parts: Sequence[Scores], names: Sequence[str]) -> Scores:

@@ -9,7 +9,7 @@ from pgcjax import read_scores
 from pgcjax.errors import DataError, DataWarning, UsageError, one_line, printable
 from pgcjax.io.preferences import read_preferences
 from pgcjax.report import canvas, plots
-from pgcjax.report.leaderboard import leaderboard
+from pgcjax.report.leaderboard import leaderboard, show
 from pgcjax.report.page import Page, Section, table_of, write
 
 RUNS = {"\x1b[2Jred\x07": r"\x1b[2Jred\x07", "a\u202eb\x9b[/i]": r"a\u202eb\x9b[/i]"}
@@ -45,6 +45,7 @@ def test_shown_escaped_and_stored_as_they_are(pgcjax, here, scored):
         ("compare s.csv --test t --pairs", 1),
         ("discriminate s.csv --test t --show pairs", 1),
         ("rbo runs.txt", 1),
+        *((f"compare s.csv --test t --format {f}", 1) for f in ("csv", "table")),
     ):
         done = pgcjax(*line.split())
         assert shown(done.out + done.err) == count, done
@@ -60,7 +61,7 @@ def test_shown_escaped_and_stored_as_they_are(pgcjax, here, scored):
 
 def test_text_tables_pages_plots(tmp_path, capsys, scored):
     _, shown = scored
-    leaderboard(read_scores("s.csv"), width=4)
+    show(leaderboard(read_scores("s.csv")))
     assert shown(capsys.readouterr().out) == 1
     frame = pd.DataFrame({"run": [*RUNS], "more": [*RUNS]})
     write(Page("t", [Section("s", [*RUNS, table_of(frame)])]), tmp_path / "p.html")

@@ -24,10 +24,7 @@ def test_one_run(pgcjax):
         ["Compat", "all"],
     ]
     assert all(len(line.split("\t")[2]) == len("0.1234") for line in lines)
-    assert done.err.splitlines() == [
-        "pgcjax: PGC: 1 run, 2 judged queries",
-        "pgcjax: Compat: 1 run, 2 judged queries",
-    ]
+    assert done.err == "pgcjax: PGC, Compat: 1 run, 2 judged queries\n"
 
 
 def test_several_runs_and_queries(pgcjax):

@@ -1,0 +1,136 @@
+"""How verbs print tables: for people, for papers, or for programs."""
+
+import json
+import math
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pgcjax.cli.options import WHOLE, print_line, print_table
+from pgcjax.errors import printable
+from pgcjax.io.write import header
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pgcjax.report.leaderboard import Leaderboard
+    from pgcjax.report.text_tables import TextTable
+
+FORMATS = ("text", "table", "csv", "json", "latex", "markdown")
+_SHOWN = 50  # runs that a terminal shows, if nobody says how many
+
+format_option = click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    help="Of what is printed: columns with tabs (text), a drawn table, all digits for "
+    "programs (csv, json), or a table for a paper (latex, markdown). By default table "
+    "on a terminal, else text.",
+)
+
+
+def _count(context: click.Context, option: click.Parameter, top: int | None) -> Any:
+    if top is not None and top < 1:
+        raise click.UsageError(f"--top {top}: expected a number of runs, 1 or more")
+    return top
+
+
+top_option = click.option(
+    "--top",
+    type=WHOLE,
+    metavar="N",
+    callback=_count,
+    help=f"Print the best N runs only; by default all, on a terminal {_SHOWN}.",
+)
+
+
+def format_of(form: str | None, top: int | None = None, per_query: bool = False) -> str:
+    """Choose what is printed, before work is spent on it.
+
+    Raises:
+        click.UsageError: the options do not go together.
+    """
+    if per_query and (top or form not in (None, "text")):
+        other = "--top" if top else f"--format {form}"
+        raise click.UsageError(
+            f"-q prints each query as text, so not with {other}; -o FILE has them all"
+        )
+    if top and form == "text":
+        raise click.UsageError("--top is of all formats but text, which has all runs")
+    if form or per_query:
+        return form or "text"
+    return "table" if top or sys.stdout.isatty() else "text"
+
+
+def print_leaderboard(board: "Leaderboard", form: str, top: int | None) -> None:
+    """Print a leaderboard in any format but text."""
+    from pgcjax.report import leaderboard
+
+    if form == "table":
+        count = top or (_SHOWN if sys.stdout.isatty() else None)
+        leaderboard.show(board.top(count))
+    elif form in ("csv", "json"):
+        _print_data(board.top(top).table, form, board.metadata)
+    else:
+        _print_markup(board.top(top).text_table(), form, board.metadata)
+
+
+def print_findings(
+    table: "pd.DataFrame", form: str, used: dict[str, Any], best: str = ""
+) -> None:
+    """Print a table of findings in any format.
+
+    Args:
+        table: of findings.
+        form: one of `FORMATS`.
+        used: what they depend on.
+        best: the column whose largest number is bold.
+    """
+    if form == "text":
+        print_table(table)
+    elif form in ("csv", "json"):
+        _print_data(table, form, used)
+    else:
+        from pgcjax.report import terminal
+        from pgcjax.report.text_tables import text_table
+
+        text = text_table(table, best=best)
+        if form == "table":
+            terminal.show(text, terminal.console_of())
+        else:
+            _print_markup(text, form, used)
+
+
+def _print_data(table: "pd.DataFrame", form: str, used: dict[str, Any]) -> None:
+    """Print all digits, and what the numbers depend on."""
+    if form == "csv":
+        rows = table.to_csv(index=False, lineterminator="\n")
+        click.echo(printable(f"{header(used)}\n{rows}", keep="\t\r\n"), nl=False)
+        return
+    records = (
+        {k: None if _is_infinite(v) else v for k, v in record.items()}
+        for record in table.to_dict("records")
+    )
+    rows = ",\n".join(json.dumps(record, allow_nan=False) for record in records)
+    click.echo(f'{{"pgcjax": {json.dumps(used)},\n"rows": [\n{rows}\n]}}')
+
+
+def _is_infinite(value: object) -> bool:
+    return isinstance(value, float) and not math.isfinite(value)
+
+
+def _print_markup(table: "TextTable", form: str, used: dict[str, Any]) -> None:
+    """Print a table for a paper or a page, behind a comment on what it depends on."""
+    from pgcjax.report.text_tables import latex, markdown
+
+    about = header(used).removeprefix("# ")
+    if form == "latex":
+        print_line(f"% {about}")
+        text = latex(table)
+    else:
+        escaped = about.replace(">", r"\u003e")  # as JSON may, so that it ends nothing
+        print_line(f"<!-- {escaped} -->")
+        print_line("")
+        text = markdown(table)
+    click.echo(printable(text, keep="\n"))

@@ -1,0 +1,175 @@
+"""Tables of text, as LaTeX for papers and as Markdown; `terminal` prints them."""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from pgcjax.errors import printable
+from pgcjax.report.page import cell_of, plain
+
+_DIGITS, _MOST_DIGITS = 4, 9  # decimals: those of trec_eval, and of small numbers
+# What LaTeX would take for more than letters, or has no letter for.
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "`": r"\textasciigrave{}",
+    "-": "-{}",  # of two: LaTeX makes one dash of them, and one quote of two
+    "'": "'{}",
+    "–": "--",
+    "—": "---",
+    "↑": r"$\uparrow$",
+    "↓": r"$\downarrow$",
+    "α": r"$\alpha$",
+    **{character: f"\\{character}" for character in "{}$&#_%"},
+}
+_TO_ESCAPE = re.compile(r"-(?=-)|'(?=')|[\\~^<>|`–—↑↓α{}$&#_%]")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of text.
+
+    Attributes:
+        name: above it.
+        cells: of each row.
+        right: whether it is set to the right, as numbers are.
+        bold: of each row whether its cell is bold; nothing if none is.
+        raised: whether it has marks of the column before, which LaTeX raises.
+    """
+
+    name: str
+    cells: Sequence[str]
+    right: bool = False
+    bold: Sequence[bool] = ()
+    raised: bool = False
+
+    @property
+    def dressed(self) -> list[tuple[str, bool]]:
+        """Each cell, and whether it is bold."""
+        bold = self.bold or [False] * len(self.cells)
+        return list(zip(self.cells, bold, strict=True))
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A table of text.
+
+    Attributes:
+        columns: as many cells in each.
+        title: of the table.
+        notes: below it, a line each.
+    """
+
+    columns: Sequence[Column]
+    title: str = ""
+    notes: Sequence[str] = ()
+
+
+def text_table(
+    frame: pd.DataFrame, title: str = "", notes: Sequence[str] = (), best: str = ""
+) -> TextTable:
+    """Make a table of text of a DataFrame, without its index.
+
+    Args:
+        frame: any.
+        title: of the table.
+        notes: below it.
+        best: the column whose largest number is bold.
+    """
+    columns = []
+    for name in frame.columns:
+        values = frame[name]
+        numbers = values.dtype.kind in "if"
+        bold = (values == values.max()).tolist() if name == best else ()
+        columns.append(Column(str(name), cells_of(values), numbers, bold))
+    return TextTable(columns, title, notes)
+
+
+def cells_of(values: pd.Series) -> list[str]:
+    """Print values, floats with as many decimals as `digits_of` says."""
+    digits = digits_of(values) if values.dtype.kind == "f" else _DIGITS
+    return [cell_of(value, digits) for value in values.tolist()]
+
+
+def digits_of(values: pd.Series) -> int:
+    """Choose decimals: 4, or so many that the largest number has 3 digits that count.
+
+    The smaller ones are printed as `cell_of` does, 1.2e-05 and not 0.0000.
+    """
+    sizes = np.abs(values.to_numpy(np.float64))
+    most = sizes[np.isfinite(sizes)].max(initial=0.0)
+    needed = 2 - math.floor(math.log10(most)) if most else 0
+    return min(max(_DIGITS, needed), _MOST_DIGITS)
+
+
+def latex_text(text: str) -> str:
+    """Escape what LaTeX would take for more than letters."""
+    return _TO_ESCAPE.sub(lambda match: _LATEX[match[0]], printable(text))
+
+
+def latex(table: TextTable) -> str:
+    r"""Write a table for a paper, whose preamble has `\usepackage{booktabs}`."""
+    shape, heads = "", []
+    rows: list[list[str]] = [[] for _ in table.columns[0].cells]
+    for column in table.columns:
+        if column.raised:
+            shape += "@{}l"
+            heads[-1] = rf"\multicolumn{{2}}{{c}}{{{heads[-1]}}}"
+        else:
+            shape += "r" if column.right else "l"
+            heads.append(latex_text(column.name))
+        for row, (cell, bold) in zip(rows, column.dressed, strict=True):
+            text = latex_text(cell)
+            text = rf"\textbf{{{text}}}" if bold else text
+            raised = column.raised and text
+            row.append(rf"\textsuperscript{{{text}}}" if raised else text)
+    caption = " ".join(map(_sentence, filter(None, [table.title, *table.notes])))
+    return "\n".join(
+        [
+            r"\begin{table}",
+            r"  \centering",
+            *([rf"  \caption{{{latex_text(caption)}}}"] if caption else []),
+            rf"  \begin{{tabular}}{{{shape}}}",
+            r"    \toprule",
+            _latex_row(heads),
+            r"    \midrule",
+            *map(_latex_row, rows),
+            r"    \bottomrule",
+            r"  \end{tabular}",
+            r"\end{table}",
+        ]
+    )
+
+
+def _latex_row(cells: Sequence[str]) -> str:
+    row = " & ".join(cells)
+    # After the end of a row, LaTeX takes these for its options.
+    return f"    {'{}' if row[:1] in ('[', '*') else ''}{row} \\\\"
+
+
+def _sentence(text: str) -> str:
+    return f"{text.rstrip('.')}."
+
+
+def markdown(table: TextTable) -> str:
+    """Write a table for a page."""
+    rows = [
+        ["**" * bold + plain(cell) + "**" * bold for cell, bold in column.dressed]
+        for column in table.columns
+    ]
+    lines = [[plain(column.name) for column in table.columns]]
+    lines.append(["---:" if column.right else "---" for column in table.columns])
+    lines += map(list, zip(*rows, strict=True))
+    text = [f"| {' | '.join(line)} |" for line in lines]
+    title = [_sentence(plain(table.title)), ""] if table.title else []
+    return "\n".join(
+        [*title, *text, *(f"\n{_sentence(plain(n))}" for n in table.notes)]
+    )
