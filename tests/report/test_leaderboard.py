@@ -118,7 +118,8 @@ def test_the_best_of_many():
 
 def test_ranges_of_ranks_say_what_the_pairs_say():
     """Of more than 12 groups; a pair is in a range exactly if it does not differ."""
-    noise = np.random.default_rng(0).normal(0, 0.1, (30, 20))
+    random = np.random.default_rng(0)
+    noise = random.normal(0, random.uniform(0.05, 1, (30, 1)), (30, 20))
     many = scores({f"r{i:02}": list(i / 20 + noise[i]) for i in range(30)})
     found = pgcjax.compare(many, test="t")
     board = leaderboard(found)
@@ -131,6 +132,7 @@ def test_ranges_of_ranks_say_what_the_pairs_say():
         for pair in found.table[found.table["significant"]][["run_a", "run_b"]].values
     }
     runs, texts = board.runs["run_id"].tolist(), board.marks["PGC"].tolist()
+    assert all(any(part in text for text in texts) for part in ("–", ", ", " of "))
     for run, text in zip(runs, texts, strict=True):
         alike = [i + 1 for i, b in enumerate(runs) if {run, b} not in different]
         count, _, hull = text.rpartition(" of ")
