@@ -30,11 +30,25 @@ def here(tmp_path, monkeypatch):
 def test_commands(here, capsys):
     commands = re.findall(r"^    pgcjax (.+)$", README.read_text(), re.MULTILINE)
     assert len(commands) >= 4
+    printed = {}
     for command in commands:
         with pytest.raises(SystemExit) as done:
             main(shlex.split(command))
-        assert done.value.code == 0, capsys.readouterr().err
+        printed[f"pgcjax {command}"], err = capsys.readouterr()
+        assert done.value.code == 0, err
     assert (here / "scores.parquet").exists()
+    _, _, section = README.read_text().partition("\n## Five commands\n")
+    five = re.findall(r"^    (.+)$", section.partition("\n## ")[0], re.MULTILINE)
+    assert five[0] == "pip install ."  # which tests/test_install.py does
+    checked, ranked, groups, paper = (printed[command] for command in five[1:])
+    assert "runs: 8 runs, 20 queries" in checked
+    assert re.search(r"^reed\tnDCG@10\tall\t0\.\d{4}$", ranked, re.MULTILINE)
+    assert [row.split("\t")[::4] for row in groups.splitlines()[:3]] == [
+        ["run_id", "rank"],
+        ["reed", "1"],
+        ["rose", "2"],
+    ]
+    assert paper.count(r"\textbf{") == 3 and paper.endswith("\\end{table}\n")
 
 
 def test_python(here):

@@ -15,7 +15,7 @@ from pgcjax.cli.options import (
     test_options,
 )
 from pgcjax.cli.targets import Target
-from pgcjax.io.choices import PAGE_SUFFIXES
+from pgcjax.io.choices import FIGURE_KINDS, PAGE_SUFFIXES
 from pgcjax.report.progress import ProgressDisplay, say
 from pgcjax.stats.choices import TESTS
 
@@ -40,11 +40,18 @@ from pgcjax.stats.choices import TESTS
     help="Best runs that have a column in the table of queries.",
 )
 @output_option(
-    "Write figures as .pdf there, too.",
+    "Write figures there, too, each as wide as a column of a paper.",
     (),
     "--figures",
-    target=Target("{path}/*.pdf"),
+    target=Target(*(f"{{path}}/*.{kind}" for kind in FIGURE_KINDS)),
     metavar="DIR",
+)
+@click.option(
+    "--figure-format",
+    "kinds",
+    multiple=True,
+    type=click.Choice(FIGURE_KINDS),
+    help="Of --figures, by default pdf; repeat for several.",
 )
 def report(
     scores: tuple[str, ...],
@@ -52,13 +59,16 @@ def report(
     measures: list[str],
     title: str | None,
     figures: str | None,
+    kinds: tuple[str, ...],
     **how: Any,
 ) -> None:
     """Write a page about scores: leaderboards, significance, queries, plots.
 
     SCORES are files of evaluate or of any tool: one with all measures, or one for each.
     """
-    from pgcjax.report import canvas, page
+    if kinds and not figures:
+        raise click.UsageError("--figure-format is of --figures DIR, which is absent")
+    from pgcjax.report import page
 
     page.ready(output)
     from pgcjax.report.score_page import summary
@@ -70,9 +80,8 @@ def report(
     page.write(made, output)
     say(f"wrote {output}")
     if figures:
-        drawn = {name: picture.figure for name, picture in made.pictures.items()}
-        canvas.save_all(drawn, figures)
-        say(f"wrote {len(drawn)} figures to {figures}")
+        made.save_figures(figures, [f".{kind}" for kind in kinds or FIGURE_KINDS[:1]])
+        say(f"wrote {len(made.pictures)} figures to {figures}")
 
 
 def _read(paths: tuple[str, ...]) -> Any:

@@ -168,15 +168,15 @@ def _table(
     }
     shape = len(total.run_ids), len(request.judged), len(request.members)
     values, keep = np.zeros(shape), np.zeros(shape, bool)
-    there, ordered = [], [scores[i] for i in range(len(request.members))]
+    scored = []
     for i, member in enumerate(request.members):
         columns = [request.judged.number[query] for query in member.tensors.docs]
         has = total.has[:, columns]
         # A run without the query retrieved nothing: not even a residual is scored.
         values[:, columns, i] = np.where(has, scores[i], 0)
         keep[:, columns, i] = has if request.missing == "skip" else True
-        there.append(has)
-    notes = tell(request.members, total, there, ordered, request.missing)
+        scored.append((member, has, scores[i]))
+    notes = tell(scored, total, request.missing)
     told = (getattr(member.tensors, "notes", ()) for member in request.members)
     notes += dict.fromkeys(itertools.chain.from_iterable(told))
     names = total.run_ids, list(request.judged.docs), list(map(str, request.measures))

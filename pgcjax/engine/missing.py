@@ -39,31 +39,26 @@ def refuse(request: Request, run_ids: Sequence[str], has: np.ndarray) -> None:
 
 
 def tell(
-    members: Sequence[Member],
-    total: Chunk,
-    has: Sequence[np.ndarray],
-    scores: Sequence[np.ndarray],
-    missing: str,
+    scored: Sequence[tuple[Member, np.ndarray, np.ndarray]], total: Chunk, missing: str
 ) -> list[str]:
-    """Warn of what lowers scores; count what was scored; once for equal measures.
+    """Warn of what lowers scores, and count what was scored: once of equal measures.
 
     Args:
-        members: the measures.
+        scored: each measure; whether a run has a query of the measure, bool
+            `[runs, queries]`; and the scores, likewise.
         total: all runs.
-        has: of each measure, bool `[runs, queries]`, for the queries of the measure.
-        scores: of each measure, `[runs, queries]`.
         missing: as of `evaluate`.
 
     Raises:
         DataError: runs and judgments have no query in common.
     """
+    members = [member for member, _, _ in scored]
     for member in members:
         check_common_queries(member.tensors.docs, total.query_ids)
-    each = list(zip(members, has, scores, strict=True))
     for warned in (
-        [_lacking(total.run_ids, there, missing) for _, there, _ in each],
+        [_lacking(total.run_ids, has, missing) for _, has, _ in scored],
         [_void(member.tensors.void) for member in members],
-        [_all_zero(there, values) for _, there, values in each],
+        [_all_zero(has, scores) for _, has, scores in scored],
     ):
         for line in shared(_named(members, warned)):
             warnings.warn(line, DataWarning, stacklevel=4)  # at the caller of evaluate

@@ -23,3 +23,6 @@ TABLE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
 
 PAGE_SUFFIXES = (".html", ".md")
 """Of pages about scores."""
+
+FIGURE_KINDS = ("pdf", "svg", "png")
+"""Of files of figures."""

@@ -5,12 +5,13 @@ import io
 import itertools
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pgcjax.errors import DataError, UsageError
+from pgcjax.io.choices import FIGURE_KINDS
 from pgcjax.io.write import check_suffix, written_beside
 from pgcjax.report.plot_labels import LETTER, WIDTH, below, title
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-SUFFIXES = (".svg", ".pdf", ".png")
+SUFFIXES = tuple(f".{kind}" for kind in FIGURE_KINDS)
 # Told apart with any colour vision [Okabe and Ito 2008]; the yellow is too pale.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 GREY, PALE = "#555555", "#dddddd"
@@ -187,21 +188,26 @@ def save(figure: "Figure", path: str | os.PathLike) -> Path:
 
 
 def save_all(
-    figures: "Mapping[str, Figure]", folder: str | os.PathLike, suffix: str = ".pdf"
+    figures: "Mapping[str, Figure]",
+    folder: str | os.PathLike,
+    suffixes: str | Sequence[str] = ".pdf",
 ) -> Path:
     """Write figures by their names into a folder; other files in it stay.
 
     All are drawn before the first is written.
 
     Raises:
-        UsageError: the suffix is none of `SUFFIXES`.
+        UsageError: a suffix is none of `SUFFIXES`.
         DataError: the folder or a file cannot be written.
     """
     target = Path(folder)
-    check_suffix(target / f"figure{suffix}", SUFFIXES)
+    several = [suffixes] if isinstance(suffixes, str) else suffixes
+    for suffix in several:
+        check_suffix(target / f"figure{suffix}", SUFFIXES)
     drawn = {
         target / f"{name}{suffix}": rendered(figure, suffix)
         for name, figure in figures.items()
+        for suffix in several
     }
     try:
         target.mkdir(parents=True, exist_ok=True)

@@ -133,6 +133,13 @@ class Page:
                 pictures[part.name] = part
         return pictures
 
+    def save_figures(
+        self, folder: str | os.PathLike, suffixes: str | Sequence[str] = ".pdf"
+    ) -> Path:
+        """Write all figures into a folder, as `canvas.save_all` does."""
+        figures = {name: picture.figure for name, picture in self.pictures.items()}
+        return canvas.save_all(figures, folder, suffixes)
+
 
 def table_of(frame: "pd.DataFrame", caption: str = "", digits: int = 4) -> Table:
     """Make a table of a DataFrame, without its index.

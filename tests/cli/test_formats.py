@@ -2,12 +2,16 @@
 
 import io
 import json
+import re
+import shlex
 import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
 import pgcjax as package
+from pgcjax.cli.formats import FORMATS
 from pgcjax.cli.options import _parted
 from pgcjax.datasets.files import demo_folder
 
@@ -15,6 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
 DEMO = demo_folder()
 JUDGED = ["--prefs", str(DEMO / "preferences.csv"), "--qrels", str(DEMO / "qrels.txt")]
 EVALUATE = ["evaluate", *JUDGED, str(DEMO / "runs")]
+DOCS = Path(package.__file__).parents[1] / "docs" / "tables.md"
 MEASURES = ["Compat", "PGC"]
 
 
@@ -237,6 +242,23 @@ def test_commas_between_measures(pgcjax, scores):
         done = pgcjax(verb, scores, "-m", "PGC,")
         said = "pgcjax: error: -m PGC,: expected a measure beside every comma\n"
         assert done == (2, "", said)
+
+
+@pytest.mark.skipif(not DOCS.exists(), reason="not in a checkout")
+def test_what_the_docs_say_works(pgcjax, demo, capsys):
+    text = DOCS.read_text()
+    commands = re.findall(r"^    pgcjax (.+)$", text, re.MULTILINE)
+    assert len(commands) == 4
+    for command in commands:
+        done = pgcjax(*shlex.split(command))
+        assert done.code == 0, done.err
+    block = re.search(r"```python\n(.+?)```", text, re.DOTALL)
+    assert block
+    exec(block[1], {})
+    printed = capsys.readouterr().out
+    assert "The best 3 of 8 runs by PGC" in printed and r"\toprule" in printed
+    named = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \|", text, re.MULTILINE)
+    assert {*re.findall(r"\w+", " ".join(named))} == {*FORMATS}
 
 
 @pytest.mark.parametrize(

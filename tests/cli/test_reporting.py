@@ -47,6 +47,7 @@ def test_from_scores_of_evaluate_to_a_page(pgcjax, here):
 
 def test_markdown_and_figures_replace_older_ones(pgcjax, here, scores):
     line = ["report", scores, "-o", "page.md", *FAST, "--figures", "new/figures"]
+    line += ["--figure-format", "png", "--figure-format", "pdf"]
     done = pgcjax(*line, "--title", "Mine", "-m", "Compat")
     assert done.code == 0, done.err
     lines = done.err.splitlines()
@@ -58,7 +59,11 @@ def test_markdown_and_figures_replace_older_ones(pgcjax, here, scores):
     names = ["leaderboard-1", "differences-1"]
     for name in names:
         assert first[here / "page-figures" / f"{name}.svg"].startswith(b"<?xml")
-        assert first[here / "new" / "figures" / f"{name}.pdf"].startswith(b"%PDF")
+        pdf, png = (first[here / f"new/figures/{name}.{k}"] for k in ("pdf", "png"))
+        wide = 3.3  # inches: points in .pdf, 600 pixels each in .png
+        box = re.search(rb"/MediaBox \[ 0 0 ([\d.]+) ", pdf)
+        assert box and float(box[1]) == pytest.approx(72 * wide)
+        assert int.from_bytes(png[16:20]) == 600 * wide
     assert (here / "page.md").read_text().startswith("# Mine\n")
     (here / "page.md").write_text("older")
     assert pgcjax(*line, "--title", "Mine", "-m", "Compat").code == 0
@@ -127,6 +132,7 @@ def test_help_of_what_a_run_lacks(pgcjax, here, demo_scores):
         ("scores.parquet -o p.md --top 0", "the table of queries shows 1 run or more"),
         ("scores.parquet -o p.md --resamples 3", "resamples=3: no p can be below 0.05"),
         ("scores.parquet -o p.md --figures run.txt", "run.txt: is no folder"),
+        ("x -o p.md --figure-format svg", "--figure-format is of --figures DIR, which"),
         ("one.csv -o p.md", "scores: holds 1 run to compare. At least 2 runs and 2 "),
         ("query.csv -o p.md", "scores: holds 1 query to compare. At least 2 runs and "),
         ("bad.csv -o p.md", "bad.csv:3: "),

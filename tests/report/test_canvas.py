@@ -110,14 +110,14 @@ def test_folders_of_figures(tmp_path):
     canvas.save_all({"one": DRAW(), "two.b": DRAW()}, folder)
     assert sorted(p.name for p in folder.iterdir()) == ["one.pdf", "two.b.pdf"]
     (folder / "mine.txt").write_text("mine")
-    canvas.save_all({"one": DRAW()}, folder, ".svg")
+    canvas.save_all({"one": DRAW()}, folder, [".svg"])
     names = sorted(p.name for p in folder.iterdir())
     assert names == ["mine.txt", "one.pdf", "one.svg", "two.b.pdf"]
     with pytest.raises(DataError, match="mine.txt: cannot make this folder"):
         canvas.save_all({"one": DRAW()}, folder / "mine.txt")
-    with pytest.raises(UsageError, match="suffix of an output file is one of .svg"):
+    with pytest.raises(UsageError, match="suffix of an output file is one of .pdf"):
         canvas.save_all({}, folder, ".gif")
-    with pytest.raises(UsageError, match="suffix of an output file is one of .svg"):
+    with pytest.raises(UsageError, match="suffix of an output file is one of .pdf"):
         canvas.save(DRAW(), folder / "one.gif")
     with pytest.raises(DataError, match="cannot write there"):
         canvas.save(DRAW(), folder / "none" / "one.svg")
