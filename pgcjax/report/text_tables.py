@@ -128,6 +128,7 @@ def latex(table: TextTable) -> str:
             heads.append(latex_text(column.name))
         for row, (cell, bold) in zip(rows, column.dressed, strict=True):
             text = latex_text(cell)
+            text = text.replace("-", "$-$") if column.right else text
             text = rf"\textbf{{{text}}}" if bold else text
             raised = column.raised and text
             row.append(rf"\textsuperscript{{{text}}}" if raised else text)

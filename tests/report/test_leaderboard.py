@@ -219,7 +219,7 @@ def test_latex_for_a_paper():
     assert body == [
         ["1", "*c", r"\textbf{0.8000}", up, "[0.5516, 1.0484]"],
         ["1", latex_text(ODD), r"\textbf{0.8000}", up, "[0.5516, 1.0484]"],
-        ["3", "b", "0.2000", "", "[-0.0484, 0.4484]"],
+        ["3", "b", "0.2000", "", "[$-$0.0484, 0.4484]"],
     ]
     # A row that begins so would be an option of the line before it.
     table = latex(text_table(pd.DataFrame({"x": ["[1]", "*", "y"], "n": [1, 2, 3]})))
