@@ -30,6 +30,7 @@ _LATEX = {
     "α": r"$\alpha$",
     **{character: f"\\{character}" for character in "{}$&#_%"},
 }
+_MINUS = re.compile("(?<!-)-(?!-)")
 _TO_ESCAPE = re.compile(r"-(?=-)|'(?=')|[\\~^<>|`–—↑↓α{}$&#_%]")
 
 
@@ -128,7 +129,7 @@ def latex(table: TextTable) -> str:
             heads.append(latex_text(column.name))
         for row, (cell, bold) in zip(rows, column.dressed, strict=True):
             text = latex_text(cell)
-            text = text.replace("-", "$-$") if column.right else text
+            text = _MINUS.sub("$-$", text) if column.right else text
             text = rf"\textbf{{{text}}}" if bold else text
             raised = column.raised and text
             row.append(rf"\textsuperscript{{{text}}}" if raised else text)

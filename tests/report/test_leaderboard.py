@@ -222,11 +222,15 @@ def test_latex_for_a_paper():
         ["3", "b", "0.2000", "", "[$-$0.0484, 0.4484]"],
     ]
     # A row that begins so would be an option of the line before it.
-    table = latex(text_table(pd.DataFrame({"x": ["[1]", "*", "y"], "n": [1, 2, 3]})))
+    table = latex(
+        text_table(
+            pd.DataFrame({"x": ["[1]", "*", "-y"], "n": [1, -2e-6, float("nan")]})
+        )
+    )
     assert [line.strip() for line in table.split("\n")[6:9]] == [
-        r"{}[1] & 1 \\",
-        r"{}* & 2 \\",
-        r"y & 3 \\",
+        r"{}[1] & 1.0000 \\",
+        r"{}* & $-$2.0e$-$06 \\",
+        r"-y & --- \\",
     ]
     assert r"\caption" not in table
 
