@@ -205,10 +205,19 @@ def save_all(
     for suffix in several:
         check_suffix(target / f"figure{suffix}", SUFFIXES)
     drawn = {
-        target / f"{name}{suffix}": rendered(figure, suffix)
+        f"{name}{suffix}": rendered(figure, suffix)
         for name, figure in figures.items()
         for suffix in several
     }
+    return write_all(drawn, target)
+
+
+def write_all(files: "Mapping[str, bytes]", target: Path) -> Path:
+    """Write drawn figures by the names of their files into a folder.
+
+    Raises:
+        DataError: the folder or a file cannot be written.
+    """
     try:
         target.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -217,8 +226,8 @@ def save_all(
             where=str(target),
             mend="Name one that exists, or a new one.",
         ) from None
-    for path, content in drawn.items():
-        with written_beside(path) as beside:
+    for name, content in files.items():
+        with written_beside(target / name) as beside:
             beside.write_bytes(content)
     return target
 

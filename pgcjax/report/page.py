@@ -9,6 +9,7 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,6 +74,11 @@ class Picture:
     name: str
     figure: "Figure"
     caption: str = ""
+
+    @cached_property
+    def svg(self) -> bytes:
+        """Its file, drawn once for all forms of a page."""
+        return canvas.rendered(self.figure, ".svg")
 
 
 Part = str | Table | Picture
@@ -205,13 +211,12 @@ def write(page: Page, path: str | os.PathLike) -> Path:
         DataError: a file cannot be written.
     """
     target, suffix = Path(path), ready(path)
-    figures = {name: picture.figure for name, picture in page.pictures.items()}
-    folder = _figures(target)
+    pictures, folder = page.pictures, _figures(target)
 
     def image(name: str) -> str:
         if suffix == ".html":
             # Not a part of the page: names inside of two figures cannot clash.
-            code = base64.b64encode(canvas.svg(figures[name]).encode()).decode()
+            code = base64.b64encode(pictures[name].svg).decode()
             return f"data:image/svg+xml;base64,{code}"
         return quote(f"{folder.name}/{name}.svg")
 
@@ -220,8 +225,9 @@ def write(page: Page, path: str | os.PathLike) -> Path:
     try:
         with written_beside(target) as beside:
             beside.write_text(text, encoding="utf-8", newline="\n")
-            if figures and suffix == ".md":
-                canvas.save_all(figures, folder, ".svg")
+            if pictures and suffix == ".md":
+                drawn = {f"{name}.svg": one.svg for name, one in pictures.items()}
+                canvas.write_all(drawn, folder)
     except BaseException:
         if new:
             shutil.rmtree(folder, ignore_errors=True)

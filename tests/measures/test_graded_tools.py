@@ -218,28 +218,30 @@ def test_ir_measures(data, name):
     measures = tool("ir_measures")
     tool("cwl")
     qrels, runs = collection(data, name)
+    runs = some_of(runs)
     ordered = sorted_as_trec(runs)
     ours = {"RBP(rel=1)": "RBP(p=0.8)", "RBP(rel=2,p=0.95)": "RBP(p=0.95,rel=2)"}
     chosen = [measures.RBP(rel=1), measures.RBP(rel=2, p=0.95)]
-    few = some_of(ordered)
-    theirs = by_ir_measures(measures, "cwl_eval", chosen, qrels, few)
-    assert compare(ours, theirs, qrels, few, 1e-6) == len(theirs) > 2 * 150
+    theirs = by_ir_measures(measures, "cwl_eval", chosen, qrels, ordered)
+    assert compare(ours, theirs, qrels, ordered, 1e-6) == len(theirs) > 2 * 150
     chosen = [measures.AP, measures.RR, measures.P @ 10, measures.nDCG @ 10]
     chosen += [measures.AP(rel=2) @ 100, measures.R(rel=2) @ 20]
     theirs = by_ir_measures(measures, "pytrec_eval", chosen, qrels, ordered)
     ours = {name: name for name in map(str, chosen)}  # they are ours, too
-    assert compare(ours, theirs, qrels, ordered, 1e-12) == 6 * COUNTS[name]
+    assert compare(ours, theirs, qrels, ordered, 1e-12) == len(theirs) > 6 * 150
     chosen = [measures.Judged @ 10, measures.Judged @ 500, measures.Judged]
     ours = {"Judged@10": "Judged@10", "Judged@500": "Judged@500", "Judged": "Judged"}
-    few = some_of(runs)
-    theirs = by_ir_measures(measures, "judged", chosen, qrels, few)
-    count = compare(ours, theirs, qrels, few, 1e-12, order="clarke")
+    theirs = by_ir_measures(measures, "judged", chosen, qrels, runs)
+    count = compare(ours, theirs, qrels, runs, 1e-12, order="clarke")
     assert count == len(theirs) > 3 * 150
 
 
 def by_ir_measures(measures, provider: str, chosen, qrels, runs) -> list[tuple]:
     """Score by a tool of ir_measures, without zeros for queries that a run lacks."""
     provider = measures.providers.registry[provider]
+    # Python's own strings: the tools ask for them one by one.
+    qrels = qrels.astype({"query_id": object, "doc_id": object})
+    runs = runs.astype({"query_id": object, "doc_id": object})
     return [
         (run, row.query_id, str(row.measure), row.value)
         for run, rows in runs.groupby("run_id")

@@ -14,10 +14,11 @@ from pgcjax.stats.discrimination import discriminate, intuitiveness, sensitivity
 from pgcjax.stats.scores import Scores
 
 RNG = np.random.default_rng(0)
+# Of fewer than 14 queries with ties, scipy's Wilcoxon would try all permutations.
 VALUES = {
-    "A": RNG.random((5, 12)) + np.arange(5)[:, None] / 4,
-    "B": RNG.random((5, 12)),
-    "C": np.round(RNG.random((5, 12)) * 3) / 3,
+    "A": RNG.random((5, 14)) + np.arange(5)[:, None] / 4,
+    "B": RNG.random((5, 14)),
+    "C": np.round(RNG.random((5, 14)) * 3) / 3,
 }
 
 
