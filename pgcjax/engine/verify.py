@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Container, Iterator, Sequence
 from functools import cache, partial
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -86,8 +87,11 @@ class Sample:
         rows_of = {n: t.groupby("query_id").indices for n, t in tables.items()}
 
         @cache
-        def judged(query_id: str) -> dict[str, pd.DataFrame]:
-            return {n: t.iloc[rows_of[n].get(query_id, [])] for n, t in tables.items()}
+        def judged(query_id: str) -> dict[str, list[dict[str, Any]]]:
+            return {
+                name: table.iloc[rows_of[name].get(query_id, [])].to_dict("records")
+                for name, table in tables.items()
+            }
 
         batch_of = {m.place: batch for batch in batches for m in batch.members}
         places = {str(m.measure): m.place for m in request.members}

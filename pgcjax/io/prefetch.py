@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 _THREADS = min(4, os.cpu_count() or 1)  # polars uses all cores in each of them
 FILES = 2 * _THREADS
-BYTES = 2**26
+BYTES = _THREADS * 2**24
 
 
 def read_ahead(

@@ -19,8 +19,9 @@ class Case:
         query_id: the query.
         run: retrieved documents, best first.
         parameters: of the measure; `k` is its cutoff.
-        judged: canonical judgments of this query, by kind: DataFrames.
-        tables: the same of all queries, for what depends on the collection; and
+        judged: canonical judgments of this query, by kind: rows, each a value by
+            column.
+        tables: DataFrames of all queries, for what depends on the collection; and
             `grids` of all systems, if runs are grids.
     """
 
@@ -28,14 +29,13 @@ class Case:
     query_id: str
     run: list[str]
     parameters: Mapping[str, Any]
-    judged: Mapping[str, Any]
+    judged: Mapping[str, list[dict[str, Any]]]
     tables: Mapping[str, Any]
 
 
 def grades(case: Case) -> dict[str, float]:
     """Give the grade of each document in the qrels of the query."""
-    table = case.judged["qrels"]
-    return dict(zip(table["doc_id"], table["relevance"].tolist(), strict=True))
+    return {row["doc_id"]: row["relevance"] for row in case.judged["qrels"]}
 
 
 def highest(case: Case, *kinds: str) -> float:
@@ -46,7 +46,7 @@ def highest(case: Case, *kinds: str) -> float:
 def judgments(case: Case) -> dict[str, list[Judgment]]:
     """List what each judge said of documents; judges without a name are one."""
     said: dict[str, list[Judgment]] = defaultdict(list)
-    for row in case.judged["preferences"].to_dict("records"):
+    for row in case.judged["preferences"]:
         judge, other, times = (
             row.get("judge"),
             row["other_doc_id"],
@@ -70,7 +70,7 @@ def edges(case: Case) -> list[tuple[str, str]]:
 def grids(case: Case) -> dict[str, dict[str, tuple[int, int]]]:
     """Give row and column of each image, for each system that answered the query."""
     by_system: dict[str, dict[str, tuple[int, int]]] = {}
-    for row in case.judged["grids"].to_dict("records"):
+    for row in case.judged["grids"]:
         grid = by_system.setdefault(row["run_id"], {})
         grid[row["doc_id"]] = row["row"], row["column"]
     return by_system
@@ -79,7 +79,7 @@ def grids(case: Case) -> dict[str, dict[str, tuple[int, int]]]:
 def grades_by_intent(case: Case) -> dict[str, dict[str, float]]:
     """Give the relevant documents of each intent that has any, with their grades."""
     by_intent: dict[str, dict[str, float]] = {}
-    for row in case.judged["intent_qrels"].to_dict("records"):
+    for row in case.judged["intent_qrels"]:
         if row["relevance"] > 0:
             by_intent.setdefault(row["intent_id"], {})[row["doc_id"]] = row["relevance"]
     return by_intent
@@ -96,5 +96,5 @@ def grades_by_document(case: Case) -> dict[str, dict[str, float]]:
 
 def navigational(case: Case) -> set[str]:
     """List the navigational intents of the query."""
-    rows = case.judged["intents"].to_dict("records")
-    return {row["intent_id"] for row in rows if row["kind"] == "nav"}
+    intents = case.judged["intents"]
+    return {row["intent_id"] for row in intents if row["kind"] == "nav"}

@@ -68,7 +68,7 @@ def in_context(
     """
     q, isolation = case.parameters, rows.grades(case)
     after: dict[Pair, float] = {}
-    for row in case.judged["context"].to_dict("records"):
+    for row in case.judged["context"]:
         after[row["doc_id"], row["previous_doc_id"]] = row["relevance"]
     alpha, missing, predicted = q["context"], q["missing"], predicted or {}
     grades = interpolated(case.run, isolation, after, alpha, missing, predicted)

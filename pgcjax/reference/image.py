@@ -153,7 +153,7 @@ def majorities(case: Case) -> Won:
     The first vote on a pair says which of its images is the left one of all its votes.
     """
     votes: dict[tuple[str, str], Counter[int]] = {}
-    for row in case.judged["preferences"].to_dict("records"):
+    for row in case.judged["preferences"]:
         a, b, sign = row["doc_id"], row["other_doc_id"], row["preference"]
         if not isinstance(b, str):
             continue  # the image was found bad, of no pair

@@ -14,8 +14,8 @@ def probability(case: Case) -> dict[str, Fraction]:
     """Give the probability of each intent that has a relevant document."""
     given = None
     if "intents" in case.judged:
-        table = case.judged["intents"].to_dict("records")
-        given = {row["intent_id"]: row["probability"] for row in table}
+        intents = case.judged["intents"]
+        given = {row["intent_id"]: row["probability"] for row in intents}
     intents = [*rows.grades_by_intent(case)]
     return diversity.probabilities(intents, case.parameters["probabilities"], given)
 

@@ -137,7 +137,10 @@ def test_no_function_serves_both_a_score_and_its_twin():
     made_by: set[CodeType] = set()
     checked_by: dict[CodeType, str] = {}
     judgments = Judgments(tables())
-    judged = {k: t[t["query_id"] == "q"] for k, t in judgments.items()}
+    judged = {
+        kind: table[table["query_id"] == "q"].to_dict("records")
+        for kind, table in judgments.items()
+    }
     for measure in variants():
         made_by |= reached(lambda m=measure: score(m, judgments))
         case = Case("run", "q", RUN, measure.parameters, judged, judgments)
