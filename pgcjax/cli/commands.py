@@ -142,7 +142,6 @@ def demo(output: str) -> None:
             folder / "runs",
             preferences=folder / "preferences.csv",
             qrels=folder / "qrels.txt",
-            measures=["PGC", "Compat"],
             progress=progress.update,
         )
     scores.save(output)
@@ -155,11 +154,25 @@ def demo(output: str) -> None:
 
 @cli.command()
 @click.argument("name", required=False)
-def measures(name: str | None) -> None:
+@click.option(
+    "--as",
+    "tool",
+    type=click.Choice(["ir_measures"]),
+    help="List those of another tool, and what is equal here.",
+)
+def measures(name: str | None, tool: str | None) -> None:
     """List the measures, or explain one."""
     from pgcjax.measures.catalogue import catalogue, parse
     from pgcjax.measures.spec import written
 
+    if tool and name:
+        raise click.UsageError("--as lists all measures: leave NAME out")
+    if tool:
+        from pgcjax.measures import ir_names
+
+        for line in ir_names.lines():
+            click.echo(line)
+        return
     if not name:
         width = max(map(len, catalogue()))
         for definition in catalogue().values():

@@ -17,6 +17,7 @@ from pgcjax.io.judged import Judged
 from pgcjax.io.judgments import KINDS, by_kind, read_judgments
 from pgcjax.io.runs import Runs
 from pgcjax.measures.catalogue import parse_all
+from pgcjax.measures.ir_names import warn_of_other_numbers
 from pgcjax.measures.spec import Measure
 from pgcjax.tensors.examination import as_runs
 from pgcjax.tensors.judgments import Judgments
@@ -116,7 +117,10 @@ def read_request(
     check_choice("order", order, ORDERS)
     sources = by_kind(sources)
     given = set(sources)
+    if isinstance(measures, Iterable) and not isinstance(measures, str):
+        measures = [*measures]
     chosen = parse_all(_defaults(given) if measures is None else measures)
+    warn_of_other_numbers(measures)
     _check_needs(chosen, given if grids is None else given | {"grids"})
     tables = read_judgments(sources)
     if grids is not None:

@@ -119,9 +119,14 @@ class Measure:
         return self._spell(self.values)
 
     def _spell(self, values: Iterable[tuple[str, Value]]) -> str:
-        inside = ",".join(f"{k}={written(v)}" for k, v in values)
-        cutoff = f"@{self.k}" if self.k else ""
-        return (f"{self.name}({inside})" if inside else self.name) + cutoff
+        return spell(self.name, values, self.k)
+
+
+def spell(name: str, values: Iterable[tuple[str, Value]], k: int | None = None) -> str:
+    """Write a measure with these parameters as `parse` reads it."""
+    inside = ",".join(f"{name}={written(value)}" for name, value in values)
+    cutoff = "" if k is None else f"@{k}"
+    return (f"{name}({inside})" if inside else name) + cutoff
 
 
 def written(value: Value) -> str:

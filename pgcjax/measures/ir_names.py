@@ -1,0 +1,275 @@
+"""The measures of ir_measures as data: what each is here, and which numbers differ.
+
+`here` translates one of them. Tests compute each row by ir_measures itself, which this
+module does not import. `docs/measures-tools.md` has all tools.
+"""
+
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from pgcjax.errors import DataWarning, UsageError
+from pgcjax.measures.catalogue import parse
+from pgcjax.measures.spec import Measure, spell
+
+
+@dataclass(frozen=True)
+class Name:
+    """A measure of ir_measures, and what it is here.
+
+    Attributes:
+        theirs: its name there.
+        ours: the name here of what is equal, or nearest.
+        cutoff: `no`, `may` or `must`: whether its tools compute it at `@k`.
+        same: parameters that are called the same, and mean the same.
+        words: of a parameter there, the parameters here that each of its words means.
+        sets: parameters here that it has no name for, and their values.
+        defaults: values there of parameters that have others here.
+        required: parameters without which its tools do not compute it.
+        least: the lowest cutoff at which it is equal.
+        differs: why no spelling here is equal, or "".
+        tells: the parameter here without which the name means two numbers, or "".
+        aliases: its other names there.
+        examples: parameters with which it is listed.
+        remark: what else to know of the last example, or "".
+    """
+
+    theirs: str
+    ours: str
+    cutoff: str = "no"
+    same: tuple[str, ...] = ()
+    words: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
+    sets: Mapping[str, Any] = field(default_factory=dict)
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    required: tuple[str, ...] = ()
+    least: int = 1
+    differs: str = ""
+    tells: str = ""
+    aliases: tuple[str, ...] = ()
+    examples: tuple[Mapping[str, Any], ...] = ({},)
+    remark: str = ""
+
+
+_REL = ("rel",)
+_CLARKE = "ties as --order clarke"
+_NDEVAL = f"--intent-qrels; {_CLARKE}"
+
+NAMES = (
+    Name(
+        "nDCG",
+        "nDCG",
+        "may",
+        words={"dcg": {"log2": {}, "exp-log2": {"gain": "exp"}}},
+        aliases=("NDCG",),
+        examples=({}, {"dcg": "exp-log2"}),
+        remark="gdeval rounds to 5 decimals",
+    ),
+    Name("AP", "AP", "may", _REL, aliases=("MAP",)),
+    Name("RR", "RR", "may", _REL, aliases=("MRR",), remark=_CLARKE),
+    Name("P", "P", "must", _REL, aliases=("Precision",)),
+    Name("R", "R", "must", _REL, aliases=("Recall",)),
+    Name("SetP", "P", "no", _REL),
+    Name("SetR", "R", "no", _REL),
+    Name("Judged", "Judged", "may", remark=_CLARKE),
+    Name(
+        "RBP",
+        "RBP",
+        same=("p", "rel"),
+        defaults={"p": 0.8},
+        required=_REL,
+        tells="p",
+        examples=({"rel": 1},),
+        remark="of 1000 documents at most",
+    ),
+    Name(
+        "ERR",
+        "ERR",
+        "must",
+        sets={"gmax": 4},
+        tells="gmax",
+        remark="gdeval rounds to 5 decimals",
+    ),
+    Name(
+        "Compat",
+        "Compat",
+        same=("p", "normalize"),
+        differs="looks as deep as the longer of run and ideal ranking: Compat(depth=N) "
+        "here for runs of N documents",
+        tells="depth",
+    ),
+    Name(
+        "alpha_nDCG",
+        "alpha_nDCG",
+        "must",
+        ("alpha",),
+        aliases=("α_nDCG",),
+        remark=_NDEVAL,
+    ),
+    Name(
+        "alpha_DCG",
+        "alpha_DCG",
+        "must",
+        ("alpha",),
+        differs="is divided by that of k documents which serve all intents; nothing "
+        "here is",
+        tells="alpha",
+        aliases=("α_DCG",),
+    ),
+    Name("NRBP", "NRBP", same=("alpha", "beta"), remark=_NDEVAL),
+    Name(
+        "ERR_IA",
+        "ERR-IA",
+        "must",
+        sets={"form": "ndeval"},
+        least=2,
+        remark=f"≠ @1; {_NDEVAL}",
+    ),
+    Name(
+        "nERR_IA",
+        "nERR-IA",
+        "must",
+        differs="is ERR_IA over that of the ideal list of alpha_nDCG; nothing here is",
+    ),
+    Name("AP_IA", "AP-IA", "no", _REL, aliases=("MAP_IA",), remark=_NDEVAL),
+    Name("P_IA", "P-IA", "must", _REL, remark=_NDEVAL),
+    Name("StRecall", "I-rec", "must", remark=_NDEVAL),
+)
+"""The measures of ir_measures that are here, or that have the name of one here."""
+
+ABSENT = (
+    "Accuracy BPM BPref Bpref INSQ INST IPrec NERR10 NERR11 NERR8 NERR9 NumQ NumRel "
+    "NumRelRet NumRet RPrec Rprec SDCG SetAP SetF SetRelP Success infAP nNRBP"
+).split()
+"""Names of the measures of ir_measures that are not here."""
+
+TREC_EVAL = {"rbp": "RBP(p=0.9,gain=linear,gmax=topic)"}
+"""Names of trec_eval that mean another number here; all others are aliases."""
+
+_NEUTRAL = {"rel": 1, "judged_only": False, "relative": False}
+_AT = "cutoff"
+_BY_NAME = {name: row for row in NAMES for name in (row.theirs, *row.aliases)}
+
+
+class Row(NamedTuple):
+    """A measure of ir_measures, its equal here or "", and what to know of it."""
+
+    theirs: str
+    ours: str
+    remark: str
+
+
+def table() -> Iterator[Row]:
+    """List the measures of ir_measures that are here, with @10 for any cutoff."""
+    for row in NAMES:
+        for example in row.examples:
+            shown = {**example, **({} if row.cutoff == "no" else {_AT: 10})}
+            theirs = spelled(row.theirs, shown)
+            ours = "" if row.differs else here(row.theirs, shown)
+            remark = row.remark if example == row.examples[-1] else ""
+            yield Row(theirs, ours, row.differs or remark)
+
+
+def lines() -> Iterator[str]:
+    """Print the table for people."""
+    head = Row("ir_measures", "here", "")
+    rows = [head, *(row._replace(ours=row.ours or "≠") for row in table())]
+    widths = [max(len(row[i]) for row in rows) for i in range(2)]
+    for theirs, ours, remark in rows:
+        yield f"{theirs:{widths[0]}}  {ours:{widths[1]}}  {remark}".rstrip()
+    yield f"Not here: {', '.join(ABSENT)}"
+
+
+def here(name: str, parameters: Mapping[str, Any]) -> str:
+    """Spell a measure of ir_measures as the equal measure here.
+
+    Args:
+        name: its `NAME`, or another name there.
+        parameters: its `params`: those that were given.
+
+    Raises:
+        UsageError: no measure here is equal.
+    """
+    theirs = f"{spelled(name, parameters)} of ir_measures"
+    row = _BY_NAME.get(name)
+    if row is None:
+        raise UsageError(f"{theirs} is not here; {_LISTS}")
+    if row.differs:
+        raise UsageError(f"{theirs} {row.differs}; {_LISTS}")
+    given, k = dict(row.sets), None
+    for key, value in {**row.defaults, **parameters}.items():
+        if key == _AT and row.cutoff != "no" and value >= row.least:
+            k = value
+        elif key in row.same:
+            given[key] = value
+        elif key in row.words and value in row.words[key]:
+            given |= row.words[key][value]
+        elif _NEUTRAL.get(key) != value:
+            raise UsageError(f"{theirs}: {key}={value!r} is not here; {_LISTS}")
+    return str(parse(spell(row.ours, given.items(), k)))
+
+
+def spelled(name: str, parameters: Mapping[str, Any]) -> str:
+    """Spell a measure as ir_measures does, with all parameters that are given."""
+    inside = ",".join(f"{k}={v!r}" for k, v in parameters.items() if k != _AT)
+    at = f"@{parameters[_AT]}" if _AT in parameters else ""
+    return (f"{name}({inside})" if inside else name) + at
+
+
+def other_number(text: str) -> str:
+    """Say what a measure, as a user wrote it, is elsewhere if that is another number.
+
+    Returns:
+        Such as `ERR@20 of ir_measures is ERR(gmax=4)@20 here`; or "", if the number is
+        the same there, or nobody else has a measure that is written so.
+    """
+    text = text.strip()
+    if text in TREC_EVAL:
+        return f"{text} of trec_eval is {TREC_EVAL[text]} here"
+    measure = parse(text)
+    row = _BY_NAME.get(measure.name)
+    there = _there(row, measure) if row else None
+    if row is None or there is None:
+        return ""
+    if row.differs:
+        return f"{text} of ir_measures {row.differs}"
+    equal = here(row.theirs, there)
+    return "" if parse(equal) == measure else f"{text} of ir_measures is {equal} here"
+
+
+def unmistakable(measure: Measure) -> Measure:
+    """Let a measure print so that it means the same number in ir_measures, or none."""
+    row = _BY_NAME.get(measure.name)
+    if row and row.tells and other_number(str(measure)):
+        return replace(measure, given=(*measure.given, row.tells))
+    return measure
+
+
+def _there(row: Name, measure: Measure) -> dict[str, Any] | None:
+    """Give the parameters there of a measure that is written so; None if none is."""
+    given = {k: v for k, v in measure.values if k in measure.given}
+    if measure.k:
+        given[_AT] = measure.k
+    known = {*row.same, *row.words, *([] if row.cutoff == "no" else [_AT])}
+    needed = {*row.required, *([_AT] if row.cutoff == "must" else [])}
+    return given if needed <= given.keys() <= known else None
+
+
+def warn_of_other_numbers(measures: Any) -> None:
+    """Warn in one line of measures that are another number elsewhere: once of each.
+
+    Args:
+        measures: as of `evaluate`; only what is written as text counts.
+    """
+    texts = [measures] if isinstance(measures, str) else measures or ()
+    said = {text: other_number(text) for text in texts if isinstance(text, str)}
+    new = {text: note for text, note in said.items() if note and text not in _SAID}
+    if new:
+        notes = "; ".join(dict.fromkeys(new.values()))
+        warnings.warn(f"{notes}. {_LISTS}", DataWarning, stacklevel=4)
+        _SAID.update(new)
+
+
+_LISTS = "`pgcjax measures --as ir_measures` lists all"
+_SAID: set[str] = set()
+"""What this process has warned of."""

@@ -1,0 +1,149 @@
+"""The names of ir_measures, each row of their table computed by ir_measures itself."""
+
+import shutil
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pgcjax
+from pgcjax.errors import DataWarning, UsageError
+from pgcjax.measures import ir_names
+from pgcjax.measures.catalogue import parse
+
+ir_measures = pytest.importorskip("ir_measures", reason="pip install ir-measures")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # of its parser
+    pytest.mark.usefixtures("few_shapes"),
+]
+ROWS = list(ir_names.table())
+NEAREST = {"Compat": "Compat", "alpha_DCG@10": "alpha_DCG@10"}
+NEAREST |= {"nERR_IA@10": "nERR-IA@10"}
+ROUNDED = {"ERR@10", "nDCG(dcg='exp-log2')@10"}  # by gdeval, which is in Perl
+LENGTH = 20  # of each run: more documents than any ideal ranking has
+KEYS = ["run_id", "query_id"]
+LISTS = "`pgcjax measures --as ir_measures` lists all"
+
+
+def made_up() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Grades by intent and without, and runs without ties, as all of its tools take."""
+    rng = np.random.default_rng(0)
+    judged, runs = [], []
+    for query in map(str, range(101, 107)):
+        for intent in "123":
+            docs = [f"d{doc}" for doc in rng.permutation(25)[:5]]
+            grades = [1 + int(intent) % 3, *rng.integers(0, 4, 4).tolist()]
+            judged += zip([query] * 5, [intent] * 5, docs, grades, strict=True)
+        for run in "ab":
+            docs = rng.permutation(40)[:LENGTH]
+            runs += [(run, query, f"d{d}", LENGTH - r) for r, d in enumerate(docs)]
+    by_intent = pd.DataFrame(
+        judged, columns=["query_id", "intent_id", "doc_id", "relevance"]
+    )
+    plain = by_intent.groupby(["query_id", "doc_id"], as_index=False)["relevance"].max()
+    frame = pd.DataFrame(runs, columns=[*KEYS, "doc_id", "score"])
+    return by_intent, plain, frame.astype({"score": float})
+
+
+def test_each_row_is_what_ir_measures_computes():
+    """Equal to 1e-9, gdeval to the 5 decimals that it prints; or really another one."""
+    by_intent, plain, runs = made_up()
+    ours = [row.ours or NEAREST[row.theirs] for row in ROWS]
+    others = ["Compat(depth=20)", "ERR@10", "RBP(rel=1.0)"]
+    scores = pgcjax.evaluate(
+        runs, qrels=plain, intent_qrels=by_intent, measures=[*ours, *others]
+    )
+    wide = scores.table.pivot(index=KEYS, columns="measure", values="value")
+    other = set()
+    for row, mine in zip(ROWS, ours, strict=True):
+        measure = ir_measures.parse_measure(row.theirs)
+        if row.theirs in ROUNDED and not shutil.which("perl"):
+            continue
+        assert not row.ours or ir_names.here(measure.NAME, measure.params) == row.ours
+        asked = parse(mine)
+        intents = "intent_qrels" in asked.definition.needs(asked.parameters)
+        qrels = by_intent.rename(columns={"intent_id": "iteration"})
+        theirs = pd.Series(
+            {
+                (run, metric.query_id): metric.value
+                for run, table in runs.groupby("run_id")
+                for metric in ir_measures.iter_calc(
+                    [measure], qrels if intents else plain, table
+                )
+            }
+        )
+        assert len(theirs) == 12 and theirs.nunique() > 1
+        # What is written as there is warned of if, and only if, it is another number.
+        there = row.theirs.replace("rel=1)", "rel=1.0)")
+        for spelling in {mine, there} & set(wide):
+            gap = (wide[spelling] - theirs).abs().max()
+            equal = 5.001e-6 if row.theirs in ROUNDED else 1e-9
+            same = spelling == row.ours or (
+                spelling == there and not ir_names.other_number(spelling)
+            )
+            assert gap < equal if same else gap > 1e-4, (spelling, row, gap)
+            other |= {spelling} - {row.ours} if gap > 1e-4 else set()
+    assert other == {*NEAREST.values(), "ERR@10", "RBP(rel=1.0)"}
+    theirs = pd.Series(
+        {
+            (run, metric.query_id): metric.value
+            for run, table in runs.groupby("run_id")
+            for metric in ir_measures.iter_calc([ir_measures.Compat], plain, table)
+        }
+    )
+    assert (wide["Compat(depth=20)"] - theirs).abs().max() < 1e-12
+
+
+def test_every_measure_of_ir_measures_has_its_place():
+    named = [n for row in ir_names.NAMES for n in (row.theirs, *row.aliases)]
+    assert sorted([*named, *ir_names.ABSENT]) == sorted(ir_measures.measures.registry)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "message"),
+    [
+        ("Rprec", {"rel": 2}, "Rprec(rel=2) of ir_measures is not here"),
+        (
+            "AP",
+            {"judged_only": True, "cutoff": 5},
+            "AP(judged_only=True)@5 of ir_measures: judged_only=True is not here",
+        ),
+        ("ERR_IA", {"cutoff": 1}, "ERR_IA@1 of ir_measures: cutoff=1 is not here"),
+        (
+            "Compat",
+            {"p": 0.8},
+            "Compat(p=0.8) of ir_measures looks as deep as the longer of run and ideal "
+            "ranking: Compat(depth=N) here for runs of N documents",
+        ),
+    ],
+)
+def test_what_is_not_here_is_refused(name, parameters, message):
+    with pytest.raises(UsageError) as refused:
+        ir_names.here(name, parameters)
+    assert str(refused.value) == f"{message}; {LISTS}"
+
+
+def test_a_name_that_means_another_number_elsewhere_says_so_once(monkeypatch):
+    monkeypatch.setattr(ir_names, "_SAID", set())
+    run, qrels = {"q": {"a": 2.0, "b": 1.0}}, {"q": {"a": 1, "b": 2}}
+
+    def warned(*measures: str) -> list[str]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            pgcjax.evaluate(run, qrels=qrels, measures=iter(measures))
+        assert {w.category for w in caught} <= {DataWarning}
+        assert {w.filename for w in caught} <= {__file__}
+        return [str(w.message) for w in caught]
+
+    assert warned("ERR@20", "rbp", "Compat(p=0.8)", "nDCG@10", "map") == [
+        "ERR@20 of ir_measures is ERR(gmax=4)@20 here; rbp of trec_eval is "
+        "RBP(p=0.9,gain=linear,gmax=topic) here; Compat(p=0.8) of ir_measures looks as "
+        "deep as the longer of run and ideal ranking: Compat(depth=N) here for runs of "
+        f"N documents. {LISTS}"
+    ]
+    # What was said, what says which number it means, and what nobody else has.
+    assert warned("ERR@20", "ERR(gmax=2)@20", "Compat(depth=10)", "RBP", "ERR") == []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert pgcjax.evaluate(run, qrels=qrels).measures[1] == "Compat"
