@@ -49,6 +49,13 @@ def golden():
     return lambda name: json.loads((SHARED / "golden" / f"{name}.json").read_text())
 
 
+@pytest.fixture(autouse=True)
+def nothing_said():
+    """Let each test hear what a process says once."""
+    if names := sys.modules.get("pgcjax.measures.ir_names"):
+        names.SAID.clear()
+
+
 @pytest.fixture(autouse=True, scope="module")
 def forget_compiled():
     """Drop what was compiled before mappings of memory run out, and XLA crashes.

@@ -120,7 +120,6 @@ def read_request(
     if isinstance(measures, Iterable) and not isinstance(measures, str):
         measures = [*measures]
     chosen = parse_all(_defaults(given) if measures is None else measures)
-    warn_of_other_numbers(measures)
     _check_needs(chosen, given if grids is None else given | {"grids"})
     tables = read_judgments(sources)
     if grids is not None:
@@ -137,6 +136,7 @@ def read_request(
                 zip(chosen, pool.map(laid_out, chosen), strict=True)
             )
         ]
+    warn_of_other_numbers(measures)
     # Once where measures share documents.
     docs = {id(m.tensors.docs): m.tensors.docs for m in members}
     return Request(members, judgments, Judged(*docs.values()), order, missing)

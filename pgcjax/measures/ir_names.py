@@ -263,13 +263,13 @@ def warn_of_other_numbers(measures: Any) -> None:
     """
     texts = [measures] if isinstance(measures, str) else measures or ()
     said = {text: other_number(text) for text in texts if isinstance(text, str)}
-    new = {text: note for text, note in said.items() if note and text not in _SAID}
+    new = {text: note for text, note in said.items() if note and text not in SAID}
     if new:
         notes = "; ".join(dict.fromkeys(new.values()))
         warnings.warn(f"{notes}. {_LISTS}", DataWarning, stacklevel=4)
-        _SAID.update(new)
+        SAID.update(new)
 
 
 _LISTS = "`pgcjax measures --as ir_measures` lists all"
-_SAID: set[str] = set()
+SAID: set[str] = set()
 """What this process has warned of."""

@@ -124,8 +124,7 @@ def test_what_is_not_here_is_refused(name, parameters, message):
     assert str(refused.value) == f"{message}; {LISTS}"
 
 
-def test_a_name_that_means_another_number_elsewhere_says_so_once(monkeypatch):
-    monkeypatch.setattr(ir_names, "_SAID", set())
+def test_a_name_that_means_another_number_elsewhere_says_so_once():
     run, qrels = {"q": {"a": 2.0, "b": 1.0}}, {"q": {"a": 1, "b": 2}}
 
     def warned(*measures: str) -> list[str]:
