@@ -24,6 +24,7 @@ ROOMS = [
     "engine",
     "datasets",
     "report",
+    "plugins",
     "cli",
     "__main__",
 ]

@@ -2,7 +2,7 @@
 
 import itertools
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -13,7 +13,7 @@ import polars as pl
 from pgcjax._version import __version__
 from pgcjax.engine import distributed as shares
 from pgcjax.engine import job
-from pgcjax.engine.batch import Batch
+from pgcjax.engine.batch import Batch, Member
 from pgcjax.engine.chunk import Chunk
 from pgcjax.engine.missing import tell
 from pgcjax.engine.plan import Limits
@@ -161,21 +161,13 @@ def _table(
     request: Request, batches: list[Batch], total: Chunk
 ) -> tuple[pd.DataFrame, list[str]]:
     """Lay scores out as rows by run, query and measure; warn of what lowers them."""
-    scores = {
-        member.place: part[..., i, :, :]
-        for batch, part in zip(batches, total.parts, strict=True)
-        for i, member in enumerate(batch.members)
-    }
     shape = len(total.run_ids), len(request.judged), len(request.members)
     values, keep = np.zeros(shape), np.zeros(shape, bool)
-    scored = []
-    for i, member in enumerate(request.members):
+    scored = [*by_measure(request, batches, total)]
+    for member, has, scores in scored:
         columns = [request.judged.number[query] for query in member.tensors.docs]
-        has = total.has[:, columns]
-        # A run without the query retrieved nothing: not even a residual is scored.
-        values[:, columns, i] = np.where(has, scores[i], 0)
-        keep[:, columns, i] = has if request.missing == "skip" else True
-        scored.append((member, has, scores[i]))
+        values[:, columns, member.place] = scores
+        keep[:, columns, member.place] = has if request.missing == "skip" else True
     notes = tell(scored, total, request.missing)
     told = (getattr(member.tensors, "notes", ()) for member in request.members)
     notes += dict.fromkeys(itertools.chain.from_iterable(told))
@@ -188,3 +180,24 @@ def _table(
         for column, places, ids in columns
     }
     return pl.DataFrame({**table, "value": values[keep]}).to_pandas(), notes
+
+
+def by_measure(
+    request: Request, batches: list[Batch], total: Chunk
+) -> Iterator[tuple[Member, np.ndarray, np.ndarray]]:
+    """Give the scores of each measure, in the order in which they were asked for.
+
+    Yields:
+        The measure; whether each run has each of its queries, bool `[runs, queries]`;
+        and the scores, likewise, which are 0 where a run lacks the query: it retrieved
+        nothing, and not even a residual is scored.
+    """
+    scores = {
+        member.place: part[..., i, :, :]
+        for batch, part in zip(batches, total.parts, strict=True)
+        for i, member in enumerate(batch.members)
+    }
+    for member in request.members:
+        columns = [request.judged.number[query] for query in member.tensors.docs]
+        has = total.has[:, columns]
+        yield member, has, np.where(has, scores[member.place], 0)

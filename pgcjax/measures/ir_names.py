@@ -29,7 +29,7 @@ class Name:
         required: parameters without which its tools do not compute it.
         least: the lowest cutoff at which it is equal.
         differs: why no spelling here is equal, or "".
-        tells: the parameter here without which the name means two numbers, or "".
+        tells: the parameter here with which the name means one number only, or "".
         aliases: its other names there.
         examples: parameters with which it is listed.
         remark: what else to know of the last example, or "".
@@ -113,7 +113,6 @@ NAMES = (
         ("alpha",),
         differs="is divided by that of k documents which serve all intents; nothing "
         "here is",
-        tells="alpha",
         aliases=("α_DCG",),
     ),
     Name("NRBP", "NRBP", same=("alpha", "beta"), remark=_NDEVAL),
@@ -238,7 +237,7 @@ def other_number(text: str) -> str:
 
 
 def unmistakable(measure: Measure) -> Measure:
-    """Let a measure print so that it means the same number in ir_measures, or none."""
+    """Let a measure print with the parameter that tells it from one of ir_measures."""
     row = _BY_NAME.get(measure.name)
     if row and row.tells and other_number(str(measure)):
         return replace(measure, given=(*measure.given, row.tells))

@@ -11,6 +11,7 @@ from pgcjax import UsageError, __version__, evaluate, read_scores
 from pgcjax.cli import cli
 from pgcjax.io.containers import CONTAINERS
 from pgcjax.io.preference_formats import FORMATS
+from pgcjax.measures import ir_names
 from pgcjax.measures.catalogue import catalogue
 
 VERBS = [
@@ -70,6 +71,20 @@ def test_measures(pgcjax):
     done = pgcjax("measures", "pgc(p=0.8)")
     assert done.code == 0 and done.out.startswith("PGC(p=0.8,depth=1000,")
     assert re.search(r"^  p=0\.8: persistence, ", done.out, re.MULTILINE)
+    done = pgcjax("measures", "--as", "ir_measures")
+    assert (done.code, done.err, done.out.splitlines()) == (0, "", [*ir_names.lines()])
+    assert re.search(
+        r"^ERR@10 +ERR\(gmax=4\)@10 +gdeval rounds", done.out, re.MULTILINE
+    )
+    assert re.search(r"^Compat +≠ +looks as deep as", done.out, re.MULTILINE)
+    assert pgcjax("measures", "PGC", "--as", "ir_measures").err == (
+        "pgcjax: error: --as lists all measures: leave NAME out\n"
+    )
+    asked = "--qrels", "qrels.txt", "-m", "ERR@20", "-m", "AP", "run.txt"
+    assert pgcjax("evaluate", *asked).err.splitlines()[0] == (
+        "pgcjax: warning: ERR@20 of ir_measures is ERR(gmax=4)@20 here. `pgcjax "
+        "measures --as ir_measures` lists all"
+    )
     for name, definition in catalogue().items():  # those that need a cutoff, too
         done = pgcjax("measures", name)
         assert (done.code, done.err) == (0, "")

@@ -1,0 +1,1 @@
+"""What other packages of the field take for their own; each needs its package."""

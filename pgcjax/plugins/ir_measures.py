@@ -1,0 +1,310 @@
+"""Measures of pgcjax as measures of ir_measures, and so of PyTerrier.
+
+    from ir_measures import calc_aggregate, nDCG
+    from pgcjax.plugins.ir_measures import PGC
+
+    calc_aggregate([nDCG @ 10, PGC.bind(preferences)], qrels, run)
+
+Each measure of the catalogue is here by its name, with _ for -, and `measure` reads
+what Python cannot name: `measure("D#-nDCG@10")`. Importing this adds `PROVIDER` to the
+providers that ir_measures asks. Scores are those of `pgcjax.evaluate`, of the queries
+that the qrels name: 0 where the run lacks a query, NaN where nobody judged it for the
+measure.
+"""
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pgcjax.engine import job
+from pgcjax.engine.evaluate import by_measure
+from pgcjax.engine.plan import Limits
+from pgcjax.engine.request import read_request, runs_of
+from pgcjax.errors import DataWarning, UsageError, check_choice, counted
+from pgcjax.io.check import fingerprint
+from pgcjax.io.choices import ORDERS
+from pgcjax.io.judgments import read_judgments
+from pgcjax.io.memory import memory_limit
+from pgcjax.measures import ir_names, spec
+from pgcjax.measures.catalogue import catalogue, parse
+
+try:
+    import ir_measures
+    from ir_measures import providers, util
+except ImportError:
+    raise ImportError(
+        "measures for ir_measures need it: pip install 'pgcjax[ir]'"
+    ) from None
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Judgments that a measure is bound to; equal if they have the same content.
+
+    Attributes:
+        content: fingerprints by kind.
+        sources: what `evaluate` takes, by kind.
+    """
+
+    content: frozenset[tuple[str, str]] = frozenset()
+    sources: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+
+class Measure(ir_measures.Measure):
+    """A measure of pgcjax, with the judgments that it is bound to.
+
+    `PGC(p=0.8)` and `nDCG @ 10` change parameters, as in ir_measures. It prints as
+    pgcjax does, but so that what it prints means no other number in ir_measures.
+    """
+
+    def __init__(self, asked: spec.Measure, bound: Bound | None = None, name: str = ""):
+        if "grids" in asked.definition.needs(asked.parameters):
+            raise UsageError(f"{asked} scores image grids, which ir_measures has not")
+        self.asked, self.bound = ir_names.unmistakable(asked), bound or Bound()
+        self.name = name
+        given = {k: v for k, v in self.asked.values if k in self.asked.given}
+        at = {self.AT_PARAM: asked.k} if asked.k else {}
+        super().__init__(**given, **at)
+        # Not the name of a measure of theirs, which another provider would compute.
+        self.NAME, self.__name__ = f"pgcjax {asked.name}", asked.name
+        self.SUPPORTED_PARAMS = {
+            parameter.name: ir_measures.ParamInfo(default=parameter.default)
+            for parameter in asked.definition.parameters
+        } | {self.AT_PARAM: ir_measures.ParamInfo()}
+
+    def __call__(self, **parameters: Any) -> "Measure":
+        """Change parameters; the cutoff is `cutoff`."""
+        given = self.params | parameters
+        k = given.pop(self.AT_PARAM, None)
+        text = spec.spell(self.asked.name, given.items(), k)
+        return Measure(parse(text, complete=False), self.bound, self.name)
+
+    def bind(
+        self, preferences: Any = None, *, name: str = "", **judgments: Any
+    ) -> "Measure":
+        """Bind judgments of any kind that `pgcjax.evaluate` takes.
+
+        Args:
+            preferences: for PGC and the measures of preferences.
+            name: what tables call the measure, where one is bound twice.
+            **judgments: `intent_qrels`, `intents`, `context`; or `qrels`, which the
+                measure then takes in place of those that others are computed with.
+
+        Raises:
+            DataError: they cannot be read. UsageError: there is no such kind.
+        """
+        given = {"preferences": preferences, **judgments}
+        given = {kind: source for kind, source in given.items() if source is not None}
+        tables = read_judgments(given)
+        content = {kind: fingerprint(table) for kind, table in tables.items()}
+        if "predictions" in tables:  # by the object that has both
+            tables = {**tables, "context": given["context"]}
+            del tables["predictions"]
+        content = dict(self.bound.content) | content
+        bound = Bound(frozenset(content.items()), {**self.bound.sources, **tables})
+        return Measure(self.asked, bound, name or self.name)
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """The kinds of judgments that it is computed with."""
+        return self.asked.definition.needs(self.asked.parameters)
+
+    @property
+    def queries(self) -> list[str]:
+        """The queries of the judgments that it needs and is bound to."""
+        sources = self.bound.sources
+        each = [set(sources[kind]["query_id"]) for kind in self.needs & sources.keys()]
+        if not each:
+            raise UsageError(f"{self} is bound to no judgments that it needs")
+        return sorted(set.intersection(*each))
+
+    def aggregator(self) -> Any:
+        """Average over the queries that were judged for it."""
+        return _Mean()
+
+    def __repr__(self) -> str:
+        text = str(self.asked)
+        mistakable = ir_names.other_number(text)
+        return self.name or (f"pgcjax {text}" if mistakable else text)
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.asked, self.bound, self.name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Measure) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+
+class _Mean(ir_measures.MeanAgg):
+    def add(self, value: float) -> None:
+        if not np.isnan(value):
+            super().add(value)
+
+
+class Provider(providers.Provider):
+    """Computes measures of pgcjax, all of one evaluator and one binding together.
+
+    Args:
+        order: of documents in a run, as of `pgcjax.evaluate`.
+    """
+
+    NAME = "pgcjax"
+
+    def __init__(self, order: str = "trec"):
+        super().__init__()
+        check_choice("order", order, ORDERS)
+        self._order = order
+
+    def supports(self, measure: Any) -> bool:
+        """Say whether this is a measure of pgcjax."""
+        return isinstance(measure, Measure)
+
+    def _evaluator(self, measures: Iterable[Any], qrels: Any) -> "Evaluator":
+        return Evaluator(measures, qrels, self._order)
+
+
+class Evaluator(providers.Evaluator):
+    """Scores runs by measures whose judgments are read and laid out once."""
+
+    def __init__(self, measures: Iterable[Measure], qrels: Any, order: str):
+        """Read the qrels; without any (None), all queries that were judged count."""
+        measures = list(measures)
+        frame = queries = None
+        if qrels is not None:
+            frame: Any = util.QrelsConverter(qrels).as_pd_dataframe()
+            queries = list(dict.fromkeys(map(str, frame["query_id"].unique())))
+        super().__init__(measures, set(queries or ()))
+        together: dict[Bound, list[Measure]] = {}
+        for measure in measures:
+            together.setdefault(measure.bound, []).append(measure)
+        self._parts = [
+            _Part(members, _sources(members, frame), queries, order)
+            for members in together.values()
+        ]
+
+    def iter_calc(self, run: Any) -> Iterator[ir_measures.Metric]:
+        """Give the score of each measure and query: see the head of this module."""
+        frame: Any = util.RunConverter(run).as_pd_dataframe()
+        frame = frame[list(ir_measures.ScoredDoc._fields)]
+        for part in self._parts:
+            yield from part.scores(frame)
+
+
+class _Part:
+    """Measures that are bound to the same judgments."""
+
+    def __init__(
+        self,
+        measures: list[Measure],
+        sources: dict[str, Any],
+        queries: list[str] | None,
+        order: str,
+    ):
+        limits = Limits(memory_limit(None))
+        self._measures, self._limits = measures, limits
+        self._request = read_request(sources, [str(m.asked) for m in measures], order)
+        self._batches = self._request.batches(budget=limits.tile, keep=limits.kept)
+        docs = {member.measure: member.tensors.docs for member in self._request.members}
+        self._queries = {}
+        for measure in measures:
+            judged = docs[measure.asked]
+            self._queries[measure] = list(judged) if queries is None else queries
+            unjudged = [q for q in self._queries[measure] if q not in judged]
+            _warn_of_unjudged(measure, unjudged)
+
+    def scores(self, run: pd.DataFrame) -> Iterator[ir_measures.Metric]:
+        values = self._values(run)
+        for measure in self._measures:
+            for query in self._queries[measure]:
+                value = values[measure.asked].get(query, np.nan)
+                yield ir_measures.Metric(query, measure, value)
+
+    def _values(self, run: pd.DataFrame) -> dict[spec.Measure, dict[str, float]]:
+        members, judged = self._request.members, self._request.judged
+        if not set(judged.docs) & set(map(str, run["query_id"].unique())):
+            return {m.measure: dict.fromkeys(m.tensors.docs, 0.0) for m in members}
+        total = job.run(runs_of(run), self._request, self._batches, limits=self._limits)
+        return {
+            member.measure: dict(
+                zip(member.tensors.docs, values[0].tolist(), strict=True)
+            )
+            for member, _, values in by_measure(self._request, self._batches, total)
+        }
+
+
+def _sources(measures: list[Measure], qrels: pd.DataFrame | None) -> dict[str, Any]:
+    """Choose what measures of one binding are computed with.
+
+    Raises:
+        UsageError: a measure needs judgments that it is not bound to.
+    """
+    sources = dict(measures[0].bound.sources)
+    for measure in measures:
+        for need in sorted(measure.needs - sources.keys()):
+            sources[need] = _of_qrels(qrels, need)
+            if sources[need] is None:
+                raise UsageError(f"{measure} needs {need}: {measure}.bind({need}=…)")
+    return sources
+
+
+def _of_qrels(qrels: pd.DataFrame | None, need: str) -> pd.DataFrame | None:
+    """Take judgments from qrels, whose iteration names intents if there are several."""
+    columns = ["query_id", "doc_id", "relevance"]
+    if qrels is None or need not in ("qrels", "intent_qrels"):
+        return None
+    if need == "qrels":
+        return qrels[columns]
+    if qrels["iteration"].nunique() < 2:
+        return None
+    return qrels.rename(columns={"iteration": "intent_id"})[[*columns, "intent_id"]]
+
+
+def _warn_of_unjudged(measure: Measure, queries: list[str]) -> None:
+    if queries:
+        _warn_once(
+            f"{measure}: {counted(len(queries), 'query')} of the qrels, such as "
+            f"{queries[0]!r}, without judgments for it: NaN, which ir_measures leaves "
+            "out of the mean, and PyTerrier does not: keep the queries that "
+            f"{measure}.bind(…).queries lists"
+        )
+
+
+@cache  # an experiment makes an evaluator for each run
+def _warn_once(message: str) -> None:
+    warnings.warn(message, DataWarning, stacklevel=2)
+
+
+def measure(text: str) -> Measure:
+    """Read a measure as pgcjax spells it, such as `D#-nDCG@10`.
+
+    Raises:
+        UsageError: no measure is spelled so, or ir_measures has no place for its runs.
+    """
+    return Measure(parse(text, complete=False))
+
+
+def _names() -> dict[str, str]:
+    """Give the measures that Python can name, by those names."""
+    names = {name.replace("-", "_"): name for name in catalogue()}
+    return {key: name for key, name in names.items() if key.isidentifier()}
+
+
+def __getattr__(name: str) -> Measure:
+    if name.startswith("__") or name not in _names():
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return measure(_names()[name])
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_names()})
+
+
+PROVIDER = providers.register(Provider())
+ir_measures.DefaultPipeline.providers.append(PROVIDER)
