@@ -199,5 +199,5 @@ def by_measure(
     }
     for member in request.members:
         columns = [request.judged.number[query] for query in member.tensors.docs]
-        has = total.has[:, columns]
-        yield member, has, np.where(has, scores[member.place], 0)
+        has, own = total.has[:, columns], scores[member.place]
+        yield member, has, own if has.all() else np.where(has, own, 0)
