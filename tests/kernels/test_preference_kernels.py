@@ -167,7 +167,8 @@ def _mean_over_judges(judged) -> None:
         )
         for among, kinds in KINDS.items():
             seen = seen_of(case, 99, 16, lambda r: 1.0)
-            score = float(kernels.judge_mean(seen, counts, among=among))
+            kernel = _jitted(partial(kernels.judge_mean, among=among))
+            score = float(kernel(seen, counts))
             prefs = [prefs_of(each) for each in judged]
             expected = twins.prefs_avgjg(prefs, case.run, kinds)
             assert score == pytest.approx(expected, abs=EXACT)

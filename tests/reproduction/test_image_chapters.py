@@ -1,5 +1,8 @@
 """Chapters on image search: every verdict, and ours against the expected values."""
 
+import csv
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -19,6 +22,7 @@ from scripts.reproduction.verdicts import (  # noqa: E402
     ROUNDED,
 )
 
+COMMITTED = Path(__file__).parents[2] / "docs/reproduction/verdicts.csv"
 SCORE, STATISTIC = 1e-12, 1e-9
 ROWS = ("Sogou better", "Baidu better", "tie")
 NAMES = {  # of each published table, what the expected values call it
@@ -92,6 +96,15 @@ def test_every_verdict(cells):
         "luo2021/fig-5-8-c/binomial p": ROUNDED,
     } | dict.fromkeys(chance, IRREPRODUCIBLE)
     assert all(cells[key].why for key in found)
+
+
+def test_verdicts_are_those_of_the_docs(cells):
+    with COMMITTED.open(encoding="utf-8", newline="") as file:
+        committed = {row["cell"]: row for row in csv.DictReader(file)}
+    for key, cell in cells.items():
+        row = committed[key]
+        said = [cell.published, cell.verdict, cell.switch]
+        assert said == [row["published"], row["verdict"], row["needs"]], key
 
 
 def test_every_row_of_the_tables_has_a_cell(cells):

@@ -1,4 +1,7 @@
-"""The whole report: what its tables on lists hold, its files, and its verdicts."""
+"""The report: what its tables on lists hold, its files, and its verdicts.
+
+Its chapters on images are those of `test_image_chapters.py`: here their data are absent.
+"""
 
 import csv
 import warnings
@@ -34,12 +37,15 @@ COMMITTED = Path(__file__).parents[2] / "docs/reproduction/verdicts.csv"
 
 @pytest.fixture(scope="module")
 def fewer(data, tmp_path_factory) -> Path:
-    """The data, with a fifth of the runs of DL 2021: no verdict depends on these."""
+    """The data without images, and a fifth of the runs of DL 2021.
+
+    No verdict depends on these runs.
+    """
     root = tmp_path_factory.mktemp("data")
     (root / "dl21/runs").mkdir(parents=True)
     for path in [*data.iterdir(), *(data / "dl21").iterdir()]:
         place = root / path.relative_to(data)
-        if not place.exists():
+        if not place.exists() and path.name != "xie2020":
             place.symlink_to(path)
     for path in sorted((data / "dl21/runs").iterdir())[::5]:
         (root / "dl21/runs" / path.name).symlink_to(path)
@@ -81,12 +87,22 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 def test_verdicts_are_those_of_the_docs(folder):
     mine, theirs = rows_of(folder / "verdicts.csv"), rows_of(COMMITTED)
-    columns = ("cell", "published", "verdict", "needs")
-    assert [[r[c] for c in columns] for r in mine] == [
-        [r[c] for c in columns] for r in theirs
+    images = ("xie2020/", "luo2021/fig-5-", "luo2021/images/")
+    absent = {row["cell"] for row in mine if row["verdict"] == NOT_HERE}
+    assert absent and all(cell.startswith(images) for cell in absent)
+    others = [
+        row["cell"]
+        for row in theirs
+        if row["cell"] not in absent and not row["cell"].startswith(images)
     ]
+    columns = ("cell", "published", "verdict", "needs")
+    ours, committed = (
+        [[row[c] for c in columns] for row in rows if row["cell"] in others]
+        for rows in (mine, theirs)
+    )
+    assert ours == committed and len(others) > 100
     found = {row["verdict"] for row in mine}
-    assert DIFFERS not in found and NOT_HERE not in found and EXACT in found
+    assert DIFFERS not in found and EXACT in found
     cells = [row["cell"] for row in mine]
     assert len(cells) == len(set(cells)) > 200
 
@@ -96,7 +112,7 @@ def test_files(folder):
     assert names == ["report-figures", "report.html", "report.md", "verdicts.csv"]
     figures = {path.name for path in (folder / "report-figures").iterdir()}
     markdown = (folder / "report.md").read_text(encoding="utf-8")
-    assert len(figures) > 12
+    assert len(figures) > 6
     assert all(f"(report-figures/{name})" in markdown for name in figures)
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert page.count("<figure>") == len(figures)
