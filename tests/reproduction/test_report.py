@@ -1,6 +1,6 @@
 """The report: what its tables on lists hold, its files, and its verdicts.
 
-Its chapters on images are those of `test_image_chapters.py`: here their data are absent.
+Its chapters on images are those of `test_image_chapters.py`: here, without their data.
 """
 
 import csv
