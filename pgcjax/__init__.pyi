@@ -1,3 +1,5 @@
+import typing
+
 from ._version import __version__ as __version__
 from .engine.evaluate import evaluate as evaluate
 from .engine.similarity import rbo as rbo
@@ -46,3 +48,25 @@ from .stats.discrimination import sensitivity as sensitivity
 from .stats.required import required_difference as required_difference
 from .stats.scores import Scores as Scores
 from .stats.scores import read_scores as read_scores
+
+# A package that can be called: the program, which takes the names from here, reads the
+# import, and type checkers, for which no module can be called, the class.
+if not typing.TYPE_CHECKING:
+    from . import measures as measures
+else:
+    import types
+
+    import pandas as pd
+
+    import pgcjax.measures.gains as _gains
+    import pgcjax.measures.spec as _spec
+
+    class _Measures(types.ModuleType):
+        Case = _spec.Case
+        Definition = _spec.Definition
+        Gains = _gains.Gains
+        Parameter = _spec.Parameter
+        define = staticmethod(_gains.define)
+        def __call__(self) -> pd.DataFrame: ...
+
+    measures: _Measures

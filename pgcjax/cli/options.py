@@ -210,7 +210,8 @@ run_options = together(
     choice_option(
         "--name-by",
         allowed=NAME_BY,
-        help="What names a run: its tag column or its file name.",
+        help="What names a run: its tag column; its file without the suffix; or the "
+        "file's name with it, as leaderboards have names.",
     ),
     encoding_option,
 )

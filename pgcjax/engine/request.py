@@ -13,6 +13,7 @@ from pgcjax.engine.batch import Batch, Member, Setting
 from pgcjax.errors import UsageError, check_choice
 from pgcjax.io.choices import MISSING, ORDERS
 from pgcjax.io.grids import is_grids, read_grids
+from pgcjax.io.in_memory import in_hand
 from pgcjax.io.judged import Judged
 from pgcjax.io.judgments import KINDS, by_kind, read_judgments
 from pgcjax.io.runs import Runs
@@ -86,6 +87,7 @@ def runs_of(source: Any, **options: Any) -> Runs:
         source: what `read_runs` takes or returns, or what `read_grids` returns.
         options: of `Runs`.
     """
+    source = in_hand(source, "runs")
     if isinstance(source, Runs) or not is_grids(source):
         return Runs(source, **options)
     grids = read_grids(source)

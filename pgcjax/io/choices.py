@@ -9,8 +9,8 @@ ORDERS = ("trec", "clarke", "rank")
 MISSING = ("zero", "skip", "error")
 """What a query that a run lacks does to the mean of its scores."""
 
-NAME_BY = ("tag", "file")
-"""What names a run."""
+NAME_BY = ("tag", "file", "filename")
+"""What names a run: `filename` is the name of its file with the suffix."""
 
 FILE_KINDS = ("runs", "prefs", "qrels", "grids")
 """What a file may hold."""

@@ -13,6 +13,7 @@ import pandas as pd
 
 from pgcjax.errors import DataError
 from pgcjax.io.content import check_size, decode
+from pgcjax.io.in_memory import to_frame
 from pgcjax.io.json_text import NoJson, read_json
 from pgcjax.io.schema import Origin, known_column, shorten
 
@@ -261,8 +262,7 @@ def _parquet(path: Path, data: bytes) -> Named:
         # Equal cells are stored once, and take memory each.
         check_size(path, max(stored, 8 * about.num_rows * about.num_columns))
         table = pq.read_table(pa.BufferReader(data))
-        # An index is a column here, and whole numbers beside a gap stay whole.
-        frame = table.to_pandas(ignore_metadata=True, integer_object_nulls=True)
+        frame = to_frame(table)
     except (MemoryError, DataError):  # Arrow's is an ArrowException, too
         raise
     except (pa.ArrowException, OSError, ValueError) as error:

@@ -21,15 +21,15 @@ _GRADES = Grades(
 
 
 def read_context(
-    source: files.Source | Iterable[files.Source] | pd.DataFrame | Any,
+    source: files.Source | Iterable[files.Source] | Any,
 ) -> pd.DataFrame:
     """Read conditional grades g(d|d'): of a document d read right after another, d'.
 
     Args:
         source: files, folders and globs of `query doc previous-doc grade`, or of the
             named columns below (CSV, TSV, JSONL, Parquet), plain or compressed; or a
-            DataFrame; or what `predict_context` returns. Grades may have decimals. What
-            a document is worth on its own goes into qrels.
+            table, as of `read_runs`; or what `predict_context` returns. Grades may have
+            decimals. What a document is worth on its own goes into qrels.
 
     Returns:
         Table of query_id, doc_id, previous_doc_id and relevance (float64). A judgment

@@ -2,12 +2,14 @@
 
 import glob
 import os
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from pgcjax.errors import DataError, UsageError
+from pgcjax.errors import DataError, DataWarning, listed
 from pgcjax.io.containers import (
     COMPRESSED,
     CONTAINER_SUFFIXES,
@@ -17,8 +19,10 @@ from pgcjax.io.containers import (
     split,
 )
 from pgcjax.io.content import read_bytes, unreadable
+from pgcjax.io.folders import is_document
 from pgcjax.io.forks import refuse_forked
-from pgcjax.io.schema import Origin, Origins, shorten
+from pgcjax.io.in_memory import in_hand, no_file, no_table
+from pgcjax.io.schema import Origin, Origins
 
 Source = str | os.PathLike
 """A file, a folder or a glob pattern."""
@@ -26,10 +30,13 @@ Source = str | os.PathLike
 _PLAIN = (".txt", ".run", ".trec", ".res", ".out", *CONTAINER_SUFFIXES)
 
 
-def stem(path: Source) -> str:
-    """Name a run after its file: without folder, compression and known suffix."""
+def stem(path: Source, whole: bool = False) -> str:
+    """Name a run after its file: without folder, compression and known suffix.
+
+    The `whole` name keeps its suffix, but not that of a compression.
+    """
     name = Path(path).name
-    for suffixes in (COMPRESSED, _PLAIN):
+    for suffixes in (COMPRESSED,) if whole else (COMPRESSED, _PLAIN):
         for suffix in suffixes:
             if name.lower().endswith(suffix) and len(name) > len(suffix):
                 name = name[: -len(suffix)]
@@ -38,10 +45,22 @@ def stem(path: Source) -> str:
     return os.fsencode(name).decode(errors="backslashreplace")
 
 
-def expand(sources: Source | Iterable[Source]) -> list[Path]:
+def expand(
+    sources: Source | Iterable[Source],
+    foreign: Callable[[Path], bool] = is_document,
+    what: str = "data",
+    aloud: bool = True,
+) -> list[Path]:
     """List the files that paths, folders (not their subfolders) and globs name.
 
-    Files of a folder whose names begin with `.` or `_` are left out.
+    Files of a folder are left out whose names begin with `.`, and those that are
+    `foreign` to it, of which a warning tells.
+
+    Args:
+        sources: names of files.
+        foreign: says whether a file of a folder is none of those that are looked for.
+        what: is looked for, in messages.
+        aloud: whether to warn.
 
     Raises:
         DataError: nothing is there, a folder or a pattern holds no file, or a file is
@@ -50,14 +69,21 @@ def expand(sources: Source | Iterable[Source]) -> list[Path]:
     refuse_forked()
     if isinstance(sources, (str, os.PathLike)):
         sources = [sources]
-    if not isinstance(sources, Iterable) or isinstance(sources, Mapping):
-        raise UsageError(f"expected files or a table, found {shorten(sources)}")
+    if not isinstance(sources, Iterable) or isinstance(sources, (bytes, Mapping)):
+        raise no_table(sources)
     files: list[Path] = []
+    others: list[Path] = []
     for source in sources:
         if not isinstance(source, (str, os.PathLike)):
-            raise UsageError(f"expected a file, found {shorten(source)}")
+            raise no_file(source)
+        path = os.path.expanduser(os.fspath(source))
         try:
-            files += _find(os.path.expanduser(os.fspath(source)))
+            if os.path.isdir(path):
+                own, left_out = _in_folder(Path(path), foreign, what)
+                files += own
+                others += left_out
+            else:
+                files += _find(path)
         except OSError as error:
             raise unreadable(source, error) from None
     if not files:
@@ -67,22 +93,39 @@ def expand(sources: Source | Iterable[Source]) -> list[Path]:
         if file.resolve() in seen:
             raise DataError("is named twice", where=str(file), mend="Name it once.")
         seen.add(file.resolve())
+    if others and aloud:
+        count = "1 file is" if len(others) == 1 else f"{len(others)} files are"
+        names = listed([str(path) for path in others])
+        warnings.warn(f"{count} left out as no {what}: {names}", DataWarning, 3)
     return files
+
+
+def _in_folder(
+    folder: Path, foreign: Callable[[Path], bool], what: str
+) -> tuple[list[Path], list[Path]]:
+    """List the files of a folder, and those that are left out."""
+    files = [f for f in folder.iterdir() if f.is_file() and f.name[0] != "."]
+    others = sorted(filter(foreign, files))
+    own = sorted(set(files) - set(others))
+    if not own:
+        names = listed([path.name for path in others])
+        raise DataError(
+            f"is a folder that holds no {what if others else 'file'}",
+            where=str(folder),
+            mend=f"No {what}: {names}." if others else "Check the path.",
+        )
+    return own, others
 
 
 def _find(source: str) -> list[Path]:
     path = Path(source)
-    if path.is_dir():
-        what = "is a folder that holds no file"
-        files = [f for f in path.iterdir() if f.is_file() and f.name[0] not in "._"]
-    elif path.exists():
+    if path.exists():
         return [path]
-    else:
+    paths = map(Path, glob.glob(source, recursive=True))
+    files = [path for path in paths if path.is_file()]
+    if not files:
         is_pattern = glob.has_magic(source)
         what = "no file matches" if is_pattern else "no such file or folder"
-        paths = map(Path, glob.glob(source, recursive=True))
-        files = [path for path in paths if path.is_file()]
-    if not files:
         raise DataError(what, where=source, mend="Check the path.")
     return sorted(files)
 
@@ -103,20 +146,21 @@ def load(path: Path, container: str = "auto") -> Columns | Named:
 
 
 def read_tables(
-    source: Source | Iterable[Source] | pd.DataFrame | Named,
+    source: Source | Iterable[Source] | Any | Named,
     name: str,
     load: Callable[[Path], Named],
     canonical: Callable[[Named], pd.DataFrame],
 ) -> tuple[pd.DataFrame, Origins]:
     """Read tables, and put them one below the other.
 
-    Messages call a DataFrame by `name`; `canonical` selects and checks columns.
+    Messages call a table in memory by `name`; `canonical` selects and checks columns.
 
     Returns:
         The table, whose `attrs["comments"]` counts comment lines, and where its rows
         came from.
     """
     refuse_forked()
+    source = in_hand(source, name)
     if isinstance(source, pd.DataFrame):
         source = Named(source, Origin(name))
     contents = [source] if isinstance(source, Named) else map(load, expand(source))

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -53,7 +54,7 @@ class Grades:
 
 
 def read(
-    source: files.Source | Iterable[files.Source] | pd.DataFrame | Named, kind: Grades
+    source: files.Source | Iterable[files.Source] | Any | Named, kind: Grades
 ) -> tuple[pd.DataFrame, Origins]:
     """Read grades of a kind, repeats included.
 

@@ -11,6 +11,7 @@ from pgcjax.errors import DataError
 from pgcjax.io import files
 from pgcjax.io.containers import Named, container_of
 from pgcjax.io.content import decode, read_bytes
+from pgcjax.io.in_memory import in_hand
 from pgcjax.io.schema import (
     GRIDS,
     Origins,
@@ -32,13 +33,13 @@ def is_grids(source: Any) -> bool:
 
 
 def read_grids(
-    source: files.Source | Iterable[files.Source] | pd.DataFrame,
+    source: files.Source | Iterable[files.Source] | Any,
 ) -> pd.DataFrame:
     """Read where each system shows each image.
 
     Args:
-        source: files, folders and globs, plain or compressed, or a DataFrame, with the
-            columns query_id, doc_id, row, column and, if there are several systems,
+        source: files, folders and globs, plain or compressed, or a table, as of
+            `read_runs`, with query_id, doc_id, row, column and, for several systems,
             run_id (else a file is named by itself); or Image_position.json of Xie et
             al. 2020, whose image 0 of engine 1 is `baidu/query_0.jpg`, as in the votes.
 
@@ -51,6 +52,7 @@ def read_grids(
         DataError: a row is malformed, a position is not a whole number from 0 up, or a
             grid has two images in one place or one image in two.
     """
+    source = in_hand(source, "grids")
     if isinstance(source, pd.DataFrame) and not find_columns(
         source.columns, ["run_id"]
     ):

@@ -43,7 +43,7 @@ _GRADES = Grades(
     twice="document {doc_id!r} has two grades for intent {intent_id!r} of query "
     "{query_id!r}",
 )
-_Sources = files.Source | Iterable[files.Source] | pd.DataFrame
+_Sources = files.Source | Iterable[files.Source] | Any
 
 
 def read_intent_qrels(source: _Sources) -> pd.DataFrame:
@@ -51,8 +51,8 @@ def read_intent_qrels(source: _Sources) -> pd.DataFrame:
 
     Args:
         source: files, folders and globs of `query intent doc grade`, or of the named
-            columns below (CSV, TSV, JSONL, Parquet), plain or compressed; or a
-            DataFrame. Grades may have decimals.
+            columns below (CSV, TSV, JSONL, Parquet), plain or compressed; or a table,
+            as of `read_runs`. Grades may have decimals.
 
     Returns:
         Table of query_id, doc_id, intent_id and relevance (float64). A judgment that is
@@ -68,9 +68,9 @@ def read_intents(source: _Sources) -> pd.DataFrame:
     """Read the intents of queries, with their probabilities and kinds.
 
     Args:
-        source: files, folders and globs, plain or compressed, or a DataFrame, with the
-            columns query_id, intent_id and, if they are known, probability and kind; or
-            TREC topics (XML) with a `subtopic` for each intent.
+        source: files, folders and globs, plain or compressed, or a table, as of
+            `read_runs`, with query_id, intent_id and, if they are known, probability
+            and kind; or TREC topics (XML) with a `subtopic` for each intent.
 
     Returns:
         Table of query_id, intent_id, probability (float64, of a query they add up to 1)

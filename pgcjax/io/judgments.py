@@ -43,15 +43,20 @@ KINDS = {
 
 
 def by_kind(sources: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out what is None; a DataFrame of qrels with `intent_id` is `intent_qrels`.
+    """Leave out what is None; a table of qrels with `intent_id` is `intent_qrels`.
+
+    Tables in memory are DataFrames then.
 
     Raises:
         UsageError: there is no such kind of judgments.
     """
+    from pgcjax.io.in_memory import in_hand
+
     given = {}
     for name, source in sources.items():
         if name not in KINDS:
             raise UsageError(f"{name} is none of {', '.join(KINDS)}")
+        source = in_hand(source, name)
         if name == "qrels" and "intent_id" in getattr(source, "columns", ()):
             name = "intent_qrels"
         if source is not None:

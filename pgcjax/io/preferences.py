@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from pgcjax.io import files
 from pgcjax.io.containers import CONTAINERS, Columns, Named
 from pgcjax.io.fast_columns import load
 from pgcjax.io.fast_preferences import parse
+from pgcjax.io.in_memory import in_hand
 from pgcjax.io.preference_formats import FORMATS, Format
 from pgcjax.io.schema import (
     PREFERENCES,
@@ -29,15 +31,16 @@ _TABLES = tuple(c for c in CONTAINERS if c != "columns")
 
 
 def read_preferences(
-    source: files.Source | Iterable[files.Source] | pd.DataFrame,
+    source: files.Source | Iterable[files.Source] | Any,
     *,
     format: str = "auto",
 ) -> pd.DataFrame:
     """Read judgments that one document is preferred to another.
 
     Args:
-        source: files, folders and globs, plain or compressed, or a DataFrame with the
-            columns below (or `winner` and `loser` in place of documents and sign).
+        source: files, folders and globs, plain or compressed; or a table, as of
+            `read_runs`, with the columns below (or `winner` and `loser` in place of
+            documents and sign).
         format: `auto`, or one of `clarke` (topic a b best), `luo` (topic winner
             loser), `jelsas` (topic a b -2..2), `trec-prefs` (topic group subgroup doc
             level), `trec-qrels-prefs` (topic group doc level), `csv`, `tsv`, `jsonl`,
@@ -56,6 +59,7 @@ def read_preferences(
         DataError: a row is malformed, a document is preferred to itself, or no format
             or more than one fits.
     """
+    source = in_hand(source, "preferences")
     if isinstance(source, pd.DataFrame):
         return _canonical_preferences(Named(source, Origin("preferences")))
     if format == "xie":

@@ -1,6 +1,7 @@
 """Graded judgments: files, tables, DataFrames and dicts in, a canonical table out."""
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ from pgcjax.errors import DataError
 from pgcjax.io import files
 from pgcjax.io.containers import Named
 from pgcjax.io.graded import Grades, read, without_repeats
+from pgcjax.io.in_memory import in_hand
 from pgcjax.io.schema import QRELS, Origin
 
 _GRADES = Grades(
@@ -24,14 +26,14 @@ _GRADES = Grades(
 
 
 def read_qrels(
-    source: files.Source | Iterable[files.Source] | pd.DataFrame | Mapping,
+    source: files.Source | Iterable[files.Source] | Mapping | Any,
 ) -> pd.DataFrame:
     """Read graded judgments.
 
     Args:
         source: files, folders and globs of `query iteration doc grade`, or of named
-            columns (CSV, TSV, JSONL, Parquet), plain or compressed; or a DataFrame; or
-            a dict `{query: {doc: grade}}`. Grades may have decimals.
+            columns (CSV, TSV, JSONL, Parquet), plain or compressed; or a table, as of
+            `read_runs`; or `{query: {doc: grade}}`. Grades may have decimals.
 
     Returns:
         Table of query_id, doc_id and relevance (float64). A judgment that is repeated
@@ -40,9 +42,10 @@ def read_qrels(
     Raises:
         DataError: a row is malformed, or a document has two grades in one query.
     """
-    mapping = isinstance(source, Mapping)
-    table = Named(_from_dict(source), Origin("qrels", "entry")) if mapping else source
-    return without_repeats(*read(table, _GRADES), _GRADES)
+    source = in_hand(source, "qrels")
+    if isinstance(source, Mapping):
+        source = Named(_from_dict(source), Origin("qrels", "entry"))
+    return without_repeats(*read(source, _GRADES), _GRADES)
 
 
 def _from_dict(source: Mapping) -> pd.DataFrame:

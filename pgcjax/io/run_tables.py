@@ -13,12 +13,14 @@ from pgcjax.errors import DataError
 from pgcjax.io import fast_columns, files
 from pgcjax.io.containers import Columns, Named, container_of, split
 from pgcjax.io.content import read_bytes
+from pgcjax.io.in_memory import in_hand
 from pgcjax.io.schema import (
     RUNS,
     Origin,
     all_exact,
     canonical,
     first_repeat,
+    found_columns,
     ids,
     indistinct,
     lenient_number,
@@ -69,7 +71,7 @@ def read_file(
     container = container_of(path, data) if format == "auto" else format
     table = table_of(path, data, container, ranks)
     frame = named(path, table.frame, table.run_ids, name_by)
-    run_ids = table.run_ids if name_by == "tag" else (files.stem(path),)
+    run_ids = table.run_ids if name_by == "tag" else (frame["run_id"][0],)
     return replace(table, frame=frame, run_ids=run_ids)
 
 
@@ -135,7 +137,7 @@ def _split(path: Path, data: bytes, container: str, lines: int) -> Columns | Nam
 def named(
     path: Path, frame: pl.DataFrame, tags: tuple[str, ...], name_by: str
 ) -> pl.DataFrame:
-    """Name the runs of a file, which has these tags, by tag or by file.
+    """Name the runs of a file, which has these tags, by tag, file or filename.
 
     Raises:
         DataError: there are several, to be named by file.
@@ -149,8 +151,9 @@ def named(
             where=str(path),
             mend="Name runs by tag: name_by=tag (--name-by on the command line).",
         )
-    _check_name(path, files.stem(path))
-    return frame.with_columns(pl.lit(files.stem(path)).alias("run_id"))
+    name = files.stem(path, whole=name_by == "filename")
+    _check_name(path, name)
+    return frame.with_columns(pl.lit(name).alias("run_id"))
 
 
 def distinct(column: pl.Series) -> tuple[str, ...]:
@@ -161,7 +164,7 @@ def distinct(column: pl.Series) -> tuple[str, ...]:
 
 
 def from_memory(source: pd.DataFrame | Mapping) -> pd.DataFrame:
-    """Make a canonical table of a DataFrame, or of a dict of runs.
+    """Make a canonical table of a DataFrame, or of a dict of runs or of their tables.
 
     Raises:
         DataError: it is malformed.
@@ -169,8 +172,46 @@ def from_memory(source: pd.DataFrame | Mapping) -> pd.DataFrame:
     if isinstance(source, pd.DataFrame):
         runs = _canonical_runs(source, Origin("runs"), "run")
     else:
-        runs = _canonical_runs(_from_dict(source), Origin("runs", "entry"), "run")
+        held = {key: in_hand(value, _part(key)) for key, value in source.items()}
+        if any(isinstance(table, pd.DataFrame) for table in held.values()):
+            runs = _from_tables(held)
+        else:
+            runs = _canonical_runs(_from_dict(held), Origin("runs", "entry"), "run")
     tell_indistinct(runs.attrs["indistinct"], SCORES)
+    return runs
+
+
+def _part(key: object) -> str:
+    """Name a part of a dict in messages."""
+    return f"runs[{shorten(key)}]"
+
+
+def _from_tables(tables: Mapping) -> pd.DataFrame:
+    """Put the tables of runs, by their names, one below the other."""
+    names = ids(pd.Series([*tables], name="run_id"), Origin("runs", "entry"))
+    parts = []
+    for name, (key, table) in zip(names, tables.items(), strict=True):
+        where = Origin(_part(key), "entry" if isinstance(table, Mapping) else "row")
+        if isinstance(table, Mapping):
+            table = _from_dict({key: table}, runs=True)
+        elif not isinstance(table, pd.DataFrame):
+            raise _expected("tables", table, where.name)
+        part = _canonical_runs(table, where, name)
+        own = part["run_id"].unique()
+        if len(own) > 1:
+            raise DataError(
+                f"holds {len(own)} runs, such as {own[0]!r} and {own[1]!r}, which its "
+                "name cannot tell apart",
+                where=where.name,
+                mend="Pass the table itself, without a dict.",
+            )
+        part["run_id"] = name
+        parts.append(part)
+    again = names[names.duplicated()]
+    if len(again):
+        raise DataError(f"holds run {again.iloc[0]!r} twice", where="runs")
+    runs = pd.concat(parts, ignore_index=True)
+    runs.attrs = {"indistinct": sum(part.attrs["indistinct"] for part in parts)}
     return runs
 
 
@@ -198,30 +239,30 @@ def _named(content: Columns) -> Named:
     return Named(pd.DataFrame(named), content.origin, comments=content.comments)
 
 
-def _from_dict(source: Mapping) -> pd.DataFrame:
-    """Lay a dict of dicts out as a table."""
+def _expected(what: str, found: object, where: str = "runs") -> DataError:
+    return DataError(
+        f"expected a dict of {what}, found {shorten(found)}",
+        where=where,
+        mend="Pass {query: {doc: score}}; of several runs {run: that, or a table}.",
+    )
 
-    def expected(what: str, found: object) -> DataError:
-        return DataError(
-            f"expected a dict of {what}, found {shorten(found)}",
-            where="runs",
-            mend="Pass {query: {doc: score}} or {run: {query: {doc: score}}}.",
-        )
 
+def _from_dict(source: Mapping, runs: bool = False) -> pd.DataFrame:
+    """Lay a dict of dicts out as a table; of `runs` beyond doubt, if that is said."""
     for key, inner in source.items():
         if not isinstance(inner, Mapping):
-            raise expected(f"dicts, as that of {key!r}", inner)
+            raise _expected(f"dicts, as that of {key!r}", inner)
     cells = [cell for inner in source.values() for cell in inner.values()]
-    several = any(isinstance(cell, Mapping) for cell in cells)
+    several = runs or any(isinstance(cell, Mapping) for cell in cells)
     rows = []
     for run, queries in source.items() if several else [("run", source)]:
         count = len(rows)
         for query, docs in queries.items():
             if not isinstance(docs, Mapping):
-                raise expected(f"scores for query {query!r} of run {run!r}", docs)
+                raise _expected(f"scores for query {query!r} of run {run!r}", docs)
             rows += [(run, query, doc, score) for doc, score in docs.items()]
         if len(rows) == count:
-            raise expected(f"documents for run {run!r}", queries)
+            raise _expected(f"documents for run {run!r}", queries)
     # Columns of objects, so that no id is changed on the way.
     return pd.DataFrame(
         np.array(rows, dtype=object).reshape(-1, 4),
@@ -235,7 +276,7 @@ def _canonical_runs(
     table = canonical(frame, origin, RUNS[1:3], ("run_id", "score", "rank"))
     if "score" not in table and "rank" not in table:
         raise DataError(
-            f"missing column score (or rank) (found {[str(c) for c in frame.columns]})",
+            f"missing column score (or rank) ({found_columns(frame)})",
             where=origin.name,
             mend=f"Needed: query_id, doc_id, score. {_JUDGMENTS}",
         )

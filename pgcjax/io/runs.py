@@ -3,7 +3,9 @@
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import astuple, dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import polars as pl
@@ -12,7 +14,9 @@ from pgcjax.errors import DataError, Progress, UsageError, check_choice, counted
 from pgcjax.io import files
 from pgcjax.io.choices import NAME_BY
 from pgcjax.io.containers import CONTAINERS
+from pgcjax.io.folders import is_no_run
 from pgcjax.io.forks import refuse_forked
+from pgcjax.io.in_memory import in_hand
 from pgcjax.io.judged import Judged
 from pgcjax.io.packed import Block, Packed, is_packed
 from pgcjax.io.prefetch import read_ahead, size_on_disk
@@ -25,7 +29,7 @@ FORMATS = ("auto", *CONTAINERS)
 
 
 def read_runs(
-    source: "files.Source | Iterable[files.Source] | pd.DataFrame | Mapping | Runs",
+    source: "files.Source | Iterable[files.Source] | Mapping | Runs | Any",
     *,
     format: str = "auto",
     name_by: str = "tag",
@@ -36,11 +40,12 @@ def read_runs(
     Args:
         source: files, folders and globs of TREC runs (6 columns), of 3 columns `query
             doc score`, of named columns (CSV, TSV, JSONL, Parquet), plain or
-            compressed, or of packed runs; or a DataFrame; or a dict `{query: {doc:
-            score}}` of one run or `{run: {query: {doc: score}}}` of several.
+            compressed, or of packed runs; or a table in memory, of pandas, polars,
+            Arrow, HuggingFace datasets, dicts or named tuples; or Runs of ranx; or
+            `{query: {doc: score}}` of one run, `{run: …}` of any of these of several.
         format: `auto`, or one of `columns`, `csv`, `tsv`, `jsonl`, `parquet`.
-        name_by: name a run by its `tag` (the file's name where there is none) or by
-            its `file`.
+        name_by: name a run by its `tag` (the file's name where there is none), by the
+            name of its `file`, or by its `filename`, which is that with its suffix.
         progress: called with `("reading", done, total)` after each file.
 
     Returns:
@@ -85,7 +90,7 @@ class Runs:
 
     def __init__(
         self,
-        source: "files.Source | Iterable[files.Source] | pd.DataFrame | Mapping | Runs",
+        source: "files.Source | Iterable[files.Source] | Mapping | Runs | Any",
         *,
         format: str = "auto",
         name_by: str = "tag",
@@ -108,6 +113,7 @@ class Runs:
         self.packed: dict[str, Packed] = {}
         self.grids = grids
         self._tables: list[pl.DataFrame] = []
+        source = in_hand(source, "runs")
         if isinstance(source, Runs):
             vars(self).update(vars(source))
         elif isinstance(source, (pd.DataFrame, Mapping)):
@@ -117,7 +123,8 @@ class Runs:
             sizes = (int(t.estimated_size()) for t in self._tables)
             self.units = [Unit("runs", size, i) for i, size in enumerate(sizes)]
         else:
-            for path in files.expand(source):
+            foreign = partial(is_no_run, format=format)
+            for path in files.expand(source, foreign, "run"):
                 name = str(path)
                 if is_packed(path):
                     self.packed[name] = Packed(path)
@@ -258,7 +265,7 @@ class Runs:
         """Note whose file each run is from; refuse a run that another file has."""
         for run in names:
             if run in owner:
-                other = "tag" if self._options[1] == "file" else "file"
+                other = "file" if self._options[1] == "tag" else "tag"
                 raise DataError(
                     f"claims the run name {run!r}, as {owner[run]} does",
                     where=unit.name,

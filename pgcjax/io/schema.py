@@ -131,10 +131,13 @@ def canonical(
     columns = find_columns(frame.columns, (*required, *optional))
     missing = [name for name in required if name not in columns]
     if missing:
+        mend = f"Needed: {', '.join(required)}."
+        if find_columns(frame.index.names, missing):
+            mend = "The index has them: frame.reset_index() makes columns of it."
         raise DataError(
-            f"missing columns {missing} (found {[str(c) for c in frame.columns]})",
+            f"missing columns {missing} ({found_columns(frame)})",
             where=origin.name,
-            mend=f"Needed: {', '.join(required)}.",
+            mend=mend,
         )
     twice = [str(c) for c in columns.values() if list(frame.columns).count(c) > 1]
     if twice:
@@ -145,6 +148,13 @@ def canonical(
         )
     frame = frame[list(columns.values())]
     return frame.set_axis(list(columns), axis=1).reset_index(drop=True)
+
+
+def found_columns(frame: pd.DataFrame, most: int = 12) -> str:
+    """List the columns of a table in a message, the first ones of many."""
+    names = [str(column) for column in frame.columns]
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"found {names[:most]}{more}"
 
 
 # Where ids are written they are separated by these, and half a surrogate pair (JSON can
@@ -229,7 +239,8 @@ def ids(column: pd.Series, origin: Origin, *, empty: bool = False) -> pd.Series:
             continue
         mend = "Ids are whole numbers, or text without tabs and without blanks around."
         if lost:
-            mend = "pandas.read_csv(…, dtype=str, keep_default_na=False) loses no id."
+            mend = "Every row needs one; pandas.read_csv(…, dtype=str, "
+            mend += "keep_default_na=False) takes no id for a gap."
         elif isinstance(value, float):
             mend = "Ids are text or whole numbers; a gap makes these floats in pandas."
         raise DataError(

@@ -48,7 +48,7 @@ def keep_apart(
 
 def _expanded(source: Any) -> list[Path]:
     try:
-        return files.expand(source)
+        return files.expand(source, aloud=False)
     except (DataError, UsageError):
         return []  # whoever reads it says what is wrong, if it is no table
 

@@ -63,7 +63,7 @@ def _parts(path: Path, file: BufferedReader, size: int) -> Iterator[bytes]:
     """Read a file in parts, decompressed."""
     kind = unpack.kind_of(file.peek(unpack.HEAD))
     if not kind:
-        yield from iter(lambda: file.read(_PART), b"")
+        yield from iter(lambda: file.read(min(_PART, size)), b"")
         return
     try:
         yield from unpack.parts(kind, file, size)

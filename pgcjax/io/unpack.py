@@ -56,7 +56,7 @@ def parts(kind: str, file: BinaryIO, most: int) -> Iterator[bytes]:
     """
     if kind == "gz":
         with igzip.IGzipFile(fileobj=file) as unpacked:
-            yield from iter(lambda: unpacked.read(_PIECE), b"")
+            yield from iter(lambda: unpacked.read(min(_PIECE, most)), b"")
     elif kind == "bz2":
         yield from _streams(file, bz2.BZ2Decompressor)
     elif kind == "xz":

@@ -53,7 +53,7 @@ def read_xie_votes(
 def _paths(source: files.Source | Iterable[files.Source]) -> list[Path]:
     """List the files; of a folder, the one that holds votes."""
     several = [source] if isinstance(source, (str, os.PathLike)) else list(source)
-    expanded = files.expand(several)
+    expanded = files.expand(several, aloud=False)
     folder = Path(several[0]).expanduser()
     if len(several) != 1 or not folder.is_dir():
         return expanded

@@ -9,8 +9,11 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
+import pandas as pd
+
 from pgcjax import measures
 from pgcjax.errors import DataWarning, UsageError
+from pgcjax.io.in_memory import is_of
 from pgcjax.measures import spec
 
 GROUP = "pgcjax.measures"
@@ -95,8 +98,43 @@ def register_installed() -> None:
             )
 
 
-def parse(text: str, *, complete: bool = True) -> spec.Measure:
-    """Read a measure such as `PGC(p=0.8)` by the catalogue; see `spec.parse`."""
+def listing() -> pd.DataFrame:
+    """List all measures, a row each: what `pgcjax.measures()` returns.
+
+    Returns:
+        Table of name; parameters, such as `p=0.95,depth=1000`, with their defaults, as
+        they stand in brackets behind the name; cutoff, whether `@k` follows (`no`,
+        `may` or `must`); needs, the arguments of `evaluate` with judgments that it
+        takes by default; meaning; source.
+    """
+    rows = []
+    for name, definition in catalogue().items():
+        defaults = {p.name: p.default for p in definition.parameters}
+        needs = definition.needs({**defaults, spec.CUTOFF: None})
+        rows.append(
+            {
+                "name": name,
+                "parameters": ",".join(
+                    f"{key}={spec.written(value)}" for key, value in defaults.items()
+                ),
+                "cutoff": definition.cutoff,
+                "needs": ", ".join(sorted(needs)),
+                "meaning": definition.meaning,
+                "source": definition.source,
+            }
+        )
+    return pd.DataFrame(rows, dtype="str")
+
+
+def parse(text: Any, *, complete: bool = True) -> spec.Measure:
+    """Read a measure such as `PGC(p=0.8)` by the catalogue; see `spec.parse`.
+
+    A measure object of ir_measures is read by the spelling that is equal here.
+    """
+    if is_of(text, "ir_measures"):
+        from pgcjax.measures.ir_names import here  # which parses by this module
+
+        text = here(text.NAME, text.params)
     return spec.parse(text, catalogue(), complete=complete)
 
 

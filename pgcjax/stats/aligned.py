@@ -11,6 +11,7 @@ import pandas as pd
 from jaxtyping import Float64
 
 from pgcjax.errors import DataError, DataWarning, UsageError, counted, listed
+from pgcjax.io.in_memory import in_hand
 from pgcjax.io.schema import find_columns
 from pgcjax.stats import matrix
 from pgcjax.stats.scores import read_scores
@@ -68,6 +69,7 @@ def align(
     """
     if isinstance(scores, (str, os.PathLike)):
         scores = read_scores(scores)
+    scores = in_hand(scores, "scores")  # once: it may be an iterator
     wanted = measure_names(scores) if measures is None else list(measures)
     if not wanted:
         raise UsageError("there are no measures to compare")

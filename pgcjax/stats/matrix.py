@@ -20,6 +20,7 @@ from pgcjax.errors import (
     counted,
     listed,
 )
+from pgcjax.io.in_memory import scores_in_hand
 from pgcjax.io.schema import (
     ALIASES,
     Origin,
@@ -122,17 +123,20 @@ def read(
 
 
 def frame_of(scores: Any) -> pd.DataFrame:
-    """Give the table of scores, or of a file that `Scores.save` wrote.
+    """Give the table of scores, in memory or of a file that `Scores.save` wrote.
 
     Raises:
-        UsageError: they are neither `Scores` nor a DataFrame nor a file.
+        UsageError: they are neither `Scores` nor a table nor a file.
     """
     if isinstance(scores, (str, os.PathLike)):
         scores = read_scores(scores)
-    table = scores.table if isinstance(scores, Scores) else scores
+    table = scores.table if isinstance(scores, Scores) else scores_in_hand(scores)
     if not isinstance(table, pd.DataFrame):
         kind = type(table).__name__
-        raise UsageError(f"expected scores, a DataFrame or a file, found {kind}")
+        raise UsageError(
+            f"expected scores, a DataFrame or a file, found {kind}. Give a table of "
+            "run_id, query_id and value, or {run: table of query_id and value}"
+        )
     return table
 
 

@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 
 from pgcjax.errors import DataError, UsageError
-from pgcjax.io.schema import shorten
+from pgcjax.io.in_memory import no_table, scores_in_hand
+from pgcjax.io.schema import SCORES, Origin, canonical, ids, numbers, shorten
 from pgcjax.io.score_files import check_readable, read_score_table
 from pgcjax.io.write import check_suffix, header, unsealed, write_table, write_text
 
@@ -199,10 +200,30 @@ def _place(part: Scores, name: str) -> tuple[int, int]:
     )
 
 
-def read_scores(path: str | os.PathLike) -> Scores:
+def read_scores(path: str | os.PathLike | Any) -> Scores:
     """Read scores that `Scores.save` wrote, or any table with the same columns.
+
+    A table in memory is taken, too, or one for each run, by its name.
 
     Raises:
         DataError: the file is no score table.
     """
+    if not isinstance(path, (str, os.PathLike)):
+        return Scores(_checked(scores_in_hand(path)))
     return Scores(*read_score_table(path))
+
+
+def _checked(frame: Any) -> pd.DataFrame:
+    """Select the columns of a table of scores, with ids and numbers as they should be.
+
+    Raises:
+        DataError: a row is malformed. UsageError: this is no table.
+    """
+    if not isinstance(frame, pd.DataFrame):
+        raise no_table(frame)
+    origin = Origin("scores")
+    table = canonical(frame, origin, SCORES)
+    for name in SCORES[:3]:
+        table[name] = ids(table[name], origin)
+    table["value"] = numbers(table["value"], "value", origin)
+    return table

@@ -1,0 +1,163 @@
+"""Tables that people hold in memory, of any library, as DataFrames.
+
+No library is imported for it beside our own: a table is known by what it can do.
+"""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import polars as pl
+
+from pgcjax.errors import DataError, UsageError
+from pgcjax.io.schema import find_columns, shorten
+
+_TAKEN = (
+    "Give files, or a table: a DataFrame of pandas or polars, an Arrow table, dicts or "
+    "named tuples"
+)
+
+
+def in_hand(source: Any, name: str) -> Any:
+    """Make a DataFrame of a table that is held in memory.
+
+    A table is a frame of pandas or polars, what gives Arrow data (`__arrow_c_stream__`,
+    as pyarrow and DuckDB) or has `to_pandas` (as HuggingFace datasets), or an iterable
+    of dicts or of named tuples (as ir_measures). Runs and Qrels of ranx become dicts.
+
+    Args:
+        source: a table, or anything else.
+        name: of the table, in messages.
+
+    Returns:
+        A DataFrame; or what is no table as it is, an iterable of paths as a list.
+
+    Raises:
+        UsageError: its type is one of a table, but it is none. DataError: records are
+            of several kinds.
+    """
+    if isinstance(source, (str, bytes, os.PathLike, pd.DataFrame, Mapping)):
+        return source
+    if isinstance(source, pl.LazyFrame):
+        source = source.collect()
+    if isinstance(source, pl.DataFrame) or hasattr(source, "__arrow_c_stream__"):
+        return _of_arrow(source)
+    if hasattr(source, "to_pandas"):
+        frame = source.to_pandas()
+        if isinstance(frame, pd.DataFrame):
+            return frame
+        raise no_table(source)
+    if is_of(source, "ranx"):
+        return _of_ranx([source])
+    if not isinstance(source, Iterable):
+        return source
+    items = list(source)
+    if items and all(is_of(item, "ranx") for item in items):
+        return _of_ranx(items)
+    if items and (isinstance(items[0], Mapping) or _fields(items[0])):
+        return _of_records(items, name)
+    return items
+
+
+def scores_in_hand(source: Any) -> Any:
+    """Make a DataFrame of scores that are held in memory, as `in_hand` does.
+
+    A dict names the runs of tables that do not. Measures of ir_measures are called as
+    they print.
+    """
+    table = in_hand(source, "scores")
+    if isinstance(table, Mapping):
+        parts = {run: scores_in_hand(part) for run, part in table.items()}
+        for part in parts.values():
+            if not isinstance(part, pd.DataFrame) or find_columns(part, ["run_id"]):
+                return source
+        named = [part.assign(run_id=str(run)) for run, part in parts.items()]
+        table = pd.concat(named, ignore_index=True) if named else source
+    if isinstance(table, pd.DataFrame) and "measure" in table:
+        cells = table["measure"].tolist()
+        if any(is_of(cell, "ir_measures") for cell in cells[:1]):
+            table = table.assign(measure=list(map(str, cells)))
+    return table
+
+
+def is_of(value: Any, package: str) -> bool:
+    """Say whether a value is of a class of a package, or of one made from such."""
+    classes = type(value).__mro__
+    return any(c.__module__.partition(".")[0] == package for c in classes)
+
+
+def no_table(source: Any) -> UsageError:
+    """Say that something names no files and is no table, and what would be."""
+    return UsageError(f"expected files or a table, found {shorten(source)}. {_TAKEN}")
+
+
+def no_file(source: Any) -> UsageError:
+    """Say that one of several files is none, and what to do if it is a table."""
+    mend = _TAKEN
+    if any(hasattr(source, mark) for mark in ("columns", "column_names", "keys")):
+        mend = "Name tables of several runs, {'bm25': table}; put others into one"
+    elif isinstance(source, tuple):
+        mend = "Name the fields, as ir_measures.ScoredDoc does, or make a DataFrame"
+    return UsageError(f"expected a file, found {shorten(source)}. {mend}")
+
+
+def _of_arrow(source: Any) -> pd.DataFrame:
+    import pyarrow as pa
+
+    try:
+        if isinstance(source, pl.DataFrame):  # types that all versions of pyarrow know
+            table = source.to_arrow(compat_level=pl.CompatLevel.oldest())
+        else:
+            table = pa.table(source)
+    except (pa.ArrowException, TypeError, ValueError):  # a column, for instance
+        raise no_table(source) from None
+    return to_frame(table)
+
+
+def to_frame(table: Any) -> pd.DataFrame:
+    """Make a DataFrame of an Arrow table: an index is a column, and no id changes."""
+    # Whole numbers beside a gap stay whole.
+    return table.to_pandas(ignore_metadata=True, integer_object_nulls=True)
+
+
+def _of_ranx(tables: Sequence[Any]) -> dict[str, Any]:
+    """Make dicts of Runs, by their names if they have some, or of Qrels."""
+    if len(tables) == 1 and not (hasattr(tables[0], "run") and tables[0].name):
+        return tables[0].to_dict()
+    names = [table.name for table in tables]
+    if None in names or len(set(names)) < len(names):
+        raise UsageError(
+            f"expected runs of ranx with names that differ, found {shorten(names)}. "
+            "Set run.name"
+        )
+    return {table.name: table.to_dict() for table in tables}
+
+
+def _fields(record: Any) -> tuple[str, ...]:
+    """Name the fields of a named tuple; none of anything else."""
+    return getattr(record, "_fields", ()) if isinstance(record, tuple) else ()
+
+
+def _of_records(records: list[Any], name: str) -> pd.DataFrame:
+    """Make a table of dicts, which may have gaps, or of named tuples.
+
+    Columns are of objects: pandas would turn whole-number ids with a gap into floats.
+    """
+    fields = _fields(records[0])
+    for i, record in enumerate(records, 1):
+        if fields != _fields(record) or not (fields or isinstance(record, Mapping)):
+            kind = f"a named tuple of {', '.join(fields)}" if fields else "a dict"
+            raise DataError(
+                f"expected {kind} as in row 1, found {shorten(record)}",
+                where=f"{name}, row {i}",
+                mend="Give rows of one kind.",
+            )
+    if fields:
+        columns = dict(zip(fields, zip(*records, strict=True), strict=True))
+    else:
+        names = dict.fromkeys(key for record in records for key in record)
+        columns = {key: [record.get(key) for record in records] for key in names}
+    return pd.DataFrame(
+        {key: pd.Series(cells, dtype=object) for key, cells in columns.items()}
+    )
