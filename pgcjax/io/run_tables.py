@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from pgcjax.errors import DataError
 from pgcjax.io import fast_columns, files
 from pgcjax.io.containers import Columns, Named, container_of, split
 from pgcjax.io.content import read_bytes
-from pgcjax.io.in_memory import in_hand
+from pgcjax.io.in_memory import in_hand, is_of
 from pgcjax.io.schema import (
     RUNS,
     Origin,
@@ -172,13 +173,18 @@ def from_memory(source: pd.DataFrame | Mapping) -> pd.DataFrame:
     if isinstance(source, pd.DataFrame):
         runs = _canonical_runs(source, Origin("runs"), "run")
     else:
-        held = {key: in_hand(value, _part(key)) for key, value in source.items()}
+        held = {key: _in_hand(key, value) for key, value in source.items()}
         if any(isinstance(table, pd.DataFrame) for table in held.values()):
             runs = _from_tables(held)
         else:
             runs = _canonical_runs(_from_dict(held), Origin("runs", "entry"), "run")
     tell_indistinct(runs.attrs["indistinct"], SCORES)
     return runs
+
+
+def _in_hand(key: object, value: Any) -> Any:
+    """Give what a dict has for a run or query; the key is the name of a run of ranx."""
+    return value.to_dict() if is_of(value, "ranx") else in_hand(value, _part(key))
 
 
 def _part(key: object) -> str:
@@ -209,7 +215,11 @@ def _from_tables(tables: Mapping) -> pd.DataFrame:
         parts.append(part)
     again = names[names.duplicated()]
     if len(again):
-        raise DataError(f"holds run {again.iloc[0]!r} twice", where="runs")
+        raise DataError(
+            f"holds run {again.iloc[0]!r} twice",
+            where="runs",
+            mend="Name one otherwise.",
+        )
     runs = pd.concat(parts, ignore_index=True)
     runs.attrs = {"indistinct": sum(part.attrs["indistinct"] for part in parts)}
     return runs

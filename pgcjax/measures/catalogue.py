@@ -129,8 +129,12 @@ def listing() -> pd.DataFrame:
 def parse(text: Any, *, complete: bool = True) -> spec.Measure:
     """Read a measure such as `PGC(p=0.8)` by the catalogue; see `spec.parse`.
 
-    A measure object of ir_measures is read by the spelling that is equal here.
+    A measure object of ir_measures is read by the spelling that is equal here, and one
+    of `plugins.ir_measures` is what was asked for.
     """
+    asked = getattr(text, "asked", text)
+    if isinstance(asked, spec.Measure):
+        return asked
     if is_of(text, "ir_measures"):
         from pgcjax.measures.ir_names import here  # which parses by this module
 

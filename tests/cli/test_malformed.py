@@ -330,7 +330,7 @@ OPTIONS = {
         "Invalid value for '--missing': 'x' is not one of 'zero', 'skip', 'error'."
     ),
     "--prefs prefs.txt run.txt --name-by x": (
-        "Invalid value for '--name-by': 'x' is not one of 'tag', 'file'."
+        "Invalid value for '--name-by': 'x' is not one of 'tag', 'file', 'filename'."
     ),
     "--prefs prefs.txt run.txt --prefs-format trec": (
         "format is one of auto, clarke, luo, jelsas, trec-prefs, trec-qrels-prefs, "

@@ -1,5 +1,6 @@
 """Runs in every form, named by tag or file, checked as they are read."""
 
+import gzip
 import math
 
 import numpy as np
@@ -103,6 +104,10 @@ def test_many_files(put, tmp_path):
     assert runs.index.tolist() == list(range(9))
     runs = read_runs(tmp_path / "runs", name_by="file")
     assert runs["run_id"].unique().tolist() == ["a", "b", "c"]
+    put("runs/c.v2.txt.gz", gzip.compress(TREC.format("C").encode()))
+    for name_by, last in (("file", "c.v2"), ("filename", "c.v2.txt")):
+        runs = read_runs(tmp_path / "runs/c.v2.txt.gz", name_by=name_by)
+        assert runs["run_id"].unique().tolist() == [last]
 
 
 def test_file_by_file(put, tmp_path):
@@ -181,7 +186,7 @@ def test_wrong_options():
         UsageError, match=r"^format is one of auto, csv, .*, not 'trec'$"
     ):
         read_runs(DICT, format="trec")
-    with pytest.raises(UsageError, match=r"^name_by is one of tag, file, not 'x'$"):
+    with pytest.raises(UsageError, match="^name_by is one of tag, file, filename, not"):
         read_runs(DICT, name_by="x")
 
 
@@ -290,7 +295,7 @@ def test_malformed_files(put, text, message):
         (
             {"q": {"d": 1}, "r": {"q": {"d": 1}}},
             r"runs: expected a dict of scores for query 'd' of run 'q', found 1\. Pass "
-            r"\{query: \{doc: score\}\} or \{run: \{query: \{doc: score\}\}\}\.",
+            r"\{query: \{doc: score\}\}; of several runs \{run: that, or a table\}\.",
         ),
         (
             {"r": {"q": {"d": 1}}, "s": {"q": ["d"]}},
@@ -338,8 +343,6 @@ def test_a_query_without_documents_is_missing():
 
 def test_public_runs(data):
     """No row of 89 public runs is lost or changed."""
-    import gzip
-
     for folder, count, lines in (("dl21", 63, 358950), ("cast2019", 26, None)):
         files = sorted((data / folder / "runs").iterdir())
         runs = read_runs(data / folder / "runs", name_by="file")
