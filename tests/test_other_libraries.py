@@ -134,6 +134,8 @@ def test_measure_objects_of_ir_measures(runs, qrels, ours):
     assert table["measure"].unique().tolist() == names
     same = ours[ours["measure"].isin(MEASURES[:3])]
     assert table["value"].tolist() == same["value"].tolist()
+    one = pgcjax.evaluate(runs, qrels=qrels, measures=theirs.RBP(rel=1)).table
+    assert one["value"].tolist() == table["value"][1::3].tolist()
     with pytest.raises(UsageError, match="^Compat of ir_measures looks as deep as the"):
         pgcjax.evaluate(runs, qrels=qrels, measures=theirs.Compat)
 

@@ -119,8 +119,8 @@ def read_request(
     check_choice("order", order, ORDERS)
     sources = by_kind(sources)
     given = set(sources)
-    if isinstance(measures, Iterable) and not isinstance(measures, str):
-        measures = [*measures]
+    if measures is not None and not isinstance(measures, str):
+        measures = [*measures] if isinstance(measures, Iterable) else [measures]
     chosen = parse_all(_defaults(given) if measures is None else measures)
     _check_needs(chosen, given if grids is None else given | {"grids"})
     tables = read_judgments(sources)

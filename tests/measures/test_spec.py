@@ -184,16 +184,6 @@ def test_no_text(measures, message):
     assert "\n" not in str(caught.value)
 
 
-def test_measures_of_another_package_are_asked_for_as_text():
-    """Their defaults differ: RBP(p=0.8) prints as RBP there, which has p=0.95 here."""
-    others = pytest.importorskip("ir_measures")
-    for measures in (others.nDCG @ 10, [others.nDCG @ 10]):
-        with pytest.raises(UsageError, match=r"found nDCG@10 \(ir_measures\..*\)$"):
-            pgcjax.evaluate(QRELS, qrels=QRELS, measures=measures)
-    assert str(others.RBP(p=0.8)) == "RBP"
-    assert parse("RBP").parameters["p"] == 0.95
-
-
 def test_every_definition_says_what_it_is():
     for name, definition in catalogue().items():
         assert definition.name == name
