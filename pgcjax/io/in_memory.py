@@ -34,20 +34,12 @@ def in_hand(source: Any, name: str) -> Any:
         A DataFrame; or what is no table as it is, an iterable of paths as a list.
 
     Raises:
-        UsageError: its type is one of a table, but it is none. DataError: records are
-            of several kinds.
+        DataError: records are of several kinds. UsageError: runs of ranx lack names.
     """
     if isinstance(source, (str, bytes, os.PathLike, pd.DataFrame, Mapping)):
         return source
-    if isinstance(source, pl.LazyFrame):
-        source = source.collect()
-    if isinstance(source, pl.DataFrame) or hasattr(source, "__arrow_c_stream__"):
-        return _of_arrow(source)
-    if hasattr(source, "to_pandas"):
-        frame = source.to_pandas()
-        if isinstance(frame, pd.DataFrame):
-            return frame
-        raise no_table(source)
+    if (frame := _frame_of(source)) is not None:
+        return frame
     if is_of(source, "ranx"):
         return _of_ranx([source])
     if not isinstance(source, Iterable):
@@ -102,17 +94,21 @@ def no_file(source: Any) -> UsageError:
     return UsageError(f"expected a file, found {shorten(source)}. {mend}")
 
 
-def _of_arrow(source: Any) -> pd.DataFrame:
-    import pyarrow as pa
+def _frame_of(source: Any) -> pd.DataFrame | None:
+    """Convert the frame of a library; None of anything else, such as a column."""
+    if isinstance(source, pl.LazyFrame):
+        source = source.collect()
+    if isinstance(source, pl.DataFrame):  # to types that all versions of pyarrow know
+        return to_frame(source.to_arrow(compat_level=pl.CompatLevel.oldest()))
+    if hasattr(source, "__arrow_c_stream__"):
+        import pyarrow as pa
 
-    try:
-        if isinstance(source, pl.DataFrame):  # types that all versions of pyarrow know
-            table = source.to_arrow(compat_level=pl.CompatLevel.oldest())
-        else:
-            table = pa.table(source)
-    except (pa.ArrowException, TypeError, ValueError):  # a column, for instance
-        raise no_table(source) from None
-    return to_frame(table)
+        try:
+            return to_frame(pa.table(source))
+        except (pa.ArrowException, TypeError, ValueError):
+            return None
+    frame = source.to_pandas() if hasattr(source, "to_pandas") else None
+    return frame if isinstance(frame, pd.DataFrame) else None
 
 
 def to_frame(table: Any) -> pd.DataFrame:

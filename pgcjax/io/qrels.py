@@ -55,7 +55,7 @@ def _from_dict(source: Mapping) -> pd.DataFrame:
             raise DataError(
                 f"expected a dict of grades for query {query!r}",
                 where="qrels",
-                mend="Pass {query: {doc: grade}}.",
+                mend="Pass {query: {doc: grade}}, or one table.",
             )
         rows += [(query, doc, grade) for doc, grade in grades.items()]
     return pd.DataFrame(
