@@ -100,6 +100,19 @@ def test_the_engine_is_in_one_place():
     assert users == {"engine", "runtime"}
 
 
+def test_libraries_whose_tables_are_taken_are_not_imported():
+    others = {"datasets", "ir_measures", "pyterrier", "ranx"}
+    for path in FILES:
+        names = set()
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                names.add(node.module or "")
+        if room(path) != "plugins":
+            assert not others & {name.split(".")[0] for name in names}
+
+
 def test_io_and_reference_need_no_jax():
     for path in FILES:
         if room(path) in ("io", "reference", "errors"):
