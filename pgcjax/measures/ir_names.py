@@ -195,6 +195,8 @@ def here(name: str, parameters: Mapping[str, Any]) -> str:
         raise UsageError(f"{theirs} is not here; {_LISTS}")
     if row.differs:
         raise UsageError(f"{theirs} {row.differs}; {_LISTS}")
+    for key in sorted(_needed(row) - parameters.keys()):
+        raise UsageError(f"{theirs} is computed by no tool without {key}=…; {_LISTS}")
     given, k = dict(row.sets), None
     for key, value in {**row.defaults, **parameters}.items():
         if key == _AT and row.cutoff != "no" and value >= row.least:
@@ -250,8 +252,11 @@ def _there(row: Name, measure: Measure) -> dict[str, Any] | None:
     if measure.k:
         given[_AT] = measure.k
     known = {*row.same, *row.words, *([] if row.cutoff == "no" else [_AT])}
-    needed = {*row.required, *([_AT] if row.cutoff == "must" else [])}
-    return given if needed <= given.keys() <= known else None
+    return given if _needed(row) <= given.keys() <= known else None
+
+
+def _needed(row: Name) -> set[str]:
+    return {*row.required, *([_AT] if row.cutoff == "must" else [])}
 
 
 def warn_of_other_numbers(measures: Any) -> None:

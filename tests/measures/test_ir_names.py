@@ -111,6 +111,12 @@ def test_every_measure_of_ir_measures_has_its_place():
         ),
         ("ERR_IA", {"cutoff": 1}, "ERR_IA@1 of ir_measures: cutoff=1 is not here"),
         (
+            "RBP",
+            {"p": 0.9},
+            "RBP(p=0.9) of ir_measures is computed by no tool without rel=…",
+        ),
+        ("P", {}, "P of ir_measures is computed by no tool without cutoff=…"),
+        (
             "Compat",
             {"p": 0.8},
             "Compat(p=0.8) of ir_measures looks as deep as the longer of run and ideal "
