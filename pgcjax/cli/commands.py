@@ -43,7 +43,8 @@ def cli() -> None:
     if limit and limit < LEAST_ADDRESSES:  # libraries would end without a word
         say(
             f"error: out of memory: a limit (ulimit -v) leaves {limit >> 20:,} MiB of "
-            f"addresses, and libraries need {LEAST_ADDRESSES >> 20:,} MiB. Raise it."
+            f"addresses, and libraries need {LEAST_ADDRESSES >> 20:,} MiB. Raise it.",
+            always=True,
         )
         click.get_current_context().exit(OUT_OF_MEMORY)
 
@@ -200,6 +201,20 @@ def measures(name: str | None, tool: str | None) -> None:
     if definition.aliases:
         names = (f"{a} = {m}" for a, m in definition.aliases.items())
         click.echo("Also called: " + ", ".join(names).replace("{k}", "k"))
+
+
+@cli.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print what lets a shell complete verbs, options and names of files.
+
+    Add it to the file that your shell reads when it starts.
+    """
+    from click.shell_completion import get_completion_class
+
+    complete = get_completion_class(shell)
+    assert complete
+    click.echo(complete(cli, {}, "pgcjax", "_PGCJAX_COMPLETE").source())
 
 
 @cli.command()

@@ -231,13 +231,13 @@ def _said(kept: Path | None) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         if kept and kept.exists():
-            say(f"what is done is in {kept}: --resume goes on with it")
+            say(f"what is done is in {kept}: --resume goes on with it", always=True)
         raise
 
 
 def _leave(error: PgcjaxError) -> None:
     """End this process, whatever it waits for, by the error of another one."""
-    say(f"error: {error}")
+    say(f"error: {error}", always=True)
     os._exit(2)
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from pgcjax.report.progress import say
+from pgcjax.cli.examples import EXAMPLES
+from pgcjax.report.progress import be_quiet, say
 
 
 class Target(click.Path):
@@ -34,8 +35,28 @@ WITH_WORK = Target("{path}.partial", "{path}.partial/*", "{path}.partial.*-of-*/
 """A file beside which finished work is kept."""
 
 
+def _hush(ctx: click.Context, option: click.Parameter, quiet: bool) -> None:
+    be_quiet(quiet)
+
+
 class Verb(click.Command):
-    """A verb, which overwrites nothing that it reads."""
+    """A verb, which overwrites nothing that it reads, and is quiet if asked to be."""
+
+    def __init__(self, *args: Any, **settings: Any):
+        super().__init__(*args, **settings)
+        quiet = click.Option(
+            ["--quiet"],
+            is_flag=True,
+            expose_value=False,
+            callback=_hush,
+            help="No progress and no notes on stderr: warnings and errors only.",
+        )
+        self.params.append(quiet)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Show the example of the verb."""
+        with formatter.section("Example"):
+            formatter.write_text(EXAMPLES[self.name or ""])
 
     def invoke(self, ctx: click.Context) -> Any:
         """Refuse a call that would, before any work."""

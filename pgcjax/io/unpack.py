@@ -10,9 +10,12 @@ import gzip
 import lzma
 import zlib
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Any, BinaryIO
 
 from isal import igzip, isal_zlib
+
+from pgcjax.errors import UsageError
 
 # By content, not by name: files named .gz that are plain are common, and so is the
 # reverse.
@@ -35,10 +38,21 @@ _MOST_DENSE = 1032  # bytes that a byte of .gz can stand for
 
 
 def kind_of(data: bytes) -> str | None:
-    """Tell how a file is compressed that begins with some bytes; None if it is not."""
+    """Tell how a file is compressed that begins with some bytes; None if it is not.
+
+    Raises:
+        UsageError: it is .zst, and what reads that is not installed.
+    """
     kind = next((k for magic, k in _MAGIC.items() if data.startswith(magic)), None)
     if kind == "bz2" and data[4:HEAD] not in (b"1AY&SY", b"\x17rE8P\x90"):
         return None  # text that happens to begin with BZh
+    if kind == "zst":
+        try:
+            import_module("zstandard")
+        except ImportError:
+            raise UsageError(
+                "reading .zst files needs zstandard: pip install 'pgcjax[zst]'"
+            ) from None
     return kind
 
 

@@ -9,10 +9,24 @@ import click
 from pgcjax.errors import printable
 
 _bar: Any = None  # the bar of rich that is on the screen
+_quiet = False
 
 
-def say(message: str) -> None:
-    """Print a line on stderr, above the bar if there is one."""
+def be_quiet(quiet: bool) -> None:
+    """Show no progress and no notes from now on, or all again."""
+    global _quiet
+    _quiet = quiet
+
+
+def say(message: str, always: bool = False) -> None:
+    """Print a line on stderr, above the bar if there is one.
+
+    Args:
+        message: the line.
+        always: whether it is printed even if the user asked for quiet.
+    """
+    if _quiet and not always:
+        return
     text = printable(f"pgcjax: {message}", keep="\n")
     if _bar is None:
         click.echo(text, err=True)
@@ -37,7 +51,7 @@ class ProgressDisplay:
 
     def __enter__(self) -> "ProgressDisplay":
         global _bar
-        if sys.stderr.isatty() and not self._silent:
+        if sys.stderr.isatty() and not (self._silent or _quiet):
             from rich.console import Console
             from rich.progress import Progress as Bar
 
