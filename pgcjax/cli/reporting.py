@@ -1,32 +1,56 @@
 """The verb that writes a page about scores: report."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from pgcjax.cli.commands import cli
 from pgcjax.cli.options import (
+    FILE,
     WHOLE,
     choice_option,
+    files_option,
     output_option,
+    prefs_format_option,
+    run_options,
     score_files,
     score_options,
     test_options,
 )
 from pgcjax.cli.targets import Target
-from pgcjax.io.choices import FIGURE_KINDS, PAGE_SUFFIXES
+from pgcjax.io.choices import FIGURE_KINDS, ORDERS, PAGE_SUFFIXES
 from pgcjax.report.progress import ProgressDisplay, say
 from pgcjax.stats.choices import TESTS
+
+if TYPE_CHECKING:
+    from pgcjax.report.judged_queries import JudgedQueries
+    from pgcjax.report.score_findings import Findings
 
 
 @cli.command()
 @score_options
 @output_option(
-    "One file, or with figures in a folder beside it",
+    "One file to explore, or a text with figures in a folder beside it",
     PAGE_SUFFIXES,
     target=Target("{stem}-figures/*.svg"),
     required=True,
+)
+@files_option("--prefs", help="Preferences, whose graphs .html shows.")
+@prefs_format_option
+@files_option("--qrels", help="Grades, whose graphs it shows without preferences.")
+@click.option(
+    "--runs",
+    multiple=True,
+    type=FILE,
+    metavar="RUN",
+    help="Runs, beside which .html shows ideal rankings; repeat for several.",
+)
+@run_options
+@click.option(
+    "--order",
+    type=click.Choice(ORDERS),
+    help="Order of a run, as of evaluate; by default that of SCORES, or trec.",
 )
 @click.option("--title", metavar="TEXT", help="Of the page; by default the file.")
 @choice_option("--test", allowed=TESTS, help="Of differences, as of compare.")
@@ -37,7 +61,7 @@ from pgcjax.stats.choices import TESTS
     default=8,
     show_default=True,
     metavar="N",
-    help="Best runs that have a column in the table of queries.",
+    help="Best runs that have a column in the table of queries of .md.",
 )
 @output_option(
     "Write figures there, too, each as wide as a column of a paper.",
@@ -57,7 +81,15 @@ def report(
     scores: tuple[str, ...],
     output: str,
     measures: list[str],
+    prefs: tuple[str, ...],
+    prefs_format: str,
+    qrels: tuple[str, ...],
+    runs: tuple[str, ...],
+    run_format: str,
+    name_by: str,
+    order: str | None,
     title: str | None,
+    top: int,
     figures: str | None,
     kinds: tuple[str, ...],
     **how: Any,
@@ -65,23 +97,79 @@ def report(
     """Write a page about scores: leaderboards, significance, queries, plots.
 
     SCORES are files of evaluate or of any tool: one with all measures, or one for each.
+    A page in HTML sorts and searches; with judgments and runs it shows the preference
+    graph of each query, and the ideal ranking beside that of a run.
     """
     if kinds and not figures:
         raise click.UsageError("--figure-format is of --figures DIR, which is absent")
-    from pgcjax.report import page
+    from pgcjax.report import interactive, page
 
-    page.ready(output)
-    from pgcjax.report.score_page import summary
+    html = output.lower().endswith(".html")
+    page.ready(output, ("jinja2",) if html and not figures else page.NEEDED)
+    given = {"prefs": prefs, "qrels": qrels, "runs": runs}
+    _check(html, given, prefs_format)
+    from pgcjax.report import score_page
+    from pgcjax.report.score_findings import find
 
+    score_page.check_top(top)
     title = title or ", ".join(Path(path).name for path in scores)
     source, names = _read(scores), measures or None
     with ProgressDisplay() as progress:
-        made = summary(source, names, title=title, progress=progress.update, **how)
-    page.write(made, output)
-    say(f"wrote {output}")
+        findings = find(source, names, progress=progress.update, **how)
+        order = order or str(findings.used.get("scores, order", ORDERS[0]))
+        reading = {"format": run_format, "name_by": name_by}
+        judged = _judged(findings, given, prefs_format, reading, order, progress)
+    if html:
+        interactive.write(findings, output, title=title, judged=judged)
+        say(f"wrote {output}")
+        if not figures:
+            return
+    made = score_page.page_of(findings, title, top)
+    if not html:
+        page.write(made, output)
+        say(f"wrote {output}")
     if figures:
         made.save_figures(figures, [f".{kind}" for kind in kinds or FIGURE_KINDS[:1]])
         say(f"wrote {len(made.pictures)} figures to {figures}")
+
+
+def _check(html: bool, given: dict[str, tuple[str, ...]], prefs_format: str) -> None:
+    """Refuse options that would be read for nothing."""
+    asked = [name for name, paths in given.items() if paths]
+    if asked and not html:
+        raise click.UsageError(f"--{asked[0]} is shown in .html only")
+    if asked == ["runs"]:
+        raise click.UsageError("--runs needs the judgments, too: --prefs or --qrels")
+    if prefs_format != "auto" and "prefs" not in asked:
+        raise click.UsageError("--prefs-format is of --prefs FILE, which is absent")
+
+
+def _judged(
+    findings: "Findings",
+    paths: dict[str, tuple[str, ...]],
+    prefs_format: str,
+    reading: dict[str, Any],
+    order: str,
+    progress: ProgressDisplay,
+) -> "JudgedQueries | None":
+    """Read what is shown beside scores, if files are given."""
+    if not (paths["prefs"] or paths["qrels"]):
+        return None
+    from pgcjax.io.preferences import read_preferences
+    from pgcjax.io.qrels import read_qrels
+    from pgcjax.io.runs import Runs
+    from pgcjax.report.judged_queries import read
+
+    prefs, qrels, runs = (paths[name] for name in ("prefs", "qrels", "runs"))
+    return read(
+        findings.queries,
+        findings.runs,
+        read_preferences(prefs, format=prefs_format) if prefs else None,
+        read_qrels(qrels) if qrels else None,
+        Runs(runs, **reading) if runs else None,
+        order,
+        progress.update,
+    )
 
 
 def _read(paths: tuple[str, ...]) -> Any:

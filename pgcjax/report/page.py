@@ -26,6 +26,9 @@ from pgcjax.report import canvas
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+NEEDED = ("jinja2", "matplotlib")
+"""Packages that make pages with figures."""
+
 _NUMBER = re.compile(r"[-+−]?((\d[\d,]*)?\.?\d+(e[-+]?\d+)?\s?%?|inf)|—|")
 _NAME = re.compile(r"[\w.+-]+")
 # What Markdown would take for more than letters: anywhere, and at the start of a line.
@@ -175,15 +178,15 @@ def cell_of(value: Any, digits: int = 4) -> str:
     return f"{value:.{digits}f}"
 
 
-def ready(path: str | os.PathLike) -> str:
+def ready(path: str | os.PathLike, needed: Sequence[str] = NEEDED) -> str:
     """Give the suffix of a page to be written, before work is spent on it.
 
     Raises:
-        UsageError: it is none of ours, or jinja2 or matplotlib is not installed.
+        UsageError: it is none of ours, or a package that is needed is not installed.
         DataError: figures cannot be written beside it.
     """
     suffix = check_suffix(Path(path), PAGE_SUFFIXES)
-    for package in ("jinja2", "matplotlib"):
+    for package in needed:
         try:
             import_module(package)
         except ImportError:
@@ -220,7 +223,7 @@ def write(page: Page, path: str | os.PathLike) -> Path:
             return f"data:image/svg+xml;base64,{code}"
         return quote(f"{folder.name}/{name}.svg")
 
-    text = _template(suffix).render(page=page, image=image)
+    text = template(f"page{suffix}.jinja").render(page=page, image=image)
     new = not folder.exists()
     try:
         with written_beside(target) as beside:
@@ -235,12 +238,13 @@ def write(page: Page, path: str | os.PathLike) -> Path:
     return target
 
 
-def _template(suffix: str) -> Any:
+def template(name: str) -> Any:
+    """Load a template; what it is given is text, whatever HTML would take it for."""
     import jinja2
 
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("pgcjax.report"),
-        autoescape=suffix == ".html",
+        autoescape=name.endswith(".html.jinja"),
         undefined=jinja2.StrictUndefined,
         finalize=lambda value: printable(value, "\n") if type(value) is str else value,
         trim_blocks=True,
@@ -248,7 +252,7 @@ def _template(suffix: str) -> Any:
         keep_trailing_newline=True,
     )
     environment.filters["plain"] = plain
-    return environment.get_template(f"page{suffix}.jinja")
+    return environment.get_template(name)
 
 
 def plain(text: str) -> str:

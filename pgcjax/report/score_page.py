@@ -1,4 +1,4 @@
-"""Scores of runs → a page: who is best, which differences are real, which queries."""
+"""A page about scores: who is best, which differences are real, which queries."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -9,17 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pgcjax._version import __version__
-from pgcjax.errors import Progress, UsageError, counted
+from pgcjax.errors import UsageError, counted
 from pgcjax.report import canvas, plots
 from pgcjax.report.page import Page, Part, Picture, Section, Table, cell_of, table_of
-from pgcjax.stats.aligned import align
-from pgcjax.stats.compare import compare
-from pgcjax.stats.correlation import correlate
-from pgcjax.stats.discrimination import Discrimination
+from pgcjax.report.score_findings import Findings, find
 from pgcjax.stats.findings import Comparison
 from pgcjax.stats.matrix import Matrix
-from pgcjax.stats.scores import Scores
 
 _SCATTERED = 6  # plots of two measures that a page has room for
 
@@ -29,13 +24,8 @@ def summary(
     measures: Sequence[str] | None = None,
     *,
     title: str = "Scores of runs",
-    test: str = "tukey",
-    alpha: float = 0.05,
-    resamples: int | None = None,
-    seed: int = 0,
-    missing: str = "error",
     top: int = 8,
-    progress: Progress | None = None,
+    **how: Any,
 ) -> Page:
     """Sum scores up: leaderboards, significance, queries, and measures compared.
 
@@ -43,52 +33,32 @@ def summary(
         scores: a score table, or a table for each measure, by name.
         measures: all that there are if None.
         title: of the page.
-        test: of differences, as of `compare`.
-        alpha: level of the decisions, and 1 less that of the intervals.
-        resamples: of tests that resample.
-        seed: of tests that resample.
-        missing: what a query does that a run or a measure lacks: `error`, `drop` it
-            for all, or `zero` for those that lack it.
         top: how many of the best runs have a column in the table of queries.
-        progress: called with `("measures", done, total)`.
+        how: test, alpha, resamples, seed, missing, progress, as of
+            `score_findings.find`.
 
     Raises:
         UsageError: an unknown measure, test or policy. DataError: a score is missing.
     """
+    check_top(top)
+    return page_of(find(scores, measures, **how), title, top)
+
+
+def page_of(findings: Findings, title: str, top: int) -> Page:
+    """Make the page of what was found; arguments as of `summary`."""
+    sections = [
+        _measure(i, matrix, findings.compared[name], top)
+        for i, (name, matrix) in enumerate(findings.scores.items(), 1)
+    ]
+    if len(sections) > 1:
+        sections.append(_compared(findings))
+    return Page(title, sections, findings.used)
+
+
+def check_top(top: int) -> None:
+    """Refuse a table of queries without runs, by a UsageError."""
     if top < 1:
         raise UsageError(f"the table of queries shows 1 run or more, not {top}")
-    side = align(scores, measures, missing)
-    one = {
-        name: Matrix(side.runs, side.queries, values, name)
-        for name, values in zip(side.measures, side.values, strict=True)
-    }
-    how: dict[str, Any] = {"test": test, "alpha": alpha}
-    how |= {"resamples": resamples, "seed": seed}
-    sections, compared = [], {}
-    for i, (name, matrix) in enumerate(one.items()):
-        compared[name] = compare(matrix, **how)
-        sections.append(_measure(i + 1, matrix, compared[name], top))
-        if progress:
-            progress("measures", i + 1, len(one))
-    if len(one) > 1:
-        sections.append(_compared(one, compared, how))
-    used = {"pgcjax": __version__, "runs": len(side.runs)}
-    used |= {"queries": len(side.queries), "missing": missing, **how}
-    used |= {"lacking": side.notes} if side.notes else {}
-    used["resamples"] = next(iter(compared.values())).metadata["resamples"] or None
-    if isinstance(scores, Scores):
-        used |= {f"scores, {k}": v for k, v in scores.metadata.items()}
-    said = {name: _said(value) for name, value in used.items() if value is not None}
-    return Page(title, sections, said)
-
-
-def _said(value: Any) -> str:
-    """Print what a page depends on."""
-    if isinstance(value, Mapping):
-        return "; ".join(f"{name} {_said(item)}" for name, item in value.items())
-    if isinstance(value, (list, tuple)):
-        return "; ".join(map(_said, value))
-    return str(value)
 
 
 def _measure(number: int, matrix: Matrix, comparison: Comparison, top: int) -> Section:
@@ -135,22 +105,15 @@ def _queries(matrix: Matrix, best: Sequence[str]) -> Table:
     return table_of(frame, caption)
 
 
-def _compared(
-    one: Mapping[str, Matrix], compared: Mapping[str, Comparison], how: dict[str, Any]
-) -> Section:
+def _compared(findings: Findings) -> Section:
     """Compare measures: do they order runs alike, how many pairs do they tell apart?"""
-    names = list(one)
-    table = correlate(one, names)
-    # What `discriminate` would find, and has been found already.
-    columns = ["run_a", "run_b", "difference", "p_value", "significant"]
-    pairs = [
-        comparison.table[columns].assign(test=how["test"], measure=name)
-        for name, comparison in compared.items()
-    ]
-    discrimination = Discrimination(pd.concat(pairs, ignore_index=True), how)
+    one, table = findings.scores, findings.correlations
+    names, discrimination = list(one), findings.discrimination
     power = discrimination.table.drop(columns="test")
     parts: list[Part] = [
-        table_of(power, f"Pairs of runs that differ significantly, {how['test']}"),
+        table_of(
+            power, f"Pairs of runs that differ significantly, {findings.how['test']}"
+        ),
         Picture(
             "curves",
             plots.significance_curves(discrimination),

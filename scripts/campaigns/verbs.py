@@ -80,7 +80,8 @@ VERBS: dict[str, Verb] = {
     "correlate": _verb(["correlate", "scores.parquet"], "tau.tsv"),
     "judgments": _verb(["judgments", *_JUDGED], "judgments.csv"),
     "report .html": _verb(
-        "report scores.parquet --resamples 200".split(), "report.html"
+        ["report", "scores.parquet", "--test", "t", *_JUDGED, "--runs", "c/runs"],
+        "report.html",
     ),
     "report .md": _verb("report scores.parquet --resamples 100".split(), "report.md"),
     "predict": _verb(

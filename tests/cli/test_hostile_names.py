@@ -53,7 +53,7 @@ def test_shown_escaped_and_stored_as_they_are(pgcjax, here, scored):
     assert pgcjax("report", "s.csv", "-o", "r.md", "--figures", "f").code == 0
     page = (here / "r.html").read_text()
     assert not BAD & {*page, *(here / "r.md").read_text()}
-    assert min(page.count(name) for name in RUNS.values()) > 1
+    assert min(page.count(name) for name in RUNS.values()) > 0
     for path in (here / "r-figures").glob("*.svg"):
         ET.fromstring(path.read_text())  # a control character is no XML
         assert not BAD & {*path.read_text()}

@@ -1,5 +1,6 @@
 """report, as users call it."""
 
+import json
 import re
 import shlex
 import shutil
@@ -35,14 +36,17 @@ def test_from_scores_of_evaluate_to_a_page(pgcjax, here):
     judged += ["--qrels", str(DEMO / "qrels.txt"), "-m", "PGC", "-m", "nDCG@10"]
     done = pgcjax("evaluate", *judged, "-o", "scores.csv", str(DEMO / "runs"))
     assert done.code == 0, done.err
-    done = pgcjax("report", "scores.csv", "-o", "page.html", *FAST)
+    beside = [*judged[:4], "--runs", str(DEMO / "runs")]
+    done = pgcjax("report", "scores.csv", "-o", "page.html", *FAST, *beside)
     assert (done.code, done.out) == (0, ""), done.err
     assert done.err == "pgcjax: wrote page.html\n"
     text = (here / "page.html").read_text("utf-8")
-    assert "<h1>scores.csv</h1>" in text and text.endswith("</html>\n")
+    assert "<title>scores.csv</title>" in text and text.endswith("</html>\n")
     for run, mean in package.read_scores("scores.csv").mean()["PGC"].items():
-        assert f"<td>{run}</td><td" in text and f">{mean:.4f}</td>" in text
+        assert f'<td>{run}</td><td class="number">{mean:.4f}</td>' in text
     assert "<dt>scores, order</dt><dd>trec</dd>" in text
+    data = re.search(r'id="data">(.*)</script>', text)
+    assert data and json.loads(data[1])["judged"]["runs"] == [*range(8)]
 
 
 def test_markdown_and_figures_replace_older_ones(pgcjax, here, scores):
@@ -137,6 +141,17 @@ def test_help_of_what_a_run_lacks(pgcjax, here, demo_scores):
         ("query.csv -o p.md", "scores: holds 1 query to compare. At least 2 runs and "),
         ("bad.csv -o p.md", "bad.csv:3: "),
         ("a/s.csv b/s.csv -o p.md", "two files of scores are called s: rename one"),
+        ("scores.parquet -o p.md --qrels qrels.txt", "--qrels is shown in .html only"),
+        (
+            "scores.parquet -o p.html --runs run.txt",
+            "--runs needs the judgments, too: ",
+        ),
+        ("scores.parquet -o p.html --prefs-format luo", "--prefs-format is of --prefs"),
+        (
+            "scores.parquet -o p.html --prefs prefs.txt",
+            "judgments: are of queries q1, q2; scores are of q101, q102, q103, …. ",
+        ),
+        ("scores.parquet -o p.html --prefs no.txt", "no.txt: no such file or folder"),
         ("prefs.txt -o p.md", "prefs.txt:2: expected a finite number as score"),
     ],
 )
@@ -163,6 +178,8 @@ def test_what_to_install_is_said_before_work_is_done(
     assert (done.code, done.out) == (2, "")
     said = f"reports need {name}: pip install 'pgcjax[report]'"
     assert done.err == f"pgcjax: error: {said}\n"
+    if name == "matplotlib":  # which draws for Markdown, and no page to explore
+        assert pgcjax("report", scores, "-o", "page.html", *FAST).code == 0
 
 
 def test_odd_names_of_runs_and_of_the_page(pgcjax, here, demo_scores):
@@ -173,7 +190,8 @@ def test_odd_names_of_runs_and_of_the_page(pgcjax, here, demo_scores):
         done = pgcjax("report", "<i>.csv", "-o", page, *FAST)
         assert done.code == 0, done.err
     html = (here / "page.html").read_text()
-    assert "&lt;b&gt;|*x*" in html and "<b>" not in html and "<i>" not in html
+    assert "&lt;b&gt;|*x*" in html and "\\u003cb\\u003e|*x*" in html
+    assert "<b>" not in html and "<i>" not in html
     text = (here / "page.md").read_text()
     assert "\\<b\\>\\|\\*x\\*" in text and "<" not in text.replace("\\<", "")
 
@@ -184,6 +202,7 @@ DOCS = Path(package.__file__).parents[1] / "docs" / "report.md"
 @pytest.mark.skipif(not DOCS.exists(), reason="not in a checkout")
 def test_what_the_docs_say_works(pgcjax, here, scores):
     text = DOCS.read_text()
+    shutil.copytree(DEMO, here, dirs_exist_ok=True)  # the names that they use
     commands = re.findall(r"^    pgcjax (.+)$", text, re.MULTILINE)
     assert len(commands) == 3
     for command in commands:

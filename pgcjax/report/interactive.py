@@ -1,0 +1,219 @@
+"""A page to explore scores: one HTML file with data and script; it fetches nothing.
+
+`templates/report.html.jinja` is the page; the style and the script beside it, in
+`templates/report`, draw what is embedded here.
+"""
+
+import os
+from base64 import b64encode
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from zlib import compress
+
+import numpy as np
+
+from pgcjax.errors import printable
+from pgcjax.io.write import written_beside
+from pgcjax.report.judged_queries import JudgedQueries
+from pgcjax.report.page import ready, table_of, template
+from pgcjax.report.score_findings import Findings
+from pgcjax.stats.findings import Comparison
+
+SCRIPTS = ("data", "elements", "tables", "charts", "graph", "drawing", "overview")
+SCRIPTS += ("comparisons", "details", "main")
+_LONG = 20  # rows of judges that a page shows
+# What is embedded stays below 20 MB: so many scores in full, p, and ranks of documents.
+_SCORES, _P_VALUES, _BOUNDS, _RANKS = 1_000_000, 2_000_000, 200_000, 4_000_000
+
+
+def write(
+    findings: Findings,
+    path: str | os.PathLike,
+    *,
+    title: str = "Scores of runs",
+    judged: JudgedQueries | None = None,
+) -> Path:
+    """Write the page, whole or not at all.
+
+    Args:
+        findings: of `score_findings.find`.
+        path: an .html file.
+        title: of the page.
+        judged: of `judged_queries.read`; without them the page shows no graphs.
+
+    Raises:
+        UsageError: another suffix, or jinja2 is not installed. DataError: the file
+            cannot be written.
+    """
+    target = Path(path)
+    ready(target, ("jinja2",))
+    from markupsafe import Markup
+
+    page = template("report.html.jinja")
+
+    def source(name: str) -> Markup:
+        loader = page.environment.loader
+        return Markup(loader.get_source(page.environment, f"report/{name}")[0])
+
+    style = source("style.css")
+    script = Markup("\n").join(source(f"{name}.js") for name in SCRIPTS)
+    means = [found.runs["mean"] for found in findings.compared.values()]
+    order = np.argsort(-means[0].to_numpy(), kind="stable").tolist()
+    text = page.render(
+        title=title,
+        style=style,
+        script=script,
+        policy=_policy(style, script),
+        findings=findings,
+        means=[[f"{mean[i]:.4f}" for mean in means] for i in order],
+        names=[findings.runs[i] for i in order],
+        sections=_sections(judged),
+        data=data_of(findings, judged),
+    )
+    with written_beside(target) as beside:
+        beside.write_text(text, encoding="utf-8", newline="\n")
+    return target
+
+
+def _policy(style: str, script: str) -> str:
+    """Forbid the page all but its own style and script, by their checksums."""
+    style, script = (
+        f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+        for text in (style, script)
+    )
+    return (
+        f"default-src 'none'; script-src {script}; style-src {style}; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _sections(judged: JudgedQueries | None) -> list[tuple[str, list[Any]]]:
+    """Give what is known of judgments as titles, tables and lines."""
+    sections = []
+    for section in judged.sections if judged else ():
+        parts: list[Any] = []
+        for part in section.parts:
+            frame, caption = part.frame, part.caption
+            if "undefined" in frame and not frame["undefined"].any():
+                frame = frame.drop(columns="undefined")
+            if len(frame) > _LONG:
+                caption += f"; the first {_LONG} of {len(frame)} rows"
+            parts.append(table_of(frame.head(_LONG), caption))
+        why_not = f"Left out, as {section.why_not}." if section.why_not else ""
+        sections.append((section.title, [*parts, *section.notes, why_not]))
+    return sections
+
+
+def data_of(findings: Findings, judged: JudgedQueries | None = None) -> dict[str, Any]:
+    """Give what the script of the page needs, as JSON can hold it."""
+    count = len(findings.scores)
+    size = count * len(findings.runs) * len(findings.queries)
+    measures = [
+        {
+            "name": printable(name),
+            "values": packed(findings.scores[name].values, _float(size)),
+            **_tested(found, count),
+        }
+        for name, found in findings.compared.items()
+    ]
+    together = None
+    if count > 1:
+        table = findings.correlations
+        together = {
+            name: [None if v != v else v for v in rows["value"].tolist()]
+            for name, rows in table.groupby("coefficient", sort=False)
+        }
+    first = next(iter(findings.compared.values()))
+    return {
+        "runs": [printable(name) for name in findings.runs],
+        "queries": [printable(name) for name in findings.queries],
+        "measures": measures,
+        "correlations": together,
+        "test": first.metadata["test"],
+        "alpha": first.metadata["alpha"],
+        "judged": None if judged is None else _graphs(findings, judged),
+    }
+
+
+def packed(values: Any, kind: str) -> dict[str, str]:
+    """Pack numbers, or lines of text: compressed, the first bytes of all first."""
+    if kind == "text":
+        raw = "\n".join(map(printable, values)).encode()
+    else:
+        array = np.ascontiguousarray(values, np.dtype(kind).newbyteorder("<"))
+        size = array.itemsize
+        raw = array.reshape(-1).view(np.uint8).reshape(-1, size).T.tobytes()
+    return {"kind": kind, "zip": b64encode(compress(raw, 6)).decode()}
+
+
+def _float(size: int) -> str:
+    """Choose float64, or float32 where there are very many numbers."""
+    return "f8" if size <= _SCORES else "f4"
+
+
+def _tested(found: Comparison, measures: int) -> dict[str, Any]:
+    """Give means with intervals, and tests of pairs as far as there is room."""
+    table, runs = found.table, found.runs
+    pairs = len(table) * measures
+    data: dict[str, Any] = {
+        name: packed(runs[name], "f8") for name in ("mean", "low", "high")
+    }
+    letters = [groups.split() if " " in groups else [*groups] for groups in runs.groups]
+    few = len({letter for of_run in letters for letter in of_run}) <= 12
+    data["groups"] = runs["groups"].tolist() if few else None
+    data["notes"] = [printable(note) for note in found.notes]
+    data["significant"] = packed(np.packbits(table["significant"]), "u1")
+    resamples = found.metadata["resamples"]
+    data["p"] = data["resamples"] = None
+    if pairs <= _P_VALUES:
+        p = table["p_value"].to_numpy()
+        if resamples and not found.metadata["exact"] and resamples < 2**16:
+            # (1 + k) / (1 + resamples): a whole number says it all.
+            data["p"] = packed(np.rint(p * (1 + resamples) - 1), "u2")
+            data["resamples"] = resamples
+        else:
+            data["p"] = packed(p, _float(4 * pairs))
+    below = (table["difference"] - table["low"]).to_numpy()
+    above = (table["high"] - table["difference"]).to_numpy()
+    data["below"] = data["above"] = data["half"] = None
+    if np.ptp([below, above]) < 1e-9:  # simultaneous: one for all
+        data["half"] = float(below.mean())
+    elif pairs <= _BOUNDS:
+        data |= {"below": packed(below, "f8"), "above": packed(above, "f8")}
+    return data
+
+
+def _graphs(findings: Findings, judged: JudgedQueries) -> dict[str, Any]:
+    """Give the graphs of queries, and ranks of the best runs, as many as have room."""
+    graphs = judged.graphs
+    sizes = [len(graph) for graph in graphs]
+    docs = [doc for graph in graphs for doc in graph.doc_ids.tolist()]
+    by_grades = not any(len(graph.wins) for graph in graphs)
+    levels = [
+        graph.levels if graph.levels is not None else np.full(len(graph), -1)
+        for graph in graphs
+    ]
+    number = {name: i for i, name in enumerate(findings.runs)}
+    mean = next(iter(findings.compared.values())).runs["mean"].to_numpy()
+    runs = np.array([number[name] for name in judged.run_ids], np.int64)
+    best = np.argsort(-mean[runs], kind="stable")
+    best = np.sort(best[: max(1, _RANKS // max(1, sum(sizes)))])
+    ranks = [at[best].ravel() for at in judged.ranks]
+    flat = np.concatenate([np.zeros(0, np.uint32), *ranks])
+    kind = "u2" if flat.max(initial=0) < 2**16 else "u4"
+    return {
+        "of": "grades" if by_grades else "preferences",
+        "sizes": sizes,
+        "docs": packed(docs, "text"),
+        "edges": packed(judged.edges(), "i4"),
+        "levels": packed(np.concatenate(levels), "i4") if by_grades else None,
+        "parts": packed(judged.parts(), "i4"),
+        "grades": packed(judged.grades, "f8")
+        if np.isfinite(judged.grades).any()
+        else None,
+        "runs": runs[best].tolist(),
+        "all": len(judged.run_ids),
+        "ranks": packed(flat, kind),
+        "notes": list(judged.notes),
+    }

@@ -1,0 +1,167 @@
+"""Judgments and runs beside scores: graphs of queries, and ranks of documents."""
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Int, Int32, UInt32
+from scipy import sparse
+
+from pgcjax.errors import DataError, Progress, counted, listed
+from pgcjax.io.judged import Judged
+from pgcjax.report.judgment_analysis import Choices, Part, Section, analyse
+from pgcjax.tensors.graphs import Graph, grade_graphs, preference_graphs
+from pgcjax.tensors.rankings import Rankings, find
+
+if TYPE_CHECKING:
+    from pgcjax.io.runs import Runs
+
+
+@dataclass(frozen=True)
+class JudgedQueries:
+    """The judged documents of queries, what is known of them, and where runs have them.
+
+    Attributes:
+        graphs: of each query, in the order of the queries; without documents if nobody
+            judged it.
+        grades: of the documents of all graphs, end to end; NaN of those without.
+        run_ids: runs that were read and have scores, ascending.
+        ranks: of each query, where runs have its documents: from 1; 0 if nowhere.
+        sections: what `judgments` says of them.
+        notes: what is missing, a line each.
+    """
+
+    graphs: Sequence[Graph]
+    grades: np.ndarray
+    run_ids: Sequence[str] = ()
+    ranks: Sequence[UInt32[np.ndarray, "runs documents"]] = ()
+    sections: Sequence[Section] = ()
+    notes: tuple[str, ...] = ()
+
+    def edges(self) -> Int[np.ndarray, "edges 3"]:
+        """List all edges once: document, the worse one, how often it was judged.
+
+        Documents are numbered through all queries. Of grades there are no edges.
+        """
+        first = np.cumsum([0, *map(len, self.graphs)])
+        wins = [g.wins + [at, at, 0] for g, at in zip(self.graphs, first, strict=False)]
+        rows = np.concatenate([np.zeros((0, 3), np.int64), *wins])
+        pairs, which = np.unique(rows[:, :2], axis=0, return_inverse=True)
+        times = np.bincount(which.ravel(), rows[:, 2], len(pairs))
+        return np.column_stack([pairs, times.astype(np.int64)])
+
+    def parts(self) -> Int32[np.ndarray, " documents"]:
+        """Number the strongly connected parts: where each leads to each, by edges."""
+        a, b, times = self.edges().T
+        size = sum(map(len, self.graphs))
+        links = sparse.csr_array((times, (a, b)), shape=(size, size))
+        return sparse.csgraph.connected_components(links, connection="strong")[1]
+
+
+def read(
+    queries: Sequence[str],
+    scored: Sequence[str],
+    preferences: pd.DataFrame | None,
+    qrels: pd.DataFrame | None = None,
+    runs: "Runs | None" = None,
+    order: str = "trec",
+    progress: Progress | None = None,
+) -> JudgedQueries:
+    """Put judgments, and runs if there are any, beside scores.
+
+    Args:
+        queries: that have scores.
+        scored: runs that have scores.
+        preferences: canonical; their graphs are shown if there are any, ...
+        qrels: ... else those of grades, canonical.
+        runs: to look for the judged documents in.
+        order: of a run: `trec`, `clarke` or `rank`.
+        progress: called with `("reading", done, total)`.
+
+    Raises:
+        DataError: no query is judged, no run has scores, or a run is malformed.
+    """
+    if preferences is not None:
+        by_query = preference_graphs(preferences)
+        sections = analyse(preferences, qrels, Choices())
+    else:
+        assert qrels is not None
+        by_query, sections = grade_graphs(qrels), [_grades(qrels)]
+    nothing = Graph("", np.array([], object), np.zeros((0, 3), np.int64))
+    graphs = [by_query.get(query, nothing) for query in queries]
+    if not any(map(len, graphs)):
+        raise DataError(
+            f"are of queries {listed(list(by_query))}; scores are of "
+            f"{listed(list(queries))}",
+            where="judgments",
+            mend="Give the judgments of these queries.",
+        )
+    names, ranks, notes = [], [], []
+    if runs is not None:
+        names, ranks = _ranks(graphs, scored, runs, order, progress)
+        if absent := sorted({*scored} - {*names}):
+            notes.append(
+                f"{counted(len(absent), 'run')} with scores not among the runs that "
+                f"were read: {listed(absent)}"
+            )
+    return JudgedQueries(
+        graphs, _grade_of(graphs, queries, qrels), names, ranks, sections, tuple(notes)
+    )
+
+
+def _ranks(
+    graphs: Sequence[Graph],
+    scored: Sequence[str],
+    runs: "Runs",
+    order: str,
+    progress: Progress | None,
+) -> tuple[list[str], list[np.ndarray]]:
+    """Find the judged documents in runs that have scores, which ascend then."""
+    docs = {graph.query_id: graph.doc_ids for graph in graphs if len(graph)}
+    judged = Judged(docs)
+    with closing(runs.tables(progress=progress)) as tables:
+        found = Rankings(judged, [find([table], judged, order) for table in tables])
+    place = {name: i for i, name in enumerate(found.run_ids)}
+    names = [name for name in scored if name in place]
+    if not names:
+        raise DataError(
+            f"are called {listed(sorted(found.run_ids))}; scores are of "
+            f"{listed(list(scored))}",
+            where="runs",
+            mend="Name them as in the scores (name_by, --name-by).",
+        )
+    kept = [place[name] for name in names]
+    retrieved, ranks = found.retrieved(docs), []
+    for graph in graphs:
+        at = np.zeros((len(found.run_ids), len(graph)), np.uint32)
+        if len(graph):
+            here = retrieved[graph.query_id]
+            at[here.run, here.vertex] = here.rank + 1
+        ranks.append(at[kept])
+    return names, ranks
+
+
+def _grade_of(
+    graphs: Sequence[Graph], queries: Sequence[str], qrels: pd.DataFrame | None
+) -> np.ndarray:
+    names = [
+        (query, doc)
+        for query, graph in zip(queries, graphs, strict=True)
+        for doc in graph.doc_ids.tolist()
+    ]
+    if qrels is None:
+        return np.full(len(names), np.nan)
+    columns = (qrels[name].tolist() for name in ("query_id", "doc_id", "relevance"))
+    grades = {(query, doc): g for query, doc, g in zip(*columns, strict=True)}
+    return np.array([grades.get(name, np.nan) for name in names])
+
+
+def _grades(qrels: pd.DataFrame) -> Section:
+    counts: Any = qrels.groupby("relevance")["doc_id"].size()
+    frame = counts.rename_axis("grade").reset_index(name="documents")
+    frame["grade"] = [f"{grade:g}" for grade in frame["grade"]]
+    part = Part("grades", "Documents by grade", frame.iloc[::-1], ("grade",))
+    return Section("Judgments", (part,))

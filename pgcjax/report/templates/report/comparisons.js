@@ -1,0 +1,271 @@
+// The overview: which runs differ, and measures against each other.
+
+/** All pairs of runs as a picture: one cell each, which a pointer or arrow keys choose. */
+function significance() {
+  const measure = current(),
+    order = measure.order,
+    count = order.length;
+  const pairs = (count * (count - 1)) / 2;
+  let found = 0;
+  for (let i = 0; i < count; i++) for (let j = i + 1; j < count; j++) found += measure.differ(i, j);
+  const canvas = h("canvas", {
+    tabindex: 0,
+    role: "application",
+    "aria-label": "Pairs of runs: arrow keys move, Enter compares",
+  });
+  const cursor = h("div", { class: "cursor", hidden: true }),
+    line = h("p", { class: "says", role: "status" });
+  const frame = h("div", { class: "matrix" }, canvas, cursor);
+  const place = h("figure", { class: "chart" }, frame, line);
+  const names = count <= 40,
+    margin = () => (names ? Math.min(170, place.clientWidth * 0.3) : 0);
+  let at = [0, Math.min(1, count - 1)],
+    box = { left: 0, width: 1, height: 1 };
+  const idle =
+    "Blue: the run of the row is significantly better than that of the column; orange: worse; pale: neither. Point at a cell.";
+  line.textContent = idle;
+
+  function describe([i, j]) {
+    const [a, b] = [order[i], order[j]];
+    if (a === b) return report.runs[a];
+    const p = measure.p_value(a, b),
+      said = measure.differ(a, b) ? "" : "not significantly ";
+    const way = measure.mean[a] >= measure.mean[b] ? "better" : "worse";
+    return `${i + 1}. ${report.runs[a]} is ${said}${way} than ${j + 1}. ${report.runs[b]}: ${signed(measure.mean[a] - measure.mean[b])}${Number.isNaN(p) ? "" : `, p = ${number(p)}`}`;
+  }
+
+  function draw() {
+    const width = place.clientWidth;
+    if (!width) return;
+    const left = margin(),
+      cell = Math.min((width - left) / count, 44);
+    const height = count * Math.min(cell, Math.max(names ? 17 : 0, Math.min(cell, 640 / count)));
+    const ratio = window.devicePixelRatio || 1;
+    canvas.width = Math.round(width * ratio);
+    canvas.height = Math.round(height * ratio);
+    canvas.style.height = `${height}px`;
+    box = { left, width: width - left, height };
+    const paint = canvas.getContext("2d"),
+      look = getComputedStyle(place);
+    paint.scale(ratio, ratio);
+    paint.font = "12px system-ui, sans-serif";
+    paint.textBaseline = "middle";
+    const colours = {
+      more: look.getPropertyValue("--better"),
+      less: look.getPropertyValue("--worse"),
+      none: look.getPropertyValue("--pale"),
+    };
+    const w = box.width / count,
+      t = height / count,
+      seam = t > 12 ? 1 : 0;
+    for (let i = 0; i < count; i++) {
+      if (names && t >= 10) {
+        paint.fillStyle = look.color;
+        paint.fillText(
+          `${i + 1}  ${shorten(report.runs[order[i]], Math.floor(left / 7.4) - 3)}`,
+          0,
+          (i + 0.5) * t,
+          left - 8,
+        );
+      }
+      for (let j = 0; j < count; j++) {
+        if (i === j) continue;
+        const differ = measure.differ(order[i], order[j]);
+        paint.fillStyle = !differ ? colours.none : i < j ? colours.more : colours.less;
+        const x = Math.round(left + j * w),
+          y = Math.round(i * t);
+        paint.fillRect(
+          x,
+          y,
+          Math.max(Math.round(left + (j + 1) * w) - x - seam, 1),
+          Math.max(Math.round((i + 1) * t) - y - seam, 1),
+        );
+      }
+    }
+  }
+
+  function point(to) {
+    at = to.map((k) => Math.max(0, Math.min(count - 1, k)));
+    cursor.hidden = false;
+    const w = box.width / count,
+      t = box.height / count;
+    Object.assign(cursor.style, {
+      left: `${box.left + at[1] * w}px`,
+      top: `${at[0] * t}px`,
+      width: `${w}px`,
+      height: `${t}px`,
+    });
+    line.textContent = describe(at);
+  }
+
+  const hit = (event) => [
+    Math.floor((event.offsetY / box.height) * count),
+    Math.floor(((event.offsetX - box.left) / box.width) * count),
+  ];
+  const open = () => {
+    if (at[0] !== at[1]) location.hash = `runs=${order[at[0]]},${order[at[1]]}`;
+  };
+  canvas.addEventListener("pointermove", (event) => {
+    if (event.offsetX >= box.left) point(hit(event));
+  });
+  canvas.addEventListener("pointerleave", () => {
+    cursor.hidden = true;
+    line.textContent = idle;
+  });
+  canvas.addEventListener("click", (event) => {
+    if (event.offsetX >= box.left) {
+      point(hit(event));
+      open();
+    }
+  });
+  canvas.addEventListener("keydown", (event) => {
+    const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[
+      event.key
+    ];
+    if (event.key === "Enter") open();
+    if (!step) return;
+    event.preventDefault();
+    point([at[0] + step[0], at[1] + step[1]]);
+  });
+  new ResizeObserver(draw).observe(place);
+  fillSection(
+    "significance",
+    "Which runs differ",
+    h(
+      "p",
+      {},
+      `By ${measure.name}, ${found} of ${counted(pairs, "pair")} of runs differ significantly: ${report.test}, α = ${report.alpha}. Runs are in the order of their means.`,
+    ),
+    place,
+  );
+}
+
+/** A square of numbers from -1 to 1, as a table with shades. */
+function square(caption, names, value) {
+  return h(
+    "div",
+    { class: "wide" },
+    h(
+      "table",
+      { class: "square" },
+      h("caption", {}, caption),
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          h("td", {}),
+          names.map((name) => h("th", { scope: "col" }, shorten(name, 18))),
+        ),
+      ),
+      h(
+        "tbody",
+        {},
+        names.map((name, i) =>
+          h(
+            "tr",
+            {},
+            h("th", { scope: "row", class: "id" }, name),
+            names.map((_, j) => {
+              const x = value(i, j),
+                cell = h("td", { class: "number" }, i === j ? "" : number(x));
+              if (x !== null && i !== j)
+                cell.style.setProperty("--share", `${Math.round(Math.abs(x) * 70)}%`);
+              if (x < 0) cell.classList.add("negative");
+              return cell;
+            }),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+function measures() {
+  const all = report.measures;
+  if (all.length < 2) return;
+  const names = all.map((m) => m.name),
+    place = (i, j) => (i * (2 * all.length - i - 1)) / 2 + (j - i - 1);
+  const of = (kind) => (i, j) =>
+    i === j ? null : report.correlations[kind][place(Math.min(i, j), Math.max(i, j))];
+  const pairs = (report.runs.length * (report.runs.length - 1)) / 2,
+    bits = all.map((m) => m.significant);
+  const bitCount = (byte) => {
+    let n = 0;
+    for (; byte; byte &= byte - 1) n++;
+    return n;
+  };
+  const sum = (list) => list.reduce((n, byte) => n + bitCount(byte), 0);
+  const common = (i, j) => {
+    const both = sum(bits[i].map((byte, k) => byte & bits[j][k])),
+      either = sum(bits[i].map((byte, k) => byte | bits[j][k]));
+    return i === j || !either ? null : both / either;
+  };
+  const curves = all
+    .filter((m) => m.p)
+    .map((m) => {
+      const p = m.resamples
+        ? Float64Array.from(m.p, (k) => (1 + k) / (1 + m.resamples))
+        : Float64Array.from(m.p);
+      return { name: m.name, values: p.sort().reverse() };
+    });
+  const [x, y] = [all[state.across] ?? all[0], all[state.upwards] ?? all[1]];
+  const again = (name) => (value) => {
+    state[name] = value;
+    measures();
+  };
+  fillSection(
+    "measures",
+    "Measures against each other",
+    h(
+      "div",
+      { class: "cards" },
+      square("Kendall's τ of the orders in which two measures put the runs", names, of("tau")),
+      square("τAP: the same, where the top counts more (ties as τAP,b)", names, of("tau_ap_b")),
+      square("Pairs significant by both of two measures, among those by either", names, common),
+    ),
+    h(
+      "div",
+      { class: "bar" },
+      select("To the right", names, state.across, again("across")),
+      select("Upwards", names, state.upwards, again("upwards")),
+    ),
+    pointChart({
+      label: `Runs by ${x.name} and ${y.name}`,
+      xLabel: x.name,
+      yLabel: y.name,
+      says: "A point for each run: its means by two measures.",
+      points: report.runs.map((name, run) => ({
+        name,
+        x: x.mean[run],
+        y: y.mean[run],
+        hash: `run=${run}`,
+      })),
+    }),
+    grid({
+      caption: `Pairs of runs that differ significantly, ${report.test}, α = ${report.alpha}`,
+      noun: "measure",
+      rows: () => all,
+      columns: [
+        { label: "measure", value: (m) => m.name, class: "id" },
+        { label: "pairs", numeric: true, value: (m) => sum(m.significant) },
+        {
+          label: "share",
+          numeric: true,
+          value: (m) => sum(m.significant) / pairs,
+          cell: (m) => number(sum(m.significant) / pairs),
+        },
+      ],
+    }),
+    curves.length
+      ? curveChart({
+          label: "p of all pairs of runs, sorted",
+          curves,
+          mark: report.alpha,
+          xLabel: "pairs of runs, by p",
+          yLabel: "p",
+        })
+      : "",
+  );
+}

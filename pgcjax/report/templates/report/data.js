@@ -1,0 +1,180 @@
+"use strict";
+// What is embedded in the page, unpacked: runs, queries, scores, tests, judgments.
+
+const TYPES = {
+  u1: Uint8Array,
+  u2: Uint16Array,
+  u4: Uint32Array,
+  i4: Int32Array,
+  f4: Float32Array,
+  f8: Float64Array,
+};
+
+async function unpack(packed) {
+  if (!packed) return null;
+  const binary = atob(packed.zip);
+  const zipped = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) zipped[i] = binary.charCodeAt(i);
+  const stream = new Blob([zipped]).stream();
+  const opened = stream.pipeThrough(new DecompressionStream("deflate"));
+  const raw = new Uint8Array(await new Response(opened).arrayBuffer());
+  if (packed.kind === "text") return new TextDecoder().decode(raw).split("\n");
+  const type = TYPES[packed.kind],
+    size = type.BYTES_PER_ELEMENT;
+  const count = raw.length / size,
+    bytes = new Uint8Array(raw.length);
+  // The first bytes of all numbers come first, then the second ones.
+  for (let k = 0; k < size; k++) {
+    for (let i = 0; i < count; i++) bytes[i * size + k] = raw[k * count + i];
+  }
+  return new type(bytes.buffer);
+}
+
+/** Scores by one measure, and the tests of all pairs of runs. */
+class Measure {
+  constructor(raw, runs, queries) {
+    Object.assign(this, raw);
+    this.runCount = runs;
+    this.queryCount = queries;
+    this.order = [...this.mean.keys()].sort((a, b) => this.mean[b] - this.mean[a] || a - b);
+    this.rank = new Array(runs);
+    this.order.forEach((run, i) => {
+      const above = this.order[i - 1];
+      const tied = i > 0 && this.mean[above] === this.mean[run];
+      this.rank[run] = tied ? this.rank[above] : i + 1;
+    });
+  }
+
+  static async of(raw, runs, queries) {
+    const open = { ...raw };
+    for (const name of ["values", "mean", "low", "high", "significant", "p", "below", "above"]) {
+      open[name] = await unpack(raw[name]);
+    }
+    return new Measure(open, runs, queries);
+  }
+
+  score(run, query) {
+    return this.values[run * this.queryCount + query];
+  }
+
+  /** The place of a pair of runs, the first before the second. */
+  pair(a, b) {
+    return (a * (2 * this.runCount - a - 1)) / 2 + (b - a - 1);
+  }
+
+  differ(a, b) {
+    if (a === b) return false;
+    const at = this.pair(Math.min(a, b), Math.max(a, b));
+    return ((this.significant[at >> 3] >> (7 - (at & 7))) & 1) === 1;
+  }
+
+  p_value(a, b) {
+    if (!this.p) return NaN;
+    const p = this.p[this.pair(Math.min(a, b), Math.max(a, b))];
+    return this.resamples ? (1 + p) / (1 + this.resamples) : p;
+  }
+
+  /** The Monte-Carlo standard error of p; 0 where p is exact. */
+  p_error(a, b) {
+    const p = this.p_value(a, b);
+    return this.resamples && p < 1 ? Math.sqrt((p * (1 - p)) / this.resamples) : 0;
+  }
+
+  /** The interval of the mean of the first less that of the second; null if not kept. */
+  interval(a, b) {
+    const gap = this.mean[a] - this.mean[b];
+    if (this.half !== null) return [gap - this.half, gap + this.half];
+    if (!this.below) return null;
+    const at = this.pair(Math.min(a, b), Math.max(a, b));
+    const [below, above] = [this.below[at], this.above[at]];
+    return a < b ? [gap - below, gap + above] : [gap - above, gap + below];
+  }
+
+  /** The best and the worst rank of the runs that do not differ from one. */
+  alike(run) {
+    if (!this.ranges) this.ranges = new Map();
+    if (!this.ranges.has(run)) {
+      const near = this.order.filter((other) => !this.differ(run, other));
+      this.ranges.set(run, [this.rank[near[0]], this.rank[near.at(-1)]]);
+    }
+    return this.ranges.get(run);
+  }
+
+  /** The rank of a run on a query: 1 more than the runs that are better. */
+  rankOn(run, query) {
+    const own = this.score(run, query);
+    return this.on(query).reduce((rank, score) => rank + (score > own), 1);
+  }
+
+  /** What all runs have on a query, ascending. */
+  on(query) {
+    if (!this.sorted) this.sorted = [];
+    if (!this.sorted[query]) {
+      const all = new Float64Array(this.runCount);
+      for (let run = 0; run < this.runCount; run++) all[run] = this.score(run, query);
+      this.sorted[query] = all.sort();
+    }
+    return this.sorted[query];
+  }
+}
+
+/** The judged documents of queries, and where runs have them. */
+class Judgments {
+  static async of(raw) {
+    const { ranks, ...rest } = raw;
+    const made = Object.assign(new Judgments(), rest);
+    for (const name of ["docs", "edges", "levels", "parts", "grades"]) {
+      made[name] = await unpack(raw[name]);
+    }
+    made.rankOf = await unpack(ranks);
+    made.first = [0];
+    for (const size of raw.sizes) made.first.push(made.first.at(-1) + size);
+    made.place = new Map(raw.runs.map((run, i) => [run, i]));
+    // Edges ascend by document, so that those of a query follow each other.
+    made.firstEdge = new Array(raw.sizes.length + 1).fill(0);
+    const count = made.edges.length / 3;
+    for (let query = 0, at = 0; query < raw.sizes.length; query++) {
+      made.firstEdge[query] = at;
+      while (at < count && made.edges[3 * at] < made.first[query + 1]) at++;
+      made.firstEdge[query + 1] = at;
+    }
+    return made;
+  }
+
+  /** The graph of a query: documents, edges [better, worse, times], and parts. */
+  graph(query) {
+    const low = this.first[query],
+      high = this.first[query + 1];
+    const edges = [];
+    if (this.of === "grades") {
+      const level = this.levels.subarray(low, high);
+      for (let a = 0; a < level.length; a++) {
+        for (let b = 0; b < level.length; b++) if (level[a] > level[b]) edges.push([a, b, 1]);
+      }
+    }
+    for (let at = this.firstEdge[query]; at < this.firstEdge[query + 1]; at++) {
+      const [a, b, times] = this.edges.subarray(3 * at, 3 * at + 3);
+      edges.push([a - low, b - low, times]);
+    }
+    return {
+      size: high - low,
+      docs: this.docs.slice(low, high),
+      grades: this.grades ? this.grades.subarray(low, high) : null,
+      parts: this.parts.subarray(low, high),
+      edges,
+    };
+  }
+
+  has(run) {
+    return this.place.has(run);
+  }
+
+  /** The rank of each judged document of a query in a run, from 1; Infinity if nowhere. */
+  ranks(run, query) {
+    const size = this.sizes[query];
+    if (!this.has(run)) return new Array(size).fill(Infinity);
+    const start = this.runs.length * this.first[query] + this.place.get(run) * size;
+    const here = this.rankOf.subarray(start, start + size);
+    return Array.from(here, (rank) => rank || Infinity);
+  }
+}

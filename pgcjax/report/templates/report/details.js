@@ -1,0 +1,339 @@
+// One run, two runs, or one query, in place of the overview.
+
+function trail(...steps) {
+  return h(
+    "nav",
+    { class: "trail", "aria-label": "Where you are" },
+    link("", "All runs"),
+    steps.flatMap((step) => [" › ", step]),
+  );
+}
+
+function showDetail(...parts) {
+  byId("detail").replaceChildren(...parts.flat());
+}
+
+function heading(text) {
+  return h("h2", { tabindex: -1 }, text);
+}
+
+function runView(run) {
+  const measure = current(),
+    name = report.runs[run];
+  const median = (query) => quantile(measure.on(query), 0.5);
+  const every = report.queries.map((_, query) => query);
+  const ordered = [...every].sort((a, b) => measure.score(run, b) - measure.score(run, a));
+  const [first, last] = measure.alike(run),
+    judged = report.judged;
+  const others = report.runs
+    .map((_, other) => other)
+    .filter((other) => other !== run)
+    .sort((a, b) => measure.rank[a] - measure.rank[b]);
+  const compare = select(
+    "Compare with",
+    ["…", ...others.map((other) => `${measure.rank[other]}. ${report.runs[other]}`)],
+    0,
+    (chosen) => {
+      if (chosen) location.hash = `runs=${run},${others[chosen - 1]}`;
+    },
+  );
+  showDetail(
+    trail(name),
+    heading(name),
+    facts([
+      [measure.name, number(measure.mean[run])],
+      ["rank", `${measure.rank[run]} of ${report.runs.length}`],
+      ["interval", `${number(measure.low[run])} to ${number(measure.high[run])}`],
+      [
+        "not significantly different from",
+        first === last ? "no other rank" : `ranks ${first} to ${last}`,
+      ],
+      ...report.measures
+        .filter((m) => m !== measure)
+        .map((m) => [m.name, `${number(m.mean[run])}, rank ${m.rank[run]}`]),
+    ]),
+    h("div", { class: "bar" }, compare),
+    h("h3", {}, "Its queries, the best first"),
+    queryChart(measure, ordered, run, (query) => `query=${query}&run=${run}`),
+    judged && !judged.has(run) ? h("p", { class: "note" }, missingRanks()) : "",
+    grid({
+      noun: "query",
+      search: (query) => report.queries[query],
+      rows: () => every,
+      sort: 3,
+      first: 25,
+      columns: [
+        {
+          label: "query",
+          value: (query) => report.queries[query],
+          cell: (query) => link(`query=${query}&run=${run}`, report.queries[query]),
+          class: "id",
+        },
+        {
+          label: measure.name,
+          numeric: true,
+          value: (query) => measure.score(run, query),
+          cell: (query) => number(measure.score(run, query)),
+        },
+        {
+          label: "median",
+          numeric: true,
+          value: median,
+          cell: (query) => number(median(query)),
+          hint: "of all runs",
+        },
+        {
+          label: "less median",
+          numeric: true,
+          value: (query) => measure.score(run, query) - median(query),
+          cell: (query) => signed(measure.score(run, query) - median(query)),
+        },
+        {
+          label: "rank",
+          numeric: true,
+          upwards: true,
+          value: (query) => measure.rankOn(run, query),
+          hint: "of this run on the query",
+        },
+      ],
+    }),
+  );
+}
+
+function pairView(a, b) {
+  const measure = current(),
+    [one, two] = [report.runs[a], report.runs[b]];
+  const gap = (query) => measure.score(a, query) - measure.score(b, query);
+  const every = report.queries.map((_, query) => query);
+  const ordered = [...every].sort((p, q) => gap(q) - gap(p));
+  const bounds = measure.interval(a, b),
+    p = measure.p_value(a, b),
+    error = measure.p_error(a, b);
+  const wins = every.filter((query) => gap(query) > 0).length,
+    losses = every.filter((query) => gap(query) < 0).length;
+  showDetail(
+    trail(link(`run=${a}`, one), two),
+    heading(`${one} and ${two}`),
+    facts([
+      [`${measure.name}, means`, `${number(measure.mean[a])} and ${number(measure.mean[b])}`],
+      ["difference", signed(measure.mean[a] - measure.mean[b])],
+      [
+        "interval of the difference",
+        bounds ? `${signed(bounds[0])} to ${signed(bounds[1])}` : null,
+      ],
+      [
+        `p, ${report.test}`,
+        Number.isNaN(p) ? null : `${number(p)}${error ? ` ± ${number(error)}` : ""}`,
+      ],
+      ["significant", `${measure.differ(a, b) ? "yes" : "no"}, α = ${report.alpha}`],
+      [
+        "queries",
+        `${one} is better on ${wins}, ${two} on ${losses}, equal on ${every.length - wins - losses}`,
+      ],
+    ]),
+    h("h3", {}, "Queries, by the difference"),
+    differenceChart(measure, ordered, a, b),
+    grid({
+      caption: "The queries where they differ most",
+      noun: "query",
+      search: (query) => report.queries[query],
+      rows: () => every,
+      sort: 4,
+      down: true,
+      first: 25,
+      columns: [
+        {
+          label: "query",
+          value: (query) => report.queries[query],
+          cell: (query) => link(`query=${query}&run=${a}`, report.queries[query]),
+          class: "id",
+        },
+        {
+          label: shorten(one, 20),
+          hint: one,
+          numeric: true,
+          value: (query) => measure.score(a, query),
+          cell: (query) => link(`query=${query}&run=${a}`, number(measure.score(a, query))),
+        },
+        {
+          label: shorten(two, 20),
+          hint: two,
+          numeric: true,
+          value: (query) => measure.score(b, query),
+          cell: (query) => link(`query=${query}&run=${b}`, number(measure.score(b, query))),
+        },
+        { label: "difference", numeric: true, value: gap, cell: (query) => signed(gap(query)) },
+        {
+          label: "size",
+          numeric: true,
+          value: (query) => Math.abs(gap(query)),
+          cell: (query) => number(Math.abs(gap(query))),
+          hint: "of the difference",
+        },
+      ],
+    }),
+  );
+}
+
+function missingRanks() {
+  const { judged } = report;
+  if (!judged.all)
+    return "The page knows no ranks of documents: make it with --runs to see ideal rankings beside runs.";
+  if (judged.runs.length < judged.all) {
+    return `The page holds the documents of the best ${judged.runs.length} of ${judged.all} runs, so that it stays small; make one of fewer runs to see the others.`;
+  }
+  return "This run was not among those that the page was made of (--runs).";
+}
+
+function queryView(query, asked) {
+  const measure = current(),
+    { judged } = report,
+    name = report.queries[query];
+  const known = judged ? measure.order.filter((run) => judged.has(run)) : [];
+  const run =
+    asked ??
+    known.reduce(
+      (a, b) => (a === null || measure.score(b, query) > measure.score(a, query) ? b : a),
+      null,
+    );
+  const scores = measure.on(query);
+  const chosen = run === null ? null : report.runs[run];
+  const parts = [
+    trail(...(asked === null ? [] : [link(`run=${run}`, chosen)]), `query ${name}`),
+    heading(chosen === null ? `Query ${name}` : `Query ${name}, ${chosen}`),
+    facts([
+      [
+        "scores of all runs",
+        `${number(scores[0])} to ${number(scores.at(-1))}, median ${number(quantile(scores, 0.5))}`,
+      ],
+      ...(chosen === null
+        ? []
+        : report.measures.map((m) => [
+            m.name,
+            `${number(m.score(run, query))}, rank ${m.rankOn(run, query)}`,
+          ])),
+    ]),
+  ];
+  if (judged && judged.sizes[query]) parts.push(...graphParts(query, run, known));
+  else
+    parts.push(
+      h(
+        "p",
+        { class: "note" },
+        judged
+          ? "Nobody judged this query."
+          : "The graph of this query needs judgments: make the page with --prefs and --runs.",
+      ),
+    );
+  parts.push(
+    h("h3", {}, "All runs on this query"),
+    grid({
+      noun: "run",
+      search: (one) => report.runs[one],
+      rows: () => report.runs.map((_, one) => one),
+      sort: 1,
+      down: true,
+      first: 15,
+      columns: [
+        {
+          label: "run",
+          value: (one) => report.runs[one],
+          cell: (one) =>
+            link(`query=${query}&run=${one}`, report.runs[one], {
+              "aria-current": one === run ? "true" : null,
+            }),
+          class: "id",
+        },
+        ...[measure, ...report.measures.filter((m) => m !== measure)].map((m) => ({
+          label: shorten(m.name, 20),
+          hint: m.name,
+          numeric: true,
+          class: m === measure ? "" : "other",
+          value: (one) => m.score(one, query),
+          cell: (one) => number(m.score(one, query)),
+        })),
+      ],
+    }),
+  );
+  showDetail(...parts);
+}
+
+function graphParts(query, run, known) {
+  const { judged } = report,
+    hasRun = run !== null && judged.has(run);
+  const shown = { ...caseOf(query, run), hasRun };
+  const light = new Spotlight(shown),
+    options = { all: false };
+  const { edges, graph } = shown,
+    tally = (kept) => edges.reduce((n, e) => n + (kept(e) ? e.times : 0), 0);
+  const holder = h("div", {}, graphDrawing(shown, light, options));
+  const every = h("input", {
+    type: "checkbox",
+    onchange: () => {
+      options.all = every.checked;
+      holder.replaceChildren(graphDrawing(shown, light, options));
+    },
+  });
+  const total = tally(() => true),
+    missed = tally((e) => e.run),
+    unmet = tally((e) => e.ideal);
+  const choice = known.length
+    ? [
+        select(
+          "Run",
+          known.map((one) => report.runs[one]),
+          known.indexOf(run),
+          (i) => {
+            location.hash = `query=${query}&run=${known[i]}`;
+          },
+        ),
+      ]
+    : [];
+  const key = (kind, text) =>
+    h(
+      "li",
+      {},
+      s(
+        "svg",
+        { viewBox: "0 0 30 10", class: "key" },
+        kind === "part"
+          ? s("rect", { class: "part", x: 3, y: 1, width: 24, height: 8, rx: 4 })
+          : s("path", { class: `edge ${kind}`, d: "M1 5L29 5" }),
+      ),
+      text,
+    );
+  const what = judged.of === "grades" ? "preferences of grades" : "judgments";
+  const summary =
+    `${counted(graph.size, "document")}, ${total} ${what}. ` +
+    (hasRun
+      ? `${report.runs[run]} contradicts ${missed} of them; its ideal ranking, the nearest by greedy peeling, ${unmet}.`
+      : `An ideal ranking contradicts ${unmet} of them.`);
+  return [
+    h("div", { class: "bar" }, ...choice, h("label", { class: "check" }, every, " every judgment")),
+    h("p", {}, summary),
+    !hasRun ? h("p", { class: "note" }, missingRanks()) : "",
+    h(
+      "div",
+      { class: hasRun ? "beside" : "" },
+      h(
+        "div",
+        {},
+        h("h3", {}, "Preference graph"),
+        holder,
+        light.line,
+        h(
+          "ul",
+          { class: "legend" },
+          key("kept", "is preferred to; what follows from a chain is left out"),
+          hasRun ? key("run", "contradicted by the run") : "",
+          key("ideal", "contradicted by the ideal ranking"),
+          key("part", "strongly connected: preferences lead round"),
+        ),
+      ),
+      hasRun
+        ? h("div", {}, h("h3", {}, "Ideal ranking and run"), rankingDrawing(shown, light))
+        : "",
+    ),
+    hasRun ? contradictions(shown) : "",
+  ];
+}

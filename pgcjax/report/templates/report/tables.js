@@ -1,0 +1,163 @@
+// Tables that sort by a click on a column's name, search, and show all rows if asked to.
+
+/**
+ * A table.
+ *
+ * columns: {label, value(row), cell(row), numeric, hint, class}; `value` is what a column
+ * sorts by, `cell` what it shows, by default the value. `memory` keeps how it is sorted
+ * and searched while the page is open.
+ */
+function grid({
+  caption,
+  columns,
+  rows,
+  memory = {},
+  sort = 0,
+  down = false,
+  first = 50,
+  search = null,
+  extra = [],
+  noun = "row",
+}) {
+  memory.sort ??= sort;
+  memory.down ??= down;
+  memory.text ??= "";
+  const said = h("span", { class: "said", role: "status" });
+  const more = h("button", {
+    type: "button",
+    class: "more",
+    onclick: () => {
+      memory.all = true;
+      fill();
+    },
+  });
+  const body = h("tbody", { onkeydown: (event) => moveRow(event) });
+  const heads = columns.map((column, i) => {
+    const button = h(
+      "button",
+      {
+        type: "button",
+        title: column.hint,
+        onclick: () => {
+          const same = memory.sort === i;
+          memory.down = same ? !memory.down : Boolean(column.numeric && !column.upwards);
+          memory.sort = i;
+          fill();
+        },
+      },
+      column.label,
+    );
+    const label = column.value ? button : h("span", { title: column.hint }, column.label);
+    return h("th", { scope: "col", class: classOf(column) }, label, column.below?.() ?? "");
+  });
+
+  function fill() {
+    const by = columns[memory.sort].value;
+    const compare = (a, b) => {
+      const [x, y] = [by(a), by(b)];
+      if (typeof x === "string") return natural(x, y);
+      if (Number.isNaN(x) || Number.isNaN(y)) return Number.isNaN(x) - Number.isNaN(y);
+      return x - y;
+    };
+    const words = memory.text.toLowerCase().split(/\s+/).filter(Boolean);
+    const kept = rows().filter((row) => {
+      const text = search ? search(row).toLowerCase() : "";
+      return words.every((word) => text.includes(word));
+    });
+    const sorted = kept.map((row) => row).sort(compare);
+    if (memory.down) {
+      sorted.sort((a, b) => compare(b, a));
+    }
+    const shown = memory.all ? sorted : sorted.slice(0, first);
+    body.replaceChildren(
+      ...shown.map((row) =>
+        h(
+          "tr",
+          {},
+          columns.map((column, i) =>
+            h(
+              i === 0 && column.header ? "th" : "td",
+              { class: classOf(column) },
+              column.cell ? column.cell(row) : plain(column.value(row)),
+            ),
+          ),
+        ),
+      ),
+    );
+    heads.forEach((head, i) => {
+      if (!columns[i].value) return;
+      const how = memory.down ? "descending" : "ascending";
+      head.setAttribute("aria-sort", i === memory.sort ? how : "none");
+    });
+    const rest = sorted.length - shown.length;
+    more.hidden = rest === 0;
+    more.textContent = `Show all ${counted(sorted.length, noun)}`;
+    const all = rows().length;
+    const cut = rest && shown.length ? `, the first ${shown.length} shown` : "";
+    said.textContent =
+      (sorted.length < all || words.length
+        ? `${sorted.length} of ${counted(all, noun)}`
+        : counted(all, noun)) + cut;
+  }
+
+  const field =
+    search &&
+    h("input", {
+      type: "search",
+      placeholder: `Search ${counted(2, noun).slice(2)}`,
+      "aria-label": `Search ${counted(2, noun).slice(2)}`,
+      value: memory.text,
+      oninput: () => {
+        memory.text = field.value;
+        fill();
+      },
+    });
+  const table = h(
+    "table",
+    {},
+    caption ? h("caption", {}, caption) : "",
+    h("thead", { onkeydown: (event) => moveHead(event) }, h("tr", {}, heads)),
+    body,
+  );
+  const bar = search || extra.length ? h("div", { class: "bar" }, field ?? "", extra, said) : "";
+  const whole = h("div", { class: "grid" }, bar, h("div", { class: "wide" }, table), more);
+  whole.fill = fill;
+  fill();
+  return whole;
+}
+
+function classOf(column) {
+  return [column.numeric && "number", column.class].filter(Boolean).join(" ") || null;
+}
+
+function plain(value) {
+  return typeof value === "number" && !Number.isInteger(value) ? number(value) : String(value);
+}
+
+/** Arrows up and down go from a link to that of the next row. */
+function moveRow(event) {
+  const steps = { ArrowDown: 1, ArrowUp: -1 };
+  const row = event.target.closest("tr");
+  const rows = [...row.parentNode.children];
+  let next = rows.indexOf(row) + (steps[event.key] ?? 0);
+  if (event.key === "Home") next = 0;
+  else if (event.key === "End") next = rows.length - 1;
+  else if (!steps[event.key]) return;
+  const place = [...row.querySelectorAll("a, input")].indexOf(event.target);
+  const target = rows[next]?.querySelectorAll("a, input")[place];
+  if (target) {
+    event.preventDefault();
+    target.focus();
+  }
+}
+
+/** Arrows to the left and right go from the name of a column to the next. */
+function moveHead(event) {
+  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  const buttons = [...event.currentTarget.querySelectorAll("button")];
+  const target = step && buttons[buttons.indexOf(event.target) + step];
+  if (target) {
+    event.preventDefault();
+    target.focus();
+  }
+}

@@ -1,0 +1,297 @@
+"""The page to explore, in a browser: what people do there, and what names cannot do."""
+
+import re
+from contextlib import contextmanager
+
+import pandas as pd
+import pytest
+
+import pgcjax
+from pgcjax.datasets.files import demo_folder
+from pgcjax.io.runs import Runs
+from pgcjax.reference.order import ordered
+from pgcjax.reference.pgc import greedy_ideal
+from pgcjax.report import interactive, judged_queries
+from pgcjax.report.page import cell_of
+from pgcjax.report.score_findings import find
+
+DEMO = demo_folder()
+HOSTILE = "</script><script>window.bad=1</script>"
+QUOTED = "\"'><img src=x onerror=window.bad=1>"
+COMMENT = "<!--<script> {{ 7*7 }} &lt; é"
+
+
+@pytest.fixture(scope="module")
+def demo():
+    """Judgments, runs and findings of the demo collection."""
+    preferences = pgcjax.read_preferences(DEMO / "preferences.csv")
+    qrels = pgcjax.read_qrels(DEMO / "qrels.txt")
+    with pytest.warns(pgcjax.DataWarning):
+        scores = pgcjax.evaluate(DEMO / "runs", preferences=preferences, qrels=qrels)
+    return preferences, qrels, find(scores, test="t")
+
+
+@pytest.fixture(scope="module")
+def file(demo, tmp_path_factory):
+    preferences, qrels, findings = demo
+    runs = Runs(DEMO / "runs")
+    read = judged_queries.read(
+        findings.queries, findings.runs, preferences, qrels, runs
+    )
+    target = tmp_path_factory.mktemp("page") / "demo.html"
+    return interactive.write(findings, target, title="Demo", judged=read)
+
+
+@contextmanager
+def opened(browser, file, complaints=0, **how):
+    """Open a page, which asks for nothing but its file, and complains as expected."""
+    context = browser.new_context(**how)
+    page = context.new_page()
+    said, asked = [], []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(file.as_uri())
+    page.wait_for_selector("html[data-ready]")
+    yield page
+    context.close()
+    assert len(said) == complaints, said
+    assert {url.split("#")[0] for url in asked} == {file.as_uri()}
+
+
+def column(page, table, place):
+    """Texts of a column of a table, from 1."""
+    return page.locator(f"{table} tbody tr > :nth-child({place})").all_inner_texts()
+
+
+def edges(judged):
+    """Preferred and other document of each judgment that is no tie."""
+    columns = judged.doc_id, judged.other_doc_id, judged.preference
+    rows = zip(*columns, strict=True)
+    return [(a, b) if sign > 0 else (b, a) for a, b, sign in rows if sign]
+
+
+def heading(page):
+    return page.locator("#detail h2").inner_text()
+
+
+def test_a_leaderboard_sorts_filters_searches_and_changes_its_measure(
+    browser, file, demo
+):
+    _, _, findings = demo
+    with opened(browser, file) as page:
+        assert page.title() == page.locator("h1").inner_text() == "Demo"
+        for name in ("PGC", "Compat"):
+            page.select_option("#controls select", label=name)
+            runs = findings.compared[name].runs
+            runs = runs.sort_values("mean", ascending=False)
+            assert column(page, "#board", 3) == runs["run_id"].tolist()
+            assert column(page, "#board", 2) == [str(rank) for rank in runs["rank"]]
+            assert column(page, "#board", 4) == [cell_of(x) for x in runs["mean"]]
+            assert column(page, "#board", 6) == runs["groups"].tolist()
+        head = page.locator("#board th", has_text=re.compile("^run"))
+        assert head.get_attribute("aria-sort") == "none"
+        for how, names in (
+            ("ascending", sorted(findings.runs)),
+            ("descending", sorted(findings.runs, reverse=True)),
+        ):
+            head.get_by_role("button").click()
+            assert head.get_attribute("aria-sort") == how
+            assert column(page, "#board", 3) == names
+        page.fill("#board input[type=search]", "R e")
+        assert column(page, "#board", 3) == ["rose", "reed", "elder", "alder"]
+        assert page.locator("#board .said").inner_text() == "4 of 8 runs"
+        page.fill("#board input[type=search]", "")
+        page.select_option("#board .bar select", "1")
+        table = findings.compared["Compat"].table
+        best = findings.compared["Compat"].runs.set_index("run_id")["mean"].idxmax()
+        own = table[((table.run_a == best) | (table.run_b == best)) & table.significant]
+        worse = {*own.run_a, *own.run_b} - {best}
+        assert {*column(page, "#board", 3)} == {*findings.runs} - worse != set()
+        means = page.locator("#measures .square").first.locator("tbody td")
+        tau = findings.correlations.set_index("coefficient").loc["tau", "value"]
+        assert means.all_inner_texts() == ["", cell_of(tau), cell_of(tau), ""]
+        values = [0.03125, 0.09375, -0.15625, 0.5, 0.12345, 0.00004, -3e-7, 0.0]
+        printed = page.evaluate("(values) => values.map((x) => number(x))", values)
+        assert printed == [cell_of(x).replace("e-0", "e-") for x in values]
+        shown = page.locator("#conventions").inner_text().split("\n")
+        assert shown[shown.index("test") + 1] == "t"
+
+
+def test_the_ideal_rankings_are_those_of_the_reference(browser, file, demo):
+    preferences, _, findings = demo
+    runs = pgcjax.read_runs(DEMO / "runs")
+    rows = runs.groupby(["query_id", "run_id"])[["doc_id", "score", "rank"]]
+    true = {}
+    for query, judged in preferences.groupby("query_id"):
+        for run in findings.runs:
+            found = (query, run) in rows.indices
+            listed = rows.get_group((query, run)).values.tolist() if found else []
+            ranking = ordered([tuple(row) for row in listed])
+            true[f"{run} {query}"] = greedy_ideal(edges(judged), ranking)
+    with opened(browser, file) as page:
+        peeled = page.evaluate(
+            """() => Object.fromEntries(report.runs.flatMap((run, i) =>
+            report.queries.map((query, j) => {
+              const shown = caseOf(j, i);
+              return [`${run} ${query}`, shown.ideal.map((d) => shown.graph.docs[d])];
+            })))"""
+        )
+    assert peeled == true and len(true) == 160
+
+
+def test_from_a_run_to_two_to_a_query_and_back(browser, file, demo):
+    _, _, findings = demo
+    matrix, found = findings.scores["PGC"], findings.compared["PGC"]
+    score = pd.DataFrame(matrix.values, matrix.run_ids, matrix.query_ids)
+    with opened(browser, file) as page:
+        page.click("#board a:text-is('oak')")
+        assert heading(page) == "oak" and page.locator("#overview").is_hidden()
+        rows = dict(
+            zip(
+                column(page, "#detail", 1),
+                column(page, "#detail", 2),
+                strict=True,
+            )
+        )
+        assert rows == {q: cell_of(score.loc["oak", q]) for q in score.columns}
+        page.go_back()
+        assert page.locator("#detail").is_hidden()
+        for run in ("reed", "oak"):
+            page.check(f"#board input[aria-label='Compare {run}']")
+        page.click("#chosen >> text=Compare")
+        assert heading(page) == "reed and oak"
+        gap = score.loc["reed"] - score.loc["oak"]
+        order = gap.abs().sort_values(ascending=False, kind="stable").index
+        shown = column(page, "#detail", 1)
+        assert [abs(gap[q]) for q in shown] == [abs(gap[q]) for q in order]
+        assert column(page, "#detail", 5) == [cell_of(abs(gap[q])) for q in shown]
+        facts = page.locator("#detail .facts").inner_text().split("\n")
+        pair = found.table.set_index(["run_a", "run_b"]).loc["oak", "reed"]
+        assert facts[facts.index("p, t") + 1] == cell_of(pair.p_value).replace(
+            "e-0", "e-"
+        )
+        bounds = f"+{cell_of(-pair.high)} to +{cell_of(-pair.low)}"
+        assert facts[facts.index("interval of the difference") + 1] == bounds
+        page.click(f"#detail a:text-is('{order[0]}')")
+        assert heading(page) == f"Query {order[0]}, reed"
+        graph = page.locator("#detail figure svg").first
+        docs = graph.locator(".doc")
+        assert docs.count() == 20 and graph.locator(".part").count() >= 1
+        said = re.search(r"reed contradicts (\d+) of them", page.inner_text("#detail"))
+        table = page.locator(".grid", has_text="Judgments that reed contradicts")
+        if table.locator(".more").is_visible():
+            table.locator(".more").click()
+        times = table.locator("tbody tr > :nth-child(5)").all_inner_texts()
+        assert said and int(said[1]) == sum(map(int, times)) > 0
+        kept = page.locator(".chart .edge.kept")
+        before = kept.get_attribute("d")
+        page.check("#detail .check input")
+        assert len(kept.get_attribute("d")) > len(before)
+
+
+def test_it_can_be_used_with_keys_alone(browser, file):
+    with opened(browser, file, viewport={"width": 390, "height": 800}) as page:
+        wide = "document.documentElement.scrollWidth - innerWidth"
+        assert page.evaluate(wide) <= 0
+        page.locator("#board th button", has_text="rank").focus()
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("Enter")
+        focused = page.locator(":focus")
+        assert focused.inner_text() == "run"
+        assert focused.locator("..").get_attribute("aria-sort") == "ascending"
+        page.locator("#board tbody a").first.focus()
+        for key, name in (("ArrowDown", "aspen"), ("End", "sage"), ("Home", "alder")):
+            page.keyboard.press(key)
+            assert page.locator(":focus").inner_text() == name
+        page.keyboard.press("Enter")
+        assert heading(page) == "alder" == page.locator(":focus").inner_text()
+        page.evaluate("location.hash = 'query=0&run=1'")
+        page.locator("#detail .doc[tabindex='0']").focus()
+        says = page.locator("#detail .says[role=status]")
+        assert says.inner_text().startswith("1. ")
+        page.keyboard.press("ArrowRight")
+        assert says.inner_text().startswith("2. ")
+        assert page.evaluate(wide) <= 0
+        page.evaluate("location.hash = ''")
+        page.locator("#significance canvas").focus()
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("ArrowRight")
+        status = page.locator("#significance [role=status]").inner_text()
+        assert re.match(
+            r"2\. rose is .*than 3\. alder: \+0\.0146, p = 0\.\d{4}", status
+        )
+        page.keyboard.press("Enter")
+        assert heading(page) == "rose and alder"
+
+
+def test_scores_alone_and_what_to_add(browser, tmp_path, demo):
+    preferences, _, findings = demo
+    file = tmp_path / "page.html"
+    interactive.write(findings, file)
+    with opened(browser, file) as page:
+        said = page.locator("#judgments").inner_text()
+        assert "--prefs judgments.txt --runs runs/ -o report.html" in said
+        page.evaluate("location.hash = 'query=0'")
+        said = page.locator("#detail .note").inner_text()
+        assert "make the page with --prefs and --runs" in said
+    read = judged_queries.read(findings.queries, findings.runs, preferences)
+    interactive.write(findings, file, judged=read)
+    with opened(browser, file) as page:
+        page.evaluate("location.hash = 'query=0&run=3'")
+        assert "make it with --runs" in page.locator("#detail .note").inner_text()
+        assert page.locator("#detail .doc").count() == 20
+        ideal = page.locator("#detail .doc").evaluate_all(
+            "docs => docs.map((doc) => report.judged.graph(0).docs[doc.dataset.doc])"
+        )
+        judged = preferences[preferences["query_id"] == findings.queries[0]]
+        assert ideal == greedy_ideal(edges(judged), [])
+
+
+def test_names_are_text_whatever_they_hold(browser, tmp_path):
+    runs, queries, docs = (
+        [HOSTILE, QUOTED, COMMENT],
+        [QUOTED, HOSTILE],
+        [COMMENT, HOSTILE],
+    )
+    rows = [
+        (run, query, measure, 0.1 * (i + 1) * (j + 1))
+        for i, run in enumerate(runs)
+        for j, query in enumerate(queries)
+        for measure in (HOSTILE, QUOTED)
+    ]
+    scores = pd.DataFrame(rows, columns=["run_id", "query_id", "measure", "value"])
+    judged = [(query, *docs, 1.0, HOSTILE) for query in queries]
+    columns = ["query_id", "doc_id", "other_doc_id", "preference", "judge"]
+    preferences = pgcjax.read_preferences(pd.DataFrame(judged, columns=columns))
+    retrieved = {
+        r: {q: {d: i for i, d in enumerate(docs)} for q in queries} for r in runs
+    }
+    findings = find(scores, test="t")
+    read = judged_queries.read(
+        findings.queries, findings.runs, preferences, None, Runs(retrieved)
+    )
+    file = interactive.write(findings, tmp_path / "p.html", title=HOSTILE, judged=read)
+    with opened(browser, file) as page:
+        assert page.title() == HOSTILE
+        assert [*column(page, "#board", 3)][::-1] == runs
+        scripts = page.locator("script").count()
+        for address in ("", "run=1", "runs=0,1", "query=0&run=2", "query=1"):
+            page.evaluate(f"location.hash = '{address}'")
+            page.wait_for_function(
+                "document.getElementById('detail').hidden === !location.hash.slice(1)"
+            )
+            assert page.locator("script").count() == scripts == 2
+            assert page.locator("img").count() == 0
+        assert set(page.locator("#detail .row title").all_text_contents()) <= {*docs}
+        assert page.evaluate("window.bad") is None
+    with opened(browser, file, complaints=1) as page:  # what names cannot do, a script
+        page.evaluate(
+            """() => new Promise((done) => {
+            addEventListener("securitypolicyviolation", done);
+            const script = document.createElement("script");
+            script.textContent = "window.bad = 1";
+            document.body.append(script);
+            })"""
+        )
+        assert page.evaluate("window.bad") is None

@@ -1,0 +1,181 @@
+"""What the page to explore holds: the numbers that were found, bit for bit."""
+
+import json
+import re
+import sys
+from base64 import b64decode, b64encode
+from hashlib import sha256
+from html import unescape
+from zlib import decompress
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pgcjax
+from pgcjax.errors import DataError, UsageError
+from pgcjax.io.runs import Runs
+from pgcjax.report import interactive, judged_queries
+from pgcjax.report.judged_queries import JudgedQueries
+from pgcjax.report.score_findings import find
+from pgcjax.tensors.graphs import Graph
+
+
+def made(runs, queries, measures=("PGC", "Compat")):
+    rng = np.random.default_rng(0)
+    names = [f"run{r:03}" for r in range(runs)], [f"q{q}" for q in range(queries)]
+    index = pd.MultiIndex.from_product([measures, *names])
+    index.names = ["measure", "run_id", "query_id"]
+    return pd.DataFrame({"value": rng.random(len(index))}, index).reset_index()
+
+
+def unpacked(packed):
+    raw = decompress(b64decode(packed["zip"]))
+    if packed["kind"] == "text":
+        return raw.decode().split("\n")
+    kind = np.dtype(packed["kind"]).newbyteorder("<")
+    columns = np.frombuffer(raw, np.uint8).reshape(kind.itemsize, -1)
+    return np.ascontiguousarray(columns.T).view(kind)[:, 0]
+
+
+def embedded(path):
+    text = path.read_text("utf-8")
+    (data,) = re.findall(
+        r'<script type="application/json" id="data">(.*)</script>', text
+    )
+    return text, json.loads(data)
+
+
+@pytest.mark.parametrize(
+    ("test", "resamples", "runs", "queries"),
+    [("tukey", 100, 4, 6), ("t", None, 63, 50)],
+)
+def test_what_was_found_is_there(tmp_path, test, resamples, runs, queries):
+    findings = find(made(runs, queries), test=test, resamples=resamples)
+    path = interactive.write(findings, tmp_path / "page.html", title="Mine")
+    text, data = embedded(path)
+    assert len(text) < 500_000
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+    assert data["runs"] == findings.runs and data["queries"] == findings.queries
+    for measure, name in zip(data["measures"], ("PGC", "Compat"), strict=True):
+        found = findings.compared[name]
+        assert measure["name"] == name
+        values = unpacked(measure["values"]).reshape(runs, queries)
+        np.testing.assert_array_equal(values, findings.scores[name].values)
+        for column in ("mean", "low", "high"):
+            np.testing.assert_array_equal(unpacked(measure[column]), found.runs[column])
+        bits = np.unpackbits(unpacked(measure["significant"]), count=len(found.table))
+        np.testing.assert_array_equal(bits, found.table["significant"])
+        p = unpacked(measure["p"])
+        if resamples:
+            assert measure["resamples"] == resamples
+            p = (1 + p) / (1 + resamples)
+            assert measure["half"] == pytest.approx(
+                found.table.high - found.table.difference
+            )
+        else:
+            low = found.table["difference"] - unpacked(measure["below"])
+            np.testing.assert_allclose(low, found.table["low"], atol=1e-15)
+        np.testing.assert_array_equal(p, found.table["p_value"])
+    (tau,) = data["correlations"]["tau"]
+    assert tau == findings.correlations.set_index("coefficient")["value"]["tau"]
+    assert data["judged"] is None and "--prefs judgments.txt --runs runs/" in text
+    before = path.read_bytes()
+    assert interactive.write(findings, path, title="Mine").read_bytes() == before
+
+
+def test_the_policy_allows_its_own_style_and_script_alone(tmp_path):
+    findings = find(made(3, 4, ["PGC"]), test="t")
+    text, data = embedded(interactive.write(findings, tmp_path / "page.html"))
+    (policy,) = re.findall(r'Content-Security-Policy" content="(.*?)"', text)
+    allowed = dict(part.split(" ", 1) for part in unescape(policy).split("; "))
+    assert allowed.pop("default-src") == "'none'" == allowed.pop("base-uri")
+    assert allowed.pop("form-action") == "'none'" and allowed.pop("img-src") == "data:"
+    for kind, tag in (("style-src", "style"), ("script-src", "script")):
+        (inside,) = re.findall(f"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
+        digest = b64encode(sha256(inside.encode()).digest()).decode()
+        assert allowed.pop(kind) == f"'sha256-{digest}'"
+    assert not allowed and data["correlations"] is None
+    assert not re.search(r"https?://(?!www\.w3\.org/)|@import|url\(", text)
+    assert text.startswith("<!DOCTYPE html>")
+
+
+def test_judgments_and_runs_beside_scores(tmp_path):
+    scores = made(3, 3, ["PGC"])
+    rows = [
+        ("q0", "b", "a", 1, "j"),
+        ("q0", "a", "b", 1, "k"),
+        ("q0", "b", "a", 2, "k"),
+    ]
+    rows += [
+        ("q0", "c", "a", -1, "j"),
+        ("q2", "x", "y", 0, "j"),
+        ("q2", "x", "z", 1, "j"),
+    ]
+    columns = ["query_id", "doc_id", "other_doc_id", "preference", "judge"]
+    preferences = pgcjax.read_preferences(pd.DataFrame(rows, columns=columns))
+    qrels = pgcjax.read_qrels({"q0": {"a": 2, "d": 1}, "q2": {"z": 0.5}})
+    runs = {"run002": {"q0": {"n": 9, "c": 8, "b": 7}}, "run000": {"q2": {"z": 1}}}
+    runs["other"] = runs["run000"]
+    findings = find(scores, test="t")
+    asked = findings.queries, findings.runs
+    read = judged_queries.read(*asked, preferences, qrels, Runs(runs))
+    assert [len(graph) for graph in read.graphs] == [3, 0, 2]
+    assert read.edges().tolist() == [[0, 1, 1], [0, 2, 1], [1, 0, 2], [3, 4, 1]]
+    parts = read.parts()
+    assert parts[0] == parts[1] and len({*parts.tolist()}) == 4
+    np.testing.assert_array_equal(read.grades, [2, np.nan, np.nan, np.nan, 0.5])
+    assert read.run_ids == ["run000", "run002"]
+    shown = [at.tolist() for at in read.ranks]
+    assert shown == [[[0, 0, 0], [0, 3, 2]], [[], []], [[0, 1], [0, 0]]]
+    assert read.notes == (
+        "1 run with scores not among the runs that were read: run001",
+    )
+    path = interactive.write(findings, tmp_path / "page.html", judged=read)
+    text, data = embedded(path)
+    judged = data["judged"]
+    assert unpacked(judged["docs"]) == ["a", "b", "c", "x", "z"]
+    assert judged["runs"] == [0, 2] and judged["of"] == "preferences"
+    assert unpacked(judged["ranks"]).tolist() == [0, 0, 0, 0, 3, 2, 0, 1, 0, 0]
+    assert "<h3>Agreement of judges</h3>" in text and "--prefs judg" not in text
+    read = judged_queries.read(*asked, None, qrels)
+    judged = embedded(interactive.write(findings, path, judged=read))[1]["judged"]
+    assert judged["of"] == "grades" and judged["runs"] == []
+    assert unpacked(judged["levels"]).tolist() == [1, 0, 0]
+    with pytest.raises(DataError) as error:
+        judged_queries.read(["q7"], findings.runs, preferences)
+    assert str(error.value) == (
+        "judgments: are of queries q0, q2; scores are of q7. Give the judgments of "
+        "these queries."
+    )
+    with pytest.raises(DataError) as error:
+        judged_queries.read(findings.queries, ["a"], preferences, None, Runs(runs))
+    assert str(error.value) == (
+        "runs: are called other, run000, run002; scores are of a. Name them as in the "
+        "scores (name_by, --name-by)."
+    )
+
+
+def test_of_very_many_only_what_has_room_is_kept():
+    findings = find(made(640, 2, ["PGC"]), test="t", alpha=1e-9)  # a single group
+    graph = Graph("q0", np.array([f"d{i}" for i in range(6300)]), np.zeros((0, 3), int))
+    none = Graph("", np.array([], object), np.zeros((0, 3), int))
+    ranks = [np.zeros((640, 6300), np.uint32), np.zeros((640, 0), np.uint32)]
+    ranks[0][:, 0] = 2**16  # of more documents than two bytes count
+    read = JudgedQueries([graph, none], np.full(6300, np.nan), findings.runs, ranks)
+    data = interactive.data_of(findings, read)
+    (measure,) = data["measures"]
+    assert measure["p"]["kind"] == "f8" and measure["below"] is None
+    best = findings.compared["PGC"].runs["mean"].to_numpy().argsort()[::-1][:634]
+    assert {*data["judged"]["runs"]} == {*best.tolist()}
+    assert data["judged"]["all"] == 640 and data["judged"]["ranks"]["kind"] == "u4"
+
+
+def test_what_is_refused(tmp_path, monkeypatch):
+    findings = find(made(3, 4, ["PGC"]), test="t")
+    with pytest.raises(UsageError, match="suffix of an output file is one of .html"):
+        interactive.write(findings, tmp_path / "page.pdf")
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(UsageError, match="need jinja2: pip install 'pgcjax.report.'"):
+        interactive.write(findings, tmp_path / "page.html")
+    assert not [*tmp_path.iterdir()]
