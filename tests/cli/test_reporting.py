@@ -211,7 +211,7 @@ def test_what_the_docs_say_works(pgcjax, here, scores):
     names: dict = {}
     for block in re.findall(r"```python\n(.+?)```", text, re.DOTALL):
         exec(block, names)
-    assert {"leaderboard.pdf", "curves.svg", "both.png", "pilot.html"} <= {
+    assert {"leaderboard.pdf", "curves.svg", "both.png", "pilot.html", "page.html"} <= {
         path.name for path in here.iterdir()
     }
     for name in re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE):
