@@ -7,7 +7,7 @@
 function chart({ label, draw, says = "" }) {
   const drawing = s("svg", { role: "img", "aria-label": label });
   const line = h("p", { class: "says" }, says);
-  const place = h("figure", { class: "chart" }, drawing, line);
+  const place = h("figure", { class: "chart" }, drawing, says ? line : "");
   let last = 0;
   const redraw = () => {
     const width = Math.round(place.clientWidth);

@@ -53,29 +53,31 @@ class Spotlight {
   }
 }
 
-/** Lines with arrowheads as two paths; many edges stay two elements. */
+/**
+ * Lines with arrowheads as two paths; many edges stay two elements.
+ *
+ * Each is a little to its right, so that two judgments that conflict can be told apart.
+ */
 function arrows(edges, at, kind) {
-  let lines = "",
-    heads = "";
+  const lines = [],
+    heads = [];
   for (const { better, worse } of edges) {
-    const dx = at.x[worse] - at.x[better],
-      dy = at.y[worse] - at.y[better];
-    const length = Math.hypot(dx, dy) || 1,
-      ux = dx / length,
-      uy = dy / length;
-    const x1 = at.x[better] + ux * at.radius,
-      y1 = at.y[better] + uy * at.radius;
-    const x2 = at.x[worse] - ux * (at.radius + 1),
-      y2 = at.y[worse] - uy * (at.radius + 1);
-    const bx = x2 - ux * 7,
-      by = y2 - uy * 7,
-      round = (v) => v.toFixed(1);
-    lines += `M${round(x1)} ${round(y1)}L${round(bx)} ${round(by)}`;
-    heads += `M${round(x2)} ${round(y2)}L${round(bx - uy * 3)} ${round(by + ux * 3)}L${round(bx + uy * 3)} ${round(by - ux * 3)}Z`;
+    const dx = at.x[worse] - at.x[better];
+    const dy = at.y[worse] - at.y[better];
+    const length = Math.hypot(dx, dy) || 1;
+    const [ux, uy] = [dx / length, dy / length];
+    const point = (along, aside) => {
+      const x = at.x[better] + ux * along - uy * aside;
+      const y = at.y[better] + uy * along + ux * aside;
+      return `${x.toFixed(1)} ${y.toFixed(1)}`;
+    };
+    const end = length - at.radius - 1;
+    lines.push(`M${point(at.radius, 2)}L${point(end - 6, 2)}`);
+    heads.push(`M${point(end, 2)}L${point(end - 7, -1)}L${point(end - 7, 5)}Z`);
   }
   return [
-    s("path", { class: `edge ${kind}`, d: lines }),
-    s("path", { class: `head ${kind}`, d: heads }),
+    s("path", { class: `edge ${kind}`, d: lines.join("") }),
+    s("path", { class: `head ${kind}`, d: heads.join("") }),
   ];
 }
 
