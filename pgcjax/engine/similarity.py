@@ -60,13 +60,16 @@ def rbo(
         memory: bytes that work may take, or a size such as `2GB`.
         progress: called with `(stage, done, total)`.
 
-    Returns:
-        `Similarity` of runs; of two lists, a number.
+    Returns: `Similarity` of runs; of two lists, a number.
 
     Source: Webber, Moffat and Zobel 2010; ties by Corsi and Urbano 2024.
 
     Raises:
         DataError: rankings cannot be compared. UsageError: an argument is wrong.
+
+    Examples:
+        >>> round(rbo(["a", "b", "c", "d", "e"], ["b", "c", "a", "f"]), 4)
+        0.6728
     """
     measure = _name(p, variant, ties, depth)
     check_choice("order", order, ORDERS)

@@ -41,6 +41,10 @@ def read_qrels(
 
     Raises:
         DataError: a row is malformed, or a document has two grades in one query.
+
+    Examples:
+        >>> read_qrels({"q1": {"a": 2, "b": 0}}).values.tolist()
+        [['q1', 'a', 2.0], ['q1', 'b', 0.0]]
     """
     source = in_hand(source, "qrels")
     if isinstance(source, Mapping):

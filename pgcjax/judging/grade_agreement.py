@@ -136,6 +136,11 @@ def preferences_from_grades(grades: pd.DataFrame, bad: float | None = None) -> A
 
     Raises:
         DataError: a row is malformed, or a judge gives a document two grades.
+
+    Examples:
+        >>> grades = {"query_id": "q1", "doc_id": ["a", "b"], "relevance": [0, 2]}
+        >>> preferences_from_grades(pd.DataFrame(grades)).values.tolist()
+        [['q1', 'a', 'b', -1.0]]
     """
     column = find_columns(grades.columns, ["judge"]).get("judge")
     groups: list[tuple[str | None, pd.DataFrame]] = [(None, grades)]

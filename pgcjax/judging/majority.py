@@ -31,6 +31,11 @@ def majority(preferences: pd.DataFrame, *, split: str = "tie") -> pd.DataFrame:
 
     Raises:
         UsageError: `split` is none of these.
+
+    Examples:
+        >>> votes = [("q1", "a", "b", 1), ("q1", "b", "a", -1), ("q1", "a", "b", 0)]
+        >>> majority(pd.DataFrame(votes, columns=PREFERENCES)).values.tolist()
+        [['q1', 'a', 'b', 1.0]]
     """
     refuse_forked()
     check_choice("split", split, TIE_BREAKS)

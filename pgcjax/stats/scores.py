@@ -28,6 +28,12 @@ class Scores:
             query, measures in the order in which they were asked for.
         metadata: version, parameters in full, and conventions.
         notes: what the user should know of the data, a line each.
+
+    Examples:
+        >>> from pgcjax import evaluate
+        >>> run, qrels = {"q1": {"a": 9, "b": 8}}, {"q1": {"b": 1}}
+        >>> evaluate(run, qrels=qrels, measures="P@2").table["value"].tolist()
+        [0.5]
     """
 
     table: pd.DataFrame

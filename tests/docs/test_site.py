@@ -1,0 +1,149 @@
+"""The site: pages that are made, pictures, links, examples of docstrings, citation."""
+
+import doctest
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+import pgcjax
+from pgcjax.measures.catalogue import built_in
+from pgcjax.reference.pgc import greedy_ideal
+from scripts.site import catalogue, notebooks, pictures, privacy
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PUBLIC = {n: getattr(pgcjax, n) for n in sorted(dir(pgcjax)) if n[0].isalpha()}
+EXAMPLES = {name for name, it in PUBLIC.items() if ">>>" in (it.__doc__ or "")}
+WARNED = "/tmp/ipykernel_7/21.py:1: DataWarning: odd\n  scores = it(\n"
+
+
+def test_every_measure_has_an_entry_with_all_that_is_known_of_it():
+    pages = catalogue.pages()
+    entries = {
+        name: entry
+        for page in pages.values()
+        for name, entry in re.findall(
+            r"^## `(.+?)` (.+?)(?=^## |\Z)", page, re.M | re.S
+        )
+    }
+    assert sorted(entries) == sorted(built_in())
+    for name, definition in built_in().items():
+        entry = entries[name]
+        assert f"`{definition.formula}`" in entry
+        assert "**Needs**: `--" in entry and "**Source**: " in entry
+        for parameter in definition.parameters:
+            assert f"| `{parameter.name}` |" in entry
+    assert "**Beside ranx**: = `ndcg`; `ndcg_burges` = `gain=exp`" in entries["nDCG"]
+    assert "[images.md](../images.md)" in entries["PMR"]
+    anchors = re.findall(r"\{ #(\S+) \}", "".join(pages.values()))
+    assert len({a.lower() for a in anchors}) == len(anchors) == len(entries)
+
+
+def test_pictures_are_what_is_computed():
+    for name, draw in pictures.PICTURES.items():
+        assert (DOCS / f"pictures/{name}.svg").read_text("utf-8") == draw()
+    ideal = pictures.steps(pictures.EDGES, pictures.RUN)[-1][2]
+    assert ideal == greedy_ideal(pictures.EDGES, pictures.RUN)
+    assert len(ideal) == len(pictures.PLACES)
+
+
+def test_the_python_page_has_every_public_name():
+    page = (DOCS / "api.md").read_text("utf-8")
+    names = re.findall(r"^::: pgcjax\.(\w+)$", page, re.MULTILINE)
+    assert sorted(names) == sorted(name for name in PUBLIC if name[0] != "_")
+
+
+@pytest.mark.parametrize("name", sorted(EXAMPLES))
+def test_examples_of_docstrings(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = doctest.DocTestFinder(recurse=False).find(PUBLIC[name], name)
+    said: list[str] = []
+    for test in found:
+        doctest.DocTestRunner().run(test, out=said.append)
+    assert not said, "".join(said)
+
+
+def test_there_are_examples_where_users_begin():
+    begin = {"Scores", "majority", "preferences_from_grades", "rbo", "read_qrels"}
+    assert begin <= EXAMPLES
+    assert all(inspect.getdoc(PUBLIC[name]) for name in PUBLIC if name[0] != "_")
+
+
+def test_links_lead_somewhere():
+    """Anchors are checked where the site is built."""
+    for page in sorted(DOCS.glob("*.md")):
+        for link in re.findall(r"\]\(([^)#\s]+)", page.read_text("utf-8")):
+            if not re.match(r"https://[\w.-]+/\S*$", link):
+                assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_citation():
+    """The fields that https://citation-file-format.github.io asks for."""
+    said = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    assert said["version"] == pgcjax.__version__
+    assert said["authors"] == [{"name": "The pgcjax developers"}]
+    assert (said["cff-version"], said["license"]) == ("1.2.0", "Apache-2.0")
+    assert said["message"] and said["title"].startswith("pgcjax")
+
+
+def test_a_page_that_fetches_is_found(tmp_path):
+    (tmp_path / "a.html").write_text(
+        '<link rel="stylesheet" href="https://fonts.example/x.css">'
+        '<link rel="canonical" href="https://pgcjax.example">'
+        '<a href="https://example.org">a link</a><script src="//cdn.example/x.js">'
+        '</script><img src="data:image/png;base64,AA"><img src="pictures/graph.svg">'
+        '<pre class="mermaid">graph</pre>'
+    )
+    (tmp_path / "b.css").write_text("@import 'https://x.example/b.css'; a{url(#b)}")
+    assert privacy.remote_assets(tmp_path) == [
+        "a.html: https://fonts.example/x.css",
+        "a.html: //cdn.example/x.js",
+        "a.html: mermaid",
+        "b.css: https://x.example/b.css",
+    ]
+
+
+def test_a_notebook_as_a_page():
+    outputs = [
+        {"output_type": "stream", "text": f"{WARNED}two\nlines\n"},
+        {
+            "output_type": "execute_result",
+            "data": {
+                "text/html": "<div><style>x</style>\n\n<table a='b'></table></div>"
+            },
+        },
+        {"output_type": "display_data", "data": {"image/svg+xml": "<svg/>"}},
+    ]
+    cells = [
+        {"cell_type": "markdown", "source": "# Title"},
+        {
+            "cell_type": "code",
+            "source": "1",
+            "metadata": {"alt": "a 'line'"},
+            "outputs": outputs,
+        },
+    ]
+    shown = notebooks.markdown({"cells": cells}, "it.ipynb")
+    assert shown.split("\n\n") == [
+        "# Title",
+        "[This page as a notebook](it.ipynb), executed while the site was built.",
+        "```python\n1\n```",
+        "```text\nDataWarning: odd\ntwo\nlines\n```",
+        "<table></table>",
+        '<img src="data:image/svg+xml;base64,PHN2Zy8+" alt="a &#x27;line&#x27;">\n',
+    ]
+    cells[1]["metadata"] = {}
+    with pytest.raises(ValueError, match="needs `alt`"):
+        notebooks.markdown({"cells": cells}, "it.ipynb")
+
+
+def test_notebooks_are_kept_without_outputs():
+    paths = sorted((DOCS / "notebooks").glob("*.ipynb"))
+    assert len(paths) == 2
+    for path in paths:
+        text = path.read_text("utf-8")
+        assert '"outputs": []' in text and '"output_type"' not in text
+        assert '"execution_count": null' in text
