@@ -47,15 +47,14 @@ def rbo(
     """Compare rankings by rank-biased overlap: all pairs of runs, query by query.
 
     Args:
-        a: what `read_runs` takes or returns; or a list of documents, best first, in
-            which a list is a tie group.
+        a: what `read_runs` takes or returns; or a list of documents, lists in it tie.
         b: runs to compare those of a with, instead of with each other; or a list.
         p: persistence, 0 < p < 1.
         variant: `ext`, `min`, `max` or `res`.
         ties: of documents with equal scores: `w`, `a`, `b`, or `broken` by the order.
         order: `trec` or `clarke` (by score), or `rank`, where equal ranks tie.
-        missing: what a query does that only one of two runs has: `zero` has the value
-            0, `skip` leaves it out, `error` refuses it.
+        missing: a query of only one of two runs is 0 (`zero`), left out (`skip`), or an
+            `error`.
         depth: last rank that counts; a tie group that begins there counts as a whole.
         memory: bytes that work may take, or a size such as `2GB`.
         progress: called with `(stage, done, total)`.

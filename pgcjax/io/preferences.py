@@ -51,9 +51,10 @@ def read_preferences(
         Table of query_id, doc_id, other_doc_id, preference (above 0 if doc_id is
         preferred, below 0 if the other is, 0 for a tie) and, where given, judge,
         seconds (NaN if not known) and weight (how many equal judgments a row stands
-        for). Without other_doc_id, doc_id was judged bad. Repeats and conflicts are kept. A query in
-        a TREC format whose levels compare no two documents is left out and counted; a
-        group of judgments that finds all its documents equal ties one to the next.
+        for). Without other_doc_id, doc_id was judged bad. Repeats and conflicts are
+        kept. A query in a TREC format whose levels compare no two documents is left
+        out and counted; a group that finds all its documents equal ties one to the
+        next.
 
     Raises:
         DataError: a row is malformed, a document is preferred to itself, or no format

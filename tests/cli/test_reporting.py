@@ -2,7 +2,6 @@
 
 import json
 import re
-import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -200,20 +199,8 @@ DOCS = Path(package.__file__).parents[1] / "docs" / "report.md"
 
 
 @pytest.mark.skipif(not DOCS.exists(), reason="not in a checkout")
-def test_what_the_docs_say_works(pgcjax, here, scores):
+def test_the_docs_have_every_plot():
     text = DOCS.read_text()
-    shutil.copytree(DEMO, here, dirs_exist_ok=True)  # the names that they use
-    commands = re.findall(r"^    pgcjax (.+)$", text, re.MULTILINE)
-    assert len(commands) == 3
-    for command in commands:
-        done = pgcjax(*shlex.split(command))
-        assert done.code == 0, done.err
-    names: dict = {}
-    for block in re.findall(r"```python\n(.+?)```", text, re.DOTALL):
-        exec(block, names)
-    assert {"leaderboard.pdf", "curves.svg", "both.png", "pilot.html", "page.html"} <= {
-        path.name for path in here.iterdir()
-    }
     for name in re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE):
         assert hasattr(plots, name) or hasattr(canvas, name)
     drawn = {name for name in plots.__all__ if f"\n| `{name}` |" in text}

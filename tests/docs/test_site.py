@@ -74,9 +74,9 @@ def test_there_are_examples_where_users_begin():
 
 def test_links_lead_somewhere():
     """Anchors are checked where the site is built."""
-    for page in sorted(DOCS.glob("*.md")):
+    for page in (*sorted(DOCS.glob("*.md")), *sorted(ROOT.glob("*.md"))):
         for link in re.findall(r"\]\(([^)#\s]+)", page.read_text("utf-8")):
-            if not re.match(r"https://[\w.-]+/\S*$", link):
+            if not re.match(r"https://[\w.-]+(/\S*)?$", link):
                 assert (page.parent / link).exists(), f"{page.name}: {link}"
 
 
