@@ -80,6 +80,16 @@ def test_links_lead_somewhere():
                 assert (page.parent / link).exists(), f"{page.name}: {link}"
 
 
+def test_no_text_is_taken_for_html():
+    """`A<B, A>B` is; within backticks or a block it is not."""
+    for page in sorted(DOCS.glob("*.md")):
+        text = re.sub(
+            r"^(```.*?^```|    .*?)$", "", page.read_text("utf-8"), flags=re.M | re.S
+        )
+        tags = re.findall(r"<[A-Za-z/!].*", re.sub(r"`[^`]+`", "", text))
+        assert tags == [], page.name
+
+
 def test_citation():
     """The fields that https://citation-file-format.github.io asks for."""
     said = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
