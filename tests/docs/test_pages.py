@@ -2,6 +2,7 @@
 
 import doctest
 import io
+import re
 import shutil
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -65,6 +66,7 @@ def queries(scores: pgcjax.Scores) -> list[str]:
 def here(prepared, tmp_path, monkeypatch) -> Path:
     shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
     return tmp_path
 
 
@@ -72,15 +74,23 @@ def is_run(text: str) -> bool:
     return not any(reason in text for reason in NOT_RUN)
 
 
-def run(command: str, where: str) -> list[str]:
+class Terminal(io.StringIO):
+    """Where `console` blocks print: people see tables there, programs do not."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def run(command: str, where: str, out: io.StringIO) -> list[str]:
     """Run a command in this process, and give the lines that it prints."""
     program, *arguments = words(command)
     assert program == "pgcjax", f"{where}: nothing runs {command!r}"
-    out, err = io.StringIO(), io.StringIO()
+    err = io.StringIO()
     with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as done:
         main(arguments)
     assert done.value.code == 0, f"{where}: {command}: {err.getvalue()}"
-    return out.getvalue().splitlines()
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue())
+    return [line.rstrip() for line in plain.splitlines()]
 
 
 def run_block(block: Block, names: dict, where: str) -> None:
@@ -88,10 +98,10 @@ def run_block(block: Block, names: dict, where: str) -> None:
         Path(block.title).write_text(block.text)
     for command in commands(block):
         if is_run(command) and words(command):
-            run(command, where)
+            run(command, where, io.StringIO())
     if block.kind == "console":
         for command, shown in sessions(block):
-            printed = run(command, where)
+            printed = run(command, where, Terminal())
             assert is_shown(shown, printed), f"{where}: {command} prints {printed}"
     if block.kind == "python" and is_run(block.text):
         exec(compile(block.text, where, "exec"), names)
