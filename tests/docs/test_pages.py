@@ -4,6 +4,7 @@ import doctest
 import io
 import re
 import shutil
+import socket
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
@@ -67,7 +68,12 @@ def here(prepared, tmp_path, monkeypatch) -> Path:
     shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(socket.socket, "connect", refuse_network)
     return tmp_path
+
+
+def refuse_network(_: socket.socket, address: object) -> None:
+    raise AssertionError(f"a page connects to {address}")
 
 
 def is_run(text: str) -> bool:

@@ -1,7 +1,6 @@
 """Measures of pgcjax in ir_measures and PyTerrier, by these packages themselves."""
 
 import re
-import shutil
 import socket
 import sys
 import warnings
@@ -270,17 +269,9 @@ def test_pyterrier_shows_preferences_beside_its_own(demo, offline):
     assert found["PGC"] != found["PGC of j1"] and len(found["map"]) == 40
 
 
-def test_the_guide_runs_and_says_what_is_equal(tmp_path, monkeypatch, offline):
+def test_the_guide_says_what_is_equal():
     if not GUIDE.exists():
         pytest.skip("not in a checkout")
-    pytest.importorskip("pyterrier", reason="pip install pyterrier")
-    shutil.copytree(demo_folder(), tmp_path, dirs_exist_ok=True)
-    monkeypatch.chdir(tmp_path)
-    names: dict = {}
-    for block in re.findall(r"```python\n(.+?)```", GUIDE.read_text(), re.DOTALL):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of what PyTerrier depends on
-            exec(block, names)
     said = re.findall(r"^\| `(.+?)` \| (?:`(.+?)`|none)", GUIDE.read_text(), re.M)
     assert len(said) == 5
     for theirs, equal in said[:-1]:  # nERR_IA is the name of nothing here
