@@ -165,7 +165,7 @@ def _table(
     values, keep = np.zeros(shape), np.zeros(shape, bool)
     scored = [*by_measure(request, batches, total)]
     for member, has, scores in scored:
-        columns = [request.judged.number[query] for query in member.tensors.docs]
+        columns = request.columns(member)
         values[:, columns, member.place] = scores
         keep[:, columns, member.place] = has if request.missing == "skip" else True
     notes = tell(scored, total, request.missing)
@@ -198,6 +198,6 @@ def by_measure(
         for i, member in enumerate(batch.members)
     }
     for member in request.members:
-        columns = [request.judged.number[query] for query in member.tensors.docs]
+        columns = request.columns(member)
         has, own = total.has[:, columns], scores[member.place]
         yield member, has, own if has.all() else np.where(has, own, 0)

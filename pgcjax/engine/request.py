@@ -60,6 +60,10 @@ class Request:
         """The tables of judgments alone."""
         return {kind: self.tables[kind] for kind in self.tables if kind != "grids"}
 
+    def columns(self, member: Member) -> list[int]:
+        """Number the queries of a measure among all that were judged."""
+        return [self.judged.number[query] for query in member.tensors.docs]
+
     def batches(self, *, budget: int, keep: int) -> list[Batch]:
         """Put measures together that are computed together.
 

@@ -18,6 +18,7 @@ VERBS = [
     "agree",
     "check",
     "compare",
+    "completion",
     "correlate",
     "demo",
     "devices",
