@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+NEEDED = "figures need matplotlib: pip install 'pgcjax[plots]'"
 SUFFIXES = tuple(f".{kind}" for kind in FIGURE_KINDS)
 # Told apart with any colour vision [Okabe and Ito 2008]; the yellow is too pale.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -75,9 +76,7 @@ def drawing() -> Iterator[None]:
     try:
         import matplotlib
     except ImportError:
-        raise UsageError(
-            "figures need matplotlib: pip install 'pgcjax[plots]'"
-        ) from None
+        raise UsageError(NEEDED) from None
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         style: Any = matplotlib.rcParams  # whose stubs ask for literal names

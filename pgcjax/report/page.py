@@ -7,7 +7,7 @@ import base64
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
@@ -26,8 +26,11 @@ from pgcjax.report import canvas
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-NEEDED = ("jinja2", "matplotlib")
-"""Packages that make pages with figures."""
+NEEDED = {
+    "jinja2": "pages need jinja2: pip install 'pgcjax[report]'",
+    "matplotlib": canvas.NEEDED,
+}
+"""Packages that make pages with figures, and what is said where one is absent."""
 
 _NUMBER = re.compile(r"[-+−]?((\d[\d,]*)?\.?\d+(e[-+]?\d+)?\s?%?|inf)|—|")
 _NAME = re.compile(r"[\w.+-]+")
@@ -178,7 +181,7 @@ def cell_of(value: Any, digits: int = 4) -> str:
     return f"{value:.{digits}f}"
 
 
-def ready(path: str | os.PathLike, needed: Sequence[str] = NEEDED) -> str:
+def ready(path: str | os.PathLike, needed: Iterable[str] = NEEDED) -> str:
     """Give the suffix of a page to be written, before work is spent on it.
 
     Raises:
@@ -190,9 +193,7 @@ def ready(path: str | os.PathLike, needed: Sequence[str] = NEEDED) -> str:
         try:
             import_module(package)
         except ImportError:
-            raise UsageError(
-                f"reports need {package}: pip install 'pgcjax[report]'"
-            ) from None
+            raise UsageError(NEEDED[package]) from None
     if suffix == ".md":
         check_folder(_figures(Path(path)))
     return suffix

@@ -168,14 +168,19 @@ def test_mistakes(pgcjax, here, scores, demo_scores, line, said):
     assert sorted(here.rglob("*")) == before
 
 
-@pytest.mark.parametrize("name", ["matplotlib", "jinja2"])
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("jinja2", "pages need jinja2: pip install 'pgcjax[report]'"),
+        ("matplotlib", "figures need matplotlib: pip install 'pgcjax[plots]'"),
+    ],
+)
 def test_what_to_install_is_said_before_work_is_done(
-    pgcjax, here, scores, monkeypatch, name
+    pgcjax, here, scores, monkeypatch, name, said
 ):
     monkeypatch.setitem(sys.modules, name, None)
     done = pgcjax("report", "never-read.csv", "-o", "page.md")
     assert (done.code, done.out) == (2, "")
-    said = f"reports need {name}: pip install 'pgcjax[report]'"
     assert done.err == f"pgcjax: error: {said}\n"
     if name == "matplotlib":  # which draws for Markdown, and no page to explore
         assert pgcjax("report", scores, "-o", "page.html", *FAST).code == 0

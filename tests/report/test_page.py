@@ -211,16 +211,20 @@ def test_what_is_refused(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("package", ["jinja2", "matplotlib"])
-def test_what_is_not_installed_is_said_in_one_line(monkeypatch, package):
+@pytest.mark.parametrize(
+    ("package", "said"),
+    [
+        ("jinja2", "pages need jinja2: pip install 'pgcjax[report]'"),
+        ("matplotlib", "figures need matplotlib: pip install 'pgcjax[plots]'"),
+    ],
+)
+def test_what_is_not_installed_is_said_in_one_line(monkeypatch, package, said):
     assert ready("page.HTML") == ".html"
     monkeypatch.setitem(sys.modules, package, None)
     for work in (lambda: ready("page.html"), lambda: write(Page("t", []), "page.md")):
         with pytest.raises(UsageError) as error:
             work()
-        assert str(error.value) == (
-            f"reports need {package}: pip install 'pgcjax[report]'"
-        )
+        assert str(error.value) == said
 
 
 @pytest.mark.parametrize(
