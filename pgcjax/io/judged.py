@@ -46,6 +46,11 @@ class Judged:
         return len(self.docs)
 
     @cached_property
+    def every_code(self) -> np.ndarray:
+        """All codes, ascending: one array for all runs."""
+        return np.arange(self.end)
+
+    @cached_property
     def table(self) -> pl.DataFrame:
         """All documents: query (its number), doc_id, code."""
         each = self._code_of.values()

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from sys import intern
 
 import numpy as np
 import polars as pl
@@ -134,7 +135,7 @@ def _find_rows(
             if query in judged.number:
                 code[:, i] = number[run], judged.number[query]
                 retrieved[number[run]][judged.number[query]] = length
-            query_ids.add(query)
+            query_ids.add(intern(query))  # as every run names the same
         run, query = np.repeat(code, lengths, axis=1)
         columns = {"doc_id": doc_id, "position": position, "run": run, "query": query}
         frames.append(pl.DataFrame(columns))
@@ -147,8 +148,8 @@ def _find_rows(
     count = np.bincount(query * len(run_ids) + run, minlength=lengths.size)
     ranking = np.arange(lengths.size)
     rankings = ranking // len(run_ids), ranking % len(run_ids), count
-    codes = np.arange(judged.end)
-    return JudgedRanks(run_ids, query_ids, lengths, *rankings, code, position, codes)
+    parts = lengths, *rankings, code, position
+    return JudgedRanks(run_ids, query_ids, *parts, judged.every_code)
 
 
 def _find_packed(block: Block, judged: Judged) -> JudgedRanks:
@@ -163,7 +164,7 @@ def _find_packed(block: Block, judged: Judged) -> JudgedRanks:
     else:
         code = _look_up(block, np.repeat(of_ranking, count), judged)
         code, position, count = _kept(code, position, count)
-        codes = np.arange(judged.end)
+        codes = judged.every_code
     rankings = of_ranking, block.run, count
     names = block.run_ids, set(block.query_ids)
     return JudgedRanks(*names, lengths[:, :-1], *rankings, code, position, codes)
