@@ -1,5 +1,6 @@
 """What README and docs tell users to type works, on files of the names they use."""
 
+import gzip
 import re
 import shlex
 import shutil
@@ -27,15 +28,44 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.fixture
+def dl21(here, data):
+    """The same files of TREC DL 2021, of which fewer queries have preferences."""
+    source = data / "dl21"
+    for name, path in (
+        ("judgments.txt", source / "judgments.txt.gz"),
+        ("qrels.txt", source / "qrels.dl21-passage.txt.gz"),
+    ):
+        (here / name).write_bytes(gzip.decompress(path.read_bytes()))
+    shutil.rmtree(here / "runs")
+    (here / "runs").mkdir()
+    first, *others = sorted((source / "runs").iterdir())[::24]
+    for path in others:
+        shutil.copy(path, here / "runs")
+    lines = gzip.decompress(first.read_bytes()).decode()
+    (here / "runs" / "rose").write_text(lines.replace(first.stem, "rose"))
+    return here
+
+
+def commands() -> list[str]:
+    found = re.findall(r"^    pgcjax (.+)$", README.read_text(), re.MULTILINE)
+    assert len(found) >= 4
+    return found
+
+
+def run(command: str, capsys) -> tuple[str, str]:
+    """Call the command line; what it prints, and what it says on stderr."""
+    with pytest.raises(SystemExit) as done:
+        main(shlex.split(command))
+    printed, said = capsys.readouterr()
+    assert done.value.code == 0, said
+    return printed, said
+
+
 def test_commands(here, capsys):
-    commands = re.findall(r"^    pgcjax (.+)$", README.read_text(), re.MULTILINE)
-    assert len(commands) >= 4
     printed = {}
-    for command in commands:
-        with pytest.raises(SystemExit) as done:
-            main(shlex.split(command))
-        printed[f"pgcjax {command}"], err = capsys.readouterr()
-        assert done.value.code == 0, err
+    for command in commands():
+        printed[f"pgcjax {command}"], _ = run(command, capsys)
     assert (here / "scores.parquet").exists()
     _, _, section = README.read_text().partition("\n## Five commands\n")
     five = re.findall(r"^    (.+)$", section.partition("\n## ")[0], re.MULTILINE)
@@ -49,6 +79,22 @@ def test_commands(here, capsys):
         ["rose", "2"],
     ]
     assert paper.count(r"\textbf{") == 3 and paper.endswith("\\end{table}\n")
+
+
+def test_commands_where_measures_have_different_queries(dl21, capsys):
+    """Scored by preferences and by qrels: verbs take the queries that all have."""
+    of_scores = ("correlate", "discriminate", "agree", "report")
+    left_out = (
+        "pgcjax: warning: 11 of 57 queries left out: there are no scores of 4 queries "
+        "by Compat; there are no scores of 7 queries by PGC\n"
+    )
+    verbs = set()
+    for command in [c for c in commands() if re.search(r"(scores|runs)\.parquet", c)]:
+        verb, (_, said) = command.split()[0], run(command, capsys)
+        if verb in of_scores:
+            verbs.add(verb)
+            assert said.count(" left out") == 1 and left_out in said, said
+    assert verbs == {*of_scores}
 
 
 def test_python(here):

@@ -23,6 +23,9 @@ from pgcjax.cli.options import (
     spreadsheet_option,
     test_options,
 )
+from pgcjax.cli.score_files import (
+    score_format_option,
+)
 from pgcjax.cli.targets import WITH_WORK, kept_work
 from pgcjax.errors import shared
 from pgcjax.io.choices import TABLE_SUFFIXES
@@ -91,6 +94,7 @@ _DATA = ("text", "csv", "json")  # formats that print the findings as they are
     help="Print pairs, not runs; with --baseline text, csv and json always do.",
 )
 @click.option("--required", is_flag=True, help="Say what difference is significant.")
+@score_format_option
 @memory_option
 @resume_option
 @output_option("Write all pairs at full precision", target=WITH_WORK)

@@ -14,13 +14,12 @@ from pgcjax.cli.options import (
     REAL,
     choice_option,
     output_option,
-    score_files,
-    score_options,
     spreadsheet_option,
     test_options,
     together,
     write_table,
 )
+from pgcjax.cli.score_files import score_files, score_options
 from pgcjax.report.progress import ProgressDisplay
 from pgcjax.stats.choices import COEFFICIENTS, TESTS
 

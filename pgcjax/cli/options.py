@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,7 +13,7 @@ from pgcjax.io.choices import NAME_BY, TABLE_SUFFIXES
 from pgcjax.io.judgments import KINDS
 from pgcjax.io.reading import reading
 from pgcjax.report.progress import say
-from pgcjax.stats.choices import INCOMPLETE, RESAMPLES
+from pgcjax.stats.choices import RESAMPLES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,7 +106,13 @@ def output_option(
         if path is not None:
             from pgcjax.io.write import check_folder, check_target
 
-            check_target(path, tuple(suffixes)) if suffixes else check_folder(path)
+            if form := context.params.get("score_format"):
+                from pgcjax.io.score_text import check_suffix
+
+                check_suffix(Path(path), form)
+                check_target(path, None)
+            else:
+                check_target(path, tuple(suffixes)) if suffixes else check_folder(path)
         return path
 
     help = f"{help}: {' '.join(suffixes)}." if suffixes else help
@@ -113,10 +120,10 @@ def output_option(
     return click.option(*(names or ("-o", "--output")), help=help, **how)
 
 
-def measure_option(help: str) -> Decorator:
+def measure_option(help: str, *names: str) -> Decorator:
     """Add -m MEASURE: repeated, or several with commas between them.
 
-    The command gets a list, as `measures`.
+    The command gets a list, as `measures`; or by other names of the option.
     """
 
     def parted(
@@ -125,9 +132,7 @@ def measure_option(help: str) -> Decorator:
         return [measure for text in given for measure in _parted(text)]
 
     return click.option(
-        "-m",
-        "--measure",
-        "measures",
+        *(names or ("-m", "--measure", "measures")),
         multiple=True,
         metavar="MEASURE,…",
         callback=parted,
@@ -157,30 +162,33 @@ per_query_option = click.option(
 )
 
 
-def _reading_option(name: str, **how: Any) -> Decorator:
-    """Add an option that says how the verb reads all of its files."""
+def reading_option(name: str, argument: str = "", **how: Any) -> Decorator:
+    """Add an option that says how the verb reads all of its files.
+
+    It is an `argument` of `reading`, by default the one of the same name.
+    """
 
     def choose(context: click.Context, option: click.Parameter, value: Any) -> Any:
         if value is not None:
-            context.with_resource(reading(**{name: value}))
+            context.with_resource(reading(**{argument or name: value}))
         return value
 
     return click.option(f"--{name}", callback=choose, **how)
 
 
-memory_option = _reading_option(
+memory_option = reading_option(
     "memory",
     metavar="SIZE",
     help="What work, or a file, may take, such as 500MB; by default a quarter of the "
     "machine's.",
 )
-file_memory_option = _reading_option(
+file_memory_option = reading_option(
     "memory",
     metavar="SIZE",
     expose_value=False,
     help="What a file may take, such as 2GB; by default a quarter of the machine's.",
 )
-encoding_option = _reading_option(
+encoding_option = reading_option(
     "encoding",
     metavar="NAME",
     expose_value=False,
@@ -214,17 +222,6 @@ run_options = together(
         "file's name with it, as leaderboards have names.",
     ),
     encoding_option,
-)
-
-score_options = together(
-    click.argument("scores", nargs=-1, required=True, type=FILE, metavar="SCORES…"),
-    measure_option("Such as PGC or nDCG@10,AP; by default all of SCORES."),
-    choice_option(
-        "--missing",
-        allowed=INCOMPLETE,
-        help="What a query that a run or a measure lacks does: drop leaves it out.",
-    ),
-    file_memory_option,
 )
 
 test_options = together(
@@ -291,19 +288,6 @@ def read_judgments(judgments: dict[str, Any]) -> dict[str, Any]:
         paths, form = sources.pop("preferences")
         read["preferences"] = read_preferences(paths, format=form)
     return {**read, **tables.read_judgments(sources)}
-
-
-def score_files(paths: tuple[str, ...]) -> Any:
-    """Take one file with all measures, or several, each a measure named as its file."""
-    if len(paths) == 1:
-        return paths[0]
-    from pgcjax.io.files import stem
-
-    names = [stem(path) for path in paths]
-    for name in names:
-        if names.count(name) > 1:
-            raise click.UsageError(f"two files of scores are called {name}: rename one")
-    return dict(zip(names, paths, strict=True))
 
 
 def write_table(

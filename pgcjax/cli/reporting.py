@@ -14,9 +14,11 @@ from pgcjax.cli.options import (
     output_option,
     prefs_format_option,
     run_options,
+    test_options,
+)
+from pgcjax.cli.score_files import (
     score_files,
     score_options,
-    test_options,
 )
 from pgcjax.cli.targets import Target
 from pgcjax.io.choices import FIGURE_KINDS, ORDERS, PAGE_SUFFIXES
@@ -113,7 +115,7 @@ def report(
 
     score_page.check_top(top)
     title = title or ", ".join(Path(path).name for path in scores)
-    source, names = _read(scores), measures or None
+    source, names = score_files(scores), measures or None
     with ProgressDisplay() as progress:
         findings = find(source, names, progress=progress.update, **how)
         order = order or str(findings.used.get("scores, order", ORDERS[0]))
@@ -170,21 +172,3 @@ def _judged(
         order,
         progress.update,
     )
-
-
-def _read(paths: tuple[str, ...]) -> Any:
-    """Read one file with all measures or with one; or several, one for each measure."""
-    from pgcjax.io.files import stem
-    from pgcjax.io.schema import SCORES, find_columns
-    from pgcjax.io.score_files import read_any_scores
-    from pgcjax.stats import matrix
-    from pgcjax.stats.scores import read_scores
-
-    path, *others = paths
-    if others:
-        return score_files(paths)
-    frame, _ = read_any_scores(Path(path))
-    if {*SCORES} <= {*frame}:
-        return read_scores(path)  # and what they depend on
-    several = find_columns(frame, ["measure"], matrix.NAMES)
-    return frame if several else {stem(path): path}

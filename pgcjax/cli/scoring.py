@@ -33,9 +33,13 @@ from pgcjax.cli.options import (
     runs_argument,
     spreadsheet_option,
 )
+from pgcjax.cli.score_files import (
+    input_format_option,
+    scores_output_option,
+)
 from pgcjax.cli.targets import WITH_WORK, kept_work
 from pgcjax.errors import PgcjaxError, counted
-from pgcjax.io.choices import MISSING, ORDERS, SCORE_SUFFIXES
+from pgcjax.io.choices import MISSING, ORDERS
 from pgcjax.report.progress import ProgressDisplay, say
 
 if TYPE_CHECKING:
@@ -100,7 +104,7 @@ if TYPE_CHECKING:
     metavar="SECONDS",
     help="Stop where other processes do not come, or are not heard of, for so long.",
 )
-@output_option("Write all scores at full precision", SCORE_SUFFIXES, target=WITH_WORK)
+@scores_output_option("Write all scores at full precision", target=WITH_WORK)
 @spreadsheet_option
 def evaluate(
     runs: tuple[str, ...],
@@ -122,6 +126,7 @@ def evaluate(
     distributed: str | None,
     distributed_timeout: float,
     output: str | None,
+    score_format: str | None,
     spreadsheet: bool,
 ) -> None:
     """Score runs against preferences, graded judgments, or both.
@@ -135,6 +140,12 @@ def evaluate(
 
     if part is not None and not output:
         raise click.UsageError("--part needs -o FILE: merge puts the files together")
+    if score_format and (part or not output):
+        raise click.UsageError(
+            "--score-format keeps nothing of the job, which merge needs of --part"
+            if part
+            else "--score-format needs -o FILE"
+        )
     share = None if part is None else _part(part)
     parse_all(measures)  # a typo is said before minutes of reading
     from pgcjax.engine.evaluate import evaluate as score
@@ -185,7 +196,7 @@ def evaluate(
     if first:
         if share:
             scores.metadata["part"] = list(share)
-        _give(scores, output, spreadsheet)
+        _give(scores, output, spreadsheet=spreadsheet, score_format=score_format)
         _print(scores, printed, top, per_query)
     if kept:
         remove(kept)
@@ -203,11 +214,11 @@ def _open(
     return runs.part(*part) if part else runs
 
 
-def _give(scores: "Scores", output: str | None, spreadsheet: bool) -> None:
+def _give(scores: "Scores", output: str | None, **how: Any) -> None:
     for note in scores.notes:
         say(note)
     if output:
-        scores.save(output, spreadsheet=spreadsheet)
+        scores.save(output, **how)
         say(f"wrote {len(scores.table)} scores to {output}")
 
 
@@ -253,24 +264,29 @@ def _part(text: str) -> tuple[int, int]:
 @cli.command()
 @click.argument("parts", nargs=-1, required=True, type=FILE, metavar="PART...")
 @file_memory_option
+@input_format_option
 @format_option
 @top_option
-@output_option("All scores", SCORE_SUFFIXES, required=True)
+@scores_output_option("All scores", required=True)
 @spreadsheet_option
 def merge(
     parts: tuple[str, ...],
     form: str | None,
     top: int | None,
     output: str,
+    score_format: str | None,
     spreadsheet: bool,
 ) -> None:
-    """Put the files of evaluate --part together: the same as without parts."""
+    """Put the files of evaluate --part together: the same as without parts.
+
+    Files of other tools, such as trec_eval's of each run, are put together, too.
+    """
     printed = format_of(form, top)
     from pgcjax.stats.scores import merge as put_together
     from pgcjax.stats.scores import read_scores
 
     scores = put_together([read_scores(part) for part in parts], parts)
-    _give(scores, output, spreadsheet)
+    _give(scores, output, spreadsheet=spreadsheet, score_format=score_format)
     _print(scores, printed, top)
 
 

@@ -18,6 +18,9 @@ FILE_KINDS = ("runs", "prefs", "qrels", "grids")
 SCORE_SUFFIXES = (".trec", ".tsv", ".csv", ".jsonl", ".parquet")
 """Of files of scores."""
 
+SCORE_FORMATS = ("trec_eval", "tot", "ir_measures", "ranking", "jsonl")
+"""Of files of scores, as other tools write them."""
+
 TABLE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
 """Of files of findings."""
 

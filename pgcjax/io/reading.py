@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
-from pgcjax.errors import UsageError
+from pgcjax.errors import UsageError, check_choice
+from pgcjax.io.choices import SCORE_FORMATS
 from pgcjax.io.memory import memory_limit
 
 UTF8 = "utf-8"
@@ -19,10 +20,13 @@ class Reading:
     Attributes:
         memory: bytes that a file may have, decompressed, to be read at once.
         encoding: of text, by its name in Python.
+        score_format: of scores in lines without a header: one of `SCORE_FORMATS`, or
+            `auto` to find it.
     """
 
     memory: int
     encoding: str = UTF8
+    score_format: str = "auto"
 
     @property
     def share(self) -> int:
@@ -40,7 +44,10 @@ def chosen() -> Reading:
 
 @contextmanager
 def reading(
-    *, memory: str | int | None = None, encoding: str | None = None
+    *,
+    memory: str | int | None = None,
+    encoding: str | None = None,
+    score_format: str | None = None,
 ) -> Iterator[None]:
     """Choose how files are read inside of the block; None leaves a choice as it is.
 
@@ -51,15 +58,20 @@ def reading(
         memory: bytes that a file may have, decompressed, to be read at once, or a size
             such as `2GB`; by default a quarter of the machine's.
         encoding: of text files, such as `latin-1`; by default UTF-8.
+        score_format: of files of scores without a header, such as `tot`; by default
+            `auto`: it is found, or the file is refused.
 
     Raises:
-        UsageError: there is no such encoding, or `memory` is no size.
+        UsageError: there is no such encoding or format, or `memory` is no size.
     """
     how = chosen()
     if memory is not None:
         how = replace(how, memory=memory_limit(memory))
     if encoding is not None:
         how = replace(how, encoding=_known(encoding))
+    if score_format is not None:
+        check_choice("score_format", score_format, ("auto", *SCORE_FORMATS))
+        how = replace(how, score_format=score_format)
     token = _chosen.set(how)
     try:
         yield

@@ -1,6 +1,9 @@
 """Files of scores, of pgcjax and of other tools, as tables."""
 
+import glob
+import json
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,29 +12,157 @@ import numpy as np
 import pandas as pd
 
 from pgcjax.errors import DataError
-from pgcjax.io import files, seal
+from pgcjax.io import files, score_text, seal
 from pgcjax.io.containers import Columns, Named, container_of, split
 from pgcjax.io.content import read_bytes
 from pgcjax.io.json_text import NoJson, read_json
-from pgcjax.io.schema import SCORES, Origin, canonical, ids, numbers
-from pgcjax.io.write import HEADER_MARK
+from pgcjax.io.reading import chosen
+from pgcjax.io.schema import (
+    SCORES,
+    Origin,
+    canonical,
+    find_columns,
+    ids,
+    known_column,
+    numbers,
+)
+from pgcjax.io.score_text import MEAN
+from pgcjax.io.write import HEADER_MARK, written_beside
 
 
 def read_score_table(path: str | os.PathLike) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Read a table with the columns run_id, query_id, measure and value.
 
+    Args:
+        path: of a file; or a folder or pattern, whose files are put together.
+
     Returns:
-        The table, and the metadata that pgcjax wrote into the file; {} without.
+        The table, and the metadata that pgcjax wrote into the file; {} without, and of
+        several files.
 
     Raises:
-        DataError: the file is no score table.
+        DataError: a file is no score table.
     """
+    paths = _files(path)
+    read = [_scores(one, *_parsed(one, _intact(one))) for one in paths]
+    if len(read) == 1:
+        return read[0]
+    return pd.concat([table for table, _ in read], ignore_index=True), {}
+
+
+def read_any_scores(path: str | os.PathLike) -> tuple[pd.DataFrame, Origin]:
+    """Read a file of scores as rows of text, whatever its columns are called.
+
+    Means, which other tools write as topic `all`, are among the rows.
+
+    Raises:
+        DataError: it cannot be read as a table.
+    """
+    paths = _files(path)
+    read = [_parsed(one, _intact(one))[0] for one in paths]
+    if len(read) == 1:
+        frame, origin, _ = _without_metadata(read[0])
+        return frame, origin
+    tables = [canonical(*_without_metadata(content)[:2], SCORES) for content in read]
+    return pd.concat(tables, ignore_index=True), Origin(str(path))
+
+
+def read_known_scores(
+    path: str | os.PathLike,
+) -> tuple[pd.DataFrame, dict[str, Any] | None]:
+    """Read a file as `read_score_table`, or, if it has other columns, as rows of text.
+
+    Returns:
+        The table, and its metadata; None with rows of text.
+
+    Raises:
+        DataError: a file cannot be read as a table.
+    """
+    read = [(one, *_parsed(one, _intact(one))) for one in _files(path)]
+    if len(read) == 1 and len(find_columns(read[0][1].frame, SCORES)) < len(SCORES):
+        return _without_metadata(read[0][1])[0], None
+    tables = [_scores(*one) for one in read]
+    if len(tables) == 1:
+        return tables[0]
+    return pd.concat([table for table, _ in tables], ignore_index=True), {}
+
+
+def _files(path: str | os.PathLike) -> list[Path]:
+    """List the files of a folder or pattern, or the one file that is named."""
     path = Path(path)
+    if path.is_dir() or (glob.has_magic(str(path)) and not path.exists()):
+        return files.expand(path)
+    return [path]
+
+
+def _parsed(path: Path, data: bytes, form: str | None = None) -> tuple[Named, bool]:
+    """Name the columns of a file, and say whether its topic `all` is a mean.
+
+    Args:
+        path: of the file, whose suffix counts.
+        data: its bytes.
+        form: of lines without a header; by default what `reading` says.
+
+    Raises:
+        DataError: it cannot be read, or its format cannot be told.
+    """
+    form = chosen().score_format if form is None else form
     trec = path.suffix.lower() == ".trec"
-    data = _intact(path)
-    content = split(path, data, "tabs" if trec else container_of(path, data))
-    if isinstance(content, Columns):
-        content = _from_trec(content)
+    container = "tabs" if trec else container_of(path, data)
+    if container == "columns" and form == "jsonl":
+        container = "jsonl"
+    if container in ("tabs", "columns", "tsv"):
+        content = _lines(path, data, form, trec)
+        if content:
+            return content, True
+        if container == "columns":
+            container = "tsv" if b"\t" in data else "csv"
+    content = split(path, data, container, any_header=True)
+    assert isinstance(content, Named)
+    return _of_one_run(path, content) if container == "jsonl" else (content, False)
+
+
+def _lines(path: Path, data: bytes, form: str, trec: bool) -> Named | None:
+    """Read lines of scores without a header; None if the file is something else."""
+    if not trec and _has_header(data):
+        return None
+    content = split(path, data, "tabs")
+    assert isinstance(content, Columns)
+    said = trec or form in score_text.LAYOUTS
+    if not (said or score_text.is_scores(content)):
+        return None
+    return score_text.named(content, form, fallback=trec)
+
+
+def _has_header(data: bytes) -> bool:
+    """Say whether the first line, and no other, begins with the name of a column."""
+    lines = data.removeprefix(b"\xef\xbb\xbf").splitlines()
+    rows = [line.split(None, 2)[:2] for line in lines if line[:1] != b"#"]
+    first, *others = [row for row in rows if row] or [[b""]]
+    if first == [b"runid", MEAN.encode()]:  # trec_eval says so what it is of
+        return False
+    name = first[0].decode("utf-8", "replace")
+    return known_column(name) and not any(row[0] == first[0] for row in others)
+
+
+def _of_one_run(path: Path, content: Named) -> tuple[Named, bool]:
+    """Complete records of JSON of one run, as ir_measures writes them.
+
+    A record with `topic_id` is of a tool that writes means as topic `all`, too.
+    """
+    frame = content.frame
+    there = find_columns(frame, ("run_id", "query_id", "measure", "value"))
+    if {"measure", "value"} <= set(frame) and "run_id" not in there:
+        more = {"run_id": score_text.run_of(path)}
+        more |= {} if "query_id" in there else {"query_id": MEAN}
+        return replace(content, frame=frame.assign(**more)), True
+    return content, "topic_id" in frame
+
+
+def _scores(
+    path: Path, content: Named, means: bool
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Check a table of scores, and leave means out."""
     frame, origin, metadata = _without_metadata(content)
     if len(metadata) > 1:
         raise DataError(
@@ -40,10 +171,34 @@ def read_score_table(path: str | os.PathLike) -> tuple[pd.DataFrame, dict[str, A
             mend="Name the files one by one.",
         )
     table = canonical(frame, origin, SCORES)
+    if means:
+        keep = (table["query_id"] != MEAN).to_numpy()
+        check_queries(keep, origin.name)
+        origin = replace(origin, places=np.asarray(origin.places)[keep])
+        table = table[keep].reset_index(drop=True)
     for name in SCORES[:3]:
         table[name] = ids(table[name], origin)
     table["value"] = numbers(table["value"], "value", origin)
+    if means:  # a ranking has its topics first
+        table = table.sort_values(
+            ["run_id", "query_id"], kind="stable", ignore_index=True
+        )
     return table, metadata[0] if metadata else {}
+
+
+def check_queries(keep: Sequence[bool] | np.ndarray, where: str) -> None:
+    """Refuse scores that are means alone.
+
+    Raises:
+        DataError: no row is of a query.
+    """
+    if not np.any(keep):
+        raise DataError(
+            f"holds means alone (topic {MEAN!r}), no scores of queries",
+            where=where,
+            mend="Let the tool write queries, too (trec_eval -q); correlate --truth "
+            "takes means.",
+        )
 
 
 def check_readable(table: pd.DataFrame, where: str, suffix: str) -> None:
@@ -63,8 +218,8 @@ def check_readable(table: pd.DataFrame, where: str, suffix: str) -> None:
     first = "run" if len(runs) > 1 else "measure"  # of what each line has
     names = runs if first == "run" else table["measure"].unique()
     lost = [f"a comment of {first} {name!r}" for name in names if str(name)[0] == "#"]
-    if (table["query_id"] == "all").any():
-        lost.append("a mean of query 'all'")
+    if (table["query_id"] == MEAN).any():
+        lost.append(f"a mean of query {MEAN!r}")
     if lost:
         raise DataError(
             f"a .trec file would make {lost[0]}",
@@ -73,23 +228,55 @@ def check_readable(table: pd.DataFrame, where: str, suffix: str) -> None:
         )
 
 
-def read_any_scores(path: Path) -> tuple[pd.DataFrame, Origin]:
-    """Read a file of scores as rows of text, whatever its columns are called.
+def write_lines(
+    table: pd.DataFrame, means: pd.DataFrame, path: str | os.PathLike, form: str
+) -> Path:
+    """Write scores and means as another tool would, at full precision, whole or not.
+
+    Args:
+        table: run_id, query_id, measure, value.
+        means: run_id, measure, value.
+        path: of the file.
+        form: one of `SCORE_FORMATS`. There is no place for metadata in it.
 
     Raises:
-        DataError: it cannot be read as a table.
+        UsageError: the suffix says something else, or the format has no place for the
+            runs. DataError: the file cannot be written, or not so that it could be
+            read.
     """
-    if path.suffix.lower() == ".trec":
-        return read_score_table(path)[0], Origin(str(path))
-    data = _intact(path)
-    container = container_of(path, data)
-    if container == "columns":
-        container = "tsv" if b"\t" in data else "csv"
-    content = split(path, data, container, any_header=True)
-    assert isinstance(content, Named)
-    if container != "jsonl":
-        return content.frame, content.origin
-    return _without_metadata(content)[:2]
+    path = Path(path)
+    score_text.check_suffix(path, form)
+    check_readable(table, str(path), "")
+    score_text.check_writable(table, form, str(path))
+    rows = score_text.in_order(table, means.assign(query_id=MEAN), form)
+    text = "".join(f"{line}\n" for line in _formatted(rows, form))
+    data = text.encode()
+    if not _reads_back(path, data, rows):
+        raise DataError(
+            f"lines of {form} with these names would read as something else",
+            where=str(path),
+            mend=score_text.MEND,
+        )
+    with written_beside(path) as beside:
+        beside.write_bytes(data)
+    return path
+
+
+def _reads_back(path: Path, data: bytes, rows: pd.DataFrame) -> bool:
+    """Say whether names are read as they were; one may be that of a column."""
+    try:
+        read = canonical(_parsed(path, data, "auto")[0].frame, Origin(""), SCORES)
+    except DataError:
+        return False
+    return all(read[name].tolist() == rows[name].tolist() for name in SCORES[:3])
+
+
+def _formatted(rows: pd.DataFrame, form: str) -> list[str]:
+    if form != "jsonl":
+        return score_text.lines(rows, form)
+    names = {"run_id": "run_id", "query_id": "topic_id"}
+    records = rows[[*SCORES]].rename(columns=names).to_dict("records")
+    return [json.dumps(record, ensure_ascii=False) for record in records]
 
 
 def _intact(path: Path) -> bytes:
@@ -137,22 +324,3 @@ def _without_metadata(
     for about in metadata:
         about.pop(seal.KEY, None)
     return frame, origin, metadata
-
-
-def _from_trec(content: Columns) -> Named:
-    """Name the columns of trec_eval's output, and leave averages out."""
-    rows, places = [], []
-    names = [row[2] for row in content.rows if row[:2] == ["runid", "all"]]
-    name = names[0] if names else files.stem(content.origin.name)
-    for i, row in enumerate(content.rows):
-        if len(row) not in (3, 4):
-            raise DataError(
-                f"expected '[run] measure query value', found {content.text(i)}",
-                where=content.origin.at(i),
-            )
-        if row[-2] != "all":
-            rows.append([name, *row] if len(row) == 3 else row)
-            places.append(content.origin.places[i])
-    frame = pd.DataFrame(rows, columns=["run_id", "measure", "query_id", "value"])
-    origin = replace(content.origin, places=np.array(places))
-    return Named(frame, origin, content.head)

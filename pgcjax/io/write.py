@@ -151,15 +151,18 @@ def header(metadata: dict[str, Any]) -> str:
 
 
 def check_target(
-    path: str | os.PathLike, suffixes: tuple[str, ...] = SCORE_SUFFIXES
+    path: str | os.PathLike, suffixes: tuple[str, ...] | None = SCORE_SUFFIXES
 ) -> None:
     """Refuse an output file that could not be written, before work is spent on it.
+
+    Its suffix may be any if `suffixes` is None.
 
     Raises:
         UsageError: its suffix is none of these, its folder is missing, or it is a
             folder itself. DataError: it cannot be written.
     """
-    check_suffix(Path(path), suffixes)
+    if suffixes is not None:
+        check_suffix(Path(path), suffixes)
     check_room(path)
     if os.path.isdir(path):
         raise UsageError(f"{path}: is a folder; name a file")

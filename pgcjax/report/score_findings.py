@@ -68,7 +68,7 @@ def find(
     alpha: float = 0.05,
     resamples: int | None = None,
     seed: int = 0,
-    missing: str = "error",
+    missing: str = "shared",
     progress: Progress | None = None,
 ) -> Findings:
     """Align scores, and test all pairs of runs by each measure.
@@ -80,8 +80,9 @@ def find(
         alpha: level of the decisions, and 1 less that of the intervals.
         resamples: of tests that resample.
         seed: of tests that resample.
-        missing: what a query does that a run or a measure lacks: `error`, `drop` it
-            for all, or `zero` for those that lack it.
+        missing: `shared` leaves out queries that a measure lacks, and refuses one that
+            some runs lack; `drop` leaves out both, `zero` counts both as 0, `error`
+            refuses both.
         progress: called with `("measures", done, total)`.
 
     Raises:

@@ -76,7 +76,7 @@ def agree(
     *,
     threshold: float = 0.0,
     tie_share: float | str | None = None,
-    missing: str = "error",
+    missing: str = "shared",
 ) -> Agreement:
     """Compare what measures prefer with what people prefer, result page by result page.
 
@@ -88,7 +88,8 @@ def agree(
         threshold: score differences up to here are ties.
         tie_share: instead, choose thresholds for this share of ties, as of
             `run_preferences.tie_threshold`; `preferences`: as many as people have.
-        missing: a query that a run or measure lacks: `error`, `drop` it or `zero`.
+        missing: of queries, as of `correlate`; judged pairs without scores are left
+            out by `drop`, and by `shared` where a measure lacks the query.
 
     Source: Luo 2021, 4.1 and 5.4; Golbus et al. 2014, 5.2.2.
 
@@ -120,7 +121,7 @@ def agree_measures(
     *,
     threshold: float = 0.0,
     tie_share: float | None = None,
-    missing: str = "error",
+    missing: str = "shared",
 ) -> pd.DataFrame:
     """Compare what measures prefer with each other, for all pairs of runs and queries.
 

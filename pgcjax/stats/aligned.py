@@ -10,11 +10,24 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float64
 
-from pgcjax.errors import DataError, DataWarning, UsageError, counted, listed
+from pgcjax.errors import (
+    DataError,
+    DataWarning,
+    UsageError,
+    check_choice,
+    counted,
+    listed,
+)
 from pgcjax.io.in_memory import in_hand
 from pgcjax.io.schema import find_columns
 from pgcjax.stats import matrix
+from pgcjax.stats.choices import LACKING
 from pgcjax.stats.scores import read_scores
+
+_MENDS = {
+    "run": "Complete the other, or drop it.",
+    "query": "Complete the other, or choose missing shared, drop or zero.",
+}
 
 
 @dataclass(frozen=True)
@@ -44,7 +57,7 @@ class AlignedScores:
 def align(
     scores: Any,
     measures: Sequence[str] | None = None,
-    missing: str = "error",
+    missing: str = "shared",
     *,
     least: int = 1,
     queries: int = 2,
@@ -57,8 +70,10 @@ def align(
         scores: our `Scores`, a DataFrame or a file with such columns, or a table of
             any kind that `matrix.read` takes for each measure, by name.
         measures: all that there are if None.
-        missing: what a query does that a run or a measure lacks: `error`, `drop` it
-            for all, or `zero` for those that lack it.
+        missing: what a query does that a measure or a run lacks. `shared`: a query for
+            which a measure scores no run is left out of all, and one that some runs
+            lack is an error; `error`: both are; `drop`: both are left out of all;
+            `zero`: what is lacking is 0.
         least: how many measures are needed.
         queries: how many queries are needed.
 
@@ -73,6 +88,7 @@ def align(
     wanted = measure_names(scores) if measures is None else list(measures)
     if not wanted:
         raise UsageError("there are no measures to compare")
+    check_choice("missing", missing, LACKING)
     how: dict[str, Any] = {"missing": missing, "queries": queries, "aloud": False}
     if isinstance(scores, Mapping):
         check_measures(wanted, list(scores))
@@ -124,7 +140,7 @@ def _aligned(one: list[matrix.Matrix], missing: str, least: int = 2) -> AlignedS
                 raise DataError(
                     f"of {first.measure} and {other.measure}, only one has scores of "
                     f"{noun} {min(names)!r}",
-                    mend="Complete the other, or drop it.",
+                    mend=_MENDS[noun],
                 )
         theirs = set(other.query_ids)
         queries = queries | theirs if missing == "zero" else queries & theirs
@@ -145,12 +161,14 @@ def _notes(one: list[matrix.Matrix], kept: set[str], missing: str) -> tuple[str,
     gaps: dict[str, list[str]] = {}  # what is lacking, with the measures
     filled = 0
     for m in one:
-        absent = len(every - {*m.query_ids, *m.lacked})
-        runs = sorted({run for lacking in m.lacked.values() for run in lacking})
-        filled += absent * len(m.run_ids) + sum(map(len, m.lacked.values()))
-        if m.lacked:
+        # A query for which a measure scores no run is lacked by the measure.
+        some = {q: r for q, r in m.lacked.items() if len(r) < len(m.run_ids)}
+        absent = len(every - ({*m.query_ids} - {*m.lacked}) - {*some})
+        runs = sorted({run for lacking in some.values() for run in lacking})
+        filled += absent * len(m.run_ids) + sum(map(len, some.values()))
+        if some:
             what = f"{listed(runs)} {'lacks' if len(runs) == 1 else 'lack'} "
-            what += f"{counted(len(m.lacked), 'query')} by "
+            what += f"{counted(len(some), 'query')} by "
             gaps.setdefault(what, []).append(m.measure)
         if absent:
             what = f"there are no scores of {counted(absent, 'query')} by "

@@ -18,6 +18,12 @@ INTERVALS = ("t", "percentile", "bca", "hsd")
 INCOMPLETE = ("error", "drop", "zero")
 """What a query does that a run lacks: it is left out for all, or scores 0."""
 
+LACKING = ("shared", *INCOMPLETE)
+"""The same, of several measures. `shared` leaves out what a whole measure lacks."""
+
+RANK_INTERVALS = ("percentile", "bca", "none")
+"""Of correlations of two orders of runs, by a bootstrap over queries."""
+
 COEFFICIENTS = (
     "tau",
     "tau_ap",

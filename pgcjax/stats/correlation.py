@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float, Float64, Int64, Real
+from jaxtyping import Bool, Float, Float64, Int64, Real
 from scipy import stats
 
-from pgcjax.errors import DataError, check_choice
+from pgcjax.errors import DataError, UsageError, check_choice
 from pgcjax.stats.aligned import align
 from pgcjax.stats.choices import COEFFICIENTS
 from pgcjax.stats.rounding import slack
@@ -78,21 +78,54 @@ _FUNCTIONS: dict[str, Callable[[Values, Values], Any]] = {
 }
 # These take their first argument for the truth.
 DIRECTED = ("tau_ap", "tau_ap_a")
-_WITHOUT_TIES = {
+WITHOUT_TIES = {
     "tau_ap": ("first", "second"),
     "tau_ap_symmetric": ("first", "second"),
     "tau_ap_a": ("first",),
 }
+# An estimate that ties all: each order is as likely, and tau_ap_a 0.
+MAY_TIE_ALL = ("tau_ap_a", "second")
 
 
-def levels(values: Float[np.ndarray, " runs"]) -> Int64[np.ndarray, " runs"]:
-    """Number distinct values from 0 up; neighbours that differ by rounding are one."""
-    order = np.argsort(values, kind="stable")
-    ordered = values[order]
-    steps = np.diff(ordered) > slack(ordered[1:], ordered[:-1])
-    out = np.zeros(len(values), np.int64)
-    out[order[1:]] = np.cumsum(steps)
+def levels(
+    values: Float[np.ndarray, "*orders runs"], least: float = 0.0
+) -> Int64[np.ndarray, "*orders runs"]:
+    """Number distinct values from 0 up; neighbours that differ by rounding are one.
+
+    So are neighbours that differ by `least` at most.
+    """
+    order = np.argsort(values, axis=-1, kind="stable")
+    ordered = np.take_along_axis(values, order, axis=-1)
+    low, high = ordered[..., :-1], ordered[..., 1:]
+    steps = high - low > np.maximum(slack(high, low), least)
+    out = np.zeros(values.shape, np.int64)
+    np.put_along_axis(out, order[..., 1:], np.cumsum(steps, axis=-1), axis=-1)
     return out
+
+
+def split_coefficient(coefficient: str) -> tuple[str, int | None]:
+    """Split `tau@10` into its name and the number of best runs; None without one.
+
+    Raises:
+        UsageError: there is no such coefficient, or no such number.
+    """
+    name, at, k = coefficient.partition("@")
+    check_choice("coefficient", name, COEFFICIENTS)
+    if at and not (k.isascii() and k.isdecimal() and int(k) > 1):
+        raise UsageError(
+            f"coefficient {coefficient!r}: expected how many of the best runs after @, "
+            f"2 or more, such as {name}@10"
+        )
+    return name, int(k) if at else None
+
+
+def best(
+    order: Int64[np.ndarray, "*orders runs"], k: int | None
+) -> Bool[np.ndarray, "*orders runs"]:
+    """Choose the k best runs by `levels`, and what ties with the last; all if None."""
+    if k is None or k >= order.shape[-1]:
+        return np.ones(order.shape, bool)
+    return order >= np.sort(order, axis=-1)[..., -k, None]
 
 
 def correlation(x: Any, y: Any, coefficient: str = "tau") -> float:
@@ -102,7 +135,8 @@ def correlation(x: Any, y: Any, coefficient: str = "tau") -> float:
         x: means of the runs, the larger the better; the truth of tau_ap, tau_ap_a.
         y: means of the same runs.
         coefficient: `tau` (Kendall's tau-b), `tau_ap`, `tau_ap_symmetric`, `tau_ap_a`
-            (ties in y), `tau_ap_b` (ties in both), `pearson` or `spearman`.
+            (ties in y), `tau_ap_b` (ties in both), `pearson` or `spearman`; `tau@10` is
+            of the 10 best runs of x, the truth, and those that tie with the tenth.
 
     Means that differ by rounding alone, 1e-12 of their size, are ties in all but
     Pearson's.
@@ -114,14 +148,14 @@ def correlation(x: Any, y: Any, coefficient: str = "tau") -> float:
         UsageError: there is no such coefficient.
         DataError: x and y do not fit, or the coefficient is undefined for them.
     """
-    check_choice("coefficient", coefficient, COEFFICIENTS)
+    split_coefficient(coefficient)
     x, y = _numbers(x), _numbers(y)
     if x.shape != y.shape:
         raise DataError(f"expected as many values, found {len(x)} and {len(y)}")
-    why = _undefined(x, y, coefficient)
+    value, _, why = correlated(x, y, coefficient)
     if why:
         raise DataError(f"{coefficient} is undefined: {why}")
-    return _value(x, y, coefficient)
+    return value
 
 
 def _numbers(values: Any) -> Float64[np.ndarray, " runs"]:
@@ -142,25 +176,38 @@ def _undefined(x: Values, y: Values, coefficient: str) -> str:
         return "there are fewer than two runs"
     for name, values in (("first", x), ("second", y)):
         distinct = int(levels(values).max()) + 1
-        # tau_ap_a of an estimate that ties all is 0: each order is as likely.
-        if distinct == 1 and (coefficient, name) != ("tau_ap_a", "second"):
+        if distinct == 1 and (coefficient, name) != MAY_TIE_ALL:
             return f"the {name} gives all runs the same value"
-        if distinct < len(x) and name in _WITHOUT_TIES.get(coefficient, ()):
+        if distinct < len(x) and name in WITHOUT_TIES.get(coefficient, ()):
             return f"the {name} has ties; tau_ap_b allows them"
     return ""
 
 
-def _value(x: Values, y: Values, coefficient: str) -> float:
-    if coefficient != "pearson":
+def correlated(x: Values, y: Values, coefficient: str) -> tuple[float, int, str]:
+    """Correlate two orders: value, number of runs, and why the value is NaN."""
+    name, k = split_coefficient(coefficient)
+    top = best(levels(x), k)
+    x, y = x[top], y[top]
+    if why := _undefined(x, y, name):
+        return nan, len(x), why
+    if name != "pearson":
         x, y = levels(x), levels(y)
-    return float(_FUNCTIONS[coefficient](x, y))
+    return float(_FUNCTIONS[name](x, y)), len(x), ""
+
+
+def check_coefficients(coefficients: Sequence[str]) -> None:
+    """Refuse names that are none of `correlation`, by a UsageError."""
+    if not coefficients:
+        raise UsageError("name a coefficient")
+    for coefficient in coefficients:
+        split_coefficient(coefficient)
 
 
 def correlate(
     scores: Any,
     measures: Sequence[str] | None = None,
     coefficients: Sequence[str] = ("tau", "tau_ap_b"),
-    missing: str = "error",
+    missing: str = "shared",
 ) -> pd.DataFrame:
     """Correlate the orders in which measures put the runs, by their means.
 
@@ -168,30 +215,28 @@ def correlate(
         scores: a score table, or a table for each measure, by name.
         measures: all that there are if None.
         coefficients: names as of `correlation`.
-        missing: what a query does that a run or a measure lacks: `error`, `drop` it
-            for all, or `zero` for those that lack it.
+        missing: `shared` leaves out queries that a measure lacks, and refuses one that
+            some runs lack; `drop` leaves out both, `zero` counts both as 0, `error`
+            refuses both.
 
     Returns:
         A row for each coefficient and two measures: measure_a, measure_b, coefficient,
         value, runs, undefined. Where a coefficient has no value, value is NaN and
-        undefined says why; else undefined is empty. For tau_ap and tau_ap_a, measure_a
-        is the truth, and there is a row each way. `attrs["notes"]` says what was left
-        out, or counted as 0.
+        undefined says why; else undefined is empty. For tau_ap, tau_ap_a and those of
+        the best runs, measure_a is the truth, and there is a row each way.
+        `attrs["notes"]` says what was left out, or counted as 0.
 
     Raises:
         UsageError: fewer than two measures, or an unknown one, coefficient or policy.
         DataError: a score is missing, or there twice.
     """
-    for coefficient in coefficients:
-        check_choice("coefficient", coefficient, COEFFICIENTS)
+    check_coefficients(coefficients)
     aligned = align(scores, measures, missing, least=2)
     means = dict(zip(aligned.measures, aligned.values.mean(axis=2), strict=True))
     rows = []
     for (a, b), coefficient in product(combinations(means, 2), coefficients):
-        ways = ((a, b), (b, a)) if coefficient in DIRECTED else ((a, b),)
-        for one, other in ways:
-            x, y = means[one], means[other]
-            why = _undefined(x, y, coefficient)
-            value = nan if why else _value(x, y, coefficient)
-            rows.append((one, other, coefficient, value, len(x), why))
+        directed = coefficient in DIRECTED or "@" in coefficient
+        for one, other in ((a, b), (b, a)) if directed else ((a, b),):
+            value, runs, why = correlated(means[one], means[other], coefficient)
+            rows.append((one, other, coefficient, value, runs, why))
     return aligned.noted(pd.DataFrame(rows, columns=COLUMNS))

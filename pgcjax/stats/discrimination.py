@@ -100,7 +100,7 @@ def discriminate(
     alpha: float = 0.05,
     resamples: int | None = None,
     seed: int = 0,
-    missing: str = "error",
+    missing: str = "shared",
     progress: Progress | None = None,
 ) -> Discrimination:
     """Test all pairs of runs by each measure: how many differences are significant?
@@ -112,8 +112,9 @@ def discriminate(
         alpha: significance level; a pair with p < alpha is significant.
         resamples: of tests that resample; by default `choices.RESAMPLES`.
         seed: of tests that resample.
-        missing: what a query does that a run or a measure lacks: `error`, `drop` it
-            for all, or `zero` for those that lack it.
+        missing: `shared` leaves out queries that a measure lacks, and refuses one that
+            some runs lack; `drop` leaves out both, `zero` counts both as 0, `error`
+            refuses both.
         progress: called with `("measures", done, total)`.
 
     Source: Sakai 2012, 4.1.
@@ -149,7 +150,7 @@ def sensitivity(
     scores: Any,
     measures: Sequence[str] | None = None,
     alpha: float = 0.05,
-    missing: str = "error",
+    missing: str = "shared",
 ) -> pd.DataFrame:
     """Share the pairs of runs whose paired t-test has p < alpha [Luo 2021, chapter 4].
 
@@ -193,7 +194,7 @@ def intuitiveness(
     scores: Any,
     gold: str | Sequence[str],
     measures: Sequence[str] | None = None,
-    missing: str = "error",
+    missing: str = "shared",
 ) -> pd.DataFrame:
     """Compare how often two measures are right where they disagree [Sakai 2012, 4.2].
 
@@ -202,8 +203,9 @@ def intuitiveness(
         gold: a measure that is right by definition, or several, all to be agreed with;
             as the table spells them.
         measures: all but the gold ones if None.
-        missing: what a query does that a run or a measure lacks: `error`, `drop` it
-            for all, or `zero` for those that lack it.
+        missing: `shared` leaves out queries that a measure lacks, and refuses one that
+            some runs lack; `drop` leaves out both, `zero` counts both as 0, `error`
+            refuses both.
 
     Returns:
         A row for each two measures: measure_a, measure_b, gold, disagreements,

@@ -31,8 +31,8 @@ from pgcjax.io.schema import (
     numbers,
     refuse,
 )
-from pgcjax.io.score_files import read_any_scores
-from pgcjax.stats.choices import INCOMPLETE
+from pgcjax.io.score_files import check_queries, read_any_scores
+from pgcjax.stats.choices import INCOMPLETE, LACKING
 from pgcjax.stats.scores import Scores, read_scores
 
 NAMES = {
@@ -41,7 +41,7 @@ NAMES = {
     "measure": ("metric",),
     "value": ("score",),
 }
-_AVERAGES = ("all", "amean", "average")
+AVERAGES = ("all", "amean", "average")
 _KEYS = ["run_id", "query_id"]
 
 
@@ -78,21 +78,22 @@ def read(
     """Read scores of one measure.
 
     Args:
-        scores: our `Scores`; a DataFrame; a CSV, TSV, JSONL or Parquet file, or .trec
-            as trec_eval prints it; with a row per score, or wide: a row per query and
+        scores: our `Scores`; a DataFrame; a CSV, TSV, JSONL or Parquet file, or text of
+            another tool; with a row per score, or wide: a row per query and
             a column per run, or, if a column is run_id, the other way round.
         measure: which one, if there are several.
         columns: names of run_id, query_id, measure or value in the source.
         missing: what a query that some runs lack does: `error`, `drop` it for all, or
             `zero` for those that lack it.
         queries: how many are needed.
-        aloud: whether to warn of queries that are left out.
+        aloud: whether to warn of queries that are left out; if not, `missing` may be
+            `shared`: as `error`, but a query that all runs lack is left out.
 
     Raises:
         DataError: the source holds no such scores, one twice, one that is not finite,
             or not all that are needed. UsageError: an argument is wrong.
     """
-    check_choice("missing", missing, INCOMPLETE)
+    check_choice("missing", missing, INCOMPLETE if aloud else LACKING)
     if isinstance(scores, Matrix):
         return scores
     where = "scores"
@@ -100,8 +101,9 @@ def read(
         where = str(scores)
         scores = read_any_scores(Path(scores))
     frame, origin = scores if isinstance(scores, tuple) else (scores, Origin(where))
+    where = origin.name
     frame = frame_of(frame)
-    named = _columns(frame, columns or {}, where)
+    named = columns_of(frame, columns or {}, where)
     notes: tuple[str, ...] = ()
     if {"run_id", "query_id", "value"} <= set(named):
         wide, name = _long(frame, named, origin, measure)
@@ -113,7 +115,7 @@ def read(
             mend="Name them by columns=, such as {'value': 'ndcg'}.",
         )
     else:
-        wide, notes = _wide(frame, named, origin)
+        wide, notes = wide_table(frame, named, origin)
         name = measure or ""
     matrix = _complete(wide, name, missing, notes, where, queries)
     if aloud and len(matrix.query_ids) < wide.shape[1]:
@@ -140,7 +142,7 @@ def frame_of(scores: Any) -> pd.DataFrame:
     return table
 
 
-def _columns(
+def columns_of(
     frame: pd.DataFrame, wanted: Mapping[str, str], where: str
 ) -> dict[str, Any]:
     """Find what columns are called: canonical name → name in the frame."""
@@ -166,7 +168,8 @@ def _long(
     table = table.reset_index(drop=True)
     if table.empty:
         raise DataError("holds no rows", where=origin.name, mend="Add rows.")
-    keep = ~table["query_id"].isin(_AVERAGES).to_numpy()
+    keep = ~table["query_id"].isin(AVERAGES).to_numpy()
+    check_queries(keep, origin.name)
     places = np.arange(1, len(table) + 1) if not len(origin.places) else origin.places
     origin = replace(origin, places=np.asarray(places)[keep])
     table = table[keep].reset_index(drop=True)
@@ -193,7 +196,7 @@ def _long(
     return scores.matrix(name), name
 
 
-def _wide(
+def wide_table(
     frame: pd.DataFrame, named: dict[str, Any], origin: Origin
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Lay a wide table out as runs × queries; NaN where a cell is empty."""
@@ -205,7 +208,7 @@ def _wide(
         cells = frame.drop(columns=named[rows])
     elif find_columns([frame.index.name], _KEYS):
         frame = frame.reset_index()
-        return _wide(frame, _columns(frame, {}, ""), origin)
+        return wide_table(frame, columns_of(frame, {}, ""), origin)
     else:
         cells, width = frame, len(str(len(frame)))
         names = pd.Series([f"{i + 1:0{width}}" for i in range(len(frame))])
@@ -242,7 +245,10 @@ def _complete(
         queries[i]: tuple(compress(runs, absent[:, i]))
         for i in np.flatnonzero(absent.any(axis=0))
     }
-    if absent.any() and missing == "error":
+    if missing == "shared":  # what it scores no run for is left out by this measure
+        there = np.flatnonzero(~absent.all(axis=0))
+        wide, absent = wide.iloc[:, there], absent[:, there]
+    if absent.any() and missing in ("error", "shared"):
         run, query = np.argwhere(absent)[0]
         raise DataError(
             f"run {wide.index[run]!r} has no score for query {wide.columns[query]!r} "

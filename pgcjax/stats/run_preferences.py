@@ -42,7 +42,7 @@ def read_run_preferences(preferences: pd.DataFrame) -> pd.DataFrame:
 
 
 def scores_of(
-    people: pd.DataFrame, scores: AlignedScores, missing: str = "error"
+    people: pd.DataFrame, scores: AlignedScores, missing: str
 ) -> tuple[
     Float64[np.ndarray, "measures pairs"],
     Float64[np.ndarray, "measures pairs"],
@@ -54,15 +54,16 @@ def scores_of(
         Scores of run_a, of run_b, and what people prefer.
 
     Raises:
-        DataError: a run or query has no scores, and missing is not `drop`; or no pair
-            is left.
+        DataError: a run or query has no scores, and missing is not `drop`, nor, for a
+            query, `shared`; or no pair is left.
     """
     there = {"run_a": scores.runs, "run_b": scores.runs, "query_id": scores.queries}
     at = []
     for name, names in there.items():
         at.append(pd.Index(names).get_indexer(pd.Index(people[name])))
         absent = np.flatnonzero(at[-1] < 0)
-        if len(absent) and missing != "drop":
+        left_out = ("drop", "shared") if name == "query_id" else ("drop",)
+        if len(absent) and missing not in left_out:
             i = int(absent[0])
             raise DataError(
                 f"there are no scores of {name} {people[name].iloc[i]!r}",

@@ -10,10 +10,24 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pgcjax.errors import DataError, UsageError
+from pgcjax.errors import DataError, UsageError, check_choice
+from pgcjax.io.choices import SCORE_FORMATS
 from pgcjax.io.in_memory import no_table, scores_in_hand
-from pgcjax.io.schema import SCORES, Origin, canonical, ids, numbers, shorten
-from pgcjax.io.score_files import check_readable, read_score_table
+from pgcjax.io.schema import (
+    SCORES,
+    Origin,
+    canonical,
+    first_repeat,
+    ids,
+    numbers,
+    shorten,
+)
+from pgcjax.io.score_files import (
+    check_readable,
+    read_known_scores,
+    read_score_table,
+    write_lines,
+)
 from pgcjax.io.write import check_suffix, header, unsealed, write_table, write_text
 
 _SHOWN = 10  # missing parts that a message names
@@ -117,7 +131,13 @@ class Scores:
                 if not np.isnan(value):
                     yield line(run, measure, "all", float(value))
 
-    def save(self, path: str | os.PathLike, *, spreadsheet: bool = False) -> Path:
+    def save(
+        self,
+        path: str | os.PathLike,
+        *,
+        spreadsheet: bool = False,
+        score_format: str | None = None,
+    ) -> Path:
         """Write all scores at full precision, whole or not at all.
 
         The suffix decides: .trec (trec_eval's text), .tsv, .csv, .jsonl or .parquet.
@@ -125,10 +145,18 @@ class Scores:
         record (.jsonl) or the schema (.parquet). For a `spreadsheet`, names in .csv and
         .tsv that begin as formulas do get an apostrophe, and are other names then.
 
+        A `score_format`, one of `io.choices.SCORE_FORMATS`, decides instead: lines as
+        other tools write and read them, with means as topic `all`, without metadata.
+
         Raises:
-            UsageError: the suffix is none of these.
+            UsageError: the suffix is none of these, or does not fit the format.
             DataError: the file cannot be written, or not so that it could be read.
         """
+        if score_format is not None:
+            check_choice("score_format", score_format, SCORE_FORMATS)
+            means = self.mean().rename_axis(columns="measure").stack()
+            means = pd.DataFrame({"value": means}).reset_index()
+            return write_lines(self.table, means, path, score_format)
         suffix = check_suffix(Path(path))
         check_readable(self.table, str(path), suffix)
         if suffix != ".trec":
@@ -156,13 +184,18 @@ def _place_among(asked: list[Any]) -> Callable[[str], int]:
 def merge(parts: Sequence[Scores], names: Sequence[str]) -> Scores:
     """Put the parts of one job together: the same scores as without parts.
 
+    Scores that are no parts, as of other tools, are put together as they are.
+
     Args:
-        parts: scores whose metadata have `part: [i, n]`, 1 <= i <= n.
+        parts: scores whose metadata have `part: [i, n]`, 1 <= i <= n; or of none.
         names: what to call each part in a message.
 
     Raises:
-        DataError: a part is missing, there twice, or of another job.
+        DataError: a part is missing, there twice, or of another job; or of scores that
+            are no parts, one is there twice.
     """
+    if not any("part" in part.metadata for part in parts):
+        return _joined(parts, names)
     jobs = [{k: v for k, v in p.metadata.items() if k != "part"} for p in parts]
     places = [_place(part, name) for part, name in zip(parts, names, strict=True)]
     total = places[0][1]
@@ -190,6 +223,25 @@ def merge(parts: Sequence[Scores], names: Sequence[str]) -> Scores:
     return Scores(table, jobs[0])
 
 
+def _joined(parts: Sequence[Scores], names: Sequence[str]) -> Scores:
+    """Put scores together, with the metadata that all of them share."""
+    tables = [part.table.assign(file=i) for i, part in enumerate(parts)]
+    table = pd.concat(tables, ignore_index=True)
+    if again := first_repeat(table, ["run_id", "query_id", "measure"]):
+        there, here = (names[int(table["file"].iloc[row])] for row in again)
+        run, query, measure = table.loc[again[1], ["run_id", "query_id", "measure"]]
+        raise DataError(
+            f"scores run {run!r}, query {query!r} by {measure}, as {there} does",
+            where=here,
+            mend="Keep one.",
+        )
+    first, *others = (part.metadata for part in parts)
+    same = {k: v for k, v in first.items() if all(o.get(k) == v for o in others)}
+    table = table.drop(columns="file")
+    table = table.sort_values(["run_id", "query_id"], kind="stable", ignore_index=True)
+    return Scores(table, same)
+
+
 def _place(part: Scores, name: str) -> tuple[int, int]:
     """Say which of how many parts a table is."""
     place = part.metadata.get("part")
@@ -206,10 +258,22 @@ def _place(part: Scores, name: str) -> tuple[int, int]:
     )
 
 
+def open_scores(path: str | os.PathLike) -> Scores | pd.DataFrame:
+    """Read scores as `read_scores`, or a table of scores with other columns.
+
+    Raises:
+        DataError: the file is no table.
+    """
+    table, metadata = read_known_scores(path)
+    return table if metadata is None else Scores(table, metadata)
+
+
 def read_scores(path: str | os.PathLike | Any) -> Scores:
     """Read scores that `Scores.save` wrote, or any table with the same columns.
 
-    A table in memory is taken, too, or one for each run, by its name.
+    A table in memory is taken, too, or one for each run, by its name. So are files of
+    trec_eval, ir_measures and TREC AutoJudge; of a folder or pattern, all files are put
+    together, as trec_eval writes one for each run.
 
     Raises:
         DataError: the file is no score table.

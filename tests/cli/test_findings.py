@@ -105,9 +105,9 @@ def test_what_is_left_out_is_said_in_a_line(pgcjax, here, scores):
     lost = table["measure"] == "Compat"
     table[~(lost & (table["query_id"] == query))].to_csv("short.csv", index=False)
     total = table["query_id"].nunique()
-    for name, lacking in (
-        ("gap.csv", "oak lacks 1 query by PGC, Compat"),
-        ("short.csv", "there are no scores of 1 query by Compat"),
+    for name, how, lacking in (
+        ("gap.csv", ["--missing", "drop"], "oak lacks 1 query by PGC, Compat"),
+        ("short.csv", [], "there are no scores of 1 query by Compat"),
     ):
         for verb in (
             ["correlate"],
@@ -115,12 +115,12 @@ def test_what_is_left_out_is_said_in_a_line(pgcjax, here, scores):
             ["agree"],
             ["report", "--test", "t", "-o", "page.md"],
         ):
-            done = pgcjax(*verb, name, "--missing", "drop")
+            done = pgcjax(*verb, name, *how)
             said = [line for line in done.err.splitlines() if " wrote " not in line]
             note = f"1 of {total} queries left out: {lacking}"
             assert (done.code, said) == (0, [f"pgcjax: warning: {note}"]), verb
     assert f"- lacking: {note}" in (here / "page.md").read_text()
-    pgcjax("correlate", "short.csv", "--missing", "drop", "-o", "tau.csv")
+    pgcjax("correlate", "short.csv", "-o", "tau.csv")
     assert f'"lacking": ["{note}"]' in (here / "tau.csv").read_text()
     done = pgcjax("compare", "gap.csv", "-m", "PGC", "--test", "t", "--missing", "drop")
     assert "1 query left out that some run lacks: oak\n" in done.err

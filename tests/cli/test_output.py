@@ -119,7 +119,8 @@ def test_other_tables_of_scores(tmp_path):
         (
             "a.trec",
             "r m q 1\nr m\n",
-            r"a\.trec:2: expected '\[run\] measure query value'",
+            r"a\.trec:2: expected 'run measure topic value', found 2 fields: 'r m'\. "
+            "tot has these columns in every line",
         ),
         (
             "a.trec",

@@ -91,7 +91,6 @@ NO_OBJECT = "expected an object of JSON after '# pgcjax'. Restore or remove the 
             '{"part": [1, 2], "part": [2, 2]}',
             ":1: the key 'part' is twice in one object. Keep one of the two.",
         ),
-        ("{}", ": is no part of a job (evaluate --part I/N)"),
     ],
 )
 def test_wrong_headers(pgcjax, here, header, said):
@@ -114,6 +113,10 @@ def test_headers_of_many_parts_or_of_parquet(pgcjax, here):
     assert done == (2, "", f"pgcjax: error: {said}, …. Add them.\n")
     done = pgcjax("merge", "b.csv", "c.csv", "-o", "out.csv")
     said = "c.csv: is of another job than b.csv: it differs in x"
+    assert done == (2, "", f"pgcjax: error: {said}\n")
+    (here / "d.csv").write_text(rows)
+    done = pgcjax("merge", "b.csv", "d.csv", "-o", "out.csv")
+    said = "d.csv: is no part of a job (evaluate --part I/N)"
     assert done == (2, "", f"pgcjax: error: {said}\n")
     table = pa.Table.from_pandas(pd.read_csv(here / "a.csv", skiprows=1))
     table = table.replace_schema_metadata({b"pgcjax": b"# pgcjax \xff"})

@@ -5,12 +5,12 @@ import math
 
 import pandas as pd
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pgcjax import Scores, read_scores
-from pgcjax.errors import DataError
-from pgcjax.io.choices import SCORE_SUFFIXES
+from pgcjax.errors import DataError, UsageError
+from pgcjax.io.choices import SCORE_FORMATS, SCORE_SUFFIXES
 
 NAMES = [
     *("#bm25", "#", "# pgcjax {}", "all", "runid", "num", "run_id", "value", "NA"),
@@ -42,19 +42,31 @@ def scores_of(rows) -> Scores:
 @example([("all", "runid", "all", 1.0), ("runid", "q", "all", 0.5)])
 @example([("a", "q", "runid", 1.0)])
 def test_what_is_written_is_read_back(tmp_path_factory, suffix, rows):
-    folder = tmp_path_factory.mktemp("scores")
+    check_written(tmp_path_factory.mktemp("scores"), suffix, None, rows)
+
+
+@pytest.mark.parametrize("form", SCORE_FORMATS)
+@settings(max_examples=12)
+@given(rows=rows)
+def test_what_is_written_in_a_format_is_read_back(tmp_path_factory, form, rows):
+    suffix = ".jsonl" if form == "jsonl" else ".txt"
+    check_written(tmp_path_factory.mktemp("scores"), suffix, form, rows)
+
+
+def check_written(folder, suffix, form, rows) -> None:
+    """Write scores, and read the same, unless they are refused, and nothing written."""
     scores = scores_of(rows)
     try:
-        path = scores.save(folder / f"them{suffix}")
-    except DataError as error:
+        path = scores.save(folder / f"them{suffix}", score_format=form)
+    except (DataError, UsageError) as error:
         assert not list(folder.iterdir()) and "\n" not in str(error)
         return
     read = read_scores(path)
     found, expected = (s.table.to_numpy().tolist() for s in (read, scores))
-    if suffix == ".trec":  # by run, where there are several
+    if suffix == ".trec" or form:  # by run, where there are several
         found, expected = sorted(found), sorted(expected)
     assert repr(found) == repr(expected)  # -0.0 is not 0.0
-    assert read.metadata == scores.metadata
+    assert read.metadata == ({} if form else scores.metadata)
 
 
 @pytest.mark.parametrize("suffix", SCORE_SUFFIXES)

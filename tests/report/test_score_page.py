@@ -144,7 +144,7 @@ def test_it_says_what_it_depends_on():
     page = summary(Scores(made(), metadata), title="mine", seed=5, resamples=200)
     assert page.title == "mine"
     expected = {"runs": "7", "queries": "12", "test": "tukey", "seed": "5"}
-    expected |= {"resamples": "200", "scores, version": "1.2", "missing": "error"}
+    expected |= {"resamples": "200", "scores, version": "1.2", "missing": "shared"}
     expected |= {"scores, measures": "PGC; a"}
     assert expected.items() <= page.used.items()
     page = summary(made(4, 5), test="tukey")

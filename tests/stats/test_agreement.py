@@ -308,20 +308,26 @@ def test_queries_that_only_one_measure_has():
     tables = wide({"a": rng.random((3, 4)), "b": rng.random((3, 4))})
     tables["b"] = tables["b"].iloc[1:]
     with pytest.raises(DataError) as error:
-        agree_measures(tables)
+        agree_measures(tables, missing="error")
     assert str(error.value) == (
-        "of a and b, only one has scores of query 'q0'. Complete the other, or drop it."
+        "of a and b, only one has scores of query 'q0'. Complete the other, or choose "
+        "missing shared, drop or zero."
     )
     with pytest.warns(DataWarning) as said:
-        dropped = agree_measures(tables, missing="drop")
-        padded = agree_measures(tables, missing="zero")
+        shared, dropped, padded = (
+            agree_measures(tables, **how)
+            for how in ({}, {"missing": "drop"}, {"missing": "zero"})
+        )
+    left_out = "1 of 4 queries left out: there are no scores of 1 query by b"
     assert [str(warning.message) for warning in said] == [
-        "1 of 4 queries left out: there are no scores of 1 query by b",
+        left_out,
+        left_out,
         "3 missing scores counted as 0: there are no scores of 1 query by b",
     ]
-    assert dropped.attrs["notes"] + padded.attrs["notes"] == [
+    assert [t.attrs["notes"][0] for t in (shared, dropped, padded)] == [
         str(warning.message) for warning in said
     ]
+    pd.testing.assert_frame_equal(shared, dropped)
     assert dropped["pairs"][0] == 3 * 3
     assert padded["pairs"][0] == 3 * 4
     assert padded["ties_b"][0] == 3
@@ -330,6 +336,48 @@ def test_queries_that_only_one_measure_has():
     with pytest.raises(DataError) as few:
         agree_measures(tables, missing="drop")
     assert str(few.value) == "all measures have 0 queries in common, fewer than 1"
+
+
+def test_a_query_that_one_run_lacks_is_no_query_that_a_measure_lacks():
+    """By default the first is an error; nothing of a wide table's row is the second."""
+    rng = np.random.default_rng(0)
+    tables = wide({"a": rng.random((3, 4)), "b": rng.random((3, 4))})
+    runs = [name for name in tables["b"] if name != "query_id"]
+    tables["b"].loc[0, runs[1:]] = np.nan
+    with pytest.raises(DataError) as error:
+        agree_measures(tables)
+    assert str(error.value) == (
+        "scores: run 'r1' has no score for query 'q0' (missing in all: 2). Complete "
+        "them, or choose missing drop or zero."
+    )
+    tables["b"].loc[0, runs] = np.nan
+    with pytest.warns(DataWarning) as said:
+        found = agree_measures(tables)
+        padded = agree_measures(tables, missing="zero")
+    assert [str(warning.message) for warning in said] == [
+        "1 of 4 queries left out: there are no scores of 1 query by b",
+        "3 missing scores counted as 0: there are no scores of 1 query by b",
+    ]
+    assert (found["pairs"][0], padded["pairs"][0]) == (3 * 3, 3 * 4)
+    with pytest.raises(UsageError) as usage:
+        agree_measures(tables, missing="skip")
+    assert str(usage.value) == (
+        "missing is one of shared, error, drop, zero, not 'skip'"
+    )
+
+
+def test_judged_pairs_of_queries_that_a_measure_lacks():
+    """They are left out as the query is; a pair of an unknown run is an error."""
+    table = pd.concat([TWO, TWO.assign(measure="N")])
+    table = table[(table["query_id"] != "4") | (table["measure"] != "N")]
+    with pytest.warns(DataWarning):
+        found = agree(table, FOUR)
+    assert found.notes == (
+        "1 of 4 queries left out: there are no scores of 1 query by N",
+        "1 of 4 judged pairs left out: there are no scores of a run, or of the query",
+    )
+    with pytest.raises(DataError, match=r"row 1: there are no scores of run_b 'c'\. "):
+        agree(TWO, judged(("1", "a", "c", 1)))
 
 
 def test_one_query_can_be_counted():

@@ -1,0 +1,90 @@
+"""Options of files of scores, and what reads the files that they name."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from pgcjax.cli.options import (
+    FILE,
+    Decorator,
+    choice_option,
+    file_memory_option,
+    measure_option,
+    output_option,
+    reading_option,
+    together,
+)
+from pgcjax.io.choices import SCORE_FORMATS, SCORE_SUFFIXES
+from pgcjax.stats.choices import LACKING
+
+_INPUT: dict[str, Any] = {
+    "argument": "score_format",
+    "type": click.Choice(SCORE_FORMATS),
+    "expose_value": False,
+}
+score_format_option = reading_option(
+    "score-format",
+    **_INPUT,
+    help="Of SCORES without a header, of other tools; by default found.",
+)
+input_format_option = reading_option(
+    "input-format",
+    **_INPUT,
+    help="Of parts without a header, of other tools; by default found.",
+)
+
+score_options = together(
+    click.argument("scores", nargs=-1, required=True, type=FILE, metavar="SCORES…"),
+    measure_option("Such as PGC or nDCG@10,AP; by default all of SCORES."),
+    choice_option(
+        "--missing",
+        allowed=LACKING,
+        help="Queries that a measure or a run lacks. shared: leave out what a measure "
+        "lacks, refuse what a run lacks; error: refuse, drop: leave out, zero: count "
+        "as 0, both.",
+    ),
+    score_format_option,
+    file_memory_option,
+)
+
+
+def scores_output_option(help: str, **more: Any) -> Decorator:
+    """Add -o FILE for scores, and --score-format, the command's `score_format`."""
+    return together(
+        output_option(help, SCORE_SUFFIXES, **more),
+        click.option(
+            "--score-format",
+            type=click.Choice(SCORE_FORMATS),
+            is_eager=True,  # the suffix of FILE depends on it
+            help="Write FILE, of any suffix, as another tool would, without metadata.",
+        ),
+    )
+
+
+def by_name(paths: Sequence[str]) -> dict[str, str]:
+    """Name files of scores, each by its own name."""
+    from pgcjax.io.files import stem
+
+    names = [stem(path) for path in paths]
+    for name in names:
+        if names.count(name) > 1:
+            raise click.UsageError(f"two files of scores are called {name}: rename one")
+    return dict(zip(names, paths, strict=True))
+
+
+def score_files(paths: tuple[str, ...]) -> Any:
+    """Take one file with all measures or with one; or several, each a measure.
+
+    What names no measure is named as its file.
+    """
+    first, *others = paths
+    if others:
+        return by_name(paths)
+    from pgcjax.io.schema import find_columns
+    from pgcjax.stats.matrix import NAMES
+    from pgcjax.stats.scores import Scores, open_scores
+
+    scores = open_scores(first)
+    several = isinstance(scores, Scores) or find_columns(scores, ["measure"], NAMES)
+    return scores if several else by_name(paths)

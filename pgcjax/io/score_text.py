@@ -1,0 +1,239 @@
+"""Scores as other tools write them in lines of text: columns, without a header."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pgcjax.errors import DataError, UsageError
+from pgcjax.io import files
+from pgcjax.io.containers import COMPRESSED, CONTAINER_SUFFIXES, Columns, Named
+from pgcjax.io.schema import lenient_number
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MEAN = "all"
+"""The topic of a mean over topics."""
+
+LAYOUTS = {
+    "trec_eval": ("measure", "query_id", "value"),
+    "tot": ("run_id", "measure", "query_id", "value"),
+    "ir_measures": ("run_id", "query_id", "measure", "value"),
+    "ranking": ("query_id", "Q0", "run_id", "rank", "value", "measure"),
+}
+"""Columns of a line, by the name of the format."""
+
+_WITHOUT_RUN = {
+    "ir_measures": {3: ("query_id", "measure", "value"), 2: ("measure", "value")}
+}
+"""What ir_measures prints of one run, by the number of columns."""
+
+MEND = "Name a .tsv, .csv, .jsonl or .parquet file, without a format."
+
+_DIGIT = re.compile("[0-9]").match
+_NUMBERED = re.compile("[0-9][^.]*$").match  # as 301 and 31_1, but no score
+_WORDS = {"query_id": "topic", "run_id": "run"}
+_SHOWN = "trec_eval, tot, ir_measures or ranking"
+
+
+def is_scores(content: Columns) -> bool:
+    """Say whether the first line holds a score where one of the formats has it."""
+    rows = (row for row in content.rows if not _names_run(row))
+    row = next(rows, content.rows[0])
+    if len(row) not in (3, 4, 6) or (len(row) == 6 and row[1] != "Q0"):
+        return False
+    return not np.isnan(lenient_number(row[4 if len(row) == 6 else -1]))
+
+
+def named(content: Columns, form: str = "auto", fallback: bool = False) -> Named:
+    """Name the columns of lines of scores; means keep the topic `all`.
+
+    Args:
+        content: of the file; runs that no line names are called as a line `runid` says,
+            or as the file.
+        form: one of `LAYOUTS`, or `auto` to find it.
+        fallback: whether topics come after measures where nothing shows it.
+
+    Raises:
+        DataError: the lines fit several formats, or not the one that is asked for.
+    """
+    names = [row[2] for row in content.rows if _names_run(row)]
+    keep = [i for i, row in enumerate(content.rows) if not _names_run(row)]
+    if not keep:
+        raise DataError("holds no scores", where=content.origin.name, mend="Add some.")
+    rows = [content.rows[i] for i in keep]
+    places = np.asarray(content.origin.places)[keep]
+    content = replace(content, rows=rows, origin=replace(content.origin, places=places))
+    width = len(rows[0])
+    form = _found(content, fallback) if form == "auto" else form
+    layout = _WITHOUT_RUN.get(form, {}).get(width, LAYOUTS[form])
+    line = " ".join(_WORDS.get(name) or name for name in layout)
+    content.check_width(len(layout), line, f"{form} has these columns in every line.")
+    columns = dict(zip(layout, zip(*rows, strict=True), strict=True))
+    columns.setdefault("query_id", (MEAN,) * len(rows))
+    if "run_id" not in columns:
+        run = names[0] if names else run_of(content.origin.name)
+        columns["run_id"] = (run,) * len(rows)
+    import pandas as pd
+
+    wanted = ("run_id", "query_id", "measure", "value")
+    frame = pd.DataFrame({name: columns[name] for name in wanted}, dtype="str")
+    return Named(frame, content.origin, content.head)
+
+
+def run_of(path: files.Source) -> str:
+    """Name the run whose scores are in a file after it."""
+    return files.stem(path).removesuffix(".eval")
+
+
+def _names_run(row: Sequence[str]) -> bool:
+    return len(row) == 3 and list(row[:2]) == ["runid", MEAN]
+
+
+def _found(content: Columns, fallback: bool) -> str:
+    """Find the format of lines of scores.
+
+    Raises:
+        DataError: it cannot be told; the message has a guess.
+    """
+    rows, width = content.rows, len(content.rows[0])
+    if width == 6:
+        if _is_ranking(rows):
+            return "ranking"
+        raise DataError(
+            "may be scores in the format ranking, or a run: not each of what is "
+            "ranked is there for each topic",
+            where=content.origin.name,
+            mend="If these are scores, say so: score_format='ranking', --score-format "
+            "ranking.",
+        )
+    topics_last = "trec_eval" if width == 3 else "tot"
+    if width not in (3, 4):
+        raise DataError(
+            f"expected scores in the format {_SHOWN}, found {content.text(0)}",
+            where=content.origin.at(0),
+        )
+    before, last = ({row[i] for row in rows if len(row) == width} for i in (-3, -2))
+    decided = _holds_topics(last, before)
+    if decided is None and fallback:
+        decided = True
+    if decided is None:
+        guess = topics_last if len(last) >= len(before) else "ir_measures"
+        raise DataError(
+            f"may be scores in the format {topics_last} or ir_measures: nothing shows "
+            f"which column names topics, {content.text(0)}",
+            where=content.origin.at(0),
+            mend=f"Say which: score_format={guess!r}, --score-format {guess}, if the "
+            f"column with {max(len(last), len(before))} names is that of topics.",
+        )
+    return topics_last if decided else "ir_measures"
+
+
+def _holds_topics(one: set[str], other: set[str]) -> bool | None:
+    """Say whether one column holds topics, or the other; None if that is not sure.
+
+    Only topics can be called `all`, and names of measures do not begin with a digit.
+    """
+    means = MEAN in one, MEAN in other
+    if means[0] != means[1]:
+        return means[0]
+    for topics, measures, which in ((one, other, True), (other, one, False)):
+        numbered = [bool(_NUMBERED(name)) for name in topics - {MEAN}]
+        if numbered and all(numbered) and not any(map(_DIGIT, measures)):
+            return which
+    return None
+
+
+def _is_ranking(rows: Sequence[Sequence[str]]) -> bool:
+    """Tell scores of runs from a run: all topics rank the same, or one is `all`."""
+    ranked: dict[str, set[str]] = {}
+    for row in rows:
+        if len(row) == 6:
+            ranked.setdefault(row[0], set()).add(row[2])
+    every = set().union(*ranked.values())
+    whole = len(ranked) > 1 and all(names == every for names in ranked.values())
+    return MEAN in ranked or whole
+
+
+def in_order(table: "pd.DataFrame", means: "pd.DataFrame", form: str) -> "pd.DataFrame":
+    """Put scores and their means in the order of lines: by run, of a ranking by topic.
+
+    Both have run_id, query_id, measure, value; means come last, or are the last topic.
+    """
+    import pandas as pd
+
+    every = pd.concat([table, means], ignore_index=True)
+    if form != "ranking":
+        return every.sort_values("run_id", kind="stable", ignore_index=True)
+    for name in ("query_id", "measure"):  # as they come, and not by their names
+        every[f"place of {name}"] = every.groupby(name, sort=False).ngroup()
+    places = ["place of query_id", "place of measure"]
+    every = every.sort_values(
+        [*places, "value", "run_id"], ascending=[True, True, False, True]
+    )
+    every["rank"] = every.groupby(places).cumcount() + 1
+    return every.drop(columns=places).reset_index(drop=True)
+
+
+def lines(rows: "pd.DataFrame", form: str) -> list[str]:
+    """Write scores and means, as `in_order` gives them, at full precision."""
+    columns = [
+        rows[name].tolist() if name in rows else [name] * len(rows)  # Q0
+        for name in LAYOUTS[form]
+    ]
+    made = ["\t".join(map(str, row)) for row in zip(*columns, strict=True)]
+    if form == "trec_eval":  # only this line names the run
+        made.insert(0, f"runid\t{MEAN}\t{rows['run_id'].iloc[0]}")
+    return made
+
+
+def check_suffix(path: Path, form: str) -> None:
+    """Refuse a suffix by which a file would be read as something else.
+
+    Raises:
+        UsageError: it is of another format, or of a compressed file.
+    """
+    suffix = path.suffix.lower()
+    other = CONTAINER_SUFFIXES.get(suffix, form) != form or suffix in COMPRESSED
+    if other or (suffix == ".trec" and form not in ("trec_eval", "tot")):
+        raise UsageError(
+            f"{path}: {suffix} is no suffix of scores in the format {form}; name "
+            f"{path.stem}{'.jsonl' if form == 'jsonl' else '.txt'}"
+        )
+
+
+def check_writable(table: "pd.DataFrame", form: str, where: str) -> None:
+    """Refuse scores whose lines would say something else to whoever reads them.
+
+    Raises:
+        UsageError: there are several runs, which trec_eval's lines do not name.
+        DataError: a name would be parted, or mean something else.
+    """
+    runs = table["run_id"].unique()
+    if form == "trec_eval" and len(runs) > 1:
+        raise UsageError(
+            f"{where}: lines of trec_eval name no run, and there are {len(runs)}: "
+            "choose tot, ir_measures, ranking or jsonl"
+        )
+    lost = [f"a mean of query {MEAN!r}"] if MEAN in set(table["query_id"]) else []
+    if form in LAYOUTS:
+        first = LAYOUTS[form][0]
+        for name in ("run_id", "query_id", "measure"):
+            noun = {"run_id": "run", "query_id": "query"}.get(name, name)
+            for value in table[name].unique():
+                if len(value.split()) > 1:
+                    lost.append(f"several fields of {noun} {value!r}")
+                elif name == first and value.startswith("#"):
+                    lost.append(f"a comment of {noun} {value!r}")
+        if (table["measure"] == MEAN).any():
+            lost.append(f"a topic of measure {MEAN!r}")
+    if lost:
+        raise DataError(
+            f"lines of {form} would make {lost[0]}",
+            where=where,
+            mend=MEND,
+        )
