@@ -12,16 +12,22 @@ from pgcjax.cli.formats import format_of, format_option, print_findings
 from pgcjax.cli.options import (
     FILE,
     REAL,
+    WHOLE,
     choice_option,
+    measure_option,
     output_option,
     spreadsheet_option,
     test_options,
     together,
     write_table,
 )
-from pgcjax.cli.score_files import score_files, score_options
+from pgcjax.cli.score_files import (
+    by_name,
+    score_files,
+    score_options,
+)
 from pgcjax.report.progress import ProgressDisplay
-from pgcjax.stats.choices import COEFFICIENTS, TESTS
+from pgcjax.stats.choices import COEFFICIENTS, RANK_INTERVALS, TESTS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -177,9 +183,26 @@ def _share(text: str, serp: str | None) -> float | str:
     "--coefficient",
     "coefficients",
     multiple=True,
-    type=click.Choice(COEFFICIENTS),
-    help="Repeat for several; by default tau (of Kendall, b) and tau_ap_b.",
+    metavar="NAME",
+    help=", ".join(COEFFICIENTS) + "; NAME@K of the K best runs. Repeat for several; "
+    "by default tau (of Kendall, b) and tau_ap_b.",
 )
+@click.option(
+    "--truth",
+    type=FILE,
+    metavar="FILE",
+    help="Compare each of SCORES, a leaderboard, with this one instead.",
+)
+@measure_option("Of --truth; by default all.", "--truth-measure", "truth_measures")
+@choice_option(
+    "--interval",
+    allowed=RANK_INTERVALS,
+    help="Of a bootstrap over queries, with --truth.",
+)
+@click.option("--alpha", type=REAL, default=0.05, show_default=True)
+@click.option("--resamples", type=WHOLE, default=1000, show_default=True, metavar="N")
+@click.option("--seed", type=WHOLE, default=0, show_default=True)
+@spreadsheet_option
 def correlate(
     scores: tuple[str, ...],
     measures: list[str],
@@ -187,13 +210,27 @@ def correlate(
     form: str | None,
     output: str | None,
     coefficients: tuple[str, ...],
+    truth: str | None,
+    truth_measures: list[str],
+    spreadsheet: bool,
+    **how: Any,
 ) -> None:
-    """Say how alike measures order the runs."""
-    from pgcjax.stats import correlation
+    """Say how alike measures, or leaderboards, order the runs."""
+    names = measures or None
+    used: dict[str, Any] = {"coefficients": list(coefficients) or ["tau", "tau_ap_b"]}
+    used["missing"] = missing
+    if truth:
+        from pgcjax.stats.leaderboards import correlate_leaderboards
 
-    chosen = list(coefficients) or ["tau", "tau_ap_b"]
-    table = correlation.correlate(
-        score_files(scores), measures or None, chosen, missing=missing
-    )
-    notes = table.attrs["notes"]
-    _give(table, output, notes, form, coefficients=chosen, missing=missing)
+        used |= how
+        boards = by_name(scores)
+        table = correlate_leaderboards(
+            truth, boards, names, truth_measures or None, **used
+        )
+    elif truth_measures:
+        raise click.UsageError("--truth-measure is of --truth FILE, which is absent")
+    else:
+        from pgcjax.stats.correlation import correlate as correlate_measures
+
+        table = correlate_measures(score_files(scores), names, **used)
+    _give(table, output, table.attrs["notes"], form, spreadsheet, **used)

@@ -66,34 +66,40 @@ def bootstrap(
         drawn = np.sort(sums[first[block]] - sums[second[block]], axis=1)
         levels = np.full((2, len(z)), [[alpha / 2], [1 - alpha / 2]])
         if corrected:
-            levels = _corrected(levels, drawn, z, scores.slack)
-        low[block], high[block] = (_quantile(drawn, level) for level in levels)
+            observed, w = z.sum(1, keepdims=True), z - z.mean(1, keepdims=True)
+            levels = bias_corrected(levels, drawn, observed, w, scores.slack)
+        low[block], high[block] = (quantile(drawn, level) for level in levels)
     return low * scores.unit / queries, high * scores.unit / queries
 
 
-def _corrected(
-    levels: Float64[np.ndarray, "2 pairs"],
+def bias_corrected(
+    levels: Float64[np.ndarray, "2 #pairs"],
     drawn: Float64[np.ndarray, "pairs resamples"],
-    z: Float64[np.ndarray, "pairs queries"],
+    observed: Float64[np.ndarray, "pairs 1"],
+    w: Float64[np.ndarray, "pairs queries"],
     slack: float,
 ) -> Float64[np.ndarray, "2 pairs"]:
     """Correct levels of percentiles for bias and acceleration.
 
-    Sums of the differences z, as `drawn` holds them, are equal if they differ by slack.
+    Args:
+        levels: of the lower and the upper bound.
+        drawn: the statistic in each resample.
+        observed: the statistic of the queries as they are; values of it are equal if
+            they differ by slack.
+        w: how much more than others each query adds to it, in any unit.
+        slack: as above.
     """
-    observed = z.sum(1, keepdims=True)
     below = (drawn < observed - slack).sum(1) + (drawn <= observed + slack).sum(1)
     share = below / (2 * drawn.shape[1])
     least = 1 / (2 * drawn.shape[1])  # a bias that no resample can show is not infinite
     bias = ndtri(np.clip(share, least, 1 - least))
-    w = z - z.mean(1, keepdims=True)
     spread = (w * w).sum(1) ** 1.5
     acceleration = (w**3).sum(1) / (6 * np.where(spread > 0, spread, 1.0))
     moved = bias + ndtri(levels)
     return ndtr(bias + moved / (1 - acceleration * moved))
 
 
-def _quantile(
+def quantile(
     ascending: Float64[np.ndarray, "pairs resamples"], level: OfPairs
 ) -> OfPairs:
     """Interpolate a quantile of each row."""

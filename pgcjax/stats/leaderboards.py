@@ -1,0 +1,225 @@
+"""Leaderboards against the true one: how alike they order the runs, and how surely."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from math import isnan, nan
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float64
+
+from pgcjax.errors import DataError, UsageError, check_choice
+from pgcjax.io.schema import Origin, first_repeat, ids, numbers
+from pgcjax.io.score_files import read_any_scores
+from pgcjax.stats import matrix
+from pgcjax.stats.aligned import AlignedScores, align, check_measures
+from pgcjax.stats.choices import RANK_INTERVALS
+from pgcjax.stats.correlation import check_coefficients, correlated
+from pgcjax.stats.procedures import check_resampling
+from pgcjax.stats.resampled_orders import DrawnSums, drawn_interval
+from pgcjax.stats.tests import check_alpha
+
+
+@dataclass(frozen=True)
+class _Board:
+    """A leaderboard.
+
+    Attributes:
+        name: in messages.
+        queries: scores of the measures that have any: run_id, query_id, value.
+        means: of measures that have nothing else: a mean by run.
+    """
+
+    name: str
+    queries: dict[str, pd.DataFrame]
+    means: dict[str, pd.Series]
+
+    @property
+    def measures(self) -> list[str]:
+        return [*self.queries, *self.means]
+
+    def key(self, measure: str) -> str:
+        """Say which measure of which leaderboard it is."""
+        return f"{measure or 'scores'} of {self.name}"
+
+
+def correlate_leaderboards(
+    truth: Any,
+    leaderboards: Any,
+    measures: Sequence[str] | None = None,
+    truth_measures: Sequence[str] | None = None,
+    coefficients: Sequence[str] = ("tau", "tau_ap_b"),
+    *,
+    interval: str = "percentile",
+    alpha: float = 0.05,
+    resamples: int = 1000,
+    seed: int = 0,
+    missing: str = "shared",
+) -> pd.DataFrame:
+    """Correlate leaderboards with the true one, by the means of the runs.
+
+    Args:
+        truth: scores of queries, of means (query `all`, or none), or of both: `Scores`,
+            a DataFrame or a file.
+        leaderboards: the same, or several by name.
+        measures: of the leaderboards; all that there are if None.
+        truth_measures: of the truth; all that there are if None.
+        coefficients: names as of `correlation`, with the truth first.
+        interval: of a bootstrap over queries, drawn for both leaderboards together:
+            `percentile` or `bca`; or `none`. There is none of means alone.
+        alpha: 1 less the level of the intervals.
+        resamples: of the intervals.
+        seed: of the resamples.
+        missing: as of `correlate`, for each leaderboard with the truth.
+
+    Returns:
+        A row for each leaderboard, two measures and coefficient: leaderboard,
+        truth_measure, measure, coefficient, value, low, high, resamples (in which it is
+        defined), runs, queries, undefined (what is NaN, and why).
+
+    Raises:
+        UsageError: an argument is wrong. DataError: scores are malformed or missing.
+    """
+    check_coefficients(coefficients)
+    check_choice("interval", interval, RANK_INTERVALS)
+    check_alpha(alpha)
+    check_resampling(resamples, seed)
+    true = _read(truth, "the truth", truth_measures)
+    if not isinstance(leaderboards, Mapping):
+        leaderboards = {"scores": leaderboards}
+    rows, notes = [], []
+    for name, source in leaderboards.items():
+        other = _read(source, str(name), measures)
+        side = _aligned(true, other, missing, 1 if interval == "none" else 2)
+        means = _means(true, other, side)
+        drawn = {}
+        if side and interval != "none":
+            for key, values in zip(side.measures, side.values, strict=True):
+                drawn[key] = DrawnSums.of(values, resamples, seed)
+        for one, two in product(true.measures, other.measures):
+            x, y = true.key(one), other.key(two)
+            both = bool(side) and one in true.queries and two in other.queries
+            for coefficient in coefficients:
+                value, runs, why = correlated(means[x], means[y], coefficient)
+                row: dict[str, Any] = {"leaderboard": name, "truth_measure": one}
+                row |= {"measure": two, "coefficient": coefficient, "value": value}
+                if interval != "none":
+                    low, high, used = nan, nan, 0
+                    if both and not why:
+                        low, high, used = drawn_interval(
+                            drawn[x],
+                            drawn[y],
+                            coefficient,
+                            alpha=alpha,
+                            corrected=interval == "bca",
+                        )
+                    why = why or _without_interval(both, low)
+                    row |= {"low": low, "high": high, "resamples": used}
+                queries = len(side.queries) if side and both else 0
+                rows.append({**row, "runs": runs, "queries": queries, "undefined": why})
+        notes += side.notes if side else ()
+    table = pd.DataFrame(rows)
+    table.attrs["notes"] = notes
+    return table
+
+
+def _read(source: Any, name: str, chosen: Sequence[str] | None) -> _Board:
+    """Read a leaderboard, of which `chosen` measures are wanted."""
+    frame, origin = source, Origin(name)
+    if isinstance(source, (str, os.PathLike)):
+        frame, origin = read_any_scores(source)
+    frame = matrix.frame_of(frame)
+    named = matrix.columns_of(frame, {}, origin.name)
+    if not {"run_id", "value"} <= set(named):  # a column for each run, or query
+        wide, _ = matrix.wide_table(frame, named, origin)
+        wide = wide.rename_axis("run_id").rename_axis(columns="query_id")
+        frame = pd.DataFrame({"value": wide.stack()}).reset_index()
+        named, origin = {n: n for n in ("run_id", "query_id", "value")}, Origin(name)
+    table = pd.DataFrame({key: frame[column] for key, column in named.items()})
+    table = table.reset_index(drop=True)
+    for key in ("measure", "query_id"):
+        if key not in table:
+            table[key] = "" if key == "measure" else matrix.AVERAGES[0]
+        else:
+            table[key] = ids(table[key], origin)
+    there = list(dict.fromkeys(table["measure"]))
+    if chosen is not None:
+        check_measures(chosen, there)
+        keep = table["measure"].isin([*chosen]).to_numpy()
+        table, origin = table[keep].reset_index(drop=True), _of(origin, keep)
+    table["run_id"] = ids(table["run_id"], origin)
+    table["value"] = numbers(table["value"], "value", origin)
+    if again := first_repeat(table, ["run_id", "query_id", "measure"]):
+        raise DataError(
+            f"scores run {table['run_id'][again[1]]!r}, query "
+            f"{table['query_id'][again[1]]!r} twice, first in {origin.place(again[0])}",
+            where=origin.at(again[1]),
+            mend="Keep one.",
+        )
+    queries, means = {}, {}
+    for measure in there if chosen is None else dict.fromkeys(chosen):
+        own = table[table["measure"] == measure]
+        scores = own[~own["query_id"].isin(matrix.AVERAGES)]
+        if len(scores):
+            queries[measure] = scores[["run_id", "query_id", "value"]]
+        else:
+            means[measure] = own.set_index("run_id")["value"]
+    return _Board(name, queries, means)
+
+
+def _of(origin: Origin, keep: np.ndarray) -> Origin:
+    places = origin.places if len(origin.places) else np.arange(1, len(keep) + 1)
+    return replace(origin, places=np.asarray(places)[keep])
+
+
+def _aligned(
+    true: _Board, other: _Board, missing: str, least: int
+) -> AlignedScores | None:
+    """Bring what has scores of queries to the same runs and queries."""
+    if true.name == other.name:
+        raise UsageError(f"call no leaderboard {true.name!r}")
+    tables = {
+        board.key(measure): (table, Origin(board.key(measure)))
+        for board in (true, other)
+        for measure, table in board.queries.items()
+    }
+    return align(tables, None, missing, queries=least) if tables else None
+
+
+def _means(
+    true: _Board, other: _Board, side: AlignedScores | None
+) -> dict[str, Float64[np.ndarray, " runs"]]:
+    """Give the means of all measures, of the same runs, ascending.
+
+    Raises:
+        DataError: one lacks a run that another has.
+    """
+    means = {
+        board.key(measure): mean.sort_index()
+        for board in (true, other)
+        for measure, mean in board.means.items()
+    }
+    if side:
+        for key, values in zip(side.measures, side.values, strict=True):
+            means[key] = pd.Series(values.mean(axis=1), side.runs)
+    first, *others = means
+    for key in others:
+        odd = {*means[first].index} ^ {*means[key].index}
+        if odd:
+            raise DataError(
+                f"of {first} and {key}, only one has scores of run {min(odd)!r}",
+                mend="Complete the other, or drop it.",
+            )
+    return {key: mean.to_numpy() for key, mean in means.items()}
+
+
+def _without_interval(both: bool, low: float) -> str:
+    """Say why there is no interval; nothing if there is one."""
+    if not both:
+        return "low, high: one has means alone"
+    if isnan(low):
+        return "low, high: it is undefined in resamples; tau_ap_b allows ties"
+    return ""

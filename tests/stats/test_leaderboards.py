@@ -1,0 +1,269 @@
+"""Leaderboards against the true one: values, intervals, what one of them lacks."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers.twins import correlation as twin
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from pgcjax import Scores, correlate, correlate_leaderboards
+from pgcjax.errors import DataError, DataWarning, UsageError
+from pgcjax.stats import resample
+from pgcjax.stats.choices import COEFFICIENTS
+from pgcjax.stats.correlation import correlated, correlation
+from pgcjax.stats.resampled_orders import DrawnSums, correlations, drawn_interval
+
+EVERY = [*COEFFICIENTS, *(f"{name}@4" for name in COEFFICIENTS)]
+SCIPY = {
+    "tau": stats.kendalltau,
+    "pearson": stats.pearsonr,
+    "spearman": stats.spearmanr,
+}
+
+
+def long(values: np.ndarray, measure: str = "M", name: str = "r") -> pd.DataFrame:
+    """Lay scores of runs and queries out in rows."""
+    runs, queries = values.shape
+    return pd.DataFrame(
+        [
+            (f"{name}{r}", f"q{q:02}", measure, values[r, q])
+            for r in range(runs)
+            for q in range(queries)
+        ],
+        columns=["run_id", "query_id", "measure", "value"],
+    )
+
+
+def two(seed: int = 0, runs: int = 7, queries: int = 12) -> tuple[np.ndarray, ...]:
+    """Make scores by two measures that order runs alike, on the whole."""
+    rng = np.random.default_rng(seed)
+    quality = np.linspace(0.2, 0.5, runs)[:, None]
+    return tuple(quality + rng.random((runs, queries)) * 0.5 for _ in range(2))
+
+
+@pytest.mark.parametrize("coefficient", EVERY)
+@given(st.integers(0, 10**6), st.sampled_from([3, 12, 0]))
+@settings(max_examples=9)
+def test_many_orders_are_each_of_them(coefficient, seed, steps):
+    """With ties and without, of all runs and of the best ones; NaN if undefined."""
+    rng = np.random.default_rng(seed)
+    x, y = rng.random((2, 9, 6))
+    if steps:
+        x, y = np.round(x * steps), np.round(y * steps)
+    found = correlations(x, y, coefficient, budget=800)
+    expected = [correlated(a, b, coefficient)[0] for a, b in zip(x, y, strict=True)]
+    assert found == pytest.approx(expected, abs=1e-12, nan_ok=True)
+
+
+def test_the_best_runs_are_those_of_the_truth():
+    x, y = [5, 4, 3, 3, 1.0], [1, 3, 2, 4, 9.0]
+    for name, function in SCIPY.items():
+        assert correlation(x, y, f"{name}@2") == pytest.approx(-1)
+        expected = function(x[:4], y[:4]).statistic  # the fourth ties with the third
+        assert correlation(x, y, f"{name}@3") == pytest.approx(expected)
+        assert correlation(x, y, f"{name}@9") == correlation(x, y, name)
+    assert correlation(x, y, "tau_ap_b@3") == pytest.approx(twin.tau_ap_b(x[:4], y[:4]))
+    found = correlate(
+        {"a": long(two()[0]), "b": long(two()[1])}, coefficients=["tau@3"]
+    )
+    assert found["measure_a"].tolist() == ["a", "b"] and set(found["runs"]) == {3}
+
+
+@given(st.integers(0, 10**6), st.sampled_from(["percentile", "BCa"]))
+@settings(max_examples=6)
+def test_intervals_are_scipys_from_the_same_resamples(seed, method):
+    """Queries are drawn for both leaderboards together."""
+    x, y = two(seed)  # that a resample is a permutation is rare
+    drawn = resample.indices(seed, 0, 100, 12)
+    for name, function in SCIPY.items():
+
+        def statistic(which, function=function):
+            return function(x[:, which].mean(1), y[:, which].mean(1)).statistic
+
+        same = SimpleNamespace(
+            bootstrap_distribution=np.array([statistic(which) for which in drawn])
+        )
+        expected = stats.bootstrap(
+            (np.arange(12),),
+            statistic,
+            vectorized=False,
+            n_resamples=0,
+            bootstrap_result=same,
+            method=method,
+            confidence_level=0.9,
+        ).confidence_interval
+        sums = (DrawnSums.of(values, 100, seed) for values in (x, y))
+        low, high, used = drawn_interval(
+            *sums, name, alpha=0.1, corrected=method == "BCa"
+        )
+        assert (low, high) == pytest.approx((expected.low, expected.high), abs=1e-10)
+        assert used == 100
+
+
+def test_a_leaderboard_beside_the_truth():
+    x, y = two()
+    truth = pd.concat([long(x), long(1 - x, "reversed")])
+    boards = {"one": long(y, "J"), "same": Scores(long(x, "J"))}
+    how = {"coefficients": ["tau", "tau_ap", "pearson", "spearman", "tau@4"]}
+    found = correlate_leaderboards(truth, boards, resamples=200, **how)
+    assert list(found) == [
+        *("leaderboard", "truth_measure", "measure", "coefficient", "value", "low"),
+        *("high", "resamples", "runs", "queries", "undefined"),
+    ]
+    assert len(found) == 2 * 2 * 5 and found.attrs["notes"] == []
+    one = found[found["leaderboard"] == "one"].set_index(
+        ["truth_measure", "coefficient"]
+    )
+    means = x.mean(axis=1), y.mean(axis=1)
+    for name, function in SCIPY.items():
+        value = one.loc[("M", name), "value"]
+        assert value == pytest.approx(function(*means).statistic, abs=1e-12)
+    assert one.loc[("M", "tau_ap"), "value"] == pytest.approx(twin.tau_ap(*means))
+    assert one.loc[("M", "tau@4"), "runs"] == 4
+    assert (one["low"] <= one["high"]).all() and (one["queries"] == 12).all()
+    same = found[(found["leaderboard"] == "same") & (found["truth_measure"] == "M")]
+    assert (same[["value", "low", "high"]].to_numpy() > 1 - 1e-12).all()
+    assert (
+        (same.loc[same["coefficient"] != "pearson", ["low", "high"]] == 1)
+        .to_numpy()
+        .all()
+    )
+    other = correlate_leaderboards(truth, boards, resamples=200, **how)
+    pd.testing.assert_frame_equal(found, other, check_exact=True)
+    other = correlate_leaderboards(truth, boards, resamples=200, seed=1, **how)
+    assert not found["low"].equals(other["low"])
+    chosen = correlate_leaderboards(
+        truth, boards["one"], ["J"], ["M"], ["tau"], interval="bca", resamples=200
+    )
+    assert chosen["leaderboard"].tolist() == ["scores"]
+    row, percentile = chosen.iloc[0], one.loc[("M", "tau")]
+    assert row["value"] == percentile["value"] and row["low"] != percentile["low"]
+    plain = correlate_leaderboards(truth, boards["one"], interval="none")
+    assert not {"low", "high", "resamples"} & {*plain}
+
+
+def test_means_alone_have_no_intervals():
+    x, y = two()
+    runs = [f"r{i}" for i in range(7)]
+    truth = pd.DataFrame({"run": runs, "score": x.mean(axis=1)})
+    found = correlate_leaderboards(truth, long(y), coefficients=["tau"]).iloc[0]
+    expected = stats.kendalltau(x.mean(axis=1), y.mean(axis=1)).statistic
+    assert found["value"] == pytest.approx(expected)
+    assert np.isnan([found["low"], found["high"]]).all()
+    assert (found["queries"], found["resamples"]) == (0, 0)
+    assert found["undefined"] == "low, high: one has means alone"
+    both = truth.assign(topic="all", measure="M")
+    again = correlate_leaderboards(both, truth, coefficients=["tau"], interval="none")
+    assert again["value"].tolist() == [1] and again["undefined"].tolist() == [""]
+
+
+def test_ties_that_a_coefficient_does_not_allow_in_resamples():
+    values = np.array([[1, 0], [0, 1], [0.75, 0.75]])  # two queries: one of them twice
+    truth = long(np.array([[0.3, 0.2], [0.2, 0.1], [0.6, 0.5]]))
+    with_ties = long(np.array([[1, 0], [1, 0.5], [0.9, 0.9]]))
+    how = {"coefficients": ["tau_ap", "tau_ap_b"], "resamples": 400}
+    found = correlate_leaderboards(truth, with_ties, **how)
+    strict, lenient = found["resamples"]
+    assert 0 < strict < 400 and lenient == 400
+    assert found["undefined"].tolist() == ["", ""]
+    found = correlate_leaderboards(truth, with_ties, interval="bca", **how)
+    assert found["undefined"].tolist() == [
+        "low, high: it is undefined in resamples; tau_ap_b allows ties",
+        "",
+    ]
+    found = correlate_leaderboards(truth, long(values * 0), **how)
+    assert set(found["undefined"]) == {"the second gives all runs the same value"}
+
+
+def test_what_one_of_two_leaderboards_lacks():
+    x, y = two()
+    truth, board = long(x), long(y, "J")
+    with pytest.warns(DataWarning) as said:
+        found = correlate_leaderboards(truth[truth["query_id"] != "q03"], board)
+    assert (
+        found.attrs["notes"]
+        == [
+            "1 of 12 queries left out: there are no scores of 1 query by M of the truth"
+        ]
+        == [str(warning.message) for warning in said]
+    )
+    assert set(found["queries"]) == {11}
+    short = correlation(
+        np.delete(x, 3, 1).mean(axis=1), np.delete(y, 3, 1).mean(axis=1)
+    )
+    assert found["value"][0] == short
+    gap = (board["query_id"] != "q03") | (board["run_id"] != "r2")
+    for wrong, how, message in (
+        (
+            board[gap],
+            {},
+            "J of scores: run 'r2' has no score for query 'q03' (missing in all: 1). "
+            "Complete them, or choose missing drop or zero.",
+        ),
+        (
+            truth[truth["query_id"] != "q03"],
+            {"missing": "error"},
+            "of M of the truth and M of scores, only one has scores of query 'q03'. "
+            "Complete the other, or choose missing shared, drop or zero.",
+        ),
+        (
+            board[board["run_id"] != "r2"],
+            {},
+            "of M of the truth and J of scores, only one has scores of run 'r2'. "
+            "Complete the other, or drop it.",
+        ),
+        (
+            pd.DataFrame({"run": ["r0", "r9"], "score": [1, 2]}),
+            {},
+            "of scores of scores and M of the truth, only one has scores of run 'r1'. "
+            "Complete the other, or drop it.",
+        ),
+        (
+            pd.concat([board, board[:1]]),
+            {},
+            "scores, row 85: scores run 'r0', query 'q00' twice, first in row 1. Keep "
+            "one.",
+        ),
+    ):
+        with pytest.raises(DataError) as error:
+            correlate_leaderboards(truth, wrong, **how)
+        assert str(error.value) == message
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        (
+            {"coefficients": ["tau@1"]},
+            "coefficient 'tau@1': expected how many of the best runs after @, 2 or "
+            "more, such as tau@10",
+        ),
+        (
+            {"coefficients": ["rho@3"]},
+            "coefficient is one of tau, tau_ap, tau_ap_symmetric, tau_ap_a, tau_ap_b, "
+            "pearson, spearman, not 'rho'",
+        ),
+        ({"coefficients": []}, "name a coefficient"),
+        ({"interval": "t"}, "interval is one of percentile, bca, none, not 't'"),
+        ({"alpha": 1}, "alpha=1: expected a level between 0 and 1"),
+        (
+            {"resamples": 0},
+            "resamples=0, seed=0, precision=None: expected at least 1 resample, a seed "
+            "from 0 and a precision between 0 and 0.5",
+        ),
+        ({"measures": ["x"]}, "no scores of 'x'; there are M"),
+        ({"truth_measures": ["x"]}, "no scores of 'x'; there are M"),
+        (
+            {"missing": "skip"},
+            "missing is one of shared, error, drop, zero, not 'skip'",
+        ),
+    ],
+)
+def test_wrong_arguments(how, message):
+    with pytest.raises(UsageError) as error:
+        correlate_leaderboards(*map(long, two()), **how)
+    assert str(error.value) == message
