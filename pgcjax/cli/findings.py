@@ -199,7 +199,13 @@ def _share(text: str, serp: str | None) -> float | str:
     allowed=RANK_INTERVALS,
     help="Of a bootstrap over queries, with --truth.",
 )
-@click.option("--alpha", type=REAL, default=0.05, show_default=True)
+@click.option(
+    "--alpha",
+    type=REAL,
+    default=0.05,
+    show_default=True,
+    help="1 less the level of the intervals.",
+)
 @click.option("--resamples", type=WHOLE, default=1000, show_default=True, metavar="N")
 @click.option("--seed", type=WHOLE, default=0, show_default=True)
 @spreadsheet_option

@@ -3,8 +3,10 @@
 import glob
 import json
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -136,13 +138,14 @@ def _lines(path: Path, data: bytes, form: str, trec: bool) -> Named | None:
 
 def _has_header(data: bytes) -> bool:
     """Say whether the first line, and no other, begins with the name of a column."""
-    lines = data.removeprefix(b"\xef\xbb\xbf").splitlines()
-    rows = [line.split(None, 2)[:2] for line in lines if line[:1] != b"#"]
-    first, *others = [row for row in rows if row] or [[b""]]
-    if first == [b"runid", MEAN.encode()]:  # trec_eval says so what it is of
-        return False
-    name = first[0].decode("utf-8", "replace")
-    return known_column(name) and not any(row[0] == first[0] for row in others)
+    lines = BytesIO(data.removeprefix(b"\xef\xbb\xbf"))
+    rows = (line.split() for line in lines if not line.startswith(b"#"))
+    first, *others = next(filter(None, rows), [b""])
+    if first == b"runid" and others[:1] == [MEAN.encode()]:
+        return False  # so trec_eval names the run
+    again = re.compile(rb"^" + re.escape(first) + rb"[ \t]", re.MULTILINE)
+    known = known_column(first.decode("utf-8", "replace"))
+    return known and len(again.findall(data)) < 2
 
 
 def _of_one_run(path: Path, content: Named) -> tuple[Named, bool]:
