@@ -79,10 +79,11 @@ def _intervals(
 
 def tables(found: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
     """Give the table of docs/significance.md, in Markdown and per cent."""
-    yield from table_of(found["coverage"], ("measure", "topics"), _held)
+    yield from table_of(found["coverage"], ("measure", "topics"), held_of)
 
 
-def _held(of_cell: list[dict]) -> str:
+def held_of(of_cell: list[dict]) -> str:
+    """Print the share of intervals that hold the truth, and where chance ends."""
     signs = {"below": "↑", "within": "", "above": "↓"}  # of those that miss
     held = (f"{100 - 100 * r['share']:.2f}{signs[r['where']]}" for r in of_cell)
     return " / ".join(held)
