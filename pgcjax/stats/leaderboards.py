@@ -1,6 +1,7 @@
 """Leaderboards against the true one: how alike they order the runs, and how surely."""
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -11,7 +12,14 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float64
 
-from pgcjax.errors import DataError, UsageError, check_choice
+from pgcjax.errors import (
+    DataError,
+    DataWarning,
+    UsageError,
+    check_choice,
+    counted,
+    listed,
+)
 from pgcjax.io.schema import Origin, first_repeat, ids, numbers
 from pgcjax.io.score_files import read_any_scores
 from pgcjax.stats import matrix
@@ -73,7 +81,8 @@ def correlate_leaderboards(
         alpha: 1 less the level of the intervals.
         resamples: of the intervals.
         seed: of the resamples.
-        missing: as of `correlate`, for each leaderboard with the truth.
+        missing: as of `correlate`, for each leaderboard with the truth; a run that one
+            of the two lacks is an error, and left out by `drop`.
 
     Returns:
         A row for each leaderboard, two measures and coefficient: leaderboard,
@@ -90,37 +99,34 @@ def correlate_leaderboards(
     true = _read(truth, "the truth", truth_measures)
     if not isinstance(leaderboards, Mapping):
         leaderboards = {"scores": leaderboards}
+    how = {"alpha": alpha, "corrected": interval == "bca"}
     rows, notes = [], []
     for name, source in leaderboards.items():
-        other = _read(source, str(name), measures)
-        side = _aligned(true, other, missing, 1 if interval == "none" else 2)
-        means = _means(true, other, side)
-        drawn = {}
+        boards = true, _read(source, str(name), measures)
+        if missing == "drop":
+            boards, said = _of_same_runs(*boards)
+            notes += said
+        side = _aligned(*boards, missing, 1 if interval == "none" else 2)
+        notes += side.notes if side else ()
+        means, drawn = _means(*boards, side), {}
         if side and interval != "none":
             for key, values in zip(side.measures, side.values, strict=True):
                 drawn[key] = DrawnSums.of(values, resamples, seed)
-        for one, two in product(true.measures, other.measures):
-            x, y = true.key(one), other.key(two)
-            both = bool(side) and one in true.queries and two in other.queries
-            for coefficient in coefficients:
-                value, runs, why = correlated(means[x], means[y], coefficient)
-                row: dict[str, Any] = {"leaderboard": name, "truth_measure": one}
-                row |= {"measure": two, "coefficient": coefficient, "value": value}
-                if interval != "none":
-                    low, high, used = nan, nan, 0
-                    if both and not why:
-                        low, high, used = drawn_interval(
-                            drawn[x],
-                            drawn[y],
-                            coefficient,
-                            alpha=alpha,
-                            corrected=interval == "bca",
-                        )
-                    why = why or _without_interval(both, low)
-                    row |= {"low": low, "high": high, "resamples": used}
-                queries = len(side.queries) if side and both else 0
-                rows.append({**row, "runs": runs, "queries": queries, "undefined": why})
-        notes += side.notes if side else ()
+        of_both = product(*(board.measures for board in boards))
+        for (one, two), coefficient in product(of_both, coefficients):
+            x, y = boards[0].key(one), boards[1].key(two)
+            both = one in boards[0].queries and two in boards[1].queries
+            value, runs, why = correlated(means[x], means[y], coefficient)
+            row: dict[str, Any] = {"leaderboard": name, "truth_measure": one}
+            row |= {"measure": two, "coefficient": coefficient, "value": value}
+            if interval != "none":
+                found = nan, nan, 0
+                if both and not why:
+                    found = drawn_interval(drawn[x], drawn[y], coefficient, **how)
+                why = why or _without_interval(both, found[0])
+                row |= dict(zip(("low", "high", "resamples"), found, strict=True))
+            queries = len(side.queries) if side and both else 0
+            rows.append({**row, "runs": runs, "queries": queries, "undefined": why})
     table = pd.DataFrame(rows)
     table.attrs["notes"] = notes
     return table
@@ -136,10 +142,12 @@ def _read(source: Any, name: str, chosen: Sequence[str] | None) -> _Board:
     if not {"run_id", "value"} <= set(named):  # a column for each run, or query
         wide, _ = matrix.wide_table(frame, named, origin)
         wide = wide.rename_axis("run_id").rename_axis(columns="query_id")
-        frame = pd.DataFrame({"value": wide.stack()}).reset_index()
+        frame = pd.DataFrame({"value": wide.stack()}).dropna().reset_index()
         named, origin = {n: n for n in ("run_id", "query_id", "value")}, Origin(name)
     table = pd.DataFrame({key: frame[column] for key, column in named.items()})
     table = table.reset_index(drop=True)
+    if table.empty:
+        raise DataError("holds no rows", where=origin.name, mend="Add rows.")
     for key in ("measure", "query_id"):
         if key not in table:
             table[key] = "" if key == "measure" else matrix.AVERAGES[0]
@@ -166,6 +174,7 @@ def _read(source: Any, name: str, chosen: Sequence[str] | None) -> _Board:
         if len(scores):
             queries[measure] = scores[["run_id", "query_id", "value"]]
         else:
+            own = own[own["query_id"] == own["query_id"].iloc[0]]  # of one average
             means[measure] = own.set_index("run_id")["value"]
     return _Board(name, queries, means)
 
@@ -173,6 +182,31 @@ def _read(source: Any, name: str, chosen: Sequence[str] | None) -> _Board:
 def _of(origin: Origin, keep: np.ndarray) -> Origin:
     places = origin.places if len(origin.places) else np.arange(1, len(keep) + 1)
     return replace(origin, places=np.asarray(places)[keep])
+
+
+def _of_same_runs(
+    true: _Board, other: _Board
+) -> tuple[tuple[_Board, _Board], list[str]]:
+    """Leave out runs that not all measures of both have, and say so."""
+    boards = true, other
+    runs = [set(t["run_id"]) for board in boards for t in board.queries.values()]
+    runs += [set(mean.index) for board in boards for mean in board.means.values()]
+    common, every = set.intersection(*runs), set.union(*runs)
+    if common == every:
+        return boards, []
+    gone = sorted(every - common)
+    note = f"{counted(len(gone), 'run')} left out that {other.name} or {true.name} "
+    note += f"lacks: {listed(gone)}"
+    warnings.warn(note, DataWarning, stacklevel=3)
+    first, second = (
+        replace(
+            board,
+            queries={m: t[t["run_id"].isin(common)] for m, t in board.queries.items()},
+            means={m: v[v.index.isin(common)] for m, v in board.means.items()},
+        )
+        for board in boards
+    )
+    return (first, second), [note]
 
 
 def _aligned(

@@ -155,7 +155,7 @@ class Scores:
         if score_format is not None:
             check_choice("score_format", score_format, SCORE_FORMATS)
             means = self.mean().rename_axis(columns="measure").stack()
-            means = pd.DataFrame({"value": means}).reset_index()
+            means = pd.DataFrame({"value": means}).dropna().reset_index()
             return write_lines(self.table, means, path, score_format)
         suffix = check_suffix(Path(path))
         check_readable(self.table, str(path), suffix)

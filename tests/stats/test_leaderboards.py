@@ -234,6 +234,40 @@ def test_what_one_of_two_leaderboards_lacks():
         assert str(error.value) == message
 
 
+def test_runs_that_one_of_two_leaderboards_lacks_can_be_left_out():
+    x, y = two()
+    truth, board = long(x), long(np.vstack([y, y[:1] / 2]), "J")
+    with pytest.warns(DataWarning) as said:
+        found = correlate_leaderboards(
+            truth[truth["run_id"] != "r2"], board, missing="drop", resamples=50
+        )
+    note = "2 runs left out that scores or the truth lacks: r2, r7"
+    assert [str(warning.message) for warning in said] == [note]
+    assert found.attrs["notes"] == [note] and set(found["runs"]) == {6}
+    fewer = [long(np.delete(v, 2, 0)) for v in (x, y)]
+    expected = correlate_leaderboards(*fewer, resamples=50)
+    same = ["value", "low", "high"]
+    pd.testing.assert_frame_equal(found[same], expected[same], check_exact=True)
+    with pytest.raises(DataError) as error:
+        correlate_leaderboards(truth, truth[:0])
+    assert str(error.value) == "scores: holds no rows. Add rows."
+
+
+def test_leaderboards_of_a_column_for_each_run():
+    x, y = two()
+    runs = [f"r{i}" for i in range(7)]
+    wide = pd.DataFrame(y.T, columns=runs)
+    wide.insert(0, "topic", [f"q{q:02}" for q in range(12)])
+    found = correlate_leaderboards(long(x), wide, resamples=50)
+    expected = correlate_leaderboards(long(x), long(y, "J"), resamples=50)
+    assert set(found["measure"]) == {""}
+    expected["measure"] = ""
+    pd.testing.assert_frame_equal(found, expected, check_exact=True)
+    wide.loc[3, runs] = np.nan
+    with pytest.warns(DataWarning, match="1 of 12 queries left out"):
+        correlate_leaderboards(long(x), wide, resamples=50)
+
+
 @pytest.mark.parametrize(
     ("how", "message"),
     [
