@@ -111,8 +111,8 @@ def _parsed(path: Path, data: bytes, form: str | None = None) -> tuple[Named, bo
     form = chosen().score_format if form is None else form
     trec = path.suffix.lower() == ".trec"
     container = "tabs" if trec else container_of(path, data)
-    if container == "columns" and form == "jsonl":
-        container = "jsonl"
+    if form == "jsonl":  # what is no JSON is said by its reader
+        container, form = "jsonl" if container == "columns" else container, "auto"
     if container in ("tabs", "columns", "tsv"):
         content = _lines(path, data, form, trec)
         if content:

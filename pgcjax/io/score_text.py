@@ -137,13 +137,14 @@ def _holds_topics(one: set[str], other: set[str]) -> bool | None:
     """Say whether one column holds topics, or the other; None if that is not sure.
 
     Only topics can be called `all`, and names of measures do not begin with a digit.
+    A single number may be something else, such as the iteration of qrels.
     """
     means = MEAN in one, MEAN in other
     if means[0] != means[1]:
         return means[0]
     for topics, measures, which in ((one, other, True), (other, one, False)):
         numbered = [bool(_NUMBERED(name)) for name in topics - {MEAN}]
-        if numbered and all(numbered) and not any(map(_DIGIT, measures)):
+        if len(numbered) > 1 and all(numbered) and not any(map(_DIGIT, measures)):
             return which
     return None
 

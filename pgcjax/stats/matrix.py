@@ -190,7 +190,7 @@ def _long(
     scores = Scores(table)
     there = scores.measures
     if measure is None and len(there) > 1:
-        names = ", ".join(there)
+        names = listed(there, 40)
         raise UsageError(f"scores of {len(there)} measures: choose one of {names}")
     name = there[0] if measure is None else measure
     return scores.matrix(name), name

@@ -203,6 +203,9 @@ UNSURE = {
     "q1 Q0 d1 1 9 run\nq2 Q0 d2 1 9 run": "x.txt: may be scores in the format ranking, "
     "or a run: not each of what is ranked is there for each topic. If these are "
     "scores, say so: score_format='ranking', --score-format ranking.",
+    "301 0 d1 1\n301 0 d2 0": GUESS.format(
+        "tot", "'301 0 d1 1'", "tot", "tot"
+    ),  # qrels
     "r map all .5\nmap all .5": "x.txt:2: expected 'run measure topic value', found 3 "
     "fields: 'map all .5'. tot has these columns in every line.",
     "r map all .5\nr map 1 much": "x.txt:2: expected a finite number as value, found "
@@ -217,6 +220,38 @@ def test_what_is_not_sure_is_refused_with_a_guess(tmp_path, monkeypatch, text):
     with pytest.raises(DataError) as error:
         read_scores("x.txt")
     assert str(error.value) == UNSURE[text]
+
+
+def test_a_format_that_is_asked_for_is_taken(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.txt").write_text("r map q1 .5\nr map q2 .5\n")
+    for form, said in (
+        (
+            "ranking",
+            "topic Q0 run rank value measure', found 4 fields: 'r map q1 .5'. ",
+        ),
+        ("trec_eval", "measure topic value', found 4 fields: 'r map q1 .5'. "),
+    ):
+        with reading(score_format=form), pytest.raises(DataError) as error:
+            read_scores("x.txt")
+        more = f"{form} has these columns in every line."
+        assert str(error.value) == f"x.txt:1: expected '{said}{more}"
+    with reading(score_format="jsonl"):
+        with pytest.raises(
+            DataError, match=r"x\.txt:1: expected one JSON object a line"
+        ):
+            read_scores("x.txt")
+        for name in ("x.trec", "x.tsv"):  # whose suffix says what they are
+            (tmp_path / name).write_text("301\tmap\t.5\nall\tmap\t.5\n")
+            assert read_scores(name).table.to_numpy().tolist() == [
+                ["x", "301", "map", 0.5]
+            ]
+    with pytest.raises(UsageError) as usage, reading(score_format="trec"):
+        pass
+    assert str(usage.value) == (
+        "score_format is one of auto, trec_eval, tot, ir_measures, ranking, jsonl, not "
+        "'trec'"
+    )
 
 
 REFUSED = {
