@@ -56,7 +56,7 @@ def rows(folder: Path, trials: int) -> Iterator[dict[str, Any]]:
                     missed.setdefault((c, kind), []).append(not held)
         for (c, kind), outside in missed.items():
             row = {"measures": name, "coefficient": c, "topics": topics, "test": kind}
-            row |= {"all topics": true[c], "mean": float(np.mean(drawn[c]))}
+            row |= {"all topics": true[c], "mean": float(np.nanmean(drawn[c]))}
             yield row | share(np.array(outside), ALPHA)
 
 

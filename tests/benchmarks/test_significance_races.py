@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 harness = pytest.importorskip("benchmarks.harness", reason="not in a checkout")
 from benchmarks import significance  # noqa: E402
-from benchmarks.studies import calibration, coverage  # noqa: E402
+from benchmarks.studies import calibration, coverage, order_coverage  # noqa: E402
 from pgcjax.stats import procedures  # noqa: E402
 
 
@@ -66,7 +66,9 @@ def test_a_share_is_put_beside_what_chance_allows():
     assert calibration.share(hits, 0.1)["where"] == "below"
 
 
-@pytest.mark.parametrize(("study", "count"), [(calibration, 5), (coverage, 1)])
+@pytest.mark.parametrize(
+    ("study", "count"), [(calibration, 5), (coverage, 1), (order_coverage, 1)]
+)
 def test_the_page_has_the_tables_of_the_committed_study(study, count):
     name = study.__name__.rpartition(".")[2]
     made = harness.ROOT / "benchmarks" / "results" / f"{name}-cpu.json"
