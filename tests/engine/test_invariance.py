@@ -1,10 +1,5 @@
 """A score depends on the data alone: bit-equal whatever is done around it."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,7 +8,6 @@ from helpers.collections import MEASURES, assert_same_bits, collection, values
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import pgcjax
 from pgcjax.engine.peel_batches import overlap_sums
 from pgcjax.io.preferences import read_preferences
 from pgcjax.io.qrels import read_qrels
@@ -113,35 +107,6 @@ def test_padded_to_any_size(measure):
     for documents in (48, 100, 200):
         with at_least(documents=documents):
             assert (sums(tables, measure) == whole).all()
-
-
-CHILD = """
-import sys, warnings
-import jax
-jax.config.update("jax_num_cpu_devices", int(sys.argv[1]))
-warnings.simplefilter("ignore")
-from helpers.collections import collection, values
-assert len(jax.local_devices()) == int(sys.argv[1])
-sys.stdout.buffer.write(values(*collection(3, queries=11)).to_numpy().tobytes())
-"""
-
-
-@pytest.mark.slow
-def test_one_or_eight_devices():
-    path = os.pathsep.join(
-        [str(Path(__file__).parents[1]), str(Path(pgcjax.__file__).parents[1])]
-    )
-    outputs = [
-        subprocess.run(
-            [sys.executable, "-c", CHILD, str(devices)],
-            env={**os.environ, "PYTHONPATH": path, "JAX_PLATFORMS": "cpu"},
-            capture_output=True,
-            check=True,
-        ).stdout
-        for devices in (1, 8)
-    ]
-    assert len(outputs[0]) == 8 * 11 * 4 * len(MEASURES)
-    assert outputs[0] == outputs[1]
 
 
 def test_calling_twice_gives_the_same_and_changes_no_input():

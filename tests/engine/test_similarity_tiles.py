@@ -1,11 +1,5 @@
 """A value depends on its two rankings alone: the same bits however pairs are cut."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
-import numpy as np
 import pandas as pd
 import pytest
 from helpers.tied import collection
@@ -96,38 +90,3 @@ def test_the_configuration_of_the_program_and_the_input_stay_as_they_are():
     values(runs)
     pd.testing.assert_frame_equal(runs, before)
     assert jax.numpy.arange(2.0).dtype == "float32"
-
-
-CHILD = """
-import sys, warnings
-import jax
-jax.config.update("jax_num_cpu_devices", int(sys.argv[1]))
-warnings.simplefilter("ignore")
-from helpers.tied import collection
-from test_similarity_tiles import values
-assert len(jax.local_devices()) == int(sys.argv[1])
-for ties in ("w", "b", "broken"):
-    found = values(collection(11, runs=11), ties=ties)
-    sys.stdout.buffer.write(found.to_numpy().tobytes())
-"""
-
-
-@pytest.mark.slow
-def test_one_or_eight_devices():
-    here = Path(__file__).parent
-    folders = [here, here.parent, Path(pgcjax.__file__).parents[1]]
-    outputs = [
-        subprocess.run(
-            [sys.executable, "-c", CHILD, str(devices)],
-            env={
-                **os.environ,
-                "PYTHONPATH": os.pathsep.join(map(str, folders)),
-                "JAX_PLATFORMS": "cpu",
-            },
-            capture_output=True,
-            check=True,
-        ).stdout
-        for devices in (1, 8)
-    ]
-    assert len(np.frombuffer(outputs[0])) > 300
-    assert outputs[0] == outputs[1]

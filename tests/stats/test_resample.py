@@ -1,10 +1,5 @@
 """Resampling: counts of the papers' loops, exact sums, and no effect of any cut."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from helpers.twins import significance as twin
@@ -12,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-import pgcjax
 from pgcjax.errors import DataError, UsageError
 from pgcjax.stats import procedures, resample, tests
 from pgcjax.stats.resample import WholeScores
@@ -190,36 +184,6 @@ def test_whole_numbers_add_up_exactly(seed, queries, scale):
     assert whole.values * whole.unit == pytest.approx(
         values, rel=1e-9, abs=1e-12 * scale
     )
-
-
-CHILD = """
-import sys
-import jax
-jax.config.update("jax_num_cpu_devices", int(sys.argv[1]))
-import numpy as np
-from pgcjax.stats import procedures
-assert len(jax.local_devices()) == int(sys.argv[1])
-values = np.random.default_rng(0).random((12, 30)).round(2)
-for test in ("bootstrap", "permutation", "tukey"):
-    p = procedures.p_values(values, test, resamples=2345)
-    sys.stdout.buffer.write(p.tobytes())
-"""
-
-
-@pytest.mark.slow
-def test_one_or_eight_devices():
-    path = str(Path(pgcjax.__file__).parents[1])
-    outputs = [
-        subprocess.run(
-            [sys.executable, "-c", CHILD, str(devices)],
-            env={**os.environ, "PYTHONPATH": path, "JAX_PLATFORMS": "cpu"},
-            capture_output=True,
-            check=True,
-        ).stdout
-        for devices in (1, 8)
-    ]
-    assert len(outputs[0]) == 8 * 66 * 3
-    assert outputs[0] == outputs[1]
 
 
 def test_precision_raises_the_number_of_resamples():
