@@ -97,6 +97,7 @@ def test_corruptions(tmp_path, monkeypatch):
         planted = {"runs packed": replace(text, sealed=sealed)}
         monkeypatch.setattr(corruptions, "targets", lambda planted=planted: planted)
         monkeypatch.setattr(corruptions, "_intact", {})
+        monkeypatch.setattr(corruptions, "_checkpoint", lambda *_: None)
         attacks = [strike(CAMPAIGNS["corruptions"], 0, i) for i in range(100)]
         found = [a.problem for a in attacks if "(runs packed" in str(a.problem)]
         assert len(found) > 10

@@ -98,31 +98,32 @@ def nulls(folder: Path, size: Size) -> Iterator[dict[str, Any]]:
 def families(folder: Path, size: Size) -> Iterator[dict[str, Any]]:
     """Test all pairs of equal runs: the share of families with any p < α."""
     for measure, runs in product(SOURCES, size.sizes):
-        least: dict[str, list[float]] = {}
+        found: dict[str, list[list[bool]]] = {}
         for i in range(size.families):
             random = random_of(f"family {measure} {runs}", i)
             x = _exchanged(some_matrix(folder, measure, random), runs, 50, random)
-            for name, p in _of_family(x, seed=i).items():
-                least.setdefault(name, []).append(p)
-        for (name, p), alpha in product(least.items(), ALPHAS):
+            for name, hits in _of_family(x, seed=i).items():
+                found.setdefault(name, []).append(hits)
+        for name, hits in found.items():
             row = {"measure": measure, "runs": runs, "queries": 50, "test": name}
-            yield row | share(np.array(p) < alpha, alpha)
+            for alpha, hit in zip(ALPHAS, np.array(hits).T, strict=True):
+                yield row | share(hit, alpha)
 
 
-def _of_family(x: np.ndarray, seed: int) -> dict[str, float]:
-    """Give the smallest p of all pairs of runs, by each test."""
-    pairs = tests.all_pairs(len(x))
-    p = procedures.run(x, pairs, "t").p_value
-    extremes = np.array([x.mean(1).argmax()]), np.array([x.mean(1).argmin()])
-    found = {
-        "tukey": procedures.run(x, pairs, "tukey", resamples=1000, seed=seed).p_value,
-        # The pair furthest apart has the smallest p, and each p takes an integral.
-        "anova": procedures.run(x, extremes, "anova").p_value,
-        "t": p,
-        "t, Holm": tests.adjust(p, "holm"),
-        "t, Benjamini-Hochberg": tests.adjust(p, "bh"),
+def _of_family(x: np.ndarray, seed: int) -> dict[str, list[bool]]:
+    """Say whether any pair of runs has p < α, for each α, by each test."""
+    tukey = procedures.p_values(x, "tukey", resamples=1000, seed=seed).min()
+    p = procedures.p_values(x, "t")
+    furthest = np.ptp(x.mean(1))
+    return {
+        "tukey": [tukey < alpha for alpha in ALPHAS],
+        "anova": [furthest > _critical(x, alpha) for alpha in ALPHAS],
+        "t": [p.min() < alpha for alpha in ALPHAS],
+        "t, Holm": [tests.adjust(p, "holm").min() < alpha for alpha in ALPHAS],
+        "t, Benjamini-Hochberg": [
+            tests.adjust(p, "bh").min() < alpha for alpha in ALPHAS
+        ],
     }
-    return {name: float(p.min()) for name, p in found.items()}
 
 
 def power(folder: Path, size: Size) -> Iterator[dict[str, Any]]:
@@ -150,13 +151,11 @@ def family_power(folder: Path, size: Size) -> Iterator[dict[str, Any]]:
             x = _exchanged(x, runs, queries, random)
             x[0] += step
             p = procedures.p_values(x, "tukey", resamples=1000, seed=i)
-            error, freedom, *_ = tests.anova(x)
-            # As in `critical_difference`, whose quantile is the same for all families.
-            least = _quantile(runs, freedom) * np.sqrt(error / queries)
             apart = np.abs(x.mean(1)[first] - x.mean(1)[second])
+            beyond = apart > _critical(x, 0.05)
             t = tests.t(x, (first, second))
             found.setdefault("tukey", []).append((p < 0.05)[mine].mean())
-            found.setdefault("anova", []).append((apart > least)[mine].mean())
+            found.setdefault("anova", []).append(beyond[mine].mean())
             holm = tests.adjust(t, "holm") < 0.05
             found.setdefault("t, Holm", []).append(holm[mine].mean())
         for test, shares in found.items():
@@ -165,9 +164,15 @@ def family_power(folder: Path, size: Size) -> Iterator[dict[str, Any]]:
             yield row | {"share": round(float(np.mean(shares)), 5)}
 
 
+def _critical(x: np.ndarray, alpha: float) -> float:
+    """Give `tests.critical_difference`, with one quantile for families of a size."""
+    error, freedom, *_ = tests.anova(x)
+    return _quantile(len(x), freedom, alpha) * np.sqrt(error / x.shape[1])
+
+
 @cache
-def _quantile(runs: int, freedom: int) -> float:
-    return float(stats.studentized_range.isf(0.05, runs, freedom))
+def _quantile(runs: int, freedom: int, alpha: float) -> float:
+    return float(stats.studentized_range.isf(alpha, runs, freedom))
 
 
 def matrices(folder: Path, size: Size) -> Iterator[dict[str, Any]]:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import pgcjax
+from pgcjax.cli import main
 from pgcjax.datasets.files import demo_folder
 from pgcjax.engine.distributed import start
 from pgcjax.errors import UsageError
@@ -95,25 +96,40 @@ def test_processes_are_joined_first():
     )
 
 
+@pytest.fixture
+def here(tmp_path, monkeypatch, capsys):
+    """Call the command in this process, which has one device; give what it prints."""
+    monkeypatch.chdir(tmp_path)
+
+    def called(*arguments) -> str:
+        with pytest.raises(SystemExit) as done:
+            main([*map(str, arguments)])
+        out, err = capsys.readouterr()
+        assert done.value.code == 0, err
+        return out
+
+    return called
+
+
 @pytest.mark.slow
-def test_devices_processes_and_parts_give_the_same_bytes(tmp_path):
+def test_devices_processes_and_parts_give_the_same_bytes(tmp_path, here):
+    """One device, two in each of two processes, and parts by one and by eight."""
     job = ("evaluate", *JUDGED, DEMO / "runs", "-o")
-    alone = call(tmp_path, *job, "one.parquet").communicate()
-    eight = call(tmp_path, *job, "eight.parquet", devices=8).communicate()
-    assert alone[0] == eight[0]
+    alone = here(*job, "one.parquet")
     (code, out, err), (other_code, other_out, _) = together(
         tmp_path, *job, "two.parquet", "--verify", "0.1"
     )
     assert (code, other_code, other_out) == (0, 0, ""), err
-    assert out == alone[0]
+    assert out == alone
     assert "scores recomputed: equal" in err
-    for i in (1, 2, 3):
-        part = call(tmp_path, *job, f"{i}.csv", "--part", f"{i}/3", devices=i)
-        part.communicate()
-        assert part.returncode == 0
-    merge = call(tmp_path, "merge", "2.csv", "1.csv", "3.csv", "-o", "merged.parquet")
-    assert merge.communicate()[0] == alone[0]
-    names = ("one", "eight", "two", "merged")
+    part = call(tmp_path, *job, "2.csv", "--part", "2/3", devices=8)
+    part.communicate()
+    assert part.returncode == 0
+    for i in (1, 3):
+        here(*job, f"{i}.csv", "--part", f"{i}/3")
+    merged = here("merge", "2.csv", "1.csv", "3.csv", "-o", "merged.parquet")
+    assert merged == alone
+    names = ("one", "two", "merged")
     assert len({(tmp_path / f"{n}.parquet").read_bytes() for n in names}) == 1
     assert not list(tmp_path.glob("*.partial*"))
 
@@ -132,7 +148,7 @@ def test_what_is_wrong_in_one_share_stops_all(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes to wait for here")
-def test_a_process_that_dies_ends_the_others_and_resume_goes_on(tmp_path):
+def test_a_process_that_dies_ends_the_others_and_resume_goes_on(tmp_path, here):
     """The second one waits for a pipe and is killed: the first one ends at once."""
     names = ("oak", "reed", "sage", "last")
     texts = [(DEMO / "runs" / f"{name}.txt").read_text() for name in names[:3]]
@@ -141,7 +157,7 @@ def test_a_process_that_dies_ends_the_others_and_resume_goes_on(tmp_path):
         (tmp_path / f"{name}.run").write_text(text)
     runs = [f"{name}.run" for name in names]
     job = ("evaluate", *JUDGED, *runs, "-o")
-    alone = call(tmp_path, *job, "one.csv").communicate()
+    alone = here(*job, "one.csv")
     (tmp_path / "last.run").unlink()
     os.mkfifo(tmp_path / "last.run")
     first, second = begun(tmp_path, *job, "two.csv")
@@ -168,6 +184,6 @@ def test_a_process_that_dies_ends_the_others_and_resume_goes_on(tmp_path):
         os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     done = together(tmp_path, *job, "two.csv", "--resume")
     assert [code for code, *_ in done] == [0, 0], done
-    assert done[0][1] == alone[0]
+    assert done[0][1] == alone
     assert (tmp_path / "two.csv").read_bytes() == (tmp_path / "one.csv").read_bytes()
     assert not list(tmp_path.glob("*.partial*"))

@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pgcjax
@@ -68,6 +68,7 @@ def rankings(source, docs, order) -> list:
     return seen
 
 
+@settings(max_examples=20)  # each compares four times
 @given(tables, judged, judged, st.sampled_from(ORDERS), st.integers(1, 60))
 def test_packed_for_these_judgments_or_others(
     tmp_path_factory, rows, docs, others, order, block

@@ -5,6 +5,7 @@ import codecs
 import gzip
 import lzma
 from contextlib import closing
+from functools import partial
 
 import polars as pl
 import pytest
@@ -18,12 +19,13 @@ from pgcjax.io.run_pieces import Piece
 from pgcjax.io.runs import Runs
 
 MEMORY = "64MiB"  # of which a run file has 8 MiB, and a piece 2 MiB
-QUERIES, DEPTH = 100, 1000
+QUERIES, DEPTH = 100, 400
+DOC = f"document-of-{'some-' * 15}length-"  # few lines of many bytes
 
 
 def lines(runs=2, queries=QUERIES, depth=DEPTH):
     return [
-        f"q{q} Q0 document-of-some-length-{d} {d} {-d} run{r}"
+        f"q{q} Q0 {DOC}{d} {d} {-d} run{r}"
         for r in range(runs)
         for q in range(queries)
         for d in range(depth)
@@ -37,7 +39,7 @@ assert len(TEXT) > 2**23
 
 def read(path, order="trec", **how) -> list:
     """Read as scoring does, within little memory."""
-    judged = Judged({"q1": ["document-of-some-length-1"]})
+    judged = Judged({"q1": [f"{DOC}1"]})
     with reading(memory=MEMORY):
         with closing(Runs(path, **how).read(judged, order)) as units:
             return list(units)
@@ -56,30 +58,32 @@ def put_together(pieces) -> pl.DataFrame:
     return pl.concat([piece.frame for piece in pieces])
 
 
-@pytest.fixture
-def whole(put):
-    (table,) = Runs(put("whole.run", TEXT)).tables()
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    path = tmp_path_factory.mktemp("whole") / "whole.run"
+    path.write_bytes(TEXT)
+    (table,) = Runs(path).tables()
     return table
 
 
 FORMS = {
-    "plain": TEXT,
-    "gz": gzip.compress(TEXT, 1),
-    "bz2": bz2.compress(TEXT, 1) ,
-    "xz": lzma.compress(TEXT, preset=0),
-    "zst": zstandard.compress(TEXT),
-    "lines of Windows": TEXT.replace(b"\n", b"\r\n"),
-    "lines of old Macs": TEXT.replace(b"\n", b"\r"),
-    "tabs, a mark and many comments": codecs.BOM_UTF8
-    + b"# as sent\n" * 300_000
-    + TEXT.replace(b" ", b"\t"),
-    "odd ids": TEXT.replace(b"length-2 ", b"length\x0b-2 "),
-}  # fmt: skip
+    "plain": bytes,
+    "gz": partial(gzip.compress, compresslevel=1),
+    "bz2": partial(bz2.compress, compresslevel=1),
+    "xz": partial(lzma.compress, preset=0),
+    "zst": zstandard.compress,
+    "lines of Windows": lambda text: text.replace(b"\n", b"\r\n"),
+    "lines of old Macs": lambda text: text.replace(b"\n", b"\r"),
+    "tabs, a mark and many comments": lambda text: (
+        codecs.BOM_UTF8 + b"# as sent\n" * 300_000 + text.replace(b" ", b"\t")
+    ),
+    "odd ids": lambda text: text.replace(b"length-2 ", b"length\x0b-2 "),
+}
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_rows_are_the_same(put, whole, form):
-    path = put("whole.run", FORMS[form])
+    path = put("whole.run", data := FORMS[form](TEXT))
     pieces = read(path, order="rank")
     assert len(pieces) > 3 and all(isinstance(piece, Piece) for piece in pieces)
     if form == "odd ids":  # the exact reader reads them
@@ -88,22 +92,23 @@ def test_the_rows_are_the_same(put, whole, form):
     comments = 300_000 if "comments" in form else 0
     assert pieces[-1].comments == comments
     sizes = [piece.read for piece in pieces]
-    assert sizes == sorted(sizes) and sizes[-1] == len(FORMS[form])
+    assert sizes == sorted(sizes) and sizes[-1] == len(data)
 
 
 def test_three_columns_of_another_encoding(put):
-    text = "".join(f"q{i // 1000} café-{i % 1000} {-i}\n" for i in range(700_000))
+    rows, doc = 120_000, "café-" * 16
+    text = "".join(f"q{i // 1000} {doc}{i % 1000} {-i}\n" for i in range(rows))
     with reading(encoding="latin-1"):
         pieces = read(put("été.txt", text.encode("latin-1")))
     table = put_together(pieces)
-    assert table["doc_id"].to_list() == [f"café-{i % 1000}" for i in range(700_000)]
+    assert table["doc_id"].to_list() == [f"{doc}{i % 1000}" for i in range(rows)]
     assert table["run_id"].unique().to_list() == ["été"]
     said = message(put("a.run", text.encode("latin-1")))
     assert ":1: expected UTF-8 text, found byte 0xe9. Name its encoding: " in said
     data = text.replace("é", "e").encode()[:-1]
     with reading(encoding="cp1252"):
         said = message(put("a.run", data[:-9] + b"\x81" + data[-9:]))
-    assert ":700000: expected cp1252 text, found byte 0x81. Name another" in said
+    assert f":{rows}: expected cp1252 text, found byte 0x81. Name another" in said
 
 
 def test_small_files_tables_with_a_header_and_whole_runs_are_no_pieces(put, whole):
@@ -149,15 +154,16 @@ def test_what_pieces_alone_are_refused_for(put):
         "the size of the file: pgcjax.reading(memory=SIZE), --memory SIZE on the "
         "command line."
     )
-    one = [f"q Q0 {'d' * 40}{i} 1 {-i} run" for i in range(150_000)]
+    doc = "d" * 120
+    one = [f"q Q0 {doc}{i} 1 {-i} run" for i in range(70_000)]
     (piece,) = read(put("a.run", "\n".join(one)))  # one ranking is one piece
-    assert len(piece.frame) == 150_000
+    assert len(piece.frame) == 70_000
     path = put("a.run", "\n".join([*one, one[0]]))
     assert message(path) == (
-        f"{path}: document {'d' * 40 + '0'!r} is twice in query 'q' of run 'run'. Keep "
+        f"{path}: document {doc + '0'!r} is twice in query 'q' of run 'run'. Keep "
         "one of the two."
     )
-    three = "\n".join(f"q9 d{i} 1" for i in range(300_000))
+    three = "\n".join(f"q9 d{i} 1" for i in range(100_000))
     path = put("a.run", TEXT + b"\n" + three.encode())
     assert f"a.run:{len(LINES) + 1}: expected " in message(path)
     path = put("a.run", b"# nothing\n" * 2**20)
@@ -165,7 +171,7 @@ def test_what_pieces_alone_are_refused_for(put):
 
 
 def test_named_by_file(put, whole):
-    one = "\n".join(lines(1, 200)).encode()
+    one = "\n".join(lines(1, 2 * QUERIES)).encode()
     table = put_together(read(put("a.run", one), name_by="file"))
     assert table["run_id"].unique().to_list() == ["a"]
     assert "a.run: holds 2 runs, such as 'run0' and 'run1', which" in message(

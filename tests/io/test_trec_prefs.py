@@ -209,6 +209,6 @@ def test_three_judges_of_trec_eval(data, put):
         for key, count in levels.items()
     }
     prefs = read_preferences(put("a", "\n".join(lines)), format="trec-qrels-prefs")
-    found = Counter(zip(prefs["query_id"], prefs["judge"], strict=True))
+    found = prefs.value_counts(["query_id", "judge"]).to_dict()
     assert found == {key: count for key, count in expected.items() if count}
     assert len(expected) == 9

@@ -54,13 +54,11 @@ def test_anova_is_the_literal_sum_of_squares(seed, runs, queries):
     values = np.random.default_rng(seed).random((runs, queries))
     error, freedom, f, p = tests.anova(values)
     assert error == pytest.approx(twin.residual_mean_square(values.tolist()), abs=1e-12)
-    expected = stats.studentized_range.sf(
-        each(values, lambda a, b: abs(np.mean(a - b)) / np.sqrt(error / queries)),
-        runs,
-        freedom,
-    )
+    ranges = each(values, lambda a, b: abs(np.mean(a - b)) / np.sqrt(error / queries))
     found = tests.tukey(values, pairs(values))
-    assert found == pytest.approx(expected, abs=1e-10)
+    some = slice(None, None, 1 + len(found) // 8)  # as each takes an integral
+    expected = stats.studentized_range.sf(ranges[some], runs, freedom)
+    assert found[some] == pytest.approx(expected, abs=1e-10)
     assert 0 <= p <= 1 and f > 0
     # Beyond the critical difference, and only there, p is below alpha.
     mean, _ = tests.moments(values, pairs(values))
