@@ -109,13 +109,13 @@ def test_one_file_of_another_tool(pgcjax, here, demo_scores, form):
 
 def test_help_of_what_a_run_lacks(pgcjax, here, demo_scores):
     demo_scores.table.iloc[1:].to_csv("gap.csv", index=False)
-    done = pgcjax("report", "gap.csv", "-o", "page.md", *FAST)
+    gap = str(demo_scores.table.iloc[0]["measure"])
+    line = ["report", "gap.csv", "-m", gap, *FAST, "-o"]
+    done = pgcjax(*line, "page.md")
     assert (done.code, done.out) == (2, "") and len(done.err.splitlines()) == 1
     assert "has no score for query" in done.err and "drop or zero" in done.err
     assert not (here / "page.md").exists()
-    assert (
-        pgcjax("report", "gap.csv", "-o", "p.md", *FAST, "--missing", "drop").code == 0
-    )
+    assert pgcjax(*line, "p.md", "--missing", "drop").code == 0
     assert "\n- missing: drop\n" in (here / "p.md").read_text()
 
 
@@ -191,7 +191,7 @@ def test_odd_names_of_runs_and_of_the_page(pgcjax, here, demo_scores):
     pd.DataFrame(table).to_csv("odd.csv", index=False)
     shutil.copy("odd.csv", "<i>.csv")
     for page in ("page.html", "page.md"):
-        done = pgcjax("report", "<i>.csv", "-o", page, *FAST)
+        done = pgcjax("report", "<i>.csv", "-o", page, *FAST, "-m", "PGC")
         assert done.code == 0, done.err
     html = (here / "page.html").read_text()
     assert "&lt;b&gt;|*x*" in html and "\\u003cb\\u003e|*x*" in html

@@ -254,11 +254,13 @@ def test_hard_scores(text):
 @pytest.mark.slow
 @pytest.mark.parametrize("folder", ["dl21", "cast2019", "web-diversity"])
 def test_public_runs(data, folder):
-    for path in sorted((data / folder / "runs").iterdir()):
+    """All are read fast; every third, and what is unusual, by the exact reader too."""
+    for i, path in enumerate(sorted((data / folder / "runs").iterdir())):
         content = read_bytes(path)
         # Four have the line ends of Windows.
         assert (fast_columns.parse_run(content) is None) == (b"\r" in content)
-        assert_same(outcome(path), outcome(path, exactly=True))
+        if i % 3 == 0 or b"\r" in content:
+            assert_same(outcome(path), outcome(path, exactly=True))
         unranked = fast_columns.read_run(content, ranks=False)
         ranked = fast_columns.read_run(content)
         assert unranked and ranked and unranked[1] == ranked[1]

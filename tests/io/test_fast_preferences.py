@@ -243,5 +243,6 @@ def test_public_judgments(data):
     fit = 0
     for path in filter(lambda path: path.is_file(), found):
         fit += not isinstance(assert_same(read_qrels, path), str)
-        fit += not isinstance(assert_same(read_preferences, path), str)
+        if ".ndeval." not in path.name:  # 2 million pairs, by the exact reader alone
+            fit += not isinstance(assert_same(read_preferences, path), str)
     assert fit > 20

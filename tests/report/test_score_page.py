@@ -147,9 +147,9 @@ def test_it_says_what_it_depends_on():
     expected |= {"resamples": "200", "scores, version": "1.2", "missing": "shared"}
     expected |= {"scores, measures": "PGC; a"}
     assert expected.items() <= page.used.items()
-    page = summary(made(4, 5), test="tukey")
+    page = summary(made(4, 5, ["PGC"]), test="tukey")
     assert page.used["resamples"] == "5000"  # the default, in force
-    assert "resamples" not in summary(made(4, 5), test="t").used
+    assert "resamples" not in summary(made(4, 5, ["PGC"]), test="t").used
 
 
 def test_undefined_correlations_are_dashes():
