@@ -16,6 +16,7 @@ from pgcjax.runtime.loop import Call, results
 from pgcjax.tensors.tied_lists import Ranked
 
 _BYTES = 192  # of a pair's arrays, by rank
+_SHORT = 15  # documents: shorter rankings share programs, as compiling takes longest
 
 
 class Sides(NamedTuple):
@@ -113,7 +114,8 @@ def _tiles(
     for number, sides in enumerate(queries):
         lists = [*sides.a, *(sides.b or ())]
         codes, tied = _numbered(lists), np.array([x.tied for x in lists])
-        width = 1 << max(3, max(len(x.docs) for x in lists) - 1).bit_length()
+        longest = max(len(x.docs) for x in lists)
+        width = 1 << max(_SHORT, longest - 1).bit_length()
         side = side_of_tile(max(len(sides.a), len(sides.b or ())), width, budget)
         fit = max(1, (budget // 2) // (_BYTES * width))
         at_once = min(
@@ -201,7 +203,8 @@ def _laid_out(
         number[ids] = 0
     of_other = np.flatnonzero(number == 0)
     number[of_other] = np.arange(len(of_other))
-    size = 1 << len(of_other).bit_length()  # with room for documents that none has
+    # With room for documents that none has.
+    size = 1 << max(2 * _SHORT, len(of_other)).bit_length()
     number[number < 0] = len(of_other)
     kind = np.int16 if width < 2**15 else np.int32
     places = np.full((side, size), width, kind)

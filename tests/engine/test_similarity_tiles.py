@@ -1,20 +1,14 @@
 """A value depends on its two rankings alone: the same bits however pairs are cut."""
 
-from functools import partial
-
 import pandas as pd
 import pytest
-from helpers import tied
+from helpers.tied import collection
 
 import pgcjax
 from pgcjax.engine import plan
 from pgcjax.engine.similarity_tiles import side_of_tile
 
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
-
-
-# So few padded lengths, for programs are compiled for each.
-collection = partial(tied.collection, lengths=[4, 5, 6, 7, *range(17, 25)])
 
 
 def values(runs: pd.DataFrame, **options) -> pd.Series:

@@ -3,7 +3,6 @@
 import csv
 import gzip
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -76,12 +75,7 @@ def laid_out(x: Groups, y: Groups, n: int) -> tuple[np.ndarray, ...]:
     return *arrays, np.array(there + [n] * (n - len(there)), np.int16)
 
 
-def collection(
-    seed: int = 0,
-    runs: int = 5,
-    queries: int = 4,
-    lengths: Sequence[int] = range(1, 25),
-) -> pd.DataFrame:
+def collection(seed: int = 0, runs: int = 5, queries: int = 4) -> pd.DataFrame:
     """Runs of different lengths, some with many ties, of which some lack a query."""
     rng = np.random.default_rng(seed)
     rows = []
@@ -89,7 +83,7 @@ def collection(
         for q in range(queries):
             if q and rng.random() < 0.1:
                 continue
-            docs = rng.permutation(30)[: lengths[int(rng.integers(len(lengths)))]]
+            docs = rng.permutation(30)[: int(rng.integers(1, 25))]
             scores = rng.random(len(docs)).round(1 if r % 2 else 9)
             rows += [
                 (f"r{r}", f"q{q}", f"d{doc:02}", score, rank)
