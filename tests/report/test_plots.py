@@ -106,7 +106,8 @@ def test_equal_data_give_equal_bytes():
     for kind, draw in KINDS.items():
         texts[kind] = canvas.svg(draw(scores.copy()))
         figure = draw(scores)
-        canvas.rendered(figure, ".png")  # changes nothing in the next file
+        if kind in ("leaderboard", "correlations", "grid"):  # one of each layout
+            canvas.rendered(figure, ".png")  # changes nothing in the next file
         assert canvas.svg(figure) == texts[kind], kind
     other = scores.assign(value=scores["value"] * 0.9)
     assert canvas.svg(KINDS["leaderboard"](other)) != texts["leaderboard"]

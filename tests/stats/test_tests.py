@@ -48,7 +48,7 @@ def test_wilcoxon_takes_for_tied_what_is_tied_on_paper():
     assert found == pytest.approx([expected], abs=1e-12)
 
 
-@few
+@settings(max_examples=10)  # each takes some 30 integrals
 @given(seeds, st.integers(3, 8), st.integers(2, 20))
 def test_anova_is_the_literal_sum_of_squares(seed, runs, queries):
     values = np.random.default_rng(seed).random((runs, queries))
