@@ -5,7 +5,7 @@ from collections import Counter
 
 import pandas as pd
 import pytest
-from helpers.builders import ideal_of, preferences_of, run_of
+from helpers.builders import ideal_of, ideals_of, preferences_of, run_of
 
 import pgcjax
 from pgcjax.reference.compatibility import compat
@@ -60,7 +60,8 @@ def test_greedy_fas_reaches_all_orders_of_the_example(golden):
     """Runs over all vertices drive the peel through each of the 24 sequences."""
     case = golden("worked_examples")["greedy_fas_3_2"]
     edges = [tuple(edge) for edge in case["edges"]]
-    found = {"".join(ideal_of(edges, list(order))) for order in case["sequences"]}
+    ideals = ideals_of([(edges, list(order)) for order in case["sequences"]])
+    found = {"".join(ideal) for ideal in ideals}
     assert found == set(case["sequences"])
     assert len(found) == case["n_sequences"] == 24
 
@@ -71,10 +72,10 @@ def small_graphs(golden):
 
 
 def test_small_graphs_ideals(small_graphs):
-    for case in small_graphs:
-        edges = [tuple(edge) for edge in case["edges"]]
-        assert greedy_ideal(edges, case["run"]) == case["ideal"]
-        assert ideal_of(edges, case["run"]) == case["ideal"]
+    cases = [([tuple(e) for e in case["edges"]], case["run"]) for case in small_graphs]
+    expected = [case["ideal"] for case in small_graphs]
+    assert [greedy_ideal(*case) for case in cases] == expected
+    assert ideals_of(cases) == expected
 
 
 def test_small_graphs_scores(small_graphs):
@@ -96,21 +97,30 @@ def test_small_graphs_scores(small_graphs):
 
 
 def test_preorder(golden):
-    """PGC of a derived graph is unnormalised compatibility over all levels."""
-    for case in golden("preorder"):
-        p, grades = case["p"], case["grades"]
-        shifted = {doc: grade + 1 for doc, grade in grades.items()}
-        run = run_of(case["run"])
-        for measure, given, key in (
-            (f"PGC(p={p},graph=derived)", grades, "pgc_derived"),
-            (f"Compat(p={p},normalize=false)", shifted, "compat_all_levels"),
-            (f"Compat(p={p},normalize=false)", grades, "compat_positive_only"),
-        ):
-            ours = score(measure, run=run, qrels={"q": given})
-            assert ours == pytest.approx(case[key], abs=EXACT)
-        twin = greedy_pgc(derived_edges(grades), case["run"], p, vertices=tuple(grades))
+    """PGC of a derived graph is unnormalised compatibility over all levels.
+
+    Case i is query i of one table, and of another with each grade 1 higher.
+    """
+    cases = {f"q{i:02}": case for i, case in enumerate(golden("preorder"))}
+    run = {q: run_of(case["run"], q)[q] for q, case in cases.items()}
+    grades = {q: case["grades"] for q, case in cases.items()}
+    shifted = {q: {doc: g + 1 for doc, g in of.items()} for q, of in grades.items()}
+    (p,) = {case["p"] for case in cases.values()}
+    pgc, plain = f"PGC(p={p},graph=derived)", f"Compat(p={p},normalize=false)"
+    ours = pgcjax.evaluate(run, qrels=grades, measures=[pgc, plain])
+    raised = pgcjax.evaluate(run, qrels=shifted, measures=plain)
+    for key, found in {
+        "pgc_derived": ours.matrix(pgc),
+        "compat_all_levels": raised.matrix(plain),
+        "compat_positive_only": ours.matrix(plain),
+    }.items():
+        expected = {query: case[key] for query, case in cases.items()}
+        assert found.loc["run"].to_dict() == pytest.approx(expected, abs=EXACT), key
+    for query, case in cases.items():
+        of = grades[query]
+        twin = greedy_pgc(derived_edges(of), case["run"], p, vertices=tuple(of))
         assert twin == pytest.approx(case["pgc_derived"], abs=EXACT)
-        twin = compat(grades, case["run"], p, normalize=False)
+        twin = compat(of, case["run"], p, normalize=False)
         assert twin == pytest.approx(case["compat_positive_only"], abs=EXACT)
 
 
@@ -138,6 +148,7 @@ def test_cast(golden, data):
         missing="skip",
     )
     value = scores.table.set_index(["run_id", "measure"])["value"]
+    graphs, ideals = [], []
     for i, case in enumerate(expected["cases"]):
         mine = value[f"r{i:02}"]
         for graph in ("real", "derived", "combined"):
@@ -161,7 +172,9 @@ def test_cast(golden, data):
             )
         ]
         if edges:
-            assert ideal_of(edges, case["run"]) == case["ideal_real"]
+            graphs.append((edges, case["run"]))
+            ideals.append(case["ideal_real"])
+    assert len(ideals) > 20 and ideals_of(graphs) == ideals
 
 
 def test_cast_graph_sizes(golden, data):

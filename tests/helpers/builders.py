@@ -46,9 +46,12 @@ def padded(array, shape, fill):
 
 
 def peel_ranks(edges, ranks, size=None) -> np.ndarray:
-    """Ideal ranks by the peel kernel, padded to `size`; padding cut off again."""
+    """Ideal ranks by the peel kernel, padded to `size`; padding cut off again.
+
+    Without a size, to one of the few that scoring pads to.
+    """
     n = len(ranks)
-    size = size or n
+    size = size or padded_size(n)
     out = peel_jit(
         padded(np.asarray(edges, np.int32).reshape(n, n), (size, size), 0),
         padded(np.asarray(ranks, np.int32), (size,), ABSENT),
@@ -132,12 +135,29 @@ def graph_of(counts) -> Graph:
     return Graph("q", docs, wins)
 
 
-def ideal_of(edges, docs) -> list[str]:
-    """The kernel's ideal ranking of one query and run, as document ids."""
-    graph = preference_graphs(read_preferences(preferences_of(edges)))["q"]
-    judged = {"q": graph.doc_ids}
-    found = rankings_of(run_of(docs), judged).retrieved(judged)["q"]
+def ideals_of(cases) -> list[list[str]]:
+    """The kernel's ideal rankings of `(edges, docs)`, as document ids.
+
+    All cases are read as queries of one table, and padded to few shapes.
+    """
+    names = [f"q{i:03}" for i in range(len(cases))]
+    tables, runs = [], {}
+    for name, (edges, docs) in zip(names, cases, strict=True):
+        tables.append(preferences_of(edges, name))
+        runs |= run_of(docs, name)
+    graphs = preference_graphs(read_preferences(pd.concat(tables)))
+    judged = {name: graph.doc_ids for name, graph in graphs.items()}
+    retrieved = rankings_of(runs, judged).retrieved(judged)
+    return [_ideal(graphs[name], retrieved[name]) for name in names]
+
+
+def _ideal(graph: Graph, found: Retrieved) -> list[str]:
     ranks = np.full(len(graph), ABSENT, np.int32)
     ranks[found.vertex] = found.rank
     place = peel_ranks(graph.edges(), ranks)
     return [str(d) for d in graph.doc_ids[np.argsort(place)]]
+
+
+def ideal_of(edges, docs) -> list[str]:
+    """The kernel's ideal ranking of one query and run, as document ids."""
+    return ideals_of([(edges, docs)])[0]

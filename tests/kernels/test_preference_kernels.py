@@ -50,14 +50,15 @@ def prefs_of(case, times: int = 1) -> twins.Prefs:
     return twins.Prefs({e: n * times for e, n in twins.Prefs(case.edges).items()})
 
 
-def run(kernel, case, depth=99, weights=lambda r: 1 / log2(1 + r), times=1) -> float:
-    """Score by a kernel; the size of no array changes a bit."""
+def run(kernel, case, depth=99, weights=lambda r: 1 / log2(1 + r), times=1):
+    """Score by a kernel, or by several; the size of no array changes a bit."""
     out = []
     with jax.enable_x64(True):
         for width, pairs, docs in ((13, 36, 9), (64, 100, 33)):
             seen = seen_of(case, depth, width, weights)
             arrays = pairs_of(case, pairs, docs, times)
-            out.append(np.asarray(_jitted(kernel)(seen, arrays)).item())
+            scores = _jitted(kernel)(seen, arrays)
+            out.append(jax.tree.map(lambda score: np.asarray(score).item(), scores))
     assert out[0] == out[1]
     return out[0]
 
@@ -70,32 +71,40 @@ def _jitted(kernel):
     return _JITTED.setdefault(key, jax.jit(kernel))
 
 
+def shares(seen, pairs) -> dict:
+    """All kernels of shares and counts, among all kinds of pairs."""
+    every = kernels.share, kernels.pair_mean, kernels.fulfilled
+    found = {among: [k(seen, pairs, among=among) for k in every] for among in KINDS}
+    return {"possible": kernels.possible(seen, pairs), **found}
+
+
 @some
-@given(cases(min_docs=2), st.sampled_from(["all", "some", "both"]))
-def test_shares(case, among):
-    prefs, kinds = prefs_of(case), KINDS[among]
-    share = run(partial(kernels.share, among=among), case)
-    assert share == twins.prefs_share(prefs, case.run, kinds)
-    mean = run(partial(kernels.pair_mean, among=among), case)
-    assert mean == pytest.approx(twins.prefs_pair(prefs, case.run, kinds), abs=EXACT)
+@given(cases(min_docs=2))
+def test_shares(case):
+    prefs, found = prefs_of(case), run(shares, case)
+    assert found["possible"] == len(case.edges)
     counts = twins.prefs_counts(prefs, case.run)
-    count = run(partial(kernels.fulfilled, among=among), case)
-    assert count == sum(counts["ful_" + kind] for kind in kinds)
-    assert run(kernels.possible, case) == len(case.edges)
+    for among, kinds in KINDS.items():
+        share, mean, count = found[among]
+        assert share == twins.prefs_share(prefs, case.run, kinds)
+        expected = twins.prefs_pair(prefs, case.run, kinds)
+        assert mean == pytest.approx(expected, abs=EXACT)
+        assert count == sum(counts["ful_" + kind] for kind in kinds)
+
+
+def averages(seen, pairs) -> list:
+    """Precision, recall, their harmonic mean, and the average precision."""
+    some, every = (kernels.share(seen, pairs, among=among) for among in ("some", "all"))
+    return [some, every, kernels.harmonic(seen, pairs), kernels.average(seen, pairs)]
 
 
 @some
 @given(cases(min_docs=2), st.sampled_from([1, 2, 4, 99]))
 def test_precision_recall_and_their_averages(case, k):
-    prefs = prefs_of(case)
-    for kernel, twin in (
-        (partial(kernels.share, among="some"), twins.ppref),
-        (partial(kernels.share, among="all"), twins.rpref),
-        (kernels.harmonic, twins.fpref),
-        (kernels.average, twins.ap_pref),
-    ):
-        expected = twin(prefs, case.run, k)
-        assert run(kernel, case, depth=k) == pytest.approx(expected, abs=EXACT)
+    prefs, found = prefs_of(case), run(averages, case, depth=k)
+    them = twins.ppref, twins.rpref, twins.fpref, twins.ap_pref
+    expected = [twin(prefs, case.run, k) for twin in them]
+    assert found == pytest.approx(expected, abs=EXACT)
 
 
 @some
@@ -141,6 +150,10 @@ def test_many_judgments_count_exactly(case):
     assert run(share, case, times=times) == run(share, case)
 
 
+def judge_means(seen, counts) -> dict:
+    return {among: kernels.judge_mean(seen, counts, among=among) for among in KINDS}
+
+
 @some
 @given(st.lists(cases(min_docs=4, max_docs=4), min_size=1, max_size=4))
 def test_mean_over_judges(judged):
@@ -165,10 +178,8 @@ def _mean_over_judges(judged) -> None:
             padded(ends[1:], (4 + spare,), 0),
             jnp.asarray(len(judged)),
         )
+        scores = _jitted(judge_means)(seen_of(case, 99, 16, lambda r: 1.0), counts)
+        prefs = [prefs_of(each) for each in judged]
         for among, kinds in KINDS.items():
-            seen = seen_of(case, 99, 16, lambda r: 1.0)
-            kernel = _jitted(partial(kernels.judge_mean, among=among))
-            score = float(kernel(seen, counts))
-            prefs = [prefs_of(each) for each in judged]
             expected = twins.prefs_avgjg(prefs, case.run, kinds)
-            assert score == pytest.approx(expected, abs=EXACT)
+            assert float(scores[among]) == pytest.approx(expected, abs=EXACT)
