@@ -41,9 +41,12 @@ class Images:
         found = pgcjax.evaluate(
             self.data.grids if grids is None else grids,
             preferences=self.data.votes if votes is None else votes,
-            measures=list(dict.fromkeys(measures.values())),
+            measures=list(measures.values()),
         )
-        return {name: _long(found.matrix(m)) for name, m in measures.items()}
+        # In the order in which they were asked for.
+        parts = found.table.groupby("measure", sort=False)
+        names = zip(measures, parts, strict=True)
+        return {name: part.drop(columns="measure") for name, (_, part) in names}
 
     @cached_property
     def xie(self) -> dict[str, pd.DataFrame]:
@@ -151,12 +154,13 @@ class Images:
         out["compatibility"] = _long(both.matrix("Compat(p=0.95,normalize=false)"))
         return out
 
-    def by_sorted_grades(self, sort: str) -> dict[str, pd.DataFrame]:
-        """Compare grids with the ranking by grade: as they are, and at their best.
+    @cached_property
+    def by_sorted_grades(self) -> dict[str, dict[str, pd.DataFrame]]:
+        """Compatibility by sort: `number`, or `text`, the bug of Luo's Figure 5.11."""
+        return {sort: self._by_sorted_grades(sort) for sort in ("number", "text")}
 
-        Args:
-            sort: `number`, or `text`, the bug of Luo's Figure 5.11 (c) and (d).
-        """
+    def _by_sorted_grades(self, sort: str) -> dict[str, pd.DataFrame]:
+        """Compare grids with the ranking by grade: as they are, and at their best."""
         rows = []
         grades = {
             str(query): dict(zip(part["doc_id"], part["relevance"], strict=True))

@@ -297,7 +297,7 @@ def _graded(out: Chapter, blocks: dict[str, Block], images: Images) -> None:
         "text, so that 9.0 is above 83.0."
     )
     out.published(cells, "Graded relevance")
-    text, number = images.by_sorted_grades("text"), images.by_sorted_grades("number")
+    text, number = (images.by_sorted_grades[sort] for sort in ("text", "number"))
     best = number["best possible"]
     right = {"compatibility": graded["compatibility"], "best possible": best}
     rows = dict(zip(block.rows, [*panels.values(), *right], strict=True))

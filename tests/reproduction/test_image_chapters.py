@@ -1,6 +1,7 @@
 """Chapters on image search: every verdict, and ours against the expected values."""
 
 import csv
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -57,11 +58,19 @@ def images(data) -> Images:
 
 
 @pytest.fixture(scope="module")
-def chapters(images):
-    return {
-        "xie": xie.chapter(images.data, images),
-        "luo": luo_images.chapter(images.data, images),
-    }
+def image_pgc(images):
+    """Scores by image PGC under each switch, as the chapter has them: kept for all."""
+    return cache(partial(luo_images.image_pgc, images))
+
+
+@pytest.fixture(scope="module")
+def chapters(images, image_pgc):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(luo_images, "image_pgc", lambda _, **how: image_pgc(**how))
+        return {
+            "xie": xie.chapter(images.data, images),
+            "luo": luo_images.chapter(images.data, images),
+        }
 
 
 @pytest.fixture(scope="module")
@@ -180,7 +189,7 @@ def by_engine(scores, queries) -> np.ndarray:
 
 def test_scores(images, golden):
     known = golden("xie")
-    text, number = images.by_sorted_grades("text"), images.by_sorted_grades("number")
+    text, number = (images.by_sorted_grades[sort] for sort in ("text", "number"))
     ours = {name: images.xie[name] for name in (*xie.VARIANTS, "WR")}
     ours |= {"PB_0.1": images.xie["PB"], "PWP_0.7_0.1": images.xie["PWP"]}
     ours |= {f"NDCG@{k}_xie": images.graded[f"NDCG@{k}"] for k in (10, 15)}
@@ -196,10 +205,10 @@ def test_scores(images, golden):
         assert np.abs(wrong).max() <= SCORE, name
 
 
-def test_scores_of_image_pgc(images, golden):
+def test_scores_of_image_pgc(image_pgc, golden):
     known = golden("image_pgc")
-    for dropped, suffix in ((True, ""), (False, "_allvotes")):
-        scores = luo_images.image_pgc(images, dropped=dropped, shared=True)
+    for how, suffix in (({"dropped": True}, ""), ({}, "_allvotes")):
+        scores = image_pgc(**how, shared=True)
         for order, _ in luo_images.PANELS.values():
             name = luo_images.RIGHT.get(order, order) + suffix
             wrong = by_engine(scores[order], known["queries"]) - known["scores"][name]
@@ -287,12 +296,10 @@ def test_switches_and_the_values_without(cells, images, summary):
     assert weighted.right == [images.pearson(images.ours["PMR_W"])] != weighted.ours
 
 
-def test_chance_of_equal_distances(images):
+def test_chance_of_equal_distances(images, image_pgc):
     """τ of Figure 5.9 depends on which engine comes first where images are as far."""
-    here, there = (
-        luo_images.image_pgc(images, dropped=True, shared=True, swapped=swapped)
-        for swapped in (False, True)
-    )
+    lost = {"dropped": True, "shared": True}
+    here, there = image_pgc(**lost), image_pgc(**lost, swapped=True)
     for order, _ in luo_images.PANELS.values():
         apart = abs(images.tau(here[order]) - images.tau(there[order]))
         assert 0 < apart < 0.01

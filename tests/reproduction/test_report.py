@@ -15,6 +15,7 @@ import pytest
 from scipy import stats
 
 pytest.importorskip("scripts.reproduction", reason="not in a checkout")
+from pgcjax.measures.catalogue import parse  # noqa: E402
 from pgcjax.report.page import Picture, Table  # noqa: E402
 from scripts.reproduction import __main__ as command  # noqa: E402
 from scripts.reproduction import forms, luo_lists, sakai  # noqa: E402
@@ -37,33 +38,49 @@ COMMITTED = Path(__file__).parents[2] / "docs/reproduction/verdicts.csv"
 
 @pytest.fixture(scope="module")
 def fewer(data, tmp_path_factory) -> Path:
-    """The data without images, and a fifth of the runs of DL 2021.
+    """The data without images, and some runs of DL 2021 and of CAsT 2019.
 
-    No verdict depends on these runs.
+    No verdict depends on these runs, of which nine at most are left.
     """
-    root = tmp_path_factory.mktemp("data")
-    (root / "dl21/runs").mkdir(parents=True)
-    for path in [*data.iterdir(), *(data / "dl21").iterdir()]:
+    root, some = tmp_path_factory.mktemp("data"), ("dl21", "cast2019")
+    for name in some:
+        (root / name / "runs").mkdir(parents=True)
+    for path in [*data.iterdir(), *(p for n in some for p in (data / n).iterdir())]:
         place = root / path.relative_to(data)
         if not place.exists() and path.name != "xie2020":
             place.symlink_to(path)
-    for path in sorted((data / "dl21/runs").iterdir())[::5]:
-        (root / "dl21/runs" / path.name).symlink_to(path)
+    for name in some:
+        runs = sorted((data / name / "runs").iterdir())
+        for path in runs[:: len(runs) // 9 + 1]:
+            (root / name / "runs" / path.name).symlink_to(path)
     return root
 
 
 @pytest.fixture(scope="module")
-def reproduced(fewer, tmp_path_factory) -> tuple[Path, dict[str, Chapter]]:
+def scored():
+    """What the chapters scored: tables, by the names of measures; kept for all."""
+    return {}
+
+
+@pytest.fixture(scope="module")
+def reproduced(fewer, scored, tmp_path_factory) -> tuple[Path, dict[str, Chapter]]:
     """What the command writes, and the chapters that it computed for it."""
     target = tmp_path_factory.mktemp("reproduction") / "new"
-    computed, compute = [], command.chapters
+    computed, compute, score = [], command.chapters, forms.scored
 
     def kept(*arguments):
         computed.extend(compute(*arguments))
         return computed
 
+    def remembered(runs, measures, **judgments):
+        found = score(runs, measures, **judgments)
+        scored.setdefault(tuple(measures), []).append(found)
+        return found
+
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         patch.setattr(command, "chapters", kept)
+        patch.setattr(forms, "scored", remembered)
+        patch.setattr(sakai, "_TRIALS", {"bootstrap": [100, 200], "tukey": [100, 500]})
         command.reproduce.main(
             ["--data", str(fewer), "-o", str(target)], standalone_mode=False
         )
@@ -148,21 +165,26 @@ def test_verdicts_of_luo_4(lists):
     assert all(c.verdict == NOT_PUBLIC and c.why for c in rest)
 
 
-def test_form_of_table_4_2(lists, data):
-    """Agreement, τ and sensitivity as numpy and scipy have them, of the same scores."""
-    some = Data(data)
-    runs, qrels = some.cast_runs, some.cast_qrels
-    measures = {"nDCG@3, Graded": "nDCG@3", "PGC, Real": "PGC(p=0.8)"}
-    given = {"preferences": some.cast_preferences, "qrels": qrels}
-    scores = forms.shared(forms.scored(runs, measures, **given))
-    wide = [
+def wide_of(tables, measures: dict[str, str]) -> list[np.ndarray]:
+    """Scores `[runs, queries]` of these measures, on the queries that all have."""
+    scores = forms.shared({name: tables[name] for name in measures})
+    for name, measure in measures.items():
+        assert [*map(parse, scores[name]["measure"].unique())] == [parse(measure)]
+    return [
         t.pivot(index="run_id", columns="query_id", values="value").to_numpy()
         for t in scores.values()
     ]
-    assert [w.shape for w in wide] == [(26, 171)] * 2
+
+
+def test_form_of_table_4_2(lists, scored):
+    """Agreement, τ and sensitivity as numpy and scipy have them, of the same scores."""
+    measures = {"nDCG@3, Graded": "nDCG@3", "PGC, Real": "PGC(p=0.8)"}
+    kept = ("PGC, Real", "PGC, Combined", "PGC, Derived", "nDCG@3, Graded")
+    wide = wide_of(scored[kept][-1], measures)
+    assert [w.shape for w in wide] == [(9, 171)] * 2
     (table,) = tables(lists, "The form of Table 4.2")
     row = table.set_index("measure").loc["PGC, Real"]
-    a, b = np.triu_indices(26, 1)
+    a, b = np.triu_indices(9, 1)
     signs = [np.sign(w[a] - w[b]) for w in wide]
     assert int(row["agree, nDCG@3, Graded"]) == (signs[0] * signs[1] > 0).sum()
     assert int(row["disagree, nDCG@3, Graded"]) == (signs[0] * signs[1] < 0).sum()
@@ -177,17 +199,13 @@ def test_form_of_table_4_2(lists, data):
     assert float(row["sensitivity, %"]) == pytest.approx(share, abs=5e-5)
 
 
-def test_form_of_table_5_of_carterette(data, chapters):
-    some, chapter = Data(data), chapters["Carterette et al. 2008"]
+def test_form_of_table_5_of_carterette(scored, chapters):
+    chapter = chapters["Carterette et al. 2008"]
     assert {cell.verdict for cell in chapter.cells} == {NOT_PUBLIC}
     # Of CAsT 2019, the smaller of two collections.
     r, agreed = tables(chapter, "The form of Table 5")[-2:]
     names = {"NDCG": "nDCG(gain=exp)@10", "ppref": "ppref(graph=derived)@10"}
-    scores = forms.shared(forms.scored(some.cast_runs, names, qrels=some.cast_qrels))
-    wide = [
-        t.pivot(index="run_id", columns="query_id", values="value").to_numpy()
-        for t in scores.values()
-    ]
+    wide = wide_of(scored["DCG", "NDCG", "ppref", "wpref"][-1], names)
     expected = stats.pearsonr(*(w.ravel() for w in wide)).statistic
     assert float(r.set_index("").loc["NDCG", "ppref"]) == pytest.approx(
         expected, abs=5e-4
@@ -202,7 +220,7 @@ def test_form_of_table_5_of_carterette(data, chapters):
     assert agreed.set_index("").loc["DCG", "NDCG"] == "1.000"
 
 
-def test_forms_of_sakai(data, chapters):
+def test_forms_of_sakai(scored, chapters):
     chapter = chapters["Sakai 2012: diversity"]
     public = [c for c in chapter.cells if c.key.startswith("sakai2012/collection")]
     assert {c.verdict for c in chapter.cells if c not in public} == {NOT_PUBLIC}
@@ -210,7 +228,6 @@ def test_forms_of_sakai(data, chapters):
     assert len(public) == 15 and slips == [
         "sakai2012/collection-text/relevant documents of informational intents"
     ]
-    ours = sakai.Diversity(Data(data))
     pairs = 36
     for table in tables(chapter, "The form of Table 2") + tables(
         chapter, "The form of Table 3"
@@ -231,7 +248,7 @@ def test_forms_of_sakai(data, chapters):
                 found = tukey["significant pairs"].astype(int)
                 assert found[row.iloc[0]] == first + both
                 assert found[str(name)] == second + both
-    scores = ours.scores["uniform"]
+    (scores,) = [t for names, (t, *_) in scored.items() if {"I-rec", "P+Q"} < {*names}]
     keys = ["run_id", "query_id"]
     value = {n: t.set_index(keys)["value"].sort_index() for n, t in scores.items()}
     mixed = (value["I-rec"] + value["D-nDCG"]) / 2
@@ -288,9 +305,9 @@ def test_nothing_is_left_of_what_was_stopped(data, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [old] and not list(old.iterdir())
 
 
-def test_some_of_the_data(data, tmp_path):
+def test_some_of_the_data(fewer, tmp_path):
     """What is absent is said to be, and the rest is there."""
-    (tmp_path / "cast2019").symlink_to(data / "cast2019")
+    (tmp_path / "cast2019").symlink_to(fewer / "cast2019")
     part = Data(tmp_path)
     assert [name for name in FOLDERS if name in part] == ["cast2019"]
     found = luo_lists.chapter(part)
