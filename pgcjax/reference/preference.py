@@ -4,7 +4,7 @@
 """
 
 from collections import Counter
-from itertools import combinations, permutations, product
+from itertools import permutations, product
 from math import fsum, inf, log2
 
 from pgcjax.reference import case as rows
@@ -173,12 +173,12 @@ def prefs_share(prefs: Prefs, run: list[str], kinds: list[str]) -> float:
 
 def prefs_pair(prefs: Prefs, run: list[str], kinds: list[str]) -> float:
     """Average the share over pairs of documents: `prefs_pair`."""
-    shares, docs = [], {doc for pair in prefs for doc in pair}
-    run = [doc for doc in run if doc in docs]  # no other changes their order
-    for a, b in combinations(sorted(docs), 2):
+    shares, rank = [], ranks_of(run)
+    for a, b in sorted({(min(pair), max(pair)) for pair in prefs}):
         pair = Counter({p: prefs[p] for p in ((a, b), (b, a)) if prefs[p]})
-        if sum(prefs_counts(pair, run)["poss_" + kind] for kind in kinds):
-            shares.append(prefs_share(pair, run, kinds))
+        order = sorted(rank.keys() & {a, b}, key=rank.__getitem__)  # all that counts
+        if sum(prefs_counts(pair, order)["poss_" + kind] for kind in kinds):
+            shares.append(prefs_share(pair, order, kinds))
     return sum(shares) / len(shares) if shares else 0.0
 
 

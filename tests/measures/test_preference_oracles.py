@@ -196,12 +196,13 @@ def test_all_values_of_trec_eval(data, out, prefs, run, format, alone):
         (name, query): value for name, query, value in lines if name in measures
     }
     queries = {query for _, query in expected} - {"all"}
-    table = pgcjax.evaluate(
-        folder / run,
-        preferences=read_preferences(folder / prefs, format=format),
-        measures=measures,
-        order="clarke",
-    ).table
+    with plan.using(runs=1, queries=1):  # one run; queries of many pairs each
+        table = pgcjax.evaluate(
+            folder / run,
+            preferences=read_preferences(folder / prefs, format=format),
+            measures=measures,
+            order="clarke",
+        ).table
     assert set(table["query_id"]) == queries - alone
 
     def printed(value: float, like: str) -> str:
