@@ -111,9 +111,12 @@ def _sums(gain, where):
 
 
 @some
-@given(st.lists(st.floats(0, 1e3), max_size=40))
+@given(st.lists(st.floats(0, 1e3, allow_subnormal=False), max_size=40))
 def test_best_lists_are_added_up_as_runs_are(gains):
-    """So that a run that is a best list scores 1 to the last bit."""
+    """So that a run that is a best list scores 1 to the last bit.
+
+    Without gains below 2.2e-308, which XLA takes for 0.
+    """
     ordered = best.best_first(np.array(gains))
     n = len(ordered)
     assert (np.diff(ordered) <= 0).all() and (ordered > 0).all()

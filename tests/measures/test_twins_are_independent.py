@@ -1,5 +1,6 @@
 """A twin can prove a score wrong: it runs no code that the score was made by."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,6 +23,7 @@ from pgcjax.tensors.judgments import Judgments
 from pgcjax.tensors.measure_tensors import GridTensors, ListTensors, PeelTensors
 
 PACKAGE = Path(pgcjax.__file__).parent
+ROOT = f"{PACKAGE}{os.sep}"
 # What a trained model predicts of grades is no arithmetic of a measure: it is shared.
 SHARED = {"tensors/judgments.py", "judging/predicted_grades.py"}
 SHARED_FUNCTIONS = {"_predictions"}
@@ -89,16 +91,16 @@ def reached(call: Callable[[], None]) -> set[CodeType]:
     """Collect the functions of the package that a call runs."""
     codes: set[CodeType] = set()
 
-    def record(frame, event, argument):
-        if event == "call" and str(PACKAGE) in frame.f_code.co_filename:
+    def record(frame, event, argument):  # of calls alone, as it gives nothing back
+        if frame.f_code.co_filename.startswith(ROOT):
             codes.add(frame.f_code)
 
-    before = sys.getprofile()
-    sys.setprofile(record)
+    before = sys.gettrace()
+    sys.settrace(record)
     try:
         call()
     finally:
-        sys.setprofile(before)
+        sys.settrace(before)
     return codes
 
 
