@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from helpers.image_driver import image_pgc, list_ranks, overlaps, xie_measures
 from helpers.kernel_weights import telling_weights
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from pgcjax.io.preferences import read_preferences
@@ -76,6 +76,7 @@ def pages(draw) -> Page:
     return Page([(a, b, v) for (a, b), v in votes], grids)
 
 
+@settings(max_examples=20)  # … of two runs, in four layouts each
 @given(pages(), st.sampled_from(sorted(ORDERS)), st.booleans(), st.integers(0, 99))
 def test_image_pgc_equals_the_twin_exactly(page, order, shared, seed):
     assume(page.edges)
@@ -130,6 +131,7 @@ def test_measures_of_xie_equal_their_twins(page, first_rank):
         assert value["PWP", run] == pytest.approx(twin, abs=1e-15)
 
 
+@settings(max_examples=15)  # … of several queries in three orders each
 @given(st.lists(pages(), min_size=2, max_size=4), st.permutations(sorted(ORDERS)))
 def test_a_batch_equals_single_calls(some, orders):
     """Queries of several sizes, systems and orders at once, and each alone."""

@@ -45,7 +45,8 @@ def values(pairs, p: list[float], ties: str, n: int) -> dict[str, np.ndarray]:
 
 def _values(pairs, p: list[float], ties: str, n: int) -> dict[str, np.ndarray]:
     laid = [laid_out(x, y, n) for x, y in pairs]
-    weights = [kernel.weights_of(each, n) for each in p]
+    known = {each: kernel.weights_of(each, n) for each in p}
+    weights = [known[each] for each in p]
     fill = TOGETHER - len(pairs)  # so that all calls have one program
     tables = [[w.at for w in weights]]
     if not ties:
@@ -56,16 +57,14 @@ def _values(pairs, p: list[float], ties: str, n: int) -> dict[str, np.ndarray]:
     )
     with jax.enable_x64(True):
         sums = kernel.Sums(*map(np.asarray, program(ties)(*arrays, *tables)))
-    parts = [
-        kernel.bounds(
-            kernel.Sums(*(x[i : i + 1] for x in sums)),
-            arrays[2][i : i + 1],
-            arrays[5][i : i + 1],
-            weights[i],
-        )
-        for i in range(len(pairs))
-    ]
-    return {name: np.concatenate([part[name] for part in parts]) for name in VARIANTS}
+    out = {name: np.zeros(len(pairs)) for name in VARIANTS}
+    for each, of_p in known.items():
+        at = np.flatnonzero(np.array(p) == each)
+        lengths = arrays[2][at], arrays[5][at]
+        found = kernel.bounds(kernel.Sums(*(x[at] for x in sums)), *lengths, of_p)
+        for name in VARIANTS:
+            out[name][at] = found[name]
+    return out
 
 
 def one(x, y, p: float, ties: str, n: int = 16) -> dict[str, float]:
