@@ -41,6 +41,7 @@ def theirs(qrels, runs, measures, **options) -> pd.Series:
     ]
     found = {}
     evaluator = pyndeval.RelevanceEvaluator(rows, measures, **options)
+    runs = runs.astype({"query_id": object, "doc_id": object})  # it asks one by one
     for run, table in runs.groupby("run_id"):
         # It scores a topic each time its lines are interrupted by those of others.
         table = table.sort_values("query_id", kind="stable")
@@ -60,13 +61,16 @@ def ours(qrels, runs, measures, **options) -> pd.Series:
     return scores.table.set_index(["run_id", "query_id", "measure"])["value"]
 
 
-def difference(qrels, runs, pairs: dict[str, str], scores=None) -> pd.DataFrame:
-    """Give the scores of both, by our names; ours may be known already."""
-    a = theirs(qrels, runs, list(pairs)).rename(index=pairs, level=2)
-    if scores is None:
-        b = ours(qrels, runs, list(pairs.values()), missing="skip")
-    else:
-        b = scores[scores.index.isin(list(pairs.values()), level="measure")]
+def difference(qrels, runs, pairs: dict[str, str]) -> pd.DataFrame:
+    """Score by both, and give the scores by our names."""
+    a = theirs(qrels, runs, list(pairs))
+    return beside(a, ours(qrels, runs, list(pairs.values()), missing="skip"), pairs)
+
+
+def beside(a: pd.Series, b: pd.Series, pairs: dict[str, str]) -> pd.DataFrame:
+    """Put theirs beside ours, by our names."""
+    a = a[a.index.isin([*pairs], level=2)].rename(index=pairs, level=2)
+    b = b[b.index.isin([*pairs.values()], level=2)]
     assert set(a.index) == set(b.index)
     return pd.DataFrame({"theirs": a, "ours": b})
 
@@ -88,11 +92,22 @@ def same_shapes():
 
 
 class Year(NamedTuple):
-    """Judgments and runs of a year, and our scores of all measures of these tests."""
+    """Judgments and runs of a year, and the scores of all measures of these tests."""
 
     qrels: pd.DataFrame
     runs: pd.DataFrame
+    theirs: pd.Series
     scores: pd.Series
+
+    @property
+    def two(self) -> pd.DataFrame:
+        """The first two runs, or the only one."""
+        names = sorted(self.runs["run_id"].unique())[:2]
+        return self.runs[self.runs["run_id"].isin(names)]
+
+    def difference(self, pairs: dict[str, str]) -> pd.DataFrame:
+        """Put their scores beside ours, by our names."""
+        return beside(self.theirs, self.scores, pairs)
 
 
 @pytest.fixture(scope="module", params=YEARS)
@@ -102,13 +117,14 @@ def year(request, data) -> Year:
     paths = sorted((folder / "runs").glob(f"*{request.param}*"))
     runs = pd.concat([read_runs(path).assign(run_id=path.name) for path in paths])
     runs = runs.reset_index(drop=True)
-    measures = [*at((5, 10, 20)).values(), "nERR-IA@20", "ERR-IA@20"]
-    return Year(qrels, runs, ours(qrels, runs, measures))
+    names = at((5, 10, 20)) | {"nERR-IA@20": "nERR-IA@20"}
+    scores = ours(qrels, runs, [*names.values(), "ERR-IA@20"])
+    return Year(qrels, runs, theirs(qrels, runs, [*names]), scores)
 
 
 def test_every_run_and_topic(year):
     names = {key: our for key, our in OURS.items() if key != "alpha-DCG"}
-    both = difference(year.qrels, year.runs, at((5, 10, 20), names), year.scores)
+    both = year.difference(at((5, 10, 20), names))
     topics = year.qrels["query_id"].nunique()
     assert len(both) == 14 * topics * year.runs["run_id"].nunique()
     assert (both["theirs"] - both["ours"]).abs().max() < 1e-14
@@ -119,7 +135,7 @@ def test_every_run_and_topic(year):
 def test_alpha_dcg_is_theirs_without_its_normalization(year):
     """Theirs is divided by that of documents which all serve every intent."""
     names = at((5, 10, 20), {"alpha-DCG": "alpha_DCG@{k}"})
-    both = difference(year.qrels, year.runs, names, year.scores)
+    both = year.difference(names)
     relevant = year.qrels[year.qrels["relevance"] > 0]
     intents = relevant.groupby("query_id")["intent_id"].nunique()
     for (_, query, measure), row in both.iterrows():
@@ -133,7 +149,7 @@ def test_alpha_dcg_is_theirs_without_its_normalization(year):
 def test_nerr_ia_is_another_measure(year):
     """Ours is the mean of nERR over intents; theirs has one list for all of them."""
     names = {"nERR-IA@20": "nERR-IA@20"}
-    both = difference(year.qrels, year.runs, names, year.scores)
+    both = year.difference(names)
     gap = (both["theirs"] - both["ours"]).abs()
     assert gap.max() > 0.1 and (gap > 1e-6).mean() > 0.5
 
@@ -141,7 +157,7 @@ def test_nerr_ia_is_another_measure(year):
 def test_err_ia_of_grades_is_not_that_of_ndeval(year):
     """Equation 5 has grades, and no division by what a run can reach at best."""
     names = {"ERR-IA@20": "ERR-IA@20"}
-    both = difference(year.qrels, year.runs, names, year.scores)
+    both = year.difference(names)
     assert (both["theirs"] - both["ours"]).abs().max() > 0.1
     # With grades 0 and 1 only the constant is left.
     relevant = (year.qrels["relevance"] > 0).astype(float)
@@ -196,10 +212,10 @@ def test_every_measure_on_made_up_runs():
 def test_topics_that_a_run_lacks(year):
     """Theirs are left out; ours score 0 unless --missing skip says otherwise."""
     topics = year.qrels["query_id"].nunique()
-    some = year.runs[year.runs["query_id"] != year.runs["query_id"].iloc[0]]
+    some = year.two[year.two["query_id"] != year.two["query_id"].iloc[0]]
     both = difference(year.qrels, some, {"alpha-nDCG@10": "alpha_nDCG@10"})
     scores = ours(year.qrels, some, ["alpha_nDCG@10"])
-    names = year.runs["run_id"].nunique()
+    names = some["run_id"].nunique()
     assert len(scores) == topics * names
     assert len(both) == (topics - 1) * names
 
@@ -217,7 +233,8 @@ NAMES = {
 def test_ir_measures(year):
     """They call pyndeval, and so have its order of runs and of ties."""
     ir_measures = pytest.importorskip("ir_measures", reason="pip install ir-measures")
-    qrels, runs, mine = year
+    qrels, mine = year.qrels, year.scores
+    runs = year.two.astype({"query_id": object, "doc_id": object})
     names = {
         ir_measures.parse_measure(name if "{k}" not in our else f"{name}@{k}"): our
         for name, our in NAMES.items()
@@ -226,7 +243,10 @@ def test_ir_measures(year):
     names = {measure: our.format(k=measure["cutoff"] if "{k}" in our else "")
              for measure, our in names.items()}  # fmt: skip
     frame = qrels.rename(columns={"intent_id": "iteration"})
-    frame = frame.assign(relevance=frame["relevance"].astype(int))
+    whole = {"relevance": int}
+    frame = frame.astype(
+        whole | dict.fromkeys(["query_id", "iteration", "doc_id"], object)
+    )
     evaluator = ir_measures.evaluator(list(names), frame)
     for run, table in runs.groupby("run_id"):
         table = table.sort_values("query_id", kind="stable")
