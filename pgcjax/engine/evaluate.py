@@ -4,6 +4,7 @@ import itertools
 import os
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,12 @@ import polars as pl
 from pgcjax._version import __version__
 from pgcjax.engine import distributed as shares
 from pgcjax.engine import job
+from pgcjax.engine import replicates as redraw
 from pgcjax.engine.batch import Batch, Member
 from pgcjax.engine.chunk import Chunk
 from pgcjax.engine.missing import tell
 from pgcjax.engine.plan import Limits
+from pgcjax.engine.replicates import Resampling
 from pgcjax.engine.request import Request, read_request, runs_of
 from pgcjax.engine.verify import Sample
 from pgcjax.errors import Progress, UsageError
@@ -40,6 +43,9 @@ def evaluate(
     order: str = "trec",
     missing: str = "zero",
     verify: float = 0.0,
+    replicates: int = 0,
+    resample: str = "judgments",
+    seed: int = 0,
     memory: str | int | None = None,
     journal: str | os.PathLike | None = None,
     distributed: Processes | None = None,
@@ -60,6 +66,10 @@ def evaluate(
         missing: what a judged query that a run lacks does: `zero` scores 0, `skip`
             leaves it out of the run's mean, `error` refuses the run.
         verify: share of the scores to recompute with the plain twins.
+        replicates: how often to draw again what `resample` says, `judgments`, `judges`,
+            `queries` or `both`, with numbers by `seed`: for `Scores.uncertainty`.
+        resample: of PGC of preferences all; of other measures `queries` alone.
+        seed: 0 or more.
         memory: bytes that runs in work, or a file, may take, or a size such as `2GB`.
         journal: folder for finished work, with which the same call goes on.
         distributed: share runs among the processes that `engine.distributed.start`
@@ -87,18 +97,20 @@ def evaluate(
     with reading(memory=memory):
         runs = runs_of(runs)
         request = read_request(judgments, measures, order, missing, grids=runs.grids)
+    resampling = Resampling.of(replicates, resample, seed)
     if distributed:
         runs = runs.share(distributed.number, distributed.count)
         progress = _watching(distributed, progress)
-    described = _describe(request)
+    described = _describe(request, resampling)
     batches = request.batches(budget=limits.tile, keep=limits.kept)
+    redrawn = redraw.batches(request, resampling) if resampling else []
 
     def work() -> Chunk:
         with reading(memory=memory):
             return job.run(
                 runs,
                 request,
-                batches,
+                [*batches, *redrawn],
                 limits=limits,
                 checkpoint=Checkpoint(journal, _job(described.result(), runs.grids))
                 if journal
@@ -109,7 +121,14 @@ def evaluate(
             )
 
     total = shares.gather(distributed, work) if distributed else work()
+    means = total.parts[len(batches) :]
+    total = replace(total, parts=total.parts[: len(batches)])
     table, notes = _table(request, batches, total)
+    uncertainty = None
+    if resampling:
+        scored = [*by_measure(request, batches, total)]
+        how = resampling, request.missing, scored, means
+        uncertainty = redraw.uncertainty(total.run_ids, *how)
     notes = [*runs.notes, *notes]
     if verify:
 
@@ -118,7 +137,7 @@ def evaluate(
 
         count = shares.total(distributed, recompute) if distributed else recompute()
         notes.append(f"{count} of {len(table)} scores recomputed: equal")
-    return Scores(table, described.result(), tuple(notes))
+    return Scores(table, described.result(), tuple(notes), uncertainty)
 
 
 def _watching(processes: Processes, progress: Progress | None) -> Progress:
@@ -132,8 +151,11 @@ def _watching(processes: Processes, progress: Progress | None) -> Progress:
     return update
 
 
-def _describe(request: Request) -> Future[dict[str, Any]]:
+def _describe(
+    request: Request, resampling: Resampling | None
+) -> Future[dict[str, Any]]:
     """Say what scores depend on, while runs are read: fingerprints take a while."""
+    drawn = resampling._asdict() if resampling else {}
 
     def describe() -> dict[str, Any]:
         tables = request.judgments.items()
@@ -143,6 +165,7 @@ def _describe(request: Request) -> Future[dict[str, Any]]:
             "missing": request.missing,
             "measures": [measure.in_full() for measure in request.measures],
             "judgments": {name: fingerprint(table) for name, table in tables},
+            **drawn,
         }
 
     pool = ThreadPoolExecutor(1)

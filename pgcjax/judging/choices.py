@@ -14,3 +14,6 @@ FEATURES = ("grades", "labels")
 
 GROUPS = ("query", "pair")
 """What a fold of a cross-validation holds as a whole."""
+
+RESAMPLED = ("judgments", "judges", "queries", "both")
+"""What a replicate draws again; both: queries, and the judgments of each."""

@@ -45,7 +45,8 @@ def peeled_overlap(
         ranks: rank in the run of the vertex at each place, `ABSENT` if not retrieved.
         steps: number of vertices; more, up to n, are harmless.
         weights: from `rbo.rank_weights`.
-        where: True for vertices, False for padding, which has the last places.
+        where: True for vertices. Others, which no row changes, are padding, or documents
+            whose judgments were not drawn: they keep their places, and add nothing.
 
     Returns:
         What `rbo.overlap` gives for `peel.ideal_ranks`.
@@ -61,7 +62,9 @@ def peeled_overlap(
         place, is_sink = next_place(word)
         # What is not behind is in front: i steps placed i vertices.
         ideal = jnp.where(is_sink, back, back - last + i)
-        gain = weights[jnp.minimum(jnp.maximum(ranks[place], ideal), depth)]
+        lower = jnp.minimum(jnp.maximum(ranks[place], ideal), depth)
+        # Once all are placed, steps do anything, and add nothing: weights[depth] is 0.
+        gain = weights[jnp.where(i <= last, lower, depth)]
         return word - rows[inverse[place]], back - is_sink, total + gain
 
     start = jnp.where(where, words + order, -1)

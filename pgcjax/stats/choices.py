@@ -15,6 +15,9 @@ CORRECTIONS = ("none", "holm", "bh")
 INTERVALS = ("t", "percentile", "bca", "hsd")
 """Of differences between runs; which one is the default depends on the test."""
 
+REPLICATED = ("basic", "percentile", "bc")
+"""Intervals of means by replicates of the judgments; the first is the default."""
+
 INCOMPLETE = ("error", "drop", "zero")
 """What a query does that a run lacks: it is left out for all, or scores 0."""
 

@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.special import ndtr, ndtri
 
 from pgcjax.stats import tests
-from pgcjax.stats.rounding import exact
+from pgcjax.stats.rounding import NOISE, exact
 from pgcjax.stats.tests import OfPairs, RunPairs, Values
 
 
@@ -77,7 +77,7 @@ def bias_corrected(
     drawn: Float64[np.ndarray, "pairs resamples"],
     observed: Float64[np.ndarray, "pairs 1"],
     w: Float64[np.ndarray, "pairs queries"],
-    slack: float,
+    slack: float | Float64[np.ndarray, "pairs 1"],
 ) -> Float64[np.ndarray, "2 pairs"]:
     """Correct levels of percentiles for bias and acceleration.
 
@@ -97,6 +97,37 @@ def bias_corrected(
     acceleration = (w**3).sum(1) / (6 * np.where(spread > 0, spread, 1.0))
     moved = bias + ndtri(levels)
     return ndtr(bias + moved / (1 - acceleration * moved))
+
+
+def of_replicates(
+    observed: OfPairs,
+    drawn: Float64[np.ndarray, "pairs replicates"],
+    interval: str,
+    alpha: float,
+) -> tuple[OfPairs, OfPairs]:
+    """Give the interval of numbers, of level 1 - alpha, from replicates of each.
+
+    Args:
+        observed: the numbers.
+        drawn: their replicates.
+        interval: `percentile`; `basic`, percentiles mirrored at the number, which takes
+            the bias of replicates off twice; or `bc`, percentiles whose levels are moved
+            by the share of the replicates below the number.
+        alpha: 1 less the level.
+
+    Source: Efron and Tibshirani 1993, chapter 13 and 14.3; Davison and Hinkley 1997,
+    5.2 (basic).
+    """
+    levels = np.full((2, len(observed)), [[alpha / 2], [1 - alpha / 2]])
+    if interval == "bc":
+        slack = NOISE * np.abs(drawn).max(1, initial=0, keepdims=True)
+        none = np.zeros((len(observed), 1))  # acceleration
+        levels = bias_corrected(levels, drawn, observed[:, None], none, slack)
+    ascending = np.sort(drawn, axis=1)
+    low, high = (quantile(ascending, level) for level in levels)
+    if interval == "basic":
+        return 2 * observed - high, 2 * observed - low
+    return low, high
 
 
 def quantile(

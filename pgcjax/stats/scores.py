@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -30,6 +30,9 @@ from pgcjax.io.score_files import (
 )
 from pgcjax.io.write import check_suffix, header, unsealed, write_table, write_text
 
+if TYPE_CHECKING:  # it imports scipy, which few need here
+    from pgcjax.stats.uncertainty import Uncertainty
+
 _SHOWN = 10  # missing parts that a message names
 
 
@@ -42,6 +45,8 @@ class Scores:
             query, measures in the order in which they were asked for.
         metadata: version, parameters in full, and conventions.
         notes: what the user should know of the data, a line each.
+        uncertainty: what replicates of the judgments say, if there are any; no file
+            of scores holds it.
 
     Examples:
         >>> from pgcjax import evaluate
@@ -53,6 +58,7 @@ class Scores:
     table: pd.DataFrame
     metadata: dict[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    uncertainty: "Uncertainty | None" = None
 
     @property
     def measures(self) -> list[str]:

@@ -13,7 +13,9 @@ if TYPE_CHECKING:  # and imported where graphs are made: the engine takes them a
     import pandas as pd
     import polars as pl
 
-_MOST = 2**30  # judgments of one document that int32 degrees hold with room
+MOST_DEGREE = 2**30
+"""Judgments of one document are fewer: so many, int32 degrees hold with room."""
+
 _GRADES = ("query_id", "doc_id", "relevance")
 _JUDGMENTS = ("query_id", "doc_id", "other_doc_id", "preference", "weight")
 _QUERY, _DOCS = ("query_id",), ("doc_id", "other_doc_id")
@@ -62,7 +64,7 @@ def dense(graphs: Sequence[Graph], size: int) -> Int32[np.ndarray, "graphs n n"]
     wins = np.concatenate([graph.wins for graph in graphs])
     graph = np.repeat(np.arange(len(graphs)), [len(g.wins) for g in graphs])
     cell = (graph * size + wins[:, 0]) * size + wins[:, 1]
-    many = wins[:, 2].sum() > _MOST // 2  # else int32 holds any sum, and sooner
+    many = wins[:, 2].sum() > MOST_DEGREE // 2  # else int32 holds any sum, and sooner
     counts = np.zeros((len(graphs), size, size), np.int64 if many else np.int32)
     np.add.at(counts.reshape(-1), cell, wins[:, 2].astype(counts.dtype))
     for row, graph in zip(counts, graphs, strict=True):
@@ -72,7 +74,7 @@ def dense(graphs: Sequence[Graph], size: int) -> Int32[np.ndarray, "graphs n n"]
             row[:n, :n] += (level[:, None] > level[None, :]) & (level >= 0)[None, :]
     if many:
         most = np.maximum(counts.sum(1), counts.sum(2)).max(1, initial=0)
-        if (most >= _MOST).any():
+        if (most >= MOST_DEGREE).any():
             raise DataError(
                 f"query {graphs[int(most.argmax())].query_id!r} has a document in 2^30 "
                 "judgments or more",

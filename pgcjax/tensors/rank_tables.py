@@ -64,22 +64,42 @@ def batch_rankings(
     size = graphs[0].size
     steps = np.zeros(tile[0], np.int32)
     steps[: len(graphs)] = [g.steps for g in graphs]
+    if graphs[0].form == "wide":
+        pair, _, vertex, rank = lists(retrieved, runs, tile)
+        ranks = blank((tile[0] * tile[1] * size,), ABSENT)
+        ranks[pair * size + vertex] = rank
+        return WideRuns(ranks.reshape(*tile, size)), steps
+    return rankings_by_place(steps, retrieved, runs, tile, size), steps
+
+
+def rankings_by_place(
+    vertices: Int32[np.ndarray, " queries"],
+    retrieved: Sequence[Retrieved],
+    runs: slice,
+    tile: tuple[int, int],
+    size: int,
+) -> PackedRuns:
+    """Stack runs as `kernels.peel_packed` takes them.
+
+    Args:
+        vertices: number of those of each query of the tile.
+        retrieved: judged documents that the runs retrieved, for each query.
+        runs: which runs.
+        tile: numbers of queries and runs, at least as many.
+        size: padded number of vertices.
+    """
     pair, place, vertex, rank = lists(retrieved, runs, tile)
     # Where each run begins in flat arrays: one index is faster than three.
     begin = pair * size
-    by_vertex = begin + vertex
+    by_vertex, by_place = begin + vertex, begin + place
     cells = (tile[0] * tile[1] * size,)
     ranks = blank(cells, ABSENT)
-    if graphs[0].form == "wide":
-        ranks[by_vertex] = rank
-        return WideRuns(ranks.reshape(*tile, size)), steps
-    by_place = begin + place
     ranks[by_place] = rank
     # Padding has the last places, in order.
     number = np.arange(size, dtype=np.int32)
     order, inverse = blank(cells), blank(cells)
     for column in (order, inverse):
-        rest = np.where(number < steps[:, None], np.int32(-1), number)
+        rest = np.where(number < vertices[:, None], np.int32(-1), number)
         column.reshape(*tile, size)[...] = rest[:, None]
     order[by_vertex] = place
     inverse[by_place] = vertex
@@ -88,7 +108,7 @@ def batch_rankings(
     left, places = np.flatnonzero(order < 0), np.flatnonzero(inverse < 0)
     number = np.tile(number, tile[0] * tile[1])
     order[left], inverse[places] = number[places], number[left]
-    return PackedRuns(*(x.reshape(*tile, size) for x in (order, inverse, ranks))), steps
+    return PackedRuns(*(x.reshape(*tile, size) for x in (order, inverse, ranks)))
 
 
 def batch_levels(

@@ -1,0 +1,288 @@
+"""Replicates of the judgments × rankings → means: graphs rebuilt and peeled on devices.
+
+Runs are laid out once. For each replicate only counts move: how often each judgment of
+a query was drawn. Scores of single replicates are averaged over queries as they come.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Bool, Float64, Int
+
+from pgcjax.engine import plan
+from pgcjax.engine.batch import Batch, Member
+from pgcjax.engine.cost import Group
+from pgcjax.engine.replicate_tiles import QueryGroup, Tile, groups, queries_of, tiles
+from pgcjax.engine.replicates import Resampling
+from pgcjax.errors import Progress, UsageError
+from pgcjax.judging.resampled import BLOCK, Draws, topics
+from pgcjax.kernels import peel, peel_packed
+from pgcjax.runtime.devices import over_devices
+from pgcjax.runtime.loop import Call, results
+from pgcjax.stats.uncertainty import weighted_means
+from pgcjax.tensors.measure_tensors import PeelTensors
+from pgcjax.tensors.padding import blank
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pgcjax.tensors.rankings import Rankings
+
+
+class Block(NamedTuple):
+    """Scores of several replicates and runs.
+
+    Attributes:
+        first: number of the first replicate.
+        runs: which runs.
+        scores: of every query.
+        present: whether any judgment of a query was drawn: else nobody judged it.
+    """
+
+    first: int
+    runs: slice
+    scores: Float64[np.ndarray, "replicates runs queries"]
+    present: Bool[np.ndarray, "replicates queries"]
+
+
+class ReplicateBatch(Batch):
+    """The means of a measure of graphs over queries, by each replicate."""
+
+    def __init__(
+        self,
+        member: Member,
+        preferences: "pd.DataFrame",
+        draws: Draws,
+        how: Resampling,
+        missing: str,
+    ):
+        """Lay out what replicates share.
+
+        Args:
+            member: PGC of preferences.
+            preferences: canonical, of which its graphs were made.
+            draws: of these preferences.
+            how: what is drawn.
+            missing: as of `evaluate`.
+
+        Raises:
+            UsageError: the measure has no judgments to draw. DataError: a query has
+                more judgments than int32 degrees hold.
+        """
+        check_resamplable(member, how.resample)
+        self.members, self._tensors = [member], member.tensors
+        self.docs = self._tensors.docs
+        self._draws, self._how, self._missing = draws, how, missing
+        queries = queries_of(self._tensors.graphs, preferences, draws)
+        self._groups = groups(queries)
+
+    def score(
+        self, rankings: "Rankings", progress: Progress | None = None
+    ) -> Float64[np.ndarray, "replicates 1 runs 1"]:
+        """Average the scores of each replicate and run; see `weighted_means`."""
+        count = self._how.replicates
+        means = np.zeros((count, len(rankings.run_ids)))
+        answered = rankings.answered(list(self.docs))
+        drawn = None
+        if self._how.resample == "both":
+            drawn = topics(self._how.seed, count, len(self.docs))
+        for block in self.blocks(rankings, progress):
+            rows = slice(block.first, block.first + len(block.scores))
+            weight = block.present * (1 if drawn is None else drawn[rows])
+            means[rows, block.runs] = weighted_means(
+                block.scores, answered[block.runs], weight, self._missing
+            )
+        return means[:, None, :, None]
+
+    def blocks(
+        self, rankings: "Rankings", progress: Progress | None = None
+    ) -> Iterator[Block]:
+        """Score blocks of replicates, for a part of the runs after the other."""
+        runs = len(rankings.run_ids)
+        names = [query.name for group in self._groups for query in group.queries]
+        retrieved = rankings.retrieved({name: self.docs[name] for name in names})
+        most = _most_runs(runs, self._groups, len(self.docs))
+        sizes = _sizes(self._how.replicates)
+        done, total = 0, runs * len(names) * len(sizes)
+        for low in range(0, runs, most):
+            part = slice(low, min(low + most, runs))
+            ready = [
+                tile
+                for group in self._groups
+                for tile in tiles(group, retrieved, part, plan.runs_at_once(most))
+            ]
+            calls = (
+                self._call(tile, block, size)
+                for block, size in enumerate(sizes)
+                for tile in ready
+            )
+            made = results(calls, progress=progress)
+            for block, size in enumerate(sizes):
+                shape = size, part.stop - part.start, len(self.docs)
+                sums = np.zeros(shape, np.int64)
+                vertices = np.zeros((size, 1, shape[2]), np.int64)
+                present = np.zeros((size, shape[2]), bool)
+                for _ in ready:
+                    columns, (own, count, drawn) = next(made)
+                    own = own[: len(columns), :size, : shape[1]]
+                    sums[:, :, columns] = own.transpose(1, 2, 0)
+                    vertices[:, 0, columns] = count[: len(columns), :size].T
+                    present[:, columns] = drawn.T
+                    done += len(columns) * shape[1]
+                    if progress:
+                        progress("resampling", done, total)
+                for column, name in enumerate(self.docs):
+                    if not len(self.docs[name]):  # ties alone, in each replicate
+                        present[:, column] = self._present(name, block, size)
+                scores = self._tensors.finish(sums, vertices)
+                yield Block(block * BLOCK, part, scores, present)
+
+    def foresee(self, sample: "Rankings") -> list[Group]:
+        """Name nothing: a plan is of scores, not of their replicates."""
+        return []
+
+    def _present(self, name: str, block: int, size: int) -> np.ndarray:
+        if name not in self._draws.rows:
+            return np.ones(size, bool)  # judged by grades
+        return self._draws.counts(name, block, size).any(1)
+
+    def _call(self, tile: Tile, block: int, size: int) -> Call:
+        padded = min(BLOCK, max(8, 1 << (self._how.replicates - 1).bit_length()))
+
+        def make():
+            counts = blank((len(tile.cells), padded, tile.cells.shape[1]))
+            present = np.ones((len(tile.queries), size), bool)
+            for i, query in enumerate(tile.queries):
+                if query.name in self._draws.rows:
+                    drawn = self._draws.counts(query.name, block, size)
+                    if not query.graded:
+                        present[i] = drawn.any(1)
+                    counts[i, :size, : len(query.drawn)] = drawn[:, query.drawn]
+            form = "packed" if _fits(tile, counts) else "wide"
+            cut = tile.fixed, tile.kept, tile.cells, counts, tile.ranks
+            with jax.enable_x64(True):
+                program = replicate_program(
+                    form, jax.local_device_count(), jax.default_backend()
+                )
+                return *program(cut, (self._tensors.weights,)), present
+
+        columns = [query.column for query in tile.queries]
+        shapes = tile.cells.shape, tile.fixed.shape, tile.ranks.order.shape
+        weights = self._tensors.weights.shape
+        return Call(columns, make, ("replicates", shapes, padded, weights))
+
+
+def check_resamplable(member: Member, resample: str) -> None:
+    """Refuse a measure that has no preferences to draw.
+
+    Raises:
+        UsageError: it has none.
+    """
+    needs = member.measure.definition.needs(member.measure.parameters)
+    if not isinstance(member.tensors, PeelTensors) or "preferences" not in needs:
+        raise UsageError(
+            f"{member.measure}: resample={resample!r} is of PGC of preferences alone; "
+            "resample='queries' is of every measure (--resample on the command line)"
+        )
+
+
+def _sizes(replicates: int) -> list[int]:
+    """Cut replicates into the blocks in which they are drawn."""
+    return [min(BLOCK, replicates - low) for low in range(0, replicates, BLOCK)]
+
+
+def _most_runs(runs: int, all_groups: list[QueryGroup], queries: int) -> int:
+    """Choose how many runs are laid out at once, and their scores kept."""
+    tables = sum(12 * group.size * len(group.queries) for group in all_groups)
+    scores = 3 * 8 * BLOCK * queries
+    most = plan.runs_at_once(runs)
+    return max(4, min(most, plan.BUDGET // 2 // max(1, tables + scores) // 4 * 4))
+
+
+def _fits(tile: Tile, counts: Int[np.ndarray, "queries replicates rows"]) -> bool:
+    """Say whether words hold the degrees of all graphs of a tile."""
+    size = tile.fixed.shape[-1]
+    if size > peel_packed.MOST_VERTICES:
+        return False
+    if tile.most < peel_packed.MOST_DEGREE:
+        return True
+    for i, query in enumerate(tile.queries):
+        for axis in (0, 1):
+            degree = np.zeros((size, counts.shape[1]), np.int64)
+            drawn = counts[i, :, : len(query.drawn)].T
+            np.add.at(degree, query.pairs[:, axis], drawn)
+            degree += tile.fixed[i].sum(1 - axis)[:, None]
+            if degree.max(initial=0) >= peel_packed.MOST_DEGREE:
+                return False
+    return True
+
+
+def _words(fixed, kept, cells, counts):
+    """Build the graphs of several replicates of a query: edges, degrees, vertices."""
+    n = fixed.shape[-1]
+    start = jnp.broadcast_to(fixed.reshape(-1), (len(counts), n * n))
+    edges = start.at[:, cells].add(counts, mode="drop").reshape(-1, n, n)
+    out, into = edges.sum(2, dtype=jnp.int32), edges.sum(1, dtype=jnp.int32)
+    return edges, out, into, (out + into > 0) | kept
+
+
+def _packed(edges, out, into, where, runs, steps, weights):
+    words = (out << peel_packed.OUT) + (into << peel_packed.IN)
+    rows = (edges.T << peel_packed.OUT) + (edges << peel_packed.IN)
+    return peel_packed.peeled_overlap(
+        rows, words, *runs, steps, weights, where=where
+    )
+
+
+def _wide(edges, out, into, where, runs, steps, weights):
+    del out, into, steps
+    ranks = runs.ranks[runs.order]  # of each vertex
+    return peel.peeled_overlap(edges, ranks, weights, where=where)
+
+
+@cache
+def replicate_program(form: str, devices: int, backend: str) -> Callable:
+    """Map a kernel over queries, and for each over replicates and runs inside.
+
+    Returns:
+        A function of arrays cut along queries, and shared ones, that gives sums of
+        weights, int64 `[queries, replicates, runs]`, and numbers of vertices.
+    """
+    kernel = {"packed": _packed, "wide": _wide}[form]
+    over_runs = jax.vmap(kernel, in_axes=(None,) * 4 + (0, None, None))
+
+    def program(cut, shared):
+        (weights,) = shared
+
+        def of_query(arrays):
+            fixed, kept, cells, counts, runs = arrays
+            count, (number, size) = len(counts), runs.order.shape
+            together, at_once = count, number
+            if backend == "cpu":
+                together, at_once = plan.side_by_side(count, number, size)
+
+            def few(counts):
+                graphs = _words(fixed, kept, cells, counts)
+                sizes = graphs[-1].sum(-1, dtype=jnp.int32)
+                if at_once == number:
+                    over = jax.vmap(over_runs, in_axes=(0, 0, 0, 0, None, None, None))
+                    return over(*graphs, runs, sizes.max(), weights), sizes
+                one = [x[0] for x in graphs]
+                sums = jax.lax.map(
+                    lambda run: kernel(*one, run, sizes[0], weights),
+                    runs,
+                    batch_size=at_once,
+                )
+                return sums[None], sizes
+
+            parts = counts.reshape(-1, together, counts.shape[-1])
+            sums, sizes = jax.lax.map(few, parts)
+            return sums.reshape(count, number), sizes.reshape(count)
+
+        return jax.lax.map(of_query, cut)
+
+    return over_devices(program, devices)

@@ -1,0 +1,104 @@
+"""Replicates of the judgments in a job: what is asked, its batches, what they say."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from pgcjax.engine.batch import Batch, Member
+from pgcjax.engine.request import Request
+from pgcjax.errors import UsageError, check_choice
+from pgcjax.judging.choices import RESAMPLED
+
+if TYPE_CHECKING:
+    from pgcjax.stats.uncertainty import Uncertainty
+
+_MOST = 10**6
+
+
+class Resampling(NamedTuple):
+    """What is drawn again.
+
+    Attributes:
+        replicates: how often.
+        resample: one of `judging.choices.RESAMPLED`.
+        seed: of the random numbers.
+    """
+
+    replicates: int
+    resample: str
+    seed: int
+
+    @classmethod
+    def of(cls, replicates: int, resample: str, seed: int) -> "Resampling | None":
+        """Check what is asked; None if there are to be no replicates.
+
+        Raises:
+            UsageError: an argument is wrong.
+        """
+        check_choice("resample", resample, RESAMPLED)
+        for name, number in (("replicates", replicates), ("seed", seed)):
+            if type(number) is not int or number < 0:
+                raise UsageError(
+                    f"{name}={number!r}: expected a whole number, 0 or more"
+                )
+        if replicates == 1 or replicates > _MOST:
+            raise UsageError(
+                f"replicates={replicates}: expected 2 to {_MOST}; 1000 are usual"
+            )
+        return cls(replicates, resample, seed) if replicates else None
+
+
+def batches(request: Request, how: Resampling) -> list[Batch]:
+    """Make a batch of the replicates of each measure; none if only queries are drawn.
+
+    Raises:
+        UsageError: a measure has no judgments to draw. DataError: judgments name no
+            judge, and judges are to be drawn; or there are too many.
+    """
+    if how.resample == "queries":
+        return []
+    from pgcjax.engine.replicate_batches import ReplicateBatch, check_resamplable
+    from pgcjax.judging.resampled import Draws
+
+    for member in request.members:
+        check_resamplable(member, how.resample)
+    preferences = request.tables["preferences"]
+    draws = Draws(preferences, how.resample, how.seed)
+    return [
+        ReplicateBatch(member, preferences, draws, how, request.missing)
+        for member in request.members
+    ]
+
+
+def uncertainty(
+    run_ids: list[str],
+    how: Resampling,
+    missing: str,
+    scored: Sequence[tuple[Member, np.ndarray, np.ndarray]],
+    means: Sequence[np.ndarray],
+) -> "Uncertainty":
+    """Put the means of all measures together.
+
+    Args:
+        run_ids: the runs.
+        how: what was drawn.
+        missing: as of `evaluate`.
+        scored: what `evaluate.by_measure` gives.
+        means: what the batches of replicates gave; of drawn queries, nothing.
+    """
+    from pgcjax.judging.resampled import topics
+    from pgcjax.stats.uncertainty import Uncertainty, query_means
+
+    observed, drawn = {}, {}
+    parts: Iterator[Any] = iter(means)
+    for member, has, scores in scored:
+        name, queries = str(member.measure), has.shape[1]
+        once = np.ones((1, queries))
+        observed[name] = query_means(scores, has, once, missing)[0]
+        if how.resample == "queries":
+            weight = topics(how.seed, how.replicates, queries)
+            drawn[name] = query_means(scores, has, weight, missing)
+        else:
+            drawn[name] = next(parts)[:, 0, :, 0]
+    return Uncertainty(run_ids, observed, drawn, how._asdict())

@@ -1,0 +1,231 @@
+"""How far the judgments carry: intervals of means, differences and ranks of runs."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Bool, Float64, Real
+
+from pgcjax.errors import UsageError, check_choice
+from pgcjax.stats import intervals, tests
+from pgcjax.stats.choices import REPLICATED
+
+_NEAR = 2**24  # bytes of the pairs that are worked on at the same time
+
+
+class Tau(NamedTuple):
+    """Kendall's τ-b of the order of runs by replicates with that by the judgments."""
+
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """Means of runs by replicates of the judgments, beside those by the judgments.
+
+    A measure is named as it was asked for; by default the first one. Intervals have
+    level 1 - alpha; `interval` is one of `stats.choices.REPLICATED`.
+
+    Attributes:
+        run_ids: the runs, ascending.
+        mean: of each measure, the means by the judgments themselves, `[runs]`.
+        replicates: of each measure, the means by each replicate, `[replicates, runs]`.
+        metadata: replicates, resample and seed.
+
+    Source: Efron and Tibshirani 1993, chapter 13, and 14.3 (`bc`: no acceleration).
+    """
+
+    run_ids: list[str]
+    mean: dict[str, Float64[np.ndarray, " runs"]]
+    replicates: dict[str, Float64[np.ndarray, "replicates runs"]]
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    def means(
+        self,
+        measure: str | None = None,
+        *,
+        interval: str = REPLICATED[0],
+        alpha: float = 0.05,
+    ) -> pd.DataFrame:
+        """Give the interval of the mean of each run.
+
+        Returns:
+            run_id, mean, low, high; and of the replicates, mean_replicate (the less it
+            is than mean, the more do replicates pull the score down) and deviation.
+        """
+        observed, drawn = self._of(measure, interval, alpha)
+        low, high = intervals.of_replicates(observed, drawn.T, interval, alpha)
+        return pd.DataFrame(
+            {
+                "run_id": self._ids(np.arange(len(observed))),
+                "mean": observed,
+                "low": low,
+                "high": high,
+                "mean_replicate": drawn.mean(0),
+                "deviation": drawn.std(0, ddof=1) if len(drawn) > 1 else np.nan,
+            }
+        )
+
+    def differences(
+        self,
+        measure: str | None = None,
+        *,
+        interval: str = REPLICATED[0],
+        alpha: float = 0.05,
+    ) -> pd.DataFrame:
+        """Give the interval of the difference of each pair of runs.
+
+        Returns:
+            run_a, run_b, difference (mean of a less b), low, high, and probability: the
+            share of the replicates in which a is above b, an equal one counted by half.
+        """
+        observed, drawn = self._of(measure, interval, alpha)
+        first, second = tests.all_pairs(len(observed))
+        low, high, probability = np.zeros((3, len(first)))
+        difference = observed[first] - observed[second]
+        for part in _parts(len(first), len(drawn)):
+            moved = (drawn[:, first[part]] - drawn[:, second[part]]).T
+            low[part], high[part] = intervals.of_replicates(
+                difference[part], moved, interval, alpha
+            )
+            probability[part] = (np.sign(moved).mean(1) + 1) / 2
+        return pd.DataFrame(
+            {
+                "run_a": self._ids(first),
+                "run_b": self._ids(second),
+                "difference": difference,
+                "low": low,
+                "high": high,
+                "probability": probability,
+            }
+        )
+
+    def ranks(
+        self,
+        measure: str | None = None,
+        *,
+        interval: str = REPLICATED[0],
+        alpha: float = 0.05,
+    ) -> pd.DataFrame:
+        """Rank runs, the best first.
+
+        Returns:
+            run_id, mean, rank (1 best, equal means share one); low and high: between
+            them is the rank in 1 - alpha of the replicates; and tier: runs of one tier
+            are tied with its best run, from which the interval of their difference does
+            not tell them apart. The first run that is told apart begins the next tier.
+        """
+        observed, drawn = self._of(measure, interval, alpha)
+        ranks = _ranks(drawn)
+        low = np.quantile(ranks, alpha / 2, axis=0, method="lower")
+        high = np.quantile(ranks, 1 - alpha / 2, axis=0, method="higher")
+        order = np.lexsort([np.arange(len(observed)), -observed])
+        tier, best, number = np.zeros(len(order), int), order[:1], 0
+        for run in order:
+            moved = (drawn[:, best] - drawn[:, [run]]).T
+            apart = observed[best] - observed[run]
+            below, _ = intervals.of_replicates(apart, moved, interval, alpha)
+            if number == 0 or below[0] > 0:
+                best, number = np.array([run]), number + 1
+            tier[run] = number
+        table = pd.DataFrame(
+            {
+                "run_id": self._ids(np.arange(len(observed))),
+                "mean": observed,
+                "rank": _ranks(observed[None])[0],
+                "low": low.astype(int),
+                "high": high.astype(int),
+                "tier": tier,
+            }
+        )
+        return table.iloc[order].reset_index(drop=True)
+
+    def tau(self, measure: str | None = None, *, alpha: float = 0.05) -> Tau:
+        """Give what τ of the order of the runs with that of a replicate is expected.
+
+        Returns:
+            The mean over replicates, and the percentiles of its interval; NaN if all
+            means are equal.
+        """
+        observed, drawn = self._of(measure, REPLICATED[0], alpha)
+        first, second = tests.all_pairs(len(observed))
+        ours = np.sign(observed[first] - observed[second])
+        agree, ordered = np.zeros((2, len(drawn)))
+        for part in _parts(len(first), len(drawn)):
+            theirs = np.sign(drawn[:, first[part]] - drawn[:, second[part]])
+            agree += theirs @ ours[part]
+            ordered += np.abs(theirs).sum(1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            taus = agree / np.sqrt(np.abs(ours).sum() * ordered)
+        ends = np.quantile(taus, [alpha / 2, 1 - alpha / 2])
+        return Tau(float(taus.mean()), *map(float, ends))
+
+    def _of(self, measure: str | None, interval: str, alpha: float):
+        """Give the means of a measure, by the judgments and by replicates."""
+        check_choice("interval", interval, REPLICATED)
+        tests.check_alpha(alpha)
+        name = next(iter(self.mean)) if measure is None else measure
+        if name not in self.mean:
+            there = ", ".join(self.mean)
+            raise UsageError(f"no replicates of {name!r}; there are {there}")
+        return self.mean[name], self.replicates[name]
+
+    def _ids(self, places: np.ndarray) -> pd.Series:
+        return pd.Series(np.array(self.run_ids, object)[places], dtype="str")
+
+
+def weighted_means(
+    scores: Float64[np.ndarray, "replicates runs queries"],
+    answered: Bool[np.ndarray, "runs queries"],
+    weight: Real[np.ndarray, "replicates queries"],
+    missing: str,
+) -> Float64[np.ndarray, "replicates runs"]:
+    """Average scores over queries, each counted as often as a replicate has it.
+
+    Args:
+        scores: of each replicate.
+        answered: which run has which query.
+        weight: how often a replicate has a query.
+        missing: if `skip`, a query that a run lacks is left out; else it scores 0.
+
+    Returns:
+        NaN where nothing is left. Queries are added up in their order, so that a mean
+        does not depend on the other runs or replicates.
+    """
+    counts = answered[None] * weight[:, None, :].astype(np.float64)
+    sums = (scores * counts).sum(-1)
+    if missing != "skip":
+        counts = np.broadcast_to(weight[:, None, :], scores.shape)
+    number = counts.sum(-1)
+    return np.divide(sums, number, out=np.full(sums.shape, np.nan), where=number > 0)
+
+
+def query_means(
+    scores: Float64[np.ndarray, "runs queries"],
+    answered: Bool[np.ndarray, "runs queries"],
+    weight: Real[np.ndarray, "replicates queries"],
+    missing: str,
+) -> Float64[np.ndarray, "replicates runs"]:
+    """Average scores that all replicates share over the queries that each has."""
+    means = np.empty((len(weight), len(scores)))
+    for part in _parts(len(weight), scores.size):
+        each = np.broadcast_to(scores, (part.stop - part.start, *scores.shape))
+        means[part] = weighted_means(each, answered, weight[part], missing)
+    return means
+
+
+def _parts(count: int, each: int) -> Iterator[slice]:
+    """Cut what takes `each` numbers apiece into parts that fit memory."""
+    step = max(1, _NEAR // (8 * max(1, each)))
+    for low in range(0, count, step):
+        yield slice(low, min(low + step, count))
+
+
+def _ranks(means: Float64[np.ndarray, "replicates runs"]) -> np.ndarray:
+    """Rank the runs of each replicate: 1 best, equal means share the better one."""
+    rows = (np.searchsorted(np.sort(-row), -row) for row in means)
+    return np.array([*rows]).reshape(means.shape) + 1
