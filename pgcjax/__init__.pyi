@@ -30,6 +30,7 @@ from .judging.judge_agreement import judge_agreement as judge_agreement
 from .judging.judge_agreement import share_ties as share_ties
 from .judging.majority import majority as majority
 from .judging.prediction import predict_context as predict_context
+from .judging.resampled import resample_judgments as resample_judgments
 from .judging.strength import judgment_strength as judgment_strength
 from .judging.strength import judgment_times as judgment_times
 from .judging.transitivity import transitivity as transitivity

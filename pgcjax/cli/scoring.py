@@ -19,6 +19,7 @@ from pgcjax.cli.options import (
     FILE,
     REAL,
     SHARE,
+    WHOLE,
     choice_option,
     file_memory_option,
     judgment_options,
@@ -32,6 +33,7 @@ from pgcjax.cli.options import (
     run_options,
     runs_argument,
     spreadsheet_option,
+    write_table,
 )
 from pgcjax.cli.score_files import (
     input_format_option,
@@ -39,10 +41,14 @@ from pgcjax.cli.score_files import (
 )
 from pgcjax.cli.targets import WITH_WORK, kept_work
 from pgcjax.errors import PgcjaxError, counted
-from pgcjax.io.choices import MISSING, ORDERS
+from pgcjax.io.choices import MISSING, ORDERS, TABLE_SUFFIXES
+from pgcjax.judging.choices import RESAMPLED
 from pgcjax.report.progress import ProgressDisplay, say
+from pgcjax.stats.choices import REPLICATED
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from pgcjax.io.runs import Runs
     from pgcjax.stats.scores import Scores
 
@@ -75,6 +81,27 @@ if TYPE_CHECKING:
     default=0.0,
     metavar="SHARE",
     help="Recompute this share of the scores with the plain reference code.",
+)
+@click.option(
+    "--replicates",
+    type=WHOLE,
+    default=0,
+    metavar="B",
+    help="Draw what --resample says again so often, such as 1000: the leaderboard gets "
+    "intervals, tiers and ranks that say how far the judgments carry.",
+)
+@choice_option(
+    "--resample",
+    allowed=RESAMPLED,
+    help="Draw with replacement: each query's judgments; whole judges; queries (of "
+    "every measure; the others are of PGC of --prefs); both queries and judgments.",
+)
+@click.option("--seed", type=WHOLE, default=0, show_default=True)
+@choice_option("--interval", allowed=REPLICATED, help="Of replicates.")
+@output_option(
+    "Write the difference of each pair of runs by --replicates",
+    TABLE_SUFFIXES,
+    "--pairs-output",
 )
 @click.option(
     "--part",
@@ -118,6 +145,11 @@ def evaluate(
     order: str,
     missing: str,
     verify: float,
+    replicates: int,
+    resample: str,
+    seed: int,
+    interval: str,
+    pairs_output: str | None,
     part: str | None,
     memory: str | None,
     grids: bool,
@@ -136,6 +168,16 @@ def evaluate(
     if not judgments:
         raise click.UsageError("no judgments: give --prefs FILE, --qrels FILE or both")
     printed = format_of(form, top, per_query)
+    if replicates:
+        for option, given in (("-q", per_query), ("--format text", form == "text")):
+            if given:
+                raise click.UsageError(f"{option} prints no intervals of --replicates")
+        for option, given in (("--part", part), ("--dry-run", dry_run)):
+            if given:
+                raise click.UsageError(f"{option} goes without --replicates")
+        printed = form or "table"
+    elif pairs_output:
+        raise click.UsageError("--pairs-output needs --replicates B")
     from pgcjax.measures.catalogue import parse_all
 
     if part is not None and not output:
@@ -189,6 +231,9 @@ def evaluate(
             **how,
             missing=missing,
             verify=verify,
+            replicates=replicates,
+            resample=resample,
+            seed=seed,
             journal=kept,
             distributed=processes,
             progress=progress.update,
@@ -197,7 +242,11 @@ def evaluate(
         if share:
             scores.metadata["part"] = list(share)
         _give(scores, output, spreadsheet=spreadsheet, score_format=score_format)
-        _print(scores, printed, top, per_query)
+        if pairs_output:
+            pairs = _pairs(scores, interval)
+            used = scores.metadata | {"interval": interval}
+            write_table(pairs, pairs_output, used, "pairs", spreadsheet=spreadsheet)
+        _print(scores, printed, top, per_query, interval)
     if kept:
         remove(kept)
 
@@ -222,8 +271,25 @@ def _give(scores: "Scores", output: str | None, **how: Any) -> None:
         say(f"wrote {len(scores.table)} scores to {output}")
 
 
+def _pairs(scores: "Scores", interval: str) -> "pd.DataFrame":
+    """Put the differences of all pairs of runs by all measures in one table."""
+    import pandas as pd
+
+    assert scores.uncertainty is not None
+    parts = []
+    for measure in scores.measures:
+        table = scores.uncertainty.differences(measure, interval=interval)
+        table.insert(0, "measure", measure)
+        parts.append(table)
+    return pd.concat(parts, ignore_index=True)
+
+
 def _print(
-    scores: "Scores", form: str, top: int | None, per_query: bool = False
+    scores: "Scores",
+    form: str,
+    top: int | None,
+    per_query: bool = False,
+    interval: str = REPLICATED[0],
 ) -> None:
     """Print the lines of trec_eval, or a leaderboard."""
     if form == "text":
@@ -232,7 +298,7 @@ def _print(
         return
     from pgcjax.report.leaderboard import leaderboard
 
-    print_leaderboard(leaderboard(scores), form, top)
+    print_leaderboard(leaderboard(scores, interval=interval), form, top)
 
 
 @contextmanager

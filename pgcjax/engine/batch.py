@@ -53,10 +53,12 @@ class Batch(ABC):
         members: the measures.
         docs: the documents of a run that scores depend on, for each query that has
             scores, queries ascending.
+        most_runs: of a chunk that is kept, where a few runs take long; else None.
     """
 
     members: Sequence[Member]
     docs: Mapping[str, np.ndarray]
+    most_runs: int | None = None
 
     @abstractmethod
     def score(
@@ -65,7 +67,8 @@ class Batch(ABC):
         """Score all runs of a chunk for all queries of `docs`.
 
         A score depends on the run and the judgments alone, not on the other runs of
-        the chunk. Axes before the measures are replicates of the judgments.
+        the chunk. Axes before the measures are replicates of the judgments, whose
+        scores are averaged over queries: then the last axis has length 1.
         """
 
     @abstractmethod

@@ -129,6 +129,7 @@ def evaluate(
         scored = [*by_measure(request, batches, total)]
         how = resampling, request.missing, scored, means
         uncertainty = redraw.uncertainty(total.run_ids, *how)
+        notes += uncertainty.notes
     notes = [*runs.notes, *notes]
     if verify:
 

@@ -1,8 +1,9 @@
 """A job in chunks of runs: read, look up, compute; bounded in memory, resumable."""
 
 import logging
+import math
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from hashlib import sha256
@@ -94,9 +95,7 @@ def run(
     with ThreadPoolExecutor(1, "pgcjax-scorer") as pool:
         pending: Future[Chunk] | None = None
         with closing(runs.read(judged, order, skip=done, progress=progress)) as tables:
-            for ranks, count in _chunks(
-                watched(tables), limits, checkpoint is not None
-            ):
+            for ranks, count in _chunks(watched(tables), limits, checkpoint, batches):
                 if pending:
                     chunks.append(pending.result())
                 pending = pool.submit(finish, ranks, done, done + count)
@@ -130,16 +129,22 @@ def _nothing(batches: list[Batch], judged: int) -> Chunk:
 
 
 def _chunks(
-    parts: Iterable[tuple[JudgedRanks, int]], limits: plan.Limits, timed: bool
+    parts: Iterable[tuple[JudgedRanks, int]],
+    limits: plan.Limits,
+    checkpoint: Checkpoint | None,
+    batches: Sequence[Batch],
 ) -> Iterator[tuple[list[JudgedRanks], int]]:
-    """Gather ranks until they take enough bytes or, if `timed`, some time."""
+    """Gather ranks until they take enough bytes or, if they are kept, some time."""
     ranks: list[JudgedRanks] = []
     units, began = 0, time.monotonic()
+    kept = [batch.most_runs for batch in batches if checkpoint and batch.most_runs]
+    most_runs = min(kept, default=math.inf)
     for part, count in parts:
         ranks.append(part)
         units += count
-        late = timed and time.monotonic() - began > plan.settings.seconds
+        late = checkpoint and time.monotonic() - began > plan.settings.seconds
         runs = sum(len(f.run_ids) for f in ranks)
+        late = late or runs >= most_runs
         most = limits.enough if runs >= plan.settings.runs else limits.found
         if late or sum(f.nbytes for f in ranks) > most:
             yield ranks, units

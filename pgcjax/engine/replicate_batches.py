@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from pgcjax.tensors.rankings import Rankings
 
 
+_PER_WORD = 3e-9  # seconds that a step takes for a vertex, of the order of
+
+
 class Block(NamedTuple):
     """Scores of several replicates and runs.
 
@@ -79,6 +82,9 @@ class ReplicateBatch(Batch):
         self._draws, self._how, self._missing = draws, how, missing
         queries = queries_of(self._tensors.graphs, preferences, draws)
         self._groups = groups(queries)
+        steps = sum(group.size**2 * len(group.queries) for group in self._groups)
+        seconds = _PER_WORD * steps * how.replicates  # of a run
+        self.most_runs = max(16, int(plan.settings.seconds / max(seconds, 1e-9)))
 
     def score(
         self, rankings: "Rankings", progress: Progress | None = None
@@ -148,7 +154,7 @@ class ReplicateBatch(Batch):
     def _present(self, name: str, block: int, size: int) -> np.ndarray:
         if name not in self._draws.rows:
             return np.ones(size, bool)  # judged by grades
-        return self._draws.counts(name, block, size).any(1)
+        return np.any(self._draws.counts(name, block, size), axis=1)
 
     def _call(self, tile: Tile, block: int, size: int) -> Call:
         padded = min(BLOCK, max(8, 1 << (self._how.replicates - 1).bit_length()))
@@ -221,27 +227,44 @@ def _fits(tile: Tile, counts: Int[np.ndarray, "queries replicates rows"]) -> boo
     return True
 
 
-def _words(fixed, kept, cells, counts):
-    """Build the graphs of several replicates of a query: edges, degrees, vertices."""
+class Redrawn(NamedTuple):
+    """Graphs of replicates of a query, on the device.
+
+    Attributes:
+        edges: judgments that prefer one vertex to another.
+        out: degrees.
+        into: likewise.
+        where: True for vertices; a document without edges is none, but by its grade.
+    """
+
+    edges: jax.Array
+    out: jax.Array
+    into: jax.Array
+    where: jax.Array
+
+
+def _redrawn(fixed, kept, cells, counts) -> Redrawn:
+    """Build the graphs of several replicates."""
     n = fixed.shape[-1]
     start = jnp.broadcast_to(fixed.reshape(-1), (len(counts), n * n))
     edges = start.at[:, cells].add(counts, mode="drop").reshape(-1, n, n)
     out, into = edges.sum(2, dtype=jnp.int32), edges.sum(1, dtype=jnp.int32)
-    return edges, out, into, (out + into > 0) | kept
+    return Redrawn(edges, out, into, (out + into > 0) | kept)
 
 
-def _packed(edges, out, into, where, runs, steps, weights):
-    words = (out << peel_packed.OUT) + (into << peel_packed.IN)
-    rows = (edges.T << peel_packed.OUT) + (edges << peel_packed.IN)
+def _packed(graph, run, steps, weights):
+    words = (graph.out << peel_packed.OUT) + (graph.into << peel_packed.IN)
+    rows = (graph.edges.T << peel_packed.OUT) + (graph.edges << peel_packed.IN)
+    runs = run.order, run.inverse, run.ranks
     return peel_packed.peeled_overlap(
-        rows, words, *runs, steps, weights, where=where
+        *(rows, words, *runs), *(steps, weights), where=graph.where
     )
 
 
-def _wide(edges, out, into, where, runs, steps, weights):
-    del out, into, steps
-    ranks = runs.ranks[runs.order]  # of each vertex
-    return peel.peeled_overlap(edges, ranks, weights, where=where)
+def _wide(graph, run, steps, weights):
+    del steps
+    ranks = run.ranks[run.order]  # of each vertex
+    return peel.peeled_overlap(graph.edges, ranks, weights, where=graph.where)
 
 
 @cache
@@ -253,7 +276,7 @@ def replicate_program(form: str, devices: int, backend: str) -> Callable:
         weights, int64 `[queries, replicates, runs]`, and numbers of vertices.
     """
     kernel = {"packed": _packed, "wide": _wide}[form]
-    over_runs = jax.vmap(kernel, in_axes=(None,) * 4 + (0, None, None))
+    over_runs = jax.vmap(kernel, in_axes=(None, 0, None, None))
 
     def program(cut, shared):
         (weights,) = shared
@@ -266,14 +289,14 @@ def replicate_program(form: str, devices: int, backend: str) -> Callable:
                 together, at_once = plan.side_by_side(count, number, size)
 
             def few(counts):
-                graphs = _words(fixed, kept, cells, counts)
-                sizes = graphs[-1].sum(-1, dtype=jnp.int32)
+                graphs = _redrawn(fixed, kept, cells, counts)
+                sizes = graphs.where.sum(-1, dtype=jnp.int32)
                 if at_once == number:
-                    over = jax.vmap(over_runs, in_axes=(0, 0, 0, 0, None, None, None))
-                    return over(*graphs, runs, sizes.max(), weights), sizes
-                one = [x[0] for x in graphs]
+                    over = jax.vmap(over_runs, in_axes=(0, None, None, None))
+                    return over(graphs, runs, sizes.max(), weights), sizes
+                graph = jax.tree.map(lambda x: x[0], graphs)
                 sums = jax.lax.map(
-                    lambda run: kernel(*one, run, sizes[0], weights),
+                    lambda run: kernel(graph, run, sizes[0], weights),
                     runs,
                     batch_size=at_once,
                 )

@@ -5,7 +5,6 @@ made on the host: a replicate does not depend on how many there are, on other qu
 or on how the work is cut.
 """
 
-from collections.abc import Sequence
 from zlib import crc32
 
 import numpy as np

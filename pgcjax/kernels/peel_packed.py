@@ -45,8 +45,8 @@ def peeled_overlap(
         ranks: rank in the run of the vertex at each place, `ABSENT` if not retrieved.
         steps: number of vertices; more, up to n, are harmless.
         weights: from `rbo.rank_weights`.
-        where: True for vertices. Others, which no row changes, are padding, or documents
-            whose judgments were not drawn: they keep their places, and add nothing.
+        where: True for vertices. Others are padding, or documents that no judgment
+            of a replicate names: they keep their places, and add nothing.
 
     Returns:
         What `rbo.overlap` gives for `peel.ideal_ranks`.

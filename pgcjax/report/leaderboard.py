@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,11 @@ from pgcjax.report.text_tables import Column, TextTable, cells_of
 from pgcjax.stats.findings import Comparison
 from pgcjax.stats.scores import Scores
 
+if TYPE_CHECKING:
+    from pgcjax.stats.uncertainty import Uncertainty
+
 _ENDS = ("low", "high")
+_STUDENT = "Student's t over queries"
 _BAR, _LEAST_BAR = 30, 12  # characters that intervals span
 
 
@@ -24,13 +28,15 @@ class Leaderboard:
     """Runs, the best first; all tables have a row for each.
 
     Attributes:
-        runs: rank (1 best, equal means share one) and run_id.
+        runs: rank (1 best, equal means share one) and run_id; with replicates of the
+            judgments also tier, rank_low and rank_high, as `Uncertainty.ranks` says.
         mean: a column for each measure; the first one orders the runs.
-        low: of the interval of each mean over queries, likewise.
+        low: of the interval of each mean, likewise.
         high: likewise.
         marks: what `marks` says of some or all measures, likewise.
         marked: what the marks are called.
-        level: of the intervals (Student's t), in per cent.
+        level: of the intervals, in per cent.
+        interval: what they are.
         total: runs that were ranked; the best of them may be all that is here.
         notes: how to read it, a line each.
         metadata: what it depends on.
@@ -43,6 +49,7 @@ class Leaderboard:
     marks: pd.DataFrame = field(default_factory=pd.DataFrame)
     marked: str = ""
     level: float = 95.0
+    interval: str = _STUDENT
     total: int = 0
     notes: Sequence[str] = ()
     metadata: dict[str, Any] = field(default_factory=dict)
@@ -85,26 +92,37 @@ class Leaderboard:
                 ends = (cells_of(getattr(self, end)[first]) for end in _ENDS)
                 cells = [f"[{low}, {high}]" for low, high in zip(*ends, strict=True)]
                 columns.append(Column(f"{self.level:g} % interval", cells, right=True))
-        how = ["Intervals: Student's t over queries"] if intervals else []
+        if "tier" in self.runs:
+            columns.append(Column("tier", cells_of(self.runs["tier"]), right=True))
+            ends = zip(self.runs["rank_low"], self.runs["rank_high"], strict=True)
+            ranks = [f"{low}" if low == high else f"{low}-{high}" for low, high in ends]
+            columns.append(Column("ranks", ranks, right=True))
+        told = intervals or self.interval != _STUDENT
+        how = [f"Intervals: {self.interval}"] if told else []
         left_out = len(self.runs) < self.total
         best = f"The best {len(self.runs)} of " if left_out else ""
         title = f"{best}{self.total} runs by {first}"
         return TextTable(columns, title, [*self.notes, *how])
 
 
-def leaderboard(findings: "Scores | Comparison | Sequence[Comparison]") -> Leaderboard:
+def leaderboard(
+    findings: "Scores | Comparison | Sequence[Comparison]", *, interval: str = "basic"
+) -> Leaderboard:
     """Rank runs by their means.
 
     The intervals are Student's t over queries: how far a mean would move with other
     queries of the same kind. They are no test between two runs; what `compare` found
-    is, and stands beside the means.
+    is, and stands beside the means. Scores with replicates of the judgments have the
+    intervals of these in their place, and tiers and ranks by the first measure.
 
     Args:
         findings: scores of one or several measures, of which the first orders the runs;
             or what `compare` found of one measure, or of each of several.
+        interval: of the replicates; see `stats.choices.REPLICATED`.
     """
     if isinstance(findings, Scores):
-        return _of_scores(findings)
+        board = _of_scores(findings)
+        return _with_replicates(board, findings.uncertainty, interval)
     found = [findings] if isinstance(findings, Comparison) else list(findings)
     of = {each.metadata["measure"] or "mean": each for each in found}
     parts = {measure: each.runs.set_index("run_id") for measure, each in of.items()}
@@ -135,6 +153,30 @@ def _of_scores(scores: Scores) -> Leaderboard:
     used = (f"{name} {scores.metadata.get(name)}" for name in ("order", "missing"))
     notes = [", ".join(used).capitalize()] if "order" in scores.metadata else []
     return replace(board, notes=notes)
+
+
+def _with_replicates(
+    board: Leaderboard, uncertainty: "Uncertainty | None", interval: str
+) -> Leaderboard:
+    """Put the intervals of replicates in the place of those over queries."""
+    if uncertainty is None:
+        return board
+    low, high = board.low.copy(), board.high.copy()
+    names = board.runs["run_id"].to_list()
+    for measure in uncertainty.mean:
+        means = uncertainty.means(measure, interval=interval).set_index("run_id")
+        low[measure], high[measure] = (means[end][names].to_numpy() for end in _ENDS)
+    ranks = uncertainty.ranks(str(board.mean.columns[0]), interval=interval)
+    ranks = ranks.set_index("run_id").loc[names].reset_index()
+    runs = board.runs.assign(
+        tier=ranks["tier"], rank_low=ranks["low"], rank_high=ranks["high"]
+    )
+    drawn = uncertainty.metadata
+    again = (
+        "queries and judgments" if drawn["resample"] == "both" else drawn["resample"]
+    )
+    text = f"{again} drawn again {drawn['replicates']} times ({interval})"
+    return replace(board, runs=runs, low=low, high=high, interval=text)
 
 
 def _ranked(parts: Mapping[str, pd.DataFrame], used: dict[str, Any]) -> Leaderboard:

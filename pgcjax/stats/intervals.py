@@ -110,9 +110,9 @@ def of_replicates(
     Args:
         observed: the numbers.
         drawn: their replicates.
-        interval: `percentile`; `basic`, percentiles mirrored at the number, which takes
-            the bias of replicates off twice; or `bc`, percentiles whose levels are moved
-            by the share of the replicates below the number.
+        interval: `percentile`; `basic`, percentiles mirrored at the number: as far as
+            replicates lie below it, the interval lies above it; or `bc`, percentiles
+            whose levels are moved by the share of the replicates below the number.
         alpha: 1 less the level.
 
     Source: Efron and Tibshirani 1993, chapter 13 and 14.3; Davison and Hinkley 1997,

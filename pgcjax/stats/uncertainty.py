@@ -164,6 +164,23 @@ class Uncertainty:
         ends = np.quantile(taus, [alpha / 2, 1 - alpha / 2])
         return Tau(float(taus.mean()), *map(float, ends))
 
+    @property
+    def notes(self) -> list[str]:
+        """Say of each measure what replicates do to its order and its means."""
+        count, again = self.metadata["replicates"], self.metadata["resample"]
+        told = []
+        for name, observed in self.mean.items():
+            tau, drawn = self.tau(name), self.replicates[name]
+            moved = float(np.mean(drawn - observed))
+            side = "lower" if moved < 0 else "higher"
+            told.append(
+                f"{name}: {count} replicates ({again}): τ of their order of the runs "
+                f"with that of the scores is {tau.mean:.3f} on average, from "
+                f"{tau.low:.3f} to {tau.high:.3f} in 95 %; "
+                f"their means are {abs(moved):.4f} {side} on average"
+            )
+        return told
+
     def _of(self, measure: str | None, interval: str, alpha: float):
         """Give the means of a measure, by the judgments and by replicates."""
         check_choice("interval", interval, REPLICATED)

@@ -1,0 +1,284 @@
+"""A replicate of the judgments is what `evaluate` makes of them in a table."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers.builders import rankings_of
+
+import pgcjax
+from pgcjax.engine import plan, replicates
+from pgcjax.engine.request import read_request
+from pgcjax.errors import DataError, UsageError
+from pgcjax.tensors.padding import at_least
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning"),
+    pytest.mark.usefixtures("few_shapes"),
+]
+MEASURES = [
+    "PGC",
+    "PGC(p=0.8,graph=combined)",
+    "PGC(p=0.5,depth=7,normalization=ideal)",
+]
+SIZES = (64, 20, 9, 3, 2)  # 64 fills its padded size: no padding is behind the last
+
+
+def collection(seed: int, most: int = 3):
+    """Sparse judgments by three judges: conflicts, repeats, ties, weights, bad ones."""
+    rng = np.random.default_rng(seed)
+    prefs, qrels, ranked = [], [], []
+    for q, n in enumerate(SIZES):
+        docs = [f"d{i:03}" for i in rng.permutation(200)[:n]]
+        for k in range(n + n // 4 + 2):
+            a, b = (k % n, (k + 1) % n) if k < n else rng.permutation(n)[:2]
+            # Of the last queries, one judge alone knows, who may not be drawn.
+            judge = f"j{rng.integers(3) if q < 3 else q - 2}"
+            sign, weight = float(rng.integers(-1, 2)), int(rng.integers(1, most))
+            prefs.append((f"q{q}", docs[a], docs[b], sign, judge, weight))
+        prefs.append((f"q{q}", docs[0], None, -1.0, "j1", 1))
+        qrels += [(f"q{q}", d, float(rng.integers(3))) for d in docs[: n // 3 + 1]]
+        for r in range(3):
+            pool = np.array([*docs, *(f"x{i}" for i in range(9))])
+            for rank, doc in enumerate(rng.permutation(pool)[: rng.integers(1, n + 9)]):
+                ranked.append((f"r{r}", f"q{q}", doc, -rank))
+    columns = ["query_id", "doc_id", "other_doc_id", "preference", "judge", "weight"]
+    return (
+        pd.DataFrame(prefs, columns=columns),
+        pd.DataFrame(qrels, columns=["query_id", "doc_id", "relevance"]),
+        pd.DataFrame(ranked, columns=["run_id", "query_id", "doc_id", "score"]),
+    )
+
+
+def scored(tables, how, measures=MEASURES):
+    """Scores [replicates, runs, queries] and what is present, by measure."""
+    prefs, qrels, runs = tables
+    request = read_request({"preferences": prefs, "qrels": qrels}, measures, "trec")
+    found = {}
+    for batch in replicates.batches(request, how):
+        blocks = [*batch.blocks(rankings_of(runs, request.judged.docs))]
+        firsts = sorted({block.first for block in blocks})
+        scores, present = (
+            np.concatenate(
+                [
+                    np.concatenate(
+                        [getattr(b, name) for b in blocks if b.first == first],
+                        axis=1 if name == "scores" else 0,
+                    )[: how.replicates]
+                    for first in firsts
+                ]
+            )
+            for name in ("scores", "present")
+        )
+        found[str(batch.members[0].measure)] = list(batch.docs), scores, present
+    return found
+
+
+@pytest.mark.parametrize("resample", ["judgments", "judges"])
+def test_scores_and_means_are_those_of_the_table_of_a_replicate(resample):
+    dropped = lost = 0
+    for seed in range(3):
+        prefs, qrels, runs = collection(seed)
+        how = replicates.Resampling(4, resample, seed)
+        found = scored((prefs, qrels, runs), how)
+        whole = pgcjax.evaluate(
+            runs, preferences=prefs, qrels=qrels, measures=MEASURES, **how._asdict()
+        )
+        for b in range(4):
+            table = pgcjax.resample_judgments(prefs, resample, seed=seed, replicate=b)
+            alone = pgcjax.evaluate(
+                runs, preferences=table, qrels=qrels, measures=MEASURES
+            )
+            for measure, (queries, scores, present) in found.items():
+                expected = alone.matrix(measure)
+                there = np.isin(queries, expected.columns)
+                assert (present[b] == there).all()
+                own = expected.to_numpy()
+                assert scores[b][:, there].tobytes() == own.tobytes()
+                means = whole.uncertainty.replicates[measure][b]
+                assert means == pytest.approx(own.mean(1), abs=1e-15)
+                lost += int((~there).sum())
+            edges = table[table.preference != 0].dropna()
+            before = prefs[prefs.preference != 0].dropna()
+            for q in before.query_id.unique():
+                one, other = (t[t.query_id == q] for t in (before, edges))
+                dropped += len({*one.doc_id} - {*other.doc_id, *other.other_doc_id})
+        for measure, mean in whole.uncertainty.mean.items():
+            assert mean == pytest.approx(whole.mean()[measure].to_numpy(), abs=1e-15)
+    assert dropped > 50
+    assert (lost > 0) == (resample == "judges")
+
+
+def test_large_degrees_are_peeled_without_words():
+    prefs, qrels, runs = collection(5)
+    prefs["weight"] *= np.where(prefs.query_id == "q1", 400, 1)
+    how = replicates.Resampling(2, "judgments", 0)
+    found = scored((prefs, qrels, runs), how)
+    for b in range(2):
+        table = pgcjax.resample_judgments(prefs, replicate=b)
+        alone = pgcjax.evaluate(runs, preferences=table, qrels=qrels, measures=MEASURES)
+        for measure, (_, scores, _) in found.items():
+            assert scores[b].tobytes() == alone.matrix(measure).to_numpy().tobytes()
+    prefs["weight"] = 2.0**29
+    with pytest.raises(DataError) as error:
+        scored((prefs, qrels, runs), how)
+    assert str(error.value) == (
+        "query 'q0' may have a replicate with 2^30 judgments or more. "
+        "Lower the weights."
+    )
+
+
+def test_queries_and_both_count_a_query_as_often_as_it_is_drawn():
+    prefs, qrels, runs = collection(1)
+    given = {"preferences": prefs, "qrels": qrels, "replicates": 5, "seed": 3}
+    runs = runs[(runs.run_id != "r1") | (runs.query_id != "q2")]  # one lacks a query
+    measures = ["PGC", "nDCG@10"]
+    alone, both, votes = (
+        pgcjax.evaluate(runs, resample=how, measures=m, missing="skip", **given)
+        for how, m in (("queries", measures), ("both", "PGC"), ("judgments", "PGC"))
+    )
+    drawn = np.array([topics_of(3, b, len(SIZES)) for b in range(5)])
+    assert (drawn.sum(1) == len(SIZES)).all() and (drawn > 1).any()
+    for measure in measures:
+        scores = alone.matrix(measure).to_numpy()
+        expected = [
+            [
+                np.average(row[~np.isnan(row)], weights=w[~np.isnan(row)])
+                for row in scores
+            ]
+            for w in drawn
+        ]
+        assert alone.uncertainty.replicates[measure] == pytest.approx(
+            np.array(expected), abs=1e-15
+        )
+    how = replicates.Resampling(5, "judgments", 3)
+    queries, scores, _ = scored((prefs, qrels, runs), how, ["PGC"])["PGC"]
+    for b, w in enumerate(drawn):
+        for r, run in enumerate(["r0", "r1", "r2"]):
+            has = np.isin(queries, runs[runs.run_id == run].query_id)
+            mean = both.uncertainty.replicates["PGC"][b, r]
+            assert mean == pytest.approx(
+                np.average(scores[b, r, has], weights=w[has]), abs=1e-15
+            )
+            mean = votes.uncertainty.replicates["PGC"][b, r]
+            assert mean == pytest.approx(scores[b, r, has].mean(), abs=1e-15)
+
+
+def topics_of(seed: int, replicate: int, queries: int) -> np.ndarray:
+    from pgcjax.judging.resampled import topics
+
+    return topics(seed, replicate + 1, queries)[replicate]
+
+
+def test_any_cut_and_any_order_of_lines_give_the_same_bytes():
+    prefs, qrels, runs = collection(2)
+    given = {"preferences": prefs, "qrels": qrels, "measures": MEASURES, "seed": 7}
+
+    def means(runs=runs, **changes) -> list[np.ndarray]:
+        found = pgcjax.evaluate(runs, **{"replicates": 130, **given, **changes})
+        return [*found.uncertainty.replicates.values()]
+
+    repeated = prefs.loc[prefs.index.repeat(prefs.weight)].drop(columns="weight")
+    turned, pairs = prefs.copy(), prefs.other_doc_id.notna()
+    turned.loc[pairs, ["doc_id", "other_doc_id"]] = prefs.loc[
+        pairs, ["other_doc_id", "doc_id"]
+    ].to_numpy()
+    turned.loc[pairs, "preference"] *= -1
+    whole = means()
+    for changed in (
+        means(),
+        means(runs.sample(frac=1, random_state=0)),
+        means(preferences=prefs.sample(frac=1, random_state=0)),
+        means(preferences=repeated),
+        means(preferences=turned),
+    ):
+        assert [a.tobytes() for a in changed] == [a.tobytes() for a in whole]
+    with plan.using(rows=0, chunk=0):
+        assert [a.tobytes() for a in means()] == [a.tobytes() for a in whole]
+    # Of another shape, and fewer runs in a step than there are.
+    with plan.using(words=64, together=2), at_least(documents=96):
+        assert [a.tobytes() for a in means()] == [a.tobytes() for a in whole]
+    # The first of many are those of few; one run is as it is among others.
+    few = means(replicates=7)
+    assert all((a == b[:7]).all() for a, b in zip(few, whole, strict=True))
+    one = means(runs[runs.run_id == "r1"])
+    assert all((a[:, 0] == b[:, 1]).all() for a, b in zip(one, whole, strict=True))
+    assert (means(seed=8)[0] != whole[0]).any()
+
+
+def test_a_job_goes_on_where_it_was_stopped(tmp_path):
+    prefs, _, runs = collection(4)
+    paths = []
+    for name, rows in runs.groupby("run_id"):
+        paths.append(tmp_path / f"{name}.csv")
+        rows.to_csv(paths[-1], index=False)
+    given = {"preferences": prefs, "measures": "PGC", "replicates": 5}
+    whole = pgcjax.evaluate(paths, **given)
+
+    def stop(stage, done, total):
+        """Stop in the second chunk: a run each."""
+        ended.append(stage == "resampling" and done == total)
+        if sum(ended) == 2:
+            raise KeyboardInterrupt
+
+    ended, again = [], []
+    given["journal"] = tmp_path / "kept"
+    with plan.using(seconds=0.0, rows=0):
+        with pytest.raises(KeyboardInterrupt):
+            pgcjax.evaluate(paths, progress=stop, **given)
+        assert [*(tmp_path / "kept").glob("*.npz")]
+        with pytest.raises(DataError) as error:
+            pgcjax.evaluate(paths, **{**given, "replicates": 4})
+        assert str(error.value) == (
+            f"{tmp_path / 'kept'}: has finished work of another job: it differs in "
+            "replicates. Remove the folder, or name another journal; on the command "
+            "line, start without --resume."
+        )
+        rest = pgcjax.evaluate(
+            paths, progress=lambda *said: again.append(said), **given
+        )
+    assert sum(s == "resampling" and done == of for s, done, of in again) == 2
+    for name, mean in whole.uncertainty.replicates.items():
+        assert rest.uncertainty.replicates[name].tobytes() == mean.tobytes()
+
+
+def test_what_cannot_be_drawn_is_refused():
+    prefs, qrels, runs = collection(0)
+    given = {"preferences": prefs, "qrels": qrels}
+    for changes, message in (
+        (
+            {"replicates": 1},
+            "replicates=1: expected 2 to 1000000; 1000 are usual",
+        ),
+        (
+            {"replicates": True},
+            "replicates=True: expected a whole number, 0 or more",
+        ),
+        (
+            {"seed": -1},
+            "seed=-1: expected a whole number, 0 or more",
+        ),
+        (
+            {"resample": "votes"},
+            "resample is one of judgments, judges, queries, both, not 'votes'",
+        ),
+        (
+            {"measures": "PGC,Compat".split(",")},
+            "Compat: resample='judgments' is of PGC of preferences alone; "
+            "resample='queries' is of every measure (--resample on the command line)",
+        ),
+        (
+            {"measures": "PGC(graph=derived)", "resample": "both"},
+            "PGC(graph=derived): resample='both' is of PGC of preferences alone; "
+            "resample='queries' is of every measure (--resample on the command line)",
+        ),
+    ):
+        with pytest.raises(UsageError) as error:
+            pgcjax.evaluate(runs, **{"replicates": 5, **given, **changes})
+        assert str(error.value) == message
+    given["preferences"] = prefs.assign(judge=prefs.judge.where(prefs.index > 2))
+    with pytest.raises(DataError) as error:
+        pgcjax.evaluate(runs, measures="PGC", replicates=5, resample="judges", **given)
+    assert str(error.value) == (
+        f"preferences: 3 of {len(prefs)} judgments name no judge, and judges are to be "
+        "resampled. Give a column judge, or resample judgments."
+    )
