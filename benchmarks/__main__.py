@@ -13,6 +13,7 @@ MODULES = {
     "peel": "peel",
     "levels": "levels",
     "reading": "reading",
+    "replicates": "replicates",
     "end-to-end": "end_to_end",
     "growth": "studies.growth",
     "memory": "studies.memory",
@@ -26,6 +27,7 @@ OPTIONS = {  # what `run` of a module takes beside the report
     "levels": ("data", "shapes"),
     "reading": ("data",),
     "measures": ("data",),
+    "replicates": ("data",),
     "end-to-end": ("runs",),
 }
 

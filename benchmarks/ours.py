@@ -273,3 +273,35 @@ def evaluated(runs: Any, judgments: Mapping[str, Any], names: list[str]) -> Any:
     import pgcjax
 
     return pgcjax.evaluate(runs, **judgments, measures=names)
+
+
+class Replicated:
+    """PGC of replicates of the judgments: on the device, or by one after the other."""
+
+    def __init__(self, preferences: Path, runs: Iterable[Path], replicates: int):
+        """Read judgments and runs, and lay the judgments out."""
+        from pgcjax.engine import replicates as redraw
+        from pgcjax.engine.request import read_request
+
+        self._request = read_request({"preferences": preferences}, ["PGC"], "trec")
+        self.judged = self._request.judged.docs
+        self.rankings = rankings_of(runs, self.judged)
+        how = redraw.Resampling(replicates, "judgments", 0)
+        (self._batch,) = redraw.batches(self._request, how)
+
+    def means(self) -> np.ndarray:
+        """Average the scores of all runs by each replicate: `[replicates, runs]`."""
+        return self._batch.score(self.rankings)[:, 0, :, 0]
+
+    def one_by_one(self, replicates: int) -> np.ndarray:
+        """Do the same for the first few: draw a table, build graphs, peel them."""
+        from pgcjax.judging.resampled import resample_judgments
+        from pgcjax.tensors.graphs import preference_graphs
+
+        table, tensors = self._request.tables["preferences"], self._batch.members[0]
+        weights, means = tensors.tensors.weights, []
+        for i in range(replicates):
+            graphs = preference_graphs(resample_judgments(table, replicate=i))
+            sums = overlap_sums(graphs, self.rankings, weights)
+            means.append((sums / weights.sum()).mean(1))
+        return np.array(means)

@@ -106,7 +106,7 @@ class Leaderboard:
 
 
 def leaderboard(
-    findings: "Scores | Comparison | Sequence[Comparison]", *, interval: str = "basic"
+    findings: "Scores | Comparison | Sequence[Comparison]", *, interval: str = "centred"
 ) -> Leaderboard:
     """Rank runs by their means.
 

@@ -15,7 +15,7 @@ CORRECTIONS = ("none", "holm", "bh")
 INTERVALS = ("t", "percentile", "bca", "hsd")
 """Of differences between runs; which one is the default depends on the test."""
 
-REPLICATED = ("basic", "percentile", "bc")
+REPLICATED = ("centred", "basic", "percentile", "bc")
 """Intervals of means by replicates of the judgments; the first is the default."""
 
 INCOMPLETE = ("error", "drop", "zero")

@@ -110,9 +110,11 @@ def of_replicates(
     Args:
         observed: the numbers.
         drawn: their replicates.
-        interval: `percentile`; `basic`, percentiles mirrored at the number: as far as
-            replicates lie below it, the interval lies above it; or `bc`, percentiles
-            whose levels are moved by the share of the replicates below the number.
+        interval: `percentile`; `centred`, percentiles after a shift that brings the
+            mean of the replicates to the number; `basic`, percentiles mirrored at the
+            number: as far as replicates lie below it, the interval lies above it; or
+            `bc`, percentiles whose levels are moved by the share of the replicates
+            below the number.
         alpha: 1 less the level.
 
     Source: Efron and Tibshirani 1993, chapter 13 and 14.3; Davison and Hinkley 1997,
@@ -125,6 +127,9 @@ def of_replicates(
         levels = bias_corrected(levels, drawn, observed[:, None], none, slack)
     ascending = np.sort(drawn, axis=1)
     low, high = (quantile(ascending, level) for level in levels)
+    if interval == "centred":
+        shift = observed - drawn.mean(1)
+        return low + shift, high + shift
     if interval == "basic":
         return 2 * observed - high, 2 * observed - low
     return low, high

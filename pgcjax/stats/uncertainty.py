@@ -171,13 +171,18 @@ class Uncertainty:
         told = []
         for name, observed in self.mean.items():
             tau, drawn = self.tau(name), self.replicates[name]
-            moved = float(np.mean(drawn - observed))
+            moved = float(np.nanmean(drawn - observed))
             side = "lower" if moved < 0 else "higher"
+            order = ""
+            if not np.isnan(tau.mean):
+                order = (
+                    "τ of their order of the runs with that of the scores is "
+                    f"{tau.mean:.3f} on average, from {tau.low:.3f} to {tau.high:.3f} "
+                    "in 95 %; "
+                )
             told.append(
-                f"{name}: {count} replicates ({again}): τ of their order of the runs "
-                f"with that of the scores is {tau.mean:.3f} on average, from "
-                f"{tau.low:.3f} to {tau.high:.3f} in 95 %; "
-                f"their means are {abs(moved):.4f} {side} on average"
+                f"{name}: {count} replicates ({again}): {order}their means are "
+                f"{abs(moved):.4f} {side} on average"
             )
         return told
 

@@ -1,15 +1,16 @@
 """The one-pass peel in words: equal to the wide peel, within and at its limits."""
 
+import jax
 import numpy as np
 import pytest
-from helpers.builders import form_of, form_sum, graph_of, peel_ranks
+from helpers.builders import as_form, form_of, form_sum, graph_of, peel_ranks
 from helpers.kernel_weights import telling_weights
 from helpers.strategies import cases
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pgcjax.kernels import ABSENT
-from pgcjax.kernels.peel_packed import MOST_DEGREE
+from pgcjax.kernels.peel_packed import MOST_DEGREE, peeled_overlap
 from pgcjax.reference.pgc import greedy_ideal
 
 
@@ -40,6 +41,35 @@ def test_larger_graphs(n, density):
     ranks = np.where(rng.random(n) < 0.6, rng.permutation(2 * n)[:n], ABSENT)
     ranks = ranks.astype(np.int32)
     assert form_sum(graph, ranks, weights, "packed") == expected(graph, ranks, weights)
+
+
+@pytest.mark.parametrize("n", [16, 64])
+def test_vertices_without_edges_drop_out(n):
+    """As many vertices as the padded size: behind the last place is no padding."""
+    peeled = jax.jit(
+        lambda rows, words, runs, weights, where: peeled_overlap(
+            rows, words, *runs, n, weights, where=where
+        )
+    )
+    for seed in range(8):
+        rng = np.random.default_rng([n, seed])
+        gone = rng.random(n) < rng.choice([0.1, 0.5, 0.9])
+        counts = rng.integers(1, 3, (n, n)) * (rng.random((n, n)) < 2 / n)
+        counts[gone], counts[:, gone] = 0, 0
+        np.fill_diagonal(counts, 0)
+        where = (counts.sum(0) + counts.sum(1)) > 0
+        graph, weights = graph_of(counts), telling_weights(seed, 2 * n)
+        ranks = np.where(rng.random(n) < 0.7, rng.permutation(2 * n)[:n], ABSENT)
+        ranks = ranks.astype(np.int32)
+        rows, words, _ = as_form("packed", graph, n).arrays
+        inverse = np.argsort(np.minimum(ranks, ABSENT), kind="stable")
+        order = np.argsort(inverse)
+        runs = [x.astype(np.int32) for x in (order, inverse, ranks[inverse])]
+        with jax.enable_x64(True):
+            total = int(peeled(rows, words, runs, weights, where))
+        rest = graph_of(counts[where][:, where])
+        left = expected(rest, ranks[where], weights) if where.any() else 0
+        assert total == left
 
 
 @pytest.mark.parametrize("degree", [MOST_DEGREE - 1, MOST_DEGREE])

@@ -1,0 +1,108 @@
+"""What replicates say of means, differences, ranks and order: equal to plain twins."""
+
+import numpy as np
+import pytest
+from helpers.twins import replicates as twin
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pgcjax.errors import UsageError
+from pgcjax.stats import uncertainty
+from pgcjax.stats.choices import REPLICATED
+from pgcjax.stats.uncertainty import Uncertainty, query_means, weighted_means
+
+USED = {"replicates": 60, "resample": "judgments", "seed": 0}
+
+
+def drawn(seed: int, runs: int = 5, steps: int = 0) -> Uncertainty:
+    """Replicates that pull scores down; of few values, if there are steps."""
+    random = np.random.default_rng(seed)
+    mean = random.random(runs)
+    means = mean - 0.05 + 0.2 * random.standard_normal((60, runs))
+    if steps:
+        mean, means = (np.round(x * steps) / steps for x in (mean, means))
+    names = [f"r{i}" for i in range(runs)]
+    return Uncertainty(names, {"PGC": mean}, {"PGC": means}, USED)
+
+
+@settings(max_examples=12)
+@given(st.integers(0, 10**6), st.sampled_from(REPLICATED), st.sampled_from([0, 3]))
+def test_all_tables_are_those_of_the_twins(seed, interval, steps):
+    found = drawn(seed, steps=steps)
+    mean, rows = found.mean["PGC"].tolist(), found.replicates["PGC"].tolist()
+    how = {"interval": interval, "alpha": 0.1}
+    table = found.means(**how)
+    for i, row in table.iterrows():
+        values = [each[i] for each in rows]
+        ends = twin.interval(mean[i], values, interval, 0.1)
+        assert (row["low"], row["high"]) == pytest.approx(ends, abs=1e-12)
+        assert row["mean_replicate"] == pytest.approx(np.mean(values))
+        assert row["deviation"] == pytest.approx(np.std(values, ddof=1))
+    pairs = found.differences(**how)
+    assert len(pairs) == 10
+    for _, row in pairs.iterrows():
+        a, b = found.run_ids.index(row["run_a"]), found.run_ids.index(row["run_b"])
+        values = [each[a] - each[b] for each in rows]
+        ends = twin.interval(mean[a] - mean[b], values, interval, 0.1)
+        assert (row["low"], row["high"]) == pytest.approx(ends, abs=1e-12)
+        above = sum((x > 0) + (x == 0) / 2 for x in values) / len(values)
+        assert row["probability"] == pytest.approx(above)
+    ranks = found.ranks(**how)
+    tiers = twin.tiers(mean, rows, interval, 0.1)
+    assert ranks["mean"].is_monotonic_decreasing
+    for _, row in ranks.iterrows():
+        i = found.run_ids.index(row["run_id"])
+        each = [twin.rank(values, i) for values in rows]
+        inside = sum(row["low"] <= rank <= row["high"] for rank in each)
+        assert inside >= 0.9 * len(each)
+        assert row["low"] in each and row["high"] in each
+        assert (row["rank"], row["tier"]) == (twin.rank(mean, i), tiers[i])
+    tau = found.tau(alpha=0.1)
+    if len(set(mean)) > 1 and all(len(set(values)) > 1 for values in rows):
+        taus = [twin.tau_b(mean, values) for values in rows]
+        assert tau.mean == pytest.approx(np.mean(taus))
+        assert tau.low == pytest.approx(twin.quantile(taus, 0.05))
+
+
+def test_parts_of_any_size_give_the_same(monkeypatch):
+    found = drawn(3, runs=7)
+    whole = found.differences(), found.tau()
+    monkeypatch.setattr(uncertainty, "_NEAR", 1)
+    assert found.differences().equals(whole[0]) and found.tau() == whole[1]
+
+
+def test_means_over_queries_as_often_as_they_are_there():
+    scores = np.array([[[0.5, 0.25, 1.0], [0.0, 0.5, 0.75]]])
+    has = np.array([[True, True, True], [False, True, True]])
+    weight = np.array([[2, 0, 1]])
+    zero = weighted_means(scores, has, weight, "zero")
+    assert zero.tolist() == [[2 / 3, 0.25]]
+    skip = weighted_means(scores, has, weight, "skip")
+    assert skip.tolist() == [[2 / 3, 0.75]]
+    only = query_means(scores[0], has, np.array([[3, 0, 0]]), "skip")
+    assert only[0, 0] == 0.5 and np.isnan(only[0, 1])
+
+
+def test_what_is_told_and_refused():
+    mean = np.array([0.5, 0.25, 0.125])
+    rows = np.array([[0.5, 0.25, 0.0], [0.25, 0.5, 0.125]])
+    used = {**USED, "replicates": 2}
+    found = Uncertainty(["a", "b", "c"], {"PGC": mean}, {"PGC": rows}, used)
+    assert found.notes == [
+        "PGC: 2 replicates (judgments): τ of their order of the runs with that of the "
+        "scores is 0.667 on average, from 0.350 to 0.983 in 95 %; their means are "
+        "0.0208 lower on average"
+    ]
+    one = Uncertainty(["a"], {"PGC": mean[:1]}, {"PGC": rows[:, :1]}, used)
+    assert one.notes == [
+        "PGC: 2 replicates (judgments): their means are 0.1250 lower on average"
+    ]
+    assert one.ranks().iloc[0].tolist() == ["a", 0.5, 1, 1, 1, 1]
+    with pytest.raises(UsageError) as error:
+        found.means("AP")
+    assert str(error.value) == "no replicates of 'AP'; there are PGC"
+    with pytest.raises(UsageError) as error:
+        found.ranks(interval="t")
+    assert str(error.value) == (
+        "interval is one of centred, basic, percentile, bc, not 't'"
+    )
