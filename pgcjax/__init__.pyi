@@ -50,6 +50,7 @@ from .stats.leaderboards import correlate_leaderboards as correlate_leaderboards
 from .stats.required import required_difference as required_difference
 from .stats.scores import Scores as Scores
 from .stats.scores import read_scores as read_scores
+from .stats.uncertainty import Uncertainty as Uncertainty
 
 # A package that can be called: the program, which takes the names from here, reads the
 # import, and type checkers, for which no module can be called, the class.

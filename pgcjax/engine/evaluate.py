@@ -66,10 +66,8 @@ def evaluate(
         missing: what a judged query that a run lacks does: `zero` scores 0, `skip`
             leaves it out of the run's mean, `error` refuses the run.
         verify: share of the scores to recompute with the plain twins.
-        replicates: how often to draw again what `resample` says, `judgments`, `judges`,
-            `queries` or `both`, with numbers by `seed`: for `Scores.uncertainty`.
-        resample: of PGC of preferences all; of other measures `queries` alone.
-        seed: 0 or more.
+        replicates: how often to draw judgments again, for `Scores.uncertainty`.
+        resample: what is drawn, by `seed`: `judgments`, `judges`, `queries` or `both`.
         memory: bytes that runs in work, or a file, may take, or a size such as `2GB`.
         journal: folder for finished work, with which the same call goes on.
         distributed: share runs among the processes that `engine.distributed.start`

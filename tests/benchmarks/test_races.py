@@ -91,3 +91,27 @@ def test_made_up_packed_runs_are_as_if_they_had_been_packed(tmp_path):
     pgcjax.pack(runs, tmp_path / "again.parquet", preferences=prefs)
     again = pgcjax.evaluate(tmp_path / "again.parquet", preferences=prefs)
     assert scores.table.equals(again.table)
+
+
+@pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
+def test_replicates_are_raced_and_intervals_counted(report, monkeypatch):
+    from benchmarks import ours, replicates
+    from benchmarks.studies import judgment_coverage as study
+    from pgcjax.datasets.files import demo_folder
+
+    monkeypatch.setattr(replicates, "REPLICATES", 8)
+    monkeypatch.setattr(replicates, "FEW", 2)
+    runs = sorted((demo_folder() / "runs").iterdir())
+    job = ours.Replicated(demo_folder() / "preferences.csv", runs, 8)
+    replicates.race(report, "demo", job, 160)
+    (found,) = report.races
+    assert [f["name"] for f in found["figures"]] == ["one after the other", "pgcjax"]
+    monkeypatch.setattr(study, "PANELS", ((2, 5),))
+    monkeypatch.setattr(study, "EVERY", 6)
+    monkeypatch.setattr(study, "OTHERS", 2)
+    monkeypatch.setattr(study, "SIZE", {"queries": 3, "documents": 4, "runs": 2})
+    rows = list(study.rows(2, 8))
+    assert len(rows) == 4 * 2 * (2 * 4 + 1)
+    assert all(0 <= row["held"] <= 1 for row in rows)
+    lines = list(study.tables({"coverage": rows}))
+    assert sum(line.startswith("| 2 × 5 |") for line in lines) == 8
