@@ -63,15 +63,14 @@ def evaluate(
         measures: such as `["PGC(p=0.8)", "nDCG@10"]`; by default `PGC` of preferences
             (without them `PGC(graph=derived)` of qrels), and `Compat` of qrels.
         order: of documents in a run: `trec`, `clarke` or `rank`.
-        missing: what a judged query that a run lacks does: `zero` scores 0, `skip`
-            leaves it out of the run's mean, `error` refuses the run.
+        missing: judged queries that a run lacks: `zero` (score 0), `skip` or `error`.
         verify: share of the scores to recompute with the plain twins.
         replicates: how often to draw judgments again, for `Scores.uncertainty`.
-        resample: what is drawn, by `seed`: `judgments`, `judges`, `queries` or `both`.
+        resample: what is drawn: `judgments`, `judges`, `queries` or `both`.
+        seed: of what is drawn, 0 or more.
         memory: bytes that runs in work, or a file, may take, or a size such as `2GB`.
         journal: folder for finished work, with which the same call goes on.
-        distributed: share runs among the processes that `engine.distributed.start`
-            joined, all of which make this call and get all scores.
+        distributed: what `engine.distributed.start` returned, in each of the processes.
         progress: called with `(stage, done, total)`.
 
     Raises:

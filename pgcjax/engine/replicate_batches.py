@@ -110,7 +110,8 @@ class ReplicateBatch(Batch):
         """Score blocks of replicates, for a part of the runs after the other."""
         runs = len(rankings.run_ids)
         names = [query.name for group in self._groups for query in group.queries]
-        retrieved = rankings.retrieved({name: self.docs[name] for name in names})
+        docs = {name: self.docs[name] for name in names}
+        retrieved = rankings.retrieved(docs) if docs else {}
         most = _most_runs(runs, self._groups, len(self.docs))
         sizes = _sizes(self._how.replicates)
         done, total = 0, runs * len(names) * len(sizes)

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+_COUNTS = 2**15  # judgments of the queries of a tile: a block has 128 counts of each
+
+
 class Query(NamedTuple):
     """A query, and what its replicates share.
 
@@ -132,9 +135,11 @@ def tiles(
         runs: which runs.
         most_runs: padded number of them.
     """
-    shapes, size = Shapes(BUDGET), group.size
+    shapes, size, devices = Shapes(BUDGET), group.size, jax.local_device_count()
     shapes.runs = most_runs
     together, _ = shapes.of("packed", size, len(group.queries))
+    while together % (2 * devices) == 0 and together * group.width > _COUNTS:
+        together //= 2
     for low in range(0, len(group.queries), together):
         queries = group.queries[low : low + together]
         cells = [q.pairs[:, 0] * size + q.pairs[:, 1] for q in queries]

@@ -19,7 +19,7 @@ BLOCK = 128
 """Replicates that are drawn together."""
 
 _KINDS = {"judgments": 16, "judges": 17, "queries": 18}  # apart from those of tests
-_SEVERAL = 2**20  # judgments of a query that are drawn one by one
+_SEVERAL = 2**14  # judgments of a query that are drawn one by one
 
 Counts = Int64[np.ndarray, "replicates rows"]
 

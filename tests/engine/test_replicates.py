@@ -37,7 +37,7 @@ def collection(seed: int, most: int = 3):
             prefs.append((f"q{q}", docs[a], docs[b], sign, judge, weight))
         prefs.append((f"q{q}", docs[0], None, -1.0, "j1", 1))
         qrels += [(f"q{q}", d, float(rng.integers(3))) for d in docs[: n // 3 + 1]]
-        for r in range(3):
+        for r in range(5):
             pool = np.array([*docs, *(f"x{i}" for i in range(9))])
             for rank, doc in enumerate(rng.permutation(pool)[: rng.integers(1, n + 9)]):
                 ranked.append((f"r{r}", f"q{q}", doc, -rank))
@@ -153,7 +153,7 @@ def test_queries_and_both_count_a_query_as_often_as_it_is_drawn():
     how = replicates.Resampling(5, "judgments", 3)
     queries, scores, _ = scored((prefs, qrels, runs), how, ["PGC"])["PGC"]
     for b, w in enumerate(drawn):
-        for r, run in enumerate(["r0", "r1", "r2"]):
+        for r, run in enumerate([f"r{i}" for i in range(5)]):
             has = np.isin(queries, runs[runs.run_id == run].query_id)
             mean = both.uncertainty.replicates["PGC"][b, r]
             assert mean == pytest.approx(
@@ -194,14 +194,15 @@ def test_any_cut_and_any_order_of_lines_give_the_same_bytes():
         assert [a.tobytes() for a in changed] == [a.tobytes() for a in whole]
     with plan.using(rows=0, chunk=0):
         assert [a.tobytes() for a in means()] == [a.tobytes() for a in whole]
-    # Of another shape, and fewer runs in a step than there are.
-    with plan.using(words=64, together=2), at_least(documents=96):
+    # Of another shape, fewer runs in a step than there are, and one run alone.
+    one = runs[runs.run_id == "r1"]
+    with plan.using(words=64, together=2, runs=4), at_least(documents=96):
         assert [a.tobytes() for a in means()] == [a.tobytes() for a in whole]
-    # The first of many are those of few; one run is as it is among others.
+        for a, b in zip(means(one), whole, strict=True):
+            assert (a[:, 0] == b[:, 1]).all()
+    # The first of many are those of few.
     few = means(replicates=7)
     assert all((a == b[:7]).all() for a, b in zip(few, whole, strict=True))
-    one = means(runs[runs.run_id == "r1"])
-    assert all((a[:, 0] == b[:, 1]).all() for a, b in zip(one, whole, strict=True))
     assert (means(seed=8)[0] != whole[0]).any()
 
 
@@ -236,7 +237,7 @@ def test_a_job_goes_on_where_it_was_stopped(tmp_path):
         rest = pgcjax.evaluate(
             paths, progress=lambda *said: again.append(said), **given
         )
-    assert sum(s == "resampling" and done == of for s, done, of in again) == 2
+    assert sum(s == "resampling" and done == of for s, done, of in again) == 4
     for name, mean in whole.uncertainty.replicates.items():
         assert rest.uncertainty.replicates[name].tobytes() == mean.tobytes()
 
