@@ -23,17 +23,17 @@ MEASURES = [
 SIZES = (64, 20, 9, 3, 2)  # 64 fills its padded size: no padding is behind the last
 
 
-def collection(seed: int, most: int = 3):
+def collection(seed: int, sizes=SIZES):
     """Sparse judgments by three judges: conflicts, repeats, ties, weights, bad ones."""
     rng = np.random.default_rng(seed)
     prefs, qrels, ranked = [], [], []
-    for q, n in enumerate(SIZES):
+    for q, n in enumerate(sizes):
         docs = [f"d{i:03}" for i in rng.permutation(200)[:n]]
         for k in range(n + n // 4 + 2):
             a, b = (k % n, (k + 1) % n) if k < n else rng.permutation(n)[:2]
             # Of the last queries, one judge alone knows, who may not be drawn.
             judge = f"j{rng.integers(3) if q < 3 else q - 2}"
-            sign, weight = float(rng.integers(-1, 2)), int(rng.integers(1, most))
+            sign, weight = float(rng.integers(-1, 2)), int(rng.integers(1, 3))
             prefs.append((f"q{q}", docs[a], docs[b], sign, judge, weight))
         prefs.append((f"q{q}", docs[0], None, -1.0, "j1", 1))
         qrels += [(f"q{q}", d, float(rng.integers(3))) for d in docs[: n // 3 + 1]]
@@ -76,14 +76,14 @@ def scored(tables, how, measures=MEASURES):
 @pytest.mark.parametrize("resample", ["judgments", "judges"])
 def test_scores_and_means_are_those_of_the_table_of_a_replicate(resample):
     dropped = lost = 0
-    for seed in range(3):
+    for seed in range(2):
         prefs, qrels, runs = collection(seed)
-        how = replicates.Resampling(4, resample, seed)
+        how = replicates.Resampling(3, resample, seed)
         found = scored((prefs, qrels, runs), how)
         whole = pgcjax.evaluate(
             runs, preferences=prefs, qrels=qrels, measures=MEASURES, **how._asdict()
         )
-        for b in range(4):
+        for b in range(3):
             table = pgcjax.resample_judgments(prefs, resample, seed=seed, replicate=b)
             alone = pgcjax.evaluate(
                 runs, preferences=table, qrels=qrels, measures=MEASURES
@@ -104,7 +104,7 @@ def test_scores_and_means_are_those_of_the_table_of_a_replicate(resample):
                 dropped += len({*one.doc_id} - {*other.doc_id, *other.other_doc_id})
         for measure, mean in whole.uncertainty.mean.items():
             assert mean == pytest.approx(whole.mean()[measure].to_numpy(), abs=1e-15)
-    assert dropped > 50
+    assert dropped > 30
     assert (lost > 0) == (resample == "judges")
 
 
@@ -170,8 +170,9 @@ def topics_of(seed: int, replicate: int, queries: int) -> np.ndarray:
 
 
 def test_any_cut_and_any_order_of_lines_give_the_same_bytes():
-    prefs, qrels, runs = collection(2)
-    given = {"preferences": prefs, "qrels": qrels, "measures": MEASURES, "seed": 7}
+    prefs, qrels, runs = collection(2, (20, 9, 3))
+    measures = MEASURES[:2]
+    given = {"preferences": prefs, "qrels": qrels, "measures": measures, "seed": 7}
 
     def means(runs=runs, **changes) -> list[np.ndarray]:
         found = pgcjax.evaluate(runs, **{"replicates": 130, **given, **changes})
