@@ -153,17 +153,18 @@ def tables(found: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
     """Give the table of docs/uncertainty.md, in Markdown: per cent that are held."""
     names = "judges", "pairs", "resample", "truth", "of", "interval"
     cells = {tuple(r[name] for name in names): r for r in found["coverage"]}
-    kinds = [(of, kind) for of in ("means", "differences") for kind in INTERVALS]
     for truth in TRUTHS:
-        yield f"{truth}:"
+        yield f"{truth}: per cent of means / of differences"
         yield ""
-        heads = [f"{of}, {kind}" for of, kind in kinds]
-        yield "| judges × pairs | drawn | " + " | ".join([*heads, "ranks"]) + " |"
-        yield "|---|---|" + "---|" * (len(kinds) + 1)
+        yield "| judges × pairs | drawn | " + " | ".join(INTERVALS) + " |"
+        yield "|---|---|" + "---|" * len(INTERVALS)
         for (judges, pairs), resample in product(PANELS, RESAMPLED):
             key = judges, pairs, resample, truth
-            rows_of = [cells[*key, *k] for k in (*kinds, ("ranks", "percentile"))]
-            shown = " | ".join(f"{100 * row['held']:.0f}" for row in rows_of)
+            both = [
+                [100 * cells[*key, of, kind]["held"] for of in ("means", "differences")]
+                for kind in INTERVALS
+            ]
+            shown = " | ".join(f"{mean:.0f} / {apart:.0f}" for mean, apart in both)
             yield f"| {judges} × {pairs} | {resample} | {shown} |"
         yield ""
 
