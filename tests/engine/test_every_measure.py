@@ -186,8 +186,9 @@ sys.stdout.buffer.write(others())
 
 
 def others() -> bytes:
-    """Tiles of peeled graphs, pairs of rankings, and resampling."""
-    found = [some_measures(*collection(3, queries=11))]
+    """Tiles of peeled graphs, pairs of rankings, resampling, and replicates."""
+    tables = collection(3, queries=11)
+    found = [some_measures(*tables)]
     for ties in ("w", "b", "broken"):
         table = pgcjax.rbo(tied.collection(11, runs=11), ties=ties).table
         keys = ["run_a", "run_b", "query_id", "measure"]
@@ -199,6 +200,10 @@ def others() -> bytes:
         p = procedures.p_values(scores, test, resamples=2345)
         assert p.shape == (66,)
         found.append(pd.Series(p))
+    prefs, _, runs = tables
+    scores = pgcjax.evaluate(runs, preferences=prefs, measures="PGC", replicates=8)
+    assert scores.uncertainty
+    found.append(pd.Series(scores.uncertainty.replicates["PGC"].ravel()))
     return b"".join(values.to_numpy().tobytes() for values in found)
 
 
