@@ -17,7 +17,7 @@ from pgcjax.engine import job
 from pgcjax.engine import replicates as redraw
 from pgcjax.engine.batch import Batch, Member
 from pgcjax.engine.chunk import Chunk
-from pgcjax.engine.missing import tell
+from pgcjax.engine.missing import tell, unproven
 from pgcjax.engine.plan import Limits
 from pgcjax.engine.replicates import Resampling
 from pgcjax.engine.request import Request, read_request, runs_of
@@ -135,7 +135,10 @@ def evaluate(
 
         count = shares.total(distributed, recompute) if distributed else recompute()
         notes.append(f"{count} of {len(table)} scores recomputed: equal")
-    return Scores(table, described.result(), tuple(notes), uncertainty)
+    about = described.result()
+    if greedy := {str(m.measure): u for m in request.members if (u := unproven(m))}:
+        about["unproven"] = greedy
+    return Scores(table, about, tuple(notes), uncertainty)
 
 
 def _watching(processes: Processes, progress: Progress | None) -> Progress:

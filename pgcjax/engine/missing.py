@@ -58,6 +58,7 @@ def tell(
     for warned in (
         [_lacking(total.run_ids, has, missing) for _, has, _ in scored],
         [_void(member.tensors.void) for member in members],
+        [_unproven(unproven(member)) for member in members],
         [_all_zero(has, scores) for _, has, scores in scored],
     ):
         for line in shared(_named(members, warned)):
@@ -94,6 +95,21 @@ def _void(queries: Sequence[str]) -> str:
         "nothing to find (only ties, or nothing relevant) for "
         f"{counted(len(queries), 'judged query')}, such as {queries[0]!r}: every run "
         "scores 0"
+    )
+
+
+def unproven(member: Member) -> list[str]:
+    """List the queries whose scores are PGC's, as exact ones would take too long."""
+    return getattr(member.tensors, "unproven", [])
+
+
+def _unproven(queries: Sequence[str]) -> str:
+    if not queries:
+        return ""
+    return (
+        f"{counted(len(queries), 'query')} ({listed(queries)}) with too many orders "
+        "that contradict the fewest judgments: scored as PGC is, by the greedy peel. "
+        "More states=… may do"
     )
 
 

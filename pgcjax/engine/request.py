@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from pgcjax.engine import grid_batches, list_batches, peel_batches
+from pgcjax.engine import exact_batches, grid_batches, list_batches, peel_batches
 from pgcjax.engine.batch import Batch, Member, Setting
 from pgcjax.errors import UsageError, check_choice
 from pgcjax.io.choices import MISSING, ORDERS
@@ -18,6 +18,7 @@ from pgcjax.io.judged import Judged
 from pgcjax.io.judgments import KINDS, by_kind, read_judgments
 from pgcjax.io.runs import Runs
 from pgcjax.measures.catalogue import parse_all
+from pgcjax.measures.exact import ExactTensors
 from pgcjax.measures.ir_names import warn_of_other_numbers
 from pgcjax.measures.spec import Measure
 from pgcjax.tensors.examination import as_runs
@@ -26,6 +27,7 @@ from pgcjax.tensors.measure_tensors import GridTensors, ListTensors, PeelTensors
 
 _BATCHES = {
     PeelTensors: peel_batches.batches,
+    ExactTensors: exact_batches.batches,
     ListTensors: list_batches.batches,
     GridTensors: grid_batches.batches,
 }

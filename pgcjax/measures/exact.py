@@ -1,0 +1,100 @@
+"""Exact PGC: how near a run comes to an order that contradicts the fewest judgments."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from pgcjax.errors import Progress
+from pgcjax.judging.optimal_orders import STATES, OptimalOrders, optimal_orders
+from pgcjax.measures import compatibility as c
+from pgcjax.measures.spec import Definition, Parameter
+from pgcjax.reference.exact_pgc import exact_pgc_of
+from pgcjax.tensors.judgments import Judgments
+from pgcjax.tensors.measure_tensors import PeelTensors
+
+STATES_LIMIT = Parameter(
+    "states",
+    STATES,
+    "most sets of documents that the search for optimal orders of a query looks at, a "
+    "whole number from 1 to 100000000; where there are more, its scores are PGC's",
+    valid=lambda states: 1 <= states <= 100_000_000,
+)
+SECONDS_LIMIT = Parameter(
+    "seconds",
+    0.0,
+    "most seconds that this search takes, a number; 0 for any: with a limit, scores "
+    "depend on the machine, too",
+    valid=lambda seconds: 0 <= seconds < float("inf"),
+)
+
+
+@dataclass(frozen=True)
+class ExactTensors(PeelTensors):
+    """What exact PGC scores: graphs, and how long to look for their optimal orders.
+
+    Attributes:
+        states: most sets of documents to look at.
+        seconds: most time; 0 for any.
+    """
+
+    states: int = STATES
+    seconds: float = 0.0
+    _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
+    _orders: dict[str, OptimalOrders | None] = field(default_factory=dict, repr=False)
+
+    def orders(
+        self, progress: Progress | None = None
+    ) -> Mapping[str, OptimalOrders | None]:
+        """Give the optimal orders of each query that has documents; None if too many.
+
+        They are looked for when they are first asked for.
+        """
+        graphs = {name: graph for name, graph in self.graphs.items() if len(graph)}
+        with self._lock:
+            for name in graphs.keys() - self._orders.keys():
+                counts = graphs[name].edges()
+                key = counts.tobytes(), len(counts), self.states, self.seconds
+                self._orders[name] = _orders_of(*key)
+                if progress:
+                    progress("optimal orders", len(self._orders), len(graphs))
+        return self._orders
+
+    @property
+    def unproven(self) -> list[str]:
+        """The queries, ascending, whose scores are PGC's: they have too many orders."""
+        return sorted(name for name, orders in self.orders().items() if orders is None)
+
+
+# Of the judgments of one query, so that another call, or measure, finds them.
+@lru_cache(maxsize=512)
+def _orders_of(
+    counts: bytes, n: int, states: int, seconds: float
+) -> OptimalOrders | None:
+    matrix = np.frombuffer(counts, np.int32).reshape(n, n).astype(np.int64)
+    return optimal_orders(matrix, states=states, seconds=seconds)
+
+
+def _exact_tensors(parameters: Mapping[str, Any], judgments: Judgments) -> ExactTensors:
+    peel = c.PGC.tensors(parameters, judgments)
+    limits = parameters["states"], parameters["seconds"]
+    return ExactTensors(peel.graphs, peel.weights, peel.finish, *limits)
+
+
+EXACT_PGC = Definition(
+    name="ExactPGC",
+    meaning="Preference graph compatibility by its definition: RBO of a run with the "
+    "nearest of all rankings that contradict the fewest judgments",
+    parameters=(c.P, c.DEPTH, c.GRAPH, c.NORMALIZATION, STATES_LIMIT, SECONDS_LIMIT),
+    source="Luo 2021, 3.1 and equation 2.8",
+    formula="max over I of RBO(R, I), I: the orders of all judged documents of which the "
+    "fewest judgments prefer the later of two documents",
+    differs="Where a query has too many such orders (states=), it is scored by the peel, "
+    "as PGC, with a warning that names it",
+    needs=c.graph_needs,
+    tensors=_exact_tensors,
+    twin=exact_pgc_of,
+)

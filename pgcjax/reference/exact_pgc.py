@@ -1,0 +1,89 @@
+"""Exact PGC, in plain Python."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from itertools import combinations
+
+from pgcjax.reference import case as rows
+from pgcjax.reference.case import Case
+from pgcjax.reference.pgc import derived_edges
+from pgcjax.reference.rbo import rbo
+
+Edges = list[tuple[str, str]]
+
+
+def exact_ideal(
+    edges: Edges,
+    run: list[str],
+    p: float = 0.95,
+    depth: int = 1000,
+    vertices: tuple[str, ...] = (),
+    sets: Iterable[Iterable[str]] | None = None,
+) -> tuple[int, list[str]]:
+    """Find the order nearest to a run among those that contradict fewest judgments.
+
+    Dynamic programming over the sets of first documents: of the orders of a set, the
+    one that contradicts the fewest judgments of its documents and, among those, has the
+    largest overlap with the run so far, is part of a best order of all.
+
+    Args:
+        edges: `(u, v)` for each judgment that u is preferred to v; repeats count.
+        run: the documents that the system returned, best first.
+        p: persistence, 0 < p < 1.
+        depth: the last depth that counts.
+        vertices: further vertices, which no edge need touch.
+        sets: the sets to look at, where there are too many to look at all of them.
+
+    Returns:
+        How many judgments the order contradicts, and the order.
+
+    Source: the definition in Luo 2021, 3.1; Lawler 1964.
+    """
+    docs = sorted({v for edge in edges for v in edge} | set(vertices))
+    preferred_to: dict[str, Counter[str]] = defaultdict(Counter)
+    for better, worse in edges:
+        preferred_to[better][worse] += 1
+    by_size: dict[int, list[Iterable[str]]] = defaultdict(list)
+    for chosen in sets or ():
+        by_size[len(chosen := set(chosen))].append(chosen)
+    best: dict[frozenset[str], tuple[int, float, list[str]]] = {}
+    best[frozenset()] = 0, 0.0, []
+    for d in range(1, len(docs) + 1):
+        top, weight = set(run[:d]), p ** (d - 1) / d if d <= depth else 0.0
+        for chosen in combinations(docs, d) if sets is None else by_size[d]:
+            here, ways = frozenset(chosen), []
+            for last in here:
+                if (before := here - {last}) in best:
+                    contradicted, overlap, order = best[before]
+                    for worse, times in preferred_to[last].items():
+                        contradicted += times * (worse in before)
+                    ways.append((contradicted, overlap, [*order, last]))
+            if ways:
+                fewest, overlap, order = min(ways, key=lambda way: (way[0], -way[1]))
+                best[here] = fewest, overlap + weight * len(here & top), order
+    fewest, _, order = best[frozenset(docs)]
+    return fewest, order
+
+
+def exact_pgc(
+    edges: Edges,
+    run: list[str],
+    p: float = 0.95,
+    depth: int = 1000,
+    normalization: str = "weights",
+    vertices: tuple[str, ...] = (),
+    sets: Iterable[Iterable[str]] | None = None,
+) -> float:
+    """Score a run by RBO with the nearest order that contradicts fewest judgments."""
+    _, ideal = exact_ideal(edges, run, p, depth, vertices, sets)
+    return rbo(run, ideal, p, depth, normalization)
+
+
+def exact_pgc_of(case: Case, sets: Iterable[Iterable[str]] | None = None) -> float:
+    """Score a case by exact PGC; `graph` says of which judgments."""
+    q = case.parameters
+    edges = [] if q["graph"] == "derived" else rows.edges(case)
+    grades = {} if q["graph"] == "real" else rows.grades(case)
+    edges += derived_edges(grades)
+    how = q["p"], q["depth"], q["normalization"]
+    return exact_pgc(edges, case.run, *how, tuple(grades), sets)

@@ -1,0 +1,159 @@
+"""Optimal orders as padded arrays: sets of first documents, and the steps to them."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Int, Int32, UInt32
+
+from pgcjax.kernels import ABSENT
+from pgcjax.tensors.padding import blank, padded_size, stack
+from pgcjax.tensors.retrieved import Retrieved, lists
+
+_WORD = 32  # bits
+_LEAST = 64  # sets: small lattices share programs
+
+
+class Lattice(NamedTuple):
+    """Optimal orders as `kernels.exact` takes them; a single one lacks the first axis.
+
+    Attributes:
+        members: the documents of each set, as bits of words.
+        size: of each set.
+        target: the first set of each block.
+        source: the set before each set of a block.
+        last: number of the set of all documents.
+        blocks: how many blocks there are.
+    """
+
+    members: UInt32[np.ndarray, "*queries words sets"]
+    size: Int32[np.ndarray, "*queries sets"]
+    target: Int32[np.ndarray, "*queries blocks"]
+    source: Int32[np.ndarray, "*queries blocks together"]
+    last: Int32[np.ndarray, "*queries"]
+    blocks: Int32[np.ndarray, "*queries"]
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Numbers of words, sets and blocks, which lattices of a tile share."""
+        return *self.members.shape[-2:], self.target.shape[-1]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return sum(array.nbytes for array in self)
+
+
+def lay_out(
+    sets: Bool[np.ndarray, "sets n"], steps: Int[np.ndarray, "steps 2"], together: int
+) -> Lattice:
+    """Lay sets out by size, and in a size those first to which most steps lead.
+
+    A block extends ways to `together` sets that follow each other: those of one size,
+    each by the first step to it; then by the second, where there is one.
+
+    Args:
+        sets: of the first documents of orders, by size; the last has all.
+        steps: from a set to one that has a document more, by size.
+        together: sets of a block.
+    """
+    count, n = sets.shape
+    size, into = sets.sum(1), np.bincount(steps[:, 1], minlength=count)
+    order = np.lexsort((-into, size))
+    place = np.empty(count, np.int64)
+    place[order] = np.arange(count)
+    source, target = place[steps].T
+    by_target = np.argsort(target, kind="stable")
+    source, target = source[by_target], target[by_target]
+    first = np.searchsorted(target, target)
+    turn = np.arange(len(target)) - first  # the first, second, ... step to the set
+    level = size[order][target]
+    begin = np.searchsorted(size[order], level)  # of the sets of this size
+    block, offset = np.divmod(target - begin, together)
+    key = np.column_stack([level, turn, block])
+    keys, number = np.unique(key, axis=0, return_inverse=True)
+    number = number.reshape(-1)
+    rows = _rounded(max(_LEAST, count + together + 1))
+    blocks = _rounded(len(keys), 4)
+    from_sets = np.full((blocks, together), rows - 1, np.int32)
+    from_sets[number, offset] = source
+    targets = np.zeros(blocks, np.int32)
+    targets[number] = begin + block * together
+    words = 1 << (-(-padded_size(n) // _WORD) - 1).bit_length()
+    bits = np.zeros((rows, words * _WORD), bool)
+    bits[:count, :n] = sets[order]
+    packed = np.packbits(bits, axis=1, bitorder="little").view("<u4").T
+    sizes = np.zeros(rows, np.int32)
+    sizes[:count] = size[order]
+    ends = np.int32(count - 1), np.int32(len(keys))
+    return Lattice(packed, sizes, targets, from_sets, *map(np.asarray, ends))
+
+
+def batch_lattices(lattices: Sequence[Lattice], tile: int) -> Lattice:
+    """Stack lattices of one shape, with empty ones up to `tile`."""
+    parts = zip(*lattices, strict=True)
+    return Lattice(*(stack(part, (tile, *part[0].shape), 0) for part in parts))
+
+
+class NearRuns(NamedTuple):
+    """Runs as `kernels.exact` takes them.
+
+    Attributes:
+        top: the documents that each run has to each depth from 0 on, as bits.
+        ranks: of each document in each run, `ABSENT` if not retrieved.
+    """
+
+    top: UInt32[np.ndarray, "queries words depths runs"]
+    ranks: Int32[np.ndarray, "queries n runs"]
+
+
+def batch_ranks(
+    retrieved: Sequence[Retrieved], runs: slice, tile: tuple[int, int], words: int
+) -> NearRuns:
+    """Lay out where runs have the documents, with empty queries and runs up to `tile`.
+
+    Args:
+        retrieved: documents that the runs retrieved, for each query.
+        runs: which runs.
+        tile: numbers of queries and runs.
+        words: that hold a bit for each document.
+    """
+    n = words * _WORD
+    pair, _, vertex, rank = lists(retrieved, runs, tile)
+    query, run = np.divmod(pair, tile[1])
+    ranks = blank((tile[0], n, tile[1]), ABSENT)
+    ranks[query, vertex, run] = rank
+    near = np.flatnonzero(rank < n)
+    word, bit = np.divmod(vertex[near], _WORD)
+    top = blank((tile[0], words, n + 1, tile[1]), dtype=np.uint32)
+    # A run has one document at a rank: bits that come later are others.
+    top[query[near], word, rank[near] + 1, run[near]] = np.uint32(1) << bit.astype("u4")
+    np.cumsum(top, axis=2, dtype=np.uint32, out=top)
+    return NearRuns(top, ranks)
+
+
+def by_kind(retrieved: Retrieved, kinds: Int[np.ndarray, " n"]) -> Retrieved:
+    """Exchange documents of a kind so that they stand as the run has them.
+
+    Args:
+        retrieved: documents that runs retrieved, best first.
+        kinds: the kind of each document: the first one of it.
+    """
+    n = len(kinds)
+    if (kinds == np.arange(n)).all():
+        return retrieved
+    key = retrieved.run * n + kinds[retrieved.vertex]
+    order = np.argsort(key, kind="stable")
+    turn = np.empty(len(key), np.int64)
+    turn[order] = np.arange(len(key)) - np.searchsorted(key[order], key[order])
+    grouped = np.argsort(kinds, kind="stable")
+    begin = np.searchsorted(kinds[grouped], kinds[retrieved.vertex])
+    return Retrieved(retrieved.starts, grouped[begin + turn], retrieved.rank)
+
+
+def _rounded(count: int, base: int = 2) -> int:
+    """Round up to a power, so that few shapes are compiled."""
+    power = 1
+    while power < count:
+        power *= base
+    return power
