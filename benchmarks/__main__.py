@@ -12,6 +12,7 @@ from benchmarks.harness import ROOT, Report, facts
 MODULES = {
     "peel": "peel",
     "levels": "levels",
+    "exact": "exact",
     "reading": "reading",
     "replicates": "replicates",
     "end-to-end": "end_to_end",
@@ -25,6 +26,7 @@ MODULES = {
 OPTIONS = {  # what `run` of a module takes beside the report
     "peel": ("data", "shapes"),
     "levels": ("data", "shapes"),
+    "exact": ("data", "shapes"),
     "reading": ("data",),
     "measures": ("data",),
     "replicates": ("data",),
@@ -67,7 +69,7 @@ def _data() -> Path:
     multiple=True,
     type=Shape(),
     metavar="QxRxN",
-    help="Of made-up graphs in peel and levels, such as 173x1000x170; repeat.",
+    help="Of made-up graphs in peel, levels and exact, such as 173x1000x170; repeat.",
 )
 @click.option("--rounds", default=5, show_default=True, help="Of each race.")
 @click.option("--runs", default=100, show_default=True, help="Run files of end-to-end.")

@@ -1,5 +1,6 @@
 """All that the benchmarks touch inside pgcjax: when it moves, only this file does."""
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -305,3 +306,25 @@ class Replicated:
             sums = overlap_sums(graphs, self.rankings, weights)
             means.append((sums / weights.sum()).mean(1))
         return np.array(means)
+
+
+def exact_batch(
+    graphs: Mapping[str, Graph], p: float, depth: int
+) -> tuple[Any, float, list[str]]:
+    """Look for the optimal orders of graphs.
+
+    Returns:
+        What scores runs along them; seconds of CPU; queries that have too many.
+    """
+    from pgcjax.engine.batch import Member, Setting
+    from pgcjax.engine.exact_batches import ExactBatch
+    from pgcjax.measures.catalogue import parse
+    from pgcjax.measures.exact import ExactTensors
+
+    weights = rank_weights(p, depth)
+    tensors = ExactTensors(graphs, weights, lambda sums, _: sums / weights.sum())
+    start = time.process_time()
+    unproven = tensors.unproven
+    seconds = time.process_time() - start
+    batch = ExactBatch(Member(0, parse("ExactPGC"), tensors), Setting())
+    return batch, seconds, unproven

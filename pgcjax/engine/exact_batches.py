@@ -1,7 +1,7 @@
 """Optimal orders × rankings → scores: the largest overlap, over queries and runs."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
@@ -36,7 +36,7 @@ _PLAIN = 12  # documents, of which the twin looks at all sets
 
 
 class ExactBatch(Batch):
-    """Exact PGC: by optimal orders or, of queries with too many of them, by the peel."""
+    """Exact PGC: by optimal orders or, of queries with too many, by the peel."""
 
     def __init__(self, member: Member, setting: Setting):
         """Remember the measure: orders are looked for when runs are there."""
@@ -116,8 +116,8 @@ class ExactBatch(Batch):
             {query: self.docs[query] for query in self._lattices}
         )
         retrieved = {
-            query: by_kind(of_query, orders[query].kinds)
-            for query, of_query in found.items()
+            query: by_kind(found[query], orders[query].kinds)
+            for query in self._lattices
         }
         groups: dict[tuple[int, int, int], list[str]] = defaultdict(list)
         for query, lattice in self._lattices.items():

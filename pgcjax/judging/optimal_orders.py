@@ -1,4 +1,4 @@
-"""All orders of documents that contradict the fewest judgments, as sets of the first."""
+"""All orders of documents that contradict the fewest judgments."""
 
 import time
 from collections.abc import Iterator

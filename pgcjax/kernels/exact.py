@@ -1,4 +1,4 @@
-"""Exact PGC: the largest overlap with any order that contradicts the fewest judgments."""
+"""Exact PGC: the largest overlap with any of the optimal orders of a query."""
 
 import jax
 import jax.numpy as jnp

@@ -90,10 +90,10 @@ EXACT_PGC = Definition(
     "nearest of all rankings that contradict the fewest judgments",
     parameters=(c.P, c.DEPTH, c.GRAPH, c.NORMALIZATION, STATES_LIMIT, SECONDS_LIMIT),
     source="Luo 2021, 3.1 and equation 2.8",
-    formula="max over I of RBO(R, I), I: the orders of all judged documents of which the "
-    "fewest judgments prefer the later of two documents",
-    differs="Where a query has too many such orders (states=), it is scored by the peel, "
-    "as PGC, with a warning that names it",
+    formula="max over I of RBO(R, I), I: the orders of all judged documents of which "
+    "the fewest judgments prefer the later of two documents",
+    differs="Where a query has too many such orders (states=), it is scored by the "
+    "peel, as PGC is, with a warning that names it",
     needs=c.graph_needs,
     tensors=_exact_tensors,
     twin=exact_pgc_of,

@@ -11,7 +11,7 @@ from pgcjax.tensors.padding import blank, padded_size, stack
 from pgcjax.tensors.retrieved import Retrieved, lists
 
 _WORD = 32  # bits
-_LEAST = 64  # sets: small lattices share programs
+_SETS = 16  # for each document at least: so that most lattices share programs
 
 
 class Lattice(NamedTuple):
@@ -21,7 +21,7 @@ class Lattice(NamedTuple):
         members: the documents of each set, as bits of words.
         size: of each set.
         target: the first set of each block.
-        source: the set before each set of a block.
+        source: a set before each set of a block.
         last: number of the set of all documents.
         blocks: how many blocks there are.
     """
@@ -49,8 +49,8 @@ def lay_out(
 ) -> Lattice:
     """Lay sets out by size, and in a size those first to which most steps lead.
 
-    A block extends ways to `together` sets that follow each other: those of one size,
-    each by the first step to it; then by the second, where there is one.
+    A block extends ways to `together` sets of one size that follow each other, each by
+    the first step to it; another block does so by the second, where there is one.
 
     Args:
         sets: of the first documents of orders, by size; the last has all.
@@ -73,8 +73,8 @@ def lay_out(
     key = np.column_stack([level, turn, block])
     keys, number = np.unique(key, axis=0, return_inverse=True)
     number = number.reshape(-1)
-    rows = _rounded(max(_LEAST, count + together + 1))
-    blocks = _rounded(len(keys), 4)
+    rows = _rounded(max(_SETS * padded_size(n), count + together + 1))
+    blocks = max(rows, _rounded(len(keys)))
     from_sets = np.full((blocks, together), rows - 1, np.int32)
     from_sets[number, offset] = source
     targets = np.zeros(blocks, np.int32)
@@ -151,9 +151,9 @@ def by_kind(retrieved: Retrieved, kinds: Int[np.ndarray, " n"]) -> Retrieved:
     return Retrieved(retrieved.starts, grouped[begin + turn], retrieved.rank)
 
 
-def _rounded(count: int, base: int = 2) -> int:
-    """Round up to a power, so that few shapes are compiled."""
+def _rounded(count: int) -> int:
+    """Round up to a power of 4, so that few shapes are compiled."""
     power = 1
     while power < count:
-        power *= base
+        power *= 4
     return power
