@@ -23,6 +23,8 @@ from .judging.aspects import aspect_coverage as aspect_coverage
 from .judging.aspects import aspect_distribution as aspect_distribution
 from .judging.aspects import aspect_table as aspect_table
 from .judging.aspects import grade_changes as grade_changes
+from .judging.contradictions import Contradictions as Contradictions
+from .judging.contradictions import contradictions as contradictions
 from .judging.grade_agreement import grade_agreement as grade_agreement
 from .judging.grade_agreement import preferences_from_grades as preferences_from_grades
 from .judging.judge_agreement import compare_agreement as compare_agreement

@@ -39,6 +39,11 @@ from pgcjax.judging.choices import SIDES, SPLITS
     allowed=SPLITS,
     help="What a pair is, for transitivity, whose votes have no majority.",
 )
+@click.option(
+    "--contradicted",
+    is_flag=True,
+    help="Count the judgments that no order of the documents can follow, and name them.",
+)
 @encoding_option
 @file_memory_option
 @output_option("Write all numbers at full precision")
@@ -50,13 +55,15 @@ def judgments(
     sides: str,
     bad: bool,
     split: str,
+    contradicted: bool,
     output: str | None,
 ) -> None:
     """Say how far judges agree, with each other, with themselves and with grades.
 
     Fleiss' and Cohen's kappa, agreement tables, transitivity; with --qrels also the
     agreement with grades, and the strength of preferences against the relevance gap;
-    and judging times, where preferences have a column seconds.
+    and judging times, where preferences have a column seconds. --contradicted adds how
+    many judgments contradict each other, and which.
     """
     from pgcjax.io.preferences import read_preferences
     from pgcjax.io.qrels import read_qrels
@@ -64,9 +71,10 @@ def judgments(
 
     preferences = read_preferences(prefs, format=prefs_format)
     grades = read_qrels(qrels) if qrels else None
-    choices = Choices(list(judges) or None, sides, bad, split)
+    choices = Choices(list(judges) or None, sides, bad, split, contradicted)
     sections = analyse(preferences, grades, choices)
     used = {"judges": list(judges), "sides": sides, "bad": bad, "split": split}
+    used |= {"contradicted": True} if contradicted else {}
     write_table(tidy(sections), output, {**used, "version": __version__})
     for line in lines(sections):
         click.echo(line)

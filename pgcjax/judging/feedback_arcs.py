@@ -8,6 +8,9 @@ from scipy import sparse
 from scipy.optimize import linprog
 from scipy.sparse.csgraph import connected_components, dijkstra
 
+NEAR = 1e-3
+"""Judgments are whole numbers: what is less than that is rounding."""
+
 _ROUNDS = 40  # of finding cycles: no graph of public judgments needs 10
 _CORNERS = 4  # more change little
 _SLACK = 1e-6  # by how much less than 1 a cycle has to be covered to be violated
@@ -28,6 +31,11 @@ class Cycles:
 
     members: Bool[np.ndarray, "cycles n"]
     weights: Float64[np.ndarray, " cycles"]
+
+    @property
+    def least(self) -> int:
+        """How many judgments every order of all vertices contradicts, at least."""
+        return int(np.ceil(self.weights.sum() - NEAR))
 
 
 def net_wins(counts: Int[np.ndarray, "n n"]) -> Int[np.ndarray, "n n"]:
@@ -55,11 +63,8 @@ def heaviest_cycles(net: Int[np.ndarray, "n n"]) -> Cycles:
     Source: Grötschel, Jünger and Reinelt, On the acyclic subgraph polytope, 1985.
     """
     n = len(net)
-    _, part = connected_components(net > 0, connection="strong")
-    tail, head = np.nonzero((net > 0) & (part[:, None] == part))  # others: in no cycle
+    tail, head, number = _in_cycles(net)
     weights = net[tail, head].astype(np.float64)
-    number = np.zeros((n, n), np.int64)
-    number[tail, head] = np.arange(len(tail))
     cycles = dict.fromkeys(_triangles(net))
     dual, matrix = np.zeros(0), sparse.csr_array((0, len(tail)))
     for _ in range(_ROUNDS if len(tail) else 0):
@@ -83,6 +88,15 @@ def heaviest_cycles(net: Int[np.ndarray, "n n"]) -> Cycles:
         row[list(cycle)] = True
     kept = dual > 1e-9
     return Cycles(members[kept], dual[kept])
+
+
+def _in_cycles(net: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Find the edges that are on a cycle; number them by their two vertices."""
+    _, part = connected_components(net > 0, connection="strong")
+    tail, head = np.nonzero((net > 0) & (part[:, None] == part))
+    number = np.zeros(net.shape, np.int64)
+    number[tail, head] = np.arange(len(tail))
+    return tail, head, number
 
 
 def _inside(

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float64, Int, Int64
 
-from pgcjax.judging.feedback_arcs import Cycles, heaviest_cycles, net_wins
+from pgcjax.judging.feedback_arcs import NEAR, Cycles, heaviest_cycles, net_wins
 
 STATES = 20_000
-_NEAR = 1e-3  # costs are whole numbers: less than that is rounding
 
 
 class _TooManyError(Exception):
@@ -108,12 +107,13 @@ class _Search:
             self.waits[same[1:], same[:-1]] = True
         self.on = cycles.members.T.astype(np.float64)
         self.length, self.weights = self.on.sum(0), cycles.weights
+        self.least = cycles.least
         self.room = states
         self.end = time.monotonic() + seconds if seconds else np.inf
 
     def levels(self) -> list[_Level]:
         """Search with the least cost that may suffice, then with the next."""
-        most = np.ceil(self.weights.sum() - _NEAR)
+        most = self.least
         while True:
             least_over = np.inf
             levels = [self._start()]
@@ -125,7 +125,7 @@ class _Search:
                 levels.append(level)
             else:
                 return levels
-            most = max(most + 1, np.ceil(least_over - _NEAR))
+            most = max(most + 1, np.ceil(least_over - NEAR))
 
     def _start(self) -> _Level:
         none = np.zeros(0, np.int64)
@@ -139,7 +139,7 @@ class _Search:
         whole = (left @ self.on == self.length) * self.weights
         bound = cost + whole.sum(1, keepdims=True) - whole @ self.on.T
         open_ = level.left & (left @ self.waits.T == 0)
-        fits = open_ & (bound <= most + _NEAR)
+        fits = open_ & (bound <= most + NEAR)
         over = bound[open_ & ~fits].min(initial=np.inf)
         source, added = np.nonzero(fits)
         if not len(source):

@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from pgcjax.errors import printable
+from pgcjax.judging.contradictions import contradictions
 from pgcjax.judging.grade_agreement import grade_agreement
 from pgcjax.judging.judge_agreement import judge_agreement
 from pgcjax.judging.options import TIE
@@ -55,6 +56,7 @@ class Choices:
     sides: str = "any"
     bad: bool = False
     split: str = "drop"
+    contradicted: bool = False
 
 
 def analyse(
@@ -71,7 +73,8 @@ def analyse(
         UsageError: an unknown judge or choice.
         DataError: a pair is given both ways round, and sides matter.
     """
-    analyses = _overview, _agreement, _transitivity, _grades, _strength, _times
+    analyses = [_overview, _agreement, _transitivity, _grades, _strength, _times]
+    analyses += [_contradictions] if choices.contradicted else []
     return [analysis(preferences, qrels, choices) for analysis in analyses]
 
 
@@ -184,6 +187,37 @@ def _times(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Section:
         Part("times", "Seconds, by judge and query", table[~broad], keys, long=True),
     )
     return Section(title, parts)
+
+
+def _contradictions(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Section:
+    title = "Contradictions"
+    found = contradictions(preferences, judges=choices.judges)
+    if found.table.empty:
+        return Section(title, why_not="no judgment prefers a document to another")
+    table = found.table
+    sums = table[["judgments", "minimum", "greedy", "excess"]].sum().to_dict()
+    whole = {"queries": len(table), **sums, "proven": int(table["proven"].sum())}
+    parts = (
+        Part(
+            "all",
+            "Judgments that every order contradicts, and that the peel's does",
+            pd.DataFrame([{"of": "all", **whole}]),
+            ("of",),
+        ),
+        Part("queries", "By query", table, ("query_id",), long=True),
+        Part(
+            "judgments",
+            "Preferences that all orders contradict that contradict fewest judgments",
+            found.contradicted.assign(
+                preferred=found.contradicted["doc_id"]
+                + " > "
+                + found.contradicted["other_doc_id"]
+            )[["query_id", "preferred", "judgments"]],
+            ("query_id", "preferred"),
+            long=True,
+        ),
+    )
+    return Section(title, parts, found.notes)
 
 
 def lines(sections: Sequence[Section]) -> Iterator[str]:

@@ -1,0 +1,122 @@
+"""Judgments that contradict each other: how many no order can follow, and which."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pgcjax.errors import counted, listed
+from pgcjax.judging.feedback_arcs import heaviest_cycles, net_wins
+from pgcjax.judging.optimal_orders import STATES, optimal_orders
+from pgcjax.judging.votes import read_judgments
+from pgcjax.reference.pgc import greedy_ideal
+
+_EDGE = ["query_id", "doc_id", "other_doc_id"]
+
+
+@dataclass(frozen=True)
+class Contradictions:
+    """How far the judgments of each query contradict each other.
+
+    Attributes:
+        table: a row for each query: query_id, documents, judgments (ties aside),
+            minimum (those that every order of the documents contradicts, at least),
+            greedy (those that the peel's order contradicts, without a run), excess
+            (of greedy over minimum) and proven (whether no order contradicts fewer
+            than minimum; else minimum is a lower bound, and may be too low).
+        contradicted: a row for each preference that all orders contradict that
+            contradict fewest: query_id, doc_id (preferred to), other_doc_id, and
+            judgments (how many say so).
+        notes: what is not known, a line each.
+    """
+
+    table: pd.DataFrame
+    contradicted: pd.DataFrame
+    notes: tuple[str, ...]
+
+
+def contradictions(
+    preferences: Any,
+    *,
+    judges: Sequence[str] | None = None,
+    states: int = STATES,
+    seconds: float = 0.0,
+) -> Contradictions:
+    """Count the judgments that no order of the documents can follow, and name them.
+
+    Judgments with cycles, and those that say the opposite of others, cannot all be
+    followed. What every order contradicts that contradicts fewest is where to look for
+    mistakes: of judges, or of documents.
+
+    Args:
+        preferences: as of `read_preferences`; ties and bad documents play no part.
+        judges: who counts; all if None.
+        states: most sets of documents to look at in a query.
+        seconds: most time for a query; 0 for any.
+
+    Raises:
+        UsageError: an unknown judge. DataError: a row is malformed.
+
+    Examples:
+        >>> votes = [("q", "a", "b", 1), ("q", "b", "c", 2), ("q", "a", "c", -1)] * 2
+        >>> votes = pd.DataFrame(votes, columns=[*_EDGE, "preference"])
+        >>> contradictions(votes).table.iloc[0].tolist()
+        ['q', 3, 6, 2, 2, 0, True]
+    """
+    edges = _edges(read_judgments(preferences, judges))
+    rows, tables, too_many = [], [edges.iloc[:0]], []
+    for query, own in edges.groupby("query_id", sort=True):
+        docs, place = np.unique(own[_EDGE[1:]].to_numpy(str), return_inverse=True)
+        better, worse = place.reshape(-1, 2).T
+        times = own["judgments"].to_numpy()
+        counts = np.zeros((len(docs), len(docs)), np.int64)
+        counts[better, worse] = times
+        orders = optimal_orders(counts, states=states, seconds=seconds)
+        if orders is None:
+            too_many.append(str(query))
+            least = heaviest_cycles(net_wins(counts)).least
+            least += int(np.minimum(counts, counts.T).sum()) // 2
+        else:
+            least = orders.minimum
+            tables.append(own[~orders.before()[better, worse]])
+        greedy = _contradicted_by_peel(counts)
+        found = greedy, greedy - least, orders is not None or greedy == least
+        rows.append((query, len(docs), int(times.sum()), least, *found))
+    names = ["query_id", "documents", "judgments", "minimum", "greedy", "excess"]
+    contradicted = pd.concat(tables).sort_values(_EDGE, ignore_index=True)
+    notes = (
+        f"{counted(len(too_many), 'query')} ({listed(too_many)}) with too many orders "
+        "that contradict the fewest judgments: which judgments all of them contradict "
+        "is not known. More states may do",
+    )
+    table = pd.DataFrame(rows, columns=[*names, "proven"])
+    return Contradictions(table, contradicted, notes if too_many else ())
+
+
+def _edges(table: pd.DataFrame) -> pd.DataFrame:
+    """Count how often each document is preferred to each other, queries ascending."""
+    table = table[table["other_doc_id"].notna() & (table["preference"] != 0)]
+    turned = (table["preference"] < 0).to_numpy()
+    doc, other = table["doc_id"].to_numpy(), table["other_doc_id"].to_numpy()
+    weight = table["weight"] if "weight" in table else pd.Series(1, table.index)
+    edges = pd.DataFrame(
+        {
+            "query_id": table["query_id"].to_numpy(),
+            "doc_id": np.where(turned, other, doc),
+            "other_doc_id": np.where(turned, doc, other),
+            "judgments": weight.to_numpy().astype(np.int64),
+        }
+    )
+    return edges.groupby(_EDGE, sort=True, as_index=False)["judgments"].sum()
+
+
+def _contradicted_by_peel(counts: np.ndarray) -> int:
+    """Count what the peel's order contradicts, of documents that no run retrieved."""
+    pairs = np.argwhere(counts)
+    names = [f"{vertex:09}" for vertex in range(len(counts))]
+    edges = [(names[u], names[v]) for u, v in pairs for _ in range(counts[u, v])]
+    place = {name: i for i, name in enumerate(greedy_ideal(edges, []))}
+    rank = np.array([place[name] for name in names])
+    return int(counts[rank[:, None] > rank].sum())
