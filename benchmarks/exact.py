@@ -42,17 +42,17 @@ def race(report: Report, case: Case) -> None:
     pairs = [(int(r), int(drawn.choice(small))) for r in runs] if small else []
     contenders = [
         Contender(
+            "exact, lattices given",
+            lambda: batch.score(case.rankings)[0],
+            case.pairs,
+            ours=True,
+        ),
+        Contender(
             "greedy peel",
             partial(ours.scores, case.graphs, case.rankings, case.p, case.depth),
             case.pairs,
             ours=True,
             values=None,
-        ),
-        Contender(
-            "exact, lattices given",
-            lambda: batch.score(case.rankings)[0],
-            case.pairs,
-            ours=True,
         ),
     ]
     if pairs:

@@ -42,7 +42,7 @@ from pgcjax.judging.choices import SIDES, SPLITS
 @click.option(
     "--contradicted",
     is_flag=True,
-    help="Count the judgments that no order of the documents can follow, and name them.",
+    help="Count the judgments that no order of documents can follow, and name them.",
 )
 @encoding_option
 @file_memory_option

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -162,23 +162,19 @@ def batches(members: Sequence[Member], setting: Setting) -> list[Batch]:
 
 def _sums(cut: tuple, weights: np.ndarray) -> jax.Array:
     with jax.enable_x64(True):
-        devices, backend = jax.local_device_count(), jax.default_backend()
-        return _program(devices, backend)(cut, weights)
+        on_cpu = jax.default_backend() == "cpu"
+        return _program(jax.local_device_count(), on_cpu)(cut, weights)
 
 
 @cache
-def _program(devices: int, backend: str) -> Callable:
+def _program(devices: int, on_cpu: bool) -> Callable:
     """Map the kernel over queries: one after another on CPU, elsewhere at once."""
 
     def program(cut, weights):
-        def of_query(query):
+        def of_query(query: Any) -> jax.Array:
             lattice, near = query
-            return exact.largest_overlap(*lattice, *near, weights)
+            return exact.largest_overlap(*lattice, *near, weights=weights)
 
-        return (jax.lax.map if backend == "cpu" else _at_once)(of_query, cut)
+        return jax.lax.map(of_query, cut) if on_cpu else jax.vmap(of_query)(cut)
 
     return over_devices(program, devices)
-
-
-def _at_once(of_query: Callable, cut: tuple) -> jax.Array:
-    return jax.vmap(of_query)(cut)

@@ -109,7 +109,7 @@ def _edges(table: pd.DataFrame) -> pd.DataFrame:
             "judgments": weight.to_numpy().astype(np.int64),
         }
     )
-    return edges.groupby(_EDGE, sort=True, as_index=False)["judgments"].sum()
+    return edges.groupby(_EDGE, sort=True).agg({"judgments": "sum"}).reset_index()
 
 
 def _contradicted_by_peel(counts: np.ndarray) -> int:

@@ -1,6 +1,7 @@
 """How few judgments an order can contradict: a lower bound, from cycles."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float64, Int
@@ -71,8 +72,8 @@ def heaviest_cycles(net: Int[np.ndarray, "n n"]) -> Cycles:
         matrix = _incidence(list(cycles), number, len(tail))
         if cycles:
             ones = np.ones(len(cycles))
-            # HiGHS gives the same solution of the same problem, on any machine.
-            solved = linprog(weights, A_ub=-matrix, b_ub=-ones, method="highs")
+            covers: Any = -matrix  # whose types SciPy's stubs lack
+            solved: Any = linprog(weights, A_ub=covers, b_ub=-ones, method="highs")
             share, dual = solved.x, -solved.ineqlin.marginals
         else:
             share = np.zeros(len(tail))
@@ -108,7 +109,8 @@ def _inside(
     sets of vertices have a bound that is sharp.
     """
     cycles = len(dual)
-    every = sparse.vstack([matrix.T, -np.ones((1, cycles))], format="csr")
+    total = sparse.csr_array(-np.ones((1, cycles)))
+    every: Any = sparse.vstack([matrix.T.tocsr(), total], format="csr")
     most = np.append(edges, -dual.sum() + 1e-9)
     corners = [dual]
     for i in range(_CORNERS):
