@@ -202,3 +202,20 @@ def test_wrong_use_is_one_line(pgcjax, small, line, message):
     done = pgcjax("judgments", *line)
     assert done.code == 2 and done.out == ""
     assert message in done.err and done.err.count("\n") == 1
+
+
+def test_judgments_that_no_order_follows(pgcjax, small):
+    """Two of three judgments of a cycle are kept: c > a was said but once."""
+    cycle = "q3,a,b,1,x\nq3,a,b,1,y\nq3,c,b,-1,x\nq3,b,c,1,y\nq3,a,c,-1,x\n"
+    (small / "prefs.csv").write_text(TEXT + cycle)
+    assert "Contradictions" not in pgcjax(*PREFS).out
+    done = pgcjax(*PREFS, "--contradicted", "-o", "all.csv")
+    assert done.code == 0, done.err
+    found = section(done.out, "Contradictions")
+    assert ["all", "3", "11", "1", "1", "0", "3"] in found
+    assert ["q3", "3", "5", "1", "1", "0", "True"] in found
+    assert ["q3", "c", ">", "a", "1"] in found
+    table = pd.read_csv("all.csv", comment="#")
+    table = table[table["analysis"] == "Contradictions"]
+    named = table[table["table"] == "judgments"]
+    assert named[["subject", "item", "value"]].values.tolist() == [["q3", "c > a", 1.0]]
