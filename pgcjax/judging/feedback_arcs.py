@@ -13,6 +13,8 @@ NEAR = 1e-3
 """Judgments are whole numbers: what is less than that is rounding."""
 
 _ROUNDS = 40  # of finding cycles: no graph of public judgments needs 10
+_CYCLES = 5_000  # about as many as a programme of seconds has
+_EDGES = 20_000  # on cycles: of more, paths take longer than they are worth
 _CORNERS = 4  # more change little
 _SLACK = 1e-6  # by how much less than 1 a cycle has to be covered to be violated
 
@@ -58,8 +60,8 @@ def heaviest_cycles(net: Int[np.ndarray, "n n"]) -> Cycles:
         net: `net[u, v]` more judgments prefer u to v than v to u; else 0.
 
     Returns:
-        The cycles; if they are still not all after 40 rounds, they weigh less than they
-        could, and bound as well as they do.
+        The cycles. In large graphs of many conflicts they are not all, and weigh less
+        than they could: a bound that is not as sharp, but one.
 
     Source: Grötschel, Jünger and Reinelt, On the acyclic subgraph polytope, 1985.
     """
@@ -68,7 +70,7 @@ def heaviest_cycles(net: Int[np.ndarray, "n n"]) -> Cycles:
     weights = net[tail, head].astype(np.float64)
     cycles = dict.fromkeys(_triangles(net))
     dual, matrix = np.zeros(0), sparse.csr_array((0, len(tail)))
-    for _ in range(_ROUNDS if len(tail) else 0):
+    for _ in range(_ROUNDS if 0 < len(tail) <= _EDGES else 0):
         matrix = _incidence(list(cycles), number, len(tail))
         if cycles:
             ones = np.ones(len(cycles))
@@ -79,7 +81,7 @@ def heaviest_cycles(net: Int[np.ndarray, "n n"]) -> Cycles:
             share = np.zeros(len(tail))
         before = len(cycles)
         cycles |= dict.fromkeys(_uncovered(tail, head, share, n))
-        if len(cycles) == before:
+        if len(cycles) == before or len(cycles) > _CYCLES:
             break
     order = list(cycles)[: len(dual)]
     if order:
@@ -126,7 +128,7 @@ def _inside(
 
 
 def _triangles(net: np.ndarray) -> list[tuple[int, ...]]:
-    """List the cycles of three vertices, each from its least vertex on."""
+    """List the cycles of three vertices, each from its least on; none of very many."""
     wins = net > 0
     tail, head = np.nonzero(wins)
     up = tail < head
@@ -134,6 +136,8 @@ def _triangles(net: np.ndarray) -> list[tuple[int, ...]]:
     for u, v in zip(tail[up].tolist(), head[up].tolist(), strict=True):
         third = np.flatnonzero(wins[v] & wins[:, u])
         cycles += [(u, v, w) for w in third[third > u].tolist()]
+        if len(cycles) > _CYCLES:
+            return []
     return cycles
 
 
