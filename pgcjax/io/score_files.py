@@ -91,10 +91,10 @@ def read_known_scores(
 
 def _files(path: str | os.PathLike) -> list[Path]:
     """List the files of a folder or pattern, or the one file that is named."""
-    path = Path(path)
-    if path.is_dir() or (glob.has_magic(str(path)) and not path.exists()):
+    pattern = glob.has_magic(str(path)) and not os.path.exists(path)
+    if pattern or os.path.isdir(path):  # what cannot be looked at, reading tells
         return files.expand(path)
-    return [path]
+    return [Path(path)]
 
 
 def _parsed(path: Path, data: bytes, form: str | None = None) -> tuple[Named, bool]:

@@ -5,6 +5,7 @@ import io
 import re
 import shutil
 import socket
+from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from helpers.pages import Block, blocks, commands, is_shown, sessions, words
 import pgcjax
 from pgcjax.cli import main
 from pgcjax.datasets.files import demo_folder
+from pgcjax.tensors.examination import ORDERS
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
@@ -64,12 +66,15 @@ def queries(scores: pgcjax.Scores) -> list[str]:
 
 
 @pytest.fixture
-def here(prepared, tmp_path, monkeypatch) -> Path:
+def here(prepared, tmp_path, monkeypatch) -> Iterator[Path]:
     shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setattr(socket.socket, "connect", refuse_network)
-    return tmp_path
+    orders = set(ORDERS)
+    yield tmp_path
+    for added in set(ORDERS) - orders:  # by a page, for itself
+        del ORDERS[added]
 
 
 def refuse_network(_: socket.socket, address: object) -> None:
