@@ -9,7 +9,7 @@ harness = pytest.importorskip("benchmarks.harness", reason="not in a checkout")
 import pgcjax  # noqa: E402
 from benchmarks import baselines, inputs, levels, peel  # noqa: E402
 from benchmarks import packed as packed_runs  # noqa: E402
-from benchmarks.studies import growth  # noqa: E402
+from benchmarks.studies import growth, text_readers  # noqa: E402
 
 
 @pytest.fixture
@@ -55,6 +55,16 @@ def test_rows_agree_and_are_timed(report, tmp_path, capsys, race, draw):
     assert saved["races"] == report.races
     assert saved["machine"]["devices"]
     assert "÷ pgcjax" in capsys.readouterr().out
+
+
+def test_both_readers_of_text_find_the_same(report):
+    text_readers.run(report, queries=3, depth=20)
+    rows = [figure["name"] for figure in report.races[0]["figures"]]
+    assert rows == ["pyarrow", "polars"]
+    twice = b"q Q0 a 1 2.5 r\nq Q0 b 2 1.5 r\nq Q0 a 3 0.5 r\n"
+    for read in (text_readers.by_polars, text_readers.by_pyarrow):
+        scores, distinct = read(twice)
+        assert (scores.tolist(), distinct) == ([2.5, 1.5, 0.5], 2)
 
 
 def test_a_difference_is_loud(report):
