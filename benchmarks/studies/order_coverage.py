@@ -7,19 +7,16 @@ together; the intervals of each draw that hold that degree are counted, and the
 coefficient of the draw is averaged. Random numbers are as in `calibration`.
 """
 
-import json
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-import click
 import numpy as np
 import pandas as pd
 
-from benchmarks.harness import facts, write_sections
-from benchmarks.studies.calibration import COVER, data, random_of, share, table_of
-from benchmarks.studies.coverage import held_of
+from benchmarks.studies.calibration import random_of, share, table_of
+from benchmarks.studies.coverage import command, held_of
 from pgcjax.stats.correlation import correlated
 from pgcjax.stats.resampled_orders import DrawnSums, drawn_interval
 
@@ -78,25 +75,7 @@ def tables(found: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
     yield from table_of(shown, keys, held_of)
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("-o", "--output", type=Path, metavar="FILE.json", help="Write all there.")
-@click.option("--data", "folder", type=Path, default=data, help="Score matrices.")
-@click.option(
-    "--tables", "made", type=Path, metavar="FILE.json", help="Print such a file."
-)
-@click.option("--trials", type=int, default=300, show_default=True)
-def main(output: Path | None, folder: Path, made: Path | None, trials: int) -> None:
-    """Draw topics of real runs, and count the intervals that hold the truth."""
-    if made:
-        click.echo("\n".join(tables(json.loads(made.read_text()))))
-        return
-    command = ["python", "-m", "benchmarks.studies.order_coverage"]
-    about = facts([*command, "--trials", str(trials)])
-    found = {"order coverage": list(rows(folder, trials))}
-    click.echo("\n".join(tables(found)))
-    if output:
-        write_sections(output, {**about, "interval": COVER}, found)
-        click.echo(f"wrote {output}", err=True)
+main = command("order_coverage", rows, tables, 300)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import pytest
 
+import pgcjax as package
 from pgcjax.cli import main
 from pgcjax.datasets.files import demo_folder
 
@@ -29,6 +30,23 @@ def here(tmp_path, monkeypatch):
         (tmp_path / name).write_text(text)
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(scope="session")
+def demo_scores() -> package.Scores:
+    """Scores of the demo collection, by the default measures."""
+    folder = demo_folder()
+    judged = {
+        "preferences": folder / "preferences.csv",
+        "qrels": folder / "qrels.txt",
+    }
+    return package.evaluate(folder / "runs", **judged)
+
+
+@pytest.fixture
+def scores(here, demo_scores) -> str:
+    """The same in a file of the own folder."""
+    return str(demo_scores.save("scores.parquet"))
 
 
 @pytest.fixture

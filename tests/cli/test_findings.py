@@ -10,18 +10,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
 DEMO = demo_folder()
 
 
-@pytest.fixture(scope="module")
-def demo_scores():
-    return package.evaluate(
-        DEMO / "runs", preferences=DEMO / "preferences.csv", qrels=DEMO / "qrels.txt"
-    )
-
-
-@pytest.fixture
-def scores(here, demo_scores):
-    return str(demo_scores.save("scores.parquet"))
-
-
 def rows(text: str) -> list[list[str]]:
     return [line.split("\t") for line in text.splitlines()]
 

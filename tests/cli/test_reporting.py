@@ -18,18 +18,6 @@ DEMO = demo_folder()
 FAST = ["--test", "t"]
 
 
-@pytest.fixture(scope="module")
-def demo_scores():
-    return package.evaluate(
-        DEMO / "runs", preferences=DEMO / "preferences.csv", qrels=DEMO / "qrels.txt"
-    )
-
-
-@pytest.fixture
-def scores(here, demo_scores):
-    return str(demo_scores.save("scores.parquet"))
-
-
 def test_from_scores_of_evaluate_to_a_page(pgcjax, here):
     judged = ["--prefs", str(DEMO / "preferences.csv")]
     judged += ["--qrels", str(DEMO / "qrels.txt"), "-m", "PGC", "-m", "nDCG@10"]

@@ -14,18 +14,6 @@ DEMO = demo_folder()
 JUDGED = ["--prefs", str(DEMO / "preferences.csv"), "--qrels", str(DEMO / "qrels.txt")]
 
 
-@pytest.fixture(scope="module")
-def demo_scores():
-    return package.evaluate(
-        DEMO / "runs", preferences=DEMO / "preferences.csv", qrels=DEMO / "qrels.txt"
-    )
-
-
-@pytest.fixture
-def scores(here, demo_scores):
-    return str(demo_scores.save("scores.parquet"))
-
-
 def test_what_evaluate_writes(pgcjax, here, demo_scores):
     line = ["evaluate", *JUDGED, str(DEMO / "runs"), "--score-format", "tot"]
     done = pgcjax(*line, "-o", "them.out")

@@ -18,7 +18,7 @@ DOCS = ROOT / "docs"
 NAMES = {name: getattr(pgcjax, name) for name in dir(pgcjax) if name[0].isalpha()}
 PUBLIC = {name: it for name, it in NAMES.items() if not inspect.ismodule(it)}
 EXAMPLES = {name for name, it in PUBLIC.items() if ">>>" in (it.__doc__ or "")}
-WARNED = "/tmp/ipykernel_7/21.py:1: DataWarning: odd\n  scores = it(\n"
+WARNED = "/any/ipykernel_7/21.py:1: DataWarning: odd\n  scores = it(\n"
 
 
 def test_every_measure_has_an_entry_with_all_that_is_known_of_it():
