@@ -13,7 +13,7 @@ from pgcjax.report import terminal
 from pgcjax.report.marks import marks
 from pgcjax.report.text_tables import Column, TextTable, cells_of
 from pgcjax.stats.findings import Comparison
-from pgcjax.stats.means import ARITHMETIC, GEOMETRIC, given, mean_of, taken
+from pgcjax.stats.means import ARITHMETIC, averaged, given, mean_of, taken_of
 from pgcjax.stats.scores import Scores
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def leaderboard(
 
 
 def _of_scores(scores: Scores) -> Leaderboard:
-    found = pd.concat([_of_runs(rows, scores.measures) for rows in scores.frames()])
+    found = pd.concat([_of_runs(rows) for rows in scores.frames()])
     found = found.set_index(["run_id", "measure"])
     quantile = stats.t.ppf(0.975, np.maximum(found["count"] - 1, 1))
     half = (found["std"] / np.sqrt(found["count"]) * quantile).fillna(0.0)
@@ -165,14 +165,11 @@ def _of_scores(scores: Scores) -> Leaderboard:
     return replace(board, notes=notes)
 
 
-def _of_runs(table: pd.DataFrame, measures: Sequence[str]) -> pd.DataFrame:
+def _of_runs(table: pd.DataFrame) -> pd.DataFrame:
     """Give run_id, measure, mean, std and count of what is averaged of all queries."""
-    for name in [m for m in measures if mean_of(m) == GEOMETRIC]:
-        own = (table["measure"] == name).to_numpy()
-        values = table["value"].to_numpy(float)
-        table = table.assign(value=np.where(own, taken(values, name), values))
+    table = taken_of(table)
     groups = table.groupby(["run_id", "measure"], sort=True, observed=True)["value"]
-    found = groups.agg(["mean", "std", "count"]).reset_index()
+    found = averaged(table).assign(std=groups.std()).reset_index()
     return found.astype({"run_id": "str", "measure": "str"})
 
 

@@ -49,15 +49,31 @@ def by_run(table: pd.DataFrame) -> pd.DataFrame:
     Args:
         table: columns run_id, measure, value.
     """
-    keys = ["run_id", "measure"]
-    means = table.groupby(keys, sort=True)["value"].mean().unstack("measure")
+    found = averaged(taken_of(table))
+    means, counts = (found[name].unstack("measure") for name in ("mean", "count"))
     for measure in [m for m in map(str, means) if mean_of(m) != ARITHMETIC]:
-        own = table[table["measure"] == measure]
-        own = own.assign(value=taken(own["value"].to_numpy(float), measure))
-        groups = own.groupby("run_id", sort=True)["value"]
-        counts, each = groups.count(), groups.mean()
-        means[measure] = pd.Series(given(each, measure, counts), each.index)
+        means[measure] = given(means[measure], measure, counts[measure])
     return means
+
+
+def taken_of(table: pd.DataFrame) -> pd.DataFrame:
+    """Put what is averaged in the place of the column value, as `taken`."""
+    for name in [m for m in table["measure"].unique() if mean_of(m) == GEOMETRIC]:
+        own = (table["measure"] == name).to_numpy()
+        values = table["value"].to_numpy(float)
+        table = table.assign(value=np.where(own, taken(values, name), values))
+    return table
+
+
+def averaged(table: pd.DataFrame) -> pd.DataFrame:
+    """Average the column value of each run and measure: columns mean and count."""
+    groups = table.groupby(["run_id", "measure"], sort=True, observed=True)
+    sizes = groups.size().rename("count")
+    keep = np.arange(sizes.max() if len(sizes) else 0) < sizes.to_numpy()[:, None]
+    order = np.argsort(groups.ngroup().to_numpy(), kind="stable")
+    cells = np.zeros(keep.shape)
+    cells[keep] = table["value"].to_numpy(float)[order]
+    return sizes.to_frame().assign(mean=_averaged(cells, keep))
 
 
 def of_block(
@@ -75,27 +91,44 @@ def of_block(
     Returns:
         The means; NaN where there are no scores.
     """
-    means = _grouped(values, keep)
+    means = _averaged(values, keep)
     counts = np.full(means.shape, values.shape[1]) if keep is None else keep.sum(1)
     for i, name in enumerate(measures):
         if mean_of(name) != ARITHMETIC:
-            own = taken(np.ascontiguousarray(values[..., i : i + 1]), name)
-            found = _grouped(own, None if keep is None else keep[..., i : i + 1])
-            means[:, i] = given(found[:, 0], name, counts[:, i])
+            own = None if keep is None else keep[..., i]
+            averaged = _averaged(taken(values[..., i], name), own)
+            means[:, i] = given(averaged, name, counts[:, i])
     return means
 
 
-def _grouped(
-    values: Float64[np.ndarray, "runs queries measures"],
-    keep: Bool[np.ndarray, "runs queries measures"] | None,
-) -> Float64[np.ndarray, "runs measures"]:
-    """Average over queries as pandas does of rows: its sums depend on their order."""
-    runs, _, count = values.shape
-    groups = np.arange(runs * count).reshape(runs, 1, count)
-    groups = np.broadcast_to(groups, values.shape)
-    flat = (values, groups) if keep is None else (values[keep], groups[keep])
-    scores, codes = (part.reshape(-1) for part in flat)
-    cells = pd.RangeIndex(runs * count)
-    key = pd.Series(pd.Categorical.from_codes(codes, cells))
-    found = pd.Series(scores).groupby(key, observed=False, sort=True).mean()
-    return found.to_numpy(float, copy=True).reshape(runs, count)
+def _averaged(
+    values: Float64[np.ndarray, "runs queries ..."],
+    keep: Bool[np.ndarray, "runs queries ..."] | None,
+) -> Float64[np.ndarray, "runs ..."]:
+    """Average over queries, in any order of them and among any other measures.
+
+    Sums are of twice the precision (TwoSum in a tree: Ogita, Rump and Oishi, SIAM J.
+    Sci. Comput. 26(6), 2005, algorithm 4.4), and rounded once: pandas' sums depend on
+    the order of rows, and numpy's on how many lie side by side.
+    """
+    there = ~np.isnan(values) if np.isnan(values).any() else True
+    there = there if keep is None else there & keep
+    if there is not True:
+        values = np.where(there, values, 0)
+    counts = values.shape[1] if there is True else there.sum(1)
+    with np.errstate(invalid="ignore", over="ignore"):
+        return np.where(counts, _sums(values) / np.maximum(counts, 1), np.nan)
+
+
+def _sums(values: np.ndarray) -> np.ndarray:
+    """Add up along the second axis."""
+    rest: np.ndarray | float = 0.0  # what the sums lost by rounding
+    while values.shape[1] > 1:
+        half = values.shape[1] // 2
+        a, b, odd = values[:, :half], values[:, half : 2 * half], values[:, 2 * half :]
+        sums = a + b
+        of_b = sums - a
+        rest = rest + ((a - (sums - of_b)) + (b - of_b)).sum(1)
+        values = np.concatenate([sums, odd], 1) if odd.size else sums
+    sums = values.sum(1)  # of none or one
+    return np.where(np.isfinite(sums), sums + rest, sums)
