@@ -82,6 +82,18 @@ def test_scores_and_means_are_those_of_the_table_of_a_replicate(resample):
     assert (lost > 0) == (resample == "judges")
 
 
+def test_replicates_do_not_depend_on_the_order_in_which_runs_are_given():
+    prefs, _, runs = collection(0)
+    tables = {run: own.drop(columns="run_id") for run, own in runs.groupby("run_id")}
+    found = [
+        pgcjax.evaluate(given, preferences=prefs, measures="PGC", replicates=3)
+        for given in (tables, dict(reversed(tables.items())))
+    ]
+    one, other = (scores.uncertainty.replicates["PGC"] for scores in found)
+    assert one.tobytes() == other.tobytes()
+    assert len({*one[0]}) == len(tables)
+
+
 @pytest.mark.parametrize("missing", ["zero", "skip"])
 def test_intervals_of_single_scores_are_those_of_all_replicates(missing):
     prefs, qrels, runs = collection(1)
