@@ -31,7 +31,7 @@ WAYS = {
     "before": "table of all, version before",
     "rows": "table of all, by pandas and pyarrow",
     "save": "file, some runs at a time",
-    "means": "means alone, in a file",
+    "means": "means alone, of chunks",
     "matrix": "one measure of a file, read",
 }
 COLUMNS = ["scores", "way", "ns (clock)", "ns (processor)", "bytes of memory"]
@@ -88,12 +88,11 @@ def before(runs: int, target: Path) -> Callable[[], Any]:
     return lambda: Scores(made._table(request, batches, total)[0]).save(target)
 
 
-def kept(runs: int, folder: Path) -> Any:
-    """Keep chunks on disk, as a job does, and give the scores."""
+def kept(runs: int, folder: Path) -> tuple[Any, list[Any], list[Any], Any]:
+    """Keep chunks on disk, as a job does: what it knows, and its chunks."""
     from pgcjax.engine.chunk import Chunk, KeptChunk
-    from pgcjax.engine.scored import JobScores, counting
+    from pgcjax.engine.scored import counting
     from pgcjax.io.checkpoint import Checkpoint
-    from pgcjax.stats.scores import StoredScores
 
     request, batches, chunk = job(runs)
     checkpoint = Checkpoint(folder / f"kept {runs}", {"version": "0"})
@@ -105,7 +104,35 @@ def kept(runs: int, folder: Path) -> Any:
         name = f"{first}-{first + len(made.run_ids)}"
         checkpoint.save(name, **made.arrays())
         chunks.append(KeptChunk(made.run_ids, partial(checkpoint.views, name)))
-    return StoredScores(JobScores(request, batches, chunks, tally), {})
+    return request, batches, chunks, tally
+
+
+def scores_of(runs: int, folder: Path) -> Any:
+    """Give the scores of a job whose chunks are on disk."""
+    from pgcjax.engine.scored import JobScores
+    from pgcjax.stats.scores import StoredScores
+
+    return StoredScores(JobScores(*kept(runs, folder)), {})
+
+
+def means(runs: int, folder: Path, target: Path) -> Callable[[], Any]:
+    """Prepare to average each chunk, and save the means, as `--means-only`."""
+    from pgcjax.engine.scored import JobMeans, counting, means_of
+    from pgcjax.stats.scores import StoredScores
+
+    request, batches, chunks, _ = kept(runs, folder)
+
+    def call() -> Any:
+        tally, seen = counting(request, batches, means=True)
+        averaged = []
+        for chunk in chunks:
+            averaged.append(means_of(request, batches, chunk.open()))
+            seen(averaged[-1])
+        found = StoredScores(JobMeans(request, averaged, tally), {})
+        found.save(target)
+        return found
+
+    return call
 
 
 def rows(scores: Any, target: Path) -> None:
@@ -114,15 +141,6 @@ def rows(scores: Any, target: Path) -> None:
     import pyarrow.parquet as pq
 
     pq.write_table(pa.Table.from_pandas(scores.table, preserve_index=False), target)
-
-
-def means(scores: Any, target: Path) -> None:
-    """Average, and write the means; that chunks are read is part of it."""
-    from pgcjax.stats.scores import Scores
-
-    wide = scores.mean().rename_axis(columns="measure").stack().rename("value")
-    table = wide.reset_index().assign(query_id="all")
-    Scores(table[["run_id", "query_id", "measure", "value"]]).save(target)
 
 
 def matrix(scores: Any, target: Path) -> None:
@@ -139,10 +157,12 @@ def measure(way: str, count: int, folder: Path) -> dict[str, float]:
     def prepared(runs: int) -> Callable[[], Any]:
         if way == "before":
             return before(runs, target)
-        scores = kept(runs, folder)
+        if way == "means":
+            return means(runs, folder, target)
+        scores = scores_of(runs, folder)
         if way == "matrix":
             scores.save(target)
-        ways = {"rows": rows, "means": means, "matrix": matrix}
+        ways = {"rows": rows, "matrix": matrix}
         return (
             partial(ways[way], scores, target)
             if way in ways
@@ -168,7 +188,9 @@ def _check() -> None:
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        scores = kept(3 * CHUNK - 5, folder)
+        scores = scores_of(3 * CHUNK - 5, folder)
+        averaged = means(3 * CHUNK - 5, folder, folder / "c.parquet")().mean()
+        assert averaged.equals(scores.mean()), "the means are others"
         scores.save(folder / "a.parquet")
         rows(scores, folder / "b.parquet")
         one, other = (pd.read_parquet(folder / f"{x}.parquet") for x in "ab")

@@ -151,16 +151,13 @@ def means_of(request: Request, batches: Sequence[Batch], chunk: Chunk) -> Chunk:
     Its parts are the means `[measures, runs, 1]`, NaN where a run has none, and 1 where
     a run has a score that is not 0.
     """
-    shape = len(chunk.run_ids), len(request.judged), len(request.members)
-    values, keep = np.zeros(shape), np.zeros(shape, bool)
+    parts = np.zeros((2, len(request.members), len(chunk.run_ids), 1))
     for member, has, scores in by_measure(request, batches, chunk):
-        columns = request.columns(member)
-        values[:, columns, member.place] = scores
-        keep[:, columns, member.place] = has if request.missing == "skip" else True
-    names = [str(measure) for measure in request.measures]
-    means = of_block(values, None if keep.all() else keep, names)
-    parts = [means, values.any(1).astype(float)]
-    return replace(chunk, parts=[part.T[..., None] for part in parts])
+        skip = request.missing == "skip" and not has.all()
+        keep = has[..., None] if skip else None
+        found = of_block(scores[..., None], keep, [str(member.measure)])
+        parts[:, member.place] = found, scores.any(1, keepdims=True)
+    return replace(chunk, parts=list(parts))
 
 
 def counting(
