@@ -23,7 +23,7 @@ import numpy as np
 # The old version runs this file, too: it needs these modules and what is used of them.
 import pgcjax
 from benchmarks import harness, inputs, ours, packed, rbo, significance, texts
-from pgcjax.stats import compare, matrix, procedures
+from pgcjax.stats import compare, intervals, matrix, procedures, tests
 
 SAMPLES = 5  # of a job in a process, each of at least 0.2 seconds
 Jobs = Iterator[tuple[str, Callable[[], Any]]]
@@ -79,6 +79,13 @@ def _significance(_: Path) -> Jobs:
         how = {"resamples": 1000} if test in procedures.RESAMPLES else {}
         yield f"p of {test}", partial(procedures.p_values, x, test, **how)
         yield f"compare by {test}", partial(compare.compare, made, test=test, **how)
+    pairs = tests.all_pairs(len(x))
+    for resamples in (1000, 10_000):
+        bca = partial(intervals.bootstrap, seed=0, alpha=0.05, corrected=True)
+        title = f"BCa intervals, {resamples} resamples"
+        yield title, partial(bca, x, pairs, resamples=resamples)
+    hundred = significance.scores(100, 50)
+    yield "anova of 100 runs", partial(procedures.p_values, hundred, "anova")
 
 
 def _rbo(folder: Path) -> Jobs:
@@ -122,9 +129,11 @@ def main() -> None:
     parser.add_argument("old", type=Path, metavar="OLD_PYTHON")
     parser.add_argument("rows", nargs="*", metavar="ROW", help=", ".join(ROWS))
     parser.add_argument("--rounds", type=int, default=5, help="5")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE.json")
     options = parser.parse_args()
     old = options.old.absolute()  # a link, that names its environment
     sides = (old, old.parents[2]), (Path(sys.executable), Path(__file__).parents[1])
+    report = harness.Report()
     columns = ["ms, the lowest", "old", "new", "new ÷ old", "of rounds: lowest"]
     with TemporaryDirectory(prefix="pgcjax-versus-") as folder:
         _write(Path(folder))
@@ -138,7 +147,12 @@ def main() -> None:
                 spread = min(ratios), np.median(ratios), max(ratios)
                 figures = *best, best[1] / best[0], *spread
                 lines.append([name, *map(float, figures)])
-            harness.Report().table(row, [*columns, "median", "highest"], lines)
+            report.table(row, [*columns, "median", "highest"], lines)
+    if options.output:
+        about = harness.facts(["python", "-m", "benchmarks.versus", *sys.argv[1:]])
+        git = ["git", "-C", str(sides[0][1]), "rev-parse", "HEAD"]
+        about["old"] = subprocess.check_output(git, text=True).strip()
+        report.save(options.output, about)
 
 
 if __name__ == "__main__":
