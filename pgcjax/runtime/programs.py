@@ -29,6 +29,7 @@ import numpy as np
 from jax.core import Tracer
 from jax.experimental import serialize_executable
 from jax.experimental.compilation_cache import compilation_cache
+from jax.interpreters import partial_eval
 from jaxlib.version import __version__ as jaxlib_version
 
 from pgcjax._version import BEGAN
@@ -48,6 +49,7 @@ _SILENT = (
 )
 _CALLED = re.compile(r"custom_call[^@]*@([\w.$]+)")
 _OF_COMPILER = {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape"}
+_Made = tuple[Callable[..., Any], Any]  # a program; its result, if it was run, or None
 _config: Any = jax.config  # its settings are no attributes that types know
 _log = logging.getLogger(__name__)
 _every: "WeakSet[Kept]" = WeakSet()
@@ -101,15 +103,18 @@ class Kept:
         with self._making:
             made = self.made.get(signature)
             if made is None:
-                folder = own_cache.own_folder(_place()) if _place() else None
-                key = self.key(*arguments) if folder else None
-                if not folder or not key:
-                    made = self._jitted
-                else:
-                    made = _found(folder, key, arguments)
-                    made = made or self._compiled(folder, key, arguments)
+                made, result = self._made(arguments)
                 self.made[signature] = made
+                if result is not None:
+                    return result
         return made(*arguments)
+
+    def _made(self, arguments: tuple) -> _Made:
+        folder = own_cache.own_folder(_place()) if _place() else None
+        key = self.key(*arguments) if folder else None
+        if not folder or not key:
+            return self._jitted, None
+        return _found(folder, key, arguments) or self._compiled(folder, key, arguments)
 
     def key(self, *arguments: Any) -> str | None:
         """Name a program by all that it depends on; None if that cannot be named."""
@@ -125,31 +130,39 @@ class Kept:
             return None
         return _digest(machine(), settings(), source, what, given)
 
-    def _compiled(self, folder: Path, key: str, arguments: tuple) -> Any:
+    def _compiled(self, folder: Path, key: str, arguments: tuple) -> _Made:
         """Compile a program, unless its text is that of one that is kept."""
         traced = self._jitted.trace(*arguments)
         lowered = traced.lower()
-        # The second text has no arguments that are not used; the first one has.
-        texts = str(traced.jaxpr), lowered.as_text()
-        if calls_libraries(texts[1]):
-            return self._jitted
-        given = _described(arguments), str(lowered.out_tree)
-        text = _digest(machine(), settings(), *given, *texts)
-        own_cache.save(folder, key, text.encode())
-        if made := _found(folder, key, arguments):
-            return made
+        text = lowered.as_text()
+        if calls_libraries(text):
+            return self._jitted, None
+        given = _described(arguments), str(lowered.out_tree), _outside(traced.jaxpr)
+        name = _digest(machine(), settings(), *given, text)
+        own_cache.save(folder, key, name.encode())
+        if found := _found(folder, key, arguments):
+            return found
         with _afresh():
             compiled = lowered.compile()
         try:
             body = pickle.dumps(serialize_executable.serialize(compiled))
-            made = _unpickled(body)
-            jax.block_until_ready(made(*arguments))  # it is the one that is kept
         except Exception as error:  # whatever JAX cannot do with a kind of program
-            _log.debug("not kept: %s: %s", text, error)
-            return compiled
-        own_cache.save(folder, text, body)
-        _log.debug("kept %s", text)
-        return made
+            _log.debug("not kept: %s: %s", name, error)
+            return compiled, None
+        own_cache.save(folder, name, body)
+        _log.debug("kept %s", name)
+        return compiled, None
+
+
+def _outside(program: Any) -> str:
+    """Describe what the text of a program lacks: it has only arguments that are used.
+
+    So two programs may have one text, and take another argument each. Of results it
+    does not say whether their type is weak.
+    """
+    every = [True] * len(program.out_avals)
+    used = partial_eval.dce_jaxpr(program.jaxpr, every)[1]
+    return repr((used, program.out_avals))
 
 
 def calls_libraries(text: str) -> bool:
@@ -161,21 +174,23 @@ def calls_libraries(text: str) -> bool:
     return bool({*_CALLED.findall(text)} - _OF_COMPILER)
 
 
-def _found(folder: Path, key: str, arguments: tuple) -> Callable[..., Any] | None:
-    """Load a program; None if there is none, or it is damaged."""
-    text = own_cache.load(folder, key)
-    body = own_cache.load(folder, text.decode()) if text else None
+def _found(folder: Path, key: str, arguments: tuple) -> _Made | None:
+    """Load a program and run it; None if there is none, or it is damaged, or fails."""
+    name = own_cache.load(folder, key)
+    body = own_cache.load(folder, name.decode()) if name else None
     if body is None:
         return None
     try:
         made = _unpickled(body)
+        if made.in_tree != jax.tree.structure((arguments, {})):
+            return None
+        # What was kept may lack functions, which shows when it runs.
+        result = jax.block_until_ready(made(*arguments))
     except Exception as error:  # whatever a library says: JAX compiles it again
-        _log.debug("not loaded: %s: %s", text, error)
+        _log.debug("not loaded: %s: %s", name, error)
         return None
-    if made.in_tree != jax.tree.structure((arguments, {})):
-        return None
-    _log.debug("loaded %s", text)
-    return made
+    _log.debug("loaded %s", name)
+    return made, result
 
 
 def _unpickled(body: bytes) -> Any:
