@@ -2,7 +2,9 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -43,14 +45,45 @@ def room(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
-def imported(path: Path) -> set[str]:
-    """Rooms of ours that a file imports, anywhere in it."""
-    names = set()
+class Looked(NamedTuple):
+    """What tests ask of a file, of one walk: the trees of all files fill memory.
+
+    Attributes:
+        modules: that it imports, or imports names of, anywhere in it.
+        names: imported, with their modules.
+        engine: whether it uses a name of the engine.
+        docstrings: lines of each, with the name of what it describes.
+    """
+
+    modules: set[str]
+    names: set[str]
+    engine: bool
+    docstrings: list[tuple[str, int]]
+
+
+@cache
+def looked(path: Path) -> Looked:
+    modules, names, used, docstrings = set(), set(), set(), []
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
+            modules |= {alias.name for alias in node.names}
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
+            modules.add(node.module or "")
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Attribute):
+            used.add(node.attr)
+        elif isinstance(node, ast.Name):
+            used.add(node.id)
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Module)):
+            lines = (ast.get_docstring(node) or "").splitlines()
+            docstrings.append((getattr(node, "name", ""), len(lines)))
+    return Looked(modules, names, bool(used & ENGINE), docstrings)
+
+
+def imported(path: Path) -> set[str]:
+    """Rooms of ours that a file imports, anywhere in it."""
+    names = looked(path).names
     ours = {n.split(".")[1] for n in names if n.startswith("pgcjax.")}
     return ours - {"__version__"}
 
@@ -95,37 +128,22 @@ def test_files_can_be_read_in_one_sitting(path):
 
 
 def test_the_engine_is_in_one_place():
-    users = {
-        room(path)
-        for path in FILES
-        if path not in OWN_PROGRAMS
-        for node in ast.walk(ast.parse(path.read_text()))
-        if (isinstance(node, ast.Attribute) and node.attr in ENGINE)
-        or (isinstance(node, ast.Name) and node.id in ENGINE)
-    }
-    assert users == {"engine", "runtime"}
+    files = [path for path in FILES if path not in OWN_PROGRAMS]
+    assert {room(f) for f in files if looked(f).engine} == {"engine", "runtime"}
 
 
 def test_libraries_whose_tables_are_taken_are_not_imported():
     others = {"datasets", "ir_measures", "pyterrier", "ranx"}
     for path in FILES:
-        names = set()
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Import):
-                names |= {alias.name for alias in node.names}
-            elif isinstance(node, ast.ImportFrom):
-                names.add(node.module or "")
         if room(path) != "plugins":
-            assert not others & {name.split(".")[0] for name in names}
+            assert not others & {name.split(".")[0] for name in looked(path).modules}
 
 
 def test_io_and_reference_need_no_jax():
     for path in FILES:
         if room(path) in ("io", "reference", "errors"):
-            assert "jax" not in {
-                (getattr(node, "module", None) or "").split(".")[0]
-                for node in ast.walk(ast.parse(path.read_text()))
-            }
+            names = looked(path).modules
+            assert "jax" not in {name.split(".")[0] for name in names}
             assert "import jax" not in path.read_text()
 
 
@@ -152,9 +170,5 @@ def test_twins_are_short(path):
 
 def test_docstrings_are_at_most_25_lines():
     for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(
-                node, (ast.FunctionDef, ast.ClassDef, ast.Module)
-            ) and ast.get_docstring(node):
-                count = len((ast.get_docstring(node) or "").splitlines())
-                assert count <= 25, f"{path.name}: {getattr(node, 'name', '')}"
+        for name, count in looked(path).docstrings:
+            assert count <= 25, f"{path.name}: {name}"
