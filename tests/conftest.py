@@ -21,7 +21,7 @@ gc.set_threshold(100_000, 50, 100)
 settings.register_profile("pgcjax", deadline=None, derandomize=True, max_examples=40)
 settings.load_profile("pgcjax")
 
-_MAPPINGS = 20_000  # of memory; Linux gives a process 65,530
+_MAPPINGS = 36_000  # of memory, 50 a program; Linux gives a process 65,530
 
 SHARED = Path(
     os.environ.get("PGCJAX_SHARED", Path(__file__).parents[2] / "shared")
