@@ -14,7 +14,7 @@ from pgcjax.engine.cost import Group
 from pgcjax.engine.peel_tiles import Layout, Tile, bytes_of
 from pgcjax.errors import Progress
 from pgcjax.kernels import peel, peel_levels, peel_packed
-from pgcjax.runtime.devices import over_devices
+from pgcjax.runtime.devices import in_one_piece, over_devices
 from pgcjax.runtime.loop import Call, results
 from pgcjax.tensors.graphs import Graph
 from pgcjax.tensors.padding import padded_size
@@ -237,4 +237,7 @@ def tile_program(form: str, devices: int, backend: str, most: int = 0) -> Callab
         places = ranks.ranks.shape[-1]
         return jax.vmap(lambda g, r: over_runs(g, r, places, weights))(graphs, ranks)
 
-    return over_devices(one_by_one if backend == "cpu" else at_once, devices)
+    if backend != "cpu":
+        return over_devices(at_once, devices)
+    in_pieces = form == "wide"  # which scatters
+    return over_devices(one_by_one if in_pieces else in_one_piece(one_by_one), devices)

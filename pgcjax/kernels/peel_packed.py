@@ -63,10 +63,11 @@ def peeled_overlap(
         place, is_sink = next_place(word)
         # What is not behind is in front: i steps placed i vertices.
         ideal = jnp.where(is_sink, back, back - last + i)
-        lower = jnp.minimum(jnp.maximum(ranks[place], ideal), depth)
+        lower = jnp.minimum(jnp.maximum(_at(ranks, place), ideal), depth)
         # Once all are placed, steps do anything, and add nothing: weights[depth] is 0.
-        gain = weights[jnp.where(i <= last, lower, depth)]
-        return word - rows[inverse[place]], back - is_sink, total + gain
+        gain = _at(weights, jnp.where(i <= last, lower, depth))
+        word = word - _at(rows, _at(inverse, place))
+        return word, back - is_sink, total + gain
 
     start = jnp.where(where, words + order, -1)
     state = (start, last, jnp.int64(0))
@@ -105,9 +106,15 @@ def _key(word: Int32[Array, " n"]) -> Int32[Array, " n"]:
     return jnp.where(out == 0, SINK + place, key)
 
 
+def _at(array: Array, place: Int32[Array, ""]) -> Array:
+    """Give what is at a place. There is one: to look after that takes as long."""
+    return array.at[place].get(mode="promise_in_bounds", wrap_negative_indices=False)
+
+
 def _maximum(x: Int32[Array, " n"]) -> Int32[Array, ""]:
-    # By halves: XLA does not vectorise a maximum over the last axis on CPU.
-    while x.shape[-1] > 4 and x.shape[-1] % 2 == 0:
+    # By halves, down to the words of a register: XLA does not vectorise a maximum over
+    # the last axis on CPU.
+    while x.shape[-1] > 8 and x.shape[-1] % 2 == 0:
         half = x.shape[-1] // 2
         x = jnp.maximum(x[..., :half], x[..., half:])
     return x.max(-1)
