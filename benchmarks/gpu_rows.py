@@ -3,7 +3,7 @@
 import importlib.util
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
@@ -87,29 +87,35 @@ def lay_out(case: Case, weights: np.ndarray, form: str) -> Arrays:
         ValueError: a graph takes another form.
     """
     graphs = list(case.graphs.values())
-    size = padded_size(max(map(len, graphs)))
-    chunks = [slice(i, i + CHUNK) for i in range(0, len(graphs), CHUNK)]
-    ready = [g for some in chunks for g in adjacency.prepare(graphs[some], size)]
-    if {g.form for g in ready} != {form}:
+    size, (runs, queries) = padded_size(max(map(len, graphs))), case.shape
+    chunks = [range(queries)[i : i + CHUNK] for i in range(0, queries, CHUNK)]
+    stacks = [adjacency.prepare([graphs[i] for i in some], size) for some in chunks]
+    if {own.form for of_chunk in stacks for own in of_chunk} != {form}:
         raise ValueError(f"{case.title}: not every graph has the form {form!r}")
-    ready = [replace(g, size=max(g.size for g in ready)) for g in ready]
-    of_query = case.rankings.retrieved({g.query_id: g.doc_ids for g in graphs})
-    retrieved = [of_query[g.query_id] for g in graphs]
-    runs = slice(0, case.shape[0])
+    docs = {graph.query_id: graph.doc_ids for graph in graphs}
+    values = [np.arange(len(graph), dtype=np.int32) for graph in graphs]
     if form == "levels":
-        tile = ready, retrieved, runs, (len(ready), runs.stop)
-        room = sum(int(each.starts[-1]) for each in retrieved)
-        flat = rank_tables.batch_levels(*tile, room)
-        levels = adjacency.batch_graphs(ready, len(ready))
-        ranks = rank_tables.LevelRuns(flat.first, flat.count)
-        shared = flat.value, flat.rank, weights
-        return Arrays(levels, ranks, flat.count.max(1), shared)
+        values = [np.asarray(graph.graded_only(), np.int32) for graph in graphs]
+    flat = case.rankings.flat(docs, np.concatenate(values))
+
+    def tile(rows: range) -> ours.Flat:
+        room = int(flat.count[rows].sum())
+        return flat.tile([*rows], slice(0, runs), (len(rows), runs), room)
+
+    if form == "levels":
+        width = max(own.size for of_chunk in stacks for own in of_chunk)
+        starts = np.zeros((queries, width), np.int32)
+        for some, of_chunk in zip(chunks, stacks, strict=True):
+            for own in of_chunk:
+                starts[some.start + own.which, : own.size] = own.arrays[0]
+        whole = tile(range(queries))
+        ranks = rank_tables.ListedRuns(whole.first, whole.count)
+        shared = whole.value, whole.rank, weights
+        return Arrays(adjacency.LevelGraphs(starts), ranks, whole.count.max(1), shared)
     parts = []
-    for some in chunks:
-        members = ready[some]
-        shape = len(members), runs.stop
-        ranks = rank_tables.batch_rankings(members, retrieved[some], runs, shape)
-        parts.append((adjacency.batch_graphs(members, len(members)), *ranks))
+    for some, (own,) in zip(chunks, stacks, strict=True):
+        ranks = rank_tables.batch_rankings(form, own.vertices, tile(some), size)
+        parts.append((own.arrays, ranks, own.vertices))
     return Arrays(*jax.tree.map(lambda *x: np.concatenate(x), *parts), (weights,))
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, cached_property, partial
-from itertools import compress
 from typing import Any, NamedTuple
 
 import jax
@@ -170,21 +169,17 @@ class GridBatch(Batch):
         graphs, weights = list(self._tensors.graphs.values()), self._tensors.weights
         for whole in _blocks(self._sizes, self._budget):
             size = whole.shape[1]
-            ready = adjacency.matrices([graphs[i] for i in whole.mine], size)
-            for form in ("packed", "wide"):
-                of_form = [r.form == form for r in ready]
-                block = _Block(list(compress(whole.mine, of_form)), whole.shape)
-                if not block.mine:
-                    continue
-                prepared = list(compress(ready, of_form))
-                fixed = adjacency.batch_graphs(prepared, block.shape[0])
+            for ready in adjacency.matrices([graphs[i] for i in whole.mine], size):
+                mine = [whole.mine[i] for i in ready.which.tolist()]
+                block = _Block(mine, whole.shape)
+                fixed = adjacency.batch_graphs(ready, block.shape[0])
                 placed = [self._placed[self._names[i]] for i in block.mine]
                 order = block.stack((p.place[runs] for p in placed), -1)
                 order = np.where(order < 0, np.arange(size, dtype=np.int32), order)
                 inverse = np.argsort(order, axis=2).astype(np.int32)
                 first = block.stack((p.first[runs] for p in placed), ABSENT)
                 moving = _Images(order, inverse, first)
-                yield _call(block.mine, form, (fixed, moving), weights)
+                yield _call(block.mine, ready.form, (fixed, moving), weights)
 
     def _counts(self, runs: np.ndarray) -> np.ndarray:
         """Count pairs, and finish: `[runs, queries]`."""

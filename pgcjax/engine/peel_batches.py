@@ -18,6 +18,7 @@ from pgcjax.runtime.devices import in_one_piece, over_devices
 from pgcjax.runtime.loop import Call, results
 from pgcjax.tensors.graphs import Graph
 from pgcjax.tensors.padding import padded_size
+from pgcjax.tensors.rank_tables import PackedRuns
 
 if TYPE_CHECKING:
     from pgcjax.tensors.rankings import Rankings
@@ -135,9 +136,10 @@ def tile_sums(
     """Add up the weights of a tile: int64 `[queries, runs]`.
 
     Args:
-        form: `packed`, `wide` or `levels`; or `pallas`: `packed` in one launch.
+        form: `packed`, `listed`, `wide` or `levels`; or `pallas`: `packed` in one
+            launch.
         cut: graphs, ranks and steps: arrays whose first axis is queries.
-        shared: levels and ranks of all documents, of `levels` alone; and weights.
+        shared: the lists of the tile, if it has any; and weights.
         width: of `levels`, enough steps, where devices would have to ask for them.
     """
     # int64 needs JAX's x64 mode: switched on around our calls alone, never for the
@@ -206,13 +208,16 @@ def tile_program(form: str, devices: int, backend: str, most: int = 0) -> Callab
     """
     if form == "levels":
         return over_devices(_levelled(most), devices)
-    kernel = {"pallas": _pallas, "packed": _packed, "wide": _wide}[form]
+    kernel = {"pallas": _pallas, "wide": _wide}.get(form, _packed)
     over_runs = jax.vmap(kernel, in_axes=(None, 0, None, None))
 
     def one_by_one(cut, shared):
-        (weights,) = shared
-        queries, runs, size = cut[1].ranks.shape
-        together, runs_at_once = plan.side_by_side(queries, runs, size)
+        *lists, weights = shared
+        (queries, runs), size = cut[1][0].shape[:2], cut[0].where.shape[-1]
+        # What is in one piece loses nothing by small steps.
+        together, runs_at_once = plan.side_by_side(
+            queries if form == "wide" else 1, runs, size
+        )
 
         def few(queries):
             graphs, ranks, steps = queries
@@ -220,6 +225,10 @@ def tile_program(form: str, devices: int, backend: str, most: int = 0) -> Callab
                 over = jax.vmap(over_runs, in_axes=(0, 0, None, None))
                 return over(graphs, ranks, steps.max(), weights)
             graphs, ranks, steps = jax.tree.map(lambda x: x[0], queries)
+            if form == "listed":
+                ranks = PackedRuns(*peel_packed.runs_by_place(*lists, *ranks, size))
+            if runs_at_once == runs:
+                return over_runs(graphs, ranks, steps, weights)
             return jax.lax.map(
                 lambda run: kernel(graphs, run, steps, weights),
                 ranks,

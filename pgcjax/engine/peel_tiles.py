@@ -1,22 +1,26 @@
 """Graphs × rankings, cut into tiles: what is laid out for one call each."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import numpy as np
 
 from pgcjax.engine import plan
+from pgcjax.kernels import peel_packed
 from pgcjax.runtime.devices import everywhere, place
 from pgcjax.tensors import adjacency, rank_tables
+from pgcjax.tensors.adjacency import Stack
 from pgcjax.tensors.graphs import Graph
-from pgcjax.tensors.padding import padded_size
-from pgcjax.tensors.retrieved import Flat, Retrieved
+from pgcjax.tensors.padding import blank, lengthened, padded_size
+from pgcjax.tensors.retrieved import Flat
 
 if TYPE_CHECKING:
     from pgcjax.tensors.rankings import Rankings
 
-_ROOM = 2**12  # documents in a list at least: so that small jobs share programs
+# Documents in a list: so that jobs of any size share programs. Of `levels`, at least.
+_ROOM, _LISTED = 2**12, 2**16
+_AFTER = peel_packed.MOST_LISTED  # behind the last: a program reads as many at once
 
 
 class Tile(NamedTuple):
@@ -25,12 +29,13 @@ class Tile(NamedTuple):
     Attributes:
         columns: number of each query.
         runs: which runs.
-        form: of the graphs.
+        form: of the graphs; or `listed`: `packed`, with runs as lists.
         size: padded size of the graphs.
         graphs: what does not depend on the run.
         ranks: what does.
         steps: of each query.
-        lists: of `levels`, the levels and ranks that `ranks` is about.
+        lists: of `levels` the levels, of `listed` the vertices, and the ranks that
+            `ranks` is about.
         width: of `levels`, as many steps as are enough, out of few numbers.
     """
 
@@ -39,7 +44,7 @@ class Tile(NamedTuple):
     form: str
     size: int
     graphs: adjacency.Graphs
-    ranks: rank_tables.PackedRuns | rank_tables.WideRuns | rank_tables.LevelRuns
+    ranks: rank_tables.PackedRuns | rank_tables.WideRuns | rank_tables.ListedRuns
     steps: Any
     lists: tuple[Any, ...] = ()
     width: int = 0
@@ -54,6 +59,7 @@ class Layout:
         *,
         keep: int = plan.BUDGET,
         budget: int = plan.BUDGET,
+        listed: bool = True,
     ):
         """Group queries by size.
 
@@ -61,6 +67,7 @@ class Layout:
             graphs: of each query.
             keep: bytes of laid out graphs to keep for the next call.
             budget: bytes of a tile.
+            listed: leave it to the program to lay runs out where it can.
         """
         self.graphs = graphs
         columns = {name: i for i, name in enumerate(graphs)}
@@ -70,39 +77,91 @@ class Layout:
         graded = {n: level for n, level in levels.items() if level is not None}
         self._graded = _Graded(graded, graphs, columns) if graded else None
         rest = {n: graph for n, graph in graphs.items() if n not in graded}
-        self._docs = {name: graph.doc_ids for name, graph in rest.items()}
         self._blocks = list(_blocks(rest, columns))
-        self._ready: dict[int, list[adjacency.Prepared]] = {}
+        names = [name for block in self._blocks for _, name in block]
+        self._docs = {name: rest[name].doc_ids for name in names}
+        numbers = [np.arange(len(docs), dtype=np.int32) for docs in self._docs.values()]
+        self._vertices = np.concatenate(numbers) if numbers else np.zeros(0, np.int32)
+        self._ready: dict[int, list[Stack]] = {}
         self._room = keep
         self._shapes = Shapes(budget)
+        alone = jax.default_backend() == "cpu" and jax.local_device_count() == 1
+        self._listed = listed and alone
 
     def tiles(self, rankings: "Rankings") -> Iterator[Tile]:
-        """Lay out all graphs and runs.
+        """Lay all graphs and runs out.
 
         A call with fewer runs than one before has its shapes, and so its programs.
         """
         runs = len(rankings.run_ids)
         self._shapes.runs = max(runs, self._shapes.runs)
-        retrieved = rankings.retrieved(self._docs) if self._blocks else {}
-        for i, block in enumerate(self._blocks):
-            of_block = [retrieved[name] for _, name in block]
-            columns = [column for column, _ in block]
-            members = list(zip(columns, self._prepared(i), of_block, strict=True))
-            yield from _tiles(members, runs, self._shapes)
+        if self._blocks:
+            yield from self._judged(rankings)
         if self._graded:
             yield from self._graded.tiles(rankings, self._shapes)
 
-    def _prepared(self, i: int) -> list[adjacency.Prepared]:
-        """Lay out the graphs of a block, or give those that were kept."""
+    def _judged(self, rankings: "Rankings") -> Iterator[Tile]:
+        """Lay out graphs that need matrices, or look as if they did."""
+        flat = rankings.flat(self._docs, self._vertices)
+        lists, row = _Lists(flat) if self._listed else None, 0
+        for i, block in enumerate(self._blocks):
+            columns = np.array([column for column, _ in block])
+            for graphs in self._prepared(i):
+                rows = row + graphs.which
+                own = _Rows(columns[graphs.which], rows, flat, vertices=True)
+                if graphs.form == "levels":
+                    yield from _level_tiles(graphs, own, self._shapes)
+                else:
+                    yield from _peel_tiles(graphs, own, self._shapes, lists)
+            row += len(block)
+
+    def _prepared(self, i: int) -> list[Stack]:
+        """Lay the graphs of a block out, or give those that were kept."""
         if i in self._ready:
             return self._ready[i]
         graphs = [self.graphs[name] for _, name in self._blocks[i]]
-        ready = adjacency.prepare(graphs, padded_size(max(map(len, graphs))))
-        size = sum(graph.nbytes for graph in ready)
-        if size <= self._room:
-            self._room -= size
+        size = padded_size(max(map(len, graphs)))
+        ready = adjacency.matrices(graphs, size, levels=True)
+        nbytes = sum(own.nbytes for own in ready)
+        if nbytes <= self._room:
+            self._room -= nbytes
             self._ready[i] = ready
         return ready
+
+
+class _Lists:
+    """The documents that runs retrieved, as programs take them that lay runs out."""
+
+    def __init__(self, flat: Flat):
+        """Take lists whole that fit into every tile's."""
+        self._flat = flat
+        documents = int(flat.count.sum())
+        self._whole: tuple[np.ndarray, ...] | None = None
+        if documents <= _LISTED:
+            columns = flat.value[:documents], flat.rank[:documents]
+            self._whole = tuple(lengthened(x, _LISTED + _AFTER) for x in columns)
+
+    def tile(
+        self, rows: list[int], runs: slice, shape: tuple[int, int], documents: int
+    ) -> tuple[rank_tables.ListedRuns, tuple[np.ndarray, ...]]:
+        """Say where the rankings of a tile are, and in which lists.
+
+        Args:
+            rows: of the queries.
+            runs: which runs.
+            shape: numbers of queries and runs, at least as many.
+            documents: at most in a tile of this shape.
+        """
+        if self._whole is None:
+            room = max(_LISTED, documents) + _AFTER
+            flat = self._flat.tile(rows, runs, shape, room)
+            ranks = rank_tables.ListedRuns(flat.first, flat.count)
+            return ranks, (flat.value, flat.rank)
+        first, count = blank(shape), blank(shape)
+        here = slice(len(rows)), slice(runs.stop - runs.start)
+        first[here] = self._flat.first[rows, runs]
+        count[here] = self._flat.count[rows, runs]
+        return rank_tables.ListedRuns(first, count), self._whole
 
 
 class Shapes:
@@ -158,9 +217,6 @@ def bytes_of(form: str, size: int) -> tuple[int, int]:
     return 4 * size * size, 48 * size
 
 
-_Member = tuple[int, adjacency.Prepared, Retrieved]  # column, graph, runs
-
-
 class _Graded:
     """Graphs that grades alone make, which need no matrices.
 
@@ -183,38 +239,90 @@ class _Graded:
         """
         self._docs = {name: graphs[name].doc_ids for name in levels}
         self._levels = np.concatenate(list(levels.values())).astype(np.int32)
-        self._columns = [columns[name] for name in levels]
+        self._columns = np.array([columns[name] for name in levels])
         self._ready = adjacency.as_levels(list(levels.values()))
 
     def tiles(self, rankings: "Rankings", shapes: Shapes) -> Iterator[Tile]:
         """Lay all of them out."""
         flat = rankings.flat(self._docs, self._levels)
-        runs = len(rankings.run_ids)
-        for size in sorted({ready.size for ready in self._ready}):
-            which = [i for i, ready in enumerate(self._ready) if ready.size == size]
-            shape = shapes.of("levels", size, len(which))
-            room, width = shapes.room(size, flat.count[which], shape)
-            for i in range(0, len(which), shape[0]):
-                queries = which[i : i + shape[0]]
-                columns = [self._columns[j] for j in queries]
-                ready = [self._ready[j] for j in queries]
-                graphs = place(adjacency.batch_graphs(ready, shape[0]))
-                for part_of_runs in _slices(runs, shape[1]):
-                    part = flat.tile(queries, part_of_runs, shape, room)
-                    yield _of_levels(columns, part_of_runs, size, graphs, part, width)
+        for graphs in self._ready:
+            own = _Rows(self._columns[graphs.which], graphs.which, flat)
+            yield from _level_tiles(graphs, own, shapes)
 
 
-def _of_levels(
-    columns: list[int],
-    runs: slice,
-    size: int,
-    graphs: adjacency.Graphs,
-    flat: Flat,
-    width: int,
-) -> Tile:
-    ranks = place(rank_tables.LevelRuns(flat.first, flat.count))
-    steps, lists = place(flat.count.max(1)), everywhere((flat.value, flat.rank))
-    return Tile(columns, runs, "levels", size, graphs, ranks, steps, lists, width)
+class _Rows(NamedTuple):
+    """What runs retrieved for the queries of a stack.
+
+    Attributes:
+        columns: number of each query.
+        rows: where it is in `flat`.
+        flat: what runs retrieved for all queries.
+        vertices: whether its values are vertices; else levels.
+    """
+
+    columns: np.ndarray
+    rows: np.ndarray
+    flat: Flat
+    vertices: bool = False
+
+    def cut(
+        self, shape: tuple[int, int]
+    ) -> Iterator[tuple[int, list[int], list[int], list[slice]]]:
+        """Give, for each tile of queries, the first, columns, rows, and parts of runs.
+
+        Args:
+            shape: numbers of queries and runs in a tile.
+        """
+        runs, (together, run_tile) = self.flat.count.shape[1], shape
+        parts = [slice(i, min(i + run_tile, runs)) for i in range(0, runs, run_tile)]
+        for low in range(0, len(self.rows), together):
+            some = slice(low, low + together)
+            yield low, self.columns[some].tolist(), self.rows[some].tolist(), parts
+
+
+def _level_tiles(graphs: Stack, own: _Rows, shapes: Shapes) -> Iterator[Tile]:
+    """Lay weak orders out."""
+    size = graphs.size
+    shape = shapes.of("levels", size, len(graphs))
+    room, width = shapes.room(size, own.flat.count[own.rows], shape)
+    for low, columns, rows, parts in own.cut(shape):
+        fixed = place(adjacency.batch_graphs(graphs, shape[0], low))
+        for runs in parts:
+            flat = own.flat.tile(rows, runs, shape, room)
+            if own.vertices:
+                rank_tables.to_levels(flat, graphs, low)
+            ranks = place(rank_tables.ListedRuns(flat.first, flat.count))
+            steps, lists = place(flat.count.max(1)), everywhere((flat.value, flat.rank))
+            yield Tile(columns, runs, "levels", size, fixed, ranks, steps, lists, width)
+
+
+def _peel_tiles(
+    graphs: Stack, own: _Rows, shapes: Shapes, lists: _Lists | None
+) -> Iterator[Tile]:
+    """Lay out graphs that need a peel.
+
+    Args:
+        graphs: of `packed` or `wide` form.
+        own: what runs retrieved for them.
+        shapes: of tiles.
+        lists: of documents, if programs take them.
+    """
+    form, size = graphs.form, graphs.size
+    if form != "packed" or size > peel_packed.MOST_LISTED:
+        lists = None
+    shape = shapes.of(form, size, len(graphs))
+    documents = shape[0] * shape[1] * size
+    for low, columns, rows, parts in own.cut(shape):
+        fixed = place(adjacency.batch_graphs(graphs, shape[0], low))
+        steps = lengthened(graphs.vertices[low : low + shape[0]], shape[0])
+        for runs in parts:
+            if lists is not None:
+                ranks, of_tile = lists.tile(rows, runs, shape, documents)
+                yield Tile(columns, runs, "listed", size, fixed, ranks, steps, of_tile)
+                continue
+            flat = own.flat.tile(rows, runs, shape, documents)
+            ranks = place(rank_tables.batch_rankings(form, steps, flat, size))
+            yield Tile(columns, runs, form, size, fixed, ranks, place(steps))
 
 
 def _blocks(
@@ -233,33 +341,3 @@ def _blocks(
         most = plan.block(size)
         for i in range(0, len(queries), most):
             yield queries[i : i + most]
-
-
-def _tiles(members: Sequence[_Member], runs: int, shapes: Shapes) -> Iterator[Tile]:
-    """Lay out tiles of queries that need matrices, or look as if they did."""
-    groups: dict[tuple[str, int], list[_Member]] = {}
-    for member in members:
-        groups.setdefault((member[1].form, member[1].size), []).append(member)
-    for (form, size), every in sorted(groups.items(), key=lambda item: item[0]):
-        shape = shapes.of(form, size, len(every))
-        room = width = 0
-        if form == "levels":
-            count = np.array([retrieved.count for *_, retrieved in every])
-            room, width = shapes.room(size, count, shape)
-        for i in range(0, len(every), shape[0]):
-            part = zip(*every[i : i + shape[0]], strict=True)
-            columns, ready, retrieved = (list(column) for column in part)
-            graphs = place(adjacency.batch_graphs(ready, shape[0]))
-            for part_of_runs in _slices(runs, shape[1]):
-                tile = ready, retrieved, part_of_runs, shape
-                if form == "levels":
-                    flat = rank_tables.batch_levels(*tile, room)
-                    yield _of_levels(columns, part_of_runs, size, graphs, flat, width)
-                    continue
-                ranks, steps = map(place, rank_tables.batch_rankings(*tile))
-                yield Tile(columns, part_of_runs, form, size, graphs, ranks, steps)
-
-
-def _slices(runs: int, together: int) -> Iterator[slice]:
-    for low in range(0, runs, together):
-        yield slice(low, min(low + together, runs))

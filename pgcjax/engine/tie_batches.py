@@ -85,7 +85,8 @@ class TieBatch(Batch):
         self._tensors = members[0].tensors
         self.docs = self._tensors.docs
         keep, budget = setting.keep, setting.budget
-        self._layout = Layout(self._tensors.graphs, keep=keep, budget=budget)
+        how = {"keep": keep, "budget": budget, "listed": False}
+        self._layout = Layout(self._tensors.graphs, **how)
         self._queries = list(self._tensors.graphs)
         self._foreseen = PeelBatch(members[0], setting)
         squares = sum(len(graph) ** 2 for graph in self._tensors.graphs.values())

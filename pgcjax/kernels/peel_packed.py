@@ -14,8 +14,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Int32, Int64
 
+from pgcjax.kernels import ABSENT
+
 OUT, IN = 21, 10
 MOST_VERTICES = MOST_DEGREE = 1024
+MOST_LISTED = MOST_VERTICES // 2
+"""Vertices of a graph for which `runs_by_place` may lay runs out."""
+
 PLACES = (1 << IN) - 1
 DEGREES = (1 << (OUT - IN)) - 1
 _GONE = -(1 << 31)
@@ -72,6 +77,59 @@ def peeled_overlap(
     start = jnp.where(where, words + order, -1)
     state = (start, last, jnp.int64(0))
     return jax.lax.fori_loop(0, steps, step, state)[2]
+
+
+def runs_by_place(
+    vertices: Int32[Array, " documents"],
+    ranks: Int32[Array, " documents"],
+    first: Int32[Array, " runs"],
+    counts: Int32[Array, " runs"],
+    n: int,
+) -> tuple[Int32[Array, "runs n"], Int32[Array, "runs 2*n"], Int32[Array, "runs 2*n"]]:
+    """Lay runs out by place, from a list of the documents that they retrieved.
+
+    These have the first places of a run, and the others those from n on, by vertex.
+
+    Args:
+        vertices: of documents of several runs, with room for n behind the last one's.
+        ranks: of these in their runs.
+        first: where those of each run begin, best first.
+        counts: how many there are.
+        n: padded number of vertices, at most `MOST_LISTED`.
+
+    Returns:
+        `order`, `inverse` and `ranks` of each run, as of `peeled_overlap`.
+    """
+    runs = first.shape[0]
+    number = jnp.arange(n, dtype=jnp.int32)
+
+    def put(run, tables):
+        # Updates in place, in tables of all runs: no scatter, which XLA cannot compile
+        # in one piece with all the rest.
+        order, inverse, rank = tables
+        begin, count = _at(first, run), _at(counts, run)
+
+        def put_one(place, order):
+            cell = run * n + _at(vertices, begin + place)
+            return jax.lax.dynamic_update_slice(order, place[None], (cell,))
+
+        own = jax.lax.dynamic_slice(vertices, (begin,), (n,))
+        own = jnp.where(number < count, own, 0)  # behind it are those of other runs
+        its = jax.lax.dynamic_slice(ranks, (begin,), (n,))
+        return (
+            jax.lax.fori_loop(jnp.int32(0), count, put_one, order),
+            jax.lax.dynamic_update_slice(inverse, own, (2 * n * run,)),
+            jax.lax.dynamic_update_slice(rank, its, (2 * n * run,)),
+        )
+
+    tables = (
+        jnp.tile(n + number, runs),
+        jnp.tile(number, 2 * runs),
+        jnp.full(2 * n * runs, ABSENT, jnp.int32),
+    )
+    tables = jax.lax.fori_loop(jnp.int32(0), jnp.int32(runs), put, tables)
+    order, inverse, rank = (table.reshape(runs, -1) for table in tables)
+    return order, inverse, rank
 
 
 def removing(

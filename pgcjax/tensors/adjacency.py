@@ -1,7 +1,7 @@
 """Graphs as padded adjacency tensors, in the form that suits each graph."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +9,7 @@ from jaxtyping import Bool, Int32
 
 from pgcjax.kernels import peel_packed
 from pgcjax.tensors.graphs import Graph, dense
-from pgcjax.tensors.padding import stack
+from pgcjax.tensors.padding import blank, lengthened
 
 
 class PackedGraphs(NamedTuple):
@@ -52,23 +52,29 @@ Graphs = PackedGraphs | WideGraphs | LevelGraphs
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """A graph, in the form in which its kernel takes it.
+class Stack:
+    """Graphs of one form and size, as their kernel takes them.
 
     Attributes:
-        form: `levels` (a weak order), `packed` (a matrix of words) or `wide` (a matrix
+        form: `levels` (weak orders), `packed` (matrices of words) or `wide` (matrices
             of counts, without limits).
         size: padded length of the axis of vertices or levels.
-        steps: how many steps the kernel needs; for `levels`, rankings decide.
-        arrays: what does not depend on the run.
-        level: of each document; of `levels` alone.
+        which: number of each graph among those that were laid out.
+        vertices: of each graph. A peel takes as many steps; of `levels`, rankings
+            decide.
+        arrays: what does not depend on the run, of one graph after another.
+        level: of the documents of one graph after another; of `levels` alone.
     """
 
     form: str
     size: int
-    steps: int
+    which: Int32[np.ndarray, " graphs"]
+    vertices: Int32[np.ndarray, " graphs"]
     arrays: Graphs
-    level: Int32[np.ndarray, " n"] | None = None
+    level: Int32[np.ndarray, " documents"] | None = None
+
+    def __len__(self) -> int:
+        return len(self.which)
 
     @property
     def nbytes(self) -> int:
@@ -76,23 +82,26 @@ class Prepared:
         return sum(array.nbytes for array in self.arrays)
 
 
-def prepare(graphs: Sequence[Graph], size: int) -> list[Prepared]:
-    """Choose the form of each graph, and lay it out.
+def prepare(graphs: Sequence[Graph], size: int) -> list[Stack]:
+    """Choose the form of each graph, and lay all of them out.
 
     Args:
         graphs: up to `size` vertices each, few enough for `[graphs, size, size]`.
         size: padded number of vertices.
     """
-    graded = [graph.graded_only() for graph in graphs]
-    levels = iter(as_levels([level for level in graded if level is not None]))
-    rest = [g for g, level in zip(graphs, graded, strict=True) if level is None]
-    edges = iter(matrices(rest, size, levels=True))
-    return [next(edges if level is None else levels) for level in graded]
+    level = {i: graph.graded_only() for i, graph in enumerate(graphs)}
+    graded = {i: of_graph for i, of_graph in level.items() if of_graph is not None}
+    rest = [i for i in level if i not in graded]
+    parts = (
+        ([*graded], as_levels([*graded.values()])),
+        (rest, matrices([graphs[i] for i in rest], size, levels=True)),
+    )
+    return [_renumbered(own, which) for which, stacks in parts for own in stacks]
 
 
 def matrices(
     graphs: Sequence[Graph], size: int, *, levels: bool = False
-) -> list[Prepared]:
+) -> list[Stack]:
     """Lay graphs out as packed words or, if they do not fit, as counts.
 
     Args:
@@ -102,82 +111,103 @@ def matrices(
     """
     if not graphs:
         return []
-    edges, counts = dense(graphs, size), np.array([len(g) for g in graphs])
+    edges, counts = dense(graphs, size), np.array([len(g) for g in graphs], np.int32)
     where = np.arange(size) < counts[:, None]
     degrees = edges.sum(2, dtype=np.int32), edges.sum(1, dtype=np.int32)
     fits = np.maximum(*degrees).max(1, initial=0) < peel_packed.MOST_DEGREE
     fits &= counts <= peel_packed.MOST_VERTICES
-    start = (degrees[0] << peel_packed.OUT) + (degrees[1] << peel_packed.IN)
-    ready = _weak_orders(edges, where) if levels else {}
-    for i in np.flatnonzero(~fits).tolist():
-        n = int(counts[i])
-        ready.setdefault(
-            i, Prepared("wide", size, n, WideGraphs(edges[i].copy(), where[i]))
-        )
+    stacks, rest = _weak_orders(edges, where) if levels else ([], np.ones_like(fits))
+    for form, of_form in (("wide", rest & ~fits), ("packed", rest & fits)):
+        which = np.flatnonzero(of_form).astype(np.int32)
+        if not len(which):
+            continue
+        own = edges, *degrees, where
+        if len(which) < len(graphs):
+            own = tuple(array[which] for array in own)
+        arrays = _packed(*own) if form == "packed" else WideGraphs(own[0], own[-1])
+        stacks.append(Stack(form, size, which, counts[which], arrays))
+    return stacks
+
+
+def _packed(
+    edges: np.ndarray, out: np.ndarray, into: np.ndarray, where: np.ndarray
+) -> PackedGraphs:
+    """Make words of counts, which are lost."""
     # In place: it is new memory that takes time here.
-    rows = np.ascontiguousarray(edges.swapaxes(1, 2))
-    rows <<= peel_packed.OUT
+    rows, words = blank(edges.shape), blank(out.shape)
+    np.left_shift(edges.swapaxes(1, 2), peel_packed.OUT, out=rows)
     edges <<= peel_packed.IN
     rows += edges
-    for i, n in enumerate(counts.tolist()):
-        if i not in ready:
-            arrays = PackedGraphs(rows[i], start[i], where[i])
-            ready[i] = Prepared("packed", size, n, arrays)
-    return [ready[i] for i in range(len(graphs))]
+    np.left_shift(out, peel_packed.OUT, out=words)
+    words += into << peel_packed.IN
+    return PackedGraphs(rows, words, lengthened(where, len(where)))
 
 
-def _weak_orders(edges: np.ndarray, where: np.ndarray) -> dict[int, Prepared]:
+def _weak_orders(
+    edges: np.ndarray, where: np.ndarray
+) -> tuple[list[Stack], Bool[np.ndarray, " graphs"]]:
     """Find the matrices of weak orders, and lay them out as levels.
 
     In a weak order everyone beats just those that beat fewer. Then the peel finds a
     sink at every step, whatever the counts, and is a sort.
+
+    Returns:
+        The weak orders, and which graphs are left.
     """
-    above = edges > 0
-    beaten = above.sum(2, dtype=np.int32)
+    beaten = np.count_nonzero(edges, axis=2).astype(np.int32)
     # Most others are told apart by their best vertices alone: they beat all the rest.
     most = beaten.max(1, keepdims=True)
     best = (where & (beaten == most)).sum(1)
     candidates = np.flatnonzero(most[:, 0] + best == where.sum(1))
     beat = beaten[candidates]
     beats = (beat[:, :, None] > beat[:, None, :]) & where[candidates, None, :]
-    candidates = candidates[(above[candidates] == beats).all((1, 2))]
+    candidates = candidates[((edges[candidates] > 0) == beats).all((1, 2))]
     level = [np.unique(beaten[i, where[i]], return_inverse=True)[1] for i in candidates]
-    return dict(zip(candidates.tolist(), as_levels(level), strict=True))
+    stacks = [_renumbered(own, candidates) for own in as_levels(level)]
+    rest = np.ones(len(edges), bool)
+    rest[candidates] = False
+    return stacks, rest
 
 
-def as_levels(levels: Sequence[np.ndarray]) -> list[Prepared]:
+def _renumbered(own: Stack, which: Sequence[int] | np.ndarray) -> Stack:
+    """Number the graphs of a stack as those are of which they were taken."""
+    return replace(own, which=np.asarray(which, np.int32)[own.which])
+
+
+def as_levels(levels: Sequence[np.ndarray]) -> list[Stack]:
     """Lay out weak orders, given the level of each document: 0, 1, ... upwards."""
     if not levels:
         return []
-    lengths = [len(level) for level in levels]
+    lengths = np.array([len(level) for level in levels], np.int32)
     level = np.concatenate(levels).astype(np.int32)
     ends = np.cumsum(lengths, dtype=np.int64)
-    counts = np.maximum.reduceat(level, ends - np.array(lengths)) + 1
+    counts = np.maximum.reduceat(level, ends - lengths) + 1
     width = counts.max()
-    cell = level + np.repeat(np.arange(len(levels)) * width, lengths)
-    per_level = np.bincount(cell, minlength=len(levels) * width).reshape(-1, width)
-    better = (np.array(lengths)[:, None] - per_level.cumsum(1)).astype(np.int32)
-    return [
-        Prepared(
-            "levels",
-            max(4, 1 << (count - 1).bit_length()),
-            0,
-            LevelGraphs(better[i, :count]),
-            level[end - length : end],
-        )
-        for i, (count, end, length) in enumerate(
-            zip(counts.tolist(), ends.tolist(), lengths, strict=True)
-        )
-    ]
+    graph = np.repeat(np.arange(len(levels)), lengths)
+    per_level = np.bincount(graph * width + level, minlength=len(levels) * width)
+    # 0 beyond the last level: no document is left.
+    better = lengths[:, None] - per_level.reshape(-1, width).cumsum(1)
+    sizes = np.array([max(4, 1 << (n - 1).bit_length()) for n in counts.tolist()])
+    stacks = []
+    for size in np.unique(sizes).tolist():
+        which = np.flatnonzero(sizes == size).astype(np.int32)
+        starts = blank((len(which), size))
+        starts[:, :width] = better[which, :size]
+        own = LevelGraphs(starts)
+        of_level = level[np.isin(graph, which)]
+        stacks.append(Stack("levels", size, which, lengths[which], own, of_level))
+    return stacks
 
 
-def batch_graphs(graphs: Sequence[Prepared], tile: int) -> Graphs:
-    """Stack what does not depend on the run, with empty queries up to `tile`.
+def batch_graphs(graphs: Stack, tile: int, low: int = 0) -> Graphs:
+    """Give what does not depend on the run, with empty queries up to `tile`.
 
     Args:
         graphs: of one form and size.
         tile: number of queries.
+        low: the first of them.
     """
-    size, kind = graphs[0].size, type(graphs[0].arrays)
-    parts = zip(*(g.arrays for g in graphs), strict=True)
-    return kind(*(stack(part, (tile, *(size,) * part[0].ndim), 0) for part in parts))
+    part = type(graphs.arrays)(*(array[low : low + tile] for array in graphs.arrays))
+    if len(part[0]) == tile:
+        return part
+    return type(part)(*(lengthened(array, tile) for array in part))

@@ -101,3 +101,10 @@ def stack(
     for row, array in zip(out, arrays, strict=False):
         row[tuple(map(slice, array.shape))] = array
     return out
+
+
+def lengthened(array: np.ndarray, length: int) -> np.ndarray:
+    """Copy an array, with zeros at the end of its first axis."""
+    out = blank((length, *array.shape[1:]), 0, array.dtype)
+    out[: len(array)] = array
+    return out

@@ -7,9 +7,9 @@ import numpy as np
 from jaxtyping import Int32
 
 from pgcjax.kernels import ABSENT
-from pgcjax.tensors.adjacency import Prepared
+from pgcjax.tensors.adjacency import Stack
 from pgcjax.tensors.padding import blank
-from pgcjax.tensors.retrieved import Flat, Retrieved, counts, lists
+from pgcjax.tensors.retrieved import Flat, Retrieved, lists
 
 
 class PackedRuns(NamedTuple):
@@ -32,8 +32,8 @@ class WideRuns(NamedTuple):
     ranks: Int32[np.ndarray, "queries runs n"]
 
 
-class LevelRuns(NamedTuple):
-    """Runs as `kernels.peel_levels` takes them.
+class ListedRuns(NamedTuple):
+    """Runs as lists of documents that lie end to end, as some kernels take them.
 
     Attributes:
         first: where the documents of each ranking begin in the list of all of them.
@@ -45,31 +45,23 @@ class LevelRuns(NamedTuple):
 
 
 def batch_rankings(
-    graphs: Sequence[Prepared],
-    retrieved: Sequence[Retrieved],
-    runs: slice,
-    tile: tuple[int, int],
-) -> tuple[PackedRuns | WideRuns, Int32[np.ndarray, " queries"]]:
-    """Stack what depends on the run, with empty queries and runs up to `tile`.
+    form: str, vertices: Int32[np.ndarray, " queries"], flat: Flat, size: int
+) -> PackedRuns | WideRuns:
+    """Lay runs out by place or vertex.
 
     Args:
-        graphs: the queries, of `packed` or `wide` form and one size.
-        retrieved: judged documents that the runs retrieved, for each query.
-        runs: which runs.
-        tile: numbers of queries and runs.
-
-    Returns:
-        Arrays `[queries, runs, size]`, and the steps of each query.
+        form: of the graphs: `packed` or `wide`.
+        vertices: number of those of each query of the tile.
+        flat: the tile, with vertices as values.
+        size: padded number of vertices.
     """
-    size = graphs[0].size
-    steps = np.zeros(tile[0], np.int32)
-    steps[: len(graphs)] = [g.steps for g in graphs]
-    if graphs[0].form == "wide":
-        pair, _, vertex, rank = lists(retrieved, runs, tile)
-        ranks = blank((tile[0] * tile[1] * size,), ABSENT)
-        ranks[pair * size + vertex] = rank
-        return WideRuns(ranks.reshape(*tile, size)), steps
-    return rankings_by_place(steps, retrieved, runs, tile, size), steps
+    documents = flat.documents()
+    if form == "packed":
+        return _by_place(vertices, documents, flat.count.shape, size)
+    pair, _, vertex, rank = documents
+    ranks = blank((flat.count.size * size,), ABSENT)
+    ranks[pair * size + vertex] = rank
+    return WideRuns(ranks.reshape(*flat.count.shape, size))
 
 
 def rankings_by_place(
@@ -88,7 +80,16 @@ def rankings_by_place(
         tile: numbers of queries and runs, at least as many.
         size: padded number of vertices.
     """
-    pair, place, vertex, rank = lists(retrieved, runs, tile)
+    return _by_place(vertices, lists(retrieved, runs, tile), tile, size)
+
+
+def _by_place(
+    vertices: Int32[np.ndarray, " queries"],
+    documents: tuple[np.ndarray, ...],
+    tile: tuple[int, ...],
+    size: int,
+) -> PackedRuns:
+    pair, place, vertex, rank = documents
     # Where each run begins in flat arrays: one index is faster than three.
     begin = pair * size
     by_vertex, by_place = begin + vertex, begin + place
@@ -111,30 +112,17 @@ def rankings_by_place(
     return PackedRuns(*(x.reshape(*tile, size) for x in (order, inverse, ranks)))
 
 
-def batch_levels(
-    graphs: Sequence[Prepared],
-    retrieved: Sequence[Retrieved],
-    runs: slice,
-    tile: tuple[int, int],
-    room: int,
-) -> Flat:
-    """Lay documents end to end, with their levels in place of vertices.
+def to_levels(flat: Flat, graphs: Stack, low: int) -> None:
+    """Put the levels of documents in the place of vertices.
 
     Args:
-        graphs: the queries, of `levels` form and one size.
-        retrieved: judged documents that the runs retrieved, for each query.
-        runs: which runs.
-        tile: numbers of queries and runs, at least as many as there are.
-        room: for documents.
+        flat: a tile, which is changed.
+        graphs: of `levels` form.
+        low: which of them is the first of the tile.
     """
-    count = counts(retrieved, runs, tile)
-    ends = np.cumsum(count, dtype=np.int32).reshape(tile)
-    level, ranks, end = blank((room,)), blank((room,)), 0
-    for graph, of_query in zip(graphs, retrieved, strict=True):
-        vertex, rank = of_query.of_runs(runs)
-        here = slice(end, end + len(vertex))
-        assert graph.level is not None
-        graph.level.take(vertex, out=level[here], mode="clip")
-        ranks[here] = rank
-        end = here.stop
-    return Flat(level, ranks, ends - count, count, np.array([0, tile[1]]))
+    assert graphs.level is not None
+    starts = np.cumsum(graphs.vertices) - graphs.vertices
+    documents = flat.count.sum(1)[: len(graphs) - low]
+    value = flat.value[: documents.sum()]
+    value += np.repeat(starts[low : low + len(documents)], documents).astype(np.int32)
+    graphs.level.take(value, out=value, mode="clip")

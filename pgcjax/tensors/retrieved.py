@@ -55,6 +55,11 @@ class Flat:
         edges = np.array([0, shape[1]])
         return Flat(value, rank, ends - count, count, edges)
 
+    def documents(self) -> tuple[np.ndarray, ...]:
+        """Give what `lists` gives, of a tile that holds nothing else."""
+        pair, place = _numbered(self.count)
+        return pair, place, self.value[: len(pair)], self.rank[: len(pair)]
+
 
 @dataclass(frozen=True)
 class Retrieved:
@@ -119,10 +124,15 @@ def lists(
     """
     pieces = [of_query.of_runs(runs) for of_query in retrieved]
     vertex, rank = (np.concatenate(column) for column in zip(*pieces, strict=True))
-    count = counts(retrieved, runs, tile).ravel()
-    pair = np.repeat(np.arange(len(count)), count)
-    place = np.arange(len(pair)) - np.repeat(np.cumsum(count) - count, count)
+    pair, place = _numbered(counts(retrieved, runs, tile))
     return pair, place, vertex, rank
+
+
+def _numbered(count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Number rankings from 0, and in each of them its documents."""
+    count = count.ravel()
+    pair = np.repeat(np.arange(len(count)), count)
+    return pair, np.arange(len(pair)) - np.repeat(np.cumsum(count) - count, count)
 
 
 def listed(

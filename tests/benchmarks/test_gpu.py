@@ -1,5 +1,6 @@
 """The benchmark for a GPU, on a CPU: what it needs, and that it checks what it does."""
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -97,7 +98,7 @@ def test_what_is_wrong_or_fails_is_not_timed(bench, monkeypatch, capsys):
 
     def wrong(*arguments):
         row = right(*arguments)
-        return gpu_rows.replace(row, sums=lambda: row.sums() + np.int64(1))
+        return dataclasses.replace(row, sums=lambda: row.sums() + np.int64(1))
 
     def fails(*_):
         raise RuntimeError("out of memory")

@@ -41,14 +41,15 @@ def job(seed: int = 0, runs: int = 5):
     return graphs, rankings_of(every, judged), telling_weights(seed)
 
 
-def tiles_of(graphs, rankings):
-    return list(Layout(graphs).tiles(rankings))
+def tiles_of(graphs, rankings, **how):
+    return list(Layout(graphs, **how).tiles(rankings))
 
 
 def test_all_forms_occur():
     graphs, rankings, _ = job()
-    tiles = tiles_of(graphs, rankings)
-    assert {tile.form for tile in tiles} == {"levels", "packed", "wide"}
+    for listed, form in ((True, "listed"), (False, "packed")):
+        tiles = tiles_of(graphs, rankings, listed=listed)
+        assert {tile.form for tile in tiles} == {"levels", form, "wide"}
 
 
 def test_queries_at_once_or_one_by_one(monkeypatch):
@@ -132,7 +133,7 @@ def test_blocks_of_queries():
 @pytest.mark.parametrize("form", ["levels", "packed", "wide"])
 def test_lowers_for_accelerators(platform, form):
     graphs, rankings, weights = job()
-    tiles = tiles_of(graphs, rankings)
+    tiles = tiles_of(graphs, rankings, listed=False)
     tile = next(t for t in tiles if t.form == form)
     cut, shared = (tile.graphs, tile.ranks, tile.steps), (*tile.lists, weights)
     with jax.enable_x64(True):

@@ -1,5 +1,7 @@
 """Small inputs in the forms that the package takes, and kernels called on them."""
 
+from collections.abc import Sequence
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -15,9 +17,9 @@ from pgcjax.io.runs import read_runs
 from pgcjax.kernels import ABSENT, peel, peel_packed
 from pgcjax.tensors import adjacency, rank_tables
 from pgcjax.tensors.graphs import Graph, dense, preference_graphs
-from pgcjax.tensors.padding import padded_size
+from pgcjax.tensors.padding import lengthened, padded_size
 from pgcjax.tensors.rankings import Rankings, find
-from pgcjax.tensors.retrieved import Retrieved
+from pgcjax.tensors.retrieved import Flat, Retrieved
 
 peel_jit = jax.jit(
     lambda edges, ranks, where: peel.ideal_ranks(edges, ranks, where=where)
@@ -80,12 +82,15 @@ def list_scores(measures, tensors, rankings, *, budget=plan.BUDGET, progress=Non
     return [out[i] for i in range(len(measures))]
 
 
-def retrieved_of(ranks) -> Retrieved:
-    """One run as the judged documents that it retrieved, from the rank of each."""
+def flat_of(ranks) -> Flat:
+    """What runs retrieved, end to end, of the rank of each vertex: `[…, runs, n]`."""
     ranks = np.asarray(ranks)
-    vertex = np.argsort(ranks, kind="stable")[: int((ranks < ABSENT).sum())]
-    starts = np.array([0, len(vertex)])
-    return Retrieved(starts, vertex.astype(np.int32), ranks[vertex])
+    count = np.sum(ranks < ABSENT, axis=-1, dtype=np.int32)
+    by_rank = np.argsort(ranks, axis=-1, kind="stable").astype(np.int32)
+    own = np.arange(ranks.shape[-1]) < count[..., None]
+    rank = np.take_along_axis(ranks, by_rank, -1)[own].astype(np.int32)
+    first = np.cumsum(count, dtype=np.int32).reshape(count.shape) - count
+    return Flat(by_rank[own], rank, first, count, np.array([0, count.shape[-1]]))
 
 
 def form_of(graph: Graph) -> str:
@@ -94,36 +99,43 @@ def form_of(graph: Graph) -> str:
 
 
 def form_sum(graph: Graph, ranks, weights, form: str | None = None) -> int:
-    """The sum of weights by the form that suits the graph, or a given one."""
+    """The sum of weights by the form that suits the graph, or a given one.
+
+    `listed` is `packed`, with the run as a list.
+    """
     size = padded_size(len(graph))
     ready = adjacency.prepare([graph], size)[0]
     if form is not None:
-        ready = as_form(form, graph, size)
-    found = retrieved_of(ranks)
-    graphs = adjacency.batch_graphs([ready], 1)
-    tile = [ready], [found], slice(0, 1), (1, 1)
-    lists = ()
-    if ready.form == "levels":
-        flat = rank_tables.batch_levels(*tile, 16)
-        lists, ranks = (flat.value, flat.rank), (flat.first, flat.count)
-        ranks, steps = rank_tables.LevelRuns(*ranks), flat.count.max(1)
+        ready = as_form("packed" if form == "listed" else form, [graph], size)
+    form = form or ready.form
+    graphs, flat = adjacency.batch_graphs(ready, 1), flat_of(np.array([[ranks]]))
+    if form == "levels":
+        rank_tables.to_levels(flat, ready, 0)
+    lists, steps = (), ready.vertices
+    if form in ("levels", "listed"):
+        lists = tuple(lengthened(x, 2 * size) for x in (flat.value, flat.rank))
+        moving = rank_tables.ListedRuns(flat.first, flat.count)
+        steps = flat.count[0] if form == "levels" else steps
     else:
-        ranks, steps = rank_tables.batch_rankings(*tile)
-    cut, shared = (graphs, ranks, steps), (*lists, weights)
-    sums = peel_batches.tile_sums(ready.form, cut, shared)
+        moving = rank_tables.batch_rankings(form, steps, flat, size)
+    sums = peel_batches.tile_sums(form, (graphs, moving, steps), (*lists, weights))
     return int(sums[0, 0])
 
 
-def as_form(form: str, graph: Graph, size: int) -> adjacency.Prepared:
-    """A graph in a given form, whichever suits it."""
-    edges, n = dense([graph], size)[0], len(graph)
-    where = np.arange(size) < n
+def as_form(form: str, graphs: Sequence[Graph], size: int) -> adjacency.Stack:
+    """Graphs in a given form, whichever suits them."""
+    edges = dense(graphs, size)
+    vertices = np.array([len(graph) for graph in graphs], np.int32)
+    where = np.arange(size) < vertices[:, None]
+    which = np.arange(len(graphs), dtype=np.int32)
     if form == "wide":
-        return adjacency.Prepared("wide", size, n, adjacency.WideGraphs(edges, where))
-    rows = (edges.T << peel_packed.OUT) + (edges << peel_packed.IN)
-    start = (edges.sum(1) << peel_packed.OUT) + (edges.sum(0) << peel_packed.IN)
-    arrays = adjacency.PackedGraphs(rows, start.astype(np.int32), where)
-    return adjacency.Prepared("packed", size, n, arrays)
+        arrays = adjacency.WideGraphs(edges, where)
+        return adjacency.Stack("wide", size, which, vertices, arrays)
+    rows = (edges.swapaxes(1, 2) << peel_packed.OUT) + (edges << peel_packed.IN)
+    out, into = edges.sum(2), edges.sum(1)
+    start = ((out << peel_packed.OUT) + (into << peel_packed.IN)).astype(np.int32)
+    arrays = adjacency.PackedGraphs(rows, start, where)
+    return adjacency.Stack("packed", size, which, vertices, arrays)
 
 
 def graph_of(counts) -> Graph:

@@ -43,8 +43,7 @@ def overlaps(grids, votes, orders, weights, *, shared=False, form="packed", size
     graphs = preference_graphs(votes)
     docs = {query: graph.doc_ids for query, graph in graphs.items()}
     n = max(size, padded_size(max(map(len, graphs.values()))))
-    ready = [as_form(form, graph, n).arrays for graph in graphs.values()]
-    fixed = tuple(np.stack(part) for part in zip(*ready, strict=True))
+    fixed = tuple(as_form(form, [*graphs.values()], n).arrays)
     parts, shown = [], g.Shown(grids, docs)
     run_ids = shown.run_ids
     for order in orders:

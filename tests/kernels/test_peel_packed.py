@@ -23,6 +23,7 @@ def expected(graph, ranks, weights) -> int:
 def test_equals_the_peel_and_the_twin(case, seed):
     graph, weights = graph_of(case.counts), telling_weights(seed)
     total = form_sum(graph, case.ranks, weights, "packed")
+    assert total == form_sum(graph, case.ranks, weights, "listed")
     assert total == form_sum(graph, case.ranks, weights, "wide")
     assert total == expected(graph, case.ranks, weights)
     twin = greedy_ideal(case.edges, case.run, tuple(case.docs))
@@ -40,7 +41,9 @@ def test_larger_graphs(n, density):
     graph, weights = graph_of(counts), telling_weights(n, 2 * n)
     ranks = np.where(rng.random(n) < 0.6, rng.permutation(2 * n)[:n], ABSENT)
     ranks = ranks.astype(np.int32)
-    assert form_sum(graph, ranks, weights, "packed") == expected(graph, ranks, weights)
+    total = expected(graph, ranks, weights)
+    for form in ("packed", "listed"):
+        assert form_sum(graph, ranks, weights, form) == total
 
 
 @pytest.mark.parametrize("n", [16, 64])
@@ -61,7 +64,7 @@ def test_vertices_without_edges_drop_out(n):
         graph, weights = graph_of(counts), telling_weights(seed, 2 * n)
         ranks = np.where(rng.random(n) < 0.7, rng.permutation(2 * n)[:n], ABSENT)
         ranks = ranks.astype(np.int32)
-        rows, words, _ = as_form("packed", graph, n).arrays
+        rows, words, _ = (x[0] for x in as_form("packed", [graph], n).arrays)
         inverse = np.argsort(np.minimum(ranks, ABSENT), kind="stable")
         order = np.argsort(inverse)
         runs = [x.astype(np.int32) for x in (order, inverse, ranks[inverse])]

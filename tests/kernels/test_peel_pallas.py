@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers.builders import as_form, graph_of
+from helpers.builders import as_form, flat_of, graph_of
 from helpers.kernel_weights import telling_weights
 from helpers.strategies import cases
 from hypothesis import given, settings
@@ -16,7 +16,6 @@ from pgcjax.kernels.peel_packed import MOST_DEGREE
 from pgcjax.reference.pgc import greedy_ideal
 from pgcjax.tensors import adjacency, rank_tables
 from pgcjax.tensors.padding import padded_size
-from pgcjax.tensors.retrieved import Retrieved
 
 
 def over_queries(rows, words, where, order, inverse, ranks, steps, weights, **options):
@@ -35,18 +34,16 @@ launched = jax.jit(over_queries, static_argnames=("interpret", "block", "num_war
 
 def tile_of(graphs, ranks, form: str, size: int):
     """Queries as the engine lays them out; `ranks` is `[runs, n]` for each query."""
-    ready = [as_form(form, graph, size) for graph in graphs]
-    found = []
-    for rank in ranks:
-        by_rank = np.argsort(rank, axis=1, kind="stable")
-        run, place = np.nonzero(np.take_along_axis(rank, by_rank, 1) < ABSENT)
-        vertex = by_rank[run, place].astype(np.int32)
-        starts = np.searchsorted(run, np.arange(len(rank) + 1))
-        found.append(Retrieved(starts, vertex, rank[run, vertex]))
-    runs = len(ranks[0])
-    shape = len(ready), runs
-    moving, steps = rank_tables.batch_rankings(ready, found, slice(0, runs), shape)
-    return adjacency.batch_graphs(ready, len(ready)), moving, steps
+    ready = as_form(form, graphs, size)
+    width = max(rank.shape[1] for rank in ranks)
+    every = [
+        np.pad(rank, [(0, 0), (0, width - rank.shape[1])], constant_values=ABSENT)
+        for rank in ranks
+    ]
+    moving = rank_tables.batch_rankings(
+        form, ready.vertices, flat_of(np.array(every)), size
+    )
+    return adjacency.batch_graphs(ready, len(ready)), moving, ready.vertices
 
 
 def launched_sums(tile, weights, *, more: int = 0, block: int | None = None):
