@@ -143,7 +143,7 @@ def next_place(
     word: Int32[Array, " n"],
 ) -> tuple[Int32[Array, ""], Bool[Array, ""]]:
     """Choose the next vertex: its place in the run, and whether it is a sink."""
-    best = _maximum(_key(word))
+    best = _maximum(key_of(word))
     is_sink = best >= SINK
     place = jnp.where(is_sink, best, -best) & PLACES
     # Deltas of what is left add up to 0, so a best key below all of delta 0 means
@@ -151,7 +151,7 @@ def next_place(
     return jnp.where(best > -MOST_VERTICES, place, word.shape[-1] - 1), is_sink
 
 
-def _key(word: Int32[Array, " n"]) -> Int32[Array, " n"]:
+def key_of(word: Int32[Array, "*n"]) -> Int32[Array, "*n"]:
     """Give what is greatest for the next vertex: delta above, less the place below.
 
     A word is outdegree << OUT, plus indegree << IN, plus place: so the key is one
@@ -170,8 +170,17 @@ def _at(array: Array, place: Int32[Array, ""]) -> Array:
 
 
 def _maximum(x: Int32[Array, " n"]) -> Int32[Array, ""]:
-    # By halves, down to the words of a register: XLA does not vectorise a maximum over
-    # the last axis on CPU.
+    return jax.lax.platform_dependent(x, cpu=_by_halves, default=_at_once)
+
+
+def _at_once(x: Int32[Array, " n"]) -> Int32[Array, ""]:
+    # On a GPU a warp reads a row, and not a thread of it: loads are next to each other.
+    return x.max(-1)
+
+
+def _by_halves(x: Int32[Array, " n"]) -> Int32[Array, ""]:
+    # Down to the words of a register: XLA does not vectorise a maximum over the last
+    # axis on CPU.
     while x.shape[-1] > 8 and x.shape[-1] % 2 == 0:
         half = x.shape[-1] // 2
         x = jnp.maximum(x[..., :half], x[..., half:])

@@ -18,7 +18,7 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import triton
 from jaxtyping import Array, Bool, Int, Int32, Int64
 
-from pgcjax.kernels.peel_packed import DEGREES, IN, OUT, PLACES, SINK, SOURCE
+from pgcjax.kernels.peel_packed import PLACES, SINK, key_of, removing
 
 # 32 words for each of 32 threads. A step needs a word, its key and its row at once, in
 # registers, of which there must be enough for many warps: they hide the loads.
@@ -67,7 +67,7 @@ def peeled_overlap(
         fit = max(1, _PER_WARP // n)
         block = min(_MOST_RUNS, 1 << (fit.bit_length() - 1))
     call = pl.pallas_call(
-        functools.partial(_peel, block=block),
+        functools.partial(_peel, block=block, warps=num_warps),
         grid=(pl.cdiv(runs, block),),
         out_shape=jax.ShapeDtypeStruct((runs,), jnp.int64),
         # One stage: the loads of a step depend on the step before, so none can be sent
@@ -75,16 +75,19 @@ def peeled_overlap(
         compiler_params=triton.CompilerParams(num_warps=num_warps, num_stages=1),
         interpret=interpret,
     )
+    rows = removing(rows, where=where)
     bound = jnp.asarray(steps, jnp.int32)
     return call(rows, words, order, inverse, ranks, bound, weights, where)
 
 
-def _peel(rows, words, order, inverse, ranks, steps, weights, where, out, *, block):
+def _peel(
+    rows, words, order, inverse, ranks, steps, weights, where, out, *, block, warps
+):
     """Peel `block` runs; the arguments are references to arrays in memory."""
     (runs, n), depth = order.shape, weights.shape[0] - 1
     # Arrays in Triton have powers of two as sizes, 192 is three of them. Parts of one
     # width have one layout over the threads: keys meet in a thread, then in the warp.
-    width = math.gcd(n, max(1, _WIDTH // block))
+    width = math.gcd(n, max(1, _WIDTH * warps // block))
     parts = [pl.ds(low, width) for low in range(0, n, width)]
     # Programs that reach beyond the last run repeat it, so nothing needs a mask.
     run = pl.program_id(0) * block + jnp.arange(block, dtype=jnp.int32)
@@ -95,7 +98,7 @@ def _peel(rows, words, order, inverse, ranks, steps, weights, where, out, *, blo
 
     def step(i, state: tuple) -> tuple:
         word, back, total = state
-        keys = [_key(x) for x in word]
+        keys = [key_of(x) for x in word]
         best = functools.reduce(jnp.maximum, keys).max(-1)
         is_sink = best >= SINK
         place = jnp.where(is_sink, best, -best) & PLACES
@@ -105,10 +108,7 @@ def _peel(rows, words, order, inverse, ranks, steps, weights, where, out, *, blo
         # What is not behind is in front: i steps placed i vertices.
         ideal = jnp.where(is_sink, back, back - last + i)
         gain = weights[jnp.minimum(jnp.maximum(rank, ideal), depth)]
-        left = [
-            jnp.where(key == best[:, None], -1, x - row)
-            for x, key, row in zip(word, keys, taken, strict=True)
-        ]
+        left = [x - row for x, row in zip(word, taken, strict=True)]
         return left, back - is_sink, total + gain
 
     start = [
@@ -120,20 +120,3 @@ def _peel(rows, words, order, inverse, ranks, steps, weights, where, out, *, blo
     # Not a step more than there are vertices, so that each step finds one.
     bound = jnp.minimum(steps[...], count)
     out[run] = jax.lax.fori_loop(0, bound, step, state)[2]
-
-
-def _key(word: Int32[Array, "block width"]) -> Int32[Array, "block width"]:
-    """Give what is greatest for the next vertex: delta above, less the place below.
-
-    A word is as in `peel_packed`: outdegree << OUT, plus indegree << IN, plus place: so
-    the key is one product, less the word.
-
-    A word that is gone starts from -1 and falls with each neighbour that goes after it,
-    by less than 2^31 in all, and the field of its indegree by less than half: it stays
-    negative, no source, and its key is at most -1024. Deltas of what is left add up to
-    0, so the greatest is 0 or more, and the key of its vertex at least -1023.
-    """
-    out, place = word >> OUT, word & PLACES
-    key = out * ((1 << OUT) + (1 << IN)) - word
-    key = jnp.where(word & (DEGREES << IN) == 0, SOURCE - place, key)
-    return jnp.where(out == 0, SINK + place, key)

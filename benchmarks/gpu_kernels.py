@@ -1,0 +1,300 @@
+"""What else than the peel a GPU computes, on made-up inputs; for `gpu.py`.
+
+Also for `studies.gpu_bounds`, which compiles the same programs for such shapes.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from benchmarks import inputs
+from pgcjax.engine.grid_batches import grid_program
+from pgcjax.engine.list_batches import Kernel, list_program
+from pgcjax.engine.replicate_programs import replicate_program
+from pgcjax.kernels import ABSENT
+from pgcjax.kernels.graded import QueryGains
+from pgcjax.kernels.rbo import rank_weights
+from pgcjax.measures.binary import AP_GAINS, RBP_GAINS
+from pgcjax.measures.gains import Gains, on_gains
+from pgcjax.measures.graded import ERR_GAINS, NDCG_GAINS
+from pgcjax.reference.pgc import greedy_ideal
+from pgcjax.stats import resample
+from pgcjax.tensors import adjacency, rank_tables
+from pgcjax.tensors.padding import list_width, padded_size, ranks_length, stack
+from pgcjax.tensors.retrieved import listed
+
+DEPTH, P = 1000, 0.95
+SAMPLE = 12  # results that plain numpy or Python computes, too
+RESAMPLES, PAIRS = 500, 2**14  # of a call of the tests, in one block
+REPLICATES = 128  # of a call
+MEASURES = NDCG_GAINS, AP_GAINS, ERR_GAINS, RBP_GAINS
+TIED = 3  # images of a grid at one distance
+
+
+class Images(NamedTuple):
+    """What `grid_program("packed", …)` takes of systems."""
+
+    place: np.ndarray
+    inverse: np.ndarray
+    first: np.ndarray
+
+
+class Cells(NamedTuple):
+    """What `grid_program("pairs", …)` takes of systems."""
+
+    first: np.ndarray
+    row: np.ndarray
+    column: np.ndarray
+    others: np.ndarray
+    images: np.ndarray
+
+
+class Work(NamedTuple):
+    """A program with its arguments.
+
+    Attributes:
+        name: what its row is called.
+        title: its shape.
+        program: by `jax.jit`.
+        arguments: on the host.
+        units: how much a call computes.
+        per: what a unit is.
+        differs: says of a result how far it is from the plain one, on a sample: at
+            most 1e-12 of scores, and 0 of whole numbers.
+    """
+
+    name: str
+    title: str
+    program: Any
+    arguments: tuple
+    units: int
+    per: str
+    differs: Callable[[Any], float]
+
+
+def lists(queries: int, runs: int, n: int) -> Work:
+    """Score ranked lists by nDCG, AP, ERR and RBP, in one call."""
+    measures = [(gains, _defaults(gains)) for gains in MEASURES]
+    drawn, rng = inputs.Drawn(runs, n), np.random.default_rng([1, n])
+    grades = rng.choice(4, size=(queries, n), p=[0.3, 0.4, 0.2, 0.1]) + 1.0
+    retrieved = [drawn[f"q{q}"] for q in range(queries)]
+    width = list_width(max(int(each.count.max()) for each in retrieved))
+    shape, size = (queries, runs), padded_size(n)
+    vertex, rank = listed(retrieved, slice(0, runs), shape, width, None)
+    arrays, weights, pools = [], [], []
+    for measure, given in measures:
+        gains = [measure.gains(grade, given, 4.0) for grade in grades]
+        ideal = [measure.ideal(gain, given) for gain in gains]
+        ideals = np.array(ideal) if ideal[0] != () else ()
+        arrays.append(QueryGains(stack(gains, (queries, size), 0), ideals))
+        last = ranks_length(DEPTH)
+        by_rank = measure.by_rank(given, last) if measure.by_rank else np.zeros(1)
+        weights.append(by_rank)
+        pools.append(gains)
+    cut = arrays, (vertex, rank, np.full(shape, DEPTH, np.int32))
+
+    def differs(found: Any) -> float:
+        far = 0.0
+        for q, r in _some(shape):
+            places, ranks = retrieved[q].of_runs(slice(r, r + 1))
+            for (measure, given), gains, values in zip(
+                measures, pools, found, strict=True
+            ):
+                run = np.zeros(DEPTH)
+                run[ranks] = gains[q][places]
+                plain = measure.twin(run.tolist(), gains[q].tolist(), given)
+                far = max(far, abs(plain - float(values[q, r])))
+        return far
+
+    title = f"nDCG, AP, ERR and RBP, N = {n}: {queries} queries × {runs} runs"
+    kernels = tuple(Kernel(on_gains(m), tuple(q.items()), None) for m, q in measures)
+    program, pairs = list_program(kernels, (0, 1, 2, 3), 1), queries * runs
+    return Work("lists", title, program, (cut, weights), pairs, "(query, run)", differs)
+
+
+def grids(queries: int, systems: int, n: int) -> Work:
+    """Peel the graphs of image grids whose lists have ties."""
+    case, weights = inputs.cyclic(queries, 1, n), rank_weights(P, DEPTH)
+    graphs, size = list(case.graphs.values()), padded_size(n)
+    ready = adjacency.matrices(graphs, size)
+    place, first, *_ = _grids(queries, systems, n, size)
+    inverse = np.argsort(place, axis=2).astype(np.int32)
+    fixed = adjacency.batch_graphs(ready, queries)
+    cut = fixed, Images(place, inverse, first)
+
+    def differs(found: Any) -> float:
+        far = 0.0
+        for q, r in _some((queries, systems), 4):
+            names = graphs[q].doc_ids.tolist()
+            order = [names[i] for i in np.argsort(place[q, r, :n])]
+            ideal = {
+                d: i for i, d in enumerate(greedy_ideal(case.edges(f"q{q}"), order))
+            }
+            nearer = dict(zip(names, first[q, r].tolist(), strict=False))
+            shown = sorted((d for d in names if nearer[d] < ABSENT), key=ideal.get)
+            total, placed = 0, dict[int, int]()
+            for doc in shown:
+                rank = nearer[doc] + placed.setdefault(nearer[doc], 0)
+                placed[nearer[doc]] += 1
+                total += int(weights[min(max(rank, ideal[doc]), DEPTH)])
+            far = max(far, float(total != int(found[q, r])))
+        return far
+
+    title = f"PGC of grids, N = {n}: {queries} queries × {systems} systems"
+    program, units = grid_program("packed", 1), queries * systems
+    return Work("grids", title, program, (cut, weights), units, "(query, run)", differs)
+
+
+def grid_pairs(queries: int, systems: int, n: int) -> Work:
+    """Count the pairs of images whose order agrees with people's."""
+    rng, size = np.random.default_rng([2, n]), padded_size(n)
+    judged = np.triu(rng.random((queries, n, n)) < inputs.DENSITY, 1)
+    first_wins = rng.random((queries, n, n)) < 0.5
+    wins = (judged & first_wins) | np.swapaxes(judged & ~first_wins, 1, 2)
+    judged |= np.swapaxes(judged, 1, 2)
+    _, first, row, column = _grids(queries, systems, n, size)
+    shape = queries, size, size
+    fixed = (
+        *(stack([*x], shape, 0) for x in (wins, judged)),
+        stack([*np.ones((queries, n), bool)], shape[:2], 0),
+    )
+    others = np.where(rng.random(first.shape) < 0.8, 0, ABSENT).astype(np.int32)
+    images = np.full((queries, systems), n, np.int64)
+    cells = Cells(first, row, column, others, images)
+
+    def differs(found: Any) -> float:
+        agreed, pairs, won = found[0], found[1], found[4]
+        far = 0
+        for q, r in _some((queries, systems)):
+            own, nearer = first[q, r, :n] < ABSENT, first[q, r, :n]
+            both = own[:, None] & own & judged[q] & (nearer[:, None] < nearer)
+            far += abs(both.sum(0) - np.asarray(pairs[q, r, :n])).sum()
+            good = (both & ~wins[q].T).sum(0)
+            far += abs(good - np.asarray(agreed[q, r, :n])).sum()
+            theirs = others[q, r, :n] < ABSENT
+            far += abs((own[:, None] & theirs & wins[q]).sum() - int(won[q, r]))
+        return float(far)
+
+    title = f"pairs of grids, N = {n}: {queries} queries × {systems} systems"
+    arguments = (fixed, cells), np.zeros(1, np.int64)
+    program, units = grid_program("pairs", 1), queries * systems
+    return Work("grid pairs", title, program, arguments, units, "(query, run)", differs)
+
+
+def resampled(kind: str, queries: int, runs: int, pairs: int = PAIRS) -> Work:
+    """Count resamples of pairs of runs: `bootstrap` of t, or `permutation` of signs."""
+    rng = np.random.default_rng(3)
+    x = np.rint(2.0**40 * rng.random((runs, queries)))
+    if kind == "bootstrap":
+        drawn = rng.integers(queries, size=(RESAMPLES, queries))
+        weights = np.array([np.bincount(d, minlength=queries) for d in drawn]).T * 1.0
+    else:
+        weights = 2.0 * rng.integers(2, size=(queries, RESAMPLES)) - 1
+    a, step = (rng.integers(1, runs, size=pairs).astype(np.int32) for _ in range(2))
+    b = (a + step) % np.int32(runs)  # another run
+    slack = np.float64(2.0 * queries)
+    shift, counted = resample._kernels(kind)
+
+    def whole(x, weights, a, b, slack):
+        return counted(x, shift(x, weights), weights, a, b, slack)
+
+    def differs(found: Any) -> float:
+        far = 0
+        for i in rng.permutation(pairs)[:SAMPLE].tolist():
+            z = x[a[i]] - x[b[i]]
+            if kind == "permutation":
+                reached = abs(z @ weights) >= abs(z.sum()) - slack
+            else:
+                drawn = weights.T @ (z - z.mean()) / queries
+                spread = weights.T @ (z - z.mean()) ** 2 / queries - drawn**2
+                reached = drawn**2 * z.var() >= z.mean() ** 2 * spread  # |t*| >= |t|
+            far += abs(int(reached.sum()) - int(found[i]))
+        return float(far)
+
+    title = f"{kind}, B = {RESAMPLES}: {pairs} pairs of {runs} runs × {queries} queries"
+    arguments = x, weights, a, b, slack
+    return Work(kind, title, jax.jit(whole), arguments, pairs, "pair", differs)
+
+
+def replicates(queries: int, runs: int, n: int, backend: str = "gpu") -> Work:
+    """Draw the judgments of graphs again, and peel all replicates."""
+    rng, size = np.random.default_rng([4, n]), padded_size(n)
+    case, weights = inputs.cyclic(queries, runs, n), rank_weights(P, DEPTH)
+    graphs = list(case.graphs.values())
+    most = list_width(max(len(graph.wins) for graph in graphs))
+    cells = np.full((queries, most), size**2, np.int32)
+    counts = np.zeros((queries, REPLICATES, most), np.int32)
+    for q, graph in enumerate(graphs):
+        rows = len(graph.wins)
+        cells[q, :rows] = graph.wins[:, 0] * size + graph.wins[:, 1]
+        counts[q, :, :rows] = rng.poisson(1.0, (REPLICATES, rows))
+    vertices = np.full(queries, n, np.int32)
+    found = [case.rankings[f"q{q}"] for q in range(queries)]
+    shape, part = (queries, runs), slice(0, runs)
+    ranks = rank_tables.rankings_by_place(vertices, found, part, shape, size)
+    fixed = np.zeros((queries, size, size), np.int32)
+    cut = fixed, np.zeros((queries, size), bool), cells, counts, ranks
+
+    def differs(result: Any) -> float:
+        far = 0.0
+        for (q, r), b in zip(_some(shape, 4), (0, 1, 5, 77), strict=False):
+            graph, (place, rank) = graphs[q], found[q].of_runs(slice(r, r + 1))
+            names = graph.doc_ids
+            pairs = zip(graph.wins[:, :2].tolist(), counts[q, b].tolist(), strict=False)
+            edges = {(names[u], names[v]): k for (u, v), k in pairs if k}
+            ranks = dict(zip(names[place].tolist(), rank.tolist(), strict=True))
+            docs = {v for edge in edges for v in edge}
+            ideal = greedy_ideal(edges, [d for d in ranks if d in docs])
+            lower = [max(ranks.get(d, DEPTH), i) for i, d in enumerate(ideal)]
+            total = weights[np.minimum(lower, DEPTH)].sum()
+            far = max(far, float(total != int(result[0][q, b, r])))
+        return far
+
+    title = f"replicates, N = {n}: {REPLICATES} × {queries} queries × {runs} runs"
+    program = replicate_program("packed", 1, backend)
+    units, arguments = REPLICATES * queries * runs, (cut, (weights,))
+    per = "(replicate, query, run)"
+    return Work("replicates", title, program, arguments, units, per, differs)
+
+
+def every(queries: int, runs: int, n: int, backend: str) -> list[Callable[[], Work]]:
+    """Say how to make all, for as many queries and runs, or as the engine has them.
+
+    Grids have few systems, and replicates the tile of a call: of 64 runs.
+    """
+    few = min(runs, 64)
+    return [
+        partial(lists, queries, runs, n),
+        partial(grids, queries, few, 64),
+        partial(grid_pairs, queries, few, 64),
+        partial(resampled, "bootstrap", queries, runs, min(PAIRS, runs * runs)),
+        partial(resampled, "permutation", queries, runs, min(PAIRS, runs * runs)),
+        partial(replicates, min(queries, 32), few, 16, backend),
+        partial(replicates, min(queries, 2), few, n, backend),
+    ]
+
+
+def _defaults(measure: Gains) -> dict[str, Any]:
+    return {x.name: x.default for x in measure.parameters} | {"k": None}
+
+
+def _some(shape: tuple[int, int], count: int = SAMPLE) -> list[tuple[int, int]]:
+    rng = np.random.default_rng(0)
+    places = rng.permutation(shape[0] * shape[1])[:count]
+    return [divmod(int(place), shape[1]) for place in places]
+
+
+def _grids(queries: int, systems: int, n: int, size: int) -> tuple[np.ndarray, ...]:
+    """Lay images out in grids: place, images that are nearer, row and column."""
+    rng = np.random.default_rng([5, n])
+    blank = np.broadcast_to(np.arange(size, dtype=np.int32), (queries, systems, size))
+    place, first = blank.copy(), np.full(blank.shape, ABSENT, np.int32)
+    place[..., :n] = rng.random((queries, systems, n)).argsort(2)
+    shown = place[..., :n] < int(inputs.RETRIEVED * n) // TIED * TIED
+    nearer = place[..., :n] // TIED * TIED
+    first[..., :n] = np.where(shown, nearer, ABSENT)
+    row, column = np.divmod(np.where(first < ABSENT, place, 0), 5)
+    return place, first, row.astype(np.int32), column.astype(np.int32)
