@@ -1,5 +1,6 @@
 """Checking, timing and printing on one device, in milliseconds; for `gpu.py`."""
 
+import math
 import time
 from collections.abc import Callable
 from functools import partial
@@ -11,15 +12,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from benchmarks import baselines, gpu_rows
+from benchmarks.gpu_kernels import Work
 from benchmarks.gpu_rows import Arrays, Row
 from benchmarks.harness import TOLERANCE, Contender, Report, Spread, number, spread
 from benchmarks.inputs import Case
 from pgcjax.kernels.rbo import rank_weights
 
 VERTEX = 128  # bytes that a vertex takes for each query and run, in all rows together
-SWEEP = 80.0  # seconds after which no more settings of the Pallas kernel are tried
-BLOCKS, WARPS = (1, 2, 4, 8, 16), (1, 2, 4)  # runs of a program, its warps
-WORDS = 64  # vertices that a thread may hold: beyond, its registers spill
+SWEEP = 50.0  # seconds after which no more settings of the Pallas kernel are tried
+BLOCKS, WARPS = (1, 2, 4, 8, 16, 32, 64), (1, 4, 8)  # runs of a program, its warps
+WORDS = 4, 64  # vertices that a thread may hold: beyond, its registers spill
 SAMPLE, QUERIES = 24, 6  # pairs in plain Python, of so many queries
 SLICE = 4  # queries whose sums a CPU computes, too
 
@@ -27,9 +29,11 @@ SLICE = 4  # queries whose sums a CPU computes, too
 class Bench:
     """The measurements on one device."""
 
-    def __init__(self, report: Report, backend: str):
-        """Measure for a report."""
+    def __init__(self, report: Report, backend: str, seconds: float = math.inf):
+        """Measure for a report, and begin nothing after some seconds."""
         self.report, self.backend = report, backend
+        self.keep: Callable[[], None] = lambda: None  # called after each table
+        self._ends = time.perf_counter() + seconds
         self.device = jax.local_devices()[0]
         self.wrong: list[str] = []
         self.left_out: list[str] = []
@@ -73,6 +77,49 @@ class Bench:
             self.left_out.append(problem)
             print(f"left out: {problem}", flush=True)
 
+    def beside(
+        self, foretold: dict[tuple[str, float, str], tuple[float, float]]
+    ) -> None:
+        """Put what was predicted of rows beside what was measured."""
+        rows = []
+        for race in self.report.races:
+            for figure in race["figures"]:
+                n = race["title"].partition("N = ")[2].partition(":")[0]
+                if found := foretold.get((figure["name"], race["units"], n)):
+                    low, high = (1e3 * x for x in found)
+                    ms = figure["microseconds"]["median"] * race["units"] / 1e3
+                    rows.append(
+                        [race["title"], figure["name"], ms, low, high, ms / high]
+                    )
+        columns = ["", "row", "ms", "predicted from", "to", "÷ to"]
+        self.table("beside the prediction of docs/gpu.md", columns, rows)
+
+    def begins(self, name: str) -> bool:
+        """Say whether there is time for something; if not, leave it out."""
+        if time.perf_counter() > self._ends:
+            self._leave_out(name, "for the time")
+            return False
+        return True
+
+    def work(self, name: str, make: Callable[[], Work]) -> None:
+        """Time a program, if a sample of its results is right."""
+        rows: list[Row] = []
+        try:
+            work = make()
+            rows = [gpu_rows.of_work(work, self.device)]
+            with jax.enable_x64(True):
+                far = work.differs(jax.tree.map(np.asarray, rows[0].call()))
+        except Exception as error:
+            self._failed(name, error)
+            return
+        print(f"\n{work.title}")
+        if far > TOLERANCE:
+            self.wrong.append(f"{name}: differs by {far:.3g} from plain Python")
+            print(f"WRONG, and not timed: {self.wrong[-1]}")
+            return
+        print(f"a sample in plain Python or numpy: differs by {far:.3g}")
+        self._race(work.title, work.units, rows, work.per)
+
     def peel(self, case: Case) -> str:
         """Race on cyclic graphs; say in a line what was best."""
         jax.clear_caches()  # or what another case compiled would take no time here
@@ -84,7 +131,7 @@ class Bench:
         truth = self._truth(title, case, word, host)
         rows = self._others(case, weights, word, truth)
         rows += self._pallas(title, arrays, truth)
-        return self._race(title, case, rows)
+        return self._race(title, case.pairs, rows)
 
     def levels(self, case: Case) -> None:
         """Race on graphs derived from grades, which need no peel."""
@@ -94,7 +141,7 @@ class Bench:
         level = gpu_rows.levels(arrays, self.backend)
         title = f"derived graphs on the device, {case.title}"
         truth = self._truth(title, case, level)
-        self._race(title, case, self._others(case, weights, level, truth))
+        self._race(title, case.pairs, self._others(case, weights, level, truth))
 
     def _others(
         self, case: Case, weights: np.ndarray, row: Row, truth: np.ndarray
@@ -113,12 +160,18 @@ class Bench:
         if not gpu_rows.has_pallas():
             self._leave_out("Pallas", "this version has no pgcjax.kernels.peel_pallas")
             return []
+        if self.backend == "cpu":  # the same sums, and a time that says nothing
+            name = "Pallas, interpreted"
+            make = partial(gpu_rows.pallas, arrays, name, interpret=True)
+            return self._attempt(name, truth, make)
         if self.backend != "gpu":
             self._leave_out("Pallas", f"a kernel for GPUs; this is a {self.backend}")
             return []
+        name = gpu_rows.OWN_CHOICE
+        own = self._attempt(name, truth, partial(gpu_rows.pallas, arrays, name))
         tried: list[tuple[Spread, Row]] = []
         for block, warps in product(BLOCKS, WARPS):
-            if not 1 <= block * arrays.width / (32 * warps) <= WORDS:
+            if not WORDS[0] <= block * arrays.width / (32 * warps) <= WORDS[1]:
                 continue
             name = f"Pallas, block={block}, num_warps={warps}"
             if self._swept > SWEEP:
@@ -132,8 +185,6 @@ class Bench:
         columns = ["", "ms", "lowest", "highest", "compile s"]
         rows = [[r.name, x.median, x.low, x.high, r.compile] for x, r in tried]
         self.table(f"settings of the Pallas kernel, {title}", columns, rows)
-        name = "Pallas, its own choice"
-        own = self._attempt(name, truth, partial(gpu_rows.pallas, arrays, name))
         return own + [r for _, r in sorted(tried, key=lambda x: x[0].median)[:1]]
 
     def _attempt(
@@ -143,14 +194,19 @@ class Bench:
 
         One that fails must not take the others along: a machine with a GPU is lent.
         """
+        if not self.begins(name):
+            return []
         try:
             row = make()
             sums = row.sums()
         except Exception as error:
-            first = (str(error).strip() or type(error).__name__).splitlines()[0]
-            self._leave_out(name, f"{type(error).__name__}: {first[:200]}")
+            self._failed(name, error)
             return []
         return [row] if self._same(name, sums, truth) else []
+
+    def _failed(self, name: str, error: Exception) -> None:
+        first = (str(error).strip() or type(error).__name__).splitlines()[0]
+        self._leave_out(name, f"{type(error).__name__}: {first[:200]}")
 
     def _same(self, name: str, sums: np.ndarray, truth: np.ndarray) -> bool:
         if sums.shape == truth.shape and sums.dtype == truth.dtype:
@@ -215,20 +271,20 @@ class Bench:
             times.append((time.perf_counter() - start) * 1e3)
         return Spread.of(times[1:])
 
-    def _race(self, title: str, case: Case, rows: list[Row]) -> str:
+    def _race(
+        self, title: str, units: int, rows: list[Row], per: str = "(query, run)"
+    ) -> str:
         """Time rows whose sums agreed, in turn; say in a line what was best."""
         contenders = [
-            Contender(r.name, r.call, case.pairs, r.ours, values=None, note=r.note)
+            Contender(r.name, r.call, units, r.ours, values=None, note=r.note)
             for r in rows
         ]
-        found = self.report.race(
-            title, contenders, per="(query, run)", units=case.pairs
-        )
+        found = self.report.race(title, contenders, per=per, units=units)
         table, best = [], (float("inf"), "nothing")
         base = found.get("textbook JAX")
         for row in rows:
             figure = found[row.name]
-            ms = Spread.of([x * case.pairs / 1e3 for x in figure.rounds])
+            ms = Spread.of([x * units / 1e3 for x in figure.rounds])
             ratio = None
             if base:
                 pairs = zip(base.rounds, figure.rounds, strict=True)
@@ -259,6 +315,7 @@ class Bench:
         for first, *rest in lines:
             cells = [x.rjust(w) for x, w in zip(rest, widths[1:], strict=True)]
             print("  ".join([first.ljust(widths[0]), *cells]).rstrip(), flush=True)
+        self.keep()
 
 
 def _cell(x: Any) -> str:

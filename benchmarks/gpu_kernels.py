@@ -1,6 +1,6 @@
-"""What else than the peel a GPU computes, on made-up inputs; for `gpu.py`.
+"""What a GPU computes beside the peel, on made-up inputs; for `gpu.py`.
 
-Also for `studies.gpu_bounds`, which compiles the same programs for such shapes.
+`studies.gpu_bounds` compiles the same programs.
 """
 
 from collections.abc import Callable
@@ -134,7 +134,7 @@ def grids(queries: int, systems: int, n: int) -> Work:
                 d: i for i, d in enumerate(greedy_ideal(case.edges(f"q{q}"), order))
             }
             nearer = dict(zip(names, first[q, r].tolist(), strict=False))
-            shown = sorted((d for d in names if nearer[d] < ABSENT), key=ideal.get)
+            shown = [d for d in ideal if nearer[d] < ABSENT]
             total, placed = 0, dict[int, int]()
             for doc in shown:
                 rank = nearer[doc] + placed.setdefault(nearer[doc], 0)
@@ -242,10 +242,10 @@ def replicates(queries: int, runs: int, n: int, backend: str = "gpu") -> Work:
         far = 0.0
         for (q, r), b in zip(_some(shape, 4), (0, 1, 5, 77), strict=False):
             graph, (place, rank) = graphs[q], found[q].of_runs(slice(r, r + 1))
-            names = graph.doc_ids
+            names = graph.doc_ids.tolist()
             pairs = zip(graph.wins[:, :2].tolist(), counts[q, b].tolist(), strict=False)
             edges = {(names[u], names[v]): k for (u, v), k in pairs if k}
-            ranks = dict(zip(names[place].tolist(), rank.tolist(), strict=True))
+            ranks = {names[v]: k for v, k in zip(place, rank.tolist(), strict=True)}
             docs = {v for edge in edges for v in edge}
             ideal = greedy_ideal(edges, [d for d in ranks if d in docs])
             lower = [max(ranks.get(d, DEPTH), i) for i, d in enumerate(ideal)]
@@ -260,21 +260,23 @@ def replicates(queries: int, runs: int, n: int, backend: str = "gpu") -> Work:
     return Work("replicates", title, program, arguments, units, per, differs)
 
 
-def every(queries: int, runs: int, n: int, backend: str) -> list[Callable[[], Work]]:
+def every(
+    queries: int, runs: int, n: int, backend: str
+) -> dict[str, Callable[[], Work]]:
     """Say how to make all, for as many queries and runs, or as the engine has them.
 
     Grids have few systems, and replicates the tile of a call: of 64 runs.
     """
-    few = min(runs, 64)
-    return [
-        partial(lists, queries, runs, n),
-        partial(grids, queries, few, 64),
-        partial(grid_pairs, queries, few, 64),
-        partial(resampled, "bootstrap", queries, runs, min(PAIRS, runs * runs)),
-        partial(resampled, "permutation", queries, runs, min(PAIRS, runs * runs)),
-        partial(replicates, min(queries, 32), few, 16, backend),
-        partial(replicates, min(queries, 2), few, n, backend),
-    ]
+    few, pairs = min(runs, 64), min(PAIRS, runs * runs)
+    return {
+        "lists": partial(lists, queries, runs, n),
+        "grids": partial(grids, queries, few, 64),
+        "grid pairs": partial(grid_pairs, queries, few, 64),
+        "bootstrap": partial(resampled, "bootstrap", queries, runs, pairs),
+        "permutation": partial(resampled, "permutation", queries, runs, pairs),
+        "replicates, N = 16": partial(replicates, min(queries, 32), few, 16, backend),
+        f"replicates, N = {n}": partial(replicates, min(queries, 2), few, n, backend),
+    }
 
 
 def _defaults(measure: Gains) -> dict[str, Any]:

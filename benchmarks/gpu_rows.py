@@ -10,10 +10,12 @@ import jax
 import numpy as np
 
 from benchmarks import baselines, ours
+from benchmarks.gpu_kernels import Work
 from benchmarks.inputs import Case
 from pgcjax.tensors import adjacency, rank_tables
 from pgcjax.tensors.padding import padded_size
 
+ONE_WORD, OWN_CHOICE = "XLA, one word", "Pallas, its own choice"
 LIMB = 21  # bits: 1024 of them add up in an int32
 CHUNK = 16  # queries that are laid out at the same time
 
@@ -142,6 +144,14 @@ def _scratch(compiled: Any) -> int | None:
         return None
 
 
+def of_work(work: Work, device: jax.Device) -> Row:
+    """Compile a program of `gpu_kernels`, its arguments being on the device."""
+    with jax.enable_x64(True):
+        arguments = jax.device_put(work.arguments, device)
+    moved = sum(x.nbytes for x in jax.tree.leaves(arguments))
+    return _row(work.name, work.program, arguments, moved)
+
+
 def one_word(arrays: Arrays, backend: str) -> Row:
     """Peel one word per vertex by XLA, everything in one call.
 
@@ -149,7 +159,7 @@ def one_word(arrays: Arrays, backend: str) -> Row:
     """
     program = ours.tile_program("packed", 1, backend)
     moved = 12 * arrays.pairs * arrays.width**2
-    return _row("XLA, one word", program, (arrays.cut, arrays.shared), moved)
+    return _row(ONE_WORD, program, (arrays.cut, arrays.shared), moved)
 
 
 def levels(arrays: Arrays, backend: str) -> Row:
@@ -173,6 +183,15 @@ def pallas(arrays: Arrays, name: str, **options: Any) -> Row:
     A step reads a row, mostly from the cache that all processors share; the words stay
     in registers, and the rest is read once.
     """
+    program = pallas_program(**options)
+    vertices = int(np.max(arrays.steps))
+    moved = 4 * arrays.pairs * arrays.width * (vertices + 3)
+    arguments = arrays.graphs, arrays.runs, *arrays.shared
+    return _row(name, program, arguments, moved)
+
+
+def pallas_program(**options: Any) -> Any:
+    """Map the kernel over queries: a program of graphs, runs and weights."""
     from pgcjax.kernels import peel_pallas
 
     def one(graphs, runs, weights):
@@ -183,11 +202,7 @@ def pallas(arrays: Arrays, name: str, **options: Any) -> Row:
             **options,
         )
 
-    program = jax.jit(jax.vmap(one, in_axes=(0, 0, None)))
-    vertices = int(np.max(arrays.steps))
-    moved = 4 * arrays.pairs * arrays.width * (vertices + 3)
-    arguments = arrays.graphs, arrays.runs, *arrays.shared
-    return _row(name, program, arguments, moved)
+    return jax.jit(jax.vmap(one, in_axes=(0, 0, None)))
 
 
 def textbook(case: Case, weights: np.ndarray) -> Row:

@@ -78,7 +78,9 @@ def replicate_program(form: str, devices: int, backend: str) -> Callable:
                 sizes = graphs.where.sum(-1, dtype=jnp.int32)
                 if at_once == number:
                     over = jax.vmap(over_runs, in_axes=(0, None, None, None))
-                    return over(graphs, runs, sizes.max(), weights), sizes
+                    # A number that depends on data a GPU would be asked at each step.
+                    steps = sizes.max() if backend == "cpu" else size
+                    return over(graphs, runs, steps, weights), sizes
                 graph = jax.tree.map(lambda x: x[0], graphs)
                 sums = jax.lax.map(
                     lambda run: kernel(graph, run, sizes[0], weights),

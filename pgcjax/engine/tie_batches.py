@@ -228,6 +228,8 @@ def tie_program(form: str, devices: int, backend: str) -> Callable:
             graphs, runs = _as_form(form, graphs, runs)
             (count, size), number = orders.place.shape, len(runs.ranks)
             together, at_once = _side_by_side(backend, count, number, size)
+            if backend != "cpu":  # a number of the data it would be asked at each step
+                steps = graphs.where.shape[-1]
             missing = jnp.sum(graphs.where) - jnp.sum(runs.ranks < ABSENT, axis=-1)
             enough = few.number[jnp.minimum(missing, len(few.number) - 1)]
 

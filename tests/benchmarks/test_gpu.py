@@ -8,14 +8,16 @@ import sys
 from functools import partial
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 
 import pgcjax
 
 harness = pytest.importorskip("benchmarks.harness", reason="not in a checkout")
-from benchmarks import gpu_bench, gpu_rows, inputs  # noqa: E402
+from benchmarks import gpu_bench, gpu_kernels, gpu_rows, inputs  # noqa: E402
 
+PALLAS = ["Pallas, its own choice", "Pallas, block=8, num_warps=1"]
 ROOT = Path(pgcjax.__file__).parents[1]
 # Whatever is installed here, this process finds what jax brings along, and no more.
 ALONE = """
@@ -29,8 +31,12 @@ class Nothing:
             raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, Nothing())
 assert "rich" in OTHERS
-from benchmarks.gpu import main
-sys.exit(main())
+from benchmarks import gpu
+gpu.stand_in()
+from benchmarks import gpu_kernels
+every = gpu_kernels.every
+gpu_kernels.every = lambda *shape: {"lists": every(*shape)["lists"]}
+sys.exit(gpu.main())
 """
 
 
@@ -38,7 +44,7 @@ sys.exit(main())
 def short(monkeypatch):
     monkeypatch.setattr(harness, "LEAST", 0.0)
     monkeypatch.setattr(gpu_bench, "SAMPLE", 4)
-    monkeypatch.setattr(gpu_bench, "BLOCKS", (2,))
+    monkeypatch.setattr(gpu_bench, "BLOCKS", (8,))
     monkeypatch.setattr(gpu_bench, "WARPS", (1,))
 
 
@@ -63,13 +69,15 @@ def test_it_needs_jax_and_numpy_alone(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert "This is no GPU" in done.stdout
-    assert "left out: Pallas" in done.stdout
     found = json.loads(out.read_text())
     assert list(found) == ["command", "when", "machine", "versions", "races", "tables"]
     assert found["machine"]["gpu"]["kind"] == "cpu"
-    peel, derived, smaller = found["races"]
+    peel, derived, lists, smaller = found["races"]
     rows = [figure["name"] for figure in peel["figures"]]
-    assert rows == ["textbook JAX", "XLA, one word", "pgcjax's tiles"]
+    assert rows == [
+        *("textbook JAX", "XLA, one word", "pgcjax's tiles", "Pallas, interpreted")
+    ]
+    assert [figure["name"] for figure in lists["figures"]] == ["lists"]
     assert "levels" in [figure["name"] for figure in derived["figures"]]
     assert "N = 9: 2 queries × 3 runs" in peel["title"]
     assert "N = 7" in smaller["title"]
@@ -88,9 +96,59 @@ def test_the_paths_of_a_gpu_agree(bench, monkeypatch, capsys):
     assert "the CPU's sums: the same bits, 12 pairs" in printed
     rows = [figure["name"] for figure in bench.report.races[0]["figures"]]
     if gpu_rows.has_pallas():
-        assert rows[3:] == ["Pallas, its own choice", "Pallas, block=2, num_warps=1"]
+        assert rows[3:] == PALLAS
     else:
         assert "left out: Pallas" in printed
+
+
+def test_kernels_of_a_gpu_are_those_of_plain_python(bench):
+    """Programs as on a GPU, where replicates take as many steps as there are places."""
+    every = gpu_kernels.every(9, 5, 11, "gpu")
+    last = every.popitem()
+    assert last[0] == "replicates, N = 11"  # the program of N = 16, in another shape
+
+    def checked(work):
+        def differs(found):
+            assert work.differs(jax.tree.map(lambda x: x + 1, found)) >= 0.9
+            return work.differs(found)
+
+        return work._replace(differs=differs)
+
+    for name, make in every.items():
+        bench.work(name, lambda make=make: checked(make()))
+    assert not bench.wrong and not bench.left_out
+    assert len(bench.report.races) == len(every) == 6
+    work = every["permutation"]()
+    bench.work("a", lambda: work._replace(differs=lambda found: 1e-11))
+    bench.work("b", lambda: 1 / 0)
+    assert bench.wrong == ["a: differs by 1e-11 from plain Python"]
+    assert bench.left_out == ["b (ZeroDivisionError: division by zero)"]
+    assert len(bench.report.races) == 6
+
+
+def test_nothing_begins_after_the_time(bench, capsys):
+    late = gpu_bench.Bench(bench.report, "gpu", seconds=-1.0)
+    late.peel(inputs.cyclic(3, 4, 9))
+    (race,) = late.report.races
+    assert [figure["name"] for figure in race["figures"]] == ["XLA, one word"]
+    assert not late.begins("lists")
+    assert late.left_out == [
+        f"{name} (for the time)"
+        for name in ("textbook JAX", "pgcjax's tiles", *PALLAS, "lists")
+    ]
+
+
+def test_what_was_predicted_stands_beside(bench):
+    bench.report.races.append(
+        {
+            "title": "peel, N = 16: 2 queries × 3 runs",
+            "units": 6,
+            "figures": [{"name": "lists", "microseconds": {"median": 1000.0}}],
+        }
+    )
+    bench.beside({("lists", 6, "16"): (2e-3, 3e-3), ("lists", 6, "17"): (1.0, 1.0)})
+    title, row = bench.report.races[-1]["title"], bench.report.tables[-1]["rows"]
+    assert row == [[title, "lists", 6.0, 2.0, 3.0, 2.0]]
 
 
 def test_what_is_wrong_or_fails_is_not_timed(bench, monkeypatch, capsys):
