@@ -43,7 +43,7 @@ def main(args: list[str] | None = None) -> None:
     program of its own, which starts and ends faster than a call among others.
     """
     if args is None:
-        gc.set_threshold(100_000, 50, 100)  # modules make objects that stay
+        gc.set_threshold(500_000, 10, 100)  # modules make objects that stay
     _keep_for_later()
     _give_memory_back()
     with warnings.catch_warnings():

@@ -366,17 +366,24 @@ def judgment_options(command: Callable) -> Callable:
     return together(*kinds, prefs_format_option)(gathered)
 
 
+def given_judgments(judgments: dict[str, Any]) -> dict[str, Any]:
+    """Give judgments as arguments of `evaluate`, which reads all but preferences."""
+    given = dict(judgments)
+    if "preferences" in given:
+        from pgcjax.io.preferences import read_preferences
+
+        paths, form = given["preferences"]
+        given["preferences"] = read_preferences(paths, format=form)
+    return given
+
+
 def read_judgments(judgments: dict[str, Any]) -> dict[str, Any]:
     """Read judgments as keyword arguments of `evaluate`."""
     from pgcjax.io import judgments as tables
-    from pgcjax.io.preferences import read_preferences
 
-    sources = dict(judgments)
-    read: dict[str, Any] = {}
-    if "preferences" in sources:
-        paths, form = sources.pop("preferences")
-        read["preferences"] = read_preferences(paths, format=form)
-    return {**read, **tables.read_judgments(sources)}
+    given = given_judgments(judgments)
+    own = {name: given.pop(name) for name in ("preferences",) if name in given}
+    return {**own, **tables.read_judgments(given)}
 
 
 def write_table(

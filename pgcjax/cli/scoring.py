@@ -20,12 +20,12 @@ from pgcjax.cli.options import (
     REAL,
     choice_option,
     float32_option,
+    given_judgments,
     is_folder,
     judgment_options,
     measure_option,
     memory_option,
     per_query_option,
-    read_judgments,
     resume_option,
     run_options,
     runs_argument,
@@ -208,7 +208,7 @@ def evaluate(
 
         opened = _open(runs, grids, **reading)
         opened = opened.part(*share) if share else opened
-        job = estimate(opened, **read_judgments(judgments), **how)
+        job = estimate(opened, **given_judgments(judgments), **how)
         for line in describe(job):
             click.echo(line)
         return
@@ -231,7 +231,7 @@ def evaluate(
         ProgressDisplay(silent=not first) as progress,
         plan.using(apart=bool(output) and (folder is not None or not processes)),
     ):
-        tables = read_judgments(judgments)
+        tables = given_judgments(judgments)
         scores = score(
             _open(runs, grids, **reading),
             **tables,

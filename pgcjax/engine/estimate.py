@@ -62,6 +62,6 @@ def estimate(
         found=per_run,
         groups=[group for batch in batches for group in batch.foresee(sample)],
         limits=limits,
-        judgments=sum(map(len, request.judgments.values())),
+        judgments=sum(map(len, request.columns_of_judgments.values())),
         cpu=jax.default_backend() == "cpu",
     )

@@ -1,13 +1,13 @@
 """Tables × measures → scores: the door to the engine, and the table that leaves it."""
 
+from __future__ import annotations
+
 import itertools
 import os
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any
-
-import pandas as pd
 
 from pgcjax._version import __version__
 from pgcjax.engine import distributed as shares
@@ -31,6 +31,7 @@ from pgcjax.engine.verify import Sample
 from pgcjax.errors import Progress, UsageError
 from pgcjax.io.check import fingerprint
 from pgcjax.io.checkpoint import Checkpoint
+from pgcjax.io.later import pd
 from pgcjax.io.memory import memory_limit
 from pgcjax.io.reading import chosen, reading
 from pgcjax.io.score_source import ScoreSource
@@ -230,7 +231,7 @@ def described_by(request: Request, drawn: dict[str, Any]) -> Future[dict[str, An
     drawn = drawn | chosen().of_preferences()
 
     def describe() -> dict[str, Any]:
-        tables = request.judgments.items()
+        tables = request.columns_of_judgments.items()
         return {
             "version": __version__,
             "order": request.order,

@@ -1,12 +1,12 @@
 """What is asked: measures and judgments, read and laid out for the engine."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from pgcjax.engine import (
     exact_batches,
@@ -21,7 +21,8 @@ from pgcjax.io.choices import MEANS, MISSING, ORDERS
 from pgcjax.io.grids import is_grids, read_grids
 from pgcjax.io.in_memory import in_hand
 from pgcjax.io.judged import Judged
-from pgcjax.io.judgments import KINDS, by_kind, read_judgments
+from pgcjax.io.judgments import KINDS, by_kind, read_as_they_come
+from pgcjax.io.later import pd
 from pgcjax.io.runs import Runs
 from pgcjax.measures.catalogue import parse_all
 from pgcjax.measures.exact import ExactTensors
@@ -35,6 +36,9 @@ from pgcjax.tensors.measure_tensors import (
     PeelTensors,
     TiedTensors,
 )
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _BATCHES = {
     PeelTensors: peel_batches.batches,
@@ -73,6 +77,12 @@ class Request:
     def judgments(self) -> dict[str, pd.DataFrame]:
         """The tables of judgments alone."""
         return {kind: self.tables[kind] for kind in self.tables if kind != "grids"}
+
+    @property
+    def columns_of_judgments(self) -> dict[str, pd.DataFrame | pl.DataFrame]:
+        """The same, of whichever library has them."""
+        kinds = (kind for kind in self.tables if kind != "grids")
+        return {kind: self.tables.columns(kind) for kind in kinds}
 
     def columns(self, member: Member) -> list[int]:
         """Number the queries of a measure among all that were judged."""
@@ -161,7 +171,7 @@ def read_request(
         measures = [*measures] if isinstance(measures, Iterable) else [measures]
     chosen = parse_all(_defaults(given) if measures is None else measures)
     check_needs(chosen, given if grids is None else given | {"grids"})
-    tables = read_judgments(sources)
+    tables: dict[str, Any] = read_as_they_come(sources)
     if grids is not None:
         tables = tables | {"grids": grids}
     judgments = Judgments(tables)

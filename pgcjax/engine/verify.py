@@ -1,5 +1,7 @@
 """Scores recomputed from the tables by the plain twins in `reference/`."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import cache, partial
 from threading import Lock
@@ -7,11 +9,11 @@ from typing import Any
 from zlib import crc32
 
 import numpy as np
-import pandas as pd
 
 from pgcjax.engine.batch import Batch
 from pgcjax.engine.request import Request
 from pgcjax.errors import UsageError, VerificationError
+from pgcjax.io.later import pd
 from pgcjax.io.packed import Block
 from pgcjax.io.run_tables import RunTable
 from pgcjax.measures.spec import Case

@@ -1,14 +1,16 @@
 """What is in runs and judgments: counts that their owner should know."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from hashlib import sha256
 
 import numpy as np
-import pandas as pd
 import polars as pl
 
 from pgcjax.errors import DataError, counted
 from pgcjax.io.double_votes import FLIPPED, KINDS, double_votes
+from pgcjax.io.later import pd
 
 _ROWS = 2**16  # whose text is hashed at once
 
@@ -134,7 +136,7 @@ def _notes(*notes: tuple[int, str, str]) -> list[str]:
     return [f"{counted(count, noun)}{what}" for count, noun, what in notes if count]
 
 
-def fingerprint(table: pd.DataFrame) -> str:
+def fingerprint(table: pd.DataFrame | pl.DataFrame) -> str:
     """Name the content of canonical judgments, whatever the order of their rows.
 
     Hashed are sorted lines of cells with tabs between, which no id holds, columns
@@ -151,11 +153,16 @@ def fingerprint(table: pd.DataFrame) -> str:
     return digest.hexdigest()[:16]
 
 
-def _text(column: pd.Series) -> pl.Series:
-    if pd.api.types.is_numeric_dtype(column.dtype):
-        values = column.to_numpy(np.float64) + 0.0  # -0 judges as 0 does
+def _text(column: pd.Series | pl.Series) -> pl.Series:
+    if not isinstance(column, pl.Series):
+        if not pd.api.types.is_numeric_dtype(column.dtype):
+            column = pl.from_pandas(column)
+        else:
+            column = pl.Series(column.to_numpy(np.float64))
+    if column.dtype.is_numeric():
+        values = column.to_numpy() + 0.0  # -0 judges as 0 does
         return pl.Series(values.view(np.int64)).cast(pl.String)
-    return pl.from_pandas(column).cast(pl.String).fill_null("\0")
+    return column.cast(pl.String).fill_null("\0")
 
 
 def check_common_queries(judged: Iterable[str], run_queries: Iterable[str]) -> None:

@@ -1,5 +1,7 @@
 """The bytes of a file as rows of fields, or as a table with named columns."""
 
+from __future__ import annotations
+
 import csv
 import gc
 import re
@@ -9,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from pgcjax.errors import DataError
 from pgcjax.io.content import check_size, decode
 from pgcjax.io.in_memory import to_frame
 from pgcjax.io.json_text import NoJson, read_json
+from pgcjax.io.later import pd
 from pgcjax.io.reading import chosen
 from pgcjax.io.schema import Origin, known_column, shorten
 from pgcjax.io.vote_columns import of_votes

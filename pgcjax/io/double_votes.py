@@ -3,11 +3,13 @@
 Two answers that agree tell what the judge prefers; two that do not, tell of the order.
 """
 
+from __future__ import annotations
+
 import numpy as np
-import pandas as pd
 
 from pgcjax.errors import check_choice
 from pgcjax.io.choices import FLIPS
+from pgcjax.io.later import pd
 
 AGREEING, TIED, HALF_TIED, FLIPPED = "agreeing", "tied", "half tied", "flipped"
 KINDS = (AGREEING, TIED, HALF_TIED, FLIPPED)

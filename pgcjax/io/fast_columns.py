@@ -1,17 +1,20 @@
 """Regular files of columns, read fast; unusual ones are left to the exact reader."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-import pandas as pd
 import polars as pl
 
 from pgcjax.io.containers import Columns, Named, container_of, split
 from pgcjax.io.content import read_bytes
+from pgcjax.io.later import pd
 from pgcjax.io.order import Outline, no_repeat, outline
 from pgcjax.io.schema import Origin
 
@@ -29,6 +32,26 @@ RUNS: Layouts = {
 }
 _MARK = b"\xef\xbb\xbf"
 CHUNK = 2**18  # bytes that stay in a core's cache
+
+
+@dataclass(frozen=True)
+class Regular:
+    """A regular file of columns, which needs no look at its cells, nor pandas.
+
+    Attributes:
+        frame: columns with their canonical names; text is fit for ids.
+        origin: where its rows came from.
+        comments: how many comment lines there were.
+    """
+
+    frame: pl.DataFrame
+    origin: Origin
+    comments: int
+
+    def named(self) -> Named:
+        """Give it as what is made of all other files."""
+        frame = self.frame.to_pandas()
+        return Named(frame, self.origin, comments=self.comments, checked=True)
 
 
 def read_run(
@@ -61,7 +84,9 @@ def parse_run(
     return (frame, rankings) if differ else None
 
 
-def load(path: Path, container: str, parse: Parse[pl.DataFrame]) -> Columns | Named:
+def load(
+    path: Path, container: str, parse: Parse[pl.DataFrame]
+) -> Columns | Named | Regular:
     """Read one file as `files.load`, or at once if it is of columns and regular."""
     data = read_bytes(path)
     if container == "auto":
@@ -71,7 +96,7 @@ def load(path: Path, container: str, parse: Parse[pl.DataFrame]) -> Columns | Na
         return split(path, data, container)
     frame, comments = read
     origin = Origin(str(path), "line", places(data, len(frame)))
-    return Named(frame.to_pandas(), origin, comments=comments, checked=True)
+    return Regular(frame, origin, comments)
 
 
 def tidied(data: bytes, parse: Parse[T]) -> tuple[T, int] | None:

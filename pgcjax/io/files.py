@@ -1,13 +1,13 @@
 """Files by paths, folders and patterns, and tables of several files."""
 
+from __future__ import annotations
+
 import glob
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import Any, TypeVar
 
 from pgcjax.errors import DataError, DataWarning, listed, refuse_forked
 from pgcjax.io import remote
@@ -20,11 +20,14 @@ from pgcjax.io.containers import (
     split,
 )
 from pgcjax.io.content import read_bytes, unreadable
+from pgcjax.io.fast_columns import Regular
 from pgcjax.io.folders import is_document
-from pgcjax.io.in_memory import in_hand, no_file, no_table
+from pgcjax.io.in_memory import in_hand, is_frame, no_file, no_table
+from pgcjax.io.later import pd
 from pgcjax.io.remote import each, is_remote, path_of
 from pgcjax.io.schema import Origin, Origins
 
+T = TypeVar("T", bound=Named | Regular)
 Source = str | os.PathLike
 """A file, a folder or a glob pattern, here or elsewhere."""
 
@@ -151,8 +154,8 @@ def load(path: Path, container: str = "auto") -> Columns | Named:
 def read_tables(
     source: Source | Iterable[Source] | Any | Named,
     name: str,
-    load: Callable[[Path], Named],
-    canonical: Callable[[Named], pd.DataFrame],
+    load: Callable[[Path], T],
+    canonical: Callable[[T | Named], pd.DataFrame],
 ) -> tuple[pd.DataFrame, Origins]:
     """Read tables, and put them one below the other.
 
@@ -162,16 +165,31 @@ def read_tables(
         The table, whose `attrs["comments"]` counts comment lines, and where its rows
         came from.
     """
+    found = contents(source, name, load)
+    return together([(content, canonical(content)) for content in found])
+
+
+def contents(
+    source: Source | Iterable[Source] | Any | Named,
+    name: str,
+    load: Callable[[Path], T],
+) -> Iterable[T | Named]:
+    """Load files one by one, or give a table in memory: see `read_tables`."""
     refuse_forked()
     source = in_hand(source, name)
-    if isinstance(source, pd.DataFrame):
+    if is_frame(source):
         source = Named(source, Origin(name))
-    contents = [source] if isinstance(source, Named) else map(load, expand(source))
-    contents = [(content, canonical(content)) for content in contents]
-    table = pd.concat([table for _, table in contents], ignore_index=True)
-    table.attrs = {"comments": sum(content.comments for content, _ in contents)}
-    origins = Origins([c.origin for c, _ in contents], [len(t) for _, t in contents])
-    return table, origins
+    return [source] if isinstance(source, Named) else map(load, expand(source))
+
+
+def together(
+    tables: Sequence[tuple[Named | Regular, pd.DataFrame]],
+) -> tuple[pd.DataFrame, Origins]:
+    """Put tables one below the other, each beside what it was made of."""
+    table = pd.concat([table for _, table in tables], ignore_index=True)
+    table.attrs = {"comments": sum(content.comments for content, _ in tables)}
+    origins = [content.origin for content, _ in tables]
+    return table, Origins(origins, [len(table) for _, table in tables])
 
 
 def with_header(path: Path, data: bytes, header: str) -> Named:

@@ -1,5 +1,7 @@
 """Graded judgments of any kind: plain, for each intent, or after another document."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import polars as pl
 
 from pgcjax.errors import DataError
 from pgcjax.io import fast_columns, files
-from pgcjax.io.containers import Named
-from pgcjax.io.fast_columns import NUMBER, TEXT
+from pgcjax.io.containers import Columns, Named
+from pgcjax.io.fast_columns import NUMBER, TEXT, Regular
+from pgcjax.io.later import pd
 from pgcjax.io.schema import (
     Origin,
     Origins,
@@ -69,7 +71,52 @@ def read(
     return files.read_tables(source, kind.name, *parts)
 
 
-def _load(kind: Grades, path: Path) -> Named:
+@dataclass(frozen=True)
+class Unique:
+    """Canonical grades of regular files, none of which is repeated.
+
+    Attributes:
+        frame: columns as of the kind: ids as text, relevance as float64.
+        comments: how many comment lines there were.
+    """
+
+    frame: pl.DataFrame
+    comments: int
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Give the table as `without_repeats` does of all other files."""
+        table = self.frame.to_pandas()
+        table.attrs = {"comments": self.comments, "repeats": 0}
+        return table
+
+
+def read_unique(
+    source: files.Source | Iterable[files.Source] | Any | Named, kind: Grades
+) -> Unique | pd.DataFrame:
+    """Read grades of a kind, without repeats; of regular files without pandas, too.
+
+    Raises:
+        DataError: as of `read` and `without_repeats`.
+    """
+    read = []
+    for content in files.contents(source, kind.name, partial(_load, kind)):
+        plain = isinstance(content, Regular) and not _like_preferences(
+            kind, content.frame
+        )
+        read.append((content, content.frame if plain else _canonical(kind, content)))
+    frames = [table for _, table in read if isinstance(table, pl.DataFrame)]
+    if len(frames) == len(read):
+        frame = pl.concat(frame.select(kind.columns) for frame in frames)
+        if fast_columns.all_differ(frame.select(kind.columns[:-1])):
+            return Unique(frame, sum(content.comments for content, _ in read))
+    tables = [
+        (content, table.to_pandas() if isinstance(table, pl.DataFrame) else table)
+        for content, table in read
+    ]
+    return without_repeats(*files.together(tables), kind)
+
+
+def _load(kind: Grades, path: Path) -> Named | Regular:
     layout = dict.fromkeys(kind.file, TEXT) | {"relevance": NUMBER}
 
     def parse(data: bytes) -> pl.DataFrame | None:
@@ -78,7 +125,7 @@ def _load(kind: Grades, path: Path) -> Named:
         return frame if regular else None
 
     content = fast_columns.load(path, "auto", parse)
-    if isinstance(content, Named):
+    if not isinstance(content, Columns):
         return content
     content.check_width(len(layout), kind.line, kind.width)
     columns = zip(*content.rows, strict=True)
@@ -86,7 +133,9 @@ def _load(kind: Grades, path: Path) -> Named:
     return Named(frame, content.origin, comments=content.comments)
 
 
-def _canonical(kind: Grades, content: Named) -> pd.DataFrame:
+def _canonical(kind: Grades, content: Named | Regular) -> pd.DataFrame:
+    if isinstance(content, Regular):
+        content = content.named()
     table = content.frame if content.checked else _checked(kind, content)
     in_file = content.origin.unit == "line"  # which nobody gave names of columns
     if in_file and kind.file[1] in table and kind.file[1] != "doc_id":
@@ -121,6 +170,18 @@ def _refuse_preferences(kind: Grades, table: pd.DataFrame, origin: Origin) -> No
 
     mend = "Preferences go with preferences= (--prefs on the command line)."
     refuse(np.array(told) | (grade.abs() == 2).to_numpy(), problem, origin, mend)
+
+
+def _like_preferences(kind: Grades, table: pl.DataFrame) -> bool:
+    """Say whether `_refuse_preferences` has to look at the documents of a file."""
+    second, doc, grade = (table[n] for n in (kind.file[1], "doc_id", "relevance"))
+    return not (
+        kind.file[1] == "doc_id"
+        or (second == second[0]).all()
+        or not grade.is_in([-2.0, -1.0, 0.0, 1.0, 2.0]).all()
+        or ((second == "NA") != (grade == 2)).any()
+        or ((doc == "NA") != (grade == -2)).any()
+    )
 
 
 def _checked(kind: Grades, content: Named) -> pd.DataFrame:

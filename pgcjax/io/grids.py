@@ -1,17 +1,19 @@
 """Image grids: files and DataFrames in, a canonical table of positions out."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from pgcjax.errors import DataError
 from pgcjax.io import files
 from pgcjax.io.containers import Named, container_of
 from pgcjax.io.content import decode, read_bytes
 from pgcjax.io.in_memory import in_hand
+from pgcjax.io.later import pd
 from pgcjax.io.schema import (
     GRIDS,
     Origins,

@@ -3,14 +3,16 @@
 No library is imported for it beside our own: a table is known by what it can do.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import pandas as pd
 import polars as pl
 
 from pgcjax.errors import DataError, UsageError
+from pgcjax.io.later import pd
 from pgcjax.io.schema import find_columns, shorten
 
 _TAKEN = (
@@ -36,7 +38,7 @@ def in_hand(source: Any, name: str) -> Any:
     Raises:
         DataError: records are of several kinds. UsageError: runs of ranx lack names.
     """
-    if isinstance(source, (str, bytes, os.PathLike, pd.DataFrame, Mapping)):
+    if isinstance(source, (str, bytes, os.PathLike, Mapping)) or is_frame(source):
         return source
     if (frame := _frame_of(source)) is not None:
         return frame
@@ -79,6 +81,11 @@ def is_of(value: Any, package: str) -> bool:
     return any(c.__module__.partition(".")[0] == package for c in classes)
 
 
+def is_frame(value: Any) -> bool:
+    """Say whether a value is a DataFrame of pandas, which need not be imported."""
+    return is_of(value, "pandas") and isinstance(value, pd.DataFrame)
+
+
 def no_table(source: Any) -> UsageError:
     """Say that something names no files and is no table, and what would be."""
     return UsageError(f"expected files or a table, found {shorten(source)}. {_TAKEN}")
@@ -108,7 +115,7 @@ def _frame_of(source: Any) -> pd.DataFrame | None:
         except (pa.ArrowException, TypeError, ValueError):
             return None
     frame = source.to_pandas() if hasattr(source, "to_pandas") else None
-    return frame if isinstance(frame, pd.DataFrame) else None
+    return frame if is_frame(frame) else None
 
 
 def to_frame(table: Any) -> pd.DataFrame:

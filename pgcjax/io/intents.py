@@ -1,18 +1,20 @@
 """Intents of queries and judgments per intent: files and DataFrames in, tables out."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
 import numpy as np
-import pandas as pd
 
 from pgcjax.errors import DataError
 from pgcjax.io import files
 from pgcjax.io.containers import Named
 from pgcjax.io.content import decode, read_bytes
 from pgcjax.io.graded import Grades, read, without_repeats
+from pgcjax.io.later import pd
 from pgcjax.io.schema import (
     INTENT_QRELS,
     INTENTS,

@@ -11,6 +11,8 @@ from pgcjax.errors import UsageError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from pgcjax.io.graded import Unique
+
 
 class Kind(NamedTuple):
     """A kind of judgments; its function `read_…` is in the `module` of this room."""
@@ -72,11 +74,21 @@ def read_judgments(sources: Mapping[str, Any]) -> "dict[str, pd.DataFrame]":
     Raises:
         DataError: they cannot be read. UsageError: there is no such kind.
     """
+    tables = read_as_they_come(sources).items()
+    return {n: t.to_pandas() if hasattr(t, "to_pandas") else t for n, t in tables}
+
+
+def read_as_they_come(
+    sources: Mapping[str, Any],
+) -> "dict[str, pd.DataFrame | Unique]":
+    """Read judgments as `read_judgments`; qrels in regular files without pandas."""
     sources = by_kind(sources)
 
-    def read(name: str) -> "pd.DataFrame":
+    def read(name: str) -> "pd.DataFrame | Unique":
         module = import_module(f"pgcjax.io.{KINDS[name].module}")
-        return getattr(module, f"read_{name}")(sources[name])
+        plain = f"read_{name}"
+        reader = getattr(module, f"{plain}_as_they_come", None)
+        return (reader or getattr(module, plain))(sources[name])
 
     with ThreadPoolExecutor(max(1, len(sources))) as pool:
         reads = {name: pool.submit(copy_context().run, read, name) for name in sources}

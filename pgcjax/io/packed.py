@@ -15,6 +15,8 @@ three by query, then by run, then by position. The metadata says which are whose
 has the checksums of all bytes.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,14 +25,12 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from pgcjax.errors import DataError, counted
 from pgcjax.io.content import unreadable
 from pgcjax.io.json_text import NoJson, read_json
 from pgcjax.io.judged import Judged
+from pgcjax.io.later import pa, pc, pq
 from pgcjax.io.packed_seal import UNSEALED, Checksums
 from pgcjax.io.prefetch import size_on_disk
 from pgcjax.io.remote import is_remote

@@ -3,15 +3,15 @@
 Only what is asked for is checked, before it is decoded.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from pgcjax.errors import DataError
 from pgcjax.io import seal
+from pgcjax.io.later import pa, pq
 
 UNSEALED = 3
 """The version of packed runs that had no checksums."""

@@ -1,5 +1,7 @@
 """The text formats of preference judgments: what fits each, and how it is read."""
 
+from __future__ import annotations
+
 import math
 import re
 from collections import defaultdict
@@ -8,10 +10,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import pandas as pd
 
 from pgcjax.errors import DataError
 from pgcjax.io.closure import transitive_closure
+from pgcjax.io.later import pd
 from pgcjax.io.schema import Origin, indistinct, lenient_number, tell_indistinct
 
 Fields = Sequence[tuple[str, ...]]  # columns of equal length

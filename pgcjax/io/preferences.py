@@ -1,19 +1,21 @@
 """Preference judgments: files, tables and DataFrames in, a canonical table out."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io import double_votes, files
 from pgcjax.io.containers import CONTAINERS, Columns, Named
-from pgcjax.io.fast_columns import load
+from pgcjax.io.fast_columns import Regular, load
 from pgcjax.io.fast_preferences import parse
 from pgcjax.io.in_memory import in_hand
+from pgcjax.io.later import pd
 from pgcjax.io.preference_formats import FORMATS, Format
 from pgcjax.io.reading import chosen
 from pgcjax.io.schema import (
@@ -101,6 +103,8 @@ def read_placed(
         content = load(path, container, partial(parse, format=format))
         if isinstance(content, Columns):
             content = _named(content, format)
+        if isinstance(content, Regular):
+            content = content.named()
         read.append(_canonical_preferences(content))
         comments += content.comments
         silent += content.silent

@@ -1,16 +1,18 @@
 """Graded judgments: files, tables, DataFrames and dicts in, a canonical table out."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from pgcjax.errors import DataError
 from pgcjax.io import files
 from pgcjax.io.containers import Named
-from pgcjax.io.graded import Grades, read, without_repeats
+from pgcjax.io.graded import Grades, Unique, read_unique
 from pgcjax.io.in_memory import in_hand
+from pgcjax.io.later import pd
 from pgcjax.io.schema import QRELS, Origin
 
 _GRADES = Grades(
@@ -46,10 +48,16 @@ def read_qrels(
         >>> read_qrels({"q1": {"a": 2, "b": 0}}).values.tolist()
         [['q1', 'a', 2.0], ['q1', 'b', 0.0]]
     """
+    qrels = read_qrels_as_they_come(source)
+    return qrels.to_pandas() if isinstance(qrels, Unique) else qrels
+
+
+def read_qrels_as_they_come(source: Any) -> Unique | pd.DataFrame:
+    """Read graded judgments as `read_qrels`, and of regular files without pandas."""
     source = in_hand(source, "qrels")
     if isinstance(source, Mapping):
         source = Named(_from_dict(source), Origin("qrels", "entry"))
-    return without_repeats(*read(source, _GRADES), _GRADES)
+    return read_unique(source, _GRADES)
 
 
 def _from_dict(source: Mapping) -> pd.DataFrame:

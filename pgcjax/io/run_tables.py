@@ -1,5 +1,7 @@
 """One file, DataFrame or dict of runs into a canonical table."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -7,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import polars as pl
 
 from pgcjax.errors import DataError
@@ -15,6 +16,7 @@ from pgcjax.io import fast_columns, files
 from pgcjax.io.containers import Columns, Named, container_of, split
 from pgcjax.io.content import read_bytes
 from pgcjax.io.in_memory import in_hand, is_of
+from pgcjax.io.later import pd
 from pgcjax.io.order import Outline
 from pgcjax.io.schema import (
     RUNS,

@@ -1,5 +1,7 @@
 """Runs: files, packed runs, DataFrames and dicts in, canonical tables out."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import astuple, dataclass, replace
@@ -9,7 +11,6 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numpy as np
-import pandas as pd
 import polars as pl
 
 from pgcjax.errors import (
@@ -25,8 +26,9 @@ from pgcjax.io.choices import NAME_BY
 from pgcjax.io.containers import CONTAINERS
 from pgcjax.io.fast_columns import of_pandas
 from pgcjax.io.folders import is_no_run
-from pgcjax.io.in_memory import in_hand
+from pgcjax.io.in_memory import in_hand, is_frame
 from pgcjax.io.judged import Judged
+from pgcjax.io.later import pd
 from pgcjax.io.packed import Block, Packed, is_packed
 from pgcjax.io.prefetch import read_ahead, size_on_disk
 from pgcjax.io.reading import chosen
@@ -41,7 +43,7 @@ _FLOAT32 = float(np.finfo(np.float32).max)
 
 
 def read_runs(
-    source: "files.Source | Iterable[files.Source] | Mapping | Runs | Any",
+    source: files.Source | Iterable[files.Source] | Mapping | Runs | Any,
     *,
     format: str = "auto",
     name_by: str = "tag",
@@ -105,7 +107,7 @@ class Runs:
 
     def __init__(
         self,
-        source: "files.Source | Iterable[files.Source] | Mapping | Runs | Any",
+        source: files.Source | Iterable[files.Source] | Mapping | Runs | Any,
         *,
         format: str = "auto",
         name_by: str = "tag",
@@ -134,7 +136,7 @@ class Runs:
         if isinstance(source, Runs):
             vars(self).update(vars(source))
             self.float32 = float32 or source.float32
-        elif isinstance(source, (pd.DataFrame, Mapping)):
+        elif isinstance(source, Mapping) or is_frame(source):
             frame = from_memory(source)
             table = of_pandas(frame, frame, nan_to_null=False)
             several = grids is not None
@@ -172,7 +174,7 @@ class Runs:
             for u in self.units
         ]
 
-    def part(self, i: int, n: int) -> "Runs":
+    def part(self, i: int, n: int) -> Runs:
         """Give the i-th of n parts (from 1): every n-th unit, so that they are alike.
 
         Raises:
@@ -187,15 +189,15 @@ class Runs:
             )
         return self.share(i - 1, n)
 
-    def share(self, i: int, n: int) -> "Runs":
+    def share(self, i: int, n: int) -> Runs:
         """Give the i-th of n shares (from 0), which may be empty."""
         return self._only(slice(i, None, n))
 
-    def first(self, count: int) -> "Runs":
+    def first(self, count: int) -> Runs:
         """Give the first units."""
         return self._only(slice(count))
 
-    def _only(self, units: slice) -> "Runs":
+    def _only(self, units: slice) -> Runs:
         runs = Runs(self)
         runs.units = self.units[units]
         return runs

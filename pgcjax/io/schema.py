@@ -1,5 +1,7 @@
 """Canonical columns: their names, their aliases, and what may stand in them."""
 
+from __future__ import annotations
+
 import math
 import re
 import warnings
@@ -9,10 +11,10 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import polars as pl
 
 from pgcjax.errors import DataError, DataWarning
+from pgcjax.io.later import pd
 
 RUNS = ("run_id", "query_id", "doc_id", "score", "rank")
 QRELS = ("query_id", "doc_id", "relevance")

@@ -1,5 +1,7 @@
 """Files of scores, of pgcjax and of other tools, as tables."""
 
+from __future__ import annotations
+
 import glob
 import json
 import os
@@ -11,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from pgcjax.errors import DataError
 from pgcjax.io import files, score_text, seal
 from pgcjax.io.containers import Columns, Named, container_of, split
 from pgcjax.io.content import read_bytes
 from pgcjax.io.json_text import NoJson, read_json
+from pgcjax.io.later import pd
 from pgcjax.io.reading import chosen
 from pgcjax.io.remote import is_remote, path_of
 from pgcjax.io.schema import (

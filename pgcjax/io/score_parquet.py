@@ -1,5 +1,7 @@
 """Files of scores in Parquet, of any size: written and read some runs at a time."""
 
+from __future__ import annotations
+
 import json
 import os
 from collections.abc import Iterator, Sequence
@@ -9,15 +11,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
 
 from pgcjax.errors import DataError, Progress
 from pgcjax.io import seal
+from pgcjax.io.later import pa, pd
 from pgcjax.io.remote import RemoteFile, find, path_of
 from pgcjax.io.remote_bytes import arrow_file, open_file
 from pgcjax.io.schema import SCORES, Origin, numbers
-from pgcjax.io.score_source import SCHEMA, Block, ScoreSource
+from pgcjax.io.score_source import Block, ScoreSource, schema
 from pgcjax.io.write import HEADER_MARK, header, unsealed, written_beside
 
 _AXES = "pgcjax-scores"  # in the metadata of a file: queries and measures, in order
@@ -55,7 +56,7 @@ def write(
     how["write_statistics"] = ["run_id"]
     done = 0
     with written_beside(target, sealed=True) as beside:
-        with pq.ParquetWriter(beside, SCHEMA, **how) as writer:
+        with pq.ParquetWriter(beside, schema(), **how) as writer:
             for table in source.tables():
                 _check_finite(table, str(target))
                 writer.write_table(table, row_group_size=max(1, len(table)))
@@ -96,7 +97,7 @@ class ScoreFile(NamedTuple):
     footer: Any
 
     @classmethod
-    def open(cls, path: Path) -> "ScoreFile | None":
+    def open(cls, path: Path) -> ScoreFile | None:
         """Open a file; None of one that `write` did not make.
 
         Raises:
@@ -116,7 +117,7 @@ class ScoreFile(NamedTuple):
             return None  # whoever reads it as a table says what is wrong
 
     @classmethod
-    def _indexed(cls, path: Path, version: tuple[int | str, ...]) -> "ScoreFile | None":
+    def _indexed(cls, path: Path, version: tuple[int | str, ...]) -> ScoreFile | None:
         with _parquet(path) as file:
             found = file.metadata.metadata or {}
             more = {key.decode(): value.decode() for key, value in found.items()}

@@ -1,29 +1,35 @@
 """Scores that are no table in memory: some runs at a time, or one measure."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
 from jaxtyping import Bool, Float64
 
+from pgcjax.io.later import pa, pd
 from pgcjax.io.schema import SCORES
 from pgcjax.io.score_text import MEAN
 
 ROWS = 2**18
 """Scores that are laid out, written and read at once, if a run has no more."""
 
-_ID = pa.dictionary(pa.int32(), pa.string())
-SCHEMA = pa.schema(
-    [
-        pa.field(name, pa.float64() if name == "value" else _ID, nullable=False)
-        for name in SCORES
-    ]
-)
-_TEXT = pa.schema({n: pa.float64() if n == "value" else pa.string() for n in SCORES})
+
+@cache
+def schema() -> pa.Schema:
+    """Give the columns of scores in Parquet: dictionaries of ids, and values."""
+    id_, number = pa.dictionary(pa.int32(), pa.string()), pa.float64()
+    types = {name: number if name == "value" else id_ for name in SCORES}
+    return pa.schema([pa.field(n, kind, nullable=False) for n, kind in types.items()])
+
+
+@cache
+def _text() -> pa.Schema:
+    number, text = pa.float64(), pa.string()
+    return pa.schema({n: number if n == "value" else text for n in SCORES})
 
 
 class Block(NamedTuple):
@@ -98,8 +104,8 @@ class ScoreSource(ABC):
 
     def frame(self) -> pd.DataFrame:
         """Lay all rows out as a table."""
-        tables = [table.cast(_TEXT) for table in self.tables()]
-        return pa.concat_tables([_TEXT.empty_table(), *tables]).to_pandas()
+        tables = [table.cast(_text()) for table in self.tables()]
+        return pa.concat_tables([_text().empty_table(), *tables]).to_pandas()
 
     def rows_of(self, run_ids: Collection[str]) -> pd.DataFrame:
         """Lay the rows of some runs out as a table."""
@@ -110,8 +116,8 @@ class ScoreSource(ABC):
                 runs = [block.run_ids[i] for i in here]
                 keep = None if block.keep is None else block.keep[here]
                 part = Block(runs, block.values[here], keep)
-                tables.append(self._rows(part, _codes(part.values.shape)).cast(_TEXT))
-        return pa.concat_tables([_TEXT.empty_table(), *tables]).to_pandas()
+                tables.append(self._rows(part, _codes(part.values.shape)).cast(_text()))
+        return pa.concat_tables([_text().empty_table(), *tables]).to_pandas()
 
     def wide(self, measure: int) -> pd.DataFrame:
         """Lay one measure out: a row per run, a column per query; NaN where missing."""
@@ -145,7 +151,7 @@ class ScoreSource(ABC):
             )
             for c, names in zip(codes, ids, strict=True)
         ]
-        return pa.table([*columns, pa.array(values)], schema=SCHEMA)
+        return pa.table([*columns, pa.array(values)], schema=schema())
 
 
 class TableScores(ScoreSource):
@@ -159,7 +165,7 @@ class TableScores(ScoreSource):
     @classmethod
     def of_table(
         cls, table: pd.DataFrame, measures: Sequence[str]
-    ) -> "TableScores | None":
+    ) -> TableScores | None:
         """Take a table with these measures; None if its rows are in another order."""
         found = [pd.factorize(table[name]) for name in ("run_id", "query_id")]
         (runs, run_ids), (queries, query_ids) = found

@@ -1,5 +1,7 @@
 """Tables of votes as people publish them, turned into canonical preferences."""
 
+from __future__ import annotations
+
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -8,9 +10,9 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from pgcjax.errors import DataWarning, listed
+from pgcjax.io.later import pd
 from pgcjax.io.schema import Origin, ids, lenient_numbers, refuse
 from pgcjax.io.vote_columns import CANONICAL, Finder, Roles, check_wide, find_roles
 from pgcjax.io.vote_probabilities import probability

@@ -1,10 +1,12 @@
 """Probabilities in tables of votes: that the first of two documents is better."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 import numpy as np
-import pandas as pd
 
+from pgcjax.io.later import pd
 from pgcjax.io.schema import Origin, lenient_numbers, numbers_or_nan, refuse
 
 _NEAR = 1e-3  # of 1, for sums of probabilities that were rounded

@@ -1,14 +1,16 @@
 """What the cell of a vote says: one side, the other, neither, or no answer."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
 
 import numpy as np
-import pandas as pd
 
 from pgcjax.errors import UsageError
+from pgcjax.io.later import pd
 from pgcjax.io.schema import Origin, refuse, shorten
 
 _ANY = "*"  # of the words that a user names: all others
@@ -44,7 +46,7 @@ class Words:
     given: bool = False
 
     @classmethod
-    def of(cls, sides: Sequence[str], ends: tuple[str, str]) -> "Words":
+    def of(cls, sides: Sequence[str], ends: tuple[str, str]) -> Words:
         """List the words for two columns, of whose names these are the ends."""
         own = dict(zip(map(normal, (*sides, *ends)), (A, B) * 2, strict=True))
         return cls({**_WORDS, **own, **_OF_ENDS.get(ends, {})})

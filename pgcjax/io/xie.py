@@ -1,15 +1,17 @@
 """Votes on pairs of images as Xie et al. published them, as canonical preferences."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from pgcjax.errors import DataError
 from pgcjax.io import files
 from pgcjax.io.containers import Columns
+from pgcjax.io.later import pd
 from pgcjax.io.remote import is_remote, path_of
 from pgcjax.io.schema import PREFERENCES, Origin, ids, shorten
 

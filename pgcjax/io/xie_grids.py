@@ -1,16 +1,18 @@
 """Image grids as Xie et al. published them: an object of queries, engines, images."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from pgcjax.errors import DataError
 from pgcjax.io.containers import Named
 from pgcjax.io.json_text import NoJson, read_json
+from pgcjax.io.later import pd
 from pgcjax.io.schema import GRIDS, Origin, shorten
 
 ENGINES = ("sogou", "baidu")

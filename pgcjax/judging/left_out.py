@@ -1,12 +1,14 @@
 """Judgments of which each replicate leaves out those of one judge, or one run's."""
 
+from __future__ import annotations
+
 from hashlib import sha256
 
 import numpy as np
-import pandas as pd
 from jaxtyping import Int, Int64
 
 from pgcjax.errors import DataError
+from pgcjax.io.later import pd
 from pgcjax.judging.resampled import BLOCK, Counts, Draws, judges_of
 
 Owners = Int[np.ndarray, "2 rows"]

@@ -1,10 +1,12 @@
 """Several votes on a pair of documents as one judgment: what most of them say."""
 
-import pandas as pd
+from __future__ import annotations
+
 import polars as pl
 
 from pgcjax.errors import check_choice, refuse_forked
 from pgcjax.io.fast_columns import of_pandas
+from pgcjax.io.later import pd
 from pgcjax.io.schema import PREFERENCES
 from pgcjax.io.weights import whole_weights
 

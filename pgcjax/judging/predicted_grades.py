@@ -1,13 +1,15 @@
 """Grades of documents after others that nobody judged, predicted from other grades."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from math import inf
 
 import numpy as np
-import pandas as pd
 from jaxtyping import Float64, Int64
 
 from pgcjax.errors import DataError, UsageError, check_choice
+from pgcjax.io.later import pd
 from pgcjax.io.schema import check_squares
 from pgcjax.judging.choices import FEATURES
 from pgcjax.judging.regression import fit_logistic

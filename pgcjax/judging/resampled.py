@@ -7,14 +7,16 @@ made on the host: a replicate does not depend on how many there are, on other qu
 or on how the work is cut.
 """
 
+from __future__ import annotations
+
 from numbers import Real
 from zlib import crc32
 
 import numpy as np
-import pandas as pd
 from jaxtyping import Bool, Float64, Int64
 
 from pgcjax.errors import DataError, UsageError, check_choice
+from pgcjax.io.later import pd
 from pgcjax.io.preferences import read_preferences
 from pgcjax.io.weights import weights_of
 from pgcjax.judging.choices import RESAMPLED

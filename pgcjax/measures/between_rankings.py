@@ -1,5 +1,7 @@
 """Measures of two rankings: which of them is preferred, by relevant documents."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -7,11 +9,11 @@ from math import inf
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from jaxtyping import Float64
 
 from pgcjax.errors import UsageError
 from pgcjax.io.intents import check_intents
+from pgcjax.io.later import pd
 from pgcjax.kernels import ranking_preferences as kernels
 from pgcjax.measures import catalogue, spec
 from pgcjax.measures.gains import REL, Parameters

@@ -26,7 +26,7 @@ from pgcjax.measures.spec import Case, Definition, Parameter
 from pgcjax.reference import gains as to_gains
 from pgcjax.reference import graded as twins
 from pgcjax.reference import relevance as places_twins
-from pgcjax.tensors.gains import grades
+from pgcjax.tensors.gains import grades_of
 from pgcjax.tensors.judgments import Judgments
 from pgcjax.tensors.measure_tensors import ListTensors
 
@@ -147,7 +147,7 @@ def of_judged(
     kernel: Any, by_rank: Any, q: Parameters, judgments: Judgments
 ) -> ListTensors:
     """Give what scoring batches for a measure of which documents were judged."""
-    every = judgments.once(grades, "qrels", positive_only=False)
+    every = grades_of(judgments, positive_only=False)
     return ListTensors(
         every.docs,
         {query: np.ones(len(docs)) for query, docs in every.docs.items()},

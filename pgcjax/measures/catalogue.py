@@ -1,5 +1,7 @@
 """Every measure, by name: of the files of this folder, and of other packages."""
 
+from __future__ import annotations
+
 import pkgutil
 import re
 import warnings
@@ -9,11 +11,10 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
-import pandas as pd
-
 from pgcjax import measures
 from pgcjax.errors import DataWarning, UsageError
 from pgcjax.io.in_memory import is_of
+from pgcjax.io.later import pd
 from pgcjax.measures import spec
 
 GROUP = "pgcjax.measures"

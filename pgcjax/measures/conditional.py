@@ -1,5 +1,7 @@
 """Measures of gains whose grades depend on the document before: context=α."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
@@ -7,9 +9,9 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-import pandas as pd
 
 from pgcjax.errors import DataError
+from pgcjax.io.later import pd
 from pgcjax.judging.predicted_grades import accuracy_note, predicted_grades
 from pgcjax.kernels import context as kernels
 from pgcjax.kernels.ranked_list import RankedList

@@ -15,7 +15,7 @@ from pgcjax.kernels.graded import QueryGains
 from pgcjax.kernels.ranked_list import RankedList
 from pgcjax.measures.spec import Definition, Parameter
 from pgcjax.reference import gains as twins
-from pgcjax.tensors.gains import Grades, grades
+from pgcjax.tensors.gains import grades_of
 from pgcjax.tensors.judgments import Judgments
 from pgcjax.tensors.measure_tensors import ListTensors
 
@@ -184,7 +184,7 @@ def by_reciprocal(q: Parameters, depth: int) -> np.ndarray:
 
 def of_qrels(measure: Gains, q: Parameters, judgments: Judgments) -> ListTensors:
     """Give what scoring batches for a measure of plain qrels."""
-    judged: Grades = judgments.once(grades, "qrels")
+    judged = grades_of(judgments)
     arrays = {}
     for query, relevance in judged.relevance.items():
         highest = highest_of(q, judged.highest, relevance)

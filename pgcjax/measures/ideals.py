@@ -1,11 +1,13 @@
 """Which ranking PGC takes for ideal: peeled, optimal, or ordered by strengths."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 
 import numpy as np
-import pandas as pd
 from jaxtyping import Float64, Int32
 
+from pgcjax.io.later import pd
 from pgcjax.judging.choices import STRENGTHS
 from pgcjax.measures.spec import Parameter
 from pgcjax.tensors import graphs as g

@@ -1,13 +1,15 @@
 """Measures of image grids: PGC by orders of examination, and agreement with pairs."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from pgcjax.errors import DataError
+from pgcjax.io.later import pd
 from pgcjax.judging.majority import TIE_BREAKS, majority
 from pgcjax.kernels import ABSENT
 from pgcjax.kernels.rbo import rank_weights

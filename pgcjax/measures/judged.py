@@ -13,7 +13,7 @@ from pgcjax.measures.gains import REL, Parameters
 from pgcjax.measures.spec import Case, Definition
 from pgcjax.reference import relevance as twins
 from pgcjax.reference.case import grades as plain_grades
-from pgcjax.tensors.gains import grades
+from pgcjax.tensors.gains import grades_of
 from pgcjax.tensors.judgments import Judgments
 from pgcjax.tensors.measure_tensors import ListTensors
 
@@ -22,7 +22,7 @@ def _tensors(
     kernel: Callable[..., Any], q: Parameters, judgments: Judgments
 ) -> ListTensors:
     """Give what scoring batches: which documents are relevant, and which are not."""
-    every = judgments.once(grades, "qrels", positive_only=False)
+    every = grades_of(judgments, positive_only=False)
     arrays = {}
     for query, grade in every.relevance.items():
         relevant = np.where(grade >= q["rel"], 1.0, 0.0)

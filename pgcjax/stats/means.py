@@ -6,15 +6,17 @@ too; measures that count are added up. A geometric mean is that of the scores ra
 are of these.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from jaxtyping import Bool, Float64
 
 from pgcjax.io.choices import MEANS, SUMMED
+from pgcjax.io.later import pd
 
 FLOOR = 1e-5
 ARITHMETIC, GEOMETRIC, SUM = MEANS

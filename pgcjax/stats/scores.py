@@ -1,19 +1,21 @@
 """The score table: one value per run, query and measure; means, matrices, parts."""
 
+from __future__ import annotations
+
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from pgcjax.errors import Progress, UsageError, check_choice
 from pgcjax.io import score_parquet
 from pgcjax.io.choices import SCORE_FORMATS
 from pgcjax.io.in_memory import no_table, scores_in_hand
+from pgcjax.io.later import pd
 from pgcjax.io.remote import path_of
 from pgcjax.io.schema import (
     SCORES,
@@ -61,8 +63,8 @@ class Scores:
     table: pd.DataFrame
     metadata: dict[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    uncertainty: "Uncertainty | None" = None
-    left_out: "LeftOut | None" = None
+    uncertainty: Uncertainty | None = None
+    left_out: LeftOut | None = None
 
     @property
     def measures(self) -> list[str]:
@@ -101,6 +103,11 @@ class Scores:
         `mean=sum` and of measures that count, such as `NumRet`.
         """
         return by_run(self.table)[self.measures].rename_axis(columns=None)
+
+    def _means(self) -> tuple[Sequence[str], Sequence[str], np.ndarray]:
+        """Give runs, measures, and `mean` as an array of them."""
+        means = self.mean()
+        return list(means.index), list(means.columns), means.to_numpy(float)
 
     def matrix(self, measure: str) -> pd.DataFrame:
         """Lay one measure out: a row per run, a column per query; NaN where missing.
@@ -145,14 +152,14 @@ class Scores:
             return f"{start}{measure}\t{query}\t{number}"
 
         yield header(self.metadata)
-        means = self.mean()
+        run_ids, measures, means = self._means()
         several = len(means) > 1
         per_query = per_query and not self.means_alone
-        rows = self._rows_by_run() if per_query else ((run, ()) for run in means.index)
-        for (run, own), mean in zip(rows, means.to_numpy(float), strict=True):
+        rows = self._rows_by_run() if per_query else ((run, ()) for run in run_ids)
+        for (run, own), mean in zip(rows, means, strict=True):
             for measure, query, value in own:
                 yield line(run, measure, query, value)
-            for measure, value in zip(means.columns, mean, strict=True):
+            for measure, value in zip(measures, mean, strict=True):
                 if not np.isnan(value):
                     yield line(run, measure, "all", float(value))
 
@@ -221,8 +228,8 @@ class StoredScores(Scores):
         source: ScoreSource,
         metadata: dict[str, Any],
         notes: tuple[str, ...] = (),
-        uncertainty: "Uncertainty | None" = None,
-        left_out: "LeftOut | None" = None,
+        uncertainty: Uncertainty | None = None,
+        left_out: LeftOut | None = None,
     ):
         """Take what gives the scores; the rest is as of `Scores`."""
         given = {"source": source, "metadata": metadata, "notes": notes}
@@ -265,6 +272,12 @@ class StoredScores(Scores):
 
     def mean(self) -> pd.DataFrame:
         """Average over queries, as `Scores.mean`."""
+        run_ids, measures, means = self._means()
+        runs, columns = (pd.Index(n, dtype="str") for n in (run_ids, measures))
+        return pd.DataFrame(means, runs.rename("run_id"), columns)
+
+    def _means(self) -> tuple[Sequence[str], Sequence[str], np.ndarray]:
+        """Give runs, measures, and `mean` as an array of them."""
         names, alone = self.measures, self.means_alone
         means = [np.empty((0, len(names)))]
         for block in self.source.blocks():
@@ -275,8 +288,7 @@ class StoredScores(Scores):
                 )
             else:
                 means.append(of_block(block.values, block.keep, names))
-        runs, columns = (pd.Index(n, dtype="str") for n in (self.runs, names))
-        return pd.DataFrame(np.concatenate(means), runs.rename("run_id"), columns)
+        return self.runs, names, np.concatenate(means)
 
     def matrix(self, measure: str) -> pd.DataFrame:
         """Lay one measure out, as `Scores.matrix`."""

@@ -1,11 +1,13 @@
 """Grades of documents on their own, and of documents right after others."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 from pgcjax.errors import DataError, counted
+from pgcjax.io.later import pd
 
 
 @dataclass(frozen=True)

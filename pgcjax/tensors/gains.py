@@ -1,10 +1,16 @@
 """Grades of judged documents, and what the best list of them gains, query by query."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
+import polars as pl
+
+from pgcjax.io.fast_columns import of_pandas
+from pgcjax.io.later import pd
+from pgcjax.tensors.judgments import Judgments
 
 
 @dataclass(frozen=True)
@@ -22,29 +28,38 @@ class Grades:
     highest: float
 
 
-def grades(qrels: pd.DataFrame, *, positive_only: bool = True) -> Grades:
+def grades_of(judgments: Judgments, *, positive_only: bool = True) -> Grades:
+    """Cut the qrels of judgments into queries, once; see `grades`."""
+    how = {"positive_only": positive_only}
+    return judgments.once_of_columns(grades, "qrels", **how)
+
+
+def grades(
+    qrels: pd.DataFrame | pl.DataFrame, *, positive_only: bool = True
+) -> Grades:
     """Cut qrels into queries.
 
     Args:
-        qrels: canonical qrels.
+        qrels: canonical qrels, of pandas or polars.
         positive_only: leave out documents whose grade is not above 0: most measures
             take them as if nobody had judged them. Their queries stay.
     """
-    query = qrels["query_id"].to_numpy(object)
-    doc = qrels["doc_id"].to_numpy(object)
-    relevance = qrels["relevance"].to_numpy(np.float64)
-    names = sorted(set(query.tolist()))
-    highest = float(relevance.max(initial=0))
+    if not isinstance(qrels, pl.DataFrame):
+        qrels = of_pandas(qrels, ("query_id", "doc_id", "relevance"))
+    names = qrels["query_id"].unique().sort().to_list()
+    highest = max(0.0, qrels["relevance"].max())
     if positive_only:
-        keep = relevance > 0
-        query, doc, relevance = query[keep], doc[keep], relevance[keep]
-    code = pd.Categorical(query, categories=names).codes.astype(np.int64)
-    by = np.lexsort((pd.Categorical(doc).codes, code))
-    ends = np.searchsorted(code[by], np.arange(len(names) + 1))
-    parts = [by[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        qrels = qrels.filter(pl.col("relevance") > 0)
+    qrels = qrels.sort("query_id", "doc_id")
+    each = qrels["query_id"].rle().struct.unnest()
+    lengths = dict(zip(each["value"], each["len"], strict=True))
+    ends = np.cumsum([lengths.get(name, 0) for name in names])
     docs, graded = (
-        dict(zip(names, (column[rows] for rows in parts), strict=True))
-        for column in (doc, relevance)
+        dict(zip(names, np.split(column, ends[:-1]), strict=True))
+        for column in (
+            qrels["doc_id"].to_numpy(),
+            qrels["relevance"].to_numpy(writable=True),
+        )
     )
     return Grades(docs, graded, highest)
 

@@ -1,5 +1,7 @@
 """Grades per intent, query by query: how relevant documents are, how likely intents."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -7,9 +9,9 @@ from math import gcd, lcm
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from pgcjax.io.intents import NAV
+from pgcjax.io.later import pd
 
 _WHOLE = 2**30  # weights up to it times gains of 20 bits add up exactly in float64
 

@@ -3,7 +3,13 @@
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from threading import Lock
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+    from pgcjax.io.graded import Unique
 
 T = TypeVar("T")
 
@@ -14,13 +20,21 @@ class Judgments(Mapping[str, Any]):
     Measures that need the same of a table share it: it is made once.
     """
 
-    def __init__(self, tables: Mapping[str, Any]):
+    def __init__(self, tables: Mapping[str, "pd.DataFrame | Unique"]):
+        """Take tables, some of which may be DataFrames of pandas only when asked."""
         self._tables = dict(tables)
         self._made: dict[tuple[Any, ...], Future] = {}
         self._lock = Lock()
 
-    def __getitem__(self, kind: str) -> Any:
-        return self._tables[kind]
+    def __getitem__(self, kind: str) -> "pd.DataFrame":
+        table = self._tables[kind]
+        if hasattr(table, "to_pandas"):
+            return self._once((kind,), table.to_pandas)
+        return table
+
+    def columns(self, kind: str) -> "pd.DataFrame | pl.DataFrame":
+        """Give a table of whichever library has it: its columns, and no more."""
+        return getattr(self._tables[kind], "frame", self._tables[kind])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._tables)
@@ -33,13 +47,29 @@ class Judgments(Mapping[str, Any]):
 
         Any thread may ask; while one makes something, others that need it wait.
         """
+        return self._call(self.__getitem__, make, kinds, options)
+
+    def once_of_columns(self, make: Callable[..., T], kind: str, **options: Any) -> T:
+        """Do the same of what `columns` gives."""
+        return self._call(self.columns, make, (kind,), options)
+
+    def _call(
+        self,
+        table: Callable[[str], Any],
+        make: Callable[..., T],
+        kinds: tuple[str, ...],
+        options: dict[str, Any],
+    ) -> T:
         key = make, kinds, tuple(sorted(options.items()))
+        return self._once(key, lambda: make(*map(table, kinds), **options))
+
+    def _once(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:
         with self._lock:
             new = key not in self._made
             made = self._made.setdefault(key, Future())
         if new:
             try:
-                made.set_result(make(*(self[kind] for kind in kinds), **options))
+                made.set_result(make())
             except BaseException as error:
                 made.set_exception(error)
         return made.result()

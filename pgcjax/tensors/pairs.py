@@ -1,12 +1,14 @@
 """Preference judgments as pairs of documents, query by query."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 from pgcjax.io.closure import transitive_closure
+from pgcjax.io.later import pd
 from pgcjax.io.weights import whole_weights
 from pgcjax.kernels.preference import JudgeCounts, PairCounts
 from pgcjax.tensors.graphs import grade_graphs

@@ -1,13 +1,15 @@
 """Where runs have the relevant documents of a query: what rankings are compared by."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 from jaxtyping import Bool, Float64, Int32
 
+from pgcjax.io.later import pd
 from pgcjax.kernels import ABSENT
 from pgcjax.tensors.gains import grades
 from pgcjax.tensors.intents import IntentGrades
