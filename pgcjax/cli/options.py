@@ -382,8 +382,8 @@ def read_judgments(judgments: dict[str, Any]) -> dict[str, Any]:
     from pgcjax.io import judgments as tables
 
     given = given_judgments(judgments)
-    own = {name: given.pop(name) for name in ("preferences",) if name in given}
-    return {**own, **tables.read_judgments(given)}
+    rest = {kind: given[kind] for kind in given if kind != "preferences"}
+    return given | tables.read_judgments(rest)
 
 
 def write_table(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import polars as pl
 
@@ -81,7 +81,7 @@ def is_of(value: Any, package: str) -> bool:
     return any(c.__module__.partition(".")[0] == package for c in classes)
 
 
-def is_frame(value: Any) -> bool:
+def is_frame(value: Any) -> TypeGuard[pd.DataFrame]:
     """Say whether a value is a DataFrame of pandas, which need not be imported."""
     return is_of(value, "pandas") and isinstance(value, pd.DataFrame)
 

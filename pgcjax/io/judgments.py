@@ -74,8 +74,10 @@ def read_judgments(sources: Mapping[str, Any]) -> "dict[str, pd.DataFrame]":
     Raises:
         DataError: they cannot be read. UsageError: there is no such kind.
     """
+    from pgcjax.io.graded import Unique
+
     tables = read_as_they_come(sources).items()
-    return {n: t.to_pandas() if hasattr(t, "to_pandas") else t for n, t in tables}
+    return {n: t.to_pandas() if isinstance(t, Unique) else t for n, t in tables}
 
 
 def read_as_they_come(

@@ -272,8 +272,8 @@ class StoredScores(Scores):
 
     def mean(self) -> pd.DataFrame:
         """Average over queries, as `Scores.mean`."""
-        run_ids, measures, means = self._means()
-        runs, columns = (pd.Index(n, dtype="str") for n in (run_ids, measures))
+        *names, means = self._means()
+        runs, columns = (pd.Index([*n], dtype="str") for n in names)
         return pd.DataFrame(means, runs.rename("run_id"), columns)
 
     def _means(self) -> tuple[Sequence[str], Sequence[str], np.ndarray]:

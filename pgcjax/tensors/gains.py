@@ -34,9 +34,7 @@ def grades_of(judgments: Judgments, *, positive_only: bool = True) -> Grades:
     return judgments.once_of_columns(grades, "qrels", **how)
 
 
-def grades(
-    qrels: pd.DataFrame | pl.DataFrame, *, positive_only: bool = True
-) -> Grades:
+def grades(qrels: pd.DataFrame | pl.DataFrame, *, positive_only: bool = True) -> Grades:
     """Cut qrels into queries.
 
     Args:
@@ -47,7 +45,7 @@ def grades(
     if not isinstance(qrels, pl.DataFrame):
         qrels = of_pandas(qrels, ("query_id", "doc_id", "relevance"))
     names = qrels["query_id"].unique().sort().to_list()
-    highest = max(0.0, qrels["relevance"].max())
+    highest = float(qrels["relevance"].to_numpy().max(initial=0))
     if positive_only:
         qrels = qrels.filter(pl.col("relevance") > 0)
     qrels = qrels.sort("query_id", "doc_id")

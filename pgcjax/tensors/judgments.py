@@ -5,11 +5,11 @@ from concurrent.futures import Future
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pgcjax.io.graded import Unique
+
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
-
-    from pgcjax.io.graded import Unique
 
 T = TypeVar("T")
 
@@ -28,13 +28,14 @@ class Judgments(Mapping[str, Any]):
 
     def __getitem__(self, kind: str) -> "pd.DataFrame":
         table = self._tables[kind]
-        if hasattr(table, "to_pandas"):
+        if isinstance(table, Unique):
             return self._once((kind,), table.to_pandas)
         return table
 
     def columns(self, kind: str) -> "pd.DataFrame | pl.DataFrame":
         """Give a table of whichever library has it: its columns, and no more."""
-        return getattr(self._tables[kind], "frame", self._tables[kind])
+        table = self._tables[kind]
+        return table.frame if isinstance(table, Unique) else table
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._tables)
