@@ -368,13 +368,12 @@ def judgment_options(command: Callable) -> Callable:
 
 def given_judgments(judgments: dict[str, Any]) -> dict[str, Any]:
     """Give judgments as arguments of `evaluate`, which reads all but preferences."""
-    given = dict(judgments)
-    if "preferences" in given:
-        from pgcjax.io.preferences import read_preferences
+    if "preferences" not in judgments:
+        return judgments
+    from pgcjax.io.preferences import read_preferences
 
-        paths, form = given["preferences"]
-        given["preferences"] = read_preferences(paths, format=form)
-    return given
+    paths, form = judgments["preferences"]
+    return {**judgments, "preferences": read_preferences(paths, format=form)}
 
 
 def read_judgments(judgments: dict[str, Any]) -> dict[str, Any]:
