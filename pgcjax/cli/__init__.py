@@ -10,20 +10,6 @@ from contextlib import suppress
 import click
 import platformdirs
 
-from pgcjax.cli import (  # noqa: F401 - they add their verbs
-    asking,
-    comparing,
-    enough,
-    findings,
-    judges,
-    judgments,
-    merging,
-    predicting,
-    rankings,
-    reporting,
-    scoring,
-    simulating,
-)
 from pgcjax.cli.commands import OUT_OF_MEMORY, cli
 from pgcjax.errors import DataWarning, PgcjaxError, VerificationError, one_line
 from pgcjax.io.memory import address_space

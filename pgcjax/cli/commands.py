@@ -1,6 +1,7 @@
 """The verbs of the command line. What a verb needs is imported inside it."""
 
 import os
+from importlib import import_module
 from typing import Any
 
 import click
@@ -24,10 +25,37 @@ from pgcjax.report.progress import ProgressDisplay, say
 
 OUT_OF_MEMORY = 3
 LEAST_ADDRESSES = 1280 * 2**20
+_MODULES = (
+    *("asking", "comparing", "enough", "findings", "judges", "judgments", "merging"),
+    *("predicting", "rankings", "reporting", "scoring", "simulating"),
+)
+_EARLY = {"evaluate": "scoring"}  # the verb that answers within a second
 HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 88}
 
 
+class _Program(click.Group):
+    """All verbs; what is imported for one of them alone is not for all."""
+
+    command_class = Verb
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Find a verb."""
+        if cmd_name not in self.commands:
+            self._load(_EARLY.get(cmd_name))
+        return super().get_command(ctx, cmd_name)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name all verbs."""
+        self._load()
+        return super().list_commands(ctx)
+
+    def _load(self, module: str | None = None) -> None:
+        for name in [module] if module else _MODULES:
+            import_module(f"{__package__}.{name}")  # it adds its verbs
+
+
 @click.group(
+    cls=_Program,
     context_settings=HELP,
     epilog="Exit status: 0 done, 1 a defect of pgcjax, 2 wrong use or data, 3 out of "
     "memory, 130 stopped.",
@@ -46,9 +74,6 @@ def cli() -> None:
             always=True,
         )
         click.get_current_context().exit(OUT_OF_MEMORY)
-
-
-cli.command_class = Verb
 
 
 @cli.command()

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from pgcjax.engine import (
-    exact_batches,
-    grid_batches,
-    list_batches,
-    peel_batches,
-    tie_batches,
-)
 from pgcjax.engine.batch import Batch, Member, Setting
 from pgcjax.errors import UsageError, check_choice
 from pgcjax.io.choices import MEANS, MISSING, ORDERS
@@ -41,12 +35,13 @@ if TYPE_CHECKING:
     import polars as pl
 
 _BATCHES = {
-    PeelTensors: peel_batches.batches,
-    TiedTensors: tie_batches.batches,
-    ExactTensors: exact_batches.batches,
-    ListTensors: list_batches.batches,
-    GridTensors: grid_batches.batches,
+    PeelTensors: "peel_batches",
+    TiedTensors: "tie_batches",
+    ExactTensors: "exact_batches",
+    ListTensors: "list_batches",
+    GridTensors: "grid_batches",
 }
+"""Modules that score tensors of a kind; a job imports those that it needs."""
 
 
 @dataclass(frozen=True)
@@ -116,8 +111,14 @@ class Request:
         return [
             batch
             for kind, members in kinds.items()
-            for batch in (_BATCHES.get(kind) or kind.batches)(members, setting)
+            for batch in _batches_of(kind)(members, setting)
         ]
+
+
+def _batches_of(kind: Any) -> Callable[[list[Member], Setting], Sequence[Batch]]:
+    if kind not in _BATCHES:
+        return kind.batches
+    return import_module(f"pgcjax.engine.{_BATCHES[kind]}").batches
 
 
 def runs_of(source: Any, order: str = "trec", **options: Any) -> Runs:

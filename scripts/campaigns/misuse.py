@@ -112,7 +112,9 @@ def _wrong_line(rng: np.random.Generator) -> list[str]:
     if kind == 1:
         return [pick(rng, ("evalute", "", "EVALUATE", "--prefs")), *line[1:]]
     while True:
-        option = pick(rng, cli.commands[line[0]].params)
+        verb = cli.get_command(click.Context(cli), line[0])
+        assert verb
+        option = pick(rng, verb.params)
         values = _wrong_values(option)
         if line[0] == "simulate" and option.opts[-1] == "--output":
             values = _NEW_FOLDERS

@@ -4,6 +4,7 @@ import re
 import shlex
 from dataclasses import replace
 
+import click
 import numpy as np
 import pytest
 
@@ -42,7 +43,7 @@ VERBS = [
 
 
 def test_the_verbs():
-    assert sorted(cli.commands) == VERBS
+    assert cli.list_commands(click.Context(cli)) == VERBS
 
 
 @pytest.mark.parametrize("verb", [[], *([v] for v in VERBS)])

@@ -26,8 +26,11 @@ def called(*line: str) -> int:
 
 def commands(of: click.Group = cli, name: str = "") -> dict[str, click.Command]:
     """List verbs, and those of verbs that have their own, by what a user types."""
-    found = {}
-    for verb, command in of.commands.items():
+    found: dict[str, click.Command] = {}
+    context = click.Context(of)
+    for verb in of.list_commands(context):
+        command = of.get_command(context, verb)
+        assert command
         found[f"{name}{verb}"] = command
         if isinstance(command, click.Group):
             found |= commands(command, f"{name}{verb} ")
