@@ -370,19 +370,17 @@ def given_judgments(judgments: dict[str, Any]) -> dict[str, Any]:
     """Give judgments as arguments of `evaluate`, which reads all but preferences."""
     if "preferences" not in judgments:
         return judgments
-    from pgcjax.io.preferences import read_preferences
+    from pgcjax.io.preferences import read_preferences_as_they_come as read
 
     paths, form = judgments["preferences"]
-    return {**judgments, "preferences": read_preferences(paths, format=form)}
+    return {**judgments, "preferences": read(paths, format=form)}
 
 
 def read_judgments(judgments: dict[str, Any]) -> dict[str, Any]:
     """Read judgments as keyword arguments of `evaluate`."""
     from pgcjax.io import judgments as tables
 
-    given = given_judgments(judgments)
-    rest = {kind: given[kind] for kind in given if kind != "preferences"}
-    return given | tables.read_judgments(rest)
+    return tables.read_judgments(given_judgments(judgments))
 
 
 def write_table(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -52,6 +52,25 @@ class Regular:
         """Give it as what is made of all other files."""
         frame = self.frame.to_pandas()
         return Named(frame, self.origin, comments=self.comments, checked=True)
+
+
+@dataclass(frozen=True)
+class PlainTable:
+    """A canonical table of regular files; pandas has it only when somebody asks.
+
+    Attributes:
+        frame: the table.
+        attrs: of the DataFrame.
+    """
+
+    frame: pl.DataFrame
+    attrs: dict[Hashable, Any]
+
+    def in_pandas(self) -> pd.DataFrame:
+        """Give the DataFrame that the exact reader makes of the same files."""
+        table = self.frame.to_pandas()
+        table.attrs = dict(self.attrs)
+        return table
 
 
 def read_run(

@@ -15,7 +15,7 @@ import polars as pl
 from pgcjax.errors import DataError
 from pgcjax.io import fast_columns, files
 from pgcjax.io.containers import Columns, Named
-from pgcjax.io.fast_columns import NUMBER, TEXT, Regular
+from pgcjax.io.fast_columns import NUMBER, TEXT, PlainTable, Regular
 from pgcjax.io.later import pd
 from pgcjax.io.schema import (
     Origin,
@@ -71,28 +71,9 @@ def read(
     return files.read_tables(source, kind.name, *parts)
 
 
-@dataclass(frozen=True)
-class Unique:
-    """Canonical grades of regular files, none of which is repeated.
-
-    Attributes:
-        frame: columns as of the kind: ids as text, relevance as float64.
-        comments: how many comment lines there were.
-    """
-
-    frame: pl.DataFrame
-    comments: int
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Give the table as `without_repeats` does of all other files."""
-        table = self.frame.to_pandas()
-        table.attrs = {"comments": self.comments, "repeats": 0}
-        return table
-
-
 def read_unique(
     source: files.Source | Iterable[files.Source] | Any | Named, kind: Grades
-) -> Unique | pd.DataFrame:
+) -> PlainTable | pd.DataFrame:
     """Read grades of a kind, without repeats; of regular files without pandas, too.
 
     Raises:
@@ -108,7 +89,8 @@ def read_unique(
     if len(frames) == len(read):
         frame = pl.concat(frame.select(kind.columns) for frame in frames)
         if fast_columns.all_differ(frame.select(kind.columns[:-1])):
-            return Unique(frame, sum(content.comments for content, _ in read))
+            comments = sum(content.comments for content, _ in read)
+            return PlainTable(frame, {"comments": comments, "repeats": 0})
     tables = [
         (content, table.to_pandas() if isinstance(table, pl.DataFrame) else table)
         for content, table in read

@@ -11,7 +11,7 @@ from pgcjax.errors import UsageError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pgcjax.io.graded import Unique
+    from pgcjax.io.fast_columns import PlainTable
 
 
 class Kind(NamedTuple):
@@ -74,19 +74,19 @@ def read_judgments(sources: Mapping[str, Any]) -> "dict[str, pd.DataFrame]":
     Raises:
         DataError: they cannot be read. UsageError: there is no such kind.
     """
-    from pgcjax.io.graded import Unique
+    from pgcjax.io.fast_columns import PlainTable
 
     tables = read_as_they_come(sources).items()
-    return {n: t.to_pandas() if isinstance(t, Unique) else t for n, t in tables}
+    return {n: t.in_pandas() if isinstance(t, PlainTable) else t for n, t in tables}
 
 
 def read_as_they_come(
     sources: Mapping[str, Any],
-) -> "dict[str, pd.DataFrame | Unique]":
+) -> "dict[str, pd.DataFrame | PlainTable]":
     """Read judgments as `read_judgments`; qrels in regular files without pandas."""
     sources = by_kind(sources)
 
-    def read(name: str) -> "pd.DataFrame | Unique":
+    def read(name: str) -> "pd.DataFrame | PlainTable":
         module = import_module(f"pgcjax.io.{KINDS[name].module}")
         plain = f"read_{name}"
         reader = getattr(module, f"{plain}_as_they_come", None)

@@ -13,6 +13,7 @@ import numpy as np
 
 from pgcjax.errors import DataError
 from pgcjax.io.closure import transitive_closure
+from pgcjax.io.containers import Columns
 from pgcjax.io.later import pd
 from pgcjax.io.schema import Origin, indistinct, lenient_number, tell_indistinct
 
@@ -256,3 +257,51 @@ FORMATS = {
         ),
     )
 }
+
+
+def recognise(content: Columns, width: int) -> Format:
+    """Find the one format that all rows of the usual width fit.
+
+    Raises:
+        DataError: none fits, or several do.
+    """
+    places = [i for i, row in enumerate(content.rows) if len(row) == width]
+    columns = list(zip(*(content.rows[i] for i in places), strict=True))
+    candidates = [f for f in FORMATS.values() if f.width == width]
+    misfits = {f.name: misfit for f in candidates if (misfit := f.misfit(columns))}
+    fitting = [f for f in candidates if f.name not in misfits]
+    doubts = list(dict.fromkeys(filter(None, (f.doubt(columns) for f in fitting))))
+    if len(fitting) == 1 and not doubts:
+        return fitting[0]
+    if fitting:
+        names = " and ".join(f"{f.name} ('{f.layout}')" for f in fitting)
+        raise DataError(
+            f"fits {names}" + "".join(f", but {doubt}" for doubt in doubts),
+            where=content.origin.name,
+            mend="If it holds preferences, name their format: --prefs-format "
+            + " or ".join(f.name for f in fitting)
+            + " (format= in Python).",
+        )
+    if not candidates:
+        layouts = "; ".join(f"{f.name} '{f.layout}'" for f in FORMATS.values())
+        run = " as in a run, which goes without an option" if width == 6 else ""
+        raise DataError(
+            f"expected preferences, found {width} fields{run}: "
+            + content.text(places[0]),
+            where=content.origin.at(places[0]),
+            mend=f"Formats: {layouts}; or a table with a header.",
+        )
+    # The format that fits furthest is most likely meant: point at its line.
+    furthest = sorted(misfits.items(), key=lambda item: item[1][0], reverse=True)
+    worst = places[furthest[0][1][0]]
+    reasons = [
+        f"not {name} ({content.origin.place(places[row])}: {reason})"
+        for name, (row, reason) in furthest
+    ]
+    raise DataError(
+        f"{content.text(worst)} fits no format of {width} columns: "
+        + "; ".join(reasons),
+        where=content.origin.at(worst),
+        mend="Mend the line, or name the format: format=… (--prefs-format "
+        "on the command line).",
+    )

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io import double_votes, files
 from pgcjax.io.containers import CONTAINERS, Columns, Named
-from pgcjax.io.fast_columns import Regular, load
+from pgcjax.io.fast_columns import PlainTable, Regular, load
 from pgcjax.io.fast_preferences import parse
-from pgcjax.io.in_memory import in_hand
+from pgcjax.io.in_memory import in_hand, is_frame
 from pgcjax.io.later import pd
-from pgcjax.io.preference_formats import FORMATS, Format
+from pgcjax.io.preference_formats import FORMATS, recognise
 from pgcjax.io.reading import chosen
 from pgcjax.io.schema import (
     PREFERENCES,
@@ -40,6 +41,7 @@ from pgcjax.io.xie import read_xie_votes
 _MOST = 2**30  # so that sums of weights are exact
 _OPTIONAL = ("judge", "weight", "seconds", "time", "first", "aspect", "probability")
 _OPTIONAL += ("length", "other_length")
+_COUNTED = ("comments", "silent")
 _TABLES = tuple(c for c in CONTAINERS if c != "columns")
 
 
@@ -74,7 +76,29 @@ def read_preferences(
         DataError: a row is malformed, a document is preferred to itself, or no format
             or more than one fits.
     """
-    return _settled(read_placed(source, format=format)[0])
+    table = read_preferences_as_they_come(source, format=format)
+    return table.in_pandas() if isinstance(table, PlainTable) else table
+
+
+def read_preferences_as_they_come(
+    source: files.Source | Iterable[files.Source] | Any, *, format: str = "auto"
+) -> PlainTable | pd.DataFrame:
+    """Read judgments as `read_preferences`, and of regular files without pandas."""
+    if isinstance(source, PlainTable):
+        return source
+    source = in_hand(source, "preferences")
+    if is_frame(source) or format == "xie":
+        return _settled(read_placed(source, format=format)[0])
+    read = [
+        (content, content.frame if _is_plain(content) else _placed(content))
+        for content in _loaded(source, format)
+    ]
+    frames = [table for _, table in read if isinstance(table, pl.DataFrame)]
+    if len(frames) == len(read):
+        comments = sum(content.comments for content, _ in read)
+        return PlainTable(pl.concat(frames), {"comments": comments, "silent": 0})
+    placed = [(c, t if isinstance(t, tuple) else _placed(c)) for c, t in read]
+    return _settled(_together(placed)[0])
 
 
 def read_placed(
@@ -85,7 +109,7 @@ def read_placed(
     All aspects are kept, and votes in both orders are as they are.
     """
     source = in_hand(source, "preferences")
-    if isinstance(source, pd.DataFrame):
+    if is_frame(source):
         content = Named(source, Origin("preferences"))
         table, origin = _canonical_preferences(content)
         table.attrs = {**source.attrs, **table.attrs}
@@ -94,27 +118,49 @@ def read_placed(
         votes = read_xie_votes(source)
         votes.attrs |= {"comments": 0, "silent": 0}
         return votes, Origins([Origin("preferences")], [len(votes)])
+    return _together(
+        [(content, _placed(content)) for content in _loaded(source, format)]
+    )
+
+
+def _loaded(source: Any, format: str) -> Iterator[Named | Regular]:
+    """Load files one by one, and name their columns."""
     if format not in ("auto", *FORMATS, *_TABLES):
         allowed = ", ".join(("auto", *FORMATS, *_TABLES, "xie"))
         raise UsageError(f"format is one of {allowed}, not {format!r}")
-    read, comments, silent = [], 0, 0
     for path in files.expand(source):
         container = "columns" if format in FORMATS else format
         content = load(path, container, partial(parse, format=format))
-        if isinstance(content, Columns):
-            content = _named(content, format)
-        if isinstance(content, Regular):
-            content = content.named()
-        read.append(_canonical_preferences(content))
-        comments += content.comments
-        silent += content.silent
-    counts = [table.attrs for table, _ in read]
-    preferences = pd.concat([table for table, _ in read], ignore_index=True)
-    preferences.attrs = {"comments": comments, "silent": silent, **_summed(counts)}
+        yield _named(content, format) if isinstance(content, Columns) else content
+
+
+def _is_plain(content: Named | Regular) -> bool:
+    """Say whether a file is canonical as it is, and nothing is to be chosen of it."""
+    if not isinstance(content, Regular) or chosen().columns or chosen().aspects:
+        return False
+    doc, other = content.frame["doc_id"], content.frame["other_doc_id"]
+    bad = other.is_null()
+    below = content.frame["preference"] < 0
+    return not (doc == other).fill_null(False).any() and (below | ~bad).all()
+
+
+def _placed(content: Named | Regular) -> tuple[pd.DataFrame, Origin]:
+    return _canonical_preferences(
+        content.named() if isinstance(content, Regular) else content
+    )
+
+
+def _together(
+    read: Sequence[tuple[Named | Regular, tuple[pd.DataFrame, Origin]]],
+) -> tuple[pd.DataFrame, Origins]:
+    """Put the tables of files one below the other."""
+    tables, origins = zip(*(placed for _, placed in read), strict=True)
+    preferences = pd.concat(tables, ignore_index=True)
+    counts = {name: sum(getattr(c, name, 0) for c, _ in read) for name in _COUNTED}
+    preferences.attrs = counts | _summed([table.attrs for table in tables])
     if "weight" in preferences:
         preferences["weight"] = preferences["weight"].fillna(1.0)
-    places = Origins([origin for _, origin in read], [len(table) for table, _ in read])
-    return preferences, places
+    return preferences, Origins(origins, [len(table) for table in tables])
 
 
 def _summed(counts: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -151,7 +197,7 @@ def _named(content: Columns, format: str) -> Named:
     if format == "auto":
         widths = [len(row) for row in content.rows]
         usual = max(dict.fromkeys(widths), key=widths.count)
-        chosen = _recognise(content, usual)
+        chosen = recognise(content, usual)
     else:
         chosen = FORMATS[format]
     mend = f"Read as {chosen.name}; if that is wrong, name the format."
@@ -176,50 +222,6 @@ def _named(content: Columns, format: str) -> Named:
             mend=mend,
         )
     return Named(pd.DataFrame(named), origin, comments=content.comments, silent=silent)
-
-
-def _recognise(content: Columns, width: int) -> Format:
-    """Find the one format that all rows of the usual width fit."""
-    places = [i for i, row in enumerate(content.rows) if len(row) == width]
-    columns = list(zip(*(content.rows[i] for i in places), strict=True))
-    candidates = [f for f in FORMATS.values() if f.width == width]
-    misfits = {f.name: misfit for f in candidates if (misfit := f.misfit(columns))}
-    fitting = [f for f in candidates if f.name not in misfits]
-    doubts = list(dict.fromkeys(filter(None, (f.doubt(columns) for f in fitting))))
-    if len(fitting) == 1 and not doubts:
-        return fitting[0]
-    if fitting:
-        names = " and ".join(f"{f.name} ('{f.layout}')" for f in fitting)
-        raise DataError(
-            f"fits {names}" + "".join(f", but {doubt}" for doubt in doubts),
-            where=content.origin.name,
-            mend="If it holds preferences, name their format: --prefs-format "
-            + " or ".join(f.name for f in fitting)
-            + " (format= in Python).",
-        )
-    if not candidates:
-        layouts = "; ".join(f"{f.name} '{f.layout}'" for f in FORMATS.values())
-        run = " as in a run, which goes without an option" if width == 6 else ""
-        raise DataError(
-            f"expected preferences, found {width} fields{run}: "
-            + content.text(places[0]),
-            where=content.origin.at(places[0]),
-            mend=f"Formats: {layouts}; or a table with a header.",
-        )
-    # The format that fits furthest is most likely meant: point at its line.
-    furthest = sorted(misfits.items(), key=lambda item: item[1][0], reverse=True)
-    worst = places[furthest[0][1][0]]
-    reasons = [
-        f"not {name} ({content.origin.place(places[row])}: {reason})"
-        for name, (row, reason) in furthest
-    ]
-    raise DataError(
-        f"{content.text(worst)} fits no format of {width} columns: "
-        + "; ".join(reasons),
-        where=content.origin.at(worst),
-        mend="Mend the line, or name the format: format=… (--prefs-format "
-        "on the command line).",
-    )
 
 
 def _canonical_preferences(content: Named) -> tuple[pd.DataFrame, Origin]:

@@ -10,7 +10,8 @@ import numpy as np
 from pgcjax.errors import DataError
 from pgcjax.io import files
 from pgcjax.io.containers import Named
-from pgcjax.io.graded import Grades, Unique, read_unique
+from pgcjax.io.fast_columns import PlainTable
+from pgcjax.io.graded import Grades, read_unique
 from pgcjax.io.in_memory import in_hand
 from pgcjax.io.later import pd
 from pgcjax.io.schema import QRELS, Origin
@@ -49,10 +50,10 @@ def read_qrels(
         [['q1', 'a', 2.0], ['q1', 'b', 0.0]]
     """
     qrels = read_qrels_as_they_come(source)
-    return qrels.to_pandas() if isinstance(qrels, Unique) else qrels
+    return qrels.in_pandas() if isinstance(qrels, PlainTable) else qrels
 
 
-def read_qrels_as_they_come(source: Any) -> Unique | pd.DataFrame:
+def read_qrels_as_they_come(source: Any) -> PlainTable | pd.DataFrame:
     """Read graded judgments as `read_qrels`, and of regular files without pandas."""
     source = in_hand(source, "qrels")
     if isinstance(source, Mapping):

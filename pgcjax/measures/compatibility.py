@@ -88,12 +88,12 @@ def peel_tensors(parameters: Mapping[str, Any], judgments: Judgments) -> PeelTen
     """Build the graphs that the parameter `graph` asks for."""
     soft = parameters["soft"]
     if parameters["graph"] == "derived":
-        graphs = judgments.once(g.grade_graphs, "qrels")
+        graphs = judgments.once_plain(g.grade_graphs, "qrels")
     elif parameters["graph"] == "real":
-        graphs = judgments.once(g.preference_graphs, "preferences", soft=soft)
+        graphs = judgments.once_plain(g.preference_graphs, "preferences", soft=soft)
     else:
         kinds = "preferences", "qrels"
-        graphs = judgments.once(g.combined_graphs, *kinds, soft=soft)
+        graphs = judgments.once_plain(g.combined_graphs, *kinds, soft=soft)
     return _overlaps(graphs, parameters)
 
 
@@ -129,7 +129,7 @@ def _pgc_tensors(parameters: Mapping[str, Any], judgments: Judgments) -> PeelTen
 
 
 def _compat_tensors(parameters: Mapping[str, Any], judgments: Judgments) -> PeelTensors:
-    graphs = judgments.once(g.grade_graphs, "qrels", positive_only=True)
+    graphs = judgments.once_plain(g.grade_graphs, "qrels", positive_only=True)
     how = "ideal" if parameters["normalize"] else "weights"
     return _overlaps(graphs, {**parameters, "normalization": how})
 

@@ -31,7 +31,7 @@ class Grades:
 def grades_of(judgments: Judgments, *, positive_only: bool = True) -> Grades:
     """Cut the qrels of judgments into queries, once; see `grades`."""
     how = {"positive_only": positive_only}
-    return judgments.once_of_columns(grades, "qrels", **how)
+    return judgments.once_plain(grades, "qrels", **how)
 
 
 def grades(qrels: pd.DataFrame | pl.DataFrame, *, positive_only: bool = True) -> Grades:

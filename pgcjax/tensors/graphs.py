@@ -14,6 +14,8 @@ if TYPE_CHECKING:  # and imported where graphs are made: the engine takes them a
     import pandas as pd
     import polars as pl
 
+    Table = pd.DataFrame | pl.DataFrame
+
 MOST_DEGREE = 2**30
 """Judgments of one document are fewer: so many, int32 degrees hold with room."""
 
@@ -97,9 +99,7 @@ def _graded(graphs: Sequence[Graph]) -> int:
     return max((len(g) * g.unit for g in graphs if g.unit > 1), default=0)
 
 
-def preference_graphs(
-    preferences: "pd.DataFrame", *, soft: str = SOFT[0]
-) -> dict[str, Graph]:
+def preference_graphs(preferences: "Table", *, soft: str = SOFT[0]) -> dict[str, Graph]:
     """Build the multigraph of each query that has judgments.
 
     A tie and a bad document add no edge; the vertices are the documents that an edge
@@ -109,9 +109,7 @@ def preference_graphs(
     return _graphs(preferences, None, soft=soft)
 
 
-def grade_graphs(
-    qrels: "pd.DataFrame", *, positive_only: bool = False
-) -> dict[str, Graph]:
+def grade_graphs(qrels: "Table", *, positive_only: bool = False) -> dict[str, Graph]:
     """Build the weak order of each query's graded documents.
 
     Args:
@@ -122,15 +120,15 @@ def grade_graphs(
 
 
 def combined_graphs(
-    preferences: "pd.DataFrame", qrels: "pd.DataFrame", *, soft: str = SOFT[0]
+    preferences: "Table", qrels: "Table", *, soft: str = SOFT[0]
 ) -> dict[str, Graph]:
     """Add up, per query, the multigraph of judgments and that derived from grades."""
     return _graphs(preferences, qrels, soft=soft)
 
 
 def _graphs(
-    preferences: "pd.DataFrame | None",
-    qrels: "pd.DataFrame | None",
+    preferences: "Table | None",
+    qrels: "Table | None",
     positive_only: bool = False,
     soft: str = SOFT[0],
 ) -> dict[str, Graph]:
@@ -204,7 +202,7 @@ def _edges(judged: "pl.DataFrame", soft: str) -> "tuple[pl.DataFrame, int]":
     return frame(*docs, sides.doc + sides.other), 1
 
 
-def _frame(table: "pd.DataFrame | None", columns: tuple[str, ...]) -> "pl.DataFrame":
+def _frame(table: "Table | None", columns: tuple[str, ...]) -> "pl.DataFrame":
     """Select columns of a table that may be absent, as may weights in it."""
     import polars as pl
 
@@ -214,7 +212,10 @@ def _frame(table: "pd.DataFrame | None", columns: tuple[str, ...]) -> "pl.DataFr
     types = pl.Schema({c: text if c.endswith("_id") else number for c in columns})
     if table is None:
         return pl.DataFrame(schema=types)
-    frame = of_pandas(table, columns)
+    if isinstance(table, pl.DataFrame):
+        frame = table.select(c for c in columns if c in table.columns)
+    else:
+        frame = of_pandas(table, columns)
     if "weight" in columns and "weight" not in frame:
         frame = frame.with_columns(weight=pl.lit(1))
     if "probability" in columns and "probability" not in frame:

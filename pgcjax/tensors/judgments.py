@@ -5,7 +5,7 @@ from concurrent.futures import Future
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pgcjax.io.graded import Unique
+from pgcjax.io.fast_columns import PlainTable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,7 +20,7 @@ class Judgments(Mapping[str, Any]):
     Measures that need the same of a table share it: it is made once.
     """
 
-    def __init__(self, tables: Mapping[str, "pd.DataFrame | Unique"]):
+    def __init__(self, tables: Mapping[str, "pd.DataFrame | PlainTable"]):
         """Take tables, some of which may be DataFrames of pandas only when asked."""
         self._tables = dict(tables)
         self._made: dict[tuple[Any, ...], Future] = {}
@@ -28,14 +28,14 @@ class Judgments(Mapping[str, Any]):
 
     def __getitem__(self, kind: str) -> "pd.DataFrame":
         table = self._tables[kind]
-        if isinstance(table, Unique):
-            return self._once((kind,), table.to_pandas)
+        if isinstance(table, PlainTable):
+            return self._once((kind,), table.in_pandas)
         return table
 
     def columns(self, kind: str) -> "pd.DataFrame | pl.DataFrame":
         """Give a table of whichever library has it: its columns, and no more."""
         table = self._tables[kind]
-        return table.frame if isinstance(table, Unique) else table
+        return table.frame if isinstance(table, PlainTable) else table
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._tables)
@@ -50,9 +50,9 @@ class Judgments(Mapping[str, Any]):
         """
         return self._call(self.__getitem__, make, kinds, options)
 
-    def once_of_columns(self, make: Callable[..., T], kind: str, **options: Any) -> T:
+    def once_plain(self, make: Callable[..., T], *kinds: str, **options: Any) -> T:
         """Do the same of what `columns` gives."""
-        return self._call(self.columns, make, (kind,), options)
+        return self._call(self.columns, make, kinds, options)
 
     def _call(
         self,
