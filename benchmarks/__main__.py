@@ -39,6 +39,8 @@ OPTIONS = {  # what `run` of a module takes beside the report
     "prefer": ("data",),
     "replicates": ("data",),
     "end-to-end": ("runs",),
+    "keystroke": ("old",),
+    "scores": ("old",),
 }
 
 
@@ -88,6 +90,13 @@ def _data() -> Path:
 )
 @click.option("--rounds", default=5, show_default=True, help="Of each race.")
 @click.option("--runs", default=100, show_default=True, help="Run files of end-to-end.")
+@click.option(
+    "--before",
+    "old",
+    type=click.Path(exists=True, file_okay=False, resolve_path=True, path_type=Path),
+    metavar="DIR",
+    help="Another checkout, which keystroke and scores measure, too.",
+)
 def main(
     names: tuple[str, ...],
     output: Path | None,
@@ -97,6 +106,7 @@ def main(
     shapes: tuple[tuple[int, int, int], ...],
     rounds: int,
     runs: int,
+    old: Path | None,
 ) -> None:
     """Time pgcjax beside other ways to do the same; by default all of it.
 
@@ -119,7 +129,7 @@ def main(
     for name in dict.fromkeys(chosen):
         # What a benchmark needs is imported when it is its turn.
         module = import_module(f"benchmarks.{MODULES[name]}")
-        given = {"data": data, "runs": runs}
+        given = {"data": data, "runs": runs, "old": old}
         if "shapes" in OPTIONS.get(name, ()):
             given["shapes"] = shapes or module.SHAPES
         module.run(

@@ -1,4 +1,10 @@
-"""From the keystroke to the answer: small commands, as whole processes."""
+"""From the keystroke to the answer: small commands, as whole processes.
+
+    python -m benchmarks keystroke
+    python -m benchmarks keystroke --before ../old
+
+The second gives the same commands of another checkout, too.
+"""
 
 import resource
 import statistics
@@ -16,7 +22,15 @@ MEASURES = ("nDCG@10", "AP")
 QUERIES, DEPTH = 50, 1000
 
 
-def run(report: Report, queries: int = QUERIES, depth: int = DEPTH) -> None:
+LIBRARIES = "import os, jax, polars; jax.devices(); os._exit(0)"
+
+
+def run(
+    report: Report,
+    old: Path | None = None,
+    queries: int = QUERIES,
+    depth: int = DEPTH,
+) -> None:
     """Race commands that score one made-up run; then give the time of the processor."""
     with TemporaryDirectory(prefix="pgcjax-bench-") as name:
         folder = Path(name)
@@ -35,14 +49,23 @@ def run(report: Report, queries: int = QUERIES, depth: int = DEPTH) -> None:
             ),
             "pgcjax, the first call ever": partial(_first, *graded),
             "pgcjax, PGC and Compat": partial(_evaluate, *pgc, **kept),
+            "JAX and polars alone": partial(child, "-c", LIBRARIES),
         }
+        if old:
+            there = {"PYTHONPATH": old}
+            kept = _cache(folder, "before") | there
+            rows |= {
+                "before": partial(_evaluate, *graded, **kept),
+                "before, the first call ever": partial(_first, *graded, **there),
+                "before, PGC and Compat": partial(_evaluate, *pgc, **kept),
+            }
         contenders = [
             Contender(
                 row,
                 partial(_watched, call, used.setdefault(row, [])),
                 1,
                 ours=row == "pgcjax",
-                values=None if row.endswith("Compat") else _values,
+                values=None if row.endswith(("Compat", "alone")) else _values,
             )
             for row, call in rows.items()
         ]
@@ -71,13 +94,14 @@ def _cache(folder: Path, name: str) -> dict[str, Path | str]:
 
 
 def _evaluate(*arguments: object, **places: object) -> str:
-    return child("-m", "pgcjax", "evaluate", *arguments, **places)
+    # Python would put the folder that it starts in before another checkout.
+    return child("-P", "-m", "pgcjax", "evaluate", *arguments, **places)
 
 
-def _first(*arguments: object) -> str:
+def _first(*arguments: object, **places: object) -> str:
     """Start with an empty cache folder."""
     with TemporaryDirectory(prefix="pgcjax-bench-") as folder:
-        return _evaluate(*arguments, **_cache(Path(folder), "new"))
+        return _evaluate(*arguments, **_cache(Path(folder), "new"), **places)
 
 
 def _watched(call: Callable[[], str], used: list[float]) -> str:

@@ -6,31 +6,41 @@ harness = pytest.importorskip("benchmarks.harness", reason="not in a checkout")
 from benchmarks import keystroke  # noqa: E402
 
 
-def test_commands_are_raced_and_their_means_compared(monkeypatch, capsys):
+def test_commands_are_raced_and_their_means_compared(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(harness, "LEAST", 0.0)
     started = []
 
     def child(*arguments, **variables):
-        started.append((arguments[1], variables))
+        name = arguments[arguments.index("-m") + 1] if "-m" in arguments else ""
+        started.append((name, variables))
         means = ("nDCG@10\t{}0.5000\n", "AP\t{}0.2500\n")
-        if arguments[1] == "ir_measures":
+        if name == "ir_measures":
             return "".join(means[::-1]).format("", "")
         return "# pgcjax {}\n" + "".join(means).format("all\t", "all\t")
 
     monkeypatch.setattr(keystroke, "child", child)
     report = harness.Report(rounds=2)
-    keystroke.run(report, queries=2, depth=5)
+    keystroke.run(report, tmp_path, queries=2, depth=5)
     (race,), (table,) = report.races, report.tables
     names = [figure["name"] for figure in race["figures"]]
     assert names == [row[0] for row in table["rows"]]
     assert names == [
         *("ir_measures", "pgcjax", "programs traced again"),
         *("pgcjax, the first call ever", "pgcjax, PGC and Compat"),
+        *("JAX and polars alone", "before", "before, the first call ever"),
+        "before, PGC and Compat",
     ]
     assert all(set(figure["ratios"]) == {"pgcjax"} for figure in race["figures"])
     assert "÷ ir_measures" in capsys.readouterr().out
-    folders = [v["XDG_CACHE_HOME"] for name, v in started if name == "pgcjax"]
-    assert len(folders) == 4 * 4 and len(set(folders)) == 2 + 4  # each first call's own
+    for here in (True, False):
+        rows, common = (4, 2) if here else (3, 1)
+        folders = [
+            variables["XDG_CACHE_HOME"]
+            for name, variables in started
+            if name == "pgcjax" and here == (variables.get("PYTHONPATH") != tmp_path)
+        ]
+        assert len(folders) == 4 * rows
+        assert len(set(folders)) == common + 4  # each first call's own
     off = [v for _, v in started if v.get("PGCJAX_PROGRAMS") == ""]
     assert len(off) == 4
     monkeypatch.setattr(keystroke, "child", lambda *_, **v: f"nDCG@10\t{len(v)}\nAP\t1")

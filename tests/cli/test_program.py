@@ -43,8 +43,14 @@ def test_names_are_loaded_when_used():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def program(line: str, here) -> subprocess.CompletedProcess:
-    environment = {**os.environ, "PYTHON": sys.executable}
+# What a small evaluate has no use for; each takes as long as a tenth of it, or more.
+UNUSED = {"pandas", "pyarrow", "scipy", "rich", "fsspec", "matplotlib", "jinja2"}
+UNUSED |= {"jax.experimental.pallas", "pgcjax.cli.comparing"}
+UNUSED |= {"pgcjax.engine.grid_batches", "pgcjax.engine.tie_batches"}
+
+
+def program(line: str, here, **more: str) -> subprocess.CompletedProcess:
+    environment = {**os.environ, "PYTHON": sys.executable, **more}
     line = "set -o pipefail; " + line.replace("pgcjax", '"$PYTHON" -m pgcjax')
     return subprocess.run(
         ["bash", "-c", line], cwd=here, env=environment, capture_output=True, text=True
@@ -67,8 +73,18 @@ def test_as_a_module(module):
     assert done.stderr.startswith("pgcjax: error: No such command 'evaluat'.")
 
 
+def imported(stderr: str) -> set[str]:
+    """Name the modules and packages that PYTHONPROFILEIMPORTTIME lists."""
+    lines = (line for line in stderr.splitlines() if line.startswith("import time:"))
+    names = (line.rpartition("|")[2].strip().split(".") for line in lines)
+    return {".".join(name[:n]) for name in names for n in range(1, len(name) + 1)}
+
+
 def test_pipes(here):
-    """Runs come through a pipe, and a reader may leave early."""
+    """Runs come through a pipe, and a reader may leave early.
+
+    Nothing is imported that the call does not use.
+    """
     (here / "long.txt").write_text(
         "".join(f"q1 Q0 d{i} {i} {-i} r{i}\n" for i in range(30_000))
     )
@@ -79,8 +95,10 @@ def test_pipes(here):
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("# pgcjax {") and len(done.stdout.splitlines()) == 2
     line = "evaluate --prefs <(gzip -c prefs.txt) <(cat run.txt)"
-    done = program(f"pgcjax {line}", here)
+    done = program(f"pgcjax {line}", here, PYTHONPROFILEIMPORTTIME="1")
     assert done.returncode == 0 and done.stdout.splitlines()[1].startswith("PGC\tall")
+    assert imported(done.stderr) > {"jax.numpy", "polars", "pgcjax.engine.evaluate"}
+    assert imported(done.stderr) & UNUSED == set()
 
 
 def test_errors(here):

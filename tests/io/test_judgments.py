@@ -3,11 +3,17 @@
 from importlib import import_module
 
 import pandas as pd
+import polars as pl
 import pytest
 
 import pgcjax
-from pgcjax.errors import UsageError
-from pgcjax.io.judgments import KINDS, by_kind, read_judgments
+from pgcjax.errors import DataError, UsageError
+from pgcjax.io.check import fingerprint
+from pgcjax.io.fast_columns import PlainTable
+from pgcjax.io.judgments import KINDS, by_kind, read_as_they_come, read_judgments
+from pgcjax.io.preferences import read_preferences
+from pgcjax.io.qrels import read_qrels
+from pgcjax.tensors.judgments import Judgments
 
 GRADES = pd.DataFrame([("q", "a", 1.0)], columns=["query_id", "doc_id", "relevance"])
 
@@ -23,6 +29,64 @@ def test_every_kind_has_its_reader():
     for name, kind in KINDS.items():
         module = import_module(f"pgcjax.io.{kind.module}")
         assert callable(getattr(module, f"read_{name}"))
+
+
+def test_regular_files_are_tables_of_pandas_when_asked(tmp_path):
+    """Else, and beside a file of another kind, they are from the first."""
+    write = {
+        "plain.txt": "# one\nq1 0 b 1\nq1 0 a 2\nq2 0 é 0\n",
+        "more.txt": "q3 0 c 1\n",
+        "table.csv": "qid,docno,rel\nq4,d,1\n",
+        "prefs.txt": "q1 a b a\nq2 c d d\n",
+        "jelsas.txt": "q1 a b -1\nq1 c NA -2\n",
+        "named.csv": "qid,winner,loser\nq3,e,f\n",
+    }
+    files = {name: tmp_path / name for name in write}
+    for name, text in write.items():
+        files[name].write_text(text)
+    qrels = [files["plain.txt"], files["more.txt"]]
+    prefs = [files["prefs.txt"], files["jelsas.txt"]]
+    plain = read_as_they_come({"qrels": qrels, "preferences": prefs})
+    assert {type(table) for table in plain.values()} == {PlainTable}
+    found = read_judgments({"qrels": qrels, "preferences": prefs})
+    mixed = read_as_they_come(
+        {
+            "qrels": [*qrels, files["table.csv"]],
+            "preferences": [*prefs, files["named.csv"]],
+        }
+    )
+    judgments = Judgments(plain)
+    for kind, frame in found.items():
+        table, rest = mixed[kind].iloc[:-1], mixed[kind].iloc[-1:]
+        pd.testing.assert_frame_equal(frame, table)
+        assert frame.attrs == table.attrs
+        assert judgments[kind].equals(frame) and judgments[kind] is judgments[kind]
+        assert judgments[kind].attrs == frame.attrs
+        assert isinstance(judgments.columns(kind), pl.DataFrame)
+        assert fingerprint(judgments.columns(kind)) == fingerprint(frame)
+        assert len(rest) == 1 and Judgments(mixed).columns(kind) is mixed[kind]
+    assert found["qrels"].attrs == {"comments": 1, "repeats": 0}
+    assert found["preferences"]["other_doc_id"].isna().tolist() == [0, 0, 0, 1]
+
+
+def test_files_that_need_a_look_are_read_exactly(tmp_path):
+    """A repeat, which two files make, and preferences that pass for grades."""
+    for name, text in {"a": "q 0 d 1\n", "b": "q 0 d 1\n", "c": "q 0 d 2\n"}.items():
+        (tmp_path / name).write_text(text)
+    twice = read_qrels([tmp_path / "a", tmp_path / "b"])
+    assert (len(twice), twice.attrs["repeats"]) == (1, 1)
+    with pytest.raises(DataError) as refused:
+        read_qrels([tmp_path / "a", tmp_path / "c"])
+    assert str(refused.value).startswith(
+        f"{tmp_path / 'c'}:1: document 'd' of query 'q' has two grades: 1 "
+        f"({tmp_path / 'a'}:1) and 2"
+    )
+    (tmp_path / "jelsas").write_text("q x a 1\nq a x 1\n")
+    with pytest.raises(DataError, match="found preferences of Jelsas"):
+        read_qrels(tmp_path / "jelsas")
+    (tmp_path / "itself").write_text("q a b a\nq a a a\n")
+    with pytest.raises(DataError, match=":2: document 'a' is compared with itself"):
+        read_preferences(tmp_path / "itself")
 
 
 def test_no_such_kind(tmp_path):
