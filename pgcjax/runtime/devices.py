@@ -64,10 +64,10 @@ def in_one_piece(program: Callable[..., Any]) -> Callable[..., Any]:
     Args:
         program: takes and gives arrays, and does not scatter, sort or call libraries.
     """
-    compiled = jax.jit(program)
 
     def whole(*arguments: Any) -> Any:
         tags = {"xla_cpu_small_call": "true", "inlineable": "false"}
-        return set_xla_metadata(compiled(*arguments), **tags)
+        # Made here: a function that is compiled has no content to be kept by.
+        return set_xla_metadata(jax.jit(program)(*arguments), **tags)
 
     return whole
