@@ -12,6 +12,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.tool_values import kept
 
 import pgcjax
 from pgcjax.engine import plan
@@ -152,6 +153,7 @@ KINDS = {"ndcg", "map", "recip_rank", "set_P", "set_recall"}
 KINDS |= {"ndcg_cut", "map_cut", "P", "recall"}
 
 
+@kept("pytrec_eval-terrier")
 def by_pytrec_eval(names, qrels, runs, levels=(1,), kinds=KINDS) -> list[tuple]:
     """Score by trec_eval; names of levels other than 1 end with the level."""
     judged = as_dicts(qrels, "relevance")
@@ -262,6 +264,7 @@ def test_ir_measures(data, name):
     assert count == len(theirs) > 3 * 150
 
 
+@kept("ir-measures", "cwl-eval", "pytrec_eval-terrier")
 def by_ir_measures(measures, provider: str, chosen, qrels, runs) -> list[tuple]:
     """Score by a tool of ir_measures, without zeros for queries that a run lacks."""
     provider = measures.providers.registry[provider]
@@ -281,14 +284,23 @@ def by_ir_measures(measures, provider: str, chosen, qrels, runs) -> list[tuple]:
 @pytest.mark.parametrize("name", ["web2013-2014", "cast2019", "dl21"])
 def test_ntcireval(data, name):
     """Grades as gains; the first hundred documents, as it takes its time."""
-    ntcir = tool("pyNTCIREVAL.metrics")
+    tool("pyNTCIREVAL.metrics")
     qrels, runs = collection(data, name)
     qrels = qrels.assign(relevance=qrels["relevance"].clip(lower=0))
     runs = sorted_as_trec(few_of(name, runs)).groupby(["run_id", "query_id"]).head(100)
-    most = int(qrels["relevance"].max())
-    grades = list(range(1, most + 1))
     relevant = qrels[qrels["relevance"] > 0]["query_id"].unique()
+    most = int(qrels["relevance"].max())
     qrels, runs = (t[t["query_id"].isin(relevant)] for t in (qrels, runs))
+    theirs = by_ntcireval(most, qrels, runs)
+    ours = {name: name for _, _, name, _ in theirs[:11]}
+    assert compare(ours, theirs, qrels, runs, 1e-12) == len(theirs) > 11 * 100
+
+
+@kept("pyNTCIREVAL")
+def by_ntcireval(most: int, qrels, runs) -> list[tuple]:
+    """Score by NTCIREVAL in Python; `most` is the highest grade of the collection."""
+    ntcir = tool("pyNTCIREVAL.metrics")
+    grades = list(range(1, most + 1))
     theirs, known = [], as_dicts(qrels, "relevance")
     for (run, query), rows in runs.groupby(["run_id", "query_id"], sort=False):
         level = known[query]
@@ -309,8 +321,7 @@ def test_ntcireval(data, name):
         }
         ranked = [(doc, level.get(doc)) for doc in rows["doc_id"]]
         theirs += [(run, query, n, m.compute(ranked)) for n, m in metrics.items()]
-    ours = {name: name for _, _, name, _ in theirs[:11]}
-    assert compare(ours, theirs, qrels, runs, 1e-12) == len(theirs) > 11 * 100
+    return theirs
 
 
 @pytest.mark.parametrize("name", COLLECTIONS)
