@@ -36,9 +36,10 @@ def brute(edges, run, p, depth, normalization) -> tuple[int, float, float]:
     docs = sorted({doc for edge in edges for doc in edge})
     orders = list(permutations(docs))
     costs = [contradicted(edges, order) for order in orders]
-    best = [list(o) for o, c in zip(orders, costs, strict=True) if c == min(costs)]
+    fewest = min(costs)
+    best = [list(o) for o, c in zip(orders, costs, strict=True) if c == fewest]
     found = [rbo(run, order, p, depth, normalization) for order in best]
-    return min(costs), max(found), min(found)
+    return fewest, max(found), min(found)
 
 
 def test_expected_values(golden):
