@@ -35,19 +35,23 @@ def program(ties: str):
 
 
 def values(pairs, p: list[float], ties: str, n: int) -> dict[str, np.ndarray]:
-    """All variants of all pairs, padded to n, in calls of `TOGETHER` pairs."""
+    """All variants of all pairs, padded to n."""
+    return of_laid([laid_out(x, y, n) for x, y in pairs], p, ties, n)
+
+
+def of_laid(laid, p: list[float], ties: str, n: int) -> dict[str, np.ndarray]:
+    """The same of pairs that are laid out, in calls of `TOGETHER` pairs."""
     calls = [
-        _values(pairs[i : i + TOGETHER], p[i : i + TOGETHER], ties, n)
-        for i in range(0, len(pairs), TOGETHER)
+        _values(laid[i : i + TOGETHER], p[i : i + TOGETHER], ties, n)
+        for i in range(0, len(laid), TOGETHER)
     ]
     return {name: np.concatenate([c[name] for c in calls]) for name in VARIANTS}
 
 
-def _values(pairs, p: list[float], ties: str, n: int) -> dict[str, np.ndarray]:
-    laid = [laid_out(x, y, n) for x, y in pairs]
+def _values(laid, p: list[float], ties: str, n: int) -> dict[str, np.ndarray]:
     known = {each: kernel.weights_of(each, n) for each in p}
     weights = [known[each] for each in p]
-    fill = TOGETHER - len(pairs)  # so that all calls have one program
+    fill = TOGETHER - len(laid)  # so that all calls have one program
     tables = [[w.at for w in weights]]
     if not ties:
         tables = [[w.below for w in weights], [w.left for w in weights]]
@@ -57,7 +61,7 @@ def _values(pairs, p: list[float], ties: str, n: int) -> dict[str, np.ndarray]:
     )
     with jax.enable_x64(True):
         sums = kernel.Sums(*map(np.asarray, program(ties)(*arrays, *tables)))
-    out = {name: np.zeros(len(pairs)) for name in VARIANTS}
+    out = {name: np.zeros(len(laid)) for name in VARIANTS}
     for each, of_p in known.items():
         at = np.flatnonzero(np.array(p) == each)
         lengths = arrays[2][at], arrays[5][at]
@@ -72,12 +76,18 @@ def one(x, y, p: float, ties: str, n: int = 16) -> dict[str, float]:
     return {name: float(value[0]) for name, value in found.items()}
 
 
+@pytest.fixture(scope="module")
+def all_published(data) -> tuple[list[dict], list[tuple]]:
+    """Published pairs, and each laid out."""
+    rows = published(data)
+    return rows, [laid_out(row["x"], row["y"], 16) for row in rows]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("ties", TIES)
-def test_all_published_values(data, ties):
-    rows = published(data)
-    pairs = [(row["x"], row["y"]) for row in rows]
-    found = values(pairs, [row["p"] for row in rows], ties, 16)
+def test_all_published_values(all_published, ties):
+    rows, laid = all_published
+    found = of_laid(laid, [row["p"] for row in rows], ties, 16)
     for variant in VARIANTS:
         expected = np.array([row[f"{ties}.{variant}"] for row in rows])
         assert np.abs(found[variant] - expected).max() < 1e-12
