@@ -15,6 +15,7 @@ from pgcjax.kernels.rbo import UNIT
 from pgcjax.reference.rbo import rbo_of_ties
 
 TOGETHER = 16
+weights_of = cache(kernel.weights_of)  # each published pair has a p of its own
 persistences = st.sampled_from([1e-9, 0.05, 0.5, 0.8, 0.9, 0.98, 0.999])
 
 
@@ -49,7 +50,7 @@ def of_laid(laid, p: list[float], ties: str, n: int) -> dict[str, np.ndarray]:
 
 
 def _values(laid, p: list[float], ties: str, n: int) -> dict[str, np.ndarray]:
-    known = {each: kernel.weights_of(each, n) for each in p}
+    known = {each: weights_of(each, n) for each in p}
     weights = [known[each] for each in p]
     fill = TOGETHER - len(laid)  # so that all calls have one program
     tables = [[w.at for w in weights]]
