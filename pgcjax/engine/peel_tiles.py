@@ -80,8 +80,9 @@ class Layout:
         self._blocks = list(_blocks(rest, columns))
         names = [name for block in self._blocks for _, name in block]
         self._docs = {name: rest[name].doc_ids for name in names}
-        numbers = [np.arange(len(docs), dtype=np.int32) for docs in self._docs.values()]
-        self._vertices = np.concatenate(numbers) if numbers else np.zeros(0, np.int32)
+        counts = np.array([len(docs) for docs in self._docs.values()], np.int32)
+        starts = np.repeat(np.cumsum(counts, dtype=np.int32) - counts, counts)
+        self._vertices = np.arange(len(starts), dtype=np.int32) - starts
         self._ready: dict[int, list[Stack]] = {}
         self._room = keep
         self._shapes = Shapes(budget)
@@ -238,9 +239,9 @@ class _Graded:
             columns: number of each query.
         """
         self._docs = {name: graphs[name].doc_ids for name in levels}
-        self._levels = np.concatenate(list(levels.values())).astype(np.int32)
+        self._levels, lengths = adjacency.end_to_end(list(levels.values()))
         self._columns = np.array([columns[name] for name in levels])
-        self._ready = adjacency.as_levels(list(levels.values()))
+        self._ready = adjacency.as_levels(self._levels, lengths)
 
     def tiles(self, rankings: "Rankings", shapes: Shapes) -> Iterator[Tile]:
         """Lay all of them out."""

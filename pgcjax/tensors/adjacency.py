@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Int32
+from jaxtyping import Bool, Int32, Int64
 
 from pgcjax.kernels import peel_packed
 from pgcjax.tensors.graphs import Graph, dense
-from pgcjax.tensors.padding import blank, lengthened
+from pgcjax.tensors.padding import blank, lengthened, taken
 
 
 class PackedGraphs(NamedTuple):
@@ -93,7 +93,7 @@ def prepare(graphs: Sequence[Graph], size: int) -> list[Stack]:
     graded = {i: of_graph for i, of_graph in level.items() if of_graph is not None}
     rest = [i for i in level if i not in graded]
     parts = (
-        ([*graded], as_levels([*graded.values()])),
+        ([*graded], as_levels(*end_to_end([*graded.values()]))),
         (rest, matrices([graphs[i] for i in rest], size, levels=True)),
     )
     return [_renumbered(own, which) for which, stacks in parts for own in stacks]
@@ -111,62 +111,130 @@ def matrices(
     """
     if not graphs:
         return []
-    edges, counts = dense(graphs, size), np.array([len(g) for g in graphs], np.int32)
-    where = np.arange(size) < counts[:, None]
-    degrees = edges.sum(2, dtype=np.int32), edges.sum(1, dtype=np.int32)
-    fits = np.maximum(*degrees).max(1, initial=0) < peel_packed.MOST_DEGREE
-    fits &= counts <= peel_packed.MOST_VERTICES
-    stacks, rest = _weak_orders(edges, where) if levels else ([], np.ones_like(fits))
+    edges, vertices = _Edges.of(graphs, size), np.array([*map(len, graphs)], np.int32)
+    where = np.arange(size) < vertices[:, None]
+    out, into = edges.degrees(vertices)
+    fits = np.maximum(out, into).max(1, initial=0) < peel_packed.MOST_DEGREE
+    fits &= vertices <= peel_packed.MOST_VERTICES
+    stacks, rest = [], np.ones(len(graphs), bool)
+    if levels:
+        weak, level = _weak_orders(graphs, out, into, where)
+        stacks = [_renumbered(own, weak) for own in as_levels(level, vertices[weak])]
+        rest[weak] = False
     for form, of_form in (("wide", rest & ~fits), ("packed", rest & fits)):
         which = np.flatnonzero(of_form).astype(np.int32)
         if not len(which):
             continue
-        own = edges, *degrees, where
-        if len(which) < len(graphs):
-            own = tuple(array[which] for array in own)
-        arrays = _packed(*own) if form == "packed" else WideGraphs(own[0], own[-1])
-        stacks.append(Stack(form, size, which, counts[which], arrays))
+        if form == "wide":
+            own = dense([graphs[i] for i in which.tolist()], size)
+            arrays = WideGraphs(own, where[which])
+        else:  # others are there in vain: to leave them out takes longer
+            words = (out << peel_packed.OUT) + (into << peel_packed.IN)
+            arrays = PackedGraphs(edges.rows(), words.astype(np.int32), where)
+            if len(which) < len(graphs):
+                arrays = PackedGraphs(*(taken(array, which) for array in arrays))
+        stacks.append(Stack(form, size, which, vertices[which], arrays))
     return stacks
 
 
-def _packed(
-    edges: np.ndarray, out: np.ndarray, into: np.ndarray, where: np.ndarray
-) -> PackedGraphs:
-    """Make words of counts, which are lost."""
-    # In place: it is new memory that takes time here.
-    rows, words = blank(edges.shape), blank(out.shape)
-    np.left_shift(edges.swapaxes(1, 2), peel_packed.OUT, out=rows)
-    edges <<= peel_packed.IN
-    rows += edges
-    np.left_shift(out, peel_packed.OUT, out=words)
-    words += into << peel_packed.IN
-    return PackedGraphs(rows, words, lengthened(where, len(where)))
+class _Edges(NamedTuple):
+    """The edges of graphs, end to end.
+
+    Attributes:
+        shape: number of graphs, and padded number of their vertices.
+        better: the vertex that is preferred, ...
+        worse: ... the other one, ...
+        count: ... and how many judgments say so.
+        start: number of the first vertex of the graph, among those of all graphs.
+        above: of graphs that have grades, the edges that these add: `[n, n]`.
+    """
+
+    shape: tuple[int, int]
+    better: Int64[np.ndarray, " edges"]
+    worse: Int64[np.ndarray, " edges"]
+    count: Int64[np.ndarray, " edges"]
+    start: Int64[np.ndarray, " edges"]
+    above: dict[int, np.ndarray]
+
+    @classmethod
+    def of(cls, graphs: Sequence[Graph], size: int) -> "_Edges":
+        """Lay the edges of graphs out."""
+        wins = [graph.wins for graph in graphs]
+        columns = np.ascontiguousarray(np.concatenate(wins).T, np.int64)
+        start = np.repeat(np.arange(len(graphs)) * size, [*map(len, wins)])
+        graded = {i: g for i, g in enumerate(graphs) if g.levels is not None}
+        above = {i: graph.above() for i, graph in graded.items()}
+        return cls((len(graphs), size), *columns, start, above)
+
+    def degrees(
+        self, vertices: Int32[np.ndarray, " graphs"]
+    ) -> tuple[Int64[np.ndarray, "graphs n"], Int64[np.ndarray, "graphs n"]]:
+        """Count the judgments that prefer each vertex, and those against it."""
+        cells = self.shape[0] * self.shape[1]
+        out, into = (
+            np.bincount(self.start + vertex, self.count, cells).astype(np.int64)
+            for vertex in (self.better, self.worse)
+        )
+        out, into = out.reshape(self.shape), into.reshape(self.shape)
+        for i, above in self.above.items():
+            out[i, : vertices[i]] += above.sum(1)
+            into[i, : vertices[i]] += above.sum(0)
+        return out, into
+
+    def rows(self) -> Int32[np.ndarray, "graphs n n"]:
+        """Say what removing each vertex takes from every other word."""
+        graphs, size = self.shape
+        rows = blank((graphs, size, size))
+        # A vertex takes from those that are preferred to it, and from the others.
+        for vertex, other, bits in (
+            (self.worse, self.better, peel_packed.OUT),
+            (self.better, self.worse, peel_packed.IN),
+        ):
+            cell = (self.start + vertex) * size + other
+            np.add.at(rows.reshape(-1), cell, (self.count << bits).astype(np.int32))
+        for i, above in self.above.items():
+            n = len(above)
+            rows[i, :n, :n] += (above.T << peel_packed.OUT) + (above << peel_packed.IN)
+        return rows
 
 
 def _weak_orders(
-    edges: np.ndarray, where: np.ndarray
-) -> tuple[list[Stack], Bool[np.ndarray, " graphs"]]:
-    """Find the matrices of weak orders, and lay them out as levels.
+    graphs: Sequence[Graph],
+    out: Int64[np.ndarray, "graphs n"],
+    into: Int64[np.ndarray, "graphs n"],
+    where: Bool[np.ndarray, "graphs n"],
+) -> tuple[Int32[np.ndarray, " orders"], Int32[np.ndarray, " documents"]]:
+    """Find the weak orders among graphs, and the levels of the documents of each.
 
     In a weak order everyone beats just those that beat fewer. Then the peel finds a
     sink at every step, whatever the counts, and is a sort.
-
-    Returns:
-        The weak orders, and which graphs are left.
     """
-    beaten = np.count_nonzero(edges, axis=2).astype(np.int32)
     # Most others are told apart by their best vertices alone: they beat all the rest.
-    most = beaten.max(1, keepdims=True)
-    best = (where & (beaten == most)).sum(1)
-    candidates = np.flatnonzero(most[:, 0] + best == where.sum(1))
-    beat = beaten[candidates]
-    beats = (beat[:, :, None] > beat[:, None, :]) & where[candidates, None, :]
-    candidates = candidates[((edges[candidates] > 0) == beats).all((1, 2))]
-    level = [np.unique(beaten[i, where[i]], return_inverse=True)[1] for i in candidates]
-    stacks = [_renumbered(own, candidates) for own in as_levels(level)]
-    rest = np.ones(len(edges), bool)
-    rest[candidates] = False
-    return stacks, rest
+    best = where & (into == 0)
+    rest = where.sum(1) - best.sum(1)
+    least = np.where(best, out, np.iinfo(np.int64).max).min(1, initial=rest.max())
+    weak = np.flatnonzero(best.any(1) & (least >= rest)).astype(np.int32)
+    if not len(weak):
+        return weak, weak
+    beats = dense([graphs[i] for i in weak.tolist()], where.shape[1]) > 0
+    beaten = beats.sum(2, dtype=np.int32)
+    fewer = (beaten[:, :, None] > beaten[:, None, :]) & where[weak, None, :]
+    same = (beats == fewer).all((1, 2))
+    weak, there, beaten = weak[same], where[weak[same]], beaten[same]
+    # A level is a number of documents that are beaten.
+    graph, beaten = np.nonzero(there)[0], beaten[there]
+    is_level = np.zeros(there.shape, np.int32)
+    is_level[graph, beaten] = 1
+    return weak, (is_level.cumsum(1, dtype=np.int32) - 1)[graph, beaten]
+
+
+def end_to_end(
+    arrays: Sequence[np.ndarray],
+) -> tuple[Int32[np.ndarray, " documents"], Int32[np.ndarray, " graphs"]]:
+    """Put numbers of documents end to end, and say how many each graph has."""
+    lengths = np.array([*map(len, arrays)], np.int32)
+    whole = np.concatenate(arrays) if len(arrays) else lengths
+    return whole.astype(np.int32), lengths
 
 
 def _renumbered(own: Stack, which: Sequence[int] | np.ndarray) -> Stack:
@@ -174,27 +242,30 @@ def _renumbered(own: Stack, which: Sequence[int] | np.ndarray) -> Stack:
     return replace(own, which=np.asarray(which, np.int32)[own.which])
 
 
-def as_levels(levels: Sequence[np.ndarray]) -> list[Stack]:
-    """Lay out weak orders, given the level of each document: 0, 1, ... upwards."""
-    if not levels:
+def as_levels(
+    level: Int32[np.ndarray, " documents"], lengths: Int32[np.ndarray, " graphs"]
+) -> list[Stack]:
+    """Lay out weak orders.
+
+    Args:
+        level: of the documents of one after another: 0, 1, ... upwards.
+        lengths: documents of each, at least 1.
+    """
+    if not len(lengths):
         return []
-    lengths = np.array([len(level) for level in levels], np.int32)
-    level = np.concatenate(levels).astype(np.int32)
-    ends = np.cumsum(lengths, dtype=np.int64)
+    ends, graph = np.cumsum(lengths), np.repeat(np.arange(len(lengths)), lengths)
     counts = np.maximum.reduceat(level, ends - lengths) + 1
-    width = counts.max()
-    graph = np.repeat(np.arange(len(levels)), lengths)
-    per_level = np.bincount(graph * width + level, minlength=len(levels) * width)
+    width = int(counts.max())
+    per_level = np.bincount(graph * width + level, minlength=len(lengths) * width)
     # 0 beyond the last level: no document is left.
     better = lengths[:, None] - per_level.reshape(-1, width).cumsum(1)
     sizes = np.array([max(4, 1 << (n - 1).bit_length()) for n in counts.tolist()])
     stacks = []
-    for size in np.unique(sizes).tolist():
+    for size in sorted(set(sizes.tolist())):
         which = np.flatnonzero(sizes == size).astype(np.int32)
         starts = blank((len(which), size))
         starts[:, :width] = better[which, :size]
-        own = LevelGraphs(starts)
-        of_level = level[np.isin(graph, which)]
+        own, of_level = LevelGraphs(starts), level[(sizes == size)[graph]]
         stacks.append(Stack("levels", size, which, lengths[which], own, of_level))
     return stacks
 

@@ -54,6 +54,15 @@ class Graph:
         """
         return dense([self], len(self))[0]
 
+    def above(self) -> Int32[np.ndarray, "n n"]:
+        """Count the edges that grades add: from each document to those below it."""
+        if self.levels is None:
+            return np.zeros((len(self), len(self)), np.int32)
+        # Better than a graded document is only what is graded too.
+        above = self.levels[:, None] > self.levels[None, :]
+        above &= (self.levels >= 0)[None, :]
+        return above * np.int32(self.unit)
+
     def graded_only(self) -> np.ndarray | None:
         """Give the levels if every document has one and nothing else is known."""
         if self.levels is None or (self.levels < 0).any() or len(self.wins):
@@ -76,12 +85,7 @@ def dense(graphs: Sequence[Graph], size: int) -> Int32[np.ndarray, "graphs n n"]
     np.add.at(counts.reshape(-1), cell, wins[:, 2].astype(counts.dtype))
     for row, graph in zip(counts, graphs, strict=True):
         if graph.levels is not None:
-            n, level = len(graph), graph.levels
-            # Better than a graded document is only what is graded too.
-            above = (level[:, None] > level[None, :]) & (level >= 0)[None, :]
-            row[:n, :n] += (
-                above if graph.unit == 1 else above * row.dtype.type(graph.unit)
-            )
+            row[: len(graph), : len(graph)] += graph.above()
     if many:
         most = np.maximum(counts.sum(1), counts.sum(2)).max(1, initial=0)
         if (most >= MOST_DEGREE).any():

@@ -241,6 +241,8 @@ def _kept(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Drop the rows whose value is -1, and count again how many each ranking has."""
     mask = value >= 0
+    if mask.all():
+        return value, position, count.astype(np.int32)
     filled = np.flatnonzero(count)  # an empty sum would be the next row alone
     starts = (np.cumsum(count) - count)[filled]
     kept = np.zeros(len(count), np.int32)
