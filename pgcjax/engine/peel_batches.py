@@ -117,7 +117,7 @@ def _form(graph: Graph) -> str:
 
 def call_of(tile: Tile, weights: np.ndarray) -> Call:
     """Name a call; its label holds the queries and runs, not the arrays."""
-    shapes = jax.tree.map(np.shape, (tuple(tile.ranks), tile.lists))
+    shapes = tuple(array.shape for array in (*tile.ranks, *tile.lists))
     program = tile.form, shapes, tile.size, tile.width, weights.shape
     cut, shared = (tile.graphs, tile.ranks, tile.steps), (*tile.lists, weights)
     return Call(
@@ -226,7 +226,9 @@ def tile_program(form: str, devices: int, backend: str, most: int = 0) -> Callab
                 return over(graphs, ranks, steps.max(), weights)
             graphs, ranks, steps = jax.tree.map(lambda x: x[0], queries)
             if form == "listed":
-                ranks = PackedRuns(*peel_packed.runs_by_place(*lists, *ranks, size))
+                of_runs = lists[0], lists[1], ranks.first, ranks.counts, size
+                places: Any = peel_packed.runs_by_place(*of_runs)
+                ranks = PackedRuns(*places)
             if runs_at_once == runs:
                 return over_runs(graphs, ranks, steps, weights)
             return jax.lax.map(

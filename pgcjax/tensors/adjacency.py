@@ -144,7 +144,7 @@ class _Edges(NamedTuple):
         shape: number of graphs, and padded number of their vertices.
         better: the vertex that is preferred, ...
         worse: ... the other one, ...
-        count: ... and how many judgments say so.
+        judgments: ... and how many judgments say so.
         start: number of the first vertex of the graph, among those of all graphs.
         above: of graphs that have grades, the edges that these add: `[n, n]`.
     """
@@ -152,7 +152,7 @@ class _Edges(NamedTuple):
     shape: tuple[int, int]
     better: Int64[np.ndarray, " edges"]
     worse: Int64[np.ndarray, " edges"]
-    count: Int64[np.ndarray, " edges"]
+    judgments: Int64[np.ndarray, " edges"]
     start: Int64[np.ndarray, " edges"]
     above: dict[int, np.ndarray]
 
@@ -160,11 +160,11 @@ class _Edges(NamedTuple):
     def of(cls, graphs: Sequence[Graph], size: int) -> "_Edges":
         """Lay the edges of graphs out."""
         wins = [graph.wins for graph in graphs]
-        columns = np.ascontiguousarray(np.concatenate(wins).T, np.int64)
+        better, worse, judgments = np.ascontiguousarray(np.concatenate(wins).T)
         start = np.repeat(np.arange(len(graphs)) * size, [*map(len, wins)])
         graded = {i: g for i, g in enumerate(graphs) if g.levels is not None}
         above = {i: graph.above() for i, graph in graded.items()}
-        return cls((len(graphs), size), *columns, start, above)
+        return cls((len(graphs), size), better, worse, judgments, start, above)
 
     def degrees(
         self, vertices: Int32[np.ndarray, " graphs"]
@@ -172,7 +172,7 @@ class _Edges(NamedTuple):
         """Count the judgments that prefer each vertex, and those against it."""
         cells = self.shape[0] * self.shape[1]
         out, into = (
-            np.bincount(self.start + vertex, self.count, cells).astype(np.int64)
+            np.bincount(self.start + vertex, self.judgments, cells).astype(np.int64)
             for vertex in (self.better, self.worse)
         )
         out, into = out.reshape(self.shape), into.reshape(self.shape)
@@ -191,7 +191,7 @@ class _Edges(NamedTuple):
             (self.better, self.worse, peel_packed.IN),
         ):
             cell = (self.start + vertex) * size + other
-            np.add.at(rows.reshape(-1), cell, (self.count << bits).astype(np.int32))
+            np.add.at(rows.reshape(-1), cell, (self.judgments << bits).astype(np.int32))
         for i, above in self.above.items():
             n = len(above)
             rows[i, :n, :n] += (above.T << peel_packed.OUT) + (above << peel_packed.IN)

@@ -85,7 +85,7 @@ def list_scores(measures, tensors, rankings, *, budget=plan.BUDGET, progress=Non
 def flat_of(ranks) -> Flat:
     """What runs retrieved, end to end, of the rank of each vertex: `[…, runs, n]`."""
     ranks = np.asarray(ranks)
-    count = np.sum(ranks < ABSENT, axis=-1, dtype=np.int32)
+    count = np.array(ranks < ABSENT).sum(-1).astype(np.int32)
     by_rank = np.argsort(ranks, axis=-1, kind="stable").astype(np.int32)
     own = np.arange(ranks.shape[-1]) < count[..., None]
     rank = np.take_along_axis(ranks, by_rank, -1)[own].astype(np.int32)
