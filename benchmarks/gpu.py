@@ -17,7 +17,9 @@ from typing import Any
 
 GPU, CPU = (173, 1000), (8, 32)  # queries and runs, by default
 RICH = ("rich", "rich.console", "rich.table")
-STOOD_IN_FOR = ("jaxtyping", "lazy_loader", "pandas", "polars", *RICH)
+ARROW = ("pyarrow", "pyarrow.compute", "pyarrow.parquet")
+STOOD_IN_FOR = ("jaxtyping", "lazy_loader", "pandas", "polars", *ARROW, *RICH)
+STOOD_IN_FOR += ("isal", "isal.isal_zlib")
 SECONDS = 150.0  # after which nothing begins: what has begun takes half a minute
 
 

@@ -120,13 +120,15 @@ def bound(compiled: Compiled, device: Device) -> Bound:
                 for kind, number in gpu_compiled.cycles(launch.code.loop).items():
                     ticks[kind] += number * turns
                 beyond += launch.warps * turns * _loaded(launch, compiled.runs)
-                waves = math.ceil(launch.warps / (device.processors * resident(launch)))
+                waves = math.ceil(
+                    launch.warps / (device.processors * gpu_compiled.resident(launch))
+                )
                 own["latency"] = waves * turns * device.latency / device.clock
             rate = 4 * device.processors * device.clock * device.share
             own |= {kind: launch.warps * n / rate for kind, n in ticks.items()}
         own["float64 products"] = launch.operations / (device.products * device.share)
         own["memory"] = launch.bytes * far / (device.memory * device.share)
-        own["shared cache"] = beyond / (device.cache * device.share)
+        own["L2"] = beyond / (device.cache * device.share)
         for kind, seconds in own.items():
             times[kind] += launch.times * seconds
         total += launch.times * max(own.values())
@@ -137,7 +139,7 @@ def bound(compiled: Compiled, device: Device) -> Bound:
 
 
 def _loaded(launch: Launch, runs: int) -> int:
-    """Count the bytes that a turn of a loop of a warp takes from the shared cache.
+    """Count the bytes that a turn of a loop of a warp takes from L2.
 
     A load of 16 bytes by each thread is of rows; of another one, threads of a run load
     the same word: 32 bytes come.
@@ -146,14 +148,6 @@ def _loaded(launch: Launch, runs: int) -> int:
     loads = {op: n for op, n in launch.code.loop.items() if op.startswith("LDG")}
     wide = sum(n for op, n in loads.items() if "128" in op)
     return 512 * wide + 32 * max(1, runs) * (sum(loads.values()) - wide)
-
-
-def resident(launch: Launch) -> int:
-    """Tell how many warps of a kernel a processor holds, by registers and threads."""
-    assert launch.code
-    warps = -(-launch.threads // 32)
-    registers = 32 * -(-launch.code.registers // 8) * 8
-    return warps * min(32, 64 // warps, 4 * (16384 // registers) // warps)
 
 
 def compile_all() -> dict[str, list[dict[str, Any]]]:
@@ -233,7 +227,7 @@ def heaviest(compiled: Compiled) -> Launch:
 def lines(path: Path = KEPT) -> Iterator[str]:
     """Give the tables as Markdown."""
     kernels, collections = read(path)
-    columns = "kernel | queries × runs | launches | memory | shared cache | integers"
+    columns = "kernel | queries × runs | launches | memory | L2 | integers"
     columns += " | registers, warps | bounds, at peak | ms | ns each | host, ms"
     yield f"| {columns} |"
     yield "|---" * 11 + "|"
@@ -241,9 +235,8 @@ def lines(path: Path = KEPT) -> Iterator[str]:
         found, heavy = bound(row, BEST), heaviest(row)
         of = "–"
         if code := heavy.code:
-            of = (
-                f"{code.registers}{' (spills)' * bool(code.spilled)}, {resident(heavy)}"
-            )
+            spills = " (spills)" if code.spilled else ""
+            of = f"{code.registers}{spills}, {gpu_compiled.resident(heavy)}"
         first = list(found.times.items())[:2]
         cells = [
             row.row,

@@ -360,6 +360,14 @@ def cycles(counts: Counter) -> dict[str, float]:
     return dict(by_kind)
 
 
+def resident(launch: Launch) -> int:
+    """Tell how many warps of a kernel a processor holds, by registers and threads."""
+    assert launch.code
+    warps = -(-launch.threads // 32)
+    registers = 32 * -(-launch.code.registers // 8) * 8
+    return warps * min(32, 64 // warps, 4 * (16384 // registers) // warps)
+
+
 _TOOLS = (("ptxas", "jax[cuda12]"), ("cuobjdump", "nvidia-cuda-cuobjdump"))
 
 

@@ -11,7 +11,7 @@ from helpers.collections import assert_same_bits, collection
 from helpers.queries import runs_of, scores_of, tables
 
 import pgcjax
-from pgcjax.engine import plan, tied_orders
+from pgcjax.engine import plan, tie_batches, tied_orders
 from pgcjax.errors import UsageError
 from pgcjax.reference.pgc import drawn_orders, greedy_ideal
 from pgcjax.reference.rbo import rbo
@@ -136,6 +136,15 @@ def test_grades_alone_leave_nothing_to_such_orders():
     measures = ["PGC(graph=derived)", *named(50, "graph=derived,")]
     plain, *tied = values(given, measures).unstack()[measures].to_numpy().T
     assert all((own == plain).all() for own in tied)
+
+
+def test_a_gpu_takes_as_many_steps_as_there_are_places(monkeypatch):
+    """Graphs have fewer vertices than that, and other numbers of them."""
+    given, program = collection(3, queries=2, runs=3), tie_batches.tie_program
+    here = values(given, named(9))
+    as_on_gpu = lambda form, devices, _: program(form, devices, "gpu")  # noqa: E731
+    monkeypatch.setattr(tie_batches, "tie_program", as_on_gpu)
+    assert_same_bits(here, values(given, named(9)))
 
 
 def test_a_job_goes_on_where_it_was_stopped(tmp_path):

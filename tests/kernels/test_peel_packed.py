@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgcjax.kernels import ABSENT
-from pgcjax.kernels.peel_packed import MOST_DEGREE, peeled_overlap
+from pgcjax.kernels.peel_packed import MOST_DEGREE, next_place, peeled_overlap
 from pgcjax.reference.pgc import greedy_ideal
 
 
@@ -99,3 +99,14 @@ def test_as_many_vertices_as_a_word_can_name():
     bigger = np.zeros((n + 1, n + 1), int)
     bigger[:n, :n] = counts
     assert form_of(graph_of(bigger)) == "wide"
+
+
+def test_a_maximum_is_one_reduction_but_on_a_cpu():
+    """A GPU reads a row by a warp, and not by a thread."""
+    word = jax.ShapeDtypeStruct((5, 192), np.int32)
+    traced = jax.jit(jax.vmap(next_place)).trace(word)
+    whole = "across dimensions = [1]"
+    for platform, slices in (("cuda", 0), ("tpu", 0), ("cpu", 12)):
+        text = traced.lower(lowering_platforms=(platform,)).as_text()
+        assert text.count("stablehlo.slice") == slices
+        assert text.count(whole) == 1

@@ -46,11 +46,11 @@ def tile_of(graphs, ranks, form: str, size: int):
     return adjacency.batch_graphs(ready, len(ready)), moving, ready.vertices
 
 
-def launched_sums(tile, weights, *, more: int = 0, block: int | None = None):
+def launched_sums(tile, weights, *, more: int = 0, **options: int):
     (fixed, moving, steps), interpret = tile, jax.default_backend() == "cpu"
     args = (*fixed, *moving, steps + np.int32(more), weights)
     with jax.enable_x64(True):
-        sums = launched(*args, interpret=interpret, block=block)
+        sums = launched(*args, interpret=interpret, **options)
     assert sums.dtype == np.int64
     return np.asarray(sums)
 
@@ -107,13 +107,14 @@ def test_many_queries_and_runs(size, vertices, runs, density):
     assert (sums.any(1) == (np.array(vertices) > 0)).all()
 
 
-@pytest.mark.parametrize("block", [1, 4])
-def test_blocks_and_steps_change_nothing(block):
+@pytest.mark.parametrize(("block", "num_warps"), [(1, 1), (4, 1), (16, 4)])
+def test_blocks_warps_and_steps_change_nothing(block, num_warps):
     rng = np.random.default_rng(5)
     graphs, ranks = [judged(rng, 16, 0.4)], [ranked(rng, 6, 16, 1.0)]
     tile, weights = tile_of(graphs, ranks, "packed", 16), telling_weights(5)
     plain = launched_sums(tile, weights)
-    assert (launched_sums(tile, weights, more=9, block=block) == plain).all()
+    options = {"block": block, "num_warps": num_warps}
+    assert (launched_sums(tile, weights, more=9, **options) == plain).all()
 
 
 def test_degrees_at_the_limit():
@@ -131,9 +132,13 @@ def test_degrees_at_the_limit():
     check(graphs, ranks, telling_weights(1), 16)
 
 
-@pytest.mark.parametrize("n", [16, 32, 64, 128, 192, 256, 384, 512, 768, 1024])
-def test_lowers_to_one_triton_call(n):
-    """Every size that a word can name, without a GPU; nothing is left to XLA."""
+@pytest.mark.parametrize(
+    ("n", "block", "warps"),
+    [(n, None, 1) for n in (16, 32, 64, 128, 192, 256, 384, 512, 768, 1024)]
+    + [(192, 32, 8)],  # each warp has runs of its own
+)
+def test_lowers_to_one_triton_call(n, block, warps):
+    """Every size that a word can name, without a GPU; rows are completed by XLA."""
     assert padded_size(n) == n
     q, runs, depth = 173, 1000, 1000
 
@@ -145,9 +150,11 @@ def test_lowers_to_one_triton_call(n):
             *(of(q, n, n), of(q, n), of(q, n, dtype=jnp.bool_)),
             *[of(q, runs, n)] * 3,
             *(of(q), of(depth + 1, dtype=jnp.int64)),
+            block=block,
+            num_warps=warps,
         ).lower(lowering_platforms=("cuda",))
     text = lowered.as_text()
     assert text.count("stablehlo.custom_call") == text.count("xla.gpu.triton") == 1
-    assert "num_stages = 1 : i32, num_warps = 1 : i32" in text
+    assert f"num_stages = 1 : i32, num_warps = {warps} : i32" in text
     assert "stablehlo.while" not in text
     assert f"tensor<{q}x{runs}xi64>" in text
