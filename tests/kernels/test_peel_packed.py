@@ -106,7 +106,7 @@ def test_a_maximum_is_one_reduction_but_on_a_cpu():
     word = jax.ShapeDtypeStruct((5, 192), np.int32)
     traced = jax.jit(jax.vmap(next_place)).trace(word)
     whole = "across dimensions = [1]"
-    for platform, slices in (("cuda", 0), ("tpu", 0), ("cpu", 12)):
+    for platform in ("cuda", "tpu", "cpu"):
         text = traced.lower(lowering_platforms=(platform,)).as_text()
-        assert text.count("stablehlo.slice") == slices
+        assert ("stablehlo.slice" in text) == (platform == "cpu")
         assert text.count(whole) == 1
