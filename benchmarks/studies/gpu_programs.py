@@ -11,7 +11,7 @@ from benchmarks import gpu_kernels, gpu_rows, inputs, ours
 from pgcjax.engine import plan
 from pgcjax.tensors.adjacency import LevelGraphs, PackedGraphs
 from pgcjax.tensors.padding import padded_size
-from pgcjax.tensors.rank_tables import LevelRuns, PackedRuns
+from pgcjax.tensors.rank_tables import ListedRuns, PackedRuns
 
 QUERIES, RUNS, TILE = 173, 1000, (32, 64)
 SMALL, LARGE = 16, 170
@@ -109,7 +109,7 @@ def _packed(queries: int, runs: int, n: int) -> Any:
 def _levels(queries: int, runs: int, n: int) -> Any:
     room = round(queries * runs * n * inputs.RETRIEVED)
     each = _of(queries, runs)
-    cut = LevelGraphs(_of(queries, 8)), LevelRuns(each, each), _of(queries)
+    cut = LevelGraphs(_of(queries, 8)), ListedRuns(each, each), _of(queries)
     shared = _of(room), _of(room), _of(1001, dtype=np.int64)
     most = padded_size(round(n * min(1.0, inputs.RETRIEVED + 0.1)))
     return ours.tile_program("levels", 1, "gpu", most), (cut, shared)
