@@ -55,9 +55,9 @@ def peeled_overlap(
         weights: from `rbo.rank_weights`.
         where: True for vertices, False for padding, which follows them.
         interpret: run without a GPU, slowly, to test.
-        block: runs per program, a power of two; by default what suits n.
-        num_warps: warps per program. More than one would split rows between warps,
-            and make every maximum wait for all of them.
+        block: runs per program, a power of two; by default what suits n and the warps.
+        num_warps: warps per program. Each has runs of its own, unless `block` is too
+            small; they share rows, and wait for each other at every step.
 
     Returns:
         What `peel_packed.peeled_overlap` gives for each run.
@@ -65,7 +65,7 @@ def peeled_overlap(
     runs, n = order.shape
     if block is None:
         fit = max(1, _PER_WARP // n)
-        block = min(_MOST_RUNS, 1 << (fit.bit_length() - 1))
+        block = num_warps * min(_MOST_RUNS, 1 << (fit.bit_length() - 1))
     call = pl.pallas_call(
         functools.partial(_peel, block=block, warps=num_warps),
         grid=(pl.cdiv(runs, block),),
