@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pgcjax._version import __version__
 from pgcjax.engine import distributed as shares
@@ -35,9 +35,11 @@ from pgcjax.io.later import pd
 from pgcjax.io.memory import memory_limit
 from pgcjax.io.reading import chosen, reading
 from pgcjax.io.score_source import ScoreSource
-from pgcjax.judging.left_out import Omissions
 from pgcjax.runtime.processes import Processes
 from pgcjax.stats.scores import Scores, StoredScores
+
+if TYPE_CHECKING:
+    from pgcjax.judging.left_out import Omissions
 
 
 def evaluate(  # noqa: D417 - a line for each argument would be one too many

@@ -1,5 +1,7 @@
 """One judge, or one run, left out after the other: what is asked, and its batches."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
@@ -17,12 +19,12 @@ from pgcjax.errors import DataError, Progress, UsageError, check_choice
 from pgcjax.io.judged import Judged
 from pgcjax.io.runs import Runs
 from pgcjax.judging.choices import LEFT_OUT
-from pgcjax.judging.left_out import Omissions, of_judges
 from pgcjax.tensors.rankings import find
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from pgcjax.judging.left_out import Omissions
     from pgcjax.stats.left_out import LeftOut
 
 
@@ -45,7 +47,7 @@ class LeavingOut(NamedTuple):
     @classmethod
     def of(
         cls, leave_out: str | None, pool_depth: int, replicates: int
-    ) -> "LeavingOut | None":
+    ) -> LeavingOut | None:
         """Check what is asked; None if nothing is to be left out.
 
         Raises:
@@ -84,12 +86,14 @@ def omissions(
             )
     preferences = request.tables["preferences"]
     if how.leave_out == "judges":
+        from pgcjax.judging.left_out import of_judges
+
         return of_judges(preferences)
     return _of_runs(preferences, runs, request.order, how.pool_depth, progress)
 
 
 def _of_runs(
-    preferences: "pd.DataFrame",
+    preferences: pd.DataFrame,
     runs: Runs,
     order: str,
     depth: int,
@@ -126,6 +130,8 @@ def _of_runs(
         )
     owners = np.array([np.append(owner, -1)[judged.codes(place)] for place in places])
     documents = np.bincount(owner[owner >= 0], minlength=len(names))
+    from pgcjax.judging.left_out import Omissions  # which reads preferences
+
     return Omissions(preferences, names, owners, documents)
 
 
@@ -177,7 +183,7 @@ def findings(
     missing: str,
     scored: Sequence[tuple[Member, np.ndarray, np.ndarray]],
     parts: Sequence[np.ndarray],
-) -> "LeftOut":
+) -> LeftOut:
     """Put the scores of all measures together.
 
     Args:

@@ -57,14 +57,16 @@ def test_regular_files_are_tables_of_pandas_when_asked(tmp_path):
     )
     judgments = Judgments(plain)
     for kind, frame in found.items():
-        table, rest = mixed[kind].iloc[:-1], mixed[kind].iloc[-1:]
+        whole = mixed[kind]
+        assert isinstance(whole, pd.DataFrame)
+        table, rest = whole.iloc[:-1], whole.iloc[-1:]
         pd.testing.assert_frame_equal(frame, table)
         assert frame.attrs == table.attrs
         assert judgments[kind].equals(frame) and judgments[kind] is judgments[kind]
         assert judgments[kind].attrs == frame.attrs
         assert isinstance(judgments.columns(kind), pl.DataFrame)
         assert fingerprint(judgments.columns(kind)) == fingerprint(frame)
-        assert len(rest) == 1 and Judgments(mixed).columns(kind) is mixed[kind]
+        assert len(rest) == 1 and Judgments(mixed).columns(kind) is whole
     assert found["qrels"].attrs == {"comments": 1, "repeats": 0}
     assert found["preferences"]["other_doc_id"].isna().tolist() == [0, 0, 0, 1]
 
