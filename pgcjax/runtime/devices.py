@@ -67,7 +67,7 @@ def in_one_piece(program: Callable[..., Any]) -> Callable[..., Any]:
 
     def whole(*arguments: Any) -> Any:
         tags = {"xla_cpu_small_call": "true", "inlineable": "false"}
-        # Made here: a function that is compiled has no content to be kept by.
+        # A program is kept by what it closes over: functions, none of them compiled.
         return set_xla_metadata(jax.jit(program)(*arguments), **tags)
 
     return whole

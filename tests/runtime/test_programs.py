@@ -291,6 +291,7 @@ def test_kernels_give_the_same_bits_loaded_and_compiled(monkeypatch):
         pgcjax.compare(scores, measure="PGC", test="bootstrap", resamples=100)
     with jax.enable_x64(True):
         for program, arguments, loaded in {id(c[0]): c for c in calls}.values():
+            assert program.key(*arguments)  # without which nothing is loaded
             compiled = program.lower(*arguments).compile()(*arguments)
             for a, b in zip(*map(jax.tree.leaves, (loaded, compiled)), strict=True):
                 assert a.dtype == b.dtype
