@@ -6,10 +6,18 @@ import pytest
 from helpers.tied import TIES, VARIANTS, collection
 
 import pgcjax
+from pgcjax.engine import plan
 from pgcjax.errors import DataError, DataWarning, UsageError
 from pgcjax.reference.rbo import rbo_of_ties
 
 silent = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_tiles():
+    """Cut pairs into tiles of one shape, so that more tests share programs."""
+    with plan.using(lists=4):
+        yield
 
 
 def ranking(runs: pd.DataFrame, run: str, query: str, ties: str, order: str = "trec"):

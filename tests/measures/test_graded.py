@@ -22,10 +22,16 @@ pytestmark = [
 
 
 def value(measure, run, grades) -> float:
+    return values([measure], run, grades)[measure]
+
+
+def values(measures, run, grades) -> dict[str, float]:
+    """Score by several measures at once: they share a program."""
     scores = pgcjax.evaluate(
-        run_of(run), qrels={"q": grades}, measures=measure, verify=1.0
+        run_of(run), qrels={"q": grades}, measures=measures, verify=1.0
     )
-    return scores.table["value"].item()
+    found = scores.table.set_index("measure")["value"]
+    return {measure: found[str(parse(measure))] for measure in measures}
 
 
 def test_ndcg_of_luo_2_1(golden):
@@ -82,36 +88,41 @@ def test_gains_of_grades_are_those_of_the_twins(how):
 
 def test_which_grades_are_relevant():
     grades = {"a": 1, "b": 2, "c": 0.5, "d": 0, "e": -2}
-    for name in ("P", "AP", "RR", "R", "RBP"):
-        strict = value(f"{name}(rel=2)", "eadcb", grades)
-        assert strict == value(name, "eadcb", {"b": 1})
-        loose = value(f"{name}(rel=0.5)", "eadcb", grades)
-        assert loose == value(name, "eadcb", {"a": 1, "c": 1, "b": 1})
-    by_threshold = {2: 1 / 5, 1: 2 / 5, 0.5: 3 / 5}
-    for rel, expected in by_threshold.items():
-        assert value(f"P(rel={rel})", "eadcb", grades) == expected
+    names, levels = ["P", "AP", "RR", "R", "RBP"], (2, 1, 0.5)
+    every = [f"{name}(rel={rel})" for name in names for rel in levels]
+    found = values(every, "eadcb", grades)
+    strict = values(names, "eadcb", {"b": 1})
+    loose = values(names, "eadcb", {"a": 1, "c": 1, "b": 1})
+    for name in names:
+        assert found[f"{name}(rel=2)"] == strict[name]
+        assert found[f"{name}(rel=0.5)"] == loose[name]
+    assert [found[f"P(rel={rel})"] for rel in levels] == [1 / 5, 2 / 5, 3 / 5]
 
 
 def test_grades_below_zero_are_not_relevant_but_judged():
     grades = {"spam": -2, "a": 1, "b": 0}
-    for name in ("nDCG", "DCG", "ERR", "Q", "O", "P+", "AP", "RBP"):
-        assert value(name, ["spam", "a"], grades) == value(name, ["x", "a"], {"a": 1})
-    assert value("Judged@2", ["spam", "a"], grades) == 1.0
-    assert value("Judged@2", ["x", "a"], grades) == 0.5
-    assert value("RBP(p=0.5,value=residual)", ["spam", "a"], grades) == 0.25
+    names = ["nDCG", "DCG", "ERR", "Q", "O", "P+", "AP", "RBP"]
+    every = [*names, "Judged@2", "RBP(p=0.5,value=residual)"]
+    spam, not_judged = values(every, ["spam", "a"], grades), ["x", "a"]
+    alone = values(every, not_judged, {"a": 1})
+    assert all(spam[name] == alone[name] for name in names)
+    assert spam["Judged@2"] == 1.0 and spam["RBP(p=0.5,value=residual)"] == 0.25
+    assert values(every, not_judged, grades)["Judged@2"] == 0.5
 
 
 def test_shorter_than_the_cutoff_and_deeper_than_everything():
     grades = {"a": 2, "b": 1, "c": 1}
-    assert value("P@10", "ab", grades) == 0.2
-    assert value("P", "ab", grades) == 1.0
-    assert value("Judged@10", "axb", grades) == 2 / 3
-    assert value("Judged", "axb", grades) == 2 / 3
-    for name in ("nDCG", "AP", "R", "ERR", "Q", "O", "P+", "RR", "RBP", "CG", "DCG"):
-        assert value(f"{name}@9999999", "axb", grades) == value(name, "axb", grades)
-    assert value("AP@2", "ab", grades) == pytest.approx(2 / 3, abs=EXACT)
-    assert value("AP(relevant=reachable)@2", "ab", grades) == 1.0
-    assert value("AP(relevant=reachable)", "ab", grades) == value("AP", "ab", grades)
+    reachable = "AP(relevant=reachable)"
+    names = ["P@10", "P", "AP@2", f"{reachable}@2", reachable, "AP"]
+    found = values(names, "ab", grades)
+    assert found["P@10"] == 0.2 and found["P"] == 1.0
+    assert found["AP@2"] == pytest.approx(2 / 3, abs=EXACT)
+    assert found[f"{reachable}@2"] == 1.0 and found[reachable] == found["AP"]
+    names = ["nDCG", "AP", "R", "ERR", "Q", "O", "P+", "RR", "RBP", "CG", "DCG"]
+    deep = [f"{name}@9999999" for name in names]
+    found = values(["Judged@10", "Judged", *names, *deep], "axb", grades)
+    assert found["Judged@10"] == found["Judged"] == 2 / 3
+    assert all(found[f"{name}@9999999"] == found[name] for name in names)
 
 
 def test_queries_without_relevant_documents_score_zero():

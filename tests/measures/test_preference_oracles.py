@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
 @pytest.fixture(scope="module", autouse=True)
 def same_shapes():
     """Lay all examples out in the same shapes, so that they share programs."""
-    with plan.using(runs=4, queries=8), at_least(axis=128, width=64, ranks=1023):
+    with plan.using(runs=4, queries=1), at_least(axis=384, width=64, ranks=1023):
         yield
 
 
@@ -196,7 +196,8 @@ def test_all_values_of_trec_eval(data, out, prefs, run, format, alone):
         (name, query): value for name, query, value in lines if name in measures
     }
     queries = {query for _, query in expected} - {"all"}
-    with plan.using(runs=1, queries=1):  # one run; queries of many pairs each
+    # One run; queries of many pairs each.
+    with plan.using(runs=1), at_least(axis=128, width=64, ranks=1023):
         table = pgcjax.evaluate(
             folder / run,
             preferences=read_preferences(folder / prefs, format=format),
@@ -247,7 +248,11 @@ def test_real_preferences_equal_the_twins(data, source):
     measures += ["wpref(weight=tool)", "APpref", "prefs_pair", "prefs_avgjg_ret"]
     measures += ["Delta-nDCG@10", "Delta-ERR", "ppref(closure=true)"]
     runs = sorted((folder / "runs").iterdir())[::4]
-    scores = pgcjax.evaluate(runs, preferences=prefs, measures=measures, verify=0.012)
+    # Both sources in the shapes of the larger one.
+    with plan.using(queries=8), at_least(axis=2048, width=64, ranks=1023):
+        scores = pgcjax.evaluate(
+            runs, preferences=prefs, measures=measures, verify=0.012
+        )
     assert scores.notes[-1].endswith("scores recomputed: equal")
     assert scores.table["value"].between(0, 1).all()
     # Judgments of these, all by one judge, repeat and conflict.
