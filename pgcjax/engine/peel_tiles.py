@@ -18,8 +18,7 @@ from pgcjax.tensors.retrieved import Flat
 if TYPE_CHECKING:
     from pgcjax.tensors.rankings import Rankings
 
-# Documents in a list: so that jobs of any size share programs. Of `levels`, at least.
-_ROOM, _LISTED = 2**12, 2**16
+_ROOM = 2**12  # documents in a list of `levels` at least: so that jobs share programs
 _AFTER = peel_packed.MOST_LISTED  # behind the last: a program reads as many at once
 
 
@@ -138,9 +137,10 @@ class _Lists:
         self._flat = flat
         documents = int(flat.count.sum())
         self._whole: tuple[np.ndarray, ...] | None = None
-        if documents <= _LISTED:
+        self._room = plan.settings.documents
+        if documents <= self._room:
             columns = flat.value[:documents], flat.rank[:documents]
-            self._whole = tuple(lengthened(x, _LISTED + _AFTER) for x in columns)
+            self._whole = tuple(lengthened(x, self._room + _AFTER) for x in columns)
 
     def tile(
         self, rows: list[int], runs: slice, shape: tuple[int, int], documents: int
@@ -154,7 +154,7 @@ class _Lists:
             documents: at most in a tile of this shape.
         """
         if self._whole is None:
-            room = max(_LISTED, documents) + _AFTER
+            room = max(self._room, documents) + _AFTER
             flat = self._flat.tile(rows, runs, shape, room)
             ranks = rank_tables.ListedRuns(flat.first, flat.count)
             return ranks, (flat.value, flat.rank)

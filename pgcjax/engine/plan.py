@@ -45,6 +45,7 @@ class Settings:
     near: int = 2**18
     words: int = 3 * 2**10
     together: int = 16
+    documents: int = 2**16
     block: int = 2**23
     seconds: float = 30.0
     rows: int = 200_000

@@ -162,6 +162,28 @@ def test_graphs_laid_out_once_for_many_calls(keep):
         assert (peel_batches.layout_sums(layout, rankings, weights) == whole).all()
 
 
+@pytest.mark.parametrize("documents", [1, 2**16])
+def test_runs_as_lists_or_by_place(documents):
+    """Whether the host lays runs out or the program; of lists of all runs or a tile."""
+    graphs, rankings, weights = job(5)
+    layout = Layout(graphs, listed=False)
+    by_place = peel_batches.layout_sums(layout, rankings, weights)
+    with plan.using(documents=documents):
+        assert (peel_batches.overlap_sums(graphs, rankings, weights) == by_place).all()
+
+
+def test_a_cpu_calls_one_function():
+    """Not one for each operation of each step, which would take most of the time."""
+    graphs, rankings, weights = job()
+    tile = next(t for t in tiles_of(graphs, rankings) if t.form == "listed")
+    with jax.enable_x64(True):
+        program = peel_batches.tile_program("listed", 1, "cpu")
+        cut, shared = (tile.graphs, tile.ranks, tile.steps), (*tile.lists, weights)
+        text = program.lower(cut, shared).compile().as_text()
+    whole = text[text.index("ENTRY") :]
+    assert " call(" in whole and " while(" not in whole and " while(" in text
+
+
 @pytest.mark.parametrize("words", [1, 100, 2**20])
 def test_runs_and_queries_side_by_side(words):
     """However many a CPU peels in one step."""
