@@ -140,15 +140,17 @@ def parse(text: Any, *, complete: bool = True) -> spec.Measure:
         from pgcjax.measures.ir_names import here  # which parses by this module
 
         text = here(text.NAME, text.params)
-    _refuse_between(text)
+    name = re.match(rf"\s*({spec.NAME})", text) if isinstance(text, str) else None
+    if name and spec.find(name[1], _known())[0]:  # nothing installed is called so
+        return spec.parse(text, _known(), complete=complete)
+    _refuse_between(name)
     return spec.parse(text, catalogue(), complete=complete)
 
 
-def _refuse_between(text: Any) -> None:
+def _refuse_between(name: re.Match[str] | None) -> None:
     """Refuse what scores no run, but compares two rankings."""
     from pgcjax.measures.between_rankings import BETWEEN  # which needs this module
 
-    name = re.match(rf"\s*({spec.NAME})", text) if isinstance(text, str) else None
     if name and not spec.find(name[1], catalogue())[0]:
         if between := spec.find(name[1], BETWEEN)[0]:
             raise UsageError(
