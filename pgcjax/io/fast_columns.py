@@ -31,7 +31,9 @@ RUNS: Layouts = {
     3: {"query_id": TEXT, "doc_id": TEXT, "score": NUMBER},
 }
 _MARK = b"\xef\xbb\xbf"
-CHUNK = 2**18  # bytes that stay in a core's cache
+CHUNK = (
+    2**20
+)  # bytes that stay in a core's cache; of fewer, threads wait for each other
 
 
 @dataclass(frozen=True)
@@ -94,11 +96,14 @@ def parse_run(
         where that is anything unusual: what `table` leaves, a score that is not finite,
         a document twice in a query of a run.
     """
-    frame = table(data, RUNS, skip=("Q0",) if ranks else ("Q0", "rank"))
-    if frame is None or not frame["score"].is_finite().all():
+    frame = _fields(data, RUNS, skip=("Q0",) if ranks else ("Q0", "rank"))
+    if frame is None or not np.isfinite(frame["score"].to_numpy()).all():
         return None
     ids = [name for name in ("run_id", "query_id", "doc_id") if name in frame.columns]
     rankings = outline(frame)
+    # The first of comments has another query than the line before.
+    if _comments(frame["query_id"].filter(rankings.start)):
+        return None
     differ = no_repeat(frame, rankings) or all_differ(frame.select(ids))
     return (frame, rankings) if differ else None
 
@@ -147,12 +152,29 @@ def table(
     row all of its columns, and so their number leaves no row more. Polars reads fewer
     spellings of numbers than Python does, and those to the same bits.
     """
+    frame = _fields(data, layouts, skip, chunk)
+    return None if frame is None or _comments(frame.to_series(0)) else frame
+
+
+def _comments(first: pl.Series) -> bool:
+    """Say whether a line is a comment by its first field."""
+    return first.str.starts_with("#").any()
+
+
+def _fields(
+    data: bytes, layouts: Layouts, skip: Collection[str] = (), chunk: int = CHUNK
+) -> pl.DataFrame | None:
+    """Read columns as `table`, but do not look for comments."""
     end = data.find(b"\n")
     first = data if end < 0 else data[:end]
     separator = "\t" if b"\t" in first else " "
     layout = layouts.get(first.count(separator.encode()) + 1)
-    blanks = _blanks(data, chunk) if layout else 0
-    if not layout or not blanks or data.startswith(_MARK) or not _is_text(data):
+    if not layout or data.startswith(_MARK):
+        return None
+    blanks, ascii_ = _blanks(data, chunk), True
+    if not blanks and not data.isascii() and _is_text(data):
+        blanks, ascii_ = _blanks(data, chunk, np.uint8), False
+    if not blanks:
         return None
     try:
         frame = pl.read_csv(
@@ -168,10 +190,8 @@ def table(
     fields = blanks + (not data.endswith(b"\n"))
     if frame.height * len(layout) != fields or any(s.null_count() for s in frame):
         return None
-    if frame.to_series(0).str.starts_with("#").any():  # a comment
-        return None
     # Of ASCII, all blanks are counted.
-    return frame if data.isascii() or _stripped(frame) else None
+    return frame if ascii_ or _stripped(frame) else None
 
 
 def of_pandas(
@@ -207,12 +227,14 @@ def _is_text(data: bytes) -> bool:
         return False
 
 
-def _blanks(data: bytes, chunk: int) -> int | None:
+def _blanks(data: bytes, chunk: int, type_: type[np.integer] = np.int8) -> int | None:
     """Count blanks, line ends and other control characters; None if two are adjacent.
 
-    Each then separates two fields, and none of the fields is empty.
+    Each then separates two fields, and none of the fields is empty. As int8, bytes
+    beyond ASCII are negative: those of a letter in UTF-8 are adjacent, and one alone
+    is counted as if it ended a field.
     """
-    cells, count = np.frombuffer(data, np.uint8), 0
+    cells, count = np.frombuffer(data, type_), 0
     for start in range(0, len(cells), chunk):
         blank = cells[start : start + chunk + 1] <= 32  # and the next one's first
         if (blank[1:] & blank[:-1]).any():

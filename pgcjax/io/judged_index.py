@@ -2,7 +2,7 @@
 
 import numpy as np
 import polars as pl
-from jaxtyping import Int
+from jaxtyping import Int, UInt64
 
 # Odd, and of random bits: each bit of a hash and a query moves the upper bits of a key.
 _QUERY, _KEY = (
@@ -22,7 +22,9 @@ class JudgedIndex:
         """Lay documents out: query (its number, int32), doc_id, code (int32)."""
         self._table = table
         query, codes = (table[name].to_numpy() for name in ("query", "code"))
-        key = _keys(table["doc_id"].hash(), query)
+        key = (
+            table["doc_id"].hash().to_numpy() ^ query.astype(np.uint64) * _QUERY
+        ) * _KEY
         by = np.argsort(key)
         self._key, self._query, self._code = key[by], query[by], codes[by]
         self._doc = table["doc_id"].gather(by)
@@ -36,35 +38,42 @@ class JudgedIndex:
 
     def find(
         self,
-        query: Int[np.ndarray, " documents"],
+        query: Int[np.ndarray, " rankings"],
+        length: Int[np.ndarray, " rankings"],
         doc_id: pl.Series,
-        hash_: pl.Series,
+        hash_: UInt64[np.ndarray, " documents"],
     ) -> tuple[Int[np.ndarray, " judged"], Int[np.ndarray, " judged"]]:
         """Find which documents are judged.
 
         Args:
-            query: number of the query that each was retrieved for; -1 if it has no
-                judgments.
+            query: number of the query of each ranking; -1 if it has no judgments.
+            length: how many of the documents are of each ranking, one after the other.
             doc_id: the documents.
             hash_: of each, as `Series.hash` gives it.
 
         Returns:
-            The places of those that are judged, in no order, and their codes.
+            The places of those that are judged, ascending, and their codes.
         """
-        key = _keys(hash_, query)
+        key = np.repeat(query.astype(np.uint64) * _QUERY, length)
+        key ^= hash_
+        key *= _KEY
         at = self._first.take((key >> self._shift).view(np.int64))
         rows = np.flatnonzero(at >= 0)
         key, at = key[rows], at[rows]
-        hits = []
-        while len(rows):
-            equal = self._key[at] == key
-            hits.append((rows[equal], at[equal]))
-            rest = np.flatnonzero(~(equal | self._last[at]))
-            rows, key, at = rows[rest], key[rest], at[rest] + 1
-        rows, at = map(np.concatenate, zip(*hits, strict=True)) if hits else (rows, at)
-        same = (doc_id.gather(rows) == self._doc.gather(at)).all()
-        if self._doubtful or not same or (query[rows] != self._query[at]).any():
-            return self._compared(query, doc_id)
+        equal = self._key[at] == key
+        rest = np.flatnonzero(~(equal | self._last[at]))
+        while len(rest):
+            at[rest] += 1
+            equal[rest] = self._key[at[rest]] == key[rest]
+            rest = rest[~(equal[rest] | self._last[at[rest]])]
+        rows, at = rows[equal], at[equal]
+        # To drop all others takes a fraction of the time of looking these up.
+        hit = np.zeros(len(doc_id), bool)
+        hit[rows] = True
+        same = (doc_id.filter(pl.Series(hit)) == self._doc.gather(at)).all()
+        of_query = np.repeat(query, length)[rows]
+        if self._doubtful or not same or (of_query != self._query[at]).any():
+            return self._compared(np.repeat(query, length), doc_id)
         return rows, self._code[at]
 
     def _compared(
@@ -73,8 +82,5 @@ class JudgedIndex:
         """Find the same without hashes: two documents have an equal one."""
         rows = pl.DataFrame({"query": query.astype(np.int32), "doc_id": doc_id})
         found = rows.with_row_index("row").join(self._table, on=["query", "doc_id"])
+        found = found.sort("row")
         return found["row"].to_numpy().astype(np.int64), found["code"].to_numpy()
-
-
-def _keys(hash_: pl.Series, query: np.ndarray) -> np.ndarray:
-    return (hash_.to_numpy() ^ query.astype(np.uint64) * _QUERY) * _KEY

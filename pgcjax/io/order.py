@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from jaxtyping import Bool
+from jaxtyping import Bool, UInt64
 
 from pgcjax.errors import DataError
 
@@ -23,16 +23,16 @@ class Outline(NamedTuple):
 
     Attributes:
         start: which rows begin another run or query than the row before.
-        hash_: of each document, alike in the whole process: UInt64.
+        hash_: of each document, alike in the whole process.
     """
 
     start: Bool[np.ndarray, " rows"]
-    hash_: pl.Series
+    hash_: UInt64[np.ndarray, " rows"]
 
 
 def outline(table: pl.DataFrame) -> Outline:
     """Outline a table of runs; one without run_id is of one run."""
-    return Outline(_starts(table), table["doc_id"].hash())
+    return Outline(_starts(table), table["doc_id"].hash().to_numpy())
 
 
 def no_repeat(table: pl.DataFrame, outline: Outline) -> bool:
@@ -42,9 +42,16 @@ def no_repeat(table: pl.DataFrame, outline: Outline) -> bool:
     if names.filter(pl.Series(start)).is_duplicated().any():
         return False  # a ranking goes on elsewhere
     # Equal documents of two rankings get different numbers; the product may wrap.
-    ranking = np.cumsum(start, dtype=np.uint64)
-    number = np.sort(hash_.to_numpy() + ranking * _ODD)
+    lengths = lengths_of(start)
+    number = np.repeat(np.arange(len(lengths), dtype=np.uint64) * _ODD, lengths)
+    number += hash_
+    number.sort()
     return not (number[1:] == number[:-1]).any()
+
+
+def lengths_of(start: np.ndarray) -> np.ndarray:
+    """Count the rows of each ranking, which begin where `start` says."""
+    return np.diff(np.append(np.flatnonzero(start), len(start)))
 
 
 def ranked(
@@ -72,9 +79,11 @@ def ranked(
     }
     columns, falling = by[order]
     start, groups = ranking_starts(table, start)
-    step = steps(table["score"].to_numpy(), np.inf)
+    score = table["score"].to_numpy()
+    follows = ~start[1:]
     # Most files stand query by query, best first, but for the order of ties.
-    ordered = len(set(groups)) == len(groups) and not ((step > 0) & ~start).any()
+    ordered = len(set(groups)) == len(groups)
+    ordered = ordered and not ((score[1:] > score[:-1]) & follows).any()
     if order == "rank" or not ordered:
         table = table.sort(
             [*_KEYS, *columns], descending=[False, False, *falling], nulls_last=True
@@ -82,23 +91,23 @@ def ranked(
         start, groups = ranking_starts(table)
     if order == "rank":
         _check_ranks(table)
-    first = np.flatnonzero(start)
-    lengths = np.diff(np.append(first, len(table)))
+    lengths = lengths_of(start)
     position = np.arange(len(table), dtype=np.int32)
-    position -= np.repeat(first.astype(np.int32), lengths)
+    position -= np.repeat(np.flatnonzero(start).astype(np.int32), lengths)
     if order != "rank" and ordered:
-        _order_ties(position, (step == 0) & ~start, table["doc_id"], falling[1])
+        tied = np.flatnonzero((score[1:] == score[:-1]) & follows) + 1
+        _order_ties(position, tied, table["doc_id"], falling[1])
     return table, position, groups, lengths
 
 
 def _order_ties(
     position: np.ndarray, tied: np.ndarray, doc: pl.Series, ids_fall: bool
 ) -> None:
-    """Order rows that tie with the row before by document id, in place."""
-    rows = np.flatnonzero(tied | np.append(tied[1:], False))
-    if not len(rows):
+    """Order rows that tie with the row before, by document id, in place."""
+    if not len(tied):
         return
-    block = np.cumsum(~tied[rows])
+    rows = np.union1d(tied - 1, tied)
+    block = np.cumsum(~np.isin(rows, tied))
     frame = pl.DataFrame({"block": block, "doc": doc.gather(rows), "row": rows})
     frame = frame.sort("block", "doc", descending=[False, ids_fall])
     position[frame["row"].to_numpy()] = position[rows]
@@ -129,7 +138,10 @@ def _starts(table: pl.DataFrame) -> np.ndarray:
     for name in _KEYS:
         # Most files are of one run: that is seen sooner than that no row differs.
         column = table.get_column(name, default=None)
-        if column is not None and len(column) and not (column == column[0]).all():
+        if column is None or not len(column):
+            continue
+        if column[0] != column[-1] or not (column == column[0]).all():
+            column = column.rechunk()  # parts that begin elsewhere would be copied both
             start[1:] |= (column.slice(1) != column.slice(0, len(table) - 1)).to_numpy()
     return start
 

@@ -9,21 +9,34 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from pgcjax.io.reading import chosen
 from pgcjax.io.remote import RemoteFile
 
 S = TypeVar("S")
 T = TypeVar("T")
 
-_THREADS = min(4, os.cpu_count() or 1)  # polars uses all cores in each of them
+MOST_THREADS = 8
+"""More would wait for Python's lock: about a tenth of the time, one of them has it."""
+
+_FEW_BYTES = 2**26
+
+
+def _cores() -> int:
+    """Count the cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+_THREADS = min(MOST_THREADS, _cores())  # polars uses all cores in each of them
 FILES = 2 * _THREADS
-BYTES = _THREADS * 2**24
 
 
 def read_ahead(
     read: Callable[[S], T],
     units: Sequence[S],
     size: Callable[[S], int],
-    most_bytes: int = BYTES,
+    most_bytes: int | None = None,
 ) -> Generator[T]:
     """Yield `read(unit)` of each unit in order, a few units ahead of the consumer.
 
@@ -35,8 +48,11 @@ def read_ahead(
         units: what is read, in order.
         size: bytes of a unit; one of size 0 is read when its turn comes.
         most_bytes: at most `FILES` units are under way or wait to be taken, and of
-            large ones only so many that they have this many bytes, or one.
+            large ones only so many that they have this many bytes, or one; by default
+            16 MiB for each thread, and no more than 64 MiB where memory is small.
     """
+    if most_bytes is None:
+        most_bytes = min(_THREADS * 2**24, max(_FEW_BYTES, chosen().memory // 8))
     pool = ThreadPoolExecutor(_THREADS, "pgcjax-reader")
     todo = deque(units)
     ahead: deque[tuple[Callable[[], T], int]] = deque()

@@ -107,7 +107,8 @@ def table_of(
         runs = _canonical_runs(content.frame, content.origin, default_run=name)
         frame = pl.from_pandas(runs, nan_to_null=False)
         comments, equal = content.comments, runs.attrs["indistinct"]
-    run_ids = distinct(frame["run_id"])
+    column = frame["run_id"]
+    run_ids = distinct(column.filter(rankings.start) if rankings else column)
     if name in run_ids:
         _check_name(path, name)
     return RunTable(frame.select(RUNS), run_ids, comments, equal, rankings)

@@ -194,7 +194,7 @@ def merged(
 
 def _find_rows(table: RunTable, judged: Judged, order: str) -> JudgedRanks:
     outlined = table.outline or outline(table.frame)
-    rows = table.frame.with_columns(outlined.hash_.alias("hash"))
+    rows = table.frame.with_columns(hash=pl.Series(outlined.hash_))
     rows, position, groups, lengths = ranked(rows, order, outlined.start)
     run_ids = [*dict.fromkeys(run for run, _ in groups)]
     number = {run: i for i, run in enumerate(run_ids)}
@@ -203,10 +203,11 @@ def _find_rows(table: RunTable, judged: Judged, order: str) -> JudgedRanks:
     queries = np.array([judged.number.get(q, -1) for _, q in groups], np.int32)
     retrieved = np.zeros((len(run_ids), len(judged) + 1), np.int32)
     retrieved[runs, queries] = lengths  # unjudged queries: the last column
-    query = np.repeat(queries, lengths)
-    hits, code = judged.index.find(query, rows["doc_id"], rows["hash"])
+    hash_ = rows["hash"].to_numpy()
+    hits, code = judged.index.find(queries, lengths, rows["doc_id"], hash_)
     position = position[hits]
-    ranking = query[hits] * np.int64(len(run_ids)) + np.repeat(runs, lengths)[hits]
+    ranking = queries * np.int64(len(run_ids)) + runs
+    ranking = np.repeat(ranking, lengths)[hits]
     place = ranking * 2**32 + position
     if (place[1:] < place[:-1]).any():
         by = np.argsort(place)

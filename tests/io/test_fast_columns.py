@@ -100,6 +100,7 @@ WRONG = {
     "NUL": SIX.replace(b"d2", b"d\0"),
     "a separator of fields": SIX.replace(b"d1 1", b"d1\x1f1"),
     "no UTF-8": SIX.replace(b"Q0 d2", b"Q\xff d2"),
+    "a letter of Latin-1": SIX.replace(b"d2", b"d\xe9"),
     "a comment without UTF-8": b"# \xff\n" + SIX,
     "a comment with NUL": b"# \0\n" + SIX,
     "a surrogate": SIX.replace(b"d2", b"\xed\xa0\x80"),

@@ -1,12 +1,21 @@
 """Files are read a few ahead, in order, and nothing is left running."""
 
+import gzip
 import os
 import threading
 import time
 
+import numpy as np
 import pytest
 
+from pgcjax.datasets.files import demo_folder
+from pgcjax.errors import DataError
 from pgcjax.io import prefetch
+from pgcjax.io.judged import Judged
+from pgcjax.io.qrels import read_qrels
+from pgcjax.io.reading import reading
+from pgcjax.io.runs import Runs
+from pgcjax.tensors.rankings import JudgedRanks, find
 
 
 @pytest.fixture
@@ -106,3 +115,82 @@ def test_a_file_that_is_not_there_is_said_by_its_reader(tmp_path):
     paths = [tmp_path / "none"]
     names = prefetch.read_ahead(lambda path: path.name, paths, prefetch.size_on_disk)
     assert list(names) == ["none"]
+
+
+def of_threads(count: int, folder) -> list[JudgedRanks | str]:
+    """What so many threads read of a folder's runs; and the error that ends it."""
+    qrels = read_qrels(demo_folder() / "qrels.txt").groupby("query_id")["doc_id"]
+    judged = Judged({str(query): sorted(docs) for query, docs in qrels})
+    found: list[JudgedRanks | str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(prefetch, "_THREADS", count)
+        patch.setattr(prefetch, "FILES", 2 * count)
+        runs = Runs(folder, name_by="file")
+        try:
+            for parts in runs.read(judged, "trec", lambda t: find(t, judged, "trec")):
+                found += parts
+        except DataError as error:
+            found.append(str(error))
+    return found
+
+
+BROKEN = {  # what is put before the last line of a file, and what is said of it
+    "04": (
+        b"31_1 Q0 d 1\n",
+        "expected 'query Q0 doc rank score tag', found 4 fields: '31_1 Q0 d 1'. All "
+        "lines of a run have 6 columns, or all have 3.",
+    ),
+    "05": (
+        b"",
+        "cannot decompress it as gz: Compressed file ended before the end-of-stream "
+        "marker was reached. It may be cut off: fetch it again.",
+    ),
+    "06": (
+        b"31_1 Q0 d\xff 1 2.5 t\n",
+        "expected UTF-8 text, found byte 0xff. Name its encoding: "
+        "pgcjax.reading(encoding=…), --encoding on the command line; for instance "
+        "latin-1.",
+    ),
+}
+
+
+@pytest.mark.parametrize("broken", [(), ("04", "05"), ("05", "06"), ("06",)])
+def test_any_number_of_threads_reads_the_same(tmp_path, broken):
+    """Equal arrays, and of several broken files the first is named, with its line."""
+    texts = [path.read_bytes() for path in sorted((demo_folder() / "runs").iterdir())]
+    lines = [text.count(b"\n") for text in texts]
+    for i in range(12):
+        text, name = texts[i % len(texts)], f"{i:02}"
+        if name in broken and (more := BROKEN[name][0]):
+            start = text.rindex(b"\n", 0, -1) + 1
+            text = text[:start] + more + text[start:]
+        packed = gzip.compress(text) if i % 2 else text
+        cut = len(packed) // 2 if name in broken and name == "05" else len(packed)
+        (tmp_path / name).write_bytes(packed[:cut])
+    one, eight = of_threads(1, tmp_path), of_threads(8, tmp_path)
+    assert len(one) == len(eight) == (int(broken[0]) + 1 if broken else 12)
+    for a, b in zip(one, eight, strict=True):
+        if isinstance(a, str):
+            assert a == b
+            line = f":{lines[int(broken[0]) % len(lines)]}" * (broken[0] != "05")
+            assert a == f"{tmp_path / broken[0]}{line}: {BROKEN[broken[0]][1]}"
+        else:
+            assert isinstance(b, JudgedRanks)
+            for name, value in vars(a).items():
+                np.testing.assert_array_equal(value, vars(b)[name])
+
+
+def test_many_threads_take_no_more_than_memory_allows(monkeypatch, paths):
+    monkeypatch.setattr(prefetch, "_THREADS", 8)
+    monkeypatch.setattr(prefetch, "FILES", 16)
+    for memory, most in (("64MiB", 4), ("4GiB", 8)):
+        read = Reader()
+        with reading(memory=memory):
+            names = prefetch.read_ahead(read, paths, lambda _: 2**24)
+            next(names)
+        deadline = time.monotonic() + 60
+        while len(read.begun) < 1 + most and time.monotonic() < deadline:
+            time.sleep(0.001)
+        time.sleep(0.01)
+        assert len(read.begun) == 1 + most
+        names.close()
