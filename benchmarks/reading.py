@@ -1,17 +1,39 @@
-"""From run files to the ranks of judged documents: ir_measures, pandas, ours."""
+"""From run files to the ranks of judged documents: ir_measures, pandas, ours.
+
+    python -m benchmarks reading
+    python -m benchmarks.reading --before ../old -o benchmarks/results/reading-cpu.json
+
+The second reads made-up runs on one core, on two and on more, in processes that may use
+no others, in turn; and does the same by another checkout.
+"""
 
 import gzip
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import click
 import numpy as np
 
 from benchmarks import inputs, ours, texts
-from benchmarks.harness import Contender, NotEqualError, Report
+from benchmarks.harness import ROOT, Contender, NotEqualError, Report, facts
 
 PER = "1000 lines"
+WAYS = {"pandas": "pandas", "before": "version before", "pgcjax": "pgcjax"}
+COLUMNS = [
+    *("way", "ns a line (clock)", "lowest", "highest", "ns of processors"),
+    *("× one core", "× pandas"),
+]
 Judged = dict[str, np.ndarray]
 
 
@@ -33,6 +55,7 @@ def run(report: Report, data: Path | None, *, queries: int = 173) -> None:
         title = f"2 made-up runs × {queries} queries × depth 1000"
         race(report, f"{title}, .gz", made_up.gz, judged)
         race(report, f"{title}, plain", made_up.plain, judged)
+    on_cores(report, 8, queries)
 
 
 def _judged(qrels: Path) -> Judged:
@@ -133,3 +156,144 @@ def ir_measures(report: Report, paths: list[Path], lines: int) -> list[Contender
             list(read_trec_run(str(path)))
 
     return [Contender("ir_measures, read only", call, lines / 1000, values=None)]
+
+
+def on_cores(
+    report: Report, runs: int, queries: int = 173, old: Path | None = None
+) -> None:
+    """Read plain and .gz runs of depth 1000 by each way, on one core and on more.
+
+    Linux only: elsewhere a process cannot be told which cores it may use.
+    """
+    if not hasattr(os, "sched_setaffinity"):
+        report.say("left out: one core and more, which only Linux can choose")
+        return
+    cores = sorted(os.sched_getaffinity(0))
+    with TemporaryDirectory(prefix="pgcjax-bench-") as name:
+        made_up = texts.write(Path(name), runs, queries)
+        lines = runs * made_up.lines
+        for kind in ("plain", "gz"):
+            counts = [2**i for i in range(len(cores).bit_length())]
+            ways = [("pandas", 1), *(("before", n) for n in counts if old)]
+            ways += [("pgcjax", n) for n in counts]
+            with ExitStack() as stack:
+                readers = [
+                    stack.enter_context(_Reader(way, cores[:n], Path(name), kind, old))
+                    for way, n in ways
+                ]
+                if len({reader.ranks for reader in readers}) > 1:
+                    raise NotEqualError(f"{kind}: not all read the same ranks")
+                rounds = [[r.read() for r in readers] for _ in range(report.rounds)]
+            times = np.array(rounds) / lines * 1e9
+            rows = list(_rows(ways, times))
+            title = f"reading, {runs} made-up runs × {queries} queries × depth 1000"
+            report.table(f"{title}, {kind}", COLUMNS, rows)
+
+
+def _rows(ways: list[tuple[str, int]], times: np.ndarray) -> Iterator[list[Any]]:
+    """Give medians of the rounds; ratios are of times in the same round."""
+    clock, processors = np.moveaxis(times, -1, 0)
+    for i, (way, n) in enumerate(ways):
+        one = ways.index((way, 1))
+        spread = statistics.median(clock[:, i]), clock[:, i].min(), clock[:, i].max()
+        ratios = (clock[:, j] / clock[:, i] for j in (one, 0))
+        yield [
+            f"{WAYS[way]}, {n} core{'s' * (n > 1)}",
+            *map(float, spread),
+            *(float(np.median(x)) for x in (processors[:, i], *ratios)),
+        ]
+
+
+class _Reader:
+    """A process that reads all files when it is asked to, on cores of its own.
+
+    Attributes:
+        ranks: a hash of what it reads.
+    """
+
+    def __init__(
+        self, way: str, cores: list[int], folder: Path, kind: str, old: Path | None
+    ):
+        paths = [*([old] if old and way == "before" else []), ROOT]
+        env = os.environ | {
+            "PYTHONPATH": os.pathsep.join(map(str, paths)),
+            "POLARS_MAX_THREADS": str(len(cores)),
+        }
+        command = [sys.executable, "-P", __file__, "--one", way, str(folder), kind]
+        own = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, cores)
+        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        self._process = subprocess.Popen(command, env=env, text=True, **pipes)
+        os.sched_setaffinity(0, own)
+        self.ranks = self._line()
+
+    def __enter__(self) -> "_Reader":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.communicate()
+
+    def _line(self) -> str:
+        line = self._process.stdout and self._process.stdout.readline()
+        if not line:
+            raise RuntimeError("a process that reads has ended")
+        return line
+
+    def read(self) -> tuple[float, float]:
+        """Read all files once: seconds by the clock, and of all its cores."""
+        assert self._process.stdin
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+        clock, processors = json.loads(self._line())
+        return clock, processors
+
+
+def _serve(way: str, folder: Path, kind: str) -> None:
+    """Be the process of a `_Reader`."""
+    judged, paths = (
+        _judged(folder / "judgments.qrels"),
+        sorted((folder / kind).iterdir()),
+    )
+    call: Callable[[], Any] = partial(ours.rankings_of, paths, judged)
+    values = partial(_ours, judged)
+    if way == "pandas":
+        places = _places(judged)
+        call, values = (
+            partial(with_pandas, paths, places),
+            partial(_pandas, len(places)),
+        )
+    print(sha256(values(call()).astype("i4").tobytes()).hexdigest(), flush=True)
+    for _ in sys.stdin:
+        clock, processors = time.perf_counter(), time.process_time()
+        call()
+        took = time.perf_counter() - clock, time.process_time() - processors
+        print(json.dumps(took), flush=True)
+
+
+@click.command()
+@click.option("--before", "old", type=Path, help="Another checkout.")
+@click.option("--runs", default=12, show_default=True, help="Made-up files.")
+@click.option("--rounds", default=7, show_default=True)
+@click.option("-o", "--output", type=Path, metavar="FILE.json")
+@click.option("--one", nargs=3, hidden=True)
+def main(
+    old: Path | None,
+    runs: int,
+    rounds: int,
+    output: Path | None,
+    one: tuple[str, str, str] | None,
+) -> None:
+    """Measure what reading text takes on one core and on more."""
+    if one:
+        _serve(one[0], Path(one[1]), one[2])
+        return
+    report = Report(rounds)
+    on_cores(report, runs, old=old.resolve() if old else None)
+    if output:
+        report.save(
+            output, facts(["python", "-m", "benchmarks.reading", *sys.argv[1:]])
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -14,6 +14,7 @@ from pgcjax.engine.dry_run import duration
 from pgcjax.engine.peel_tiles import bytes_of
 from pgcjax.engine.plan import Limits
 from pgcjax.io.memory import memory_limit
+from pgcjax.io.prefetch import MOST_THREADS
 from pgcjax.tensors.padding import padded_size
 
 DOCS, RETRIEVED, DEPTH = 170, 0.8, 1000
@@ -79,8 +80,9 @@ def lines() -> Iterator[str]:
             shape = f"{runs:,} × {queries:,} × {replicates:,}"
             yield f"| {shape} | {calls * more:,.0f} | {' | '.join(cells)} |"
         yield ""
-    yield f"Reading text of {DEPTH} documents for a query, by one core in each process,"
-    yield "and the same packed; each of the 64 hosts runs one process:"
+    yield f"Reading text of {DEPTH} documents for a query, by up to {MOST_THREADS}"
+    yield "cores of each process (two were measured), and the same packed; each of"
+    yield "the 64 hosts runs one process:"
     yield ""
     yield f"| runs × queries | lines | {' | '.join(names)} |"
     yield "|---" * (2 + len(names)) + "|"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from pgcjax.engine import plan
+from pgcjax.io.prefetch import MOST_THREADS
 
 MiB, GiB = 2**20, 2**30
 
@@ -30,7 +31,7 @@ class Machine:
         judgment: seconds of a core to read a judgment, and to make a graph of it.
         score: seconds of a core to put a score into a file, and to average it.
         parts: processes of the job, each of which writes its own scores, and reads
-            its own text: no faster on many cores than on one.
+            its own text.
     """
 
     cores: int
@@ -52,7 +53,7 @@ class Machine:
 CORE = Machine(
     cores=1,
     devices=0,
-    line=0.25e-6,
+    line=0.22e-6,
     inflate=0.075e-6,
     packed=16e-9,
     lay_out=18e-9,
@@ -65,6 +66,20 @@ CORE = Machine(
     score=0.07e-6,
 )
 """One core of an EPYC: measured by `python -m benchmarks costs`."""
+
+
+ONE_AT_A_TIME = 0.2
+"""Share of reading text during which the other cores of a process wait.
+
+Of two cores, which read 1.67 times as fast as one: `python -m benchmarks.reading`.
+What it says of more is extrapolated.
+"""
+
+
+def reading_cores(machine: Machine) -> float:
+    """Tell how many times as fast as one core a process reads text."""
+    cores = min(MOST_THREADS, max(1, machine.cores // machine.parts))
+    return cores / (1 + ONE_AT_A_TIME * (cores - 1))
 
 
 def this_machine() -> Machine:
@@ -205,6 +220,7 @@ class Job:
     def seconds(self, machine: Machine) -> dict[str, float]:
         """Estimate the time of each part, where each has the machine to itself."""
         text = self.lines * machine.line + self.compressed * machine.inflate
+        text /= machine.parts * reading_cores(machine)
         packed = self.packed * machine.packed / machine.cores
         judge = self.judgments * machine.judgment  # on one core
         laid = compute = 0.0
@@ -225,7 +241,7 @@ class Job:
                     steps += group.vertices * machine.step
                     compute += count * runs * steps * group.orders
         return {
-            "reading": judge + text / machine.parts + packed,
+            "reading": judge + text + packed,
             "laying out": laid / machine.cores,
             "computing": compute / workers,
             "writing": self.scores * machine.score / machine.parts,

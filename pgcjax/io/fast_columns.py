@@ -102,7 +102,8 @@ def parse_run(
     ids = [name for name in ("run_id", "query_id", "doc_id") if name in frame.columns]
     rankings = outline(frame)
     # The first of comments has another query than the line before.
-    if _comments(frame["query_id"].filter(rankings.start)):
+    leads = frame["query_id"][np.flatnonzero(rankings.start)].to_list()
+    if any(query.startswith("#") for query in leads):
         return None
     differ = no_repeat(frame, rankings) or all_differ(frame.select(ids))
     return (frame, rankings) if differ else None
@@ -153,12 +154,9 @@ def table(
     spellings of numbers than Python does, and those to the same bits.
     """
     frame = _fields(data, layouts, skip, chunk)
-    return None if frame is None or _comments(frame.to_series(0)) else frame
-
-
-def _comments(first: pl.Series) -> bool:
-    """Say whether a line is a comment by its first field."""
-    return first.str.starts_with("#").any()
+    if frame is None or frame.to_series(0).str.starts_with("#").any():  # a comment
+        return None
+    return frame
 
 
 def _fields(

@@ -70,7 +70,7 @@ class JudgedIndex:
         # To drop all others takes a fraction of the time of looking these up.
         hit = np.zeros(len(doc_id), bool)
         hit[rows] = True
-        same = (doc_id.filter(pl.Series(hit)) == self._doc.gather(at)).all()
+        same = (doc_id.filter(pl.Series(hit)) == self._doc[at]).all()
         of_query = np.repeat(query, length)[rows]
         if self._doubtful or not same or (of_query != self._query[at]).any():
             return self._compared(np.repeat(query, length), doc_id)

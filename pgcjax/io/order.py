@@ -38,8 +38,9 @@ def outline(table: pl.DataFrame) -> Outline:
 def no_repeat(table: pl.DataFrame, outline: Outline) -> bool:
     """Say that no ranking has a document twice; False also where it is in doubt."""
     start, hash_ = outline
-    names = table.select(name for name in _KEYS if name in table.columns)
-    if names.filter(pl.Series(start)).is_duplicated().any():
+    first = np.flatnonzero(start)
+    names = [table[name][first].to_list() for name in _KEYS if name in table.columns]
+    if len({*zip(*names, strict=True)}) < len(first):
         return False  # a ranking goes on elsewhere
     # Equal documents of two rankings get different numbers; the product may wrap.
     lengths = lengths_of(start)
@@ -108,7 +109,7 @@ def _order_ties(
         return
     rows = np.union1d(tied - 1, tied)
     block = np.cumsum(~np.isin(rows, tied))
-    frame = pl.DataFrame({"block": block, "doc": doc.gather(rows), "row": rows})
+    frame = pl.DataFrame({"block": block, "doc": doc[rows], "row": rows})
     frame = frame.sort("block", "doc", descending=[False, ids_fall])
     position[frame["row"].to_numpy()] = position[rows]
 
@@ -128,7 +129,7 @@ def ranking_starts(
     """
     start = _starts(table) if start is None else start
     first = np.flatnonzero(start)
-    runs, queries = (table[key].gather(first).to_list() for key in _KEYS)
+    runs, queries = (table[key][first].to_list() for key in _KEYS)
     return start, list(zip(runs, queries, strict=True))
 
 

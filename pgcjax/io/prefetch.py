@@ -16,7 +16,7 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 MOST_THREADS = 8
-"""More would wait for Python's lock: about a tenth of the time, one of them has it."""
+"""More would wait for each other: a fifth of the time, only one of them can work."""
 
 _FEW_BYTES = 2**26
 

@@ -94,12 +94,11 @@ def table_of(
     equal, rankings = 0, None
     if read and all_exact(read[0][0]["score"]):
         (frame, rankings), comments = read
-        lacking = {"run_id": pl.lit(name), "rank": pl.lit(math.nan)}
-        frame = frame.with_columns(
-            value.alias(column)
-            for column, value in lacking.items()
-            if column not in frame.columns
-        )
+        if "run_id" not in frame.columns:
+            frame = _all_named(frame, name)
+        if "rank" not in frame.columns:
+            rank = pl.Series("rank", np.full(len(frame), np.nan))
+            frame = pl.DataFrame([*frame, rank])
     else:
         content = _split(path, data, container, lines)
         if isinstance(content, Columns):
@@ -108,10 +107,12 @@ def table_of(
         frame = pl.from_pandas(runs, nan_to_null=False)
         comments, equal = content.comments, runs.attrs["indistinct"]
     column = frame["run_id"]
-    run_ids = distinct(column.filter(rankings.start) if rankings else column)
+    if rankings:
+        column = column[np.flatnonzero(rankings.start)]
+    run_ids = distinct(column)
     if name in run_ids:
         _check_name(path, name)
-    return RunTable(frame.select(RUNS), run_ids, comments, equal, rankings)
+    return RunTable(frame[[*RUNS]], run_ids, comments, equal, rankings)
 
 
 def _check_name(path: Path, name: str) -> None:
@@ -160,7 +161,13 @@ def named(
         )
     name = files.stem(path, whole=name_by == "filename")
     _check_name(path, name)
-    return frame.with_columns(pl.lit(name).alias("run_id"))
+    return _all_named(frame, name)
+
+
+def _all_named(frame: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Give all rows the name of a run."""
+    run_id = pl.Series("run_id", [name]).new_from_index(0, len(frame))
+    return pl.DataFrame([run_id, *(c for c in frame if c.name != "run_id")])
 
 
 def distinct(column: pl.Series) -> tuple[str, ...]:

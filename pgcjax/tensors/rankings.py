@@ -194,7 +194,7 @@ def merged(
 
 def _find_rows(table: RunTable, judged: Judged, order: str) -> JudgedRanks:
     outlined = table.outline or outline(table.frame)
-    rows = table.frame.with_columns(hash=pl.Series(outlined.hash_))
+    rows = pl.DataFrame([*table.frame, pl.Series("hash", outlined.hash_)])
     rows, position, groups, lengths = ranked(rows, order, outlined.start)
     run_ids = [*dict.fromkeys(run for run, _ in groups)]
     number = {run: i for i, run in enumerate(run_ids)}

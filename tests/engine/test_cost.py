@@ -1,5 +1,6 @@
 """What is foreseen of a job is what happens."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,21 @@ def test_faster_machines_take_less():
     assert made.total(device) < made.total(many)
 
 
+def test_cores_read_text_faster_up_to_eight():
+    """Two as was measured; a process does not read by more than eight."""
+    made = replace(a_job(10, 10, "2GiB"), lines=1e9, packed=0.0)
+    one, two, eight, many = (
+        made.seconds(replace(cost.CORE, cores=cores))["reading"]
+        for cores in (1, 2, 8, 96)
+    )
+    assert one == pytest.approx(1e9 * cost.CORE.line)
+    assert one / two == pytest.approx(2 / (1 + cost.ONE_AT_A_TIME))
+    assert 3.3 < one / eight < 3.4
+    assert eight == many
+    parts = replace(cost.CORE, cores=2 * 96, parts=96)
+    assert made.seconds(parts)["reading"] == pytest.approx(two / 96)
+
+
 def test_the_documents_tables_are_what_is_simulated():
     scaling = pytest.importorskip(
         "benchmarks.studies.scaling", reason="not in a checkout"
@@ -116,6 +132,7 @@ def test_the_documents_tables_are_what_is_simulated():
     for name, value in vars(cost.CORE).items():
         if name not in ("cores", "devices", "parts"):
             assert f"| `{name}` | {1e9 * value:.4g} |" in text
+    assert f"the other cores wait: {cost.ONE_AT_A_TIME:.0%}" in " ".join(text.split())
 
 
 def test_dry_run_computes_nothing(caplog):
