@@ -22,7 +22,7 @@ import numpy as np
 from benchmarks.gpu_rows import ONE_WORD, OWN_CHOICE
 from benchmarks.harness import ROOT, facts, write_sections
 from benchmarks.studies import gpu_compiled
-from benchmarks.studies.gpu_compiled import Launch
+from benchmarks.studies.gpu_launches import Code, Launch
 from benchmarks.studies.gpu_programs import COLLECTIONS, TRITON, XLA, Row, calls, rows
 
 KEPT = ROOT / "benchmarks/results/gpu-prediction-h100.json"
@@ -111,7 +111,7 @@ def bound(compiled: Compiled, device: Device) -> Bound:
     total = memory = cache = integers = 0.0
     for launch in compiled.launches:
         far = launch.times == 1 or together[launch.times] > device.near
-        own, beyond = {"launches": device.launch}, launch.bytes
+        own, beyond = {"launches": device.launch}, launch.cached
         ticks: Counter[Any] = Counter()
         if launch.code:
             ticks.update(gpu_compiled.cycles(launch.code.once))
@@ -189,7 +189,7 @@ def _from_json(row: dict[str, Any]) -> Compiled:
     for launch in row["launches"]:
         if code := launch["code"]:
             counted = {k: Counter(code[k]) for k in ("once", "loop")}
-            code = gpu_compiled.Code(**{**code, **counted})
+            code = Code(**{**code, **counted})
         launches.append(Launch(**{**launch, "code": code}))
     return Compiled(**{**row, "launches": launches})
 

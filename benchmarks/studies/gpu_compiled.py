@@ -14,11 +14,12 @@ import shutil
 import subprocess
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+from benchmarks.studies.gpu_launches import Code, Launch, launches_of
 
 TARGET = """
 gpu_device_info {
@@ -38,57 +39,10 @@ device_description_str: "NVIDIA H100 80GB HBM3"
 """
 PACKAGES = ("jax", "jaxlib", "jax-cuda12-pjrt", "jax-cuda13-pjrt")
 PACKAGES += ("nvidia-cuda-nvcc-cu12", "nvidia-cuda-nvcc", "nvidia-cuda-cuobjdump")
-_BYTES = {"pred": 1, "s8": 1, "u8": 1, "s16": 2, "u16": 2, "s32": 4, "u32": 4}
-_BYTES |= {"f32": 4, "f64": 8, "s64": 8, "u64": 8, "f16": 2, "bf16": 2}
-_NOTHING = {"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "iota"}
 _ALU = set("LOP3 SHF ISETP IADD3 SEL VIMNMX VIMNMX3 VIADD VIADDMNMX LEA PRMT".split())
 _ALU |= set("IMNMX FSETP FSEL FMNMX PLOP3 MOV CS2R P2R R2P SGXT BMSK IABS".split())
 _HEAVY, _XU = {"IMAD"}, {"MUFU", "I2F", "F2I", "I2FP", "F2F", "POPC", "FLO", "BREV"}
 _MEMORY = set("LDG STG LD ST LDS STS LDC SHFL ATOM ATOMG RED LDL STL".split())
-
-
-class Code(NamedTuple):
-    """Machine code of a kernel.
-
-    Attributes:
-        registers: of a thread.
-        spilled: bytes that a thread stores and loads for want of registers.
-        once: instructions of a thread, by name, outside of the longest loop.
-        loop: those of a turn of it.
-    """
-
-    registers: int
-    spilled: int
-    once: Counter
-    loop: Counter
-
-
-class Launch(NamedTuple):
-    """A kernel that a program starts.
-
-    Attributes:
-        name: of the kernel; or of the library's that XLA calls.
-        times: how often.
-        blocks: how many.
-        threads: of a block.
-        bytes: that a launch reads and writes, by its shapes; of a gather, what it
-            takes.
-        operations: of a product of matrices.
-        code: machine code; None of a library's.
-    """
-
-    name: str
-    times: float
-    blocks: int
-    threads: int
-    bytes: int
-    operations: float
-    code: Code | None
-
-    @property
-    def warps(self) -> int:
-        """Number of warps of a launch."""
-        return self.blocks * -(-self.threads // 32)
 
 
 def missing() -> str:
@@ -130,22 +84,7 @@ def compiled(program: Any, arguments: Any, trips: int = 1) -> list[Launch]:
             codes |= _assembled(path)
         if path.name.endswith("thunk_sequence.txt"):
             grids |= _grids(path.read_text())
-    found = list(_launches(_computations(text), codes, grids, trips))
-    return [_alike(launch, found) for launch in found]
-
-
-def _alike(launch: Launch, others: list[Launch]) -> Launch:
-    """Find the kernel of a launch that shares that of another: XLA makes it once."""
-    if launch.code or "fusion" not in launch.name:
-        return launch
-    stem = re.sub(r"_\d+$", "", launch.name)
-    for other in others:
-        same = other.code and other.bytes == launch.bytes
-        if same and re.sub(r"_\d+$", "", other.name) == stem:
-            return launch._replace(
-                blocks=other.blocks, threads=other.threads, code=other.code
-            )
-    return launch
+    return launches_of(text, codes, grids, trips)
 
 
 @cache
@@ -170,120 +109,6 @@ def _sharding() -> Any:
     )
     mesh = Mesh(np.array(topology.devices), ("device",))
     return NamedSharding(mesh, PartitionSpec())
-
-
-class _Instruction(NamedTuple):
-    name: str
-    type: str
-    op: str
-    operands: list[str]
-    rest: str
-
-
-def _computations(text: str) -> dict[str, list[_Instruction]]:
-    """Read the computations of an HLO module, the entry as `ENTRY`."""
-    found, own = {}, []
-    for line in text.splitlines():
-        if line.endswith("{") and (head := re.match(r"(ENTRY )?%([\w.-]+) \(", line)):
-            own = found["ENTRY" if head[1] else head[2]] = []
-        elif x := re.match(r"  (?:ROOT )?%([\w.-]+) = (.+?) ([\w-]+)\((.*)$", line):
-            inside, _, rest = x[4].partition(")")
-            own.append(
-                _Instruction(x[1], x[2], x[3], re.findall(r"%([\w.-]+)", inside), rest)
-            )
-    return found
-
-
-def _launches(
-    every: Mapping[str, list[_Instruction]],
-    codes: Mapping[str, Code],
-    grids: Mapping[str, tuple[int, int]],
-    trips: int,
-    name: str = "ENTRY",
-    times: float = 1,
-) -> Iterator[Launch]:
-    """Walk through a computation, and those that it calls."""
-    types = {each.name: each.type for each in every[name]}
-    for each in every[name]:
-        if each.op in _NOTHING:
-            continue
-        if inner := re.search(r"(?:body|to_apply)=%([\w.-]+)", each.rest):
-            if each.op in ("while", "call"):
-                known = re.search(r'known_trip_count":\{"n":"(\d+)"', each.rest)
-                turns = int(known[1]) if known else trips
-                turns = turns if each.op == "while" else 1
-                yield from _launches(
-                    every, codes, grids, trips, inner[1], times * turns
-                )
-                continue
-        kernel = re.sub(r"[.-]", "_", each.name)
-        called = re.search(r'custom_call_target="([^"]+)"', each.rest)
-        kernel = re.sub(r"[.-]", "_", each.name)
-        if called and "triton" in called[1]:
-            kernel = next((x for x in codes if x.startswith("_")), kernel)
-        blocks, threads = grids.get(kernel, (0, 0))
-        operations = sum(
-            _products(x, every[of])
-            for of in re.findall(r"calls=%([\w.-]+)", each.rest)
-            for x in every[of]
-        )
-        moved, code = _moved(each, types, every), codes.get(kernel)
-        yield Launch(kernel, times, blocks, threads, moved, operations, code)
-
-
-def _products(each: _Instruction, own: list[_Instruction]) -> float:
-    """Count the operations of a product of matrices: one to multiply, one to add."""
-    if each.op != "dot":
-        return 0.0
-    axis = re.search(r"lhs_contracting_dims=\{(\d+)\}", each.rest)
-    left = next(x.type for x in own if x.name == each.operands[0])
-    dims = re.search(r"\[([\d,]+)\]", left)
-    assert axis and dims
-    return 2.0 * _sizes(each.type)[0] * int(dims[1].split(",")[int(axis[1])])
-
-
-def _sizes(type: str) -> list[int]:
-    """Give the number of elements of each array of a type."""
-    return [
-        math.prod(map(int, dims.split(","))) if dims else 1
-        for _, dims in re.findall(r"(\w+)\[([\d,]*)\]", type)
-    ]
-
-
-def _size(type: str) -> int:
-    """Give the bytes of all arrays of a type."""
-    kinds = [kind for kind, _ in re.findall(r"(\w+)\[([\d,]*)\]", type)]
-    return sum(
-        _BYTES.get(kind, 0) * n for kind, n in zip(kinds, _sizes(type), strict=True)
-    )
-
-
-def _moved(
-    each: _Instruction, types: Mapping[str, str], every: Mapping[str, list]
-) -> int:
-    """Count the bytes that an instruction reads and writes."""
-    total = _size(each.type)
-    inner = re.search(r"calls=%([\w.-]+)", each.rest)
-    for i, operand in enumerate(each.operands):
-        whole = _size(types.get(operand, ""))
-        if inner and each.op == "fusion":
-            whole = min(whole, _read(every[inner[1]], i, whole))
-        total += whole
-    return total
-
-
-def _read(inside: list[_Instruction], number: int, whole: int) -> int:
-    """Count what a fusion reads of an argument: of what it gathers from, the taken."""
-    starts = f"param_{number}.", f"param_{number}_"
-    named = (x.name for x in inside if x.op == "parameter")
-    own = next((x for x in named if f"{x}.".startswith(starts)), None)
-    if own is None:
-        return whole
-    users = [x for x in inside if own in x.operands]
-    taking = ("gather", "dynamic-slice")
-    if users and all(x.op in taking and x.operands[0] == own for x in users):
-        return sum(_size(x.type) for x in users)
-    return whole
 
 
 def _grids(text: str) -> dict[str, tuple[int, int]]:

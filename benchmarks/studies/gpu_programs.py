@@ -133,6 +133,8 @@ def _replicates(queries: int, n: int) -> Any:
 
 
 def _enlarged(arguments: Any, axes: dict[int, int]) -> Any:
-    return jax.tree.map(
-        lambda x: _of(*(axes.get(d, d) for d in np.shape(x)), dtype=x.dtype), arguments
-    )
+    def larger(x: Any) -> Any:
+        shape = [axes.get(d, d) for d in np.shape(x)]
+        return _of(*shape, dtype=x.dtype)
+
+    return jax.tree.map(larger, arguments)

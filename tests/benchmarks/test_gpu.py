@@ -108,6 +108,11 @@ def test_kernels_of_a_gpu_are_those_of_plain_python(bench):
     assert last[0] == "replicates, N = 11"  # the program of N = 16, in another shape
 
     def checked(work):
+        with jax.enable_x64(True):
+            traced = work.program.trace(*work.arguments)
+        text = traced.lower(lowering_platforms=("cuda",)).as_text()
+        assert "stablehlo" in text and "custom_call" not in text
+
         def differs(found):
             assert work.differs(jax.tree.map(lambda x: x + 1, found)) >= 0.9
             return work.differs(found)

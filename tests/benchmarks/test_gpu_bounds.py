@@ -10,7 +10,11 @@ import pgcjax
 
 pytest.importorskip("benchmarks.harness", reason="not in a checkout")
 from benchmarks.studies import gpu_bounds, gpu_compiled, scaling  # noqa: E402
-from benchmarks.studies.gpu_compiled import Code, Launch  # noqa: E402
+from benchmarks.studies.gpu_launches import (  # noqa: E402
+    Code,
+    Launch,
+    launches_of,
+)
 
 DOCS = Path(pgcjax.__file__).parents[1] / "docs"
 SASS = """
@@ -31,7 +35,7 @@ HLO = """HloModule jit_one, is_scheduled=true
 %fused (param_0.5: s32[4,8], param_1.2: s32[9,8]) -> s32[4,8] {
   %param_0.5 = s32[4,8]{1,0} parameter(0)
   %param_1.2 = s32[9,8]{1,0} parameter(1)
-  %gather.1 = s32[4,8]{1,0} gather(%param_1.2, %param_0.5), offset_dims={1}
+  %gather.1 = s32[4,8]{1,0} gather(%param_1.2, %param_0.5)
   ROOT %add.1 = s32[4,8]{1,0} add(%param_0.5, %gather.1)
 }
 
@@ -78,22 +82,26 @@ def test_instructions_inside_and_outside_of_the_loop():
 @pytest.mark.parametrize(("trips", "turns"), [(KNOWN, 7), ("", 3)])
 def test_launches_of_a_program(trips, turns):
     """A gather reads what it takes; a loop has its turns, or those that are given."""
-    found = gpu_compiled._computations(HLO.replace("TRIPS", trips))
+    text = HLO.replace("TRIPS", trips)
     code = Code(8, 0, Counter(), Counter())
     grids = {"loop_add_fusion_2": (5, 64)}
-    launches = list(
-        gpu_compiled._launches(found, {"loop_add_fusion_2": code}, grids, 3)
-    )
+    launches = launches_of(text, {"loop_add_fusion_2": code}, grids, 3)
     assert launches == [
-        Launch("gemm_fusion", 1, 0, 0, 8 * (30 + 10 + 12), 2.0 * 12 * 5, None),
-        Launch("loop_add_fusion_2", turns, 5, 64, 4 * 32 * 3, 0.0, code),
+        Launch("gemm_fusion", 1, 0, 0, *[8 * (30 + 10 + 12)] * 2, 2.0 * 12 * 5, None),
+        Launch("loop_add_fusion_2", turns, 5, 64, 4 * 32 * 3, 4 * 32 * 3, 0.0, code),
     ]
+
+
+def test_a_gather_reads_what_it_takes_and_of_memory_an_array_once():
+    text = HLO.replace("TRIPS", "").replace("s32[9,8]", "s32[6]")
+    *_, launch = launches_of(text, {}, {})
+    assert (launch.bytes, launch.cached) == (256 + 24, 256 + 128)
 
 
 def peeled(registers: int = 80, threads: int = 32) -> Launch:
     loop = Counter({"LDG.E.128": 6, "LDG.E.64": 1, "LDG.E": 2, "LOP3": 66})
     code = Code(registers, 0, Counter({"STG.E": 1}), loop)
-    return Launch("_peel", 1, 13_200, threads, 335_000_000, 0.0, code)
+    return Launch("_peel", 1, 13_200, threads, *[335_000_000] * 2, 0.0, code)
 
 
 def test_how_many_warps_fit():
