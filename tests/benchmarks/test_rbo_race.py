@@ -1,6 +1,7 @@
 """The benchmark of RBO runs, and all its rows compute the same. No time is asserted."""
 
 import pytest
+from helpers import processes
 
 harness = pytest.importorskip("benchmarks.harness", reason="not in a checkout")
 from benchmarks import rbo  # noqa: E402
@@ -9,6 +10,7 @@ from benchmarks import rbo  # noqa: E402
 @pytest.mark.slow
 def test_rows_agree_and_a_large_job_is_measured(monkeypatch, capsys):
     monkeypatch.setattr(harness, "LEAST", 0.0)
+    monkeypatch.setattr(rbo, "child", processes.module)
     report = harness.Report(rounds=1)
     rbo.run(report, runs=4, queries=2, depth=20, large=(3, 2), alone=("w",))
     rows = [[figure["name"] for figure in race["figures"]] for race in report.races]

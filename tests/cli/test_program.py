@@ -88,9 +88,7 @@ def test_pipes(here):
     (here / "long.txt").write_text(
         "".join(f"q1 Q0 d{i} {i} {-i} r{i}\n" for i in range(30_000))
     )
-    line = (
-        "evaluate --prefs prefs.txt long.txt -q --missing skip 2>/dev/null | head -n 2"
-    )
+    line = "evaluate --prefs prefs.txt long.txt --missing skip 2>/dev/null | head -n 2"
     done = program(f"pgcjax {line}", here)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("# pgcjax {") and len(done.stdout.splitlines()) == 2
@@ -110,7 +108,7 @@ def test_errors(here):
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_a_pattern_that_the_shell_expanded(here):
+def test_a_pattern_that_the_shell_expanded(here, pgcjax):
     """Unquoted, `judge.*` gives --prefs one file and makes runs of the others."""
     for i in range(3):
         (here / f"judge.0{i}").write_text(f"q1 a b{i}\n")
@@ -121,6 +119,6 @@ def test_a_pattern_that_the_shell_expanded(here):
         "has 6 or 3 columns, or a header; on the command line, judgments go with "
         "--prefs or --qrels, once for each file or as one quoted pattern.\n"
     )
-    done = program("pgcjax evaluate --prefs 'judge.*' run.txt", here)
-    assert done.returncode == 0
-    assert done.stdout.splitlines()[1].startswith("PGC\tall\t")
+    done = pgcjax("evaluate", "--prefs", "judge.*", "run.txt")  # as one quoted it
+    assert done.code == 0
+    assert done.out.splitlines()[1].startswith("PGC\tall\t")

@@ -7,6 +7,9 @@ process of its own would take seconds to load it.
 import itertools
 import multiprocessing
 import os
+import runpy
+import sys
+import tempfile
 from collections.abc import Mapping
 from multiprocessing import forkserver
 from multiprocessing.process import BaseProcess
@@ -64,6 +67,28 @@ def call(
     return Started(process, printed)
 
 
+def module(_: str, name: str, *arguments: object) -> str:
+    """Run `python -m NAME ARGUMENT...`, and give what it printed."""
+    with tempfile.TemporaryDirectory(prefix="pgcjax-module-") as folder:
+        printed = Path(folder, "printed")
+        line = [name, *map(str, arguments)]
+        process = context().Process(target=_ran, args=(printed, dict(os.environ), line))
+        process.start()
+        code, out, err = Started(process, printed).end()
+    assert code == 0, err
+    return out
+
+
+def _ran(printed: Path, told: dict[str, str], line: list[str]) -> None:
+    prepare(Path(pgcjax.__file__).parents[1], told)
+    _print_to(printed)
+    sys.argv, leave = line, os._exit
+    try:
+        runpy.run_module(line[0], run_name="__main__", alter_sys=True)
+    finally:
+        vars(os)["_exit"] = leave  # which a module may replace
+
+
 def _called(
     folder: Path,
     printed: Path,
@@ -73,14 +98,18 @@ def _called(
     settings: dict[str, float],
 ) -> None:
     prepare(folder, told, devices)
-    for number, suffix in ((1, ".out"), (2, ".err")):
-        file = os.open(printed.with_suffix(suffix), os.O_WRONLY | os.O_CREAT)
-        os.dup2(file, number)
+    _print_to(printed)
     from pgcjax.cli import main
     from pgcjax.engine.plan import using
 
     with using(**settings):
         main(line)
+
+
+def _print_to(printed: Path) -> None:
+    for number, suffix in ((1, ".out"), (2, ".err")):
+        file = os.open(printed.with_suffix(suffix), os.O_WRONLY | os.O_CREAT)
+        os.dup2(file, number)
 
 
 def prepare(folder: Path, told: Mapping[str, str], devices: int = 1) -> None:
