@@ -428,10 +428,19 @@ class _Moved(NamedTuple):
     own: Mapping[str, Retrieved]
     places: Mapping[str, np.ndarray]
 
-    def retrieved(self, docs: Mapping[str, np.ndarray]) -> dict[str, Retrieved]:
-        """Give the ranks of the documents of queries."""
-        every = {query: self.own[query] for query in docs}
-        return {
-            q: Retrieved(found.starts, self.places[q][found.vertex], found.rank)
-            for q, found in every.items()
-        }
+    def flat(self, docs: Mapping[str, np.ndarray], values: np.ndarray) -> Flat:
+        """Give the documents of queries end to end, each with its value."""
+        own = [self.own[query] for query in docs]
+        count = np.array([found.count for found in own], np.int32)
+        first = np.cumsum(count, dtype=np.int32).reshape(count.shape) - count
+        ends = np.cumsum([len(ids) for ids in docs.values()])[:-1]
+        value = np.concatenate(
+            [
+                of_query[self.places[query][found.vertex]]
+                for of_query, query, found in zip(
+                    np.split(values, ends), docs, own, strict=True
+                )
+            ]
+        )
+        rank = np.concatenate([found.rank for found in own])
+        return Flat(value, rank, first, count, np.array([0, count.shape[1]]))
