@@ -1,13 +1,12 @@
 """What a job takes: chunks, calls, bytes and time, without doing it."""
 
-import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from pgcjax.engine import plan
-from pgcjax.io.prefetch import MOST_THREADS
+from pgcjax.io.prefetch import MOST_THREADS, cores
 
 MiB, GiB = 2**20, 2**30
 
@@ -65,7 +64,7 @@ CORE = Machine(
     judgment=1.4e-6,
     score=0.07e-6,
 )
-"""One core of an EPYC: measured by `python -m benchmarks costs`."""
+"""One core of an EPYC, but `line` of a Xeon: `python -m benchmarks costs` measures."""
 
 
 ONE_AT_A_TIME = 0.2
@@ -78,13 +77,13 @@ What it says of more is extrapolated.
 
 def reading_cores(machine: Machine) -> float:
     """Tell how many times as fast as one core a process reads text."""
-    cores = min(MOST_THREADS, max(1, machine.cores // machine.parts))
-    return cores / (1 + ONE_AT_A_TIME * (cores - 1))
+    own = min(MOST_THREADS, max(1, machine.cores // machine.parts))
+    return own / (1 + ONE_AT_A_TIME * (own - 1))
 
 
 def this_machine() -> Machine:
     """Take this machine's cores as those that were measured."""
-    return replace(CORE, cores=os.cpu_count() or 1)
+    return replace(CORE, cores=cores())
 
 
 @dataclass(frozen=True)

@@ -18,17 +18,15 @@ T = TypeVar("T")
 MOST_THREADS = 8
 """More would wait for each other: a fifth of the time, only one of them can work."""
 
-_FEW_BYTES = 2**26
 
-
-def _cores() -> int:
+def cores() -> int:
     """Count the cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
-_THREADS = min(MOST_THREADS, _cores())  # polars uses all cores in each of them
+_THREADS = min(MOST_THREADS, cores())  # polars uses all cores in each of them
 FILES = 2 * _THREADS
 
 
@@ -49,11 +47,12 @@ def read_ahead(
         size: bytes of a unit; one of size 0 is read when its turn comes.
         most_bytes: at most `FILES` units are under way or wait to be taken, and of
             large ones only so many that they have this many bytes, or one; by default
-            16 MiB for each thread, and no more than 64 MiB where memory is small.
+            16 MiB for each thread. Of these, more than four have 512 MiB each.
     """
+    threads = min(_THREADS, max(4, chosen().memory // 2**29))
     if most_bytes is None:
-        most_bytes = min(_THREADS * 2**24, max(_FEW_BYTES, chosen().memory // 8))
-    pool = ThreadPoolExecutor(_THREADS, "pgcjax-reader")
+        most_bytes = threads * 2**24
+    pool = ThreadPoolExecutor(threads, "pgcjax-reader")
     todo = deque(units)
     ahead: deque[tuple[Callable[[], T], int]] = deque()
 
