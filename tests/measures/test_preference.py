@@ -50,8 +50,21 @@ cases = several(st.tuples(judgments(), rankings()), LONGEST)
 @pytest.fixture(scope="module")
 def few_pairs():
     """Lay pairs of documents, documents and judges out in arrays of one length."""
-    with at_least(documents=128, axis=128, width=64):
+    with at_least(documents=128, axis=256, width=64):
         yield
+
+
+BY_HAND = ["ppref", "rpref", "ppref@2", "rpref@2", "fpref@2", "wpref"]
+BY_HAND += ["wpref(weight=upper)@2", "wpref(weight=tool,normalize=false)"]
+BY_HAND += ["wpref(weight=tool,normalize=false)@2", "APpref", "APpref@2"]
+BY_HAND += ["prefs_simp", "prefs_simp_ret", "prefs_pair", "prefs_pair_ret"]
+BY_HAND += ["prefs_num_prefs_ful", "prefs_num_prefs_ful_ret", "Delta-nDCG"]
+BY_HAND += ["Delta-ERR", "Delta-nDCG@1", "prefs_avgjg", COUNTS[0]]
+
+
+def by_hand(run, preferences) -> dict[str, float]:
+    """Score a list of documents by all that any test knows by hand: one program."""
+    return scores_of(BY_HAND, run, preferences)
 
 
 EVERY = [*ALL, "ppref@50", "APpref@50", "wpref(weight=tool)"]
@@ -134,8 +147,9 @@ def test_hand_values():
         "Delta-nDCG": (3 / 2 + 1 / np.log2(5)) / (3 + 1 / np.log2(3)),
         "Delta-ERR": (3 / 4) / 3 + (1 / 4) * (1 / 4) / 4,
     }
-    scores = scores_of(list(expected), ["x", "b", "a", "c"], preferences_of(edges))
-    assert scores == pytest.approx(expected, abs=EXACT)
+    scores = by_hand(["x", "b", "a", "c"], preferences_of(edges))
+    found = {measure: scores[measure] for measure in expected}
+    assert found == pytest.approx(expected, abs=EXACT)
 
 
 def test_judges_count_alike():
@@ -149,13 +163,12 @@ def test_judges_count_alike():
         ],
         columns=[*COLUMNS, "judge"],
     )
-    measures = ["prefs_avgjg", "prefs_simp", "prefs_pair"]
-    scores = scores_of(measures, "acb", table)
+    scores = by_hand("acb", table)
     # u: 2 of 3; v: 0 of 1; w has no preference, and counts 0.
     assert scores["prefs_avgjg"] == pytest.approx(2 / 9, abs=EXACT)
     assert scores["prefs_simp"] == 2 / 4
     assert scores["prefs_pair"] == pytest.approx((1 / 2 + 1 + 0) / 3, abs=EXACT)
-    nameless = scores_of(measures, "acb", table.drop(columns="judge"))
+    nameless = by_hand("acb", table.drop(columns="judge"))
     assert nameless["prefs_avgjg"] == nameless["prefs_simp"]
 
 
@@ -328,7 +341,7 @@ def test_delta_gains_order_the_best_run():
     edges = [("a", "b"), ("a", "c"), ("b", "c"), ("c", "d"), ("a", "d")]
     prefs = preferences_of(edges)
     for run, best in (("abcd", True), ("bacd", False)):
-        scores = scores_of(["Delta-nDCG", "Delta-nDCG@1", "Delta-ERR"], run, prefs)
+        scores = by_hand(run, prefs)
         assert (scores["Delta-nDCG"] == 1) is best
         assert (scores["Delta-nDCG@1"] == 1) is best
     assert twins.delta_gains(twins.Prefs(edges)) == {"a": 5, "b": 2, "c": 1, "d": 0}
@@ -337,15 +350,15 @@ def test_delta_gains_order_the_best_run():
 def test_a_cycle_has_no_delta():
     """And so no gain, though it has preferences."""
     prefs = preferences_of([("a", "b"), ("b", "c"), ("c", "a")])
-    scores = scores_of(["Delta-nDCG", "Delta-ERR", "rpref"], "abc", prefs)
-    assert list(scores.values()) == [0, 0, 2 / 3]
+    scores = by_hand("abc", prefs)
+    assert [scores[m] for m in ("Delta-nDCG", "Delta-ERR", "rpref")] == [0, 0, 2 / 3]
 
 
 def test_a_weight_is_as_many_judgments():
     many = preferences_of([("a", "b")]).assign(weight=2**30)
     one = preferences_of([("b", "a"), ("c", "a")])
     table = pd.concat([many, one.assign(weight=1)])
-    scores = scores_of(["rpref", COUNTS[0]], "bac", table)
+    scores = by_hand("bac", table)
     assert scores["rpref"] == 1 / (2**30 + 2)
     assert scores[COUNTS[0]] == 2**30 + 2
 
