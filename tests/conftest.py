@@ -35,8 +35,13 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Let workers end at once: libraries take seconds to take themselves apart."""
+    """Let workers end at once: libraries take seconds to take themselves apart.
+
+    And pytest looks through a worker's million objects, though nobody hears of what it
+    finds there: results were sent before.
+    """
     if hasattr(config, "workerinput"):
+        gc.freeze()
         atexit.register(os._exit, 0)
 
 
