@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Int32, Int64
 
 from pgcjax.kernels import peel_packed
-from pgcjax.tensors.graphs import Graph, dense
+from pgcjax.tensors.graphs import MOST_DEGREE, Graph, dense
 from pgcjax.tensors.padding import blank, lengthened, taken
 
 
@@ -108,13 +108,19 @@ def matrices(
         graphs: up to `size` vertices each, few enough for `[graphs, size, size]`.
         size: padded number of vertices.
         levels: lay out weak orders as levels.
+
+    Raises:
+        DataError: a document is in more judgments than int32 degrees hold.
     """
     if not graphs:
         return []
     edges, vertices = _Edges.of(graphs, size), np.array([*map(len, graphs)], np.int32)
     where = np.arange(size) < vertices[:, None]
     out, into = edges.degrees(vertices)
-    fits = np.maximum(out, into).max(1, initial=0) < peel_packed.MOST_DEGREE
+    most = np.maximum(out, into).max(1, initial=0)
+    if most.max() >= MOST_DEGREE:
+        dense(graphs, size)  # which refuses the graph with most
+    fits = most < peel_packed.MOST_DEGREE
     fits &= vertices <= peel_packed.MOST_VERTICES
     stacks, rest = [], np.ones(len(graphs), bool)
     if levels:

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import time
+from typing import Any
 
 import jax
 import numpy as np
@@ -177,7 +178,7 @@ def test_a_cpu_calls_one_function():
     graphs, rankings, weights = job()
     tile = next(t for t in tiles_of(graphs, rankings) if t.form == "listed")
     with jax.enable_x64(True):
-        program = peel_batches.tile_program("listed", 1, "cpu")
+        program: Any = peel_batches.tile_program("listed", 1, "cpu")
         cut, shared = (tile.graphs, tile.ranks, tile.steps), (*tile.lists, weights)
         text = program.lower(cut, shared).compile().as_text()
     whole = text[text.index("ENTRY") :]
