@@ -37,8 +37,11 @@ def _judged(folder: Path) -> dict[str, Path]:
 
 
 def _peel(_: Path) -> Jobs:
-    cyclic = inputs.cyclic(64, 64, 16), inputs.cyclic(16, 64, 170)
-    for case in (*cyclic, inputs.graded(64, 64, 170)):
+    made_up = inputs.cyclic(64, 64, 16), inputs.cyclic(16, 64, 170)
+    sources = inputs.CAST, inputs.DL21, inputs.CAST_COMBINED
+    data = Path(os.environ.get("PGCJAX_SHARED", harness.ROOT.parent / "shared"))
+    real = inputs.real(data / "data", sources)
+    for case in (*made_up, inputs.graded(64, 64, 170), *real):
         arguments = case.graphs, case.rankings, case.p, case.depth
         yield case.title, partial(ours.scores, *arguments)
         yield f"{case.title}, device", ours.device_calls(*arguments)

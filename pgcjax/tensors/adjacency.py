@@ -116,7 +116,7 @@ def matrices(
         return []
     edges, vertices = _Edges.of(graphs, size), np.array([*map(len, graphs)], np.int32)
     where = np.arange(size) < vertices[:, None]
-    out, into = edges.degrees(vertices)
+    out, into = edges.degrees()
     most = np.maximum(out, into).max(1, initial=0)
     if most.max() >= MOST_DEGREE:
         dense(graphs, size)  # which refuses the graph with most
@@ -152,7 +152,7 @@ class _Edges(NamedTuple):
         worse: ... the other one, ...
         judgments: ... and how many judgments say so.
         start: number of the first vertex of the graph, among those of all graphs.
-        above: of graphs that have grades, the edges that these add: `[n, n]`.
+        graded: the graphs that have grades, which add edges, and their numbers.
     """
 
     shape: tuple[int, int]
@@ -160,7 +160,7 @@ class _Edges(NamedTuple):
     worse: Int64[np.ndarray, " edges"]
     judgments: Int64[np.ndarray, " edges"]
     start: Int64[np.ndarray, " edges"]
-    above: dict[int, np.ndarray]
+    graded: dict[int, Graph]
 
     @classmethod
     def of(cls, graphs: Sequence[Graph], size: int) -> "_Edges":
@@ -169,11 +169,10 @@ class _Edges(NamedTuple):
         better, worse, judgments = np.ascontiguousarray(np.concatenate(wins).T)
         start = np.repeat(np.arange(len(graphs)) * size, [*map(len, wins)])
         graded = {i: g for i, g in enumerate(graphs) if g.levels is not None}
-        above = {i: graph.above() for i, graph in graded.items()}
-        return cls((len(graphs), size), better, worse, judgments, start, above)
+        return cls((len(graphs), size), better, worse, judgments, start, graded)
 
     def degrees(
-        self, vertices: Int32[np.ndarray, " graphs"]
+        self,
     ) -> tuple[Int64[np.ndarray, "graphs n"], Int64[np.ndarray, "graphs n"]]:
         """Count the judgments that prefer each vertex, and those against it."""
         cells = self.shape[0] * self.shape[1]
@@ -182,9 +181,10 @@ class _Edges(NamedTuple):
             for vertex in (self.better, self.worse)
         )
         out, into = out.reshape(self.shape), into.reshape(self.shape)
-        for i, above in self.above.items():
-            out[i, : vertices[i]] += above.sum(1)
-            into[i, : vertices[i]] += above.sum(0)
+        for i, graph in self.graded.items():
+            below, above = graph.graded_degrees()
+            out[i, : len(below)] += below
+            into[i, : len(above)] += above
         return out, into
 
     def rows(self) -> Int32[np.ndarray, "graphs n n"]:
@@ -198,9 +198,11 @@ class _Edges(NamedTuple):
         ):
             cell = (self.start + vertex) * size + other
             np.add.at(rows.reshape(-1), cell, (self.judgments << bits).astype(np.int32))
-        for i, above in self.above.items():
-            n = len(above)
-            rows[i, :n, :n] += (above.T << peel_packed.OUT) + (above << peel_packed.IN)
+        for i, graph in self.graded.items():
+            if graph.unit < peel_packed.MOST_DEGREE:  # else it has another form
+                part, above = rows[i, : len(graph), : len(graph)], graph.above()
+                part += above.T * np.int32(graph.unit << peel_packed.OUT)
+                part += above * np.int32(graph.unit << peel_packed.IN)
         return rows
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Int32
+from jaxtyping import Bool, Int32
 
 from pgcjax.errors import DataError
 from pgcjax.io.weights import SOFT, by_sides
@@ -54,14 +54,19 @@ class Graph:
         """
         return dense([self], len(self))[0]
 
-    def above(self) -> Int32[np.ndarray, "n n"]:
-        """Count the edges that grades add: from each document to those below it."""
-        if self.levels is None:
-            return np.zeros((len(self), len(self)), np.int32)
+    def above(self) -> Bool[np.ndarray, "n n"]:
+        """Say which document has a better grade than which; none if it has no grade."""
+        levels = np.full(len(self), -1) if self.levels is None else self.levels
         # Better than a graded document is only what is graded too.
-        above = self.levels[:, None] > self.levels[None, :]
-        above &= (self.levels >= 0)[None, :]
-        return above * np.int32(self.unit)
+        return (levels[:, None] > levels[None, :]) & (levels >= 0)[None, :]
+
+    def graded_degrees(self) -> tuple[np.ndarray, np.ndarray]:
+        """Count the edges that grades add: from each document, and to it."""
+        levels = np.full(len(self), -1) if self.levels is None else self.levels
+        ends = np.cumsum(np.bincount(levels + 1))  # of the lists of all levels
+        below, above = ends[levels] - ends[0], ends[-1] - ends[levels + 1]
+        graded = levels >= 0
+        return below * graded * self.unit, above * graded * self.unit
 
     def graded_only(self) -> np.ndarray | None:
         """Give the levels if every document has one and nothing else is known."""
@@ -85,7 +90,10 @@ def dense(graphs: Sequence[Graph], size: int) -> Int32[np.ndarray, "graphs n n"]
     np.add.at(counts.reshape(-1), cell, wins[:, 2].astype(counts.dtype))
     for row, graph in zip(counts, graphs, strict=True):
         if graph.levels is not None:
-            row[: len(graph), : len(graph)] += graph.above()
+            n, above = len(graph), graph.above()
+            row[:n, :n] += (
+                above if graph.unit == 1 else above * row.dtype.type(graph.unit)
+            )
     if many:
         most = np.maximum(counts.sum(1), counts.sum(2)).max(1, initial=0)
         if (most >= MOST_DEGREE).any():

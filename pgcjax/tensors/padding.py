@@ -74,15 +74,21 @@ def ranks_length(last: int) -> int:
 
 
 def blank(
-    shape: tuple[int, ...], fill: int | bool = 0, dtype: DTypeLike = np.int32
+    shape: tuple[int, ...], fill: int | bool | None = 0, dtype: DTypeLike = np.int32
 ) -> np.ndarray:
     """Make an array that XLA takes on a CPU as it is: others, it copies first.
 
     It wants them to begin at a multiple of 64 bytes, and numpy's do not.
+
+    Args:
+        shape: of the array.
+        fill: what is in it; None if that does not matter.
+        dtype: of the array.
     """
     size = math.prod(shape) * np.dtype(dtype).itemsize
     # Zeros are new pages, which take no time before they are written.
-    room = np.zeros(size + _ALIGNED, np.uint8)
+    new = np.empty if fill is None else np.zeros
+    room = new(size + _ALIGNED, np.uint8)
     begin = -room.ctypes.data % _ALIGNED
     array = room[begin : begin + size].view(dtype).reshape(shape)
     if fill:

@@ -48,7 +48,8 @@ class Flat:
         count = np.zeros(shape, np.int32)
         count[: len(queries), : runs.stop - runs.start] = counts_here
         ends = np.cumsum(count, dtype=np.int32).reshape(shape)
-        value, rank = blank((room,)), blank((room,))
+        # No program looks at what is behind them.
+        value, rank = blank((room,), None), blank((room,), None)
         for source, out in ((self.value, value), (self.rank, rank)):
             parts = [source[piece] for piece in pieces]
             np.concatenate(parts, out=out[: ends[-1, -1]])
