@@ -59,7 +59,8 @@ def main(words: Sequence[str] | None = None) -> None:
         help="leave out races with this in their title; repeat",
     )
     options = parser.parse_args(words)
-    results = [json.loads(path.read_text()) for path in options.files]
+    read = [json.loads(path.read_text()) for path in options.files]
+    results = [result for result in read if result.get("races")]
     results.sort(key=lambda result: result["when"])  # names say nothing of an order
     machines = list(dict.fromkeys(map(_machine, results)))
     groups = [

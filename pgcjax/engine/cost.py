@@ -52,25 +52,25 @@ class Machine:
 CORE = Machine(
     cores=1,
     devices=0,
-    line=0.22e-6,
-    inflate=0.075e-6,
-    packed=16e-9,
-    lay_out=18e-9,
-    pair=0.09e-6,
-    peel=0.35e-9,
-    step=15e-9,
-    level=16e-9,
-    query=7e-9,
-    judgment=1.4e-6,
-    score=0.07e-6,
+    line=0.23e-6,
+    inflate=0.077e-6,
+    packed=15e-9,
+    lay_out=4e-9,
+    pair=0.07e-6,
+    peel=0.25e-9,
+    step=19e-9,
+    level=10e-9,
+    query=4.7e-9,
+    judgment=2e-6,
+    score=0.05e-6,
 )
-"""One core of an EPYC, but `line` of a Xeon: `python -m benchmarks costs` measures."""
+"""One core of a Xeon, by `python -m benchmarks costs`; `score` by `… scores`."""
 
 
-ONE_AT_A_TIME = 0.2
+ONE_AT_A_TIME = 0.37
 """Share of reading text during which the other cores of a process wait.
 
-Of two cores, which read 1.67 times as fast as one: `python -m benchmarks.reading`.
+Of two cores, which read 1.46 times as fast as one: `python -m benchmarks.reading`.
 What it says of more is extrapolated.
 """
 
