@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from pgcjax.engine import plan
 from pgcjax.kernels import peel, peel_packed
-from pgcjax.runtime.devices import in_one_piece, over_devices
+from pgcjax.runtime.devices import over_devices
 
 
 class Redrawn(NamedTuple):
@@ -73,27 +73,21 @@ def replicate_program(form: str, devices: int, backend: str) -> Callable:
             if backend == "cpu":
                 together, at_once = plan.side_by_side(count, number, size)
 
-            def peeled(graphs, runs, sizes):
+            def few(counts):
+                graphs = _redrawn(fixed, kept, cells, counts)
+                sizes = graphs.where.sum(-1, dtype=jnp.int32)
                 if at_once == number:
                     over = jax.vmap(over_runs, in_axes=(0, None, None, None))
                     # A number that depends on data a GPU would be asked at each step.
                     steps = sizes.max() if backend == "cpu" else size
-                    return over(graphs, runs, steps, weights)
+                    return over(graphs, runs, steps, weights), sizes
                 graph = jax.tree.map(lambda x: x[0], graphs)
                 sums = jax.lax.map(
                     lambda run: kernel(graph, run, sizes[0], weights),
                     runs,
                     batch_size=at_once,
                 )
-                return sums[None]
-
-            one_piece = backend == "cpu" and form == "packed"
-            peel_all = in_one_piece(peeled) if one_piece else peeled
-
-            def few(counts):
-                graphs = _redrawn(fixed, kept, cells, counts)
-                sizes = graphs.where.sum(-1, dtype=jnp.int32)
-                return peel_all(graphs, runs, sizes), sizes
+                return sums[None], sizes
 
             parts = counts.reshape(-1, together, counts.shape[-1])
             sums, sizes = jax.lax.map(few, parts)

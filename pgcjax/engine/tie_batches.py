@@ -26,7 +26,7 @@ from pgcjax.errors import Progress
 from pgcjax.judging.resampled import BLOCK
 from pgcjax.kernels import ABSENT, peel_ties
 from pgcjax.kernels.peel_ties import Order
-from pgcjax.runtime.devices import in_one_piece, over_devices, place
+from pgcjax.runtime.devices import over_devices, place
 from pgcjax.runtime.loop import Call, results
 from pgcjax.tensors.adjacency import WideGraphs
 from pgcjax.tensors.padding import blank
@@ -258,8 +258,6 @@ def tie_program(form: str, devices: int, backend: str) -> Callable:
 
         return jax.lax.map(of_query, cut)
 
-    if backend == "cpu" and form == "packed":
-        program = in_one_piece(program)
     return over_devices(program, devices)
 
 

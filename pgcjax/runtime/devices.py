@@ -62,7 +62,9 @@ def in_one_piece(program: Callable[..., Any]) -> Callable[..., Any]:
     long as to peel 64 words of 28 runs. What is in one piece is on one thread.
 
     Args:
-        program: takes and gives arrays, and does not scatter, sort or call libraries.
+        program: takes and gives arrays, and does not scatter, sort or call libraries:
+            XLA ends the process where it cannot compile a program in one piece, so
+            only programs whose kernel has no branches by parameters may be given.
     """
 
     def whole(*arguments: Any) -> Any:
