@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from pgcjax.kernels.ranked_list import RankedList, ratio, total
+from pgcjax.kernels.ranked_list import RankedList, counted, ratio, total
 
 Gain = Float[Array, "m w"]
 
@@ -96,8 +96,8 @@ def gains_of(table: Float[Array, "m n"], ranked: RankedList) -> Gain:
 
 def earlier(gain: Gain) -> Int[Array, "m w"]:
     """Count the relevant documents above each document, of each intent."""
-    hit = (gain > 0).astype(jnp.int32)
-    return jnp.cumsum(hit, axis=-1, dtype=jnp.int32) - hit
+    hit = gain > 0
+    return counted(hit) - hit
 
 
 def novel(gain: Gain, fade: Float[Array, " c"]) -> Float[Array, " w"]:

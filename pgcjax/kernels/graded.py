@@ -9,7 +9,14 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from pgcjax.kernels.ranked_list import RankedList, ratio, rounded, running, total
+from pgcjax.kernels.ranked_list import (
+    RankedList,
+    counted,
+    ratio,
+    rounded,
+    running,
+    total,
+)
 
 
 class IdealList(NamedTuple):
@@ -65,7 +72,7 @@ def reciprocal(gain: Float[Array, " w"], ranked: RankedList) -> Float[Array, ""]
 
 def blended(
     gain: Float[Array, " w"], ranked: RankedList, ideal: IdealList, beta: float
-) -> tuple[Float[Array, " w"], Int[Array, " w"]]:
+) -> tuple[Float[Array, " w"], Float[Array, " w"]]:
     """Give the blended ratio BR(r) = (C(r) + beta cg(r)) / (r + beta cg*(r)).
 
     Returns:
@@ -75,8 +82,9 @@ def blended(
     Source: Sakai and Song 2011, equation 2.
     """
     hit = ranked.where & (gain > 0)
-    count = jnp.cumsum(hit)
-    cumulated = running(jnp.add, rounded(gain, ranked.where), neutral=0.0)
+    # Counts are exact as floats, and one loop goes through both.
+    both = jnp.stack([hit.astype(gain.dtype), rounded(gain, ranked.where)])
+    count, cumulated = running(jnp.add, both, neutral=0.0)
     best = _to_rank(ideal, ranked)
     over = count + rounded(beta * cumulated, hit)
     under = ranked.rank + rounded(beta * best, hit)
@@ -104,7 +112,7 @@ def blended_to_best(
     ratios, count = blended(gain, ranked, ideal, beta)
     preferred = jnp.argmax(gain)
     near = ranked.where & (jnp.arange(gain.shape[-1]) <= preferred)
-    return ratio(total(ratios, where=near), count[preferred].astype(gain.dtype))
+    return ratio(total(ratios, where=near), count[preferred])
 
 
 def blended_first(
@@ -191,7 +199,7 @@ def precise(
 ) -> Float[Array, ""]:
     """Average precision at relevant documents, of which there are `most`: AP."""
     hit = hits(gain, ranked)
-    precision = ratio(jnp.cumsum(hit).astype(gain.dtype), ranked.rank)
+    precision = ratio(counted(hit).astype(gain.dtype), ranked.rank)
     return ratio(total(precision, where=hit), most)
 
 

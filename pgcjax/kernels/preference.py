@@ -17,7 +17,14 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Int64
 
 from pgcjax.kernels import ABSENT
-from pgcjax.kernels.ranked_list import RankedList, by_vertex, ratio, rounded, total
+from pgcjax.kernels.ranked_list import (
+    RankedList,
+    by_vertex,
+    ratio,
+    rounded,
+    running,
+    total,
+)
 
 
 class PairCounts(NamedTuple):
@@ -95,7 +102,9 @@ def judge_mean(
     """Average the share of each judge, as of `share`; 0 where nothing counts."""
 
     def of_judges(of_pairs: Array, where: Array) -> Int64[Array, " judges"]:
-        before = jnp.pad(jnp.cumsum(jnp.where(where, of_pairs, 0)), (1, 0))
+        before = jnp.pad(
+            running(jnp.add, jnp.where(where, of_pairs, 0), neutral=0.0), (1, 0)
+        )
         return before[counts.end] - before[counts.start]
 
     judged = of_judges(*_said(ranked, counts.pairs, among))
@@ -135,9 +144,9 @@ def average(ranked: RankedList, pairs: PairCounts) -> Float[Array, ""]:
     a, b = _look_up(_table(ranked, pairs, places, w), pairs)
     agree = _where_above(a < b, b < a, pairs)
     # Both counts of a pair begin at the place of its upper document.
-    counts = jnp.stack([agree, pairs.wins + pairs.losses], axis=-1)
-    upper = jnp.zeros((w + 1, 2), jnp.int64).at[jnp.minimum(a, b)].add(counts)
-    over, under = jnp.cumsum(upper[:w], axis=0).T
+    counts = jnp.stack([agree, pairs.wins + pairs.losses])
+    upper = jnp.zeros((2, w + 1), jnp.int64).at[:, jnp.minimum(a, b)].add(counts)
+    over, under = running(jnp.add, upper[:, :w], neutral=0.0)
     hit = ranked.where & preferred[ranked.vertex]
     missed = jnp.sum(preferred) - jnp.sum(hit)
     rest = missed * _ratio(over[-1], possible(ranked, pairs))

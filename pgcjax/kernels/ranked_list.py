@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, Num
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int, Int32, Num
 
 
 class RankedList(NamedTuple):
@@ -58,12 +59,21 @@ def running(
     The order depends on the place of an item alone, not on how many follow it. Items
     that are products have to be `rounded`; `neutral` is 0 for sums, 1 for products.
     """
-    size, step = x.shape[-1], 1
-    while step < size:
-        width = [(0, 0)] * (x.ndim - 1) + [(step, 0)]
-        before = jnp.pad(x[..., :-step], width, constant_values=neutral)
-        x, step = join(x, before), 2 * step
-    return x
+    size = x.shape[-1]
+    above = [(0, 0)] * (x.ndim - 1) + [(size, 0)]
+
+    def step(i: Array, x: Array) -> Array:
+        further = jnp.pad(x, above, constant_values=neutral)
+        before = lax.dynamic_slice_in_dim(further, size - (1 << i), size, axis=-1)
+        return join(x, before)
+
+    # XLA would fuse steps that are written out, each with all before it once more.
+    return lax.fori_loop(0, (size - 1).bit_length(), step, x)
+
+
+def counted(where: Bool[Array, "*n"]) -> Int32[Array, "*n"]:
+    """Count the items of the last axis that are True, down to each, with it."""
+    return running(jnp.add, where.astype(jnp.int32), neutral=0.0)
 
 
 def ratio(over: Array, under: Array) -> Array:

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from pgcjax.kernels.graded import hits
-from pgcjax.kernels.ranked_list import RankedList, ratio, rounded, total
+from pgcjax.kernels.ranked_list import RankedList, counted, ratio, rounded, total
 
 LEVELS = 11
 """Levels of recall of `averaged_levels`: 0, 0.1, …, 1."""
@@ -44,7 +44,7 @@ def interpolated(
     It is 0 if the run has fewer relevant documents than that.
     """
     hit = hits(gain, ranked)
-    count = jnp.cumsum(hit)
+    count = counted(hit)
     precision = ratio(count.astype(gain.dtype), ranked.rank)
     far = hit & (count >= least[..., None])
     return jnp.max(jnp.where(far, precision, 0.0), axis=-1)
@@ -69,7 +69,7 @@ def within(
 
 def above(gain: Float[Array, " w"], ranked: RankedList) -> Int[Array, " w"]:
     """Count the documents above each relevant one that are not, judged or not."""
-    return ranked.rank - jnp.cumsum(hits(gain, ranked))
+    return ranked.rank - counted(hits(gain, ranked))
 
 
 def undisturbed(
@@ -101,7 +101,7 @@ def preferred(ranked: RankedList, judged: JudgedDocs) -> Float[Array, ""]:
     Source: Buckley and Voorhees 2004, as in trec_eval.
     """
     hit, others = _judged(ranked, judged)
-    before = jnp.minimum(jnp.cumsum(others).astype(judged.count.dtype), judged.count)
+    before = jnp.minimum(counted(others).astype(judged.count.dtype), judged.count)
     return ratio(total(1 - ratio(before, judged.least), where=hit), judged.count)
 
 
@@ -113,9 +113,9 @@ def inferred(ranked: RankedList, judged: JudgedDocs) -> Float[Array, ""]:
     Source: Yilmaz and Aslam 2006, as in trec_eval.
     """
     hit, others = _judged(ranked, judged)
-    relevant = (jnp.cumsum(hit) - hit).astype(judged.count.dtype)
-    known = relevant + jnp.cumsum(others)
-    pooled = (jnp.cumsum(ranked.where) - ranked.where).astype(judged.count.dtype)
+    down = counted(jnp.stack([hit, others, ranked.where])).astype(judged.count.dtype)
+    relevant, pooled = down[0] - hit, down[2] - ranked.where
+    known = relevant + down[1]
     share = ratio(relevant + EPSILON, known + 2 * EPSILON)
     precision = ratio(1 + rounded(pooled * share, hit), ranked.rank)
     return ratio(total(precision, where=hit), judged.count)

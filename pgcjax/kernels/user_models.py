@@ -12,7 +12,14 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from pgcjax.kernels.graded import hits
-from pgcjax.kernels.ranked_list import RankedList, ratio, rounded, running, total
+from pgcjax.kernels.ranked_list import (
+    RankedList,
+    counted,
+    ratio,
+    rounded,
+    running,
+    total,
+)
 
 
 def until_gained(
@@ -49,7 +56,7 @@ def until_satisfied(
     hit = hits(gain, ranked)
     passed = running(jnp.multiply, jnp.where(hit, 1 - gain, 1.0), neutral=1.0)
     reached = jnp.pad(passed[:-1], (1, 0), constant_values=1.0)
-    count = jnp.cumsum(hit)
+    count = counted(hit)
     final = total(passed, where=hit & (count == count[-1]))
     final = jnp.where(count[-1] > 0, final, 1.0)  # of those who are never satisfied
     stopped = rounded(reached * gain, hit)
