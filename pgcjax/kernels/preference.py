@@ -102,9 +102,8 @@ def judge_mean(
     """Average the share of each judge, as of `share`; 0 where nothing counts."""
 
     def of_judges(of_pairs: Array, where: Array) -> Int64[Array, " judges"]:
-        before = jnp.pad(
-            running(jnp.add, jnp.where(where, of_pairs, 0), neutral=0.0), (1, 0)
-        )
+        sums = running(jnp.add, jnp.where(where, of_pairs, 0), neutral=0.0)
+        before = jnp.pad(sums, (1, 0))
         return before[counts.end] - before[counts.start]
 
     judged = of_judges(*_said(ranked, counts.pairs, among))
