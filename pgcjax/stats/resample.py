@@ -14,13 +14,12 @@ from functools import cache, partial
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float64, Int64
 
 from pgcjax.runtime.loop import Call, results
 from pgcjax.runtime.programs import kept
-from pgcjax.stats.rounding import NOISE
+from pgcjax.stats import paired_counts
 from pgcjax.stats.tests import RunPairs, Values
 
 BLOCK = 500
@@ -28,6 +27,7 @@ BLOCK = 500
 
 _KINDS = {"bootstrap": 0, "permutation": 1, "tukey": 2}
 _CACHED = 1024  # pairs at once on a CPU: their statistics stay in a core's cache
+_FEW = 32  # pairs at once, of those that bounds leave open
 
 Weights = Float64[np.ndarray, "queries resamples"]
 """What each query counts in each resample: its multiplicity, or its sign."""
@@ -141,22 +141,47 @@ def count(
     A sample without variance is infinitely far from 0 unless its mean is 0 too, when
     its statistic is 0: the limits of Student's t.
     """
-    first, second = (np.asarray(side, np.int32) for side in pairs)
-    total, step = len(first), _step(len(first), weights.shape[1], budget)
-    parts = []
+    step = _step(len(pairs[0]), weights.shape[1], budget)
+    sums, slack = scores.values.sum(1), np.float64(scores.slack)
     # float64 needs JAX's x64 mode: switched on around our calls alone.
     with jax.enable_x64(True):
-        shift, counted = _kernels(kind)
-        slack = np.float64(scores.slack)
-        x, weights = jax.device_put((scores.values, weights), device)
-        moved = shift(x, weights)
-        for low in range(0, total, step):
-            # The last block is padded with a run against itself: one shape for all.
-            a = np.pad(first[low : low + step], (0, max(0, low + step - total)))
-            b = np.pad(second[low : low + step], (0, max(0, low + step - total)))
-            parts.append(counted(x, moved, weights, a, b, slack))
-        counts = [np.asarray(part) for part in parts]
-    return np.concatenate([np.zeros(0, np.int64), *counts])[:total].astype(np.int64)
+        given = jax.device_put((scores.values, weights, sums, slack), device)
+        if kind == "permutation":
+            x, signs, *observed = given
+            flipped = _program("flipped_sums")(x, signs)
+            flips = partial(_program("sign_flip"), flipped, *observed)
+            return _in_blocks(flips, step, *pairs)
+        total = np.abs(sums[pairs[0]] - sums[pairs[1]])
+        about, unit = _centred(scores.values)
+        given = about, _with_observed(weights), slack, unit
+        near = _program("approximate")(*jax.device_put(given, device))
+        bounds = partial(_program("bootstrap_bounds"), near)
+        some = (total / unit).astype(np.float32)
+        counts = _in_blocks(bounds, step, some, *pairs)
+        equal = total <= slack
+        counts[equal] = weights.shape[1]  # 0 is reached by all
+        left = np.flatnonzero((counts >= paired_counts.OPEN) & ~equal)
+        if len(left):
+            given = scores.values, weights, slack
+            exact = partial(_program("bootstrap"), *jax.device_put(given, device))
+            step = step if 4 * len(left) > step else min(step, _FEW)
+            rest = pairs[0][left], pairs[1][left]
+            counts[left] = _in_blocks(exact, step, *rest)
+    return counts
+
+
+def _in_blocks(
+    counted: Callable, step: int, *of_pairs: np.ndarray
+) -> Int64[np.ndarray, " pairs"]:
+    """Call a program with what it takes of so many pairs at once."""
+    total, parts = len(of_pairs[0]), []
+    small = [a.astype(np.int32) if a.dtype == np.int64 else a for a in of_pairs]
+    for low in range(0, total, step):
+        # The last block is padded with a run against itself: one shape for all.
+        end = max(0, low + step - total)
+        parts.append(counted(*(np.pad(a[low : low + step], (0, end)) for a in small)))
+    counts = [np.zeros(0, np.int64), *map(np.asarray, parts)]
+    return np.concatenate(counts)[:total].astype(np.int64)
 
 
 def _step(pairs: int, resamples: int, budget: int) -> int:
@@ -167,49 +192,34 @@ def _step(pairs: int, resamples: int, budget: int) -> int:
     return min(1 << max(4, (pairs - 1).bit_length()), 1 << (most.bit_length() - 1))
 
 
-@cache
-def _kernels(kind: str) -> tuple[Callable, Callable]:
-    if kind == "bootstrap":
-        programs = _moved_means, _bootstrap
-    else:
-        programs = _flipped_sums, _sign_flip
-    shift, counted = (kept(program, jax.jit(program)) for program in programs)
-    return shift, counted
+def _centred(values: Values) -> tuple[Values, np.float64]:
+    """Take from scores what all runs share and their means; 1 is the largest, `unit`.
 
-
-def _flipped_sums(x, signs):
-    return x @ signs
-
-
-def _moved_means(x, weights):
-    """Sum runs over each resample, less their own sums: exact, for all is whole."""
-    return x @ weights - x.sum(1, keepdims=True)
-
-
-def _bootstrap(x, moved, weights, a, b, slack):
-    """Compare |t| of resamples with the observed |t|, without root or division.
-
-    t grows with m² / Σz² where m is the sum of z; so t* reaches t exactly if
-    m*² Σz² >= m² Σw*², and all that is left per pair is one product with `weights`.
+    Differences of a pair, less their mean, are differences of these: with fewer digits
+    before those that differ, float32 has more of them.
     """
-    z = x[a] - x[b]
-    total = z.sum(1)
-    total = jnp.where(jnp.abs(total) <= slack, 0.0, total)
-    w = z - (total / z.shape[1])[:, None]
-    w = jnp.where(jnp.abs(w) <= 2.0, 0.0, w)  # 0 but for rounding
-    squares = (z * z).sum(1)
-    ratio = total * total / jnp.where(squares > 0, squares, 1.0) * (1 - NOISE)
-    spread = (ratio[:, None] * (w * w)) @ weights
-    # A resample of zeros only reaches nothing but an observed 0.
-    least = jnp.where(total == 0, 0.0, (2 * slack) ** 2 * (1 + NOISE))
-    mean = jnp.abs(moved[a] - moved[b]) + slack
-    return (mean * mean >= jnp.maximum(spread, least[:, None])).sum(1, dtype=jnp.int32)
+    centred = values - values.mean(1, keepdims=True)
+    centred -= centred.mean(0)
+    unit = np.abs(centred).max(initial=0.0) or 1.0
+    return centred / unit, np.float64(unit)
 
 
-def _sign_flip(x, moved, weights, a, b, slack):
-    del weights
-    reach = jnp.abs((x[a] - x[b]).sum(1)) - slack
-    return (jnp.abs(moved[a] - moved[b]) >= reach[:, None]).sum(1, dtype=jnp.int32)
+def _with_observed(weights: Weights) -> Weights:
+    """Fill resamples up to whole lanes, and by one at least, with the observed sample.
+
+    It holds each query once, and its mean, shifted to the null, is 0: no hit.
+    """
+    queries, resamples = weights.shape
+    lanes = paired_counts.LANES
+    width = -(-(resamples + 1) // lanes) * lanes
+    return np.pad(weights, ((0, 0), (0, width - resamples)), constant_values=1.0)
+
+
+@cache
+def _program(name: str) -> Callable:
+    """Give a function of `paired_counts`, to be compiled for each shape."""
+    program = getattr(paired_counts, name)
+    return kept(program, jax.jit(program))
 
 
 def block_results(

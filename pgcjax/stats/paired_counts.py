@@ -1,0 +1,116 @@
+"""Pairs of runs in all resamples of a block: how many are as extreme as what was seen.
+
+Functions of arrays, which `resample` compiles. Two count by the exact rule, in float64.
+`bootstrap_bounds` decides almost all of the same comparisons in float32, and tells
+which pairs it leaves to the exact rule.
+"""
+
+import jax.numpy as jnp
+import numpy as np
+from jax.lax import Precision
+
+from pgcjax.stats.rounding import NOISE
+
+LANES = 128
+"""`bootstrap_bounds` takes a multiple of so many resamples."""
+
+OPEN = 2**12
+"""What `bootstrap_bounds` adds for a comparison that it cannot decide: more than all
+resamples of a block, and few enough for sums of them to be exact in float32."""
+
+_UNIT = 2.0**-24  # of rounding, in float32
+_AT_ONCE = 5  # resamples, at best, whose hits are added in bytes
+
+
+def flipped_sums(x, signs):
+    """Sum runs over queries with other signs: exact, for scores are whole."""
+    return x @ signs
+
+
+def sign_flip(flipped, sums, slack, a, b):
+    """Count, per pair, the sign flips whose |Σz| reaches the observed one."""
+    reach = jnp.abs(_rows(sums, a) - _rows(sums, b)) - slack
+    hits = jnp.abs(_rows(flipped, a) - _rows(flipped, b)) >= reach[:, None]
+    # Bytes are added first: a processor adds many at once.
+    resamples = hits.shape[1]
+    near = next(n for n in range(_AT_ONCE, 0, -1) if resamples % n == 0)
+    bytes_ = hits.reshape(len(hits), near, resamples // near).sum(1, dtype=jnp.int8)
+    return bytes_.sum(1, dtype=jnp.int32)
+
+
+def bootstrap(x, weights, slack, a, b):
+    """Compare |t| of resamples with the observed |t|, without root or division.
+
+    t grows with m² / Σz² where m is the sum of z; so t* reaches t exactly if
+    m*² Σz² >= m² Σw*², where m* is Σw*: exact as the sum of z less m, for all is whole.
+    """
+    z = x[a] - x[b]
+    total = z.sum(1)
+    mean = jnp.abs(z @ weights - total[:, None]) + slack
+    total = jnp.where(jnp.abs(total) <= slack, 0.0, total)
+    w = z - (total / z.shape[1])[:, None]
+    w = jnp.where(jnp.abs(w) <= 2.0, 0.0, w)  # 0 but for rounding
+    squares = (z * z).sum(1)
+    ratio = total * total / jnp.where(squares > 0, squares, 1.0) * (1 - NOISE)
+    spread = (ratio[:, None] * (w * w)) @ weights
+    # A resample of zeros only reaches nothing but an observed 0.
+    least = jnp.where(total == 0, 0.0, (2 * slack) ** 2 * (1 + NOISE))
+    return (mean * mean >= jnp.maximum(spread, least[:, None])).sum(1, dtype=jnp.int32)
+
+
+def approximate(c, weights, slack, unit):
+    """Round centred scores, and what resamples add to their sums, to float32.
+
+    Args:
+        c: scores, centred and divided by `unit`, so that none is larger than 1.
+        weights: multiplicities.
+        slack: sums that differ by no more are equal.
+        unit: what 1 is as a score.
+
+    Returns:
+        Both, the weights, and how far off differences of both may be, which includes
+        what `bootstrap` takes for equal: of Σ(c - c')² in a resample, its root may be
+        off by so much; and a difference of sums.
+    """
+    queries, moved = c.shape[1], c @ weights
+    of_norm = queries**0.5 * (4 * _UNIT + 3 / unit)
+    of_mean = 4 * _UNIT * jnp.abs(moved).max() + queries**2 * 2.0**-50
+    off = jnp.stack([of_norm, of_mean + (queries + 3 * slack) / unit])
+    return tuple(each.astype(jnp.float32) for each in (c, moved, weights, off))
+
+
+def bootstrap_bounds(near, total, a, b):
+    """Count what `bootstrap` counts, and `OPEN` for each comparison that is too close.
+
+    Args:
+        near: what `approximate` gives, of weights whose last column is 1.
+        total: |Σz| of each pair, in the same unit.
+        a: places of one run of each pair.
+        b: and of the other.
+
+    With Σz² = Σw² + (Σz)² / queries, |m*| √Σz² / |Σz| is compared with √Σw*². Sums of
+    float32 are off by a share, whatever their order; and √Σw*², as any norm, by no more
+    than √queries times what each w may be off.
+    """
+    (c, moved, weights, off), f = near, jnp.float32
+    queries, (of_norm, of_mean) = c.shape[1], off
+    w = _rows(c, a) - _rows(c, b)
+    squares = jnp.dot(w * w, weights, precision=Precision.HIGHEST)
+    norm = jnp.sqrt(squares[:, -1] + total * total / f(queries))
+    share = (1.2 * queries + 64) * _UNIT
+    least = (norm - of_norm) / total * f(1 - share)
+    largest = (norm + of_norm) / total * f(1 + share)
+    far = (largest * of_mean + of_norm) * f(1.01)
+    mean = jnp.abs(_rows(moved, a) - _rows(moved, b))
+    low = mean * least[:, None] - far[:, None]
+    high = mean * largest[:, None] + far[:, None]
+    # Not a number, where a bound is infinite, is left open.
+    rest = jnp.where(high * high < squares, f(0), f(OPEN))
+    hits = jnp.where(low * jnp.abs(low) > squares, f(1), rest)
+    # A processor adds whole lanes at once.
+    lanes = hits.reshape(len(hits), -1, LANES).sum(1)
+    return lanes.reshape(len(hits), 8, LANES // 8).sum(1).sum(1)
+
+
+def _rows(x, places):
+    return x.at[places].get(mode="promise_in_bounds")
