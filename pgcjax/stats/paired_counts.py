@@ -14,28 +14,26 @@ from pgcjax.stats.rounding import NOISE
 LANES = 128
 """`bootstrap_bounds` takes a multiple of so many resamples."""
 
-OPEN = 2**12
+OPEN = 2**11
 """What `bootstrap_bounds` adds for a comparison that it cannot decide: more than all
-resamples of a block, and few enough for sums of them to be exact in float32."""
+resamples of a block."""
 
 _UNIT = 2.0**-24  # of rounding, in float32
-_AT_ONCE = 5  # resamples, at best, whose hits are added in bytes
+_TOGETHER = 8  # comparisons whose sum, of OPEN each, is a number of 16 bits
+_AT_MOST = 5  # signs added as bytes; more are no faster
 
 
-def flipped_sums(x, signs):
-    """Sum runs over queries with other signs: exact, for scores are whole."""
-    return x @ signs
+def flipped(x, signs, slack):
+    """Sum runs over queries with other signs, and as they are: both exactly."""
+    return x @ signs, x.sum(1), slack
 
 
 def sign_flip(flipped, sums, slack, a, b):
     """Count, per pair, the sign flips whose |Σz| reaches the observed one."""
     reach = jnp.abs(_rows(sums, a) - _rows(sums, b)) - slack
     hits = jnp.abs(_rows(flipped, a) - _rows(flipped, b)) >= reach[:, None]
-    # Bytes are added first: a processor adds many at once.
-    resamples = hits.shape[1]
-    near = next(n for n in range(_AT_ONCE, 0, -1) if resamples % n == 0)
-    bytes_ = hits.reshape(len(hits), near, resamples // near).sum(1, dtype=jnp.int8)
-    return bytes_.sum(1, dtype=jnp.int32)
+    together = next(n for n in range(_AT_MOST, 0, -1) if hits.shape[1] % n == 0)
+    return _added(hits.astype(jnp.int8), together)
 
 
 def bootstrap(x, weights, slack, a, b):
@@ -105,11 +103,19 @@ def bootstrap_bounds(near, total, a, b):
     low = mean * least[:, None] - far[:, None]
     high = mean * largest[:, None] + far[:, None]
     # Not a number, where a bound is infinite, is left open.
-    rest = jnp.where(high * high < squares, f(0), f(OPEN))
-    hits = jnp.where(low * jnp.abs(low) > squares, f(1), rest)
-    # A processor adds whole lanes at once.
-    lanes = hits.reshape(len(hits), -1, LANES).sum(1)
-    return lanes.reshape(len(hits), 8, LANES // 8).sum(1).sum(1)
+    rest = jnp.where(high * high < squares, np.int16(0), np.int16(OPEN))
+    hits = jnp.where(low * jnp.abs(low) > squares, np.int16(1), rest)
+    return _added(hits, _TOGETHER)
+
+
+def _added(hits, together):
+    """Add each row in the type it has: so many that are far apart, and then all.
+
+    A processor adds many small numbers at once, but not those that are neighbours.
+    """
+    rows, columns = hits.shape
+    lanes = hits.reshape(rows, together, columns // together)
+    return lanes.sum(1, dtype=hits.dtype).sum(1, dtype=jnp.int32)
 
 
 def _rows(x, places):

@@ -142,31 +142,34 @@ def count(
     its statistic is 0: the limits of Student's t.
     """
     step = _step(len(pairs[0]), weights.shape[1], budget)
-    sums, slack = scores.values.sum(1), np.float64(scores.slack)
     # float64 needs JAX's x64 mode: switched on around our calls alone.
     with jax.enable_x64(True):
-        given = jax.device_put((scores.values, weights, sums, slack), device)
+        put = partial(jax.device_put, device=device)
         if kind == "permutation":
-            x, signs, *observed = given
-            flipped = _program("flipped_sums")(x, signs)
-            flips = partial(_program("sign_flip"), flipped, *observed)
+            given = scores.values, weights, np.float64(scores.slack)
+            flips = partial(_program("sign_flip"), *_program("flipped")(*put(given)))
             return _in_blocks(flips, step, *pairs)
-        total = np.abs(sums[pairs[0]] - sums[pairs[1]])
-        about, unit = _centred(scores.values)
-        given = about, _with_observed(weights), slack, unit
-        near = _program("approximate")(*jax.device_put(given, device))
-        bounds = partial(_program("bootstrap_bounds"), near)
-        some = (total / unit).astype(np.float32)
-        counts = _in_blocks(bounds, step, some, *pairs)
-        equal = total <= slack
-        counts[equal] = weights.shape[1]  # 0 is reached by all
-        left = np.flatnonzero((counts >= paired_counts.OPEN) & ~equal)
-        if len(left):
-            given = scores.values, weights, slack
-            exact = partial(_program("bootstrap"), *jax.device_put(given, device))
-            step = step if 4 * len(left) > step else min(step, _FEW)
-            rest = pairs[0][left], pairs[1][left]
-            counts[left] = _in_blocks(exact, step, *rest)
+        return _studentised(scores, pairs, weights, put, step)
+
+
+def _studentised(
+    scores: WholeScores, pairs: RunPairs, weights: Weights, put: Callable, step: int
+) -> Int64[np.ndarray, " pairs"]:
+    """Count for `bootstrap`: by bounds in float32, and by the rule what they leave."""
+    first, second = pairs
+    sums, slack = scores.values.sum(1), np.float64(scores.slack)
+    total = np.abs(sums[first] - sums[second])
+    about, unit = centred(scores.values)
+    near = _program("approximate")(*put((about, with_observed(weights), slack, unit)))
+    bounds = partial(_program("bootstrap_bounds"), near)
+    counts = _in_blocks(bounds, step, (total / unit).astype(np.float32), *pairs)
+    equal = total <= slack
+    counts[equal] = weights.shape[1]  # all reach 0
+    left = np.flatnonzero((counts >= paired_counts.OPEN) & ~equal)
+    if len(left):
+        exact = partial(_program("bootstrap"), *put((scores.values, weights, slack)))
+        step = step if 4 * len(left) > step else min(step, _FEW)
+        counts[left] = _in_blocks(exact, step, first[left], second[left])
     return counts
 
 
@@ -192,19 +195,19 @@ def _step(pairs: int, resamples: int, budget: int) -> int:
     return min(1 << max(4, (pairs - 1).bit_length()), 1 << (most.bit_length() - 1))
 
 
-def _centred(values: Values) -> tuple[Values, np.float64]:
+def centred(values: Values) -> tuple[Values, np.float64]:
     """Take from scores what all runs share and their means; 1 is the largest, `unit`.
 
     Differences of a pair, less their mean, are differences of these: with fewer digits
     before those that differ, float32 has more of them.
     """
-    centred = values - values.mean(1, keepdims=True)
-    centred -= centred.mean(0)
-    unit = np.abs(centred).max(initial=0.0) or 1.0
-    return centred / unit, np.float64(unit)
+    about = values - values.mean(1, keepdims=True)
+    about -= about.mean(0)
+    unit = np.abs(about).max(initial=0.0) or 1.0
+    return about / unit, np.float64(unit)
 
 
-def _with_observed(weights: Weights) -> Weights:
+def with_observed(weights: Weights) -> Weights:
     """Fill resamples up to whole lanes, and by one at least, with the observed sample.
 
     It holds each query once, and its mean, shifted to the null, is 0: no hit.

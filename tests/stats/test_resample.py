@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from pgcjax.errors import DataError, UsageError
-from pgcjax.stats import procedures, resample, tests
+from pgcjax.stats import paired_counts, procedures, resample, tests
 from pgcjax.stats.resample import WholeScores
 
 few = settings(max_examples=15)
@@ -62,6 +62,33 @@ def test_tukey_counts_are_those_of_the_pseudocode(seed, steps):
     found = procedures.run(values, tests.all_pairs(4), "tukey", resamples=40, seed=seed)
     expected = np.array(twin.tukey_counts(values.tolist(), permuted))
     assert np.rint(found.p_value * 41 - 1).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("kind", ["alike", "other scales", "few"])
+def test_what_bounds_leave_open_is_counted_by_the_rule(kind):
+    random = np.random.default_rng(9)
+    values = {
+        "alike": 0.5 + 1e-10 * random.random((5, 9)),
+        "other scales": random.random((5, 9)) * 10.0 ** np.arange(-8, 2, 2)[:, None],
+        "few": np.array([[1.0] * k + [0.0] * (9 - k) for k in range(1, 6)]),
+    }[kind]
+    drawn, scores_ = resample.indices(0, 0, 60, 9), WholeScores.of(values)
+    weights, pairs = resample.multiplicities(drawn), tests.all_pairs(5)
+    counted, in_blocks = [], resample._in_blocks
+
+    def spied(program, step, *of_pairs):
+        found = in_blocks(program, step, *of_pairs)
+        counted.append(found.copy())
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(resample, "_in_blocks", spied)
+        counts = resample.count("bootstrap", scores_, pairs, weights)
+    assert counts.tolist() == twin.bootstrap_counts(values.tolist(), drawn.tolist())
+    bounds, ruled = counted
+    left = bounds >= paired_counts.OPEN
+    assert len(ruled) <= left.sum() and ruled.max() <= 60
+    assert (counts[~left] == bounds[~left]).all()
 
 
 def test_near_identical_runs_are_counted_as_the_pseudocode_does():
