@@ -93,12 +93,21 @@ def same_shapes():
 
 
 class Year(NamedTuple):
-    """Judgments and runs of a year, and the scores of all measures of these tests."""
+    """Judgments and runs of a year, and the scores of all measures of these tests.
+
+    Attributes:
+        qrels: of intents.
+        runs: of the year.
+        theirs: scores of ndeval, which has no grades but 0 and 1.
+        scores: ours.
+        binary: ours of judgments without other grades, by ERR.
+    """
 
     qrels: pd.DataFrame
     runs: pd.DataFrame
     theirs: pd.Series
     scores: pd.Series
+    binary: pd.Series
 
     @property
     def two(self) -> pd.DataFrame:
@@ -111,16 +120,46 @@ class Year(NamedTuple):
         return beside(self.theirs, self.scores, pairs)
 
 
+NERR = {"nERR-IA@20": "nERR-IA@20"}
+ERR = {"ERR-IA@20": "ERR-IA@20"}
+
+
+@pytest.fixture(scope="module")
+def tables(data) -> dict[int, tuple[pd.DataFrame, pd.DataFrame]]:
+    """Judgments of each year, and its runs by number: no two years share a topic.
+
+    So the first runs of all years are one run, as the second ones are.
+    """
+    folder, read = data / "web-diversity", {}
+    for year in YEARS:
+        qrels = read_intent_qrels(folder / f"qrels/{year}.diversity.qrels.gz")
+        paths = sorted((folder / "runs").glob(f"*{year}*"))
+        runs = [read_runs(p).assign(run_id=f"run{i}") for i, p in enumerate(paths)]
+        read[year] = qrels, pd.concat(runs, ignore_index=True)
+    return read
+
+
+@pytest.fixture(scope="module")
+def scores(tables) -> list[pd.Series]:
+    """Our scores of all years: of grades by all measures, of relevance by one."""
+    qrels, runs = (pd.concat(each) for each in zip(*tables.values(), strict=True))
+    names = [our for names in (at((5, 10, 20)), NERR, ERR) for our in names.values()]
+    graded = ours(qrels, runs, names)
+    return [graded, ours(binary(qrels), runs, [*ERR.values()])]
+
+
 @pytest.fixture(scope="module", params=YEARS)
-def year(request, data) -> Year:
-    folder = data / "web-diversity"
-    qrels = read_intent_qrels(folder / f"qrels/{request.param}.diversity.qrels.gz")
-    paths = sorted((folder / "runs").glob(f"*{request.param}*"))
-    runs = pd.concat([read_runs(path).assign(run_id=path.name) for path in paths])
-    runs = runs.reset_index(drop=True)
-    names = at((5, 10, 20)) | {"nERR-IA@20": "nERR-IA@20"}
-    scores = ours(qrels, runs, [*names.values(), "ERR-IA@20"])
-    return Year(qrels, runs, theirs(qrels, runs, [*names]), scores)
+def year(request, tables, scores) -> Year:
+    qrels, runs = tables[request.param]
+    mine = scores
+    for level, ids in (("run_id", runs["run_id"]), ("query_id", qrels["query_id"])):
+        mine = [s[s.index.isin(set(ids.unique()), level=level)] for s in mine]
+    return Year(qrels, runs, theirs(qrels, runs, [*at((5, 10, 20)), *NERR]), *mine)
+
+
+def binary(qrels: pd.DataFrame) -> pd.DataFrame:
+    """Leave the grades 0 and 1."""
+    return qrels.assign(relevance=(qrels["relevance"] > 0).astype(float))
 
 
 def test_every_run_and_topic(year):
@@ -149,20 +188,17 @@ def test_alpha_dcg_is_theirs_without_its_normalization(year):
 
 def test_nerr_ia_is_another_measure(year):
     """Ours is the mean of nERR over intents; theirs has one list for all of them."""
-    names = {"nERR-IA@20": "nERR-IA@20"}
-    both = year.difference(names)
+    both = year.difference(NERR)
     gap = (both["theirs"] - both["ours"]).abs()
     assert gap.max() > 0.1 and (gap > 1e-6).mean() > 0.5
 
 
 def test_err_ia_of_grades_is_not_that_of_ndeval(year):
     """Equation 5 has grades, and no division by what a run can reach at best."""
-    names = {"ERR-IA@20": "ERR-IA@20"}
-    both = year.difference(names)
+    both = year.difference(ERR)
     assert (both["theirs"] - both["ours"]).abs().max() > 0.1
     # With grades 0 and 1 only the constant is left.
-    relevant = (year.qrels["relevance"] > 0).astype(float)
-    both = difference(year.qrels.assign(relevance=relevant), year.runs, names)
+    both = beside(year.theirs, year.binary, ERR)
     best = sum(0.5**r / r for r in range(1, 21))
     assert (both["ours"] / best - both["theirs"]).abs().max() < 1e-14
 
