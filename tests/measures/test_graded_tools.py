@@ -37,7 +37,7 @@ RUNS = {"web2009-2012": "web-diversity", "cast2019": "cast2019", "dl21": "dl21"}
 @pytest.fixture(scope="module", autouse=True)
 def same_shapes():
     """Lay all collections out in the same shapes, so that they share programs."""
-    with plan.using(runs=16, queries=16), at_least(axis=512, width=256, ranks=1023):
+    with plan.using(runs=4, queries=16), at_least(axis=512, width=256, ranks=1023):
         yield
 
 
