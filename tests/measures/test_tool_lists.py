@@ -55,7 +55,7 @@ KINDS = {*WHOLE, *GRADED, "iprec_at_recall", "Rprec_mult", "relative_P", "succes
 def same_shapes():
     """Lay all collections out in the same shapes, so that they share programs."""
     lengths = {"documents": 64, "axis": 64, "width": 256, "ranks": 1023}
-    with plan.using(runs=8, queries=8), at_least(**lengths):
+    with plan.using(runs=4, queries=8), at_least(**lengths):
         yield
 
 
