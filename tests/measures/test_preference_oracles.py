@@ -249,7 +249,7 @@ def test_real_preferences_equal_the_twins(data, source):
     measures += ["Delta-nDCG@10", "Delta-ERR", "ppref(closure=true)"]
     runs = sorted((folder / "runs").iterdir())[::4]
     # Both sources in the shapes of the larger one.
-    with plan.using(queries=8), at_least(axis=2048, width=64, ranks=1023):
+    with plan.using(queries=8), at_least(axis=2048, width=256, ranks=1023):
         scores = pgcjax.evaluate(
             runs, preferences=prefs, measures=measures, verify=0.012
         )
