@@ -60,23 +60,27 @@ def values(tables, measures, **options) -> pd.Series:
     return scores.table.set_index(keys)["value"].sort_index()
 
 
-def one(measure, run, own, after) -> float:
-    """The score of a run, from {doc: grade} and {(doc, previous): grade}."""
+def several(measures, run, own, after) -> list[float]:
+    """Scores of a run, from {doc: grade} and {(doc, previous): grade}."""
     context = pd.DataFrame([("q", *pair, g) for pair, g in after.items()])
-    context = context.set_axis(CONTEXT, axis=1)
-    return values((run_of(run), {"q": own}, context), measure, verify=1.0).item()
+    tables = run_of(run), {"q": own}, context.set_axis(CONTEXT, axis=1)
+    found = values(tables, measures, verify=1.0)["run", "q"]
+    return [found[str(parse(measure))] for measure in measures]
+
+
+def one(measure, run, own, after) -> float:
+    return several([measure], run, own, after)[0]
 
 
 def test_equations_6_and_7_differ():
     own, after = {"a": 1, "b": 0}, {("b", "a"): 0}
-    six, seven = one("CCG@5", "abcde", own, after), one(
-        "CCG(form=single)@5", "abcde", own, after
-    )  # fmt: skip
+    names = ["CCG@5", "CCG(form=single)@5", "CCG@1", "CCG(form=single)@1"]
+    six, seven, *first = several(names, "abcde", own, after)
     assert round(six, 6) == 2.948459 == round(sum(1 / log2(i) for i in range(2, 7)), 6)
     assert seven == 5
     assert (ccg([1, 0, 0, 0, 0], 5), ccg_single([1, 0, 0, 0, 0], 5)) == (six, seven)
     # Both are the same only where they must be: at rank 1.
-    assert one("CCG@1", "ab", own, after) == one("CCG(form=single)@1", "ab", own, after)
+    assert first[0] == first[1]
 
 
 def test_by_hand():
@@ -84,22 +88,20 @@ def test_by_hand():
     own = {"a": 2, "b": 3, "c": 1, "d": 0}
     after = {("b", "a"): 1, ("d", "c"): 3, ("c", "a"): 0, ("a", "b"): 3}
     u = [2, 2, 1, 1.5]
-    assert one("CG(context=0.5)", "abcd", own, after) == sum(u)
-    expected = sum(g / log2(i + 2) for i, g in enumerate(u))
-    dcg = one("DCG(context=0.5)", "abcd", own, after)
-    assert dcg == pytest.approx(expected, abs=EXACT)
-    expected = sum((2**g - 1) / log2(i + 2) for i, g in enumerate(u))
-    dcg = one("DCG(gain=exp,context=0.5)", "abcd", own, after)
-    assert dcg == pytest.approx(expected, abs=EXACT)
-    stop = [(2**g - 1) / 2**3 for g in u]
-    expected = sum(
-        s * np.prod([1 - x for x in stop[:i]]) / (i + 1) for i, s in enumerate(stop)
-    )
-    err = one("ERR(context=0.5)", "abcd", own, after)
-    assert err == pytest.approx(expected, abs=EXACT)
-    sums = np.cumsum(u)
-    expected = sum(s / log2(i + 2) for i, s in enumerate(sums[:3]))
-    assert one("CCG@3", "abcd", own, after) == pytest.approx(expected, abs=EXACT)
+    exp = [2**g - 1 for g in u]
+    stop = [gain / 2**3 for gain in exp]
+    expected = {
+        "CG(context=0.5)": sum(u),
+        "DCG(context=0.5)": sum(g / log2(i + 2) for i, g in enumerate(u)),
+        "DCG(gain=exp,context=0.5)": sum(g / log2(i + 2) for i, g in enumerate(exp)),
+        "ERR(context=0.5)": sum(
+            s * np.prod([1 - x for x in stop[:i]]) / (i + 1) for i, s in enumerate(stop)
+        ),
+        "CCG@3": sum(s / log2(i + 2) for i, s in enumerate(np.cumsum(u)[:3])),
+    }
+    found = several([*expected], "abcd", own, after)
+    assert found == pytest.approx([*expected.values()], abs=EXACT)
+    assert found[0] == sum(u)
 
 
 def test_a_run_that_ends_before_k_is_stopped_at_all_the_same():
@@ -150,8 +152,8 @@ def test_negative_grades_are_0():
 
 def test_the_first_document_has_no_context():
     own, after = {"a": 1, "b": 2}, {("a", "b"): 3}
-    for missing in ("isolation", "first"):
-        assert one(f"CG(context=1,missing={missing})@1", "ab", own, after) == 1
+    names = [f"CG(context=1,missing={how})@1" for how in ("isolation", "first")]
+    assert several(names, "ab", own, after) == [1, 1]
 
 
 @cache
