@@ -10,12 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pgcjax
+from pgcjax.engine import plan
 from pgcjax.reference.compatibility import compat
 from pgcjax.reference.pgc import derived_edges, greedy_ideal, greedy_pgc
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning"),
-    pytest.mark.usefixtures("few_shapes"),
+    pytest.mark.usefixtures("few_shapes", "query_by_query"),
 ]
 EXACT = 1e-12
 some = settings(max_examples=4)  # … of ten queries each, and three measures
@@ -26,6 +27,13 @@ LONGEST = Case(np.eye(9, k=1, dtype=np.int32), [*(f"x{i}" for i in range(4)), *D
 LONGEST_GRADES = {doc: i % 3 + 1.0 for i, doc in enumerate(DOCS)}
 all_cases = cases()
 judged_cases = cases(min_docs=2).filter(lambda case: bool(case.edges))
+
+
+@pytest.fixture(scope="module")
+def query_by_query():
+    """Let tiles of any number of queries share programs: one query each."""
+    with plan.using(queries=1):
+        yield
 
 
 @st.composite

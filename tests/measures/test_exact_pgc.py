@@ -12,18 +12,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pgcjax
+from pgcjax.engine import plan
 from pgcjax.reference.exact_pgc import exact_ideal, exact_pgc
 from pgcjax.reference.pgc import derived_edges, greedy_ideal, greedy_pgc
 from pgcjax.reference.rbo import rbo
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:every score is 0"),
-    pytest.mark.usefixtures("few_shapes"),
+    pytest.mark.usefixtures("few_shapes", "query_by_query"),
 ]
 EXACT = 1e-12
 judged_cases = cases(max_docs=7, min_docs=2).filter(lambda case: bool(case.edges))
 LONGEST = Case(np.eye(7, k=1, dtype=np.int32), ["x0", "d03", "d00", "x1", "d06"])
 how = st.tuples(persistences, depths, st.sampled_from(["weights", "ideal"]))
+
+
+@pytest.fixture(scope="module")
+def query_by_query():
+    """Let tiles of any number of queries share programs: one query each."""
+    with plan.using(queries=1):
+        yield
 
 
 def contradicted(edges, order) -> int:
