@@ -8,6 +8,7 @@ import pytest
 import pgcjax as package
 from pgcjax.cli import main
 from pgcjax.datasets.files import demo_folder
+from pgcjax.report import canvas
 
 SMALL = {
     "prefs.txt": "q1 a b a\nq1 b c b\nq2 a c c\n",
@@ -47,6 +48,12 @@ def demo_scores() -> package.Scores:
 def scores(here, demo_scores) -> str:
     """The same in a file of the own folder."""
     return str(demo_scores.save("scores.parquet"))
+
+
+@pytest.fixture
+def undrawn(monkeypatch) -> None:
+    """Write files without anything for figures that a test does not look at."""
+    monkeypatch.setattr(canvas, "rendered", lambda figure, suffix: b"")
 
 
 @pytest.fixture

@@ -116,6 +116,7 @@ def test_agreement(pgcjax, here, scores):
     assert rows(done.out)[0] == list(table.columns)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_what_is_left_out_is_said_in_a_line(pgcjax, here, scores):
     """By every verb; of one run, or of a measure as a whole."""
     table = package.read_scores(scores).table

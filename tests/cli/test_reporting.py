@@ -73,6 +73,7 @@ def test_markdown_and_figures_replace_older_ones(pgcjax, here, scores):
     assert again == first
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_several_files_are_several_measures(pgcjax, here, demo_scores):
     for measure in demo_scores.measures:
         wide = demo_scores.matrix(measure).T
@@ -84,6 +85,7 @@ def test_several_files_are_several_measures(pgcjax, here, demo_scores):
     assert "## Runs by PGC\n" in text and "## Measures compared\n" in text
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("form", ["wide", "long", "metric", "trec"])
 def test_one_file_of_another_tool(pgcjax, here, demo_scores, form):
     wide = demo_scores.matrix("PGC")
@@ -106,6 +108,7 @@ def test_one_file_of_another_tool(pgcjax, here, demo_scores, form):
         assert f" | {run} | {mean:.4f} | " in text
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_help_of_what_a_run_lacks(pgcjax, here, demo_scores):
     demo_scores.table.iloc[1:].to_csv("gap.csv", index=False)
     gap = str(demo_scores.table.iloc[0]["measure"])

@@ -47,6 +47,7 @@ def test_every_verb_reads_each_format(pgcjax, here, scores, demo_scores, form):
     pd.testing.assert_frame_equal(table, expected, check_exact=True)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_files_of_trec_eval_are_put_together(pgcjax, here, demo_scores):
     """One of each run: as a folder by all verbs, or by merge."""
     (here / "evals").mkdir()
