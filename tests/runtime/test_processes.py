@@ -5,6 +5,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from queue import Queue
 
+import jax
 import pytest
 
 from pgcjax.engine.distributed import start
@@ -192,5 +193,12 @@ def test_what_a_launcher_says(monkeypatch):
         "JAX_COORDINATOR_PORT": str(port),
     }.items():
         monkeypatch.setenv(name, value)
-    with start("auto", 5) as processes:
-        assert (processes.number, processes.count) == (0, 1)
+    names = [f"jax_{kind}_visible_devices" for kind in ("cuda", "rocm")]
+    before = [jax.config.values[name] for name in names]
+    try:
+        with start("auto", 5) as processes:
+            assert (processes.number, processes.count) == (0, 1)
+        assert [jax.config.values[name] for name in names] == ["0", "0"]
+    finally:
+        for name, devices in zip(names, before, strict=True):
+            jax.config.update(name, devices)  # or later tests compile all anew
