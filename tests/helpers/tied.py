@@ -76,14 +76,17 @@ def laid_out(x: Groups, y: Groups, n: int) -> tuple[np.ndarray, ...]:
 
 
 def collection(seed: int = 0, runs: int = 5, queries: int = 4) -> pd.DataFrame:
-    """Runs of different lengths, some with many ties, of which some lack a query."""
+    """Runs of different lengths, some with many ties, of which some lack a query.
+
+    The first two have more than 16 documents, so that most tiles have one width.
+    """
     rng = np.random.default_rng(seed)
     rows = []
     for r in range(runs):
         for q in range(queries):
             if q and rng.random() < 0.1:
                 continue
-            docs = rng.permutation(30)[: int(rng.integers(1, 25))]
+            docs = rng.permutation(30)[: int(rng.integers(17 if r < 2 else 1, 25))]
             scores = rng.random(len(docs)).round(1 if r % 2 else 9)
             rows += [
                 (f"r{r}", f"q{q}", f"d{doc:02}", score, rank)
