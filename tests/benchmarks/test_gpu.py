@@ -104,7 +104,10 @@ def test_what_is_measured_at_which_size(monkeypatch):
     assert gpu.main("--queries 2 --runs 300 --n 64 --sizes 7 64 512".split()) == 0
     assert told == [
         *("copy", ("peel", "made-up cyclic graphs, N = 64: 2 queries × 300 runs")),
-        *(("levels", "made-up grades, N = 64: 2 queries × 300 runs"), ("work", "lists")),
+        *(
+            ("levels", "made-up grades, N = 64: 2 queries × 300 runs"),
+            ("work", "lists"),
+        ),
         ("peel", "made-up cyclic graphs, N = 7: 2 queries × 300 runs"),
         ("peel", "made-up cyclic graphs, N = 512: 2 queries × 75 runs"),
     ]

@@ -103,7 +103,7 @@ def test_every_value_is_the_twins():
 
 def test_verify_compares_pairs_of_each_query_again(monkeypatch):
     """A share of them, one pair at least; measures of one run by its own twins."""
-    runs = collection(3)
+    runs = collection(5)
     some = [*MEASURES[:5], "lexirecall"]
     how = {**judged(1), "measures": [*some, "P@5"], "order": "rank"}
     found = pgcjax.prefer(runs, **how, verify=1, per_query=True)
