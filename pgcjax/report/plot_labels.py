@@ -3,6 +3,7 @@
 import re
 import warnings
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pgcjax.errors import printable
@@ -18,6 +19,13 @@ _LEAST = 0.4  # inches that a text gets at least, however small its axes are
 
 def width(text: str) -> float:
     """Give the inches of a line in our letters."""
+    from matplotlib import rcParams
+
+    return _width(text, *rcParams["font.family"], *rcParams["font.sans-serif"])
+
+
+@lru_cache(10_000)  # labels are cut and measured until they fit
+def _width(text: str, *fonts: str) -> float:
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
