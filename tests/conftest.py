@@ -83,6 +83,15 @@ def forget_compiled():
                 programs.forget_loaded()
 
 
+@pytest.fixture(autouse=True, scope="module")
+def settings_stay():
+    """Hold modules to JAX's settings: programs are kept by them, and compiled again."""
+    programs = sys.modules.get("pgcjax.runtime.programs")
+    before = programs.settings() if programs else None
+    yield
+    assert not programs or programs.settings() == before
+
+
 @pytest.fixture(scope="module")
 def few_shapes():
     """Lay small cases of all sizes out in the same shapes, to be compiled once."""
