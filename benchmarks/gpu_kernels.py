@@ -84,12 +84,15 @@ def lists(queries: int, runs: int, n: int) -> Work:
     width = list_width(max(int(each.count.max()) for each in retrieved))
     shape, size = (queries, runs), padded_size(n)
     vertex, rank = listed(retrieved, slice(0, runs), shape, width, None)
-    arrays, weights, pools = [], [], []
+    arrays, layouts, weights, pools = [], [], [], []
     for measure, given in measures:
         gains = [measure.gains(grade, given, 4.0) for grade in grades]
         ideal = [measure.ideal(gain, given) for gain in gains]
         ideals = np.array(ideal) if ideal[0] != () else ()
-        arrays.append(QueryGains(stack(gains, (queries, size), 0), ideals))
+        of_measure = QueryGains(stack(gains, (queries, size), 0), ideals)
+        leaves, tree = jax.tree.flatten(of_measure)
+        layouts.append((tree, tuple(range(len(arrays), len(arrays) + len(leaves)))))
+        arrays += leaves
         last = ranks_length(DEPTH)
         by_rank = measure.by_rank(given, last) if measure.by_rank else np.zeros(1)
         weights.append(by_rank)
@@ -111,7 +114,8 @@ def lists(queries: int, runs: int, n: int) -> Work:
 
     title = f"nDCG, AP, ERR and RBP, N = {n}: {queries} queries × {runs} runs"
     kernels = tuple(Kernel(on_gains(m), tuple(q.items()), None) for m, q in measures)
-    program, pairs = list_program(kernels, (0, 1, 2, 3), 1), queries * runs
+    program = list_program(kernels, (0, 1, 2, 3), tuple(layouts), 1)
+    pairs = queries * runs
     return Work("lists", title, program, (cut, weights), pairs, "(query, run)", differs)
 
 

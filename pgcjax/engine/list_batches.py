@@ -1,6 +1,7 @@
 """Ranked lists × arrays about their documents → scores, by any kernel of lists."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -29,7 +30,7 @@ class Kernel(NamedTuple):
 
     Attributes:
         score: see `tensors.measure_tensors.ListTensors`.
-        parameters: name and value of each.
+        parameters: name and value of each that it reads.
         depth: last rank that counts; None if all do.
     """
 
@@ -46,22 +47,43 @@ class _Lists(NamedTuple):
     length: np.ndarray
 
 
-class _Leaves(NamedTuple):
-    """The arrays of a measure: their structure, and the arrays of each query."""
+class Arrays(NamedTuple):
+    """The arrays of all measures, each of them once: many measures look at the same.
 
-    tree: Any
-    leaves: dict[str, list[np.ndarray]]
+    XLA then computes once what several measures make of an array. Arrays are the same
+    if they are one object for every query: those that are equal by chance would make
+    another program for other judgments.
+
+    Attributes:
+        layouts: the structure of each measure's arrays, and the number of each array.
+        of_query: the arrays of each query, by number.
+    """
+
+    layouts: tuple[tuple[Any, tuple[int, ...]], ...]
+    of_query: dict[str, list[np.ndarray]]
 
     @classmethod
-    def of(cls, arrays: Mapping[str, Any]) -> "_Leaves":
-        """Take the pytrees of all queries apart, once for all chunks of runs."""
-        tree = jax.tree.structure(next(iter(arrays.values()), ()))
-        leaves = {n: [*map(np.asarray, jax.tree.leaves(x))] for n, x in arrays.items()}
-        return cls(tree, leaves)
+    def of(cls, every: Sequence[Mapping[str, Any]], names: Sequence[str]) -> "Arrays":
+        """Take the pytrees of all measures and queries apart, once for all runs."""
+        numbers: dict[Hashable, int] = {}
+        columns, layouts, alive = [], [], []  # so that no other array has an id
+        for arrays in every:
+            tree = jax.tree.structure(next(iter(arrays.values()), ()))
+            leaves = [jax.tree.leaves(arrays[name]) for name in names]
+            which = []
+            alive.append(leaves)
+            for column in zip(*leaves, strict=True):  # of all queries
+                number = numbers.setdefault(_identity(column), len(columns))
+                if number == len(columns):
+                    columns.append([*map(np.asarray, column)])
+                which.append(number)
+            layouts.append((tree, tuple(which)))
+        of_query = {n: [c[i] for c in columns] for i, n in enumerate(names)}
+        return cls(tuple(layouts), of_query)
 
     def shapes(self, names: Sequence[str]) -> tuple[tuple[int, ...], ...]:
         """Give padded shapes that hold the arrays of queries."""
-        every = zip(*(self.leaves[name] for name in names), strict=True)
+        every = zip(*(self.of_query[name] for name in names), strict=True)
         return tuple(
             tuple(
                 map(axis_length, map(max, zip(*(x.shape for x in each), strict=True)))
@@ -70,21 +92,36 @@ class _Leaves(NamedTuple):
         )
 
 
+def _read(
+    parameters: Mapping[str, Any], names: tuple[str, ...] | None
+) -> tuple[tuple[str, Any], ...]:
+    """Give the parameters that a kernel reads."""
+    every = parameters.items()
+    return tuple((name, x) for name, x in every if names is None or name in names)
+
+
+def _identity(column: Sequence[Any]) -> Hashable:
+    """Tell the arrays of all queries from others; equal numbers may be one object."""
+    if all(isinstance(leaf, np.ndarray) for leaf in column):
+        return tuple(map(id, column))
+    return object()
+
+
 class _Width(NamedTuple):
     """Queries whose lists have one padded length.
 
     Attributes:
         width: the length.
         columns: number of each query.
-        shapes: padded shapes of the arrays of each measure: of all tiles of a width,
-            so that they have one program.
+        shapes: padded shapes of the arrays: of all tiles of a width, so that they have
+            one program.
         per_query: bytes of the arrays of a query.
         per_pair: bytes of a run and query.
     """
 
     width: int
     columns: list[int]
-    shapes: tuple[Any, ...]
+    shapes: tuple[tuple[int, ...], ...]
     per_query: int
     per_pair: int
 
@@ -104,11 +141,11 @@ class ListBatch(Batch):
         """
         self.members, self._depth, self._budget = members, depth, budget
         self._tensors = [member.tensors for member in members]
-        self._arrays = [_Leaves.of(tensors.arrays) for tensors in self._tensors]
         self.docs = self._tensors[0].docs
+        self.arrays = Arrays.of([t.arrays for t in self._tensors], list(self.docs))
         self._most_runs = 0  # of any chunk: smaller ones take the shapes of the largest
         self._kernels = tuple(
-            Kernel(t.kernel, tuple(m.measure.parameters.items()), t.depth)
+            Kernel(t.kernel, _read(m.measure.parameters, t.reads), t.depth)
             for m, t in zip(members, self._tensors, strict=True)
         )
 
@@ -159,8 +196,8 @@ class ListBatch(Batch):
                 devices=jax.local_device_count(),
                 budget=self._budget,
             )
-            trees = tuple(arrays.tree for arrays in self._arrays)
-            program = self._kernels, which, trees, tile, group.width, group.shapes
+            what = self._kernels, which, self.arrays.layouts
+            program = *what, tile, group.width, group.shapes
             program = *program, tuple(map(len, weights)), jax.local_device_count()
             for low in range(0, len(group.columns), queries):
                 columns = group.columns[low : low + queries]
@@ -175,7 +212,7 @@ class ListBatch(Batch):
                     )
                     lengths = stack([*length[:, part]], tile, 0)
                     cut = arrays, place(_Lists(*lists, lengths))
-                    make = partial(_score, self._kernels, which, cut, weights)
+                    make = partial(_score, *what, cut, weights)
                     yield Call((columns, part), make, program)
 
     def _widths(self, retrieved: Sequence[Retrieved]) -> list[_Width]:
@@ -185,25 +222,20 @@ class ListBatch(Batch):
         for width in sorted(set(widths), reverse=True):
             columns = [i for i, w in enumerate(widths) if w == width]
             of_width = [names[i] for i in columns]
-            shapes = tuple(arrays.shapes(of_width) for arrays in self._arrays)
-            every = [shape for of_measure in shapes for shape in of_measure]
-            axes = [axis for shape in every for axis in shape]
-            per_query = 8 * sum(int(np.prod(shape)) for shape in every)
+            shapes = self.arrays.shapes(of_width)
+            axes = [axis for shape in shapes for axis in shape]
+            per_query = 8 * sum(map(math.prod, shapes))
             per_pair = 64 * max(width, *axes, 0)
             out.append(_Width(width, columns, shapes, per_query, per_pair))
         return out
 
     def _stacked(self, names: Sequence[str], group: _Width, queries: int) -> list[Any]:
         """Stack the arrays of queries, padded with zeros."""
-        out = []
-        for arrays, shapes in zip(self._arrays, group.shapes, strict=True):
-            every = zip(*(arrays.leaves[name] for name in names), strict=True)
-            stacked = [
-                stack(each, (queries, *shape), 0)
-                for each, shape in zip(every, shapes, strict=True)
-            ]
-            out.append(jax.tree.unflatten(arrays.tree, stacked))
-        return out
+        every = zip(*(self.arrays.of_query[name] for name in names), strict=True)
+        return [
+            stack(each, (queries, *shape), 0)
+            for each, shape in zip(every, group.shapes, strict=True)
+        ]
 
     def _weights(self, depth: int) -> tuple[tuple[int, ...], list[np.ndarray]]:
         """Give tables of the weights of ranks 0..depth, and which is each measure's."""
@@ -226,25 +258,40 @@ def batches(members: Sequence[Member], setting: Setting) -> list[Batch]:
     return [ListBatch(members, d, setting.budget) for (_, d), members in groups.items()]
 
 
-def _score(kernels: tuple[Kernel, ...], which: tuple[int, ...], cut, weights) -> tuple:
+def _score(
+    kernels: tuple[Kernel, ...], which: tuple[int, ...], layouts: tuple, cut, weights
+) -> tuple:
     with jax.enable_x64(True):
-        return list_program(kernels, which, jax.local_device_count())(cut, weights)
+        program = list_program(kernels, which, layouts, jax.local_device_count())
+        return program(cut, weights)
 
 
 @cache
 def list_program(
-    kernels: tuple[Kernel, ...], which: tuple[int, ...], devices: int
+    kernels: tuple[Kernel, ...],
+    which: tuple[int, ...],
+    layouts: tuple[tuple[Any, tuple[int, ...]], ...],
+    devices: int,
 ) -> Callable:
-    """Map the kernels of measures over queries, and runs inside."""
+    """Map the kernels of measures over queries, and runs inside.
+
+    Args:
+        kernels: one of each measure.
+        which: the number of each measure's table of weights.
+        layouts: the structure of each measure's arrays, and the number of each array.
+        devices: over which queries are spread.
+    """
+    numbers = [jax.tree.unflatten(tree, of_leaves) for tree, of_leaves in layouts]
 
     def scores_of_one(arrays, lists, weights):
         vertex, rank, length = lists
         out = []
-        for kernel, of_query, i in zip(kernels, arrays, which, strict=True):
+        for kernel, of_query, i in zip(kernels, numbers, which, strict=True):
             where = (rank > 0) & (rank <= (kernel.depth or ABSENT))
             last = weights[i].shape[0] - 1
             weight = weights[i][jnp.minimum(rank, last)]
             run = RankedList(vertex, rank, where, weight, length)
+            of_query = jax.tree.map(arrays.__getitem__, of_query)
             out.append(kernel.score(run, of_query, dict(kernel.parameters)))
         return tuple(out)
 

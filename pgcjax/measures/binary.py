@@ -97,6 +97,7 @@ RBP_GAINS = Gains(
     by_rank=by_power,
     twin=lambda run, pool, q: twins.rbp(run, q["p"], q["k"]),
     twin_gain=to_gains.utility,
+    reads=(),
     parameters=(P, RBP_GAIN, REL, GMAX),
 )
 of_relevant = partial(
@@ -108,22 +109,26 @@ AP_GAINS = of_relevant(
     twin=lambda run, pool, q: twins.average_precision(
         run, pool, q["k"], q.get("relevant", "all")
     ),
+    reads=(),
     parameters=(REL, RELEVANT),
 )
 RR_GAINS = of_relevant(
     kernel=lambda gain, ranked, ideal, q: kernels.first(gain, ranked),
     by_rank=by_reciprocal,
     twin=lambda run, pool, q: twins.reciprocal_rank(run, q["k"]),
+    reads=(),
 )
 P_GAINS = of_relevant(
     ideal=lambda gains, q: float(q["k"] or 0),
     kernel=_precision,
     twin=lambda run, pool, q: twins.precision(run, q["k"]),
+    reads=("k",),
 )
 R_GAINS = of_relevant(
     ideal=count,
     kernel=lambda gain, ranked, ideal, q: kernels.share(gain, ranked, ideal),
     twin=lambda run, pool, q: twins.recall(run, pool, q["k"]),
+    reads=(),
 )
 
 

@@ -108,7 +108,8 @@ def of_context(measure: Gains, q: Parameters, judgments: Judgments) -> ListTenso
         if not grades.any():
             void.append(query)
     kernel = _on_context(measure)
-    return measure.lists(q, graded.docs, arrays, kernel, void=void, notes=notes)
+    more = {"also": (MISSING.name,), "void": void, "notes": notes}
+    return measure.lists(q, graded.docs, arrays, kernel, **more)
 
 
 @cache

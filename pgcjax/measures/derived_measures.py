@@ -87,7 +87,8 @@ def define(
                 for query, relevance in grades.relevance.items()
             }
         more = {"void": void(grades), "notes": notes_of(judgments) if kinds else ()}
-        return measure.lists(q, grades.docs, by_query, scored, **more)
+        also = (GAMMA.name,) if sharp else ()
+        return measure.lists(q, grades.docs, by_query, scored, also, **more)
 
     needs = frozenset({"intent_qrels", "intents"} if kinds else {"intent_qrels"})
     return Definition(

@@ -44,6 +44,7 @@ class Gains:
         twin_gain: gives the twin its gains, one at a time, by code of its own: of a
             grade above 0, `(grade, parameters, highest)`, `highest` being `gmax`.
         depth: last rank that counts, of parameters; None if all do.
+        reads: names of the parameters that the kernel is given; None for all.
         parameters: of the measure, without its cutoff.
     """
 
@@ -54,16 +55,26 @@ class Gains:
     ideal: Callable[[np.ndarray, Parameters], Any] = lambda gains, q: ()
     by_rank: Callable[[Parameters, int], np.ndarray] | None = None
     depth: Callable[[Parameters], int | None] = lambda q: q["k"]
+    reads: tuple[str, ...] | None = None
     parameters: tuple[Parameter, ...] = ()
 
     def lists(
-        self, q: Parameters, docs: Any, arrays: Any, kernel: Any, **more: Any
+        self,
+        q: Parameters,
+        docs: Any,
+        arrays: Any,
+        kernel: Any,
+        also: tuple[str, ...] = (),
+        **more: Any,
     ) -> ListTensors:
-        """Give what scoring batches: see `ListTensors`."""
+        """Give what scoring batches, see `ListTensors`, of a kernel made of this one.
+
+        `also` names the parameters that it reads beside those of this one.
+        """
+        reads = None if self.reads is None else (*self.reads, *also)
+        how = {"depth": self.depth(q), "reads": reads}
         by_rank = partial(self.by_rank, q) if self.by_rank else None
-        return ListTensors(
-            docs, arrays, kernel, depth=self.depth(q), by_rank=by_rank, **more
-        )
+        return ListTensors(docs, arrays, kernel, by_rank=by_rank, **how, **more)
 
 
 GAIN = Parameter(
@@ -185,22 +196,34 @@ def by_reciprocal(q: Parameters, depth: int) -> np.ndarray:
 def of_qrels(measure: Gains, q: Parameters, judgments: Judgments) -> ListTensors:
     """Give what scoring batches for a measure of plain qrels."""
     judged = grades_of(judgments)
-    arrays = {}
-    for query, relevance in judged.relevance.items():
-        highest = highest_of(q, judged.highest, relevance)
-        gain = measure.gains(relevance, q, highest)
-        arrays[query] = QueryGains(gain, measure.ideal(gain, q))
-    void = [query for query, gains in arrays.items() if not gains.gain.any()]
+
+    def gains(q: Parameters) -> dict[str, np.ndarray]:
+        return {
+            query: measure.gains(grades, q, highest_of(q, judged.highest, grades))
+            for query, grades in judged.relevance.items()
+        }
+
+    def ideals(q: Parameters) -> dict[str, Any]:
+        every = judgments.once_for(measure.gains, q, gains)
+        return {query: measure.ideal(gain, q) for query, gain in every.items()}
+
+    each = judgments.once_for(measure.gains, q, gains)
+    best = judgments.once_for((measure.gains, measure.ideal), q, ideals)
+    arrays = {query: QueryGains(gain, best[query]) for query, gain in each.items()}
+    void = [query for query, gain in each.items() if not gain.any()]
     return measure.lists(q, judged.docs, arrays, on_gains(measure), void=void)
 
 
-@cache
 def on_gains(measure: Gains) -> Callable[..., Any]:
     """Make a kernel of ranked lists of a measure of gains."""
+    return _on_lists(measure.kernel)
 
+
+@cache
+def _on_lists(score: Callable[..., Any]) -> Callable[..., Any]:
     def kernel(ranked: RankedList, query: QueryGains, q: Parameters):
         gain = jnp.where(ranked.where, query.gain[ranked.vertex], 0.0)
-        return measure.kernel(gain, ranked, query.ideal, q)
+        return score(gain, ranked, query.ideal, q)
 
     return kernel
 

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from pgcjax.kernels import diversity as kernels
 from pgcjax.kernels.diversity import GlobalGains
@@ -16,6 +18,47 @@ from pgcjax.reference import intents as twins
 from pgcjax.tensors.judgments import Judgments
 
 
+class _Global(NamedTuple):
+    """Gains of a query: of each intent by its weight, of all, and their ideal list."""
+
+    weighted: np.ndarray
+    total: float
+    gain: np.ndarray
+    ideal: Any = ()
+
+
+def _gains_of_all(
+    measure: Gains, q: Parameters, judgments: Judgments
+) -> dict[str, _Global]:
+    """Add the gains of documents up over intents."""
+
+    def make(q: Parameters) -> dict[str, _Global]:
+        grades, weights = judged(judgments), weights_of(q, judgments)
+        arrays = {}
+        for query, relevance in grades.relevance.items():
+            weighted = gains_of(measure, relevance, q, grades.highest)
+            weighted *= weights[query][:, None]
+            total = weights[query].sum()
+            arrays[query] = _Global(weighted, total, weighted.sum(0) / (total or 1))
+        return arrays
+
+    return judgments.once_for((_gains_of_all, measure.gains), q, make)
+
+
+def _with_ideals(
+    measure: Gains, q: Parameters, judgments: Judgments
+) -> dict[str, _Global]:
+    """Give what the ideal list of global gains gives, too."""
+
+    def make(q: Parameters) -> dict[str, _Global]:
+        return {
+            query: each._replace(ideal=measure.ideal(each.gain[each.gain > 0], q))
+            for query, each in _gains_of_all(measure, q, judgments).items()
+        }
+
+    return judgments.once_for((_with_ideals, measure.gains, measure.ideal), q, make)
+
+
 def _of_all(
     measure: Gains, navigational: bool, q: Parameters, judgments: Judgments
 ) -> dict[str, Any]:
@@ -24,21 +67,13 @@ def _of_all(
     Where a run gains nothing from `navigational` intents that it has served, gains are
     given by intent, and the kernel adds them up.
     """
-    grades, weights = judged(judgments), weights_of(q, judgments)
     kinds = kinds_of(judgments) if navigational else {}
-    arrays = {}
-    for query, relevance in grades.relevance.items():
-        weighted = gains_of(measure, relevance, q, grades.highest)
-        weighted *= weights[query][:, None]
-        total = weights[query].sum()
-        gain = weighted.sum(0) / (total or 1)
-        ideal = measure.ideal(gain[gain > 0], q)
-        arrays[query] = (
-            GlobalGains(weighted, total, kinds[query], ideal)
-            if navigational
-            else QueryGains(gain, ideal)
-        )
-    return arrays
+    return {
+        query: GlobalGains(each.weighted, each.total, kinds[query], each.ideal)
+        if navigational
+        else QueryGains(each.gain, each.ideal)
+        for query, each in _with_ideals(measure, q, judgments).items()
+    }
 
 
 @cache

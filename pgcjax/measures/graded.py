@@ -69,6 +69,7 @@ CG_GAINS = Gains(
     by_rank=by_one,
     twin=lambda run, pool, q: twins.cg(run, q["k"]),
     twin_gain=to_gains.gain,
+    reads=(),
     parameters=(GAIN,),
 )
 DCG_GAINS = replace(
@@ -96,6 +97,7 @@ ERR_GAINS = Gains(
     by_rank=by_reciprocal,
     twin=lambda run, pool, q: twins.err(run, q["k"]),
     twin_gain=to_gains.stop,
+    reads=(),
     parameters=(STOP, GMAX),
 )
 NERR_GAINS = replace(
@@ -114,6 +116,7 @@ Q_GAINS = Gains(
     ),
     twin=lambda run, pool, q: twins.q_measure(run, pool, q["k"], q["beta"]),
     twin_gain=to_gains.gain,
+    reads=("beta",),
     parameters=(GAIN, BETA),
 )
 P_PLUS_GAINS = replace(

@@ -36,17 +36,45 @@ def _ideals(measure: Gains, gains: np.ndarray, q: Parameters) -> Any:
     return jax.tree.map(stacked, *ideals)
 
 
+def _gains_of_each(
+    measure: Gains, q: Parameters, judgments: Judgments
+) -> dict[str, np.ndarray]:
+    """Give the gains of each intent of each query: `[intents, documents]`."""
+    grades = judged(judgments)
+
+    def make(q: Parameters) -> dict[str, np.ndarray]:
+        arrays = {}
+        for query, relevance in grades.relevance.items():
+            rows = [gains_of(measure, row, q, grades.highest) for row in relevance]
+            arrays[query] = np.array(rows or [np.zeros(0)])
+        return arrays
+
+    return judgments.once_for((_gains_of_each, measure.gains), q, make)
+
+
+def _ideals_of_each(
+    measure: Gains, other: Gains, q: Parameters, judgments: Judgments
+) -> dict[str, Any]:
+    """Give what the other measure takes of the ideal lists of the gains of one."""
+
+    def make(q: Parameters) -> dict[str, Any]:
+        gains = _gains_of_each(measure, q, judgments)
+        return {query: _ideals(other, gain, q) for query, gain in gains.items()}
+
+    what = _ideals_of_each, measure.gains, other.ideal
+    return judgments.once_for(what, q, make)
+
+
 def _of_each(
     measure: Gains, q: Parameters, judgments: Judgments
 ) -> dict[str, IntentGains]:
     """Give the gains of each intent, and what its own ideal list gives."""
-    grades, weights = judged(judgments), weights_of(q, judgments)
+    weights = weights_of(q, judgments)
+    ideals = _ideals_of_each(measure, measure, q, judgments)
     arrays = {}
-    for query, relevance in grades.relevance.items():
-        rows = [gains_of(measure, row, q, grades.highest) for row in relevance]
-        gains = np.array(rows or [np.zeros(0)])
-        weight = weights[query] if rows else np.zeros(1)
-        arrays[query] = IntentGains(gains, weight, _ideals(measure, gains, q))
+    for query, gains in _gains_of_each(measure, q, judgments).items():
+        weight = weights[query] if len(weights[query]) else np.zeros(1)
+        arrays[query] = IntentGains(gains, weight, ideals[query])
     return arrays
 
 
@@ -68,10 +96,11 @@ def _of_two(
 ) -> dict[str, IntentGains]:
     """Give gains and ideal lists of each intent, for two measures of the same gains."""
     kinds, arrays = kinds_of(judgments), _of_each(pair[0], q, judgments)
+    ideals = _ideals_of_each(*pair, q, judgments)
     for query, first in arrays.items():
         arrays[query] = first._replace(
             navigational=np.resize(kinds[query], len(first.gain)),
-            ideal=(first.ideal, _ideals(pair[1], first.gain, q)),
+            ideal=(first.ideal, ideals[query]),
         )
     return arrays
 

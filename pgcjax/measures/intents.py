@@ -39,12 +39,17 @@ def judged(judgments: Judgments) -> IntentGrades:
 def weights_of(q: Parameters, judgments: Judgments) -> dict[str, np.ndarray]:
     """Give the weights of intents as the parameter `probabilities` says."""
     grades, intents = judged(judgments), judgments.get("intents")
-    return intent_weights(grades, q["probabilities"], intents)
+
+    def make(q: Parameters) -> dict[str, np.ndarray]:
+        return intent_weights(grades, q["probabilities"], intents)
+
+    return judgments.once_for(intent_weights, q, make)
 
 
 def kinds_of(judgments: Judgments) -> dict[str, np.ndarray]:
     """Say which intents of each query are navigational."""
-    return navigational(judged(judgments), judgments["intents"])
+    grades, intents = judged(judgments), judgments["intents"]
+    return judgments.once_for(navigational, {}, lambda q: navigational(grades, intents))
 
 
 def notes_of(judgments: Judgments) -> tuple[str, ...]:

@@ -58,6 +58,7 @@ def _pairs(q: Parameters, judgments: Judgments) -> p.JudgedPairs:
 
 def _lists(
     kernel: Callable[..., Any],
+    reads: tuple[str, ...],
     by_judge: bool,
     by_rank: Callable[[Parameters, int], np.ndarray] | None,
     q: Parameters,
@@ -70,6 +71,7 @@ def _lists(
         pairs.by_judge if by_judge else pairs.pooled,
         kernel,
         depth=q.get("k"),
+        reads=reads,
         by_rank=partial(by_rank, q) if by_rank else None,
         void=[query for query, docs in pairs.docs.items() if not len(docs)],
     )
@@ -88,10 +90,11 @@ def _define(
     twin: Callable[[Case], float],
     by_judge: bool = False,
     by_rank: Callable[[Parameters, int], np.ndarray] | None = None,
+    reads: tuple[str, ...] = (),
     **more: Any,
 ) -> Definition:
     more = {"parameters": (GRAPH, BAD, CLOSURE), **more}
-    tensors = partial(_lists, kernel, by_judge, by_rank)
+    tensors = partial(_lists, kernel, reads, by_judge, by_rank)
     texts = {"name": name, "meaning": meaning, **more}
     return Definition(needs=graph_needs, tensors=tensors, twin=twin, **texts)
 
@@ -154,6 +157,7 @@ CARTERETTE = (
         _weighted,
         _weighted_twin,
         by_rank=_by_rank,
+        reads=(WEIGHT.name, NORMALIZE.name),
         parameters=(WEIGHT, NORMALIZE, GRAPH, BAD, CLOSURE),
         source=_SOURCE + ", and 5.3 (upper); jelsas' pairwise_pref_eval.py (tool)",
         formula="sum of w over {f > t: r(f) < r(t)} / sum of w over all f > t; w = "

@@ -1,8 +1,8 @@
 """Canonical tables of judgments, and what measures share that is made of them."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from concurrent.futures import Future
-from threading import Lock
+from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pgcjax.io.fast_columns import PlainTable
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 T = TypeVar("T")
+_NONE = object()  # of a parameter that a measure does not have
 
 
 class Judgments(Mapping[str, Any]):
@@ -25,6 +26,7 @@ class Judgments(Mapping[str, Any]):
         self._tables = dict(tables)
         self._made: dict[tuple[Any, ...], Future] = {}
         self._lock = Lock()
+        self._alike: dict[Hashable, _Alike] = {}
 
     def __getitem__(self, kind: str) -> "pd.DataFrame":
         table = self._tables[kind]
@@ -54,6 +56,26 @@ class Judgments(Mapping[str, Any]):
         """Do the same of what `columns` gives."""
         return self._call(self.columns, make, kinds, options)
 
+    def once_for(
+        self,
+        what: Hashable,
+        parameters: Mapping[str, Any],
+        make: Callable[[Mapping[str, Any]], T],
+    ) -> T:
+        """Call `make`, or give what it made for parameters that differ in none it read.
+
+        So measures that need the same of judgments have the same arrays, whatever their
+        other parameters are.
+
+        Args:
+            what: names what is made; one name has one `make`.
+            parameters: of the measure.
+            make: reads some of them, always by name.
+        """
+        with self._lock:
+            alike = self._alike.setdefault(what, _Alike())
+        return alike.once(parameters, make)
+
     def _call(
         self,
         table: Callable[[str], Any],
@@ -74,3 +96,38 @@ class Judgments(Mapping[str, Any]):
             except BaseException as error:
                 made.set_exception(error)
         return made.result()
+
+
+class _Reads(Mapping[str, Any]):
+    """Parameters that note which of them are read."""
+
+    def __init__(self, parameters: Mapping[str, Any]):
+        self._parameters, self.read = parameters, dict[str, Any]()
+
+    def __getitem__(self, name: str) -> Any:
+        self.read[name] = self._parameters.get(name, _NONE)
+        return self._parameters[name]
+
+    def __iter__(self) -> Iterator[str]:
+        raise TypeError("parameters are read by name")
+
+    def __len__(self) -> int:
+        return len(self._parameters)
+
+
+class _Alike:
+    """What was made for several parameters, each with those that it depends on."""
+
+    def __init__(self):
+        self._made: list[tuple[dict[str, Any], Any]] = []
+        self._lock = RLock()
+
+    def once(self, parameters: Mapping[str, Any], make: Callable[..., T]) -> T:
+        with self._lock:
+            for read, made in self._made:
+                if all(parameters.get(n, _NONE) == value for n, value in read.items()):
+                    return made
+            reads = _Reads(parameters)
+            made = make(reads)
+            self._made.append((reads.read, made))
+            return made

@@ -65,6 +65,8 @@ class ListTensors:
         kernel: `kernel(run, arrays, parameters)` scores one run and query; see
             `kernels.ranked_list.RankedList`.
         depth: last rank that counts; None if all do.
+        reads: the parameters that the kernel is given; None for all. Measures that
+            differ in others have one program.
         by_rank: gives the weight of ranks 0 (nothing) to the one it is called with.
         void: queries of which nothing can be found: every run scores 0.
         notes: what a user should know of these judgments.
@@ -74,6 +76,7 @@ class ListTensors:
     arrays: Mapping[str, Any]
     kernel: Callable[..., Any]
     depth: int | None = None
+    reads: tuple[str, ...] | None = None
     by_rank: Callable[[int], np.ndarray] | None = None
     void: list[str] = field(default_factory=list)
     notes: tuple[str, ...] = ()

@@ -42,6 +42,21 @@ def test_measures_of_a_depth_share_a_call():
     assert places == [[0, 1], [2], [3]]
 
 
+def test_measures_share_arrays_by_what_they_read_of_parameters():
+    """And not by contents, so that all judgments have one program."""
+    _, qrels, _ = collection(5, queries=2, runs=2, most_docs=9)
+    names = ["nDCG@5", "DCG(discount=original)@3", "nDCG(gain=exp)@5", "P(rel=2)@5"]
+    chosen, layouts = parse_all([*names, "P(rel=2)@3", "P@5"]), []
+    for grades in (qrels["relevance"], 1):
+        judgments = Judgments({"qrels": read_qrels(qrels.assign(relevance=grades))})
+        tensors = [m.definition.tensors(m.parameters, judgments) for m in chosen]
+        members = list(map(Member, range(len(chosen)), chosen, tensors))
+        (batch,) = list_batches.batches(members, Setting())
+        layouts.append([which for _, which in batch.arrays.layouts])
+    # Gains, and a number of each measure but DCG: of the ideal list, or of documents.
+    assert layouts == [[(0, 1), (0,), (2, 3), (4, 5), (4, 6), (7, 8)]] * 2
+
+
 def test_cut_into_tiles_of_any_size():
     tables = collection(7, queries=6, runs=5, most_docs=70)
     whole = scored(tables)
