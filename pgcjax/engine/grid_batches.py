@@ -17,7 +17,7 @@ from pgcjax.runtime.devices import over_devices, place
 from pgcjax.runtime.loop import Call, results
 from pgcjax.tensors import adjacency
 from pgcjax.tensors.grids import Placed, Shown
-from pgcjax.tensors.padding import padded_size, stack
+from pgcjax.tensors.padding import least, padded_size, stack
 from pgcjax.tensors.rankings import Rankings
 
 FAR = 2**20  # rows and columns: any two images of a grid are nearer
@@ -111,9 +111,11 @@ class GridBatch(Batch):
         self, rankings: Rankings, progress: Progress | None = None
     ) -> Float64[np.ndarray, "1 runs queries"]:
         """Score the grids of the systems of a chunk."""
-        runs = np.array([self._number[run] for run in rankings.run_ids])
+        runs = [self._number[run] for run in rankings.run_ids]
+        padded = np.array(runs + runs[-1:] * (least().runs - len(runs)))
         graphs = self._tensors.graphs
-        scores = self._overlaps(runs) if graphs is not None else self._counts(runs)
+        scores = self._overlaps(padded) if graphs is not None else self._counts(padded)
+        scores = scores[: len(runs)]
         if progress:
             progress("scoring", scores.size, scores.size)
         return scores[None]

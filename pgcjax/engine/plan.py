@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from pgcjax.tensors.padding import least
+
 BUDGET = 256 * 2**20
 """Bytes that the arrays of one tile may take."""
 
@@ -108,7 +110,8 @@ def tile(
     most = settings.queries
     if near:
         most = min(most, -(-settings.near // per_query))
-    each = max(1, min(most, -(-queries // devices), afford // devices))
+    each = max(-(-queries // devices), least().queries)
+    each = max(1, min(most, each, afford // devices))
     query_tile = 1 << (each - 1).bit_length()
     if query_tile * devices > max(afford, devices):
         query_tile //= 2
@@ -161,7 +164,7 @@ class Limits:
 
 def runs_at_once(runs: int) -> int:
     """Choose the number of runs in a tile: a multiple of 4."""
-    return min(settings.runs, -(-runs // 4) * 4)
+    return min(settings.runs, -(-max(runs, least().runs) // 4) * 4)
 
 
 def side_by_side(queries: int, runs: int, size: int) -> tuple[int, int]:

@@ -184,7 +184,7 @@ def batches(members: Sequence[Member], setting: Setting) -> list[Batch]:
     groups: dict[tuple, list[Member]] = {}
     for member in members:
         t = member.tensors
-        key = id(t.graphs), id(t.weights), t.n, t.seed
+        key = id(t.graphs), t.weights.tobytes(), t.n, t.seed
         groups.setdefault(key, []).append(member)
     keep = setting.keep // max(1, len(groups))
     return [TieBatch(own, setting._replace(keep=keep)) for own in groups.values()]

@@ -16,6 +16,7 @@ from pgcjax.reference.ideals import ideal_pgc_of
 from pgcjax.tensors import graphs as g
 from pgcjax.tensors.judgments import Judgments
 from pgcjax.tensors.measure_tensors import PeelTensors, TiedTensors
+from pgcjax.tensors.padding import weights_padded
 
 P = Parameter(
     "p",
@@ -137,7 +138,7 @@ def _compat_tensors(parameters: Mapping[str, Any], judgments: Judgments) -> Peel
 def _overlaps(
     graphs: Mapping[str, g.Graph], parameters: Mapping[str, Any]
 ) -> PeelTensors:
-    weights = rank_weights(parameters["p"], parameters["depth"])
+    weights = weights_padded(rank_weights(parameters["p"], parameters["depth"]))
     return PeelTensors(graphs, weights, partial(finished, parameters))
 
 

@@ -21,6 +21,7 @@ from pgcjax.tensors.graphs import preference_graphs
 from pgcjax.tensors.grids import Pairs, pairs
 from pgcjax.tensors.judgments import Judgments
 from pgcjax.tensors.measure_tensors import GridTensors
+from pgcjax.tensors.padding import weights_padded
 
 Parameters = Mapping[str, Any]
 XIE = "Xie et al. 2020"
@@ -89,7 +90,7 @@ def _pgc_tensors(q: Parameters, judgments: Judgments) -> GridTensors:
         partial(finished, q),
         order=q["order"],
         graphs=graphs,
-        weights=rank_weights(q["p"], q["depth"]),
+        weights=weights_padded(rank_weights(q["p"], q["depth"])),
         shared=q["ideal"] == "shared",
     )
 

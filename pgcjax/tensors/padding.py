@@ -4,7 +4,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -22,22 +22,36 @@ class Least:
         axis: of any axis of an array about a query: documents, intents, pairs.
         width: of the list of the judged documents that a run retrieved.
         ranks: of a table of the weights of ranks.
+        weights: of a table of the weights of RBO.
+        runs: of a tile.
+        queries: of a tile, per device.
     """
 
     documents: int = 1
     axis: int = 1
     width: int = 1
     ranks: int = 1
+    weights: int = 1
+    runs: int = 1
+    queries: int = 1
 
 
 _least = Least()
 
 
+def least() -> Least:
+    """Give the least padded lengths that hold now."""
+    return _least
+
+
 @contextmanager
 def at_least(**lengths: int) -> Iterator[None]:
-    """Pad to these lengths of `Least` or more in the block; no score depends on it."""
+    """Pad to these lengths of `Least` or more in the block; no score depends on it.
+
+    Lengths that are not named stay as they are.
+    """
     before = dict(vars(_least))
-    vars(_least).update(vars(Least(**lengths)))
+    vars(_least).update(vars(replace(_least, **lengths)))
     try:
         yield
     finally:
@@ -71,6 +85,18 @@ def list_width(n: int) -> int:
 def ranks_length(last: int) -> int:
     """Round the last rank of all runs up, so that few lengths are compiled."""
     return 1 << max(last, _least.ranks).bit_length()
+
+
+def weights_padded(weights: np.ndarray) -> np.ndarray:
+    """Lengthen a table of the weights of RBO, by zeros, to one of few lengths.
+
+    So measures with several cutoffs share a program.
+    """
+    n = max(len(weights), _least.weights)
+    length = 64
+    while length < n:
+        length *= 16
+    return lengthened(weights, length)
 
 
 def blank(
