@@ -92,10 +92,20 @@ def settings_stay():
     assert not programs or programs.settings() == before
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session", autouse=True)
 def few_shapes():
     """Lay small cases of all sizes out in the same shapes, to be compiled once."""
     from pgcjax.tensors.padding import at_least
 
-    with at_least(documents=64, axis=8, width=64, ranks=63):
+    lengths = {"documents": 64, "axis": 8, "width": 64, "ranks": 63, "weights": 1001}
+    with at_least(**lengths, runs=8, queries=4):
+        yield
+
+
+@pytest.fixture(scope="module")
+def shapes_of_users(few_shapes):
+    """Lay cases out as users have them, where tests are about shapes."""
+    from pgcjax.tensors.padding import Least, at_least
+
+    with at_least(**vars(Least())):
         yield

@@ -16,7 +16,6 @@ from pgcjax.reference.pgc import greedy_pgc
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning"),
-    pytest.mark.usefixtures("few_shapes"),
 ]
 MEASURES = (
     *("ppref@4", "rpref", "fpref@3", "wpref", "wpref(weight=upper)@4"),

@@ -10,7 +10,6 @@ from pgcjax.datasets.files import demo_folder
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning"),
-    pytest.mark.usefixtures("few_shapes"),
 ]
 RUNS, QRELS = str(demo_folder() / "runs"), str(demo_folder() / "qrels.txt")
 PREFS = str(demo_folder() / "preferences.csv")

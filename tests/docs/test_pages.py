@@ -24,7 +24,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
 
 NOT_RUN = {
     "pip install": "installs; tests/test_install.py installs the package",
-    "scripts/torture": "takes hours; tests/test_campaigns.py makes a sample",
+    "scripts/torture": "takes hours; tests/campaigns/test_campaigns.py makes a sample",
     "scripts/reproduce": "needs public data; tests/reproduction runs it where they are",
     "python -m benchmarks": "takes hours; tests/benchmarks checks what it writes",
     "$SLURM_ARRAY_TASK_ID": "is set by SLURM",

@@ -17,7 +17,6 @@ from pgcjax.judging.resampled import BLOCK, Subsample
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning"),
-    pytest.mark.usefixtures("few_shapes"),
 ]
 MEASURES = ["PGC", "PGC(p=0.8,graph=combined)"]
 SHARES = (0.2, 0.6)

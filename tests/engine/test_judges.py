@@ -15,7 +15,6 @@ from pgcjax.io.double_votes import settle
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning"),
-    pytest.mark.usefixtures("few_shapes"),
 ]
 DOCS = [f"d{i}" for i in range(6)]
 QUERIES = [f"q{i}" for i in range(8)]

@@ -19,7 +19,6 @@ from pgcjax.judging.left_out import of_judges
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning"),
-    pytest.mark.usefixtures("few_shapes"),
 ]
 MEASURES = ["PGC", "PGC(p=0.5,depth=7,normalization=ideal)"]
 DEPTH = 4

@@ -14,7 +14,6 @@ from pgcjax.reference.pgc import greedy_pgc
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning"),
-    pytest.mark.usefixtures("few_shapes"),
 ]
 SIZES = (40, 9, 3)  # of the first query, 31 documents are too many pairs for one call
 COLUMNS = ["query_id", "doc_a", "doc_b", "votes_a", "votes_b", "effect", "moved"]

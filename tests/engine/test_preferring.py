@@ -20,7 +20,6 @@ from pgcjax.tensors.padding import at_least
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning"),
-    pytest.mark.usefixtures("few_shapes"),
 ]
 
 MEASURES = [

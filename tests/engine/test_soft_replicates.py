@@ -15,7 +15,6 @@ from pgcjax.judging.resampled import Draws
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning"),
-    pytest.mark.usefixtures("few_shapes"),
 ]
 MEASURES = ["PGC", "PGC(soft=both)", "PGC(soft=sign)", "PGC(graph=combined)"]
 MEASURES += ["PGC(graph=combined,soft=both)"]

@@ -19,7 +19,6 @@ from pgcjax.tensors.padding import at_least
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning"),
-    pytest.mark.usefixtures("few_shapes"),
 ]
 EXACT = 1e-12
 SENSITIVE = (1, 3, 20, 24, 27, 29)  # seeds of graphs whose scores move

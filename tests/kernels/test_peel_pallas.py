@@ -17,6 +17,8 @@ from pgcjax.reference.pgc import greedy_ideal
 from pgcjax.tensors import adjacency, rank_tables
 from pgcjax.tensors.padding import padded_size
 
+pytestmark = pytest.mark.usefixtures("shapes_of_users")
+
 
 def over_queries(rows, words, where, order, inverse, ranks, steps, weights, **options):
     """All queries; for each of them, one call computes all runs."""

@@ -16,7 +16,7 @@ from pgcjax.reference.pgc import derived_edges, greedy_ideal, greedy_pgc
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning"),
-    pytest.mark.usefixtures("few_shapes", "query_by_query"),
+    pytest.mark.usefixtures("query_by_query"),
 ]
 EXACT = 1e-12
 some = settings(max_examples=4)  # … of ten queries each, and three measures

@@ -61,7 +61,6 @@ EVERY = [*dict.fromkeys(str(parse(name)) for name in NAMED)]
 EXACT = 1e-12
 pytestmark = [
     pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning"),
-    pytest.mark.usefixtures("few_shapes"),
 ]
 
 

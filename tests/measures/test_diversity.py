@@ -11,7 +11,10 @@ import pgcjax
 from pgcjax.errors import DataError, UsageError
 from pgcjax.measures.catalogue import parse
 
-pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning"),
+    pytest.mark.usefixtures("shapes_of_users"),
+]
 
 
 def scored(

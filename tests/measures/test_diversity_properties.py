@@ -21,7 +21,6 @@ from pgcjax.tensors.intents import greedy_gains
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning"),
-    pytest.mark.usefixtures("few_shapes"),
 ]
 
 

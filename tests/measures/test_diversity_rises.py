@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning"),
-    pytest.mark.usefixtures("few_shapes"),
 ]
 TINY = 1e-12
 some = settings(max_examples=4)  # … of ten queries each

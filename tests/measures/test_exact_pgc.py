@@ -19,7 +19,7 @@ from pgcjax.reference.rbo import rbo
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:every score is 0"),
-    pytest.mark.usefixtures("few_shapes", "query_by_query"),
+    pytest.mark.usefixtures("query_by_query"),
 ]
 EXACT = 1e-12
 judged_cases = cases(max_docs=7, min_docs=2).filter(lambda case: bool(case.edges))

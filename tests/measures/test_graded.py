@@ -17,7 +17,6 @@ from pgcjax.reference import graded as twins
 EXACT = 1e-12
 pytestmark = [
     pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning"),
-    pytest.mark.usefixtures("few_shapes"),
 ]
 
 

@@ -15,7 +15,6 @@ from pgcjax.measures.catalogue import catalogue, parse
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning"),
-    pytest.mark.usefixtures("few_shapes"),
 ]
 TINY = 1e-12
 NAMES = "CG DCG nDCG MSnDCG ERR nERR Q O P+ RBP AP RR P R Judged".split()

@@ -11,7 +11,6 @@ from pgcjax.judging.choices import STRENGTHS
 from pgcjax.measures.ideals import levels
 from pgcjax.reference.rbo import rbo
 
-pytestmark = pytest.mark.usefixtures("few_shapes")
 VOTES = {"ab": 1, "bc": 2, "cb": 3, "cd": 1, "da": 3, "db": 1}
 # By hand, of the votes above. The peel: d leads by 3; then a is a source; c leads b.
 # Least contradicted: only both votes for b before c. Copeland: 2, 1, 0, -3. Borda: 4/5,

@@ -15,7 +15,6 @@ from pgcjax.measures.catalogue import parse
 ir_measures = pytest.importorskip("ir_measures", reason="pip install ir-measures")
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # of its parser
-    pytest.mark.usefixtures("few_shapes"),
 ]
 ROWS = list(ir_names.table())
 NEAREST = {"Compat": "Compat", "alpha_DCG@10": "alpha_DCG@10"}

@@ -50,7 +50,7 @@ cases = several(st.tuples(judgments(), rankings()), LONGEST)
 @pytest.fixture(scope="module")
 def few_pairs():
     """Lay pairs of documents, documents and judges out in arrays of one length."""
-    with at_least(documents=128, axis=256, width=64, ranks=15):
+    with at_least(documents=128, axis=384, width=64, ranks=63, queries=16):
         yield
 
 

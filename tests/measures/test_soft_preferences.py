@@ -13,7 +13,6 @@ from pgcjax.io.weights import SOFT, UNIT, by_sides, whole_weights
 from pgcjax.reference.rbo import rbo
 from pgcjax.tensors.graphs import combined_graphs, preference_graphs
 
-pytestmark = pytest.mark.usefixtures("few_shapes")
 NAMES = ["query_id", "doc_id", "other_doc_id", "probability"]
 MEASURES = [f"PGC(soft={soft})" for soft in SOFT]
 MEASURES += ["PGC(graph=combined)", "PGC(graph=combined,soft=both)"]

@@ -23,6 +23,7 @@ from scripts.reproduction.verdicts import (  # noqa: E402
     ROUNDED,
 )
 
+pytestmark = pytest.mark.usefixtures("shapes_of_users")
 COMMITTED = Path(__file__).parents[2] / "docs/reproduction/verdicts.csv"
 SCORE, STATISTIC = 1e-12, 1e-9
 ROWS = ("Sogou better", "Baidu better", "tie")

@@ -22,10 +22,11 @@ def scores(seed: int, runs: int = 6, queries: int = 9, steps: int = 0) -> np.nda
 
 
 seeds, grid = st.integers(0, 10**6), st.sampled_from([0, 2, 5, 10])
+sizes = st.sampled_from([2, 5, 10])  # of queries: each is compiled
 
 
 @few
-@given(seeds, grid, st.integers(2, 12))
+@given(seeds, grid, sizes)
 def test_bootstrap_counts_are_those_of_the_pseudocode(seed, steps, queries):
     values = scores(seed, 5, queries, steps)
     drawn = resample.indices(seed, 0, 60, queries)
@@ -41,7 +42,7 @@ def test_bootstrap_counts_are_those_of_the_pseudocode(seed, steps, queries):
 
 
 @few
-@given(seeds, grid, st.integers(2, 12))
+@given(seeds, grid, sizes)
 def test_sign_flip_counts_are_those_of_the_loop(seed, steps, queries):
     values = scores(seed, 5, queries, steps)
     signs = resample.signs(seed, 0, 60, queries)
@@ -108,7 +109,7 @@ def test_near_identical_runs_are_counted_as_the_pseudocode_does():
 
 
 @few
-@given(seeds, grid, st.integers(2, 10))
+@given(seeds, grid, sizes)
 def test_enumerated_sign_flips_are_scipys_exact_test(seed, steps, queries):
     values = scores(seed, 3, queries, steps)
     found = procedures.run(values, tests.all_pairs(3), "permutation")

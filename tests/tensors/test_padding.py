@@ -1,11 +1,14 @@
 """Padding."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pgcjax.engine import plan
 from pgcjax.tensors import padding
+
+pytestmark = pytest.mark.usefixtures("shapes_of_users")
 
 
 def test_few_sizes_without_a_largest():

@@ -28,7 +28,7 @@ from scripts.campaigns.corruptible import Target
 from scripts.campaigns.kills import halves
 from scripts.campaigns.workers import Worker, outcomes
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.slow
 
 # Attacks of each campaign that forks, those that take least.
@@ -67,7 +67,7 @@ def scored(i: int, folder: Path) -> str | None:
     return graphs.attack(rng, folder, Counter(), queries=40)
 
 
-def test_graphs(few_shapes, tmp_path, monkeypatch):
+def test_graphs(tmp_path, monkeypatch):
     monkeypatch.setattr(graphs, "TILES", graphs.TILES[:1])
     assert [scored(i, tmp_path / f"{i}") for i in range(4)] == [None] * 4
     right = independent.peeled
