@@ -66,12 +66,12 @@ class Arrays(NamedTuple):
     def of(cls, every: Sequence[Mapping[str, Any]], names: Sequence[str]) -> "Arrays":
         """Take the pytrees of all measures and queries apart, once for all runs."""
         numbers: dict[Hashable, int] = {}
-        columns, layouts, alive = [], [], []  # so that no other array has an id
+        columns, layouts, held = [], [], []  # what is held keeps its id
         for arrays in every:
             tree = jax.tree.structure(next(iter(arrays.values()), ()))
             leaves = [jax.tree.leaves(arrays[name]) for name in names]
             which = []
-            alive.append(leaves)
+            held.append(leaves)
             for column in zip(*leaves, strict=True):  # of all queries
                 number = numbers.setdefault(_identity(column), len(columns))
                 if number == len(columns):
