@@ -90,7 +90,7 @@ def ranks_length(last: int) -> int:
 def weights_padded(weights: np.ndarray) -> np.ndarray:
     """Lengthen a table of the weights of RBO, by zeros, to one of few lengths.
 
-    So measures with several cutoffs share a program.
+    So measures of several depths share a program.
     """
     n = max(len(weights), _least.weights)
     length = 64
