@@ -12,6 +12,9 @@ from helpers.compiled import forget_old_programs, keep_compiled
 from hypothesis import settings
 
 keep_compiled()
+# Before pgcjax, so that annotations of kernels, which tests check, have JAX's arrays.
+import jax  # noqa: E402, F401
+
 # A worker keeps a million objects, and looks through all of them less often so.
 gc.set_threshold(100_000, 50, 100)
 
@@ -86,10 +89,10 @@ def forget_compiled():
 @pytest.fixture(autouse=True, scope="module")
 def settings_stay():
     """Hold modules to JAX's settings: programs are kept by them, and compiled again."""
-    programs = sys.modules.get("pgcjax.runtime.programs")
-    before = programs.settings() if programs else None
+    known = sys.modules.get("pgcjax.runtime.surroundings")
+    before = known.settings() if known else None
     yield
-    assert not programs or programs.settings() == before
+    assert not known or known.settings() == before
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -15,6 +15,7 @@ PACKAGE = Path(pgcjax.__file__).parent
 ROOMS = [
     "_version",
     "errors",
+    "later",
     "kernels",
     "reference",
     "io",
@@ -103,7 +104,9 @@ def test_rooms_are_few_floors_with_few_arrows():
     for name in ROOMS:  # rooms below come first, or the test above fails
         floors[name] = 1 + max((floors[other] for other in below[name]), default=0)
     assert max(floors.values()) <= MOST_FLOORS
-    assert sum(map(len, below.values())) <= MOST_ARROWS
+    # What is imported of `later` are libraries.
+    arrows = [others - {"later"} for others in below.values()]
+    assert sum(map(len, arrows)) <= MOST_ARROWS
 
 
 def test_contributing_lists_the_rooms():
@@ -145,6 +148,26 @@ def test_io_and_reference_need_no_jax():
             names = looked(path).modules
             assert "jax" not in {name.split(".")[0] for name in names}
             assert "import jax" not in path.read_text()
+            later = {f"pgcjax.later.{name}" for name in ("jax", "jnp", "lax", "Array")}
+            assert not later & looked(path).names
+
+
+def test_jax_is_imported_when_it_is_used():
+    """A process that finds its programs on disk imports it nowhere: see `later`."""
+    for path in FILES:
+        tree = ast.parse(path.read_text())
+        imports = [n for n in tree.body if isinstance(n, (ast.Import, ast.ImportFrom))]
+        modules = [
+            name
+            for node in imports
+            for name in (
+                [alias.name for alias in node.names]
+                if isinstance(node, ast.Import)
+                else [node.module or ""]
+            )
+        ]
+        tops = {name.split(".")[0] for name in modules}
+        assert "jax" not in tops or path.name == "peel_pallas.py", path
 
 
 # Twins of measures, which `verify` runs, and of statistics, which tests alone run.

@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 from jaxtyping import Bool, Float64, Int, Int64
 
 from pgcjax.errors import Progress
 from pgcjax.kernels import ABSENT, peel_packed, utility
+from pgcjax.later import jax
 from pgcjax.runtime.devices import over_devices
 from pgcjax.runtime.loop import Call, results
 from pgcjax.tensors.padding import padded_size, stack
@@ -47,10 +47,7 @@ def implied_gains(
         def make() -> Any:
             whole = [np.rint(stakes[i] / units[i]) for i in part]
             lay = [matrix.astype(np.float64) for matrix in (above[i] for i in part)]
-            with jax.enable_x64(True):
-                return _gain_program()(
-                    (stack(whole, shape, 0), stack(lay, shape, 0)), ()
-                )
+            return _gain_program()((stack(whole, shape, 0), stack(lay, shape, 0)), ())
 
         return Call(part, make, ("gain", *shape))
 
@@ -132,15 +129,14 @@ def _call(
     )
 
     def make() -> Any:
-        with jax.enable_x64(True):
-            shared = (
-                stack([*graph.edges.astype(np.int32)], square, 0),
-                stack([*graph.unsettled], square, False),
-                stack([*graph.above], square, False),
-                _ranked(graph.ranks, size),
-                *(weights, np.arange(size) < n),
-            )
-            return _peel_program(packed)(stack([*pairs], (_PAIRS, 2), 0), shared)
+        shared = (
+            stack([*graph.edges.astype(np.int32)], square, 0),
+            stack([*graph.unsettled], square, False),
+            stack([*graph.above], square, False),
+            _ranked(graph.ranks, size),
+            *(weights, np.arange(size) < n),
+        )
+        return _peel_program(packed)(stack([*pairs], (_PAIRS, 2), 0), shared)
 
     program = "answered", packed, size, runs, len(weights)
     return Call((*label, len(pairs)), make, program)

@@ -5,9 +5,8 @@ import time
 from collections.abc import Callable, Hashable
 from typing import Any
 
-import jax
-
 from pgcjax.errors import UsageError
+from pgcjax.later import jax
 
 VARIABLE, CHOICES = "PGCJAX_PEEL", ("auto", "xla", "pallas")
 _FORMS = {"xla": "packed", "pallas": "pallas"}

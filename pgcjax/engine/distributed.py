@@ -8,13 +8,13 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-import jax
 import numpy as np
 
 from pgcjax._version import __version__
 from pgcjax.engine.chunk import Chunk, KeptChunk, together
 from pgcjax.engine.tally import Tally
 from pgcjax.errors import PgcjaxError, UsageError
+from pgcjax.later import jax
 from pgcjax.runtime.processes import DATA, FAILED, Peer, Processes
 
 _HELLO = 64  # bytes with which a process says who it is

@@ -4,8 +4,6 @@ from collections.abc import Iterable
 from contextlib import closing
 from typing import Any
 
-import jax
-
 from pgcjax.engine import plan
 from pgcjax.engine.cost import Job
 from pgcjax.engine.request import read_request, runs_of
@@ -14,6 +12,7 @@ from pgcjax.io.packed import Block
 from pgcjax.io.reading import reading
 from pgcjax.io.run_pieces import Piece
 from pgcjax.io.run_tables import RunTable
+from pgcjax.runtime.surroundings import default_backend
 from pgcjax.tensors.rankings import JudgedRanks, Rankings, find
 
 
@@ -63,5 +62,5 @@ def estimate(
         groups=[group for batch in batches for group in batch.foresee(sample)],
         limits=limits,
         judgments=sum(map(len, request.columns_of_judgments.values())),
-        cpu=jax.default_backend() == "cpu",
+        cpu=default_backend() == "cpu",
     )

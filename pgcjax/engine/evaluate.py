@@ -31,10 +31,10 @@ from pgcjax.engine.verify import Sample
 from pgcjax.errors import Progress, UsageError
 from pgcjax.io.check import fingerprint
 from pgcjax.io.checkpoint import Checkpoint
-from pgcjax.io.later import pd
 from pgcjax.io.memory import memory_limit
 from pgcjax.io.reading import chosen, reading
 from pgcjax.io.score_source import ScoreSource
+from pgcjax.later import pd
 from pgcjax.runtime.processes import Processes
 from pgcjax.stats.scores import Scores, StoredScores
 

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-import jax
 import numpy as np
 from jaxtyping import Float64
 
@@ -16,10 +15,12 @@ from pgcjax.engine.peel_batches import PeelBatch, layout_sums
 from pgcjax.engine.peel_tiles import Layout
 from pgcjax.errors import Progress
 from pgcjax.kernels import exact
+from pgcjax.later import Array, jax
 from pgcjax.reference.exact_pgc import exact_pgc_of
 from pgcjax.reference.pgc import pgc_of
 from pgcjax.runtime.devices import everywhere, over_devices, place
 from pgcjax.runtime.loop import Call, results
+from pgcjax.runtime.surroundings import default_backend, local_device_count
 from pgcjax.tensors.lattices import (
     Lattice,
     batch_lattices,
@@ -101,7 +102,7 @@ class ExactBatch(Batch):
         if self._peel is not None:
             return
         graphs, orders = self._tensors.graphs, self._tensors.orders(progress)
-        together = exact.FEW if jax.default_backend() == "cpu" else exact.MANY
+        together = exact.FEW if default_backend() == "cpu" else exact.MANY
         for query, of_query in orders.items():
             if of_query is not None:
                 steps = of_query.sets, of_query.steps
@@ -123,7 +124,7 @@ class ExactBatch(Batch):
         groups: dict[tuple[int, int, int], list[str]] = defaultdict(list)
         for query, lattice in self._lattices.items():
             groups[lattice.shape].append(query)
-        runs, devices = len(rankings.run_ids), jax.device_count()
+        runs, devices = len(rankings.run_ids), local_device_count()
         weights = everywhere(self._tensors.weights)
         for shape in sorted(groups, reverse=True):
             tile = self._tile(
@@ -150,7 +151,7 @@ class ExactBatch(Batch):
             runs,
             per_query=lattice.nbytes,
             per_pair=24 * sets + 8 * (32 * words + 1) * (words + 1),
-            devices=jax.local_device_count(),
+            devices=local_device_count(),
             budget=self._setting.budget,
         )
 
@@ -161,10 +162,9 @@ def batches(members: Sequence[Member], setting: Setting) -> list[Batch]:
     return [ExactBatch(member, setting._replace(keep=keep)) for member in members]
 
 
-def _sums(cut: tuple, weights: np.ndarray, farthest: bool) -> jax.Array:
-    with jax.enable_x64(True):
-        on_cpu = jax.default_backend() == "cpu"
-        return exact_program(jax.local_device_count(), on_cpu, farthest)(cut, weights)
+def _sums(cut: tuple, weights: np.ndarray, farthest: bool) -> Array:
+    on_cpu = default_backend() == "cpu"
+    return exact_program(local_device_count(), on_cpu, farthest)(cut, weights)
 
 
 @cache
@@ -172,7 +172,7 @@ def exact_program(devices: int, on_cpu: bool, farthest: bool) -> Callable:
     """Map the kernel over queries: one after another on CPU, elsewhere at once."""
 
     def program(cut, weights):
-        def of_query(query: Any) -> jax.Array:
+        def of_query(query: Any) -> Array:
             lattice, near = query
             how = {"weights": weights, "farthest": farthest}
             return exact.extreme_overlap(*lattice, *near, **how)

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, cached_property, partial
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 from jaxtyping import Bool, Float64, Int, Int32
 
@@ -13,8 +12,11 @@ from pgcjax.engine.batch import Batch, Member, Setting
 from pgcjax.engine.cost import Group
 from pgcjax.errors import Progress
 from pgcjax.kernels import ABSENT, image
+from pgcjax.later import jax
 from pgcjax.runtime.devices import over_devices, place
 from pgcjax.runtime.loop import Call, results
+from pgcjax.runtime.surroundings import local_device_count
+from pgcjax.runtime.trees import tree_map
 from pgcjax.tensors import adjacency
 from pgcjax.tensors.grids import Placed, Shown
 from pgcjax.tensors.padding import least, padded_size, stack
@@ -237,7 +239,7 @@ def _blocks(sizes: Sequence[int], budget: int) -> Iterator[_Block]:
             1,
             per_query=_per_query(size),
             per_pair=0,
-            devices=jax.local_device_count(),
+            devices=local_device_count(),
             budget=budget,
         )
         for low in range(0, len(columns), queries):
@@ -251,14 +253,13 @@ def _elsewhere(first: np.ndarray) -> np.ndarray:
 
 
 def _call(label: Any, form: str, cut: Any, weights: np.ndarray) -> Call:
-    shapes = jax.tree.map(np.shape, (tuple(map(tuple, cut)), weights))
-    program = "grids", form, shapes, jax.local_device_count()
+    shapes = tree_map(np.shape, (tuple(map(tuple, cut)), weights))
+    program = "grids", form, shapes, local_device_count()
     return Call(label, partial(_score, form, place(cut), weights), program)
 
 
 def _score(form: str, cut: Any, weights: np.ndarray) -> Any:
-    with jax.enable_x64(True):
-        return grid_program(form, jax.local_device_count())(cut, weights)
+    return grid_program(form, local_device_count())(cut, weights)
 
 
 def _packed(graphs, images, weights):
@@ -291,9 +292,9 @@ def _pairs(judged, cells, weights):
 def grid_program(form: str, devices: int) -> Callable:
     """Map a kernel of grids over systems and queries."""
     kernel = {"packed": _packed, "wide": _wide, "pairs": _pairs}[form]
-    over_runs = jax.vmap(kernel, in_axes=(None, 0, None))
 
     def over_queries(cut, weights):
+        over_runs = jax.vmap(kernel, in_axes=(None, 0, None))
         return jax.vmap(over_runs, in_axes=(0, 0, None))(*cut, weights)
 
     return over_devices(over_queries, devices)

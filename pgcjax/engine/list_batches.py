@@ -5,8 +5,6 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float64
 
@@ -16,8 +14,11 @@ from pgcjax.engine.cost import Group
 from pgcjax.errors import Progress
 from pgcjax.kernels import ABSENT
 from pgcjax.kernels.ranked_list import RankedList
+from pgcjax.later import jax, jnp
 from pgcjax.runtime.devices import over_devices, place
 from pgcjax.runtime.loop import Call, results
+from pgcjax.runtime.surroundings import local_device_count
+from pgcjax.runtime.trees import flatten
 from pgcjax.tensors.padding import axis_length, list_width, ranks_length, stack
 from pgcjax.tensors.rankings import Rankings
 from pgcjax.tensors.retrieved import Retrieved, listed
@@ -68,8 +69,8 @@ class Arrays(NamedTuple):
         numbers: dict[Hashable, int] = {}
         columns, layouts, held = [], [], []  # what is held keeps its id
         for arrays in every:
-            tree = jax.tree.structure(next(iter(arrays.values()), ()))
-            leaves = [jax.tree.leaves(arrays[name]) for name in names]
+            _, tree = flatten(next(iter(arrays.values()), ()))
+            leaves = [flatten(arrays[name])[0] for name in names]
             which = []
             held.append(leaves)
             for column in zip(*leaves, strict=True):  # of all queries
@@ -193,12 +194,12 @@ class ListBatch(Batch):
                 self._most_runs,
                 per_query=group.per_query,
                 per_pair=group.per_pair,
-                devices=jax.local_device_count(),
+                devices=local_device_count(),
                 budget=self._budget,
             )
             what = self._kernels, which, self.arrays.layouts
             program = *what, tile, group.width, group.shapes
-            program = *program, tuple(map(len, weights)), jax.local_device_count()
+            program = *program, tuple(map(len, weights)), local_device_count()
             for low in range(0, len(group.columns), queries):
                 columns = group.columns[low : low + queries]
                 stacked = self._stacked([names[i] for i in columns], group, queries)
@@ -261,9 +262,8 @@ def batches(members: Sequence[Member], setting: Setting) -> list[Batch]:
 def _score(
     kernels: tuple[Kernel, ...], which: tuple[int, ...], layouts: tuple, cut, weights
 ) -> tuple:
-    with jax.enable_x64(True):
-        program = list_program(kernels, which, layouts, jax.local_device_count())
-        return program(cut, weights)
+    program = list_program(kernels, which, layouts, local_device_count())
+    return program(cut, weights)
 
 
 @cache
@@ -281,7 +281,7 @@ def list_program(
         layouts: the structure of each measure's arrays, and the number of each array.
         devices: over which queries are spread.
     """
-    numbers = [jax.tree.unflatten(tree, of_leaves) for tree, of_leaves in layouts]
+    numbers = [tree.unflatten(of_leaves) for tree, of_leaves in layouts]
 
     def scores_of_one(arrays, lists, weights):
         vertex, rank, length = lists
@@ -295,10 +295,9 @@ def list_program(
             out.append(kernel.score(run, of_query, dict(kernel.parameters)))
         return tuple(out)
 
-    over_runs = jax.vmap(scores_of_one, in_axes=(None, 0, None))
-
     def over_queries(cut, weights):
         arrays, lists = cut
+        over_runs = jax.vmap(scores_of_one, in_axes=(None, 0, None))
         return jax.vmap(over_runs, in_axes=(0, 0, None))(arrays, lists, weights)
 
     return over_devices(over_queries, devices)

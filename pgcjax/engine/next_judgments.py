@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 import pandas as pd
 from jaxtyping import Float64, Int, Real
@@ -26,6 +25,7 @@ from pgcjax.errors import Progress, UsageError, check_choice, counted
 from pgcjax.io.reading import reading
 from pgcjax.kernels import peel_packed
 from pgcjax.runtime.loop import Call, results
+from pgcjax.runtime.surroundings import default_backend, local_device_count
 from pgcjax.stats.choices import REPLICATED
 from pgcjax.stats.uncertainty import Uncertainty
 from pgcjax.tensors.graphs import Graph
@@ -283,11 +283,8 @@ def _call(tile: Tile, tried: list[_Pairs], low: int, weights: np.ndarray) -> Cal
         for count, of_query in zip(counts, tried, strict=False):
             count *= of_query.unit
         cut = tile.fixed, tile.kept, cells, counts, tile.ranks
-        with jax.enable_x64(True):
-            program = replicate_program(
-                form, jax.local_device_count(), jax.default_backend()
-            )
-            return program(cut, (weights,))
+        program = replicate_program(form, local_device_count(), default_backend())
+        return program(cut, (weights,))
 
     shapes = tile.cells.shape, tile.fixed.shape, tile.ranks.order.shape, weights.shape
     return Call((tried, low), make, ("next", form, *shapes))

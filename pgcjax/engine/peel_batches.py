@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-import jax
 import numpy as np
 from jaxtyping import Float64, Int64
 
@@ -14,8 +13,10 @@ from pgcjax.engine.cost import Group
 from pgcjax.engine.peel_tiles import Layout, Tile, bytes_of
 from pgcjax.errors import Progress
 from pgcjax.kernels import peel, peel_levels, peel_packed
+from pgcjax.later import Array, jax
 from pgcjax.runtime.devices import in_one_piece, over_devices
 from pgcjax.runtime.loop import Call, results
+from pgcjax.runtime.surroundings import default_backend, local_device_count
 from pgcjax.tensors.graphs import Graph
 from pgcjax.tensors.padding import padded_size
 from pgcjax.tensors.rank_tables import PackedRuns
@@ -123,16 +124,14 @@ def call_of(tile: Tile, weights: np.ndarray) -> Call:
     return Call(
         (tile.columns, tile.runs),
         partial(tile_sums, tile.form, cut, shared, tile.width),
-        (*program, jax.device_count()),
+        (*program, local_device_count()),
         # Small tiles JAX computes one after another while we go on, as fast as we lay
         # them out.
         apart=tile.form != "levels" and tile.size >= _LARGE,
     )
 
 
-def tile_sums(
-    form: str, cut: Any, shared: tuple[Any, ...], width: int = 0
-) -> jax.Array:
+def tile_sums(form: str, cut: Any, shared: tuple[Any, ...], width: int = 0) -> Array:
     """Add up the weights of a tile: int64 `[queries, runs]`.
 
     Args:
@@ -144,17 +143,16 @@ def tile_sums(
     """
     # int64 needs JAX's x64 mode: switched on around our calls alone, never for the
     # program that imports us.
-    devices, backend = jax.local_device_count(), jax.default_backend()
+    devices, backend = local_device_count(), default_backend()
     # A number that all know beforehand spares other devices to ask for it.
     most = width if form == "levels" and backend != "cpu" else 0
 
-    def call(form: str) -> jax.Array:
+    def call(form: str) -> Array:
         return tile_program(form, devices, backend, most)(cut, shared)
 
-    with jax.enable_x64(True):
-        if form == "packed" and backend != "cpu":
-            form = autotune.choose(cut[1].order.shape, call)
-        return call(form)
+    if form == "packed" and backend != "cpu":
+        form = autotune.choose(cut[1].order.shape, call)
+    return call(form)
 
 
 def _packed(graphs, runs, steps, weights):
@@ -209,10 +207,10 @@ def tile_program(form: str, devices: int, backend: str, most: int = 0) -> Callab
     if form == "levels":
         return over_devices(_levelled(most), devices)
     kernel = {"pallas": _pallas, "wide": _wide}.get(form, _packed)
-    over_runs = jax.vmap(kernel, in_axes=(None, 0, None, None))
 
     def one_by_one(cut, shared):
         *lists, weights = shared
+        over_runs = jax.vmap(kernel, in_axes=(None, 0, None, None))
         (queries, runs), size = cut[1][0].shape[:2], cut[0].where.shape[-1]
         # What is in one piece loses nothing by small steps.
         together, runs_at_once = plan.side_by_side(
@@ -246,6 +244,7 @@ def tile_program(form: str, devices: int, backend: str, most: int = 0) -> Callab
             over = jax.vmap(kernel, in_axes=(0, 0, 0, None))
             return over(graphs, ranks, steps, weights)
         places = ranks.ranks.shape[-1]
+        over_runs = jax.vmap(kernel, in_axes=(None, 0, None, None))
         return jax.vmap(lambda g, r: over_runs(g, r, places, weights))(graphs, ranks)
 
     if backend != "cpu":

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import jax
 import numpy as np
 
 from pgcjax.engine import plan
 from pgcjax.kernels import peel_packed
-from pgcjax.runtime.devices import everywhere, place
+from pgcjax.runtime.devices import everywhere, is_host, place
+from pgcjax.runtime.surroundings import default_backend, local_device_count
 from pgcjax.tensors import adjacency, rank_tables
 from pgcjax.tensors.adjacency import Stack
 from pgcjax.tensors.graphs import Graph
@@ -85,8 +85,7 @@ class Layout:
         self._ready: dict[int, list[Stack]] = {}
         self._room = keep
         self._shapes = Shapes(budget)
-        alone = jax.default_backend() == "cpu" and jax.local_device_count() == 1
-        self._listed = listed and alone
+        self._listed = listed and is_host()
 
     def tiles(self, rankings: "Rankings") -> Iterator[Tile]:
         """Lay all graphs and runs out.
@@ -185,9 +184,9 @@ class Shapes:
             self.runs,
             per_query=per_query,
             per_pair=per_pair,
-            devices=jax.local_device_count(),
+            devices=local_device_count(),
             budget=self.budget,
-            near=jax.default_backend() == "cpu",
+            near=default_backend() == "cpu",
         )
 
     def room(

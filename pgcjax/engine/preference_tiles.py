@@ -5,8 +5,6 @@ from functools import cache, lru_cache, partial
 from itertools import groupby
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float64, Int
 
@@ -14,9 +12,11 @@ from pgcjax.engine import plan
 from pgcjax.errors import Progress
 from pgcjax.kernels import ABSENT
 from pgcjax.kernels.ranking_preferences import differences
+from pgcjax.later import jax, jnp
 from pgcjax.measures.between_rankings import PairTensors
 from pgcjax.runtime.devices import over_devices, place
 from pgcjax.runtime.loop import Call, results
+from pgcjax.runtime.surroundings import default_backend, local_device_count
 from pgcjax.tensors.positions import Level, Levels, padded, whole_weights
 from pgcjax.tensors.rankings import Rankings
 from pgcjax.tensors.retrieved import Retrieved
@@ -178,7 +178,7 @@ def _calls(
     """Lay out the queries of a task, in order."""
     retrieved = rankings.retrieved(task.levels.docs)
     side = min(_SIDE, plan.settings.lists, 1 << (len(runs) - 1).bit_length())
-    devices, kernels = jax.local_device_count(), tuple(k for _, k in task.others)
+    devices, kernels = local_device_count(), tuple(k for _, k in task.others)
     for name, levels in task.levels.of_query.items():
         if not levels:
             continue
@@ -237,7 +237,7 @@ def _tiles_of(query: _Query, side: int) -> Iterator[tuple[int, _Tiles]]:
 
 def _at_once(tiles: int, side: int, width: int, measures: int, budget: int) -> int:
     """Choose how many tiles a device has in a call."""
-    each = -(-tiles // jax.local_device_count())
+    each = -(-tiles // local_device_count())
     most = next((n for n in _TILES if n >= each), _TILES[-1])
     per_tile = side * (8 * side * (measures + 4) + 8 * width) + 8 * measures * width
     while most > 1 and most * per_tile > budget // 8:
@@ -260,9 +260,7 @@ def _cut(
 
 
 def _preferences(kernels: tuple[Callable[..., Any], ...], cut: Any) -> Any:
-    # float64 needs JAX's x64 mode: switched on around our calls alone.
-    with jax.enable_x64(True):
-        return preference_program(kernels, jax.local_device_count())(place(cut), ())
+    return preference_program(kernels, local_device_count())(place(cut), ())
 
 
 @cache
@@ -275,15 +273,14 @@ def preference_program(
         where = differences(x, y, tuple(weights))
         return (*where.sums, *(kernel(x, y, where) for kernel in kernels))
 
-    over_columns = jax.vmap(of_pair, (None, 0, None))
-    over_rows = jax.vmap(over_columns, (0, None, None))
-
     def of_tile(rows, columns, weights):
+        over_columns = jax.vmap(of_pair, (None, 0, None))
+        over_rows = jax.vmap(over_columns, (0, None, None))
         return jnp.stack(over_rows(rows, columns, weights))
 
     def of_tiles(cut, _):
         rows, columns, weights, steps = cut
-        if jax.default_backend() != "cpu":
+        if default_backend() != "cpu":
             return jax.vmap(of_tile)(rows, columns, weights)
 
         def step(i, out):

@@ -7,7 +7,6 @@ a query was drawn. Scores of single replicates are averaged over queries as they
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import jax
 import numpy as np
 from jaxtyping import Bool, Float64, Int, Int64
 
@@ -29,6 +28,7 @@ from pgcjax.errors import DataError, Progress, UsageError
 from pgcjax.judging.resampled import BLOCK, Counts, Draws, topics
 from pgcjax.kernels import peel_packed
 from pgcjax.runtime.loop import Call, results
+from pgcjax.runtime.surroundings import default_backend, local_device_count
 from pgcjax.stats.score_intervals import Percentiles
 from pgcjax.stats.uncertainty import weighted_means
 from pgcjax.tensors.measure_tensors import PeelTensors
@@ -191,11 +191,8 @@ class ReplicateBatch(Batch):
                     counts[i, :size, : len(query.drawn)] = amounts
             form = "packed" if _fits(tile, counts) else "wide"
             cut = tile.fixed, tile.kept, tile.cells, counts, tile.ranks
-            with jax.enable_x64(True):
-                program = replicate_program(
-                    form, jax.local_device_count(), jax.default_backend()
-                )
-                return *program(cut, (self._tensors.weights,)), present
+            program = replicate_program(form, local_device_count(), default_backend())
+            return *program(cut, (self._tensors.weights,)), present
 
         columns = [query.column for query in tile.queries]
         shapes = tile.cells.shape, tile.fixed.shape, tile.ranks.order.shape

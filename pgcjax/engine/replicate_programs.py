@@ -4,11 +4,9 @@ from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
-import jax
-import jax.numpy as jnp
-
 from pgcjax.engine import plan
 from pgcjax.kernels import peel, peel_packed
+from pgcjax.later import Array, jax, jnp
 from pgcjax.runtime.devices import over_devices
 
 
@@ -22,10 +20,10 @@ class Redrawn(NamedTuple):
         where: True for vertices; a document without edges is none, but by its grade.
     """
 
-    edges: jax.Array
-    out: jax.Array
-    into: jax.Array
-    where: jax.Array
+    edges: Array
+    out: Array
+    into: Array
+    where: Array
 
 
 def _redrawn(fixed, kept, cells, counts) -> Redrawn:
@@ -61,10 +59,10 @@ def replicate_program(form: str, devices: int, backend: str) -> Callable:
         weights, int64 `[queries, replicates, runs]`, and numbers of vertices.
     """
     kernel = {"packed": _packed, "wide": _wide}[form]
-    over_runs = jax.vmap(kernel, in_axes=(None, 0, None, None))
 
     def program(cut, shared):
         (weights,) = shared
+        over_runs = jax.vmap(kernel, in_axes=(None, 0, None, None))
 
         def of_query(arrays):
             fixed, kept, cells, counts, runs = arrays

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-import jax
 import numpy as np
 from jaxtyping import Bool, Float, Int, Int32, Int64
 
@@ -14,6 +13,8 @@ from pgcjax.errors import DataError
 from pgcjax.io.weights import UNIT, by_sides, in_parts, weights_of
 from pgcjax.judging.resampled import Draws, edges
 from pgcjax.runtime.devices import place
+from pgcjax.runtime.surroundings import local_device_count
+from pgcjax.runtime.trees import tree_map
 from pgcjax.tensors.graphs import MOST_DEGREE, Graph
 from pgcjax.tensors.padding import list_width, padded_size, stack
 from pgcjax.tensors.rank_tables import PackedRuns, rankings_by_place
@@ -218,7 +219,7 @@ def tiles(
         runs: which runs.
         most_runs: padded number of them.
     """
-    shapes, size, devices = Shapes(BUDGET), group.size, jax.local_device_count()
+    shapes, size, devices = Shapes(BUDGET), group.size, local_device_count()
     shapes.runs = most_runs
     together, _ = shapes.of("packed", size, len(group.queries))
     while together % (2 * devices) == 0 and together * group.width > _COUNTS:
@@ -243,6 +244,6 @@ def tiles(
             stack([query.fixed for query in queries], (together, size, size), 0),
             stack([query.kept for query in queries], (together, size), False),
             padded,
-            jax.tree.map(place, ranks),
+            tree_map(place, ranks),
             max(query.most for query in queries),
         )

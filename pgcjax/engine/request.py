@@ -16,8 +16,8 @@ from pgcjax.io.grids import is_grids, read_grids
 from pgcjax.io.in_memory import in_hand
 from pgcjax.io.judged import Judged
 from pgcjax.io.judgments import KINDS, by_kind, read_as_they_come
-from pgcjax.io.later import pd
 from pgcjax.io.runs import Runs
+from pgcjax.later import pd
 from pgcjax.measures.catalogue import parse_all
 from pgcjax.measures.exact import ExactTensors
 from pgcjax.measures.ir_names import warn_of_other_numbers

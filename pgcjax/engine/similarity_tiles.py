@@ -4,15 +4,15 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from pgcjax.engine import plan
 from pgcjax.errors import Progress
 from pgcjax.kernels import rbo_ties as kernel
+from pgcjax.later import jax, jnp
 from pgcjax.runtime.devices import over_devices
 from pgcjax.runtime.loop import Call, results
+from pgcjax.runtime.surroundings import default_backend, local_device_count
 from pgcjax.tensors.tied_lists import Ranked
 
 _BYTES = 192  # of a pair's arrays, by rank
@@ -110,7 +110,7 @@ class _Tile(NamedTuple):
 def _tiles(
     queries: Sequence[Sides], p: float, ties: str, budget: int
 ) -> Iterator[_Tile]:
-    devices, cpu = jax.local_device_count(), jax.default_backend() == "cpu"
+    devices, cpu = local_device_count(), default_backend() == "cpu"
     for number, sides in enumerate(queries):
         lists = [*sides.a, *(sides.b or ())]
         codes, tied = _numbered(lists), np.array([x.tied for x in lists])
@@ -249,9 +249,7 @@ def _dealt(
 
 
 def _sums(key: tuple, arguments: tuple) -> Any:
-    # int64 needs JAX's x64 mode: switched on around our calls alone.
-    with jax.enable_x64(True):
-        return similarity_program(key[0], key[4], key[5])(*arguments)
+    return similarity_program(key[0], key[4], key[5])(*arguments)
 
 
 @cache

@@ -11,8 +11,6 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float64, Int64
 
@@ -26,8 +24,10 @@ from pgcjax.errors import Progress
 from pgcjax.judging.resampled import BLOCK
 from pgcjax.kernels import ABSENT, peel_ties
 from pgcjax.kernels.peel_ties import Order
+from pgcjax.later import Array, jax, jnp
 from pgcjax.runtime.devices import over_devices, place
 from pgcjax.runtime.loop import Call, results
+from pgcjax.runtime.surroundings import default_backend, local_device_count
 from pgcjax.tensors.adjacency import WideGraphs
 from pgcjax.tensors.padding import blank
 from pgcjax.tensors.rank_tables import WideRuns
@@ -157,7 +157,7 @@ class TieBatch(Batch):
                 make = partial(self._make, tile, block, few[block])
                 shapes = tile.form, tile.ranks[-1].shape, padded(self._tensors.n)
                 program = "ties", *shapes, few[block].number.shape
-                program += self._tensors.weights.shape, jax.device_count()
+                program += self._tensors.weights.shape, local_device_count()
                 yield Call((tile.columns, tile.runs, 1), make, program)
 
     def _make(self, tile: Tile, block: int, few: Listed) -> Spread:
@@ -174,9 +174,8 @@ class TieBatch(Batch):
         form = tile.form if size <= peel_ties.MOST_VERTICES else "wide"
         cut = tile.graphs, tile.ranks, tile.steps, place(Order(*orders))
         shared = few, np.int32(block * BLOCK), self._tensors.weights
-        with jax.enable_x64(True):
-            backend = jax.default_backend()
-            return tie_program(form, jax.local_device_count(), backend)(cut, shared)
+        backend = default_backend()
+        return tie_program(form, local_device_count(), backend)(cut, shared)
 
 
 def batches(members: Sequence[Member], setting: Setting) -> list[Batch]:
@@ -216,12 +215,12 @@ def tie_program(form: str, devices: int, backend: str) -> Callable:
         A function of arrays cut along queries, and shared ones, that gives a `Spread`
         of `[queries, runs]`.
     """
-    kernel: Callable[..., jax.Array] = {"packed": _packed, "wide": _wide}[form]
-    over_runs = jax.vmap(kernel, in_axes=(None, 0, None, None, None, None))
-    over_orders = jax.vmap(over_runs, in_axes=(None, None, 0, 0, None, None))
+    kernel: Callable[..., Array] = {"packed": _packed, "wide": _wide}[form]
 
     def program(cut, shared):
         few, first, weights = shared
+        over_runs = jax.vmap(kernel, in_axes=(None, 0, None, None, None, None))
+        over_orders = jax.vmap(over_runs, in_axes=(None, None, 0, 0, None, None))
 
         def of_query(arrays):
             graphs, runs, steps, orders = arrays
@@ -261,7 +260,7 @@ def tie_program(form: str, devices: int, backend: str) -> Callable:
     return over_devices(program, devices)
 
 
-def _joined(before: Spread, sums: jax.Array, there: jax.Array) -> Spread:
+def _joined(before: Spread, sums: Array, there: Array) -> Spread:
     """Put the sums by further orders to a spread, `[orders, runs]`, that there are."""
     parts = [
         jnp.sum(jnp.where(there, x, 0), axis=0, dtype=jnp.int64)

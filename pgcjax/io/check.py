@@ -10,7 +10,7 @@ import polars as pl
 
 from pgcjax.errors import DataError, counted
 from pgcjax.io.double_votes import FLIPPED, KINDS, double_votes
-from pgcjax.io.later import pd
+from pgcjax.later import pd
 
 _ROWS = 2**16  # whose text is hashed at once
 

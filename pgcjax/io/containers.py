@@ -16,10 +16,10 @@ from pgcjax.errors import DataError
 from pgcjax.io.content import check_size, decode
 from pgcjax.io.in_memory import to_frame
 from pgcjax.io.json_text import NoJson, read_json
-from pgcjax.io.later import pd
 from pgcjax.io.reading import chosen
 from pgcjax.io.schema import Origin, known_column, shorten
 from pgcjax.io.vote_columns import of_votes
+from pgcjax.later import pd
 
 CONTAINERS = ("csv", "tsv", "jsonl", "parquet", "columns")
 CONTAINER_SUFFIXES = {f".{name}": name for name in CONTAINERS if name != "columns"}

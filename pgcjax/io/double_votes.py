@@ -9,7 +9,7 @@ import numpy as np
 
 from pgcjax.errors import check_choice
 from pgcjax.io.choices import FLIPS
-from pgcjax.io.later import pd
+from pgcjax.later import pd
 
 AGREEING, TIED, HALF_TIED, FLIPPED = "agreeing", "tied", "half tied", "flipped"
 KINDS = (AGREEING, TIED, HALF_TIED, FLIPPED)

@@ -14,9 +14,9 @@ import polars as pl
 
 from pgcjax.io.containers import Columns, Named, container_of, split
 from pgcjax.io.content import read_bytes
-from pgcjax.io.later import pd
 from pgcjax.io.order import Outline, no_repeat, outline
 from pgcjax.io.schema import Origin
+from pgcjax.later import pd
 
 T = TypeVar("T")
 TEXT, NUMBER = pl.String, pl.Float64

@@ -23,9 +23,9 @@ from pgcjax.io.content import read_bytes, unreadable
 from pgcjax.io.fast_columns import Regular
 from pgcjax.io.folders import is_document
 from pgcjax.io.in_memory import in_hand, is_frame, no_file, no_table
-from pgcjax.io.later import pd
 from pgcjax.io.remote import each, is_remote, path_of
 from pgcjax.io.schema import Origin, Origins
+from pgcjax.later import pd
 
 T = TypeVar("T", bound=Named | Regular)
 Source = str | os.PathLike

@@ -16,7 +16,6 @@ from pgcjax.errors import DataError
 from pgcjax.io import fast_columns, files
 from pgcjax.io.containers import Columns, Named
 from pgcjax.io.fast_columns import NUMBER, TEXT, PlainTable, Regular
-from pgcjax.io.later import pd
 from pgcjax.io.schema import (
     Origin,
     Origins,
@@ -30,6 +29,7 @@ from pgcjax.io.schema import (
     shorten,
     tell_indistinct,
 )
+from pgcjax.later import pd
 
 
 @dataclass(frozen=True)

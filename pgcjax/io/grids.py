@@ -13,7 +13,6 @@ from pgcjax.io import files
 from pgcjax.io.containers import Named, container_of
 from pgcjax.io.content import decode, read_bytes
 from pgcjax.io.in_memory import in_hand
-from pgcjax.io.later import pd
 from pgcjax.io.schema import (
     GRIDS,
     Origins,
@@ -25,6 +24,7 @@ from pgcjax.io.schema import (
     refuse,
 )
 from pgcjax.io.xie_grids import is_xie_grids, read_xie_grids
+from pgcjax.later import pd
 
 _MOST = 2**20  # rows and columns of a grid, far beyond any page
 

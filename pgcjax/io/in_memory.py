@@ -12,8 +12,8 @@ from typing import Any, TypeGuard
 import polars as pl
 
 from pgcjax.errors import DataError, UsageError
-from pgcjax.io.later import pd
 from pgcjax.io.schema import find_columns, shorten
+from pgcjax.later import pd
 
 _TAKEN = (
     "Give files, or a table: a DataFrame of pandas or polars, an Arrow table, dicts or "

@@ -14,7 +14,6 @@ from pgcjax.io import files
 from pgcjax.io.containers import Named
 from pgcjax.io.content import decode, read_bytes
 from pgcjax.io.graded import Grades, read, without_repeats
-from pgcjax.io.later import pd
 from pgcjax.io.schema import (
     INTENT_QRELS,
     INTENTS,
@@ -27,6 +26,7 @@ from pgcjax.io.schema import (
     refuse,
     shorten,
 )
+from pgcjax.later import pd
 
 INF, NAV = INTENT_KINDS = ("inf", "nav")
 """Kinds of intents: informational, and navigational (one document is enough)."""

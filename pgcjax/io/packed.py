@@ -30,11 +30,11 @@ from pgcjax.errors import DataError, counted
 from pgcjax.io.content import unreadable
 from pgcjax.io.json_text import NoJson, read_json
 from pgcjax.io.judged import Judged
-from pgcjax.io.later import pa, pc, pq
 from pgcjax.io.packed_seal import UNSEALED, Checksums
 from pgcjax.io.prefetch import size_on_disk
 from pgcjax.io.remote import is_remote
 from pgcjax.io.remote_bytes import arrow_file, open_file
+from pgcjax.later import pa, pc, pq
 
 MARK = "pgcjax runs"  # the key of the metadata
 VERSION = 4

@@ -11,7 +11,7 @@ from typing import Any
 
 from pgcjax.errors import DataError
 from pgcjax.io import seal
-from pgcjax.io.later import pa, pq
+from pgcjax.later import pa, pq
 
 UNSEALED = 3
 """The version of packed runs that had no checksums."""

@@ -14,8 +14,8 @@ import numpy as np
 from pgcjax.errors import DataError
 from pgcjax.io.closure import transitive_closure
 from pgcjax.io.containers import Columns
-from pgcjax.io.later import pd
 from pgcjax.io.schema import Origin, indistinct, lenient_number, tell_indistinct
+from pgcjax.later import pd
 
 Fields = Sequence[tuple[str, ...]]  # columns of equal length
 Parsed = tuple[dict[str, Sequence], np.ndarray | None]  # columns, row of each judgment

@@ -16,7 +16,6 @@ from pgcjax.io.containers import CONTAINERS, Columns, Named
 from pgcjax.io.fast_columns import PlainTable, Regular, load
 from pgcjax.io.fast_preferences import parse
 from pgcjax.io.in_memory import in_hand, is_frame
-from pgcjax.io.later import pd
 from pgcjax.io.preference_formats import FORMATS, recognise
 from pgcjax.io.reading import chosen
 from pgcjax.io.schema import (
@@ -37,6 +36,7 @@ from pgcjax.io.schema import (
 from pgcjax.io.vote_layouts import Laid, lay_out
 from pgcjax.io.vote_probabilities import check_probability
 from pgcjax.io.xie import read_xie_votes
+from pgcjax.later import pd
 
 _MOST = 2**30  # so that sums of weights are exact
 _OPTIONAL = ("judge", "weight", "seconds", "time", "first", "aspect", "probability")

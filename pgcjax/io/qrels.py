@@ -13,8 +13,8 @@ from pgcjax.io.containers import Named
 from pgcjax.io.fast_columns import PlainTable
 from pgcjax.io.graded import Grades, read_unique
 from pgcjax.io.in_memory import in_hand
-from pgcjax.io.later import pd
 from pgcjax.io.schema import QRELS, Origin
+from pgcjax.later import pd
 
 _GRADES = Grades(
     name="qrels",

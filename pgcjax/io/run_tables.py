@@ -16,7 +16,6 @@ from pgcjax.io import fast_columns, files
 from pgcjax.io.containers import Columns, Named, container_of, split
 from pgcjax.io.content import read_bytes
 from pgcjax.io.in_memory import in_hand, is_of
-from pgcjax.io.later import pd
 from pgcjax.io.order import Outline
 from pgcjax.io.schema import (
     RUNS,
@@ -33,6 +32,7 @@ from pgcjax.io.schema import (
     shorten,
     tell_indistinct,
 )
+from pgcjax.later import pd
 
 SCORES = "scores of runs"
 

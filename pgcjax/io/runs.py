@@ -28,7 +28,6 @@ from pgcjax.io.fast_columns import of_pandas
 from pgcjax.io.folders import is_no_run
 from pgcjax.io.in_memory import in_hand, is_frame
 from pgcjax.io.judged import Judged
-from pgcjax.io.later import pd
 from pgcjax.io.packed import Block, Packed, is_packed
 from pgcjax.io.prefetch import read_ahead, size_on_disk
 from pgcjax.io.reading import chosen
@@ -36,6 +35,7 @@ from pgcjax.io.remote import RemoteFile, each, is_remote
 from pgcjax.io.run_pieces import Piece, read_in_pieces
 from pgcjax.io.run_tables import SCORES, RunTable, from_memory, read_file
 from pgcjax.io.schema import tell_indistinct
+from pgcjax.later import pd
 
 T = TypeVar("T")
 FORMATS = ("auto", *CONTAINERS)

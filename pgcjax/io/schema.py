@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from pgcjax.errors import DataError, DataWarning
-from pgcjax.io.later import pd
+from pgcjax.later import pd
 
 RUNS = ("run_id", "query_id", "doc_id", "score", "rank")
 QRELS = ("query_id", "doc_id", "relevance")

@@ -19,7 +19,6 @@ from pgcjax.io import files, score_text, seal
 from pgcjax.io.containers import Columns, Named, container_of, split
 from pgcjax.io.content import read_bytes
 from pgcjax.io.json_text import NoJson, read_json
-from pgcjax.io.later import pd
 from pgcjax.io.reading import chosen
 from pgcjax.io.remote import is_remote, path_of
 from pgcjax.io.schema import (
@@ -34,6 +33,7 @@ from pgcjax.io.schema import (
 )
 from pgcjax.io.score_text import MEAN
 from pgcjax.io.write import HEADER_MARK, written_beside
+from pgcjax.later import pd
 
 REPLICATES = ("measure", "run_id", "replicate", "mean")
 

@@ -14,12 +14,12 @@ import numpy as np
 
 from pgcjax.errors import DataError, Progress
 from pgcjax.io import seal
-from pgcjax.io.later import pa, pd
 from pgcjax.io.remote import RemoteFile, find, path_of
 from pgcjax.io.remote_bytes import arrow_file, open_file
 from pgcjax.io.schema import SCORES, Origin, numbers
 from pgcjax.io.score_source import Block, ScoreSource, schema
 from pgcjax.io.write import HEADER_MARK, header, unsealed, written_beside
+from pgcjax.later import pa, pd
 
 _AXES = "pgcjax-scores"  # in the metadata of a file: queries and measures, in order
 _IDS: list[str] = list(SCORES[:3])

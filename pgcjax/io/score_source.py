@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float64
 
-from pgcjax.io.later import pa, pd
 from pgcjax.io.schema import SCORES
 from pgcjax.io.score_text import MEAN
+from pgcjax.later import pa, pd
 
 ROWS = 2**18
 """Scores that are laid out, written and read at once, if a run has no more."""

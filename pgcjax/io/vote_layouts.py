@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from pgcjax.errors import DataWarning, listed
-from pgcjax.io.later import pd
 from pgcjax.io.schema import Origin, ids, lenient_numbers, refuse
 from pgcjax.io.vote_columns import CANONICAL, Finder, Roles, check_wide, find_roles
 from pgcjax.io.vote_probabilities import probability
@@ -26,6 +25,7 @@ from pgcjax.io.vote_words import (
     normal,
     positions,
 )
+from pgcjax.later import pd
 
 ONE_SET = "comparisons"
 """The query of a table without one: all its rows are one set of comparisons."""

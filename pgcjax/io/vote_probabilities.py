@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from pgcjax.io.later import pd
 from pgcjax.io.schema import Origin, lenient_numbers, numbers_or_nan, refuse
+from pgcjax.later import pd
 
 _NEAR = 1e-3  # of 1, for sums of probabilities that were rounded
 

@@ -10,8 +10,8 @@ from math import isnan
 import numpy as np
 
 from pgcjax.errors import UsageError
-from pgcjax.io.later import pd
 from pgcjax.io.schema import Origin, refuse, shorten
+from pgcjax.later import pd
 
 _ANY = "*"  # of the words that a user names: all others
 A, TIE, B, NONE = 1.0, 0.0, -1.0, np.inf

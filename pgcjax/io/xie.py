@@ -11,9 +11,9 @@ import numpy as np
 from pgcjax.errors import DataError
 from pgcjax.io import files
 from pgcjax.io.containers import Columns
-from pgcjax.io.later import pd
 from pgcjax.io.remote import is_remote, path_of
 from pgcjax.io.schema import PREFERENCES, Origin, ids, shorten
+from pgcjax.later import pd
 
 _NAME = "image_pairs_annotation"
 _WIDTH = 5  # query, pair, three votes

@@ -12,8 +12,8 @@ import numpy as np
 from pgcjax.errors import DataError
 from pgcjax.io.containers import Named
 from pgcjax.io.json_text import NoJson, read_json
-from pgcjax.io.later import pd
 from pgcjax.io.schema import GRIDS, Origin, shorten
+from pgcjax.later import pd
 
 ENGINES = ("sogou", "baidu")
 """What Xie et al. call 0 and 1, as the names of images in their votes say."""

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from functools import cache, partial
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 from jaxtyping import Bool, Float64, Int
 from scipy.optimize import minimize
@@ -19,6 +18,7 @@ from pgcjax.judging.models import Sets, at_once, batches, padded
 from pgcjax.kernels.votes import Parts, Point, Rows, parts
 from pgcjax.runtime.devices import over_devices, place
 from pgcjax.runtime.loop import Call, results
+from pgcjax.runtime.surroundings import local_device_count
 
 LOOKS = (4.0, 1.0)
 """Votes that a judge is taken to have given looking, and not, before all others."""
@@ -230,7 +230,7 @@ class _Model:
 
     def _calls(self, of_all: np.ndarray, strengths: np.ndarray) -> Iterator[Call]:
         ties, each = self._setting.ties, self._each
-        program = ties, self._setting.judged, jax.local_device_count()
+        program = ties, self._setting.judged, local_device_count()
         values, precision = np.append(of_all, 0.0), self._setting.precision
         for rows, items, where, shared in self._blocks:
             room, (sets, n) = len(rows.first), where.shape
@@ -330,11 +330,9 @@ def _table(
 
 
 def _parts(program: tuple[bool, bool, int], cut: Any, precision: float) -> Any:
-    # float64 needs JAX's x64 mode: switched on around our calls alone.
-    with jax.enable_x64(True):
-        rows, *moving = cut
-        cut = (rows, *place(tuple(moving)))
-        return _program(*program)(cut, np.float64(precision))
+    rows, *moving = cut
+    cut = (rows, *place(tuple(moving)))
+    return _program(*program)(cut, np.float64(precision))
 
 
 @cache

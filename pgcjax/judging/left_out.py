@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Int, Int64
 
 from pgcjax.errors import DataError
-from pgcjax.io.later import pd
 from pgcjax.judging.resampled import BLOCK, Counts, Draws, judges_of
+from pgcjax.later import pd
 
 Owners = Int[np.ndarray, "2 rows"]
 """Whose each row of judgments is, by number, or -1: nobody's, or everybody's."""

@@ -6,9 +6,9 @@ import polars as pl
 
 from pgcjax.errors import check_choice, refuse_forked
 from pgcjax.io.fast_columns import of_pandas
-from pgcjax.io.later import pd
 from pgcjax.io.schema import PREFERENCES
 from pgcjax.io.weights import whole_weights
+from pgcjax.later import pd
 
 TIE_BREAKS = ("tie", "left", "drop")
 _PAIR = ["query_id", "low", "high"]

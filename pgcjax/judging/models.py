@@ -4,8 +4,6 @@ from collections.abc import Callable, Iterator
 from functools import cache, partial
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float64, Int
@@ -14,8 +12,10 @@ from pgcjax.errors import DataError, Progress, UsageError, check_choice
 from pgcjax.judging.choices import STRENGTHS
 from pgcjax.judging.comparisons import Comparisons, compared
 from pgcjax.kernels.strengths import MOST_STEPS, bradley_terry, rank_centrality
+from pgcjax.later import jax, jnp
 from pgcjax.runtime.devices import over_devices, place
 from pgcjax.runtime.loop import Call, results
+from pgcjax.runtime.surroundings import default_backend, local_device_count
 
 PRIOR = 2.5
 """Standard deviation of the normal prior of strengths, in log-odds, as it is usual for
@@ -168,7 +168,7 @@ def batches(
         sets: of one shape.
         most: sets that a device has room for.
     """
-    devices = jax.local_device_count()
+    devices = local_device_count()
     each = 1 << max(0, -(-len(sets) // devices) - 1).bit_length()
     room = min(max(1, most), each) * devices
     for low in range(0, len(sets), room):
@@ -193,15 +193,13 @@ def _calls(data: Comparisons, method: str, value: float) -> Iterator[Call]:
             won[at, a, b], won[at, b, a] = first[mine], second[mine]
             there[: len(own)] = where
             make = partial(_fit, method, (won, there), value)
-            key = "strengths", method, won.shape, jax.local_device_count()
+            key = "strengths", method, won.shape, local_device_count()
             yield Call((items, where), make, key)
 
 
 def _fit(method: str, cut: Any, value: float) -> Any:
-    # float64 needs JAX's x64 mode: switched on around our calls alone.
-    with jax.enable_x64(True):
-        program = _program(method, jax.local_device_count())
-        return program(place(cut), np.float64(value))
+    program = _program(method, local_device_count())
+    return program(place(cut), np.float64(value))
 
 
 @cache
@@ -221,9 +219,7 @@ def _program(method: str, devices: int) -> Callable:
 
 def at_once(one: Callable, cut: Any) -> Any:
     """Map over sets; on a CPU one by one: each stays in a core's cache, and ends."""
-    return (
-        jax.lax.map(one, cut) if jax.default_backend() == "cpu" else jax.vmap(one)(cut)
-    )
+    return jax.lax.map(one, cut) if default_backend() == "cpu" else jax.vmap(one)(cut)
 
 
 def _centrality(won, added, *, where):

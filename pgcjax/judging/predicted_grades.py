@@ -9,10 +9,10 @@ import numpy as np
 from jaxtyping import Float64, Int64
 
 from pgcjax.errors import DataError, UsageError, check_choice
-from pgcjax.io.later import pd
 from pgcjax.io.schema import check_squares
 from pgcjax.judging.choices import FEATURES
 from pgcjax.judging.regression import fit_logistic
+from pgcjax.later import pd
 
 METHODS = ("logistic", "isolation", "majority")
 FOLDS = 10

@@ -16,10 +16,10 @@ import numpy as np
 from jaxtyping import Bool, Float64, Int64
 
 from pgcjax.errors import DataError, UsageError, check_choice
-from pgcjax.io.later import pd
 from pgcjax.io.preferences import read_preferences
 from pgcjax.io.weights import weights_of
 from pgcjax.judging.choices import RESAMPLED
+from pgcjax.later import pd
 
 BLOCK = 128
 """Replicates that are drawn together."""

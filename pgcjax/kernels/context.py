@@ -2,10 +2,10 @@
 
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Bool, Float, Int
 
 from pgcjax.kernels.ranked_list import RankedList
+from pgcjax.later import Array, jnp
 
 
 class PairGains(NamedTuple):

@@ -7,11 +7,10 @@ they are worth to it: `gain` `[m, w]`, 0 where there is nothing.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Bool, Float, Int
 
 from pgcjax.kernels.ranked_list import RankedList, counted, ratio, total
+from pgcjax.later import Array, jax, jnp
 
 Gain = Float[Array, "m w"]
 

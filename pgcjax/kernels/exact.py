@@ -1,8 +1,8 @@
 """Exact PGC: the overlap with the nearest, or farthest, optimal order of a query."""
 
-import jax
-import jax.numpy as jnp
-from jaxtyping import Array, Int, Int32, Int64, UInt32
+from jaxtyping import Int, Int32, Int64, UInt32
+
+from pgcjax.later import Array, jax, jnp
 
 FEW = 8  # sets of a block on a CPU: of more, XLA does not vectorise the step
 MANY = 256  # ... and elsewhere

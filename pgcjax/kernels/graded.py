@@ -6,8 +6,7 @@ and what the measure needs of the query's ideal list (made by `tensors.gains`).
 
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Bool, Float, Int
 
 from pgcjax.kernels.ranked_list import (
     RankedList,
@@ -17,6 +16,7 @@ from pgcjax.kernels.ranked_list import (
     running,
     total,
 )
+from pgcjax.later import Array, jnp
 
 
 class IdealList(NamedTuple):

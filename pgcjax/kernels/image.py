@@ -7,14 +7,13 @@ were compared, and `wins[u, v]` that most votes prefer u to v. `weights` of dept
 from `rbo.rank_weights`.
 """
 
-import jax
-import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int, Int32, Int64
+from jaxtyping import Bool, Int, Int32, Int64
 
 from pgcjax.kernels import ABSENT
 from pgcjax.kernels.peel import ideal_ranks
 from pgcjax.kernels.peel_packed import next_place, removing
 from pgcjax.kernels.rbo import overlap
+from pgcjax.later import Array, jax, jnp
 
 
 def list_ranks(

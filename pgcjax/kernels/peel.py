@@ -1,13 +1,13 @@
 """Greedy PGC's ideal ranking: a masked peel of the preference multigraph."""
 
-import jax
-import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int, Int64
+import numpy as np
+from jaxtyping import Bool, Int, Int64
 
 from pgcjax.kernels import ABSENT
 from pgcjax.kernels.rbo import overlap
+from pgcjax.later import Array, jax, jnp
 
-_LAST = jnp.iinfo(jnp.int32).max
+_LAST = np.iinfo(np.int32).max
 
 
 def ideal_ranks(

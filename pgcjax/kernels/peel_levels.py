@@ -1,8 +1,8 @@
 """Greedy PGC of a weak order: a count per level in place of the peel."""
 
-import jax
-import jax.numpy as jnp
-from jaxtyping import Array, Int, Int32, Int64
+from jaxtyping import Int, Int32, Int64
+
+from pgcjax.later import Array, jax, jnp
 
 
 def levelled_overlap(

@@ -10,11 +10,10 @@ one is a single maximum. No field can borrow from its neighbour: what is subtrac
 part of what is there. Removing a vertex flips its own sign: it is gone.
 """
 
-import jax
-import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int, Int32, Int64
+from jaxtyping import Bool, Int, Int32, Int64
 
 from pgcjax.kernels import ABSENT
+from pgcjax.later import Array, jax, jnp
 
 OUT, IN = 21, 10
 MOST_VERTICES = MOST_DEGREE = 1024

@@ -2,10 +2,10 @@
 
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int, Int32, Int64
+from jaxtyping import Bool, Int, Int32, Int64
 
 from pgcjax.kernels import ABSENT, peel, peel_packed
+from pgcjax.later import Array, jnp
 
 MOST_VERTICES = peel_packed.MOST_VERTICES // 2
 """Of a packed graph: a word has places for the run, and as many for the order."""

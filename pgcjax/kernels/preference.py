@@ -13,8 +13,7 @@ Counts are added as float64: exactly, below 2^53.
 
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, Int64
+from jaxtyping import Bool, Float, Int, Int64
 
 from pgcjax.kernels import ABSENT
 from pgcjax.kernels.ranked_list import (
@@ -25,6 +24,7 @@ from pgcjax.kernels.ranked_list import (
     running,
     total,
 )
+from pgcjax.later import Array, jnp
 
 
 class PairCounts(NamedTuple):

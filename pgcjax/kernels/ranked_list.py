@@ -8,9 +8,9 @@ terms are rounded before: they pass a mask. `ratio` divides, for a like reason.
 from collections.abc import Callable
 from typing import NamedTuple
 
-import jax.numpy as jnp
-from jax import lax
-from jaxtyping import Array, Bool, Float, Int, Int32, Num
+from jaxtyping import Bool, Float, Int, Int32, Num
+
+from pgcjax.later import Array, jnp, lax
 
 
 class RankedList(NamedTuple):

@@ -8,11 +8,10 @@ change their sign alone.
 
 from typing import NamedTuple
 
-import jax
-import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Float, Int
 
 from pgcjax.kernels import ABSENT
+from pgcjax.later import Array, jax, jnp
 
 Ranks = Int[Array, " m"]
 

@@ -2,9 +2,10 @@
 
 from functools import cache
 
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, Int64
+from jaxtyping import Bool, Int, Int64
+
+from pgcjax.later import Array, jnp
 
 UNIT = 2.0**-62
 """What a whole weight of 1 counts, so that every sum of weights fits 63 bits."""

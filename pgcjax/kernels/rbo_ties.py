@@ -14,12 +14,11 @@ from decimal import Context, Decimal
 from functools import cache
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float64, Int, Int32, Int64
+from jaxtyping import Bool, Float64, Int, Int32, Int64
 
 from pgcjax.kernels.rbo import _ONE, UNIT, _powers
+from pgcjax.later import Array, jax, jnp
 
 LONGEST = 2**16 - 1
 """Most ranks of a ranking: counts fit 16 bits, products of three float64's 53."""

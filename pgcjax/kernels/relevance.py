@@ -6,11 +6,11 @@ documents were judged; and what the measure needs to know of the query.
 
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Bool, Float, Int
 
 from pgcjax.kernels.graded import hits
 from pgcjax.kernels.ranked_list import RankedList, counted, ratio, rounded, total
+from pgcjax.later import Array, jnp
 
 LEVELS = 11
 """Levels of recall of `averaged_levels`: 0, 0.1, …, 1."""

@@ -4,11 +4,10 @@ Axis `n` is items. `won[i, j]` is how often i was preferred to j, a tie being ha
 each; it is 0 on the diagonal and where there are no items.
 """
 
-import jax
-import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Bool, Float, Int
 
 from pgcjax.kernels.ranked_list import ratio, rounded, total
+from pgcjax.later import Array, jax, jnp
 
 MOST_STEPS = 200
 """Of Newton; about ten are usual."""

@@ -8,8 +8,7 @@ Source: Moffat, Bailey, Scholer and Thomas, Incorporating user expectations and 
 into the measurement of search effectiveness, ACM TOIS 2017.
 """
 
-import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
 from pgcjax.kernels.graded import hits
 from pgcjax.kernels.ranked_list import (
@@ -20,6 +19,7 @@ from pgcjax.kernels.ranked_list import (
     running,
     total,
 )
+from pgcjax.later import Array, jnp
 
 
 def until_gained(

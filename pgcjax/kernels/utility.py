@@ -7,10 +7,10 @@ Sums are of whole numbers below 2^53 in float64: exact in every order.
 
 from typing import Any, NamedTuple, TypeVar
 
-import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int, Int32, Int64
+from jaxtyping import Bool, Int, Int32, Int64
 
 from pgcjax.kernels import peel, peel_packed
+from pgcjax.later import Array, jnp
 
 Matrix = TypeVar("Matrix")
 """Of numpy or of JAX, float64 `[n, n]`: the gain is computed in either."""

@@ -15,11 +15,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Bool, Float, Int
 
 from pgcjax.kernels.strengths import inverse, pinned, shortened, variances
+from pgcjax.later import Array, jax, jnp
 
 MOST_STEPS = 100
 """Of Newton, for strengths; a few are usual."""

@@ -13,8 +13,8 @@ from jaxtyping import Float64
 
 from pgcjax.errors import UsageError
 from pgcjax.io.intents import check_intents
-from pgcjax.io.later import pd
 from pgcjax.kernels import ranking_preferences as kernels
+from pgcjax.later import pd
 from pgcjax.measures import catalogue, spec
 from pgcjax.measures.gains import REL, Parameters
 from pgcjax.measures.intents import PROBABILITIES

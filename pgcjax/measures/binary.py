@@ -4,12 +4,12 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from pgcjax.kernels import graded as kernels
 from pgcjax.kernels import relevance as places
 from pgcjax.kernels.ranked_list import RankedList
+from pgcjax.later import jnp
 from pgcjax.measures.gains import (
     GMAX,
     REL,

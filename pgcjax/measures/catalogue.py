@@ -14,7 +14,7 @@ from typing import Any
 from pgcjax import measures
 from pgcjax.errors import DataWarning, UsageError
 from pgcjax.io.in_memory import is_of
-from pgcjax.io.later import pd
+from pgcjax.later import pd
 from pgcjax.measures import spec
 
 GROUP = "pgcjax.measures"

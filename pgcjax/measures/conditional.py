@@ -7,14 +7,13 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from pgcjax.errors import DataError
-from pgcjax.io.later import pd
 from pgcjax.judging.predicted_grades import accuracy_note, predicted_grades
 from pgcjax.kernels import context as kernels
 from pgcjax.kernels.ranked_list import RankedList
+from pgcjax.later import jnp, pd
 from pgcjax.measures.gains import Gains, Parameters, highest_of, positive_gains
 from pgcjax.measures.spec import Case, Definition, Parameter
 from pgcjax.reference.context import in_context

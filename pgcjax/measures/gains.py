@@ -6,13 +6,13 @@ from functools import cache, partial
 from math import inf, log2
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from pgcjax.errors import DataError
 from pgcjax.io.schema import lenient_number
 from pgcjax.kernels.graded import QueryGains
 from pgcjax.kernels.ranked_list import RankedList
+from pgcjax.later import jnp
 from pgcjax.measures.spec import Definition, Parameter
 from pgcjax.reference import gains as twins
 from pgcjax.tensors.gains import grades_of

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 from jaxtyping import Float64, Int32
 
-from pgcjax.io.later import pd
 from pgcjax.judging.choices import STRENGTHS
+from pgcjax.later import pd
 from pgcjax.measures.spec import Parameter
 from pgcjax.tensors import graphs as g
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from pgcjax.errors import DataError
-from pgcjax.io.later import pd
 from pgcjax.judging.majority import TIE_BREAKS, majority
 from pgcjax.kernels import ABSENT
 from pgcjax.kernels.rbo import rank_weights
+from pgcjax.later import pd
 from pgcjax.measures.compatibility import DEPTH, NORMALIZATION, P, finished
 from pgcjax.measures.spec import Case, Definition, Parameter
 from pgcjax.reference import image as twins

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from pgcjax.kernels import relevance as kernels
 from pgcjax.kernels.ranked_list import RankedList
+from pgcjax.later import jnp
 from pgcjax.measures.gains import REL, Parameters
 from pgcjax.measures.spec import Case, Definition
 from pgcjax.reference import relevance as twins

@@ -5,11 +5,10 @@ from dataclasses import replace
 from math import inf
 from typing import Any
 
-import jax.numpy as jnp
-
 from pgcjax.kernels import relevance as places
 from pgcjax.kernels.graded import hits, share
 from pgcjax.kernels.ranked_list import RankedList, ratio, rounded
+from pgcjax.later import jnp
 from pgcjax.measures.binary import count, of_relevant
 from pgcjax.measures.gains import REL, Gains, Parameters, define, of_qrels
 from pgcjax.measures.spec import Definition, Parameter

@@ -12,28 +12,33 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from hashlib import sha256
+from importlib.util import find_spec
 from pathlib import Path
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-import jax
-import jaxtyping
 import numpy as np
 
+from pgcjax.later import Later
 
-def _folder(module: ModuleType) -> str:
-    """Name the folder of a module; of none, what no path begins with."""
-    file = getattr(module, "__file__", None)
-    return str(Path(file).parent) + os.sep if file else "\0"
+
+def _folder(package: str) -> str:
+    """Name the folder of a package, which may not be imported; of none, no path's."""
+    try:
+        spec = find_spec(package)
+    except ValueError:  # `benchmarks.gpu` has put something in its place
+        spec = None
+    return str(Path(spec.origin).parent) + os.sep if spec and spec.origin else "\0"
 
 
 PACKAGE = Path(__file__).parents[1]
 _OURS = str(PACKAGE) + os.sep
-_THEIRS = _folder(jax)  # such as what `jax.vmap` returns
-_CHECKS = _folder(jaxtyping)  # what tests wrap ours in; benchmarks.gpu does without
+_THEIRS = _folder("jax")  # such as what `jax.vmap` returns
+_CHECKS = _folder("jaxtyping")  # what tests wrap ours in; benchmarks.gpu does without
 _LIBRARIES = {"jax", "jaxlib", "numpy", "builtins", "functools", "math", "_operator"}
 _TYPING = {"typing", "collections", "jaxtyping"}  # of them programs use types alone
 _PLAIN = (type(None), type(...), bool, int, float, complex, str, bytes)
+_RUNTIME = __name__.rpartition(".")[0]
 _CACHED = type(functools.cache(len))
 _NOT_RUN = ("__doc__", "__module__", "__orig_bases__")
 
@@ -86,6 +91,8 @@ class _Walk:
             self._code(value)
         elif isinstance(value, ModuleType):
             self._say("module", value.__name__)
+        elif isinstance(value, Later):  # as if it was imported
+            self._say("module", value.module)
         elif kind is object:  # it stands for what is not given, and has no content
             self._say("object", "")
         elif id(value) in self._numbers:
@@ -156,7 +163,9 @@ class _Walk:
             self._items("closure", [cell.cell_contents for cell in cells])
         except ValueError:  # a cell that is not filled yet
             raise ForeignError(function.__qualname__) from None
-        if ours:  # of libraries the version is enough
+        # Of libraries the version is enough. What runtime computes is no part of
+        # programs, and its files are in the key.
+        if ours and function.__module__.rpartition(".")[0] != _RUNTIME:
             self._of_files = True
             self._referred(function.__globals__, _names(code), set())
         self._of_files = before

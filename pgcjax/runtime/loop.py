@@ -8,10 +8,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 
 from pgcjax.errors import Progress, refuse_forked
+from pgcjax.runtime.trees import tree_map
 
 THREADS = max(1, min(4, os.cpu_count() or 1))
 _log = logging.getLogger(__name__)
@@ -92,7 +92,7 @@ def _begin(call: Call, workers: int, progress: Progress | None) -> Future | _Mad
         return made
     if not call.apart:
         return _Made(call.make())
-    return pool(workers).submit(lambda: jax.tree.map(np.asarray, call.make()))
+    return pool(workers).submit(lambda: tree_map(np.asarray, call.make()))
 
 
 @cache

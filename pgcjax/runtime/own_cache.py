@@ -12,12 +12,21 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
+FOLDER, CACHE = "PGCJAX_PROGRAMS", "PGCJAX_CACHE_DIR"
+"""Variables that name the folder; `programs` in the second. None is kept if empty."""
+
 MOST = 2**29
 """Bytes on disk, about; what was not used for longest is removed beyond."""
 
 _MARK = b"pgcjax kept 1\n"
 _HEAD = len(_MARK) + sha256().digest_size
 _SUFFIX = ".kept"
+
+
+def place() -> str:
+    """Name the folder; nothing if no files are kept."""
+    cache = os.environ.get(CACHE)
+    return os.environ.get(FOLDER, os.path.join(cache, "programs") if cache else "")
 
 
 @cache
@@ -51,6 +60,11 @@ def load(folder: Path, name: str) -> bytes | None:
     except OSError:
         return None
     return data[_HEAD:]
+
+
+def has(folder: Path, name: str) -> bool:
+    """Say whether there is a file of a name; it may be damaged."""
+    return (folder / f"{name}{_SUFFIX}").exists()
 
 
 def save(folder: Path, name: str, data: bytes) -> None:

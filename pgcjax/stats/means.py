@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Bool, Float64
 
 from pgcjax.io.choices import MEANS, SUMMED
-from pgcjax.io.later import pd
+from pgcjax.later import pd
 
 FLOOR = 1e-5
 ARITHMETIC, GEOMETRIC, SUM = MEANS

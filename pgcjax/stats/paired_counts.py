@@ -5,10 +5,9 @@ Functions of arrays, which `resample` compiles. Two count by the exact rule, in 
 which pairs it leaves to the exact rule.
 """
 
-import jax.numpy as jnp
 import numpy as np
-from jax.lax import Precision
 
+from pgcjax.later import jnp
 from pgcjax.stats.rounding import NOISE
 
 LANES = 128
@@ -93,7 +92,7 @@ def bootstrap_bounds(near, total, a, b):
     (c, moved, weights, off), f = near, jnp.float32
     queries, (of_norm, of_mean) = c.shape[1], off
     w = _rows(c, a) - _rows(c, b)
-    squares = jnp.dot(w * w, weights, precision=Precision.HIGHEST)
+    squares = jnp.dot(w * w, weights, precision="highest")
     norm = jnp.sqrt(squares[:, -1] + total * total / f(queries))
     share = (1.2 * queries + 64) * _UNIT
     least = (norm - of_norm) / total * f(1 - share)

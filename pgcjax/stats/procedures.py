@@ -97,7 +97,7 @@ def run(
     wanted = RESAMPLES[test] if resamples is None else resamples
     check_resampling(wanted, seed, precision)
     limit = memory_limit(memory)
-    from pgcjax.stats.resample import BLOCK, WholeScores  # loads JAX: only if needed
+    from pgcjax.stats.resample import BLOCK, WholeScores
     from pgcjax.stats.sweep import Sweep
 
     scores, queries = WholeScores.of(values), values.shape[1]

@@ -13,12 +13,15 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
-import jax
 import numpy as np
 from jaxtyping import Float64, Int64
 
+from pgcjax.later import jax
+from pgcjax.runtime.devices import at, is_host
 from pgcjax.runtime.loop import Call, results
-from pgcjax.runtime.programs import kept
+from pgcjax.runtime.programs import Kept
+from pgcjax.runtime.surroundings import default_backend, local_device_count
+from pgcjax.runtime.trees import tree_map
 from pgcjax.stats import paired_counts
 from pgcjax.stats.tests import RunPairs, Values
 
@@ -135,21 +138,19 @@ def count(
         scores: of all runs.
         pairs: of runs.
         weights: multiplicities, or signs.
-        device: where; by default JAX's first.
+        device: where; by default the only one, or JAX's first.
         budget: bytes that intermediate results may take.
 
     A sample without variance is infinitely far from 0 unless its mean is 0 too, when
     its statistic is 0: the limits of Student's t.
     """
     step = _step(len(pairs[0]), weights.shape[1], budget)
-    # float64 needs JAX's x64 mode: switched on around our calls alone.
-    with jax.enable_x64(True):
-        put = partial(jax.device_put, device=device)
-        if kind == "permutation":
-            given = scores.values, weights, np.float64(scores.slack)
-            flips = partial(_program("sign_flip"), *_program("flipped")(*put(given)))
-            return _in_blocks(flips, step, *pairs)
-        return _studentised(scores, pairs, weights, put, step)
+    put = partial(at, device=device)
+    if kind == "permutation":
+        given = scores.values, weights, np.float64(scores.slack)
+        flips = partial(_program("sign_flip"), *_before("flipped", *put(given)))
+        return _in_blocks(flips, step, *pairs)
+    return _studentised(scores, pairs, weights, put, step)
 
 
 def _studentised(
@@ -160,7 +161,8 @@ def _studentised(
     sums, slack = scores.values.sum(1), np.float64(scores.slack)
     total = np.abs(sums[first] - sums[second])
     about, unit = centred(scores.values)
-    near = _program("approximate")(*put((about, with_observed(weights), slack, unit)))
+    given = about, with_observed(weights), slack, unit
+    near = _before("approximate", *put(given))
     bounds = partial(_program("bootstrap_bounds"), near)
     counts = _in_blocks(bounds, step, (total / unit).astype(np.float32), *pairs)
     equal = total <= slack
@@ -190,7 +192,7 @@ def _in_blocks(
 def _step(pairs: int, resamples: int, budget: int) -> int:
     """Choose how many pairs are computed at once: a power of 2, at least 16."""
     most = max(16, budget // (3 * 8 * resamples))
-    if jax.default_backend() == "cpu":
+    if default_backend() == "cpu":
         most = min(most, _CACHED)
     return min(1 << max(4, (pairs - 1).bit_length()), 1 << (most.bit_length() - 1))
 
@@ -218,11 +220,18 @@ def with_observed(weights: Weights) -> Weights:
     return np.pad(weights, ((0, 0), (0, width - resamples)), constant_values=1.0)
 
 
+def _before(name: str, *arguments: Any) -> Any:
+    """Compute what a program takes that is called for many blocks of pairs."""
+    made = _program(name)(*arguments)
+    # So it has one kind of arguments, whether JAX or `runtime.direct` ran the other.
+    return tree_map(np.asarray, made) if is_host() else made
+
+
 @cache
 def _program(name: str) -> Callable:
     """Give a function of `paired_counts`, to be compiled for each shape."""
     program = getattr(paired_counts, name)
-    return kept(program, jax.jit(program))
+    return Kept(program, lambda: jax.jit(program))
 
 
 def block_results(
@@ -238,7 +247,8 @@ def block_results(
     Yields:
         Size and result of each block, in the order of blocks.
     """
-    devices = jax.local_devices()
+    # Of one device alone, JAX need not be asked.
+    devices = [None] if local_device_count() == 1 else jax.local_devices()
 
     def calls() -> Iterator[Call]:
         for block in range(first, -(-resamples // BLOCK)):
@@ -251,4 +261,4 @@ def block_results(
 
 def workers() -> int:
     """Tell how many blocks are worked on at the same time."""
-    return max(len(jax.local_devices()), min(4, os.cpu_count() or 1))
+    return max(local_device_count(), min(4, os.cpu_count() or 1))

@@ -15,7 +15,6 @@ from pgcjax.errors import Progress, UsageError, check_choice
 from pgcjax.io import score_parquet
 from pgcjax.io.choices import SCORE_FORMATS
 from pgcjax.io.in_memory import no_table, scores_in_hand
-from pgcjax.io.later import pd
 from pgcjax.io.remote import path_of
 from pgcjax.io.schema import (
     SCORES,
@@ -33,6 +32,7 @@ from pgcjax.io.score_files import (
 from pgcjax.io.score_parts import open_parquet
 from pgcjax.io.score_source import ScoreSource, TableScores
 from pgcjax.io.write import check_suffix, header, unsealed, write_table, write_text
+from pgcjax.later import pd
 from pgcjax.stats.means import by_run, of_block
 
 if TYPE_CHECKING:  # they import scipy, which few need here

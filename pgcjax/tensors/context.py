@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgcjax.errors import DataError, counted
-from pgcjax.io.later import pd
+from pgcjax.later import pd
 
 
 @dataclass(frozen=True)

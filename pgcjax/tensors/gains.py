@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from pgcjax.io.fast_columns import of_pandas
-from pgcjax.io.later import pd
+from pgcjax.later import pd
 from pgcjax.tensors.judgments import Judgments
 
 

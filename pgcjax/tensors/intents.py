@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pgcjax.io.intents import NAV
-from pgcjax.io.later import pd
+from pgcjax.later import pd
 
 _WHOLE = 2**30  # weights up to it times gains of 20 bits add up exactly in float64
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgcjax.io.closure import transitive_closure
-from pgcjax.io.later import pd
 from pgcjax.io.weights import whole_weights
 from pgcjax.kernels.preference import JudgeCounts, PairCounts
+from pgcjax.later import pd
 from pgcjax.tensors.graphs import grade_graphs
 
 _Edges = tuple[np.ndarray, ...]  # query, judge, better, worse, count: int64 each

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float64, Int32
 
-from pgcjax.io.later import pd
 from pgcjax.kernels import ABSENT
+from pgcjax.later import pd
 from pgcjax.tensors.gains import grades
 from pgcjax.tensors.intents import IntentGrades
 from pgcjax.tensors.padding import padded_size

@@ -1,0 +1,61 @@
+"""Libraries that take long to import, for modules that many calls do without them.
+
+`from pgcjax.later import jnp` stands for `import jax.numpy as jnp`: JAX is imported
+when a name of it is first asked for, such as when a kernel is traced. `Array`, for
+annotations, is JAX's where JAX was imported before. Modules that annotate by names of
+other libraries leave annotations unevaluated.
+"""
+
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+
+class Later:
+    """A library that is not imported yet.
+
+    Attributes:
+        module: its name.
+    """
+
+    def __init__(self, module: str):
+        """Import nothing."""
+        self.module = module
+
+    def __getattr__(self, name: str) -> Any:
+        """Give what the library has under a name."""
+        top = self.module.partition(".")[0]
+        first = top not in sys.modules
+        # `import_module` waits for another thread that imports the library just now.
+        value = getattr(import_module(self.module), name)
+        if first:
+            for call in _then.get(top, ()):
+                call()
+        return value
+
+
+_then: dict[str, list[Callable[[], None]]] = {}
+
+
+def once_imported(library: str, call: Callable[[], None]) -> None:
+    """Call a function as soon as a name of a library is asked for that imports it.
+
+    Where other code has imported the library, the function is never called.
+    """
+    _then.setdefault(library, []).append(call)
+
+
+if TYPE_CHECKING:
+    import jax
+    import jax.numpy as jnp
+    import pandas as pd
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+    from jax import Array, lax
+else:
+    jax, jnp, lax = Later("jax"), Later("jax.numpy"), Later("jax.lax")
+    Array = sys.modules["jax"].Array if "jax" in sys.modules else Any
+    pd, pa = Later("pandas"), Later("pyarrow")
+    pc, pq = Later("pyarrow.compute"), Later("pyarrow.parquet")
