@@ -359,12 +359,13 @@ def child(*arguments: object, **variables: object) -> str:
         arguments: of Python.
         variables: of the environment, beside those of this process.
     """
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    environment |= {name: str(value) for name, value in variables.items()}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # users' files are compiled once
     done = subprocess.run(
         [sys.executable, *map(str, arguments)],
         cwd=ROOT,
-        env=os.environ
-        | {"PYTHONPATH": str(ROOT)}
-        | {name: str(value) for name, value in variables.items()},
+        env=environment,
         capture_output=True,
         text=True,
     )

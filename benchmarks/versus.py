@@ -2,7 +2,8 @@
 
 OLD_PYTHON is the interpreter of the environment inside of another checkout, such as
 `../old/.venv/bin/python`. Both do the same jobs on the same files, in processes of
-their own, in turn: old, new, old, new. A process gives its fastest call of each job.
+their own, in turn: old, new, old, new. A process gives its fastest call of each job; of
+the row `memory`, the lowest peak of each command.
 """
 
 import argparse
@@ -96,8 +97,29 @@ def _rbo(folder: Path) -> Jobs:
         yield f"rbo, ties={ties}", partial(pgcjax.rbo, folder / "few", p=0.9, ties=ties)
 
 
-_JOBS = (_peel, _measures, _reading, _evaluate, _significance, _rbo)
-ROWS = {jobs.__name__[1:]: jobs for jobs in _JOBS}
+def _memory(folder: Path) -> Iterator[tuple[str, list[str]]]:
+    """Give whole commands, whose peak of memory is measured."""
+    prefs, qrels = folder / "judgments.pref", folder / "judgments.qrels"
+    judged = ["evaluate", "--prefs", str(prefs), "--qrels", str(qrels)]
+    names = [
+        word for name in ours.names_of("graded", "binary") for word in ("-m", name)
+    ]
+    for kind in ("plain", "gz", "packed.parquet"):
+        yield f"evaluate, {kind}", [*judged, str(folder / kind)]
+    yield "evaluate, many measures", [*judged, *names, str(folder / "plain")]
+    scores = str(folder / "scores.parquet")
+    cyclic = [str(folder / name) for name in ("prefs.parquet", "240.parquet")]
+    yield "evaluate, packed, cyclic", ["evaluate", "--prefs", *cyclic, "-o", scores]
+    yield "rbo", ["rbo", str(folder / "few")]
+    for test in ("tukey", "bootstrap"):
+        yield (
+            f"compare by {test}",
+            ["compare", "--test", test, "--measure", "PGC", scores],
+        )
+
+
+_JOBS = (_peel, _measures, _reading, _evaluate, _significance, _rbo, _memory)
+ROWS: dict[str, Callable[[Path], Any]] = {jobs.__name__[1:]: jobs for jobs in _JOBS}
 
 
 def _write(folder: Path) -> None:
@@ -115,6 +137,19 @@ def _milliseconds(call: Callable[[], Any]) -> float:
     timer = timeit.Timer(call)
     calls, _ = timer.autorange()
     return 1e3 * min(timer.repeat(SAMPLES, calls)) / calls
+
+
+def _mebibytes(command: list[str]) -> float:
+    """Measure the peak of memory of a command that finds its programs on disk."""
+    peaks = []
+    for _ in range(1 + SAMPLES):
+        program = [sys.executable, "-P", "-m", "pgcjax", *command]
+        process = subprocess.Popen(program, stdout=subprocess.DEVNULL)
+        _, status, used = os.wait4(process.pid, 0)
+        if status:
+            raise RuntimeError(f"{command} failed")
+        peaks.append(used.ru_maxrss / 1024)
+    return min(peaks[1:])
 
 
 def _side(python: Path, checkout: Path, row: str, folder: str) -> dict[str, float]:
@@ -137,7 +172,13 @@ def main() -> None:
     old = options.old.absolute()  # a link, that names its environment
     sides = (old, old.parents[2]), (Path(sys.executable), Path(__file__).parents[1])
     report = harness.Report()
-    columns = ["ms, the lowest", "old", "new", "new ÷ old", "of rounds: lowest"]
+    columns = [
+        "the lowest, ms (MiB of memory)",
+        "old",
+        "new",
+        "new ÷ old",
+        "of rounds: lowest",
+    ]
     with TemporaryDirectory(prefix="pgcjax-versus-") as folder:
         _write(Path(folder))
         for row in options.rows or ROWS:
@@ -161,6 +202,7 @@ def main() -> None:
 if __name__ == "__main__":
     if sys.argv[1:2] == ["measure"]:
         chosen = ROWS[sys.argv[2]](Path(sys.argv[3]))
-        print(json.dumps([(name, _milliseconds(call)) for name, call in chosen]))
+        measure = _mebibytes if sys.argv[2] == "memory" else _milliseconds
+        print(json.dumps([(name, measure(each)) for name, each in chosen]))
     else:
         main()
