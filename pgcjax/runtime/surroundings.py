@@ -87,7 +87,7 @@ def keep() -> bool:
     changed JAX's settings since pgcjax imported it.
     """
     place, now = own_cache.place(), _set()  # which imports JAX
-    if not place or _imported != [now] or not _is_plain():
+    if not place or {*_imported} != {now} or not _is_plain():
         return False
     _keep(place, dumps(Said(_device(), now)))
     return True

@@ -113,6 +113,24 @@ def test_a_program_gives_the_same_bits(program):
         leaves[0][...] = 0  # as of JAX
 
 
+@pytest.mark.parametrize("dtype", ["f4", "i8", "?"])
+def test_arrays_may_lie_in_memory_in_any_way(tmp_path, monkeypatch, dtype):
+    monkeypatch.setenv(own_cache.FOLDER, str(tmp_path))
+    function = made_up("def program(x):\n    return x, x.sum(-1), x[..., :1]\n")[
+        "program"
+    ]
+    whole = (np.arange(24) % 7).astype(dtype).reshape(4, 6)
+    odd = np.frombuffer(b"x" + whole.tobytes(), np.uint8)[1:].view(dtype)
+    alike = [whole, np.asfortranarray(whole), odd.reshape(4, 6)]
+    others = [whole[::-1, ::2], np.broadcast_to(whole[0], (3, 6)), whole[:0]]
+    for x in (*alike, *others):
+        kept = Kept(function, lambda: jax.jit(function))
+        expected, key = kept(x), str(kept.key(x))
+        _, found = programs._found_alone(tmp_path, key, (x,)) or pytest.fail("lost")
+        for a, b in zip(found, expected, strict=True):
+            assert a.dtype == b.dtype and a.tobytes() == np.asarray(b).tobytes()
+
+
 def test_what_is_damaged_or_missing_jax_compiles(program, tmp_path):
     _, find = program
     (path,) = tmp_path.glob(f"*{programs._DIRECT}*")
