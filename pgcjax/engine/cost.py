@@ -176,7 +176,7 @@ class Job:
                     per_pair=group.per_pair,
                     devices=devices,
                     budget=self.limits.tile,
-                    near=self.cpu and group.form in ("packed", "wide", "levels"),
+                    near=self.cpu and in_blocks,
                 )
                 runs_at_once = runs_at_once if group.tiled else runs
                 calls = count * -(-many // queries) * -(-runs // runs_at_once)

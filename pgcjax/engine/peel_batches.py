@@ -24,7 +24,7 @@ from pgcjax.tensors.rank_tables import PackedRuns
 if TYPE_CHECKING:
     from pgcjax.tensors.rankings import Rankings
 
-_LARGE = 64  # vertices: smaller tiles take about as long to lay out as to compute
+_LARGE = 2**21  # words of a tile's matrices, times runs, that are worth a thread
 
 
 class PeelBatch(Batch):
@@ -96,7 +96,7 @@ def layout_sums(
     """Do what `overlap_sums` does, for graphs that are laid out for several calls."""
     runs = len(rankings.run_ids)
     sums = np.zeros((len(layout.graphs), runs), np.int64)
-    done, total = 0, runs * sum(len(graph) > 0 for graph in layout.graphs.values())
+    done, total = 0, runs * layout.judged
     calls = (call_of(tile, weights) for tile in layout.tiles(rankings))
     for (columns, part_of_runs), part in results(calls, progress=progress):
         sums_of_tile = np.asarray(part)[
@@ -127,8 +127,14 @@ def call_of(tile: Tile, weights: np.ndarray) -> Call:
         (*program, local_device_count()),
         # Small tiles JAX computes one after another while we go on, as fast as we lay
         # them out.
-        apart=tile.form != "levels" and tile.size >= _LARGE,
+        apart=tile.form != "levels" and _words(tile) >= _LARGE,
     )
+
+
+def _words(tile: Tile) -> int:
+    """Count the words of the matrices of a tile, for each run."""
+    queries, runs = tile.ranks[0].shape[:2]
+    return queries * runs * tile.size**2
 
 
 def tile_sums(form: str, cut: Any, shared: tuple[Any, ...], width: int = 0) -> Array:

@@ -1,6 +1,8 @@
 """Graphs × rankings, cut into tiles: what is laid out for one call each."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,7 +14,7 @@ from pgcjax.runtime.surroundings import default_backend, local_device_count
 from pgcjax.tensors import adjacency, rank_tables
 from pgcjax.tensors.adjacency import Stack
 from pgcjax.tensors.graphs import Graph
-from pgcjax.tensors.padding import blank, lengthened, padded_size
+from pgcjax.tensors.padding import blank, padded_size
 from pgcjax.tensors.retrieved import Flat
 
 if TYPE_CHECKING:
@@ -68,18 +70,23 @@ class Layout:
             budget: bytes of a tile.
             listed: leave it to the program to lay runs out where it can.
         """
-        self.graphs = graphs
-        columns = {name: i for i, name in enumerate(graphs)}
+        self.graphs, names = graphs, list(graphs)
         levels = {
-            name: graph.graded_only() for name, graph in graphs.items() if len(graph)
+            name: graph.graded_only()
+            for name, graph in graphs.items()
+            if graph.levels is not None and len(graph)
         }
         graded = {n: level for n, level in levels.items() if level is not None}
+        columns = {name: i for i, name in enumerate(names) if name in graded}
         self._graded = _Graded(graded, graphs, columns) if graded else None
-        rest = {n: graph for n, graph in graphs.items() if n not in graded}
-        self._blocks = list(_blocks(rest, columns))
-        names = [name for block in self._blocks for _, name in block]
-        self._docs = {name: rest[name].doc_ids for name in names}
-        counts = np.array([len(docs) for docs in self._docs.values()], np.int32)
+        counts = [len(graph.doc_ids) for graph in graphs.values()]
+        self.judged = len(counts) - counts.count(0)
+        for column in columns.values():
+            counts[column] = 0
+        order, self._sizes, self._blocks = _blocks(counts)
+        self._columns, self._names = np.array(order), [names[i] for i in order]
+        self._docs = {name: graphs[name].doc_ids for name in self._names}
+        counts = np.array([counts[i] for i in order], np.int32)
         starts = np.repeat(np.cumsum(counts, dtype=np.int32) - counts, counts)
         self._vertices = np.arange(len(starts), dtype=np.int32) - starts
         self._ready: dict[int, list[Stack]] = {}
@@ -102,25 +109,25 @@ class Layout:
     def _judged(self, rankings: "Rankings") -> Iterator[Tile]:
         """Lay out graphs that need matrices, or look as if they did."""
         flat = rankings.flat(self._docs, self._vertices)
-        lists, row = _Lists(flat) if self._listed else None, 0
+        lists = _Lists(flat) if self._listed else None
         for i, block in enumerate(self._blocks):
-            columns = np.array([column for column, _ in block])
             for graphs in self._prepared(i):
-                rows = row + graphs.which
-                own = _Rows(columns[graphs.which], rows, flat, vertices=True)
+                rows = block.start + graphs.which
+                own = _Rows(self._columns[rows], rows, flat, vertices=True)
                 if graphs.form == "levels":
                     yield from _level_tiles(graphs, own, self._shapes)
                 else:
                     yield from _peel_tiles(graphs, own, self._shapes, lists)
-            row += len(block)
 
     def _prepared(self, i: int) -> list[Stack]:
         """Lay the graphs of a block out, or give those that were kept."""
         if i in self._ready:
             return self._ready[i]
-        graphs = [self.graphs[name] for _, name in self._blocks[i]]
-        size = padded_size(max(map(len, graphs)))
-        ready = adjacency.matrices(graphs, size, levels=True)
+        block = self._blocks[i]
+        graphs = [self.graphs[name] for name in self._names[block]]
+        levels = -(-plan.settings.levels // plan.runs_at_once(self._shapes.runs))
+        how: Any = {"levels": levels, "room": self._shapes.whole}
+        ready = adjacency.matrices(graphs, self._sizes[block], **how)
         nbytes = sum(own.nbytes for own in ready)
         if nbytes <= self._room:
             self._room -= nbytes
@@ -139,29 +146,40 @@ class _Lists:
         self._room = plan.settings.documents
         if documents <= self._room:
             columns = flat.value[:documents], flat.rank[:documents]
-            self._whole = tuple(lengthened(x, self._room + _AFTER) for x in columns)
+            self._whole = tuple(blank((self._room + _AFTER,), None) for _ in columns)
+            for out, column in zip(self._whole, columns, strict=True):
+                out[:documents] = column  # no program looks at what is behind them
 
-    def tile(
-        self, rows: list[int], runs: slice, shape: tuple[int, int], documents: int
-    ) -> tuple[rank_tables.ListedRuns, tuple[np.ndarray, ...]]:
-        """Say where the rankings of a tile are, and in which lists.
+    def tiles(
+        self, own: "_Rows", shape: tuple[int, int], documents: int
+    ) -> Iterator[tuple[rank_tables.ListedRuns, tuple[np.ndarray, ...]]]:
+        """Say where the rankings of each tile are, and in which lists.
 
         Args:
-            rows: of the queries.
-            runs: which runs.
-            shape: numbers of queries and runs, at least as many.
+            own: the queries.
+            shape: numbers of queries and runs in a tile.
             documents: at most in a tile of this shape.
         """
         if self._whole is None:
             room = max(self._room, documents) + _AFTER
-            flat = self._flat.tile(rows, runs, shape, room)
-            ranks = rank_tables.ListedRuns(flat.first, flat.count)
-            return ranks, (flat.value, flat.rank)
-        first, count = blank(shape), blank(shape)
-        here = slice(len(rows)), slice(runs.stop - runs.start)
-        first[here] = self._flat.first[rows, runs]
-        count[here] = self._flat.count[rows, runs]
-        return rank_tables.ListedRuns(first, count), self._whole
+            for _, _, rows, parts in own.cut(shape):
+                for runs in parts:
+                    flat = self._flat.tile(rows, runs, shape, room)
+                    ranks = rank_tables.ListedRuns(flat.first, flat.count)
+                    yield ranks, (flat.value, flat.rank)
+            return
+        queries, together = shape
+        parts = range(0, self._flat.count.shape[1], together)
+        length = -(-len(own.rows) // queries) * queries
+        found = blank((2, len(parts), length, together))
+        for array, out in zip((self._flat.first, self._flat.count), found, strict=True):
+            for part, low in zip(out, parts, strict=True):
+                of_part = array[own.rows, low : low + together]
+                part[: len(of_part), : of_part.shape[1]] = of_part
+        for low in range(0, length, queries):
+            for part in range(len(parts)):
+                here = part, slice(low, low + queries)
+                yield rank_tables.ListedRuns(*(x[here] for x in found)), self._whole
 
 
 class Shapes:
@@ -186,8 +204,13 @@ class Shapes:
             per_pair=per_pair,
             devices=local_device_count(),
             budget=self.budget,
-            near=default_backend() == "cpu",
+            near=default_backend() == "cpu" and form != "levels",
         )
+
+    def whole(self, size: int, queries: int) -> int:
+        """Round a number of graphs that need a peel up to whole tiles."""
+        tile = self.of("packed", size, queries)[0]
+        return -(-queries // tile) * tile
 
     def room(
         self, size: int, count: np.ndarray, shape: tuple[int, int]
@@ -312,12 +335,13 @@ def _peel_tiles(
         lists = None
     shape = shapes.of(form, size, len(graphs))
     documents = shape[0] * shape[1] * size
+    listed = lists.tiles(own, shape, documents) if lists else None
     for low, columns, rows, parts in own.cut(shape):
         fixed = place(adjacency.batch_graphs(graphs, shape[0], low))
-        steps = lengthened(graphs.vertices[low : low + shape[0]], shape[0])
+        steps = adjacency.vertices_of(graphs, shape[0], low)
         for runs in parts:
-            if lists is not None:
-                ranks, of_tile = lists.tile(rows, runs, shape, documents)
+            if listed is not None:
+                ranks, of_tile = next(listed)
                 yield Tile(columns, runs, "listed", size, fixed, ranks, steps, of_tile)
                 continue
             flat = own.flat.tile(rows, runs, shape, documents)
@@ -325,19 +349,28 @@ def _peel_tiles(
             yield Tile(columns, runs, form, size, fixed, ranks, place(steps))
 
 
-def _blocks(
-    graphs: Mapping[str, Graph], columns: Mapping[str, int]
-) -> Iterator[list[tuple[int, str]]]:
-    """Cut queries, by size, into blocks that are laid out at the same time.
+def _blocks(counts: list[int]) -> tuple[list[int], list[int], list[slice]]:
+    """Order graphs by size, and cut them into blocks that are laid out together.
 
     Large ones come first: what is computed last should be soon done.
+
+    Args:
+        counts: of their vertices; 0 for graphs to be left out.
+
+    Returns:
+        The graphs in order, their padded sizes, and which of them each block has.
     """
-    groups: dict[int, list[tuple[int, int, str]]] = {}
-    for name, graph in graphs.items():
-        if n := len(graph):
-            groups.setdefault(padded_size(n), []).append((-n, columns[name], name))
-    for size in sorted(groups, reverse=True):
-        queries = [(column, name) for _, column, name in sorted(groups[size])]
-        most = plan.block(size)
-        for i in range(0, len(queries), most):
-            yield queries[i : i + most]
+    order = sorted(range(len(counts)), key=counts.__getitem__, reverse=True)
+    padded = {n: padded_size(n) for n in set(counts)}
+    order = [i for i in order if counts[i]]
+    sizes = [padded[counts[i]] for i in order]
+    begins, room, end = [], 0, 0
+    for size, number in Counter(sizes).items():
+        most, first, end = plan.block(size), end, end + number
+        for begin in range(first, end, most):
+            cells = min(most, end - begin) * size * size
+            if not begins or cells > room:
+                begins.append(begin)
+                room = plan.settings.block // 32
+            room -= cells
+    return order, sizes, [slice(*ends) for ends in pairwise([*begins, end])]

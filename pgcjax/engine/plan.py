@@ -24,13 +24,16 @@ class Settings:
 
     Attributes:
         runs: most runs in a tile.
-        queries: most queries per device in a tile.
+        queries: most queries per device in a tile; of matrices on a CPU, 4 times as
+            many, since a call takes as long as to peel dozens of small graphs.
         near: bytes of matrices, or one matrix, in a tile on a CPU: so that they stay in
             a core's cache, and several cores have tiles of their own.
         words: words that a step on a CPU changes ...
         together: ... but at least so many runs if there are: XLA splits larger steps
             over threads, which costs more than it saves if there are not many more
             words; and in smaller ones it spends its time in calling.
+        levels: padded vertices of graphs that prefer as a weak order does, times runs
+            in a tile, from which on they are levels: fewer are sooner peeled.
         block: bytes that matrices and their copies take while they are laid out.
         seconds: after which a chunk of runs ends, so that it can be kept.
         rows: rows of run files that are put together: of small files, several.
@@ -48,6 +51,7 @@ class Settings:
     words: int = 3 * 2**10
     together: int = 16
     documents: int = 2**16
+    levels: int = 2**14
     block: int = 2**23
     seconds: float = 30.0
     rows: int = 200_000
@@ -109,7 +113,7 @@ def tile(
     afford = budget // (per_query + run_tile * per_pair)
     most = settings.queries
     if near:
-        most = min(most, -(-settings.near // per_query))
+        most = min(4 * most, -(-settings.near // per_query))
     each = max(-(-queries // devices), least().queries)
     each = max(1, min(most, each, afford // devices))
     query_tile = 1 << (each - 1).bit_length()

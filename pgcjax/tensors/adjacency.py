@@ -1,6 +1,6 @@
 """Graphs as padded adjacency tensors, in the form that suits each graph."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Int32, Int64
 
 from pgcjax.kernels import peel_packed
+from pgcjax.tensors.edges import Edges, Places, exactly
 from pgcjax.tensors.graphs import MOST_DEGREE, Graph, dense
 from pgcjax.tensors.padding import blank, lengthened, taken
 
@@ -62,7 +63,8 @@ class Stack:
         which: number of each graph among those that were laid out.
         vertices: of each graph. A peel takes as many steps; of `levels`, rankings
             decide.
-        arrays: what does not depend on the run, of one graph after another.
+        arrays: what does not depend on the run, of one graph after another; there may
+            be room behind them, as behind `vertices`, for graphs of none.
         level: of the documents of one graph after another; of `levels` alone.
     """
 
@@ -94,123 +96,102 @@ def prepare(graphs: Sequence[Graph], size: int) -> list[Stack]:
     rest = [i for i in level if i not in graded]
     parts = (
         ([*graded], as_levels(*end_to_end([*graded.values()]))),
-        (rest, matrices([graphs[i] for i in rest], size, levels=True)),
+        (rest, matrices([graphs[i] for i in rest], size, levels=1)),
     )
     return [_renumbered(own, which) for which, stacks in parts for own in stacks]
 
 
 def matrices(
-    graphs: Sequence[Graph], size: int, *, levels: bool = False
+    graphs: Sequence[Graph],
+    size: int | list[int],
+    *,
+    levels: int = 0,
+    room: Callable[[int, int], int] | None = None,
 ) -> list[Stack]:
     """Lay graphs out as packed words or, if they do not fit, as counts.
 
     Args:
-        graphs: up to `size` vertices each, few enough for `[graphs, size, size]`.
-        size: padded number of vertices.
-        levels: lay out weak orders as levels.
+        graphs: few enough for the matrices of all of them.
+        size: padded number of vertices; or of each graph, equal ones together.
+        levels: lay weak orders out as levels, if their padded vertices are as many in
+            all; 0: never.
+        room: says for how many graphs arrays are, by size and number of graphs.
 
     Raises:
         DataError: a document is in more judgments than int32 degrees hold.
     """
     if not graphs:
         return []
-    edges, vertices = _Edges.of(graphs, size), np.array([*map(len, graphs)], np.int32)
-    where = np.arange(size) < vertices[:, None]
+    room = room or exactly
+    sizes = [size] * len(graphs) if isinstance(size, int) else size
+    places = Places.of(graphs, sizes, room)
+    edges, which, where = Edges.of(graphs, places), places.which, places.where()
     out, into = edges.degrees()
-    most = np.maximum(out, into).max(1, initial=0)
+    most = np.maximum.reduceat(np.maximum(out, into), places.first)[which]
     if most.max() >= MOST_DEGREE:
-        dense(graphs, size)  # which refuses the graph with most
-    fits = most < peel_packed.MOST_DEGREE
-    fits &= vertices <= peel_packed.MOST_VERTICES
-    stacks, rest = [], np.ones(len(graphs), bool)
+        worst = graphs[int(most.argmax())]
+        dense([worst], len(worst))  # which refuses it
+    packed = most < peel_packed.MOST_DEGREE
+    packed &= places.vertices[which] <= peel_packed.MOST_VERTICES
+    wide, orders = ~packed, []
     if levels:
-        weak, level = _weak_orders(graphs, out, into, where)
-        stacks = [_renumbered(own, weak) for own in as_levels(level, vertices[weak])]
-        rest[weak] = False
-    for form, of_form in (("wide", rest & ~fits), ("packed", rest & fits)):
-        which = np.flatnonzero(of_form).astype(np.int32)
-        if not len(which):
-            continue
-        if form == "wide":
-            own = dense([graphs[i] for i in which.tolist()], size)
-            arrays = WideGraphs(own, where[which])
-        else:  # others are there in vain: to leave them out takes longer
-            words = (out << peel_packed.OUT) + (into << peel_packed.IN)
-            arrays = PackedGraphs(edges.rows(), words.astype(np.int32), where)
-            if len(which) < len(graphs):
-                arrays = PackedGraphs(*(taken(array, which) for array in arrays))
-        stacks.append(Stack(form, size, which, vertices[which], arrays))
-    return stacks
+        best = where & (into == 0)
+        weak, level = _weak_orders(graphs, places, out, best, levels)
+        lengths = places.vertices[which[weak]]
+        orders = [_renumbered(own, weak) for own in as_levels(level, lengths)]
+        packed[weak] = wide[weak] = False
+    # Others are there in vain: to leave them out takes longer.
+    arrays = _words(edges, out, into, where) if packed.any() else None
+    stacks = []
+    for size, mine, cut in places.groups:
+        some = mine.start + np.flatnonzero(wide[mine]).astype(np.int32)
+        if len(some):
+            vertices = places.vertices[which[some]]
+            where = np.arange(size) < vertices[:, None]
+            own = WideGraphs(dense([graphs[i] for i in some.tolist()], size), where)
+            stacks.append(Stack("wide", size, some, vertices, own))
+        some = np.flatnonzero(packed[mine]).astype(np.int32)
+        if arrays and len(some):
+            own, vertices = _of_places(arrays, places, cut), places.vertices[cut]
+            if len(some) < mine.stop - mine.start:
+                length = room(size, len(some))
+                own = PackedGraphs(*(taken(x, some, length) for x in own))
+                vertices = taken(vertices, some, length)
+            stacks.append(Stack("packed", size, mine.start + some, vertices, own))
+    return stacks + orders
 
 
-class _Edges(NamedTuple):
-    """The edges of graphs, end to end.
+def _words(
+    edges: Edges,
+    out: Int64[np.ndarray, " vertices"],
+    into: Int64[np.ndarray, " vertices"],
+    where: Bool[np.ndarray, " vertices"],
+) -> PackedGraphs:
+    """Lay graphs of all sizes out as words, one after another."""
+    words = blank(out.shape)
+    words[...] = (out << peel_packed.OUT) + (into << peel_packed.IN)
+    return PackedGraphs(edges.rows(), words, where)
 
-    Attributes:
-        shape: number of graphs, and padded number of their vertices.
-        better: the vertex that is preferred, ...
-        worse: ... the other one, ...
-        judgments: ... and how many judgments say so.
-        start: number of the first vertex of the graph, among those of all graphs.
-        graded: the graphs that have grades, which add edges, and their numbers.
-    """
 
-    shape: tuple[int, int]
-    better: Int64[np.ndarray, " edges"]
-    worse: Int64[np.ndarray, " edges"]
-    judgments: Int64[np.ndarray, " edges"]
-    start: Int64[np.ndarray, " edges"]
-    graded: dict[int, Graph]
-
-    @classmethod
-    def of(cls, graphs: Sequence[Graph], size: int) -> "_Edges":
-        """Lay the edges of graphs out."""
-        wins = [graph.wins for graph in graphs]
-        better, worse, judgments = np.ascontiguousarray(np.concatenate(wins).T)
-        start = np.repeat(np.arange(len(graphs)) * size, [*map(len, wins)])
-        graded = {i: g for i, g in enumerate(graphs) if g.levels is not None}
-        return cls((len(graphs), size), better, worse, judgments, start, graded)
-
-    def degrees(
-        self,
-    ) -> tuple[Int64[np.ndarray, "graphs n"], Int64[np.ndarray, "graphs n"]]:
-        """Count the judgments that prefer each vertex, and those against it."""
-        cells = self.shape[0] * self.shape[1]
-        out, into = (
-            np.bincount(self.start + vertex, self.judgments, cells).astype(np.int64)
-            for vertex in (self.better, self.worse)
-        )
-        out, into = out.reshape(self.shape), into.reshape(self.shape)
-        for i, graph in self.graded.items():
-            below, above = graph.graded_degrees()
-            out[i, : len(below)] += below
-            into[i, : len(above)] += above
-        return out, into
-
-    def rows(self) -> Int32[np.ndarray, "graphs n n"]:
-        """Say what removing each vertex takes from every other word."""
-        graphs, size = self.shape
-        rows = blank((graphs, size, size))
-        # A vertex takes from those that are preferred to it, and from the others.
-        for vertex, other, bits in (
-            (self.worse, self.better, peel_packed.OUT),
-            (self.better, self.worse, peel_packed.IN),
-        ):
-            cell = (self.start + vertex) * size + other
-            np.add.at(rows.reshape(-1), cell, (self.judgments << bits).astype(np.int32))
-        for i, graph in self.graded.items():
-            if graph.unit < peel_packed.MOST_DEGREE:  # else it has another form
-                part, above = rows[i, : len(graph), : len(graph)], graph.above()
-                part += above.T * np.int32(graph.unit << peel_packed.OUT)
-                part += above * np.int32(graph.unit << peel_packed.IN)
-        return rows
+def _of_places(graphs: PackedGraphs, places: Places, cut: slice) -> PackedGraphs:
+    """Take out the graphs at some places, which are of one size."""
+    size, count = int(places.sizes[cut.start]), cut.stop - cut.start
+    first = int(places.first[cut.start])
+    begin, vertices = int(places.row[first]) + first, slice(first, first + count * size)
+    rows = graphs.rows[begin : begin + count * size * size]
+    return PackedGraphs(
+        rows.reshape(count, size, size),
+        graphs.words[vertices].reshape(count, size),
+        graphs.where[vertices].reshape(count, size),
+    )
 
 
 def _weak_orders(
     graphs: Sequence[Graph],
-    out: Int64[np.ndarray, "graphs n"],
-    into: Int64[np.ndarray, "graphs n"],
-    where: Bool[np.ndarray, "graphs n"],
+    places: Places,
+    out: Int64[np.ndarray, " vertices"],
+    best: Bool[np.ndarray, " vertices"],
+    enough: int,
 ) -> tuple[Int32[np.ndarray, " orders"], Int32[np.ndarray, " documents"]]:
     """Find the weak orders among graphs, and the levels of the documents of each.
 
@@ -218,22 +199,28 @@ def _weak_orders(
     sink at every step, whatever the counts, and is a sort.
     """
     # Most others are told apart by their best vertices alone: they beat all the rest.
-    best = where & (into == 0)
-    rest = where.sum(1) - best.sum(1)
-    least = np.where(best, out, np.iinfo(np.int64).max).min(1, initial=rest.max())
-    weak = np.flatnonzero(best.any(1) & (least >= rest)).astype(np.int32)
-    if not len(weak):
-        return weak, weak
-    beats = dense([graphs[i] for i in weak.tolist()], where.shape[1]) > 0
-    beaten = beats.sum(2, dtype=np.int32)
-    fewer = (beaten[:, :, None] > beaten[:, None, :]) & where[weak, None, :]
-    same = (beats == fewer).all((1, 2))
-    weak, there, beaten = weak[same], where[weak[same]], beaten[same]
-    # A level is a number of documents that are beaten.
-    graph, beaten = np.nonzero(there)[0], beaten[there]
-    is_level = np.zeros(there.shape, np.int32)
-    is_level[graph, beaten] = 1
-    return weak, (is_level.cumsum(1, dtype=np.int32) - 1)[graph, beaten]
+    number = np.add.reduceat(best, places.first, dtype=np.int32)
+    least = np.where(best, out, np.iinfo(np.int64).max)
+    least = np.minimum.reduceat(least, places.first)
+    may_be = (number > 0) & (least >= places.vertices - number)
+    weak = np.flatnonzero(may_be[places.which]).astype(np.int32)
+    there = places.which[weak]
+    if places.sizes[there].sum() < enough:
+        return weak[:0], weak[:0]
+    weak = weak[np.argsort(places.vertices[there])]  # of a size together
+    some = [graphs[i] for i in weak.tolist()]
+    own = Places.of(some, [len(graph) for graph in some])
+    beats, (row, column) = Edges.of(some, own).beats(), own.pairs()
+    first = np.repeat(own.first, own.sizes)
+    beaten = np.add.reduceat(beats, own.row + first, dtype=np.int32)
+    same = beats == (beaten[row] > beaten[column])
+    same = np.logical_and.reduceat(same, own.row[own.first] + own.first)
+    # A level is a number of documents that are beaten; of all, nobody is the least.
+    is_level = np.zeros(len(first), np.int32)
+    is_level[first + beaten] = 1
+    levels = is_level.cumsum(dtype=np.int32)
+    level = levels[first + beaten] - levels[first]
+    return weak[same], level[np.repeat(same, own.sizes)]
 
 
 def end_to_end(
@@ -290,3 +277,9 @@ def batch_graphs(graphs: Stack, tile: int, low: int = 0) -> Graphs:
     if len(part[0]) == tile:
         return part
     return type(part)(*(lengthened(array, tile) for array in part))
+
+
+def vertices_of(graphs: Stack, tile: int, low: int = 0) -> Int32[np.ndarray, " tile"]:
+    """Give the numbers of vertices of what `batch_graphs` gives."""
+    part = graphs.vertices[low : low + tile]
+    return part if len(part) == tile else lengthened(part, tile)

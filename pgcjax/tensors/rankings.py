@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import accumulate
 from sys import intern
 
 import numpy as np
@@ -74,14 +75,14 @@ class JudgedRanks:
         """Keep the judged documents that have a value.
 
         Args:
-            values: of each code; -1 for none.
+            values: of each code, and of none at the end; -1 if there is none.
             out: takes the values of those that are kept, at its beginning ...
             ranks: ... and this their ranks.
 
         Returns:
             How many there are: int32 `[judged queries, runs]`.
         """
-        value = np.append(values, np.int32(-1))[self.known].take(self.code)
+        value = values[self.known].take(self.code)
         value, position, kept = _kept(value, self.position, self.count)
         out[: len(value)], ranks[: len(value)] = value, position
         runs, queries = self.lengths.shape
@@ -316,7 +317,7 @@ class Rankings:
             docs: documents of judged queries.
             values: int32, of each of them, query after query; none is negative.
         """
-        values = self._judged.spread(docs, values)
+        values = np.append(self._judged.spread(docs, values), np.int32(-1))
         # At once for all parts: large pieces of memory come sooner.
         values_out, ranks = np.empty((2, self.size), np.int32)
         first, count, end = [], [], 0
@@ -325,10 +326,10 @@ class Rankings:
             ends = end + np.cumsum(count[-1], dtype=np.int32).reshape(count[-1].shape)
             first.append(ends - count[-1])
             end += int(count[-1].sum())
-        numbers = [self._judged.number[query] for query in docs]
+        numbers = np.array([self._judged.number[query] for query in docs], int)
         starts, counts = (np.concatenate(x, axis=1)[numbers] for x in (first, count))
-        edges = np.cumsum([0, *(len(part.run_ids) for part in self._found)])
-        return Flat(values_out, ranks, starts, counts, edges)
+        runs = accumulate((len(part.run_ids) for part in self._found), initial=0)
+        return Flat(values_out, ranks, starts, counts, np.array([*runs]))
 
     def retrieved(self, docs: Mapping[str, np.ndarray]) -> dict[str, Retrieved]:
         """Give the ranks of documents of judged queries, query by query."""

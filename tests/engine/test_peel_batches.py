@@ -121,6 +121,22 @@ def test_compiling_is_said_once_for_a_shape(caplog):
     assert compiled[-1][1] == compiled[-1][2]
 
 
+@pytest.mark.parametrize("levels", [1, 2**30])
+def test_weak_orders_are_levels_or_peeled(levels):
+    graphs, rankings, weights = job(6)
+    whole = peel_batches.overlap_sums(graphs, rankings, weights)
+    with plan.using(levels=levels):
+        tiles = tiles_of({"levels": graphs["levels"]}, rankings)
+        assert (tiles[0].form == "levels") == (levels == 1)
+        assert (peel_batches.overlap_sums(graphs, rankings, weights) == whole).all()
+
+
+def test_no_graphs():
+    graphs, rankings, weights = job()
+    sums = peel_batches.overlap_sums({"empty": graphs["empty"]}, rankings, weights)
+    assert sums.shape == (5, 1) and not sums.any()
+
+
 def test_blocks_of_queries():
     graphs, rankings, weights = job(1)
     whole = peel_batches.overlap_sums(graphs, rankings, weights)

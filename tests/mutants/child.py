@@ -56,7 +56,8 @@ def score(call: str) -> None:
     made = collection.soft if "soft=" in call else collection.lists
     tables = collection.grids() if grids else made()
     # Every axis is padded, to few shapes: fewer programs to compile.
-    with using(runs=4, queries=2), at_least(documents=32, axis=32, width=64):
+    few = using(runs=4, queries=2, levels=1)
+    with few, at_least(documents=32, axis=32, width=64):
         pgcjax.evaluate(**tables, measures=words, order=order, verify=1.0)
 
 

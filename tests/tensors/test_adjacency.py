@@ -27,14 +27,14 @@ def test_each_form_is_made_of_the_counts():
         "no grade above another, packed": Graph("same", docs, wins, 0 * grades, 2**16),
     }
     every = list(graphs.values())
-    stacks = adjacency.matrices(every, SIZE, levels=True)
+    stacks = adjacency.matrices(every, SIZE, levels=1)
     forms = {}
     for own in stacks:
         for row, i in enumerate(own.which.tolist()):
             graph, form = every[i], own.form
             forms[i] = form
             found = [array[row] for array in own.arrays]
-            [alone] = adjacency.matrices([graph], SIZE, levels=True)
+            [alone] = adjacency.matrices([graph], SIZE, levels=1)
             assert alone.form == form and own.vertices[row] == len(graph)
             if form == "levels":
                 beaten = (dense([graph], SIZE)[0] > 0).sum(1)[: len(graph)]
@@ -48,3 +48,33 @@ def test_each_form_is_made_of_the_counts():
     assert [forms[i] for i in range(len(every))] == [
         name.rpartition(" ")[2] for name in graphs
     ]
+
+
+def test_sizes_together_or_alone():
+    """Graphs of several sizes, with room for more, and each of them alone."""
+    rng = np.random.default_rng(1)
+    counts = [rng.integers(0, 3, (n, n)) for n in (20, 17, 30, 5, 9, 16, 3)]
+    for each in counts:
+        np.fill_diagonal(each, 0)
+    graphs = [*map(graph_of, counts)]
+    graphs[4] = graph_of(np.triu(np.ones((9, 9), int), 1))
+    graphs[5] = graph_of(1024 * counts[5])
+    stacks = adjacency.matrices(
+        graphs, [32] * 3 + [16] * 4, levels=1, room=lambda size, number: number + size
+    )
+    assert [(own.form, own.size, own.which.tolist()) for own in stacks] == [
+        ("packed", 32, [0, 1, 2]),
+        ("wide", 16, [5]),
+        ("packed", 16, [3, 6]),
+        ("levels", 16, [4]),
+    ]
+    for own in stacks:
+        for row, i in enumerate(own.which.tolist()):
+            [alone] = adjacency.matrices([graphs[i]], own.size, levels=1)
+            assert alone.form == own.form and own.vertices[row] == len(graphs[i])
+            for one, other in zip(own.arrays, alone.arrays, strict=True):
+                assert (one[row] == other[0]).all()
+        if own.form == "packed":
+            assert len(own.vertices) == len(own) + own.size
+            rest = own.vertices, *own.arrays
+            assert not any(array[len(own) :].any() for array in rest)

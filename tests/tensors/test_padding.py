@@ -59,7 +59,7 @@ def test_tiles_fit_the_budget_or_are_as_small_as_can_be(
     assert r % 4 == 0 and r <= 64 and (r < runs + 4 or r == 4)
     each = q // devices
     assert q == each * devices and each & (each - 1) == 0
-    assert each <= 32 and each < 2 * -(-queries // devices)
+    assert each <= (128 if near else 32) and each < 2 * -(-queries // devices)
     assert q * (per_query + r * per_pair) <= budget or q == devices
 
 
