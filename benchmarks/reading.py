@@ -4,7 +4,8 @@
     python -m benchmarks.reading --before ../old -o benchmarks/results/reading-cpu.json
 
 The second reads made-up runs on one core, on two and on more, in processes that may use
-no others, in turn; and does the same by another checkout.
+no others, in turn; and does the same by another checkout. Processes apart, which share
+the files but no lock, tell what the machine can give.
 """
 
 import gzip
@@ -29,7 +30,12 @@ from benchmarks import inputs, ours, texts
 from benchmarks.harness import ROOT, Contender, NotEqualError, Report, facts
 
 PER = "1000 lines"
-WAYS = {"pandas": "pandas", "before": "version before", "pgcjax": "pgcjax"}
+WAYS = {
+    "pandas": "pandas",
+    "before": "version before",
+    "pgcjax": "pgcjax",
+    "apart": "pgcjax, processes apart",
+}
 COLUMNS = [
     *("way", "ns a line (clock)", "lowest", "highest", "ns of processors"),
     *("× one core", "× pandas"),
@@ -176,12 +182,13 @@ def on_cores(
             counts = [2**i for i in range(len(cores).bit_length())]
             ways = [("pandas", 1), *(("before", n) for n in counts if old)]
             ways += [("pgcjax", n) for n in counts]
+            ways += [("apart", n) for n in counts if 1 < n <= runs]
             with ExitStack() as stack:
                 readers = [
-                    stack.enter_context(_Reader(way, cores[:n], Path(name), kind, old))
+                    stack.enter_context(_Readers(way, cores[:n], Path(name), kind, old))
                     for way, n in ways
                 ]
-                if len({reader.ranks for reader in readers}) > 1:
+                if any(reader.ranks != readers[0].ranks for reader in readers):
                     raise NotEqualError(f"{kind}: not all read the same ranks")
                 rounds = [[r.read() for r in readers] for _ in range(report.rounds)]
             times = np.array(rounds) / lines * 1e9
@@ -194,7 +201,7 @@ def _rows(ways: list[tuple[str, int]], times: np.ndarray) -> Iterator[list[Any]]
     """Give medians of the rounds; ratios are of times in the same round."""
     clock, processors = np.moveaxis(times, -1, 0)
     for i, (way, n) in enumerate(ways):
-        one = ways.index((way, 1))
+        one = ways.index(("pgcjax" if way == "apart" else way, 1))
         spread = statistics.median(clock[:, i]), clock[:, i].min(), clock[:, i].max()
         ratios = (clock[:, j] / clock[:, i] for j in (one, 0))
         yield [
@@ -204,56 +211,66 @@ def _rows(ways: list[tuple[str, int]], times: np.ndarray) -> Iterator[list[Any]]
         ]
 
 
-class _Reader:
-    """A process that reads all files when it is asked to, on cores of its own.
+class _Readers:
+    """Processes that read all files when they are asked to, on cores of their own.
 
     Attributes:
-        ranks: a hash of what it reads.
+        ranks: of each file, a hash of what is read from it.
     """
 
     def __init__(
         self, way: str, cores: list[int], folder: Path, kind: str, old: Path | None
     ):
+        """Start a process on all cores, or one `apart` on each with its share."""
+        apart = way == "apart"
+        groups = [[core] for core in cores] if apart else [cores]
         paths = [*([old] if old and way == "before" else []), ROOT]
         env = os.environ | {
             "PYTHONPATH": os.pathsep.join(map(str, paths)),
-            "POLARS_MAX_THREADS": str(len(cores)),
+            "POLARS_MAX_THREADS": str(len(groups[0])),
         }
         command = [sys.executable, "-P", __file__, "--one", way, str(folder), kind]
         own = os.sched_getaffinity(0)
-        os.sched_setaffinity(0, cores)
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        self._process = subprocess.Popen(command, env=env, text=True, **pipes)
+        self._processes = []
+        for i, group in enumerate(groups):
+            os.sched_setaffinity(0, group)
+            share = f"{i}/{len(groups)}"
+            process = subprocess.Popen([*command, share], env=env, text=True, **pipes)
+            self._processes.append(process)
         os.sched_setaffinity(0, own)
-        self.ranks = self._line()
+        self.ranks: dict[str, str] = {}
+        for ranks in self._said():
+            self.ranks |= ranks
 
-    def __enter__(self) -> "_Reader":
+    def __enter__(self) -> "_Readers":
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.communicate()
+        for process in self._processes:
+            process.communicate()
 
-    def _line(self) -> str:
-        line = self._process.stdout and self._process.stdout.readline()
-        if not line:
+    def _said(self) -> list[Any]:
+        lines = [p.stdout.readline() if p.stdout else "" for p in self._processes]
+        if not all(lines):
             raise RuntimeError("a process that reads has ended")
-        return line
+        return [json.loads(line) for line in lines]
 
     def read(self) -> tuple[float, float]:
-        """Read all files once: seconds by the clock, and of all its cores."""
-        assert self._process.stdin
-        self._process.stdin.write("\n")
-        self._process.stdin.flush()
-        clock, processors = json.loads(self._line())
-        return clock, processors
+        """Read all files once: seconds until the last is done, and of all cores."""
+        for process in self._processes:
+            assert process.stdin
+            process.stdin.write("\n")
+            process.stdin.flush()
+        clock, processors = zip(*self._said(), strict=True)
+        return max(clock), sum(processors)
 
 
-def _serve(way: str, folder: Path, kind: str) -> None:
-    """Be the process of a `_Reader`."""
-    judged, paths = (
-        _judged(folder / "judgments.qrels"),
-        sorted((folder / kind).iterdir()),
-    )
+def _serve(way: str, folder: Path, kind: str, share: str = "0/1") -> None:
+    """Be a process of `_Readers`, which reads every n-th file from the i-th: i/n."""
+    first, step = map(int, share.split("/"))
+    paths = sorted((folder / kind).iterdir())[first::step]
+    judged = _judged(folder / "judgments.qrels")
     call: Callable[[], Any] = partial(ours.rankings_of, paths, judged)
     values = partial(_ours, judged)
     if way == "pandas":
@@ -262,7 +279,9 @@ def _serve(way: str, folder: Path, kind: str) -> None:
             partial(with_pandas, paths, places),
             partial(_pandas, len(places)),
         )
-    print(sha256(values(call()).astype("i4").tobytes()).hexdigest(), flush=True)
+    ranks = zip(paths, values(call()).astype("i4"), strict=True)
+    hashes = {path.name: sha256(row.tobytes()).hexdigest() for path, row in ranks}
+    print(json.dumps(hashes), flush=True)
     for _ in sys.stdin:
         clock, processors = time.perf_counter(), time.process_time()
         call()
@@ -275,17 +294,17 @@ def _serve(way: str, folder: Path, kind: str) -> None:
 @click.option("--runs", default=12, show_default=True, help="Made-up files.")
 @click.option("--rounds", default=7, show_default=True)
 @click.option("-o", "--output", type=Path, metavar="FILE.json")
-@click.option("--one", nargs=3, hidden=True)
+@click.option("--one", nargs=4, hidden=True)
 def main(
     old: Path | None,
     runs: int,
     rounds: int,
     output: Path | None,
-    one: tuple[str, str, str] | None,
+    one: tuple[str, str, str, str] | None,
 ) -> None:
     """Measure what reading text takes on one core and on more."""
     if one:
-        _serve(one[0], Path(one[1]), one[2])
+        _serve(one[0], Path(one[1]), *one[2:])
         return
     report = Report(rounds)
     on_cores(report, runs, old=old.resolve() if old else None)

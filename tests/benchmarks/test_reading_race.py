@@ -35,12 +35,26 @@ def test_each_process_tells_its_ranks_and_times(folder, kind, monkeypatch, capsy
     assert capsys.readouterr().out.strip() not in ranks
 
 
+def test_processes_apart_share_the_files(folder, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    ranks = []
+    for share in ("0/1", "0/2", "1/2"):
+        reading._serve("pgcjax", folder, "plain", share)
+        ranks.append(json.loads(capsys.readouterr().out))
+    every, first, second = ranks
+    assert first | second == every
+    assert ([*first], [*second]) == (["system00000.run"], ["system00001.run"])
+
+
 def test_ratios_are_of_the_same_round():
-    ways = [("pandas", 1), ("pgcjax", 1), ("pgcjax", 2)]
-    clock = np.array([[10.0, 4.0, 2.0], [20.0, 8.0, 4.0], [60.0, 6.0, 5.0]])
+    ways = [("pandas", 1), ("pgcjax", 1), ("pgcjax", 2), ("apart", 2)]
+    clock = np.array(
+        [[10.0, 4.0, 2.0, 1.0], [20.0, 8.0, 4.0, 4.0], [60.0, 6.0, 5.0, 2.0]]
+    )
     rows = list(reading._rows(ways, np.stack([clock, clock + 1], axis=-1)))
     assert rows == [
         ["pandas, 1 core", 20.0, 10.0, 60.0, 21.0, 1.0, 1.0],
         ["pgcjax, 1 core", 6.0, 4.0, 8.0, 7.0, 1.0, 2.5],
         ["pgcjax, 2 cores", 4.0, 2.0, 5.0, 5.0, 2.0, 5.0],
+        ["pgcjax, processes apart, 2 cores", 2.0, 1.0, 4.0, 3.0, 3.0, 10.0],
     ]
