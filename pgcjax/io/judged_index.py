@@ -66,7 +66,8 @@ class JudgedIndex:
             at[rest] += 1
             equal[rest] = self._key[at[rest]] == key[rest]
             rest = rest[~(equal[rest] | self._last[at[rest]])]
-        rows, at = rows[equal], at[equal]
+        equal = np.flatnonzero(equal)  # a mask takes six times as long
+        rows, at = rows.take(equal), at.take(equal)
         # To drop all others takes a fraction of the time of looking these up.
         hit = np.zeros(len(doc_id), bool)
         hit[rows] = True
