@@ -142,7 +142,7 @@ def _milliseconds(call: Callable[[], Any]) -> float:
 def _mebibytes(command: list[str]) -> float:
     """Measure the peak of memory of a command that finds its programs on disk."""
     peaks = []
-    for _ in range(1 + SAMPLES):
+    for _ in range(3):
         program = [sys.executable, "-P", "-m", "pgcjax", *command]
         process = subprocess.Popen(program, stdout=subprocess.DEVNULL)
         _, status, used = os.wait4(process.pid, 0)
