@@ -186,19 +186,29 @@ def _wide(graphs, runs, steps, weights):
     return peel.peeled_overlap(graphs.edges, runs.ranks, weights, where=graphs.where)
 
 
-def _levelled(most: int) -> Callable:
-    """Make what computes all queries and runs of a device at once."""
+def _levelled(cut, shared, most: int = 0):
+    """Compute all queries and runs of a device at once: in `most` steps, if given."""
+    graphs, runs, steps = cut
+    enough = most or steps.max()
+    over_queries = jax.vmap(_of_levels, in_axes=(0, 0, None, None))
+    return over_queries(graphs, runs, enough, shared)
 
-    def program(cut, shared):
-        (graphs, runs, steps), (level, ranks, weights) = cut, shared
-        enough = most or steps.max()
-        return jax.vmap(
-            lambda starts, first, count: peel_levels.levelled_overlap(
-                starts, level, ranks, first, count, enough, weights
-            )
-        )(graphs.starts, runs.first, runs.counts)
 
-    return program
+def _levels_one_by_one(cut, shared):
+    """Compute a query after another: the state of one stays in a core's cache."""
+
+    def one(query):
+        graph, runs, steps = query
+        return _of_levels(graph, runs, steps, shared)
+
+    return jax.lax.map(one, cut)
+
+
+def _of_levels(graph, runs, steps, shared):
+    level, ranks, weights = shared
+    return peel_levels.levelled_overlap(
+        graph.starts, level, ranks, runs.first, runs.counts, steps, weights
+    )
 
 
 @cache
@@ -207,11 +217,12 @@ def tile_program(form: str, devices: int, backend: str, most: int = 0) -> Callab
 
     On CPU queries follow each other, each with as many steps as it needs, and so do
     runs if they are many; elsewhere all are computed at once, with as many steps as
-    there are places. Levels are so small that they are computed at once everywhere, in
-    `most` steps, or as many as they need.
+    there are places, or, of levels, in `most` steps.
     """
     if form == "levels":
-        return over_devices(_levelled(most), devices)
+        at_once = partial(_levelled, most=most)
+        one_by_one = in_one_piece(_levels_one_by_one)
+        return over_devices(one_by_one if backend == "cpu" else at_once, devices)
     kernel = {"pallas": _pallas, "wide": _wide}.get(form, _packed)
 
     def one_by_one(cut, shared):
