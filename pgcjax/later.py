@@ -9,6 +9,7 @@ other libraries leave annotations unevaluated.
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 
@@ -22,17 +23,21 @@ class Later:
     def __init__(self, module: str):
         """Import nothing."""
         self.module = module
+        self._imported: ModuleType | None = None
 
     def __getattr__(self, name: str) -> Any:
         """Give what the library has under a name."""
+        return getattr(self._imported or self._import(), name)
+
+    def _import(self) -> ModuleType:
         top = self.module.partition(".")[0]
         first = top not in sys.modules
         # `import_module` waits for another thread that imports the library just now.
-        value = getattr(import_module(self.module), name)
+        self._imported = import_module(self.module)
         if first:
             for call in _then.get(top, ()):
                 call()
-        return value
+        return self._imported
 
 
 _then: dict[str, list[Callable[[], None]]] = {}
