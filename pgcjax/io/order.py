@@ -110,7 +110,9 @@ def _order_ties(
     rows = np.union1d(tied - 1, tied)
     block = np.cumsum(~np.isin(rows, tied))
     frame = pl.DataFrame({"block": block, "doc": doc[rows], "row": rows})
-    frame = frame.sort("block", "doc", descending=[False, ids_fall])
+    frame = frame.sort(
+        "block", "doc", descending=[False, ids_fall], multithreaded=False
+    )
     position[frame["row"].to_numpy()] = position[rows]
 
 

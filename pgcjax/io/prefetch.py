@@ -26,7 +26,9 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-_THREADS = min(MOST_THREADS, cores())  # polars uses all cores in each of them
+# One more than cores, if there are several: a thread often waits for Python's lock, or
+# for polars, which uses all cores in each of them.
+_THREADS = min(MOST_THREADS, cores() + (cores() > 1))
 FILES = 2 * _THREADS
 
 
