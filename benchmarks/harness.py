@@ -26,6 +26,9 @@ TOLERANCE = 1e-12
 LEAST = 0.05  # seconds that one sample takes at least: faster calls are repeated
 WIDTH = 128  # of tables, in characters
 SHORT = 5.0  # seconds up to which a call is warmed up a second time
+SMALL = ("/bin/sh", "-c", '"$@"; exit $?', "sh")
+"""Starts what follows from a small process: Linux counts what a process has when it
+starts another to the peak of memory of that other."""
 
 
 class NotEqualError(AssertionError):
@@ -363,7 +366,7 @@ def child(*arguments: object, **variables: object) -> str:
     environment |= {name: str(value) for name, value in variables.items()}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # users' files are compiled once
     done = subprocess.run(
-        [sys.executable, *map(str, arguments)],
+        [*SMALL, sys.executable, *map(str, arguments)],
         cwd=ROOT,
         env=environment,
         capture_output=True,
@@ -371,6 +374,6 @@ def child(*arguments: object, **variables: object) -> str:
     )
     if done.returncode:
         raise RuntimeError(
-            f"python {shlex.join(done.args[1:])}:\n{done.stderr[-2000:]}"
+            f"python {shlex.join(done.args[len(SMALL) + 1 :])}:\n{done.stderr[-2000:]}"
         )
     return done.stdout

@@ -144,12 +144,20 @@ def _mebibytes(command: list[str]) -> float:
     peaks = []
     for _ in range(3):
         program = [sys.executable, "-P", "-m", "pgcjax", *command]
-        process = subprocess.Popen(program, stdout=subprocess.DEVNULL)
-        _, status, used = os.wait4(process.pid, 0)
-        if status:
-            raise RuntimeError(f"{command} failed")
-        peaks.append(used.ru_maxrss / 1024)
+        small = [sys.executable, "-S", "-c", _PEAK]
+        peaks.append(int(subprocess.check_output([*small, *program])) / 1024)
     return min(peaks[1:])
+
+
+# In a small process: Linux counts what a process has when it starts another to the peak
+# of that other.
+_PEAK = """
+import os, subprocess, sys
+started = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
+_, status, used = os.wait4(started.pid, 0)
+print(used.ru_maxrss)
+sys.exit(bool(status))
+"""
 
 
 def _side(python: Path, checkout: Path, row: str, folder: str) -> dict[str, float]:
