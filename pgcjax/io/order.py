@@ -96,7 +96,7 @@ def ranked(
     position = np.arange(len(table), dtype=np.int32)
     position -= np.repeat(np.flatnonzero(start).astype(np.int32), lengths)
     if order != "rank" and ordered:
-        tied = np.flatnonzero((score[1:] == score[:-1]) & follows) + 1
+        tied = np.append(False, (score[1:] == score[:-1]) & follows)
         _order_ties(position, tied, table["doc_id"], falling[1])
     return table, position, groups, lengths
 
@@ -105,10 +105,10 @@ def _order_ties(
     position: np.ndarray, tied: np.ndarray, doc: pl.Series, ids_fall: bool
 ) -> None:
     """Order rows that tie with the row before, by document id, in place."""
-    if not len(tied):
+    rows = np.flatnonzero(tied | np.append(tied[1:], False))
+    if not len(rows):
         return
-    rows = np.union1d(tied - 1, tied)
-    block = np.cumsum(~np.isin(rows, tied))
+    block = np.cumsum(~tied[rows])
     frame = pl.DataFrame({"block": block, "doc": doc[rows], "row": rows})
     frame = frame.sort(
         "block", "doc", descending=[False, ids_fall], multithreaded=False
