@@ -83,9 +83,10 @@ def in_one_piece(program: Callable[..., Any]) -> Callable[..., Any]:
     long as to peel 64 words of 28 runs. What is in one piece is on one thread.
 
     Args:
-        program: takes and gives arrays, and does not scatter, sort or call libraries:
-            XLA ends the process where it cannot compile a program in one piece, so
-            only programs whose kernel has no branches by parameters may be given.
+        program: takes and gives arrays, needs all that it takes, and does not scatter,
+            sort or call libraries. XLA ends the process where it cannot compile a
+            program in one piece, or finds an argument of no use when it simplifies it:
+            so no kernel may be given that has branches by parameters.
     """
 
     def whole(*arguments: Any) -> Any:
