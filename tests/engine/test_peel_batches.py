@@ -189,12 +189,13 @@ def test_runs_as_lists_or_by_place(documents):
         assert (peel_batches.overlap_sums(graphs, rankings, weights) == by_place).all()
 
 
-def test_a_cpu_calls_one_function():
+@pytest.mark.parametrize("form", ["levels", "listed"])
+def test_a_cpu_calls_one_function(form):
     """Not one for each operation of each step, which would take most of the time."""
     graphs, rankings, weights = job()
-    tile = next(t for t in tiles_of(graphs, rankings) if t.form == "listed")
+    tile = next(t for t in tiles_of(graphs, rankings) if t.form == form)
     with jax.enable_x64(True):
-        program: Any = peel_batches.tile_program("listed", 1, "cpu")
+        program: Any = peel_batches.tile_program(form, 1, "cpu")
         cut, shared = (tile.graphs, tile.ranks, tile.steps), (*tile.lists, weights)
         text = program.lower(cut, shared).compile().as_text()
     whole = text[text.index("ENTRY") :]
