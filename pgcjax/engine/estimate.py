@@ -41,7 +41,7 @@ def estimate(
             return find(table, request.judged, order), rows / max(1, read)
 
         with closing(first.read(request.judged, order, look)) as units:
-            ranks, lines_per_byte = next(next(units))
+            ranks, lines_per_byte = next(next(units).parts)
     sample = Rankings(request.judged, [ranks])
     here = len(sample.run_ids)
     packed = sum(sum(file.runs) for file in runs.packed.values())

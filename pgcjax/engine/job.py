@@ -22,6 +22,7 @@ from pgcjax.errors import Progress
 from pgcjax.io.checkpoint import Checkpoint
 from pgcjax.io.packed import Block
 from pgcjax.io.run_tables import RunTable
+from pgcjax.io.run_units import Read
 from pgcjax.io.runs import Runs
 from pgcjax.tensors.rankings import JudgedRanks, Rankings, find, joined, merged
 
@@ -93,14 +94,19 @@ def run(
             sample.take(table, judged.docs)
         return find(table, judged, order)
 
-    def whole(parts: Iterator[JudgedRanks]) -> JudgedRanks:
-        ranks = joined([*parts])
+    def whole(read: Read[JudgedRanks]) -> tuple[JudgedRanks, int]:
+        ranks = joined([*read.parts])
         refuse(request, ranks.run_ids, ranks.has)
-        return ranks
+        return ranks, read.units
 
     with ThreadPoolExecutor(1, "pgcjax-scorer") as pool:
         pending: Future[Chunk | KeptChunk] | None = None
-        read = runs.read(judged, order, look_up, skip=done, progress=progress)
+        read = runs.read(
+            *(judged, order, look_up),
+            skip=done,
+            together=plan.settings.rows > 0,
+            progress=progress,
+        )
         with closing(read) as units:
             parts = merged(map(whole, units), plan.settings.rows)
             for ranks, count in _chunks(parts, limits, checkpoint, batches):
@@ -114,7 +120,7 @@ def run(
     if sample and kept:
         take = partial(sample.take, judged=judged.docs)
         with closing(runs.first(kept).read(judged, order, take)) as taken:
-            for _ in chain.from_iterable(taken):
+            for _ in chain.from_iterable(read.parts for read in taken):
                 pass
     if not chunks:
         chunk = _nothing(batches, len(judged))

@@ -144,7 +144,7 @@ def _owners(
     owner = np.full(judged.end, -1)
     look_up = partial(find, judged=judged, order=order)
     with closing(runs.read(judged, order, look_up, progress=progress)) as units:
-        for ranks in chain.from_iterable(units):
+        for ranks in chain.from_iterable(read.parts for read in units):
             own = [number.setdefault(run, len(number)) for run in ranks.run_ids]
             run = np.repeat(np.array(own, np.int64)[ranks.run], ranks.count)
             code = ranks.known[ranks.code]

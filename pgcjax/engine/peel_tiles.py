@@ -10,6 +10,7 @@ import numpy as np
 from pgcjax.engine import plan
 from pgcjax.kernels import peel_packed
 from pgcjax.runtime.devices import everywhere, is_host, place
+from pgcjax.runtime.loop import THREADS
 from pgcjax.runtime.surroundings import default_backend, local_device_count
 from pgcjax.tensors import adjacency, rank_tables
 from pgcjax.tensors.adjacency import Stack
@@ -91,7 +92,8 @@ class Layout:
         self._vertices = np.arange(len(starts), dtype=np.int32) - starts
         self._ready: dict[int, list[Stack]] = {}
         self._room = keep
-        self._shapes = Shapes(budget)
+        alone = len(set(self._sizes)) == 1 and not graded
+        self._shapes = Shapes(budget, threads=THREADS if alone else 1)
         self._listed = listed and is_host()
 
     def tiles(self, rankings: "Rankings") -> Iterator[Tile]:
@@ -188,15 +190,17 @@ class Shapes:
     Attributes:
         runs: the most of any call.
         budget: bytes of a tile.
+        threads: that compute tiles of one size alone.
     """
 
-    def __init__(self, budget: int) -> None:
-        self.runs, self.budget = 0, budget
+    def __init__(self, budget: int, threads: int = 1) -> None:
+        self.runs, self.budget, self.threads = 0, budget, threads
         self._rooms: dict[tuple[int, tuple[int, int]], tuple[int, int]] = {}
 
     def of(self, form: str, size: int, queries: int) -> tuple[int, int]:
         """Choose how many queries and runs a tile has."""
         per_query, per_pair = bytes_of(form, size)
+        near = default_backend() == "cpu" and form != "levels"
         return plan.tile(
             queries,
             self.runs,
@@ -204,7 +208,8 @@ class Shapes:
             per_pair=per_pair,
             devices=local_device_count(),
             budget=self.budget,
-            near=default_backend() == "cpu" and form != "levels",
+            near=near,
+            threads=self.threads if near else 1,
         )
 
     def whole(self, size: int, queries: int) -> int:

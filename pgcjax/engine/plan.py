@@ -37,6 +37,8 @@ class Settings:
         block: bytes that matrices and their copies take while they are laid out.
         seconds: after which a chunk of runs ends, so that it can be kept.
         rows: rows of run files that are put together: of small files, several.
+        worth: words of a tile's matrices, times runs, that are worth a call of their
+            own where a thread has nothing else to do.
         lists: most rankings on a side of a tile of pairs of rankings.
         pairs: pairs of rankings in a step on a CPU: their arrays stay in cache.
         square: pairs follow each other in squares of so many rankings: these stay, too.
@@ -55,6 +57,7 @@ class Settings:
     block: int = 2**23
     seconds: float = 30.0
     rows: int = 200_000
+    worth: int = 2**19
     lists: int = 64
     pairs: int = 32
     square: int = 8
@@ -90,6 +93,7 @@ def tile(
     devices: int = 1,
     budget: int = BUDGET,
     near: bool = False,
+    threads: int = 1,
 ) -> tuple[int, int]:
     """Choose how many queries and runs of one padded size are computed at once.
 
@@ -104,6 +108,7 @@ def tile(
         devices: the number of queries is a multiple of it.
         budget: bytes.
         near: whether what does not depend on the run keeps to `Settings.near`.
+        threads: that have no other tiles: each gets one of at least `Settings.worth`.
 
     Returns:
         Queries, a power of 2 times `devices`, and runs, a multiple of 4: few enough
@@ -116,6 +121,8 @@ def tile(
         most = min(4 * most, -(-settings.near // per_query))
     each = max(-(-queries // devices), least().queries)
     each = max(1, min(most, each, afford // devices))
+    words = each * run_tile * per_query // 4
+    each = -(-each // max(1, min(threads, words // settings.worth)))
     query_tile = 1 << (each - 1).bit_length()
     if query_tile * devices > max(afford, devices):
         query_tile //= 2

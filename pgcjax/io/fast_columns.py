@@ -30,7 +30,7 @@ RUNS: Layouts = {
     | {"rank": NUMBER, "score": NUMBER, "run_id": TEXT},
     3: {"query_id": TEXT, "doc_id": TEXT, "score": NUMBER},
 }
-_MARK = b"\xef\xbb\xbf"
+MARK = b"\xef\xbb\xbf"
 CHUNK = (
     2**20
 )  # bytes that stay in a core's cache; of fewer, threads wait for each other
@@ -96,9 +96,21 @@ def parse_run(
         where that is anything unusual: what `table` leaves, a score that is not finite,
         a document twice in a query of a run.
     """
+    frame = run_fields(data, ranks=ranks)
+    rankings = None if frame is None else regular(frame)
+    return None if frame is None or rankings is None else (frame, rankings)
+
+
+def run_fields(data: bytes, *, ranks: bool = True) -> pl.DataFrame | None:
+    """Read the fields of a run as `parse_run`, and look at each field alone."""
     frame = _fields(data, RUNS, skip=("Q0",) if ranks else ("Q0", "rank"))
     if frame is None or not np.isfinite(frame["score"].to_numpy()).all():
         return None
+    return frame
+
+
+def regular(frame: pl.DataFrame) -> Outline | None:
+    """Outline the fields of runs; None where a row is a comment or repeats another."""
     ids = [name for name in ("run_id", "query_id", "doc_id") if name in frame.columns]
     rankings = outline(frame)
     # The first of comments has another query than the line before.
@@ -106,7 +118,7 @@ def parse_run(
     if any(query.startswith("#") for query in leads):
         return None
     differ = no_repeat(frame, rankings) or all_differ(frame.select(ids))
-    return (frame, rankings) if differ else None
+    return rankings if differ else None
 
 
 def load(
@@ -167,7 +179,7 @@ def _fields(
     first = data if end < 0 else data[:end]
     separator = "\t" if b"\t" in first else " "
     layout = layouts.get(first.count(separator.encode()) + 1)
-    if not layout or data.startswith(_MARK):
+    if not layout or data.startswith(MARK):
         return None
     blanks, ascii_ = _blanks(data, chunk), True
     if not blanks and not data.isascii() and _is_text(data):
@@ -266,7 +278,7 @@ def places(data: bytes, rows: int) -> np.ndarray:
 
 def _unix(data: bytes) -> bytes:
     """Drop the byte-order mark, and give lines their Unix ends."""
-    data = data.removeprefix(_MARK)
+    data = data.removeprefix(MARK)
     return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
 
 

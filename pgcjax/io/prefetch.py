@@ -2,12 +2,12 @@
 
 import os
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 from pgcjax.io.reading import chosen
 from pgcjax.io.remote import RemoteFile
@@ -30,6 +30,7 @@ def cores() -> int:
 # for polars, which uses all cores in each of them.
 _THREADS = min(MOST_THREADS, cores() + (cores() > 1))
 FILES = 2 * _THREADS
+_TOGETHER = 2**22  # bytes of small files that are worth a task: 80,000 lines of a run
 
 
 def read_ahead(
@@ -78,6 +79,43 @@ def read_ahead(
             yield table
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def bundled(units: Sequence[S], sizes: Sequence[int]) -> Generator[Sequence[S]]:
+    """Put units together, in order: small ones several, as many as keep threads busy.
+
+    Args:
+        units: in order.
+        sizes: bytes of each; 0 of one that stays alone.
+    """
+    most = min(_TOGETHER, sum(sizes) // _THREADS)
+    first = count = 0
+    for i, size in enumerate(sizes):
+        if i > first and (not size or not count or count + size > most):
+            yield units[first:i]
+            first, count = i, 0
+        count += size
+    if units:
+        yield units[first:]
+
+
+def in_turn(read: Callable[[S], T], units: Iterable[S]) -> Iterator[T]:
+    """Read units now, one after another; an error is raised in its turn."""
+    outcomes: list[Callable[[], T]] = []
+    try:
+        for unit in units:
+            outcomes.append(partial(_given, read(unit)))
+    except Exception as error:
+        outcomes.append(partial(_raised, error))
+    return (outcome() for outcome in outcomes)
+
+
+def _given(value: T) -> T:
+    return value
+
+
+def _raised(error: Exception) -> NoReturn:
+    raise error
 
 
 def size_on_disk(path: Path) -> int:

@@ -111,11 +111,11 @@ def table_of(
         column = column[np.flatnonzero(rankings.start)]
     run_ids = distinct(column)
     if name in run_ids:
-        _check_name(path, name)
+        check_name(path, name)
     return RunTable(frame[[*RUNS]], run_ids, comments, equal, rankings)
 
 
-def _check_name(path: Path, name: str) -> None:
+def check_name(path: Path, name: str) -> None:
     """Refuse a file whose name cannot be that of its run."""
     if any(c in name for c in "\t\n\r") or name != name.strip():
         raise DataError(
@@ -160,7 +160,7 @@ def named(
             mend="Name runs by tag: name_by=tag (--name-by on the command line).",
         )
     name = files.stem(path, whole=name_by == "filename")
-    _check_name(path, name)
+    check_name(path, name)
     return _all_named(frame, name)
 
 

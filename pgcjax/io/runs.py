@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -23,17 +23,19 @@ from pgcjax.errors import (
 )
 from pgcjax.io import files
 from pgcjax.io.choices import NAME_BY
-from pgcjax.io.containers import CONTAINERS
+from pgcjax.io.containers import COMPRESSED, CONTAINERS
 from pgcjax.io.fast_columns import of_pandas
 from pgcjax.io.folders import is_no_run
 from pgcjax.io.in_memory import in_hand, is_frame
 from pgcjax.io.judged import Judged
 from pgcjax.io.packed import Block, Packed, is_packed
-from pgcjax.io.prefetch import read_ahead, size_on_disk
+from pgcjax.io.prefetch import bundled, read_ahead, size_on_disk
 from pgcjax.io.reading import chosen
 from pgcjax.io.remote import RemoteFile, each, is_remote
+from pgcjax.io.run_bundles import Bundle, read_bundle
 from pgcjax.io.run_pieces import Piece, read_in_pieces
 from pgcjax.io.run_tables import SCORES, RunTable, from_memory, read_file
+from pgcjax.io.run_units import Part, Read, Unit, UnitReader
 from pgcjax.io.schema import tell_indistinct
 from pgcjax.later import pd
 
@@ -78,21 +80,6 @@ def read_runs(
     table = table.to_pandas()
     table.attrs = {"comments": sum(comments)}
     return table
-
-
-@dataclass(frozen=True)
-class Unit:
-    """What is read at once: a file, a block of packed runs, or a table in memory.
-
-    Attributes:
-        name: of the file or table.
-        size: bytes on disk (of a block, in memory); 0 if unknown.
-        block: number of the block in its file, or of the table; -1 of a whole file.
-    """
-
-    name: str
-    size: int = 0
-    block: int = -1
 
 
 class Runs:
@@ -214,7 +201,7 @@ class Runs:
         """
         whole = cast(Callable[[RunTable | Block], RunTable], lambda table: table)
         with closing(self.read(None, "trec", whole, progress=progress)) as units:
-            for table in chain.from_iterable(units):
+            for table in chain.from_iterable(unit.parts for unit in units):
                 if comments is not None:
                     comments.append(table.comments)
                 yield table.frame
@@ -233,8 +220,9 @@ class Runs:
         then: Callable[[RunTable | Block], T],
         *,
         skip: int = 0,
+        together: bool = True,
         progress: Progress | None = None,
-    ) -> Generator[Iterator[T]]:
+    ) -> Generator[Read[T]]:
         """Read unit by unit, in threads, and keep what is made of each.
 
         Args:
@@ -244,12 +232,13 @@ class Runs:
             then: makes of a table, piece of a file or block what is kept of it: in the
                 thread that read it, so that rows are gone when the next unit is read.
             skip: so many units at the beginning are not read.
+            together: whether small files may be one table, which takes less time.
             progress: called with `("reading", done, total)` after each unit.
 
         Yields:
             What `then` makes of each unit: one, but of each piece of a file that is too
-            large to be read at once. It is gone through before the next is asked for.
-            Whoever stops early closes the generator.
+            large to be read at once; and one of several small files. It is gone through
+            before the next is asked for. Whoever stops early closes the generator.
 
         Raises:
             DataError: a unit is malformed, each in its turn.
@@ -269,34 +258,50 @@ class Runs:
                 return RunTable(*packed.frame(unit.block), 0)
             return packed.read(unit.block, order, every=every[unit.name])
 
-        def task(unit: Unit) -> Iterable[tuple[Sequence[str], int, T]]:
-            tables = read(unit)
-            if isinstance(tables, Iterator):
-                return (_kept(self._rounded(piece), then) for piece in tables)
-            return [_kept(self._rounded(tables), then)]
+        def bundle(units: Sequence[Unit]) -> Bundle | None:
+            return read_bundle(
+                [self._paths[unit.name] for unit in units], *self._options
+            )
 
+        reader = UnitReader(read, bundle, lambda table: then(self._rounded(table)))
         owner: dict[str, str] = {}
         equal = 0
 
-        def claimed(
-            place: int, parts: Iterable[tuple[Sequence[str], int, T]]
-        ) -> Iterator[T]:
+        def claimed(place: int, read: Read[Part[T]]) -> Iterator[T]:
             nonlocal equal
             own: set[str] = set()
-            for run_ids, indistinct, part in parts:
-                new = [run for run in run_ids if run not in own]
-                self._claim(self.units[place], new, owner)
-                own.update(new)
+            for by_unit, indistinct, kept in read.parts:
+                for unit, run_ids in enumerate(by_unit, place):
+                    new = [run for run in run_ids if run not in own]
+                    self._claim(self.units[unit], new, owner)
+                    own.update(new)
                 equal += indistinct
-                yield part
+                yield kept
             if progress:
-                progress("reading", place + 1, len(self.units))
+                for done in range(place, place + read.units):
+                    progress("reading", done + 1, len(self.units))
 
-        units = read_ahead(task, self.units[skip:], lambda unit: unit.size)
-        with closing(units):
-            for place, parts in enumerate(units, skip):
-                yield claimed(place, parts)
+        def size(units: Sequence[Unit]) -> int:
+            return sum(unit.size for unit in units)
+
+        alone = ranks or not together
+        texts = [0 if alone else self._text(unit) for unit in self.units[skip:]]
+        tasks = bundled(self.units[skip:], texts)
+        place = skip
+        with closing(read_ahead(reader, [*tasks], size)) as answers:
+            for answer in chain.from_iterable(answers):
+                yield Read(answer.units, claimed(place, answer))
+                place += answer.units
         tell_indistinct(equal, SCORES)
+
+    def _text(self, unit: Unit) -> int:
+        """Tell about how many bytes of text a unit has; 0 if it is read alone."""
+        path = self._paths.get(unit.name)
+        if path is None or unit.block >= 0 or is_remote(path):
+            return 0
+        if self._options[0] not in ("auto", "columns"):
+            return 0
+        return unit.size * (4 if path.suffix in COMPRESSED else 1)
 
     def _every(self, packed: Packed, judged: Judged | None) -> bool:
         """Say whether judgments ask for more than a packed file has ready."""
@@ -320,14 +325,6 @@ class Runs:
                     "(--name-by on the command line).",
                 )
             owner[run] = unit.name
-
-
-def _kept(
-    table: RunTable | Block, then: Callable[[RunTable | Block], T]
-) -> tuple[Sequence[str], int, T]:
-    """Give the runs of a table, how many scores are indistinct, and what is kept."""
-    indistinct = table.indistinct if isinstance(table, RunTable) else 0
-    return table.run_ids, indistinct, then(table)
 
 
 def gathered(

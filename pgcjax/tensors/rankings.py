@@ -163,34 +163,36 @@ def read_rankings(
         return find(table, judged, order)
 
     with closing(runs.read(judged, order, look_up, progress=progress)) as units:
-        whole = (joined([*parts]) for parts in units)
+        whole = ((joined([*read.parts]), read.units) for read in units)
         if only is not None:
-            whole = (part for part in (x.only(only) for x in whole) if part.run_ids)
+            kept = ((ranks.only(only), count) for ranks, count in whole)
+            whole = ((ranks, count) for ranks, count in kept if ranks.run_ids)
         return Rankings(judged, [part for part, _ in merged(whole, documents)])
 
 
 def merged(
-    units: Iterable[JudgedRanks], documents: int
+    parts: Iterable[tuple[JudgedRanks, int]], documents: int
 ) -> Iterator[tuple[JudgedRanks, int]]:
-    """Put units of few documents together, and tell how many units each is from.
+    """Put parts of few documents together, and tell how many units each is from.
 
     Args:
-        units: whole runs, none in two units.
+        parts: whole runs, none in two parts, and how many units they are from.
         documents: that were retrieved; with so many, what was put together ends.
     """
     waiting: list[JudgedRanks] = []
-    count = 0
-    for ranks in units:
+    units = count = 0
+    for ranks, own in parts:
         if waiting and waiting[0].known is not ranks.known:  # packed with other codes
-            yield joined(waiting), len(waiting)
-            waiting, count = [], 0
+            yield joined(waiting), units
+            waiting, units, count = [], 0, 0
         waiting.append(ranks)
+        units += own
         count += int(ranks.lengths.sum())
         if count > documents:
-            yield joined(waiting), len(waiting)
-            waiting, count = [], 0
+            yield joined(waiting), units
+            waiting, units, count = [], 0, 0
     if waiting:
-        yield joined(waiting), len(waiting)
+        yield joined(waiting), units
 
 
 def _find_rows(table: RunTable, judged: Judged, order: str) -> JudgedRanks:

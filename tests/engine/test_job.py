@@ -14,7 +14,7 @@ from pgcjax.cli import main
 from pgcjax.datasets.files import demo_folder
 from pgcjax.engine import plan
 from pgcjax.errors import DataError, UsageError
-from pgcjax.io import checkpoint
+from pgcjax.io import checkpoint, prefetch
 from pgcjax.io.memory import machine_memory, memory_limit
 
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
@@ -78,6 +78,26 @@ def test_a_stopped_job_goes_on_where_it_was(runs, tmp_path, small_chunks):
     assert pgcjax.evaluate(runs, **JUDGED, journal=folder).table.equals(whole.table)
     assert len(small_chunks.records) == 1  # the last chunk is not kept: its scores are
     assert checkpoint.remove(folder) and not folder.exists()
+
+
+def test_a_job_of_files_read_together_goes_on_where_it_was(
+    runs, tmp_path, small_chunks, monkeypatch
+):
+    """Other files share a table when it goes on: no score depends on it."""
+    whole = pgcjax.evaluate(runs, **JUDGED)
+    sizes = [path.stat().st_size for path in runs.iterdir()]
+    monkeypatch.setattr(prefetch, "_THREADS", 1)
+    monkeypatch.setattr(prefetch, "_TOGETHER", 3 * max(sizes))
+    small_chunks.clear()
+    with plan.using(rows=1):
+        with pytest.raises(KeyboardInterrupt):
+            stop = stopped_after(1, small_chunks)
+            pgcjax.evaluate(runs, **JUDGED, journal=tmp_path / "kept", progress=stop)
+        kept = sorted(path.stem for path in (tmp_path / "kept").glob("*.npz"))
+        assert kept and all(name not in kept for name in ("0-1", "0-8"))
+        monkeypatch.setattr(prefetch, "_TOGETHER", 2 * max(sizes))
+        again = pgcjax.evaluate(runs, **JUDGED, journal=tmp_path / "kept")
+    assert again.table.equals(whole.table) and again.notes == whole.notes
 
 
 def test_what_has_changed_is_computed_again(runs, tmp_path, small_chunks):

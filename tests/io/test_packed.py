@@ -2,7 +2,6 @@
 
 import json
 from functools import partial
-from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -21,7 +20,7 @@ from pgcjax.io.order import in_order, ranked
 from pgcjax.io.packed import MARK, Packed, is_packed
 from pgcjax.io.packed_seal import UNSEALED
 from pgcjax.io.runs import Runs, read_runs
-from pgcjax.tensors.rankings import Rankings, find, merged
+from pgcjax.tensors.rankings import Rankings, find, joined, merged
 
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
 DOCS = [f"d{i}" for i in range(9)] + ["ü", "Z"]
@@ -53,7 +52,8 @@ def rankings(source, docs, order) -> list:
     known = Judged({q: np.array(sorted(some), object) for q, some in docs.items()})
     try:
         read = Runs(source).read(known, order, partial(find, judged=known, order=order))
-        parts = [part for part, _ in merged(chain.from_iterable(read), 8)]
+        whole = ((joined([*unit.parts]), unit.units) for unit in read)
+        parts = [part for part, _ in merged(whole, 8)]
         found = Rankings(known, parts)
     except DataError:
         return ["refused"]

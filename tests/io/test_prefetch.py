@@ -4,6 +4,7 @@ import gzip
 import os
 import threading
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -127,8 +128,9 @@ def of_threads(count: int, folder) -> list[JudgedRanks | str]:
         patch.setattr(prefetch, "FILES", 2 * count)
         runs = Runs(folder, name_by="file")
         try:
-            for parts in runs.read(judged, "trec", lambda t: find(t, judged, "trec")):
-                found += parts
+            look_up = partial(find, judged=judged, order="trec")
+            for read in runs.read(judged, "trec", look_up, together=False):
+                found += read.parts
         except DataError as error:
             found.append(str(error))
     return found

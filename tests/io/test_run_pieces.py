@@ -44,7 +44,7 @@ def read(path, order="trec", **how) -> list:
     judged = Judged({"q1": [f"{DOC}1"]})
     with reading(memory=MEMORY):
         with closing(Runs(path, **how).read(judged, order, lambda x: x)) as units:
-            return [*chain.from_iterable(units)]
+            return [*chain.from_iterable(unit.parts for unit in units)]
 
 
 def message(path, **how) -> str:

@@ -1,0 +1,192 @@
+"""Small files read together: what each alone gives, and what is said of it."""
+
+import gzip
+from contextlib import closing
+from functools import partial
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pgcjax.errors import DataError
+from pgcjax.io import prefetch
+from pgcjax.io.judged import Judged
+from pgcjax.io.run_bundles import read_bundle
+from pgcjax.io.run_units import Unit
+from pgcjax.io.runs import Runs
+from pgcjax.tensors.rankings import Rankings, find, joined
+
+JUDGED = {"q1": ["a", "b", "é"], "q2": ["a", "c"]}
+ROWS = [("q1", "a", 3), ("q1", "é", 2), ("q1", "b", 2), ("q2", "c", 1), ("q9", "a", 1)]
+
+
+def text_of(tag, rows=ROWS, separator=" ") -> bytes:
+    lines = [separator.join((q, "Q0", d, "1", str(s), tag)) for q, d, s in rows]
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def three(rows=ROWS) -> bytes:
+    return "".join(f"{q} {d} {s}\n" for q, d, s in rows).encode()
+
+
+REGULAR = {
+    "six columns": text_of,
+    "other rows": lambda tag: text_of(tag, ROWS[1:4]),
+    "tied, not in order": lambda tag: text_of(tag, ROWS[::-1]),
+    "compressed": lambda tag: gzip.compress(text_of(tag)),
+    "without a last line end": lambda tag: text_of(tag)[:-1],
+    "two runs": lambda tag: text_of(tag) + text_of(f"{tag}+", ROWS[:2]),
+}
+OTHER = {
+    "three columns": lambda _: three(),
+    "tabs": lambda tag: text_of(tag, separator="\t"),
+    "a comment at the beginning": lambda tag: b"# q d 1 2 x\n" + text_of(tag),
+    "a comment of six words": lambda tag: b"# Q0 d 1 2 x\n" + text_of(tag),
+    "a mark": lambda tag: b"\xef\xbb\xbf" + text_of(tag),
+    "lines of Windows": lambda tag: text_of(tag).replace(b"\n", b"\r\n"),
+    "a line less at the end": lambda tag: text_of(tag) + b"\n",
+    "a header": lambda tag: f"query_id,doc_id,score\nq1,{tag},2\n".encode(),
+    "large numbers": lambda tag: text_of(tag, [("q1", "a", 2**53), ("q1", "b", 0)]),
+    "the tag of another": lambda _: text_of("again"),
+    "a document twice": lambda tag: text_of(tag, [*ROWS, ROWS[0]]),
+    "a ranking in two places": lambda tag: text_of(tag, [*ROWS, ("q1", "z", 1)]),
+    "a short line": lambda tag: text_of(tag) + b"q3 Q0 a 1 2\n",
+    "a long line": lambda tag: text_of(tag) + b"q3 Q0 a 1 2 3 4\n",
+    "five and seven": lambda tag: b"q3 Q0 a 1 2\nq3 Q0 a 1 2 x y\n" + text_of(tag),
+    "no number": lambda tag: text_of(tag, [*ROWS, ("q3", "a", "x")]),
+    "infinite": lambda tag: text_of(tag, [*ROWS, ("q3", "a", "inf")]),
+    "nothing": lambda _: b"",
+    "no UTF-8": lambda tag: text_of(tag) + b"q3 Q0 \xff 1 2 x\n",
+    "cut off": lambda tag: gzip.compress(text_of(tag))[:-9],
+}
+FILES = REGULAR | OTHER
+
+
+def outcome(folder, *, together, order="trec", **how) -> tuple[list[str], str]:
+    """Say what scoring sees of each run, and its progress; and what is refused."""
+    judged, seen, queries = Judged(JUDGED), [], set()
+    look_up = partial(find, judged=judged, order=order)
+
+    def progress(*step):
+        seen.append(str(step))
+
+    try:
+        runs = Runs(folder, **how)
+        read = runs.read(judged, order, look_up, together=together, progress=progress)
+        with closing(read) as units:
+            for unit in units:
+                ranks = joined([*unit.parts])
+                for run in ranks.run_ids:
+                    one = Rankings(judged, [ranks.only({run})])
+                    found = one.retrieved(judged.docs).values()
+                    rows = [(got.rank.tolist(), got.vertex.tolist()) for got in found]
+                    has = one.answered(["q1", "q2"]).tolist()
+                    seen.append(f"{run} {rows} {has}")
+                queries |= ranks.query_ids
+    except DataError as error:
+        return sorted(seen), str(error)
+    return [*sorted(seen), *sorted(queries)], ""
+
+
+def put(folder, names) -> None:
+    folder.mkdir(exist_ok=True)
+    for path in folder.iterdir():
+        path.unlink()
+    for i, name in enumerate(names):
+        (folder / f"{i:02}.run").write_bytes(FILES[name](f"tag{i}"))
+
+
+@pytest.fixture
+def all_in_one(monkeypatch):
+    """As one core has it: all small files are one table."""
+    monkeypatch.setattr(prefetch, "_THREADS", 1)
+
+
+@pytest.mark.parametrize("name_by", ["tag", "file", "filename"])
+@pytest.mark.parametrize("name", [*OTHER, *REGULAR])
+def test_a_file_among_regular_ones(name, name_by, tmp_path, all_in_one):
+    """It is read, or refused in its turn, as it is alone."""
+    again = ["the tag of another"] if name == "the tag of another" else []
+    put(tmp_path / "runs", ["six columns", *again, name, "other rows"])
+    both = [
+        outcome(tmp_path / "runs", together=together, name_by=name_by)
+        for together in (True, False)
+    ]
+    assert both[0] == both[1]
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.sampled_from([*FILES, *REGULAR, *REGULAR]), min_size=1, max_size=9),
+    st.sampled_from(["tag", "file"]),
+    st.sampled_from(["trec", "clarke", "rank"]),
+    st.booleans(),
+    st.integers(1, 4),
+)
+def test_any_files(tmp_path_factory, names, name_by, order, float32, threads):
+    folder = tmp_path_factory.mktemp("bundles")
+    put(folder / "runs", names)
+    how = {"name_by": name_by, "order": order, "float32": float32}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(prefetch, "_THREADS", threads)
+        together = outcome(folder / "runs", together=True, **how)
+    alone = outcome(folder / "runs", together=False, **how)
+    assert together == alone or together[1] == alone[1] != ""
+
+
+@pytest.mark.parametrize("name_by", ["tag", "file"])
+def test_regular_files_are_one_table(name_by, tmp_path, all_in_one):
+    names = [n for n in REGULAR if n != "two runs" or name_by == "tag"]
+    put(tmp_path / "runs", names)
+    judged = Judged(JUDGED)
+    runs = Runs(tmp_path / "runs", name_by=name_by)
+    (read,) = runs.read(judged, "trec", lambda table: table)
+    (table,) = read.parts
+    assert read.units == len(names) == len(table.by_file)
+    assert table.run_ids == tuple(table.frame["run_id"].unique(maintain_order=True))
+    alone = [*runs.read(judged, "trec", lambda table: table, together=False)]
+    frames = [next(unit.parts).frame for unit in alone]
+    assert table.frame.equals(pl.concat(frames))
+
+
+def test_files_of_three_columns_are_one_table(tmp_path):
+    paths = [tmp_path / "a.run", tmp_path / "b.run"]
+    for path in paths:
+        path.write_bytes(three())
+    bundle = read_bundle(paths, "auto", "tag")
+    assert bundle and bundle.by_file == (("a",), ("b",))
+    starts = np.flatnonzero(bundle.outline.start)
+    assert starts.tolist() == [0, 3, 4, 5, 8, 9]  # the second file begins a ranking
+
+
+def test_rankings_begin_with_files_that_share_a_tag(tmp_path):
+    paths = [tmp_path / "a.run", tmp_path / "b.run"]
+    paths[0].write_bytes(text_of("same", ROWS[:3]))
+    paths[1].write_bytes(text_of("same", [("q1", "c", 9)]))
+    bundle = read_bundle(paths, "auto", "file")
+    assert bundle and np.flatnonzero(bundle.outline.start).tolist() == [0, 3]
+    assert read_bundle(paths, "auto", "tag") is None
+
+
+@pytest.mark.parametrize(
+    ("sizes", "threads", "bundles"),
+    [
+        ([], 2, []),
+        ([5], 2, [1]),
+        ([5, 5], 1, [2]),
+        ([5, 5, 5, 5], 2, [2, 2]),
+        ([5, 5, 5, 5], 8, [1, 1, 1, 1]),
+        ([5, 0, 5, 5, 0, 0, 5], 1, [1, 1, 2, 1, 1, 1]),
+        ([0, 0], 1, [1, 1]),
+        ([2**21, 2**21, 1, 2**30, 1, 1], 1, [2, 1, 1, 2]),
+    ],
+)
+def test_which_are_read_together(sizes, threads, bundles, monkeypatch):
+    """No more than a few MiB, no fewer tasks than threads, and all in order."""
+    monkeypatch.setattr(prefetch, "_THREADS", threads)
+    units = [Unit(str(i), size) for i, size in enumerate(sizes)]
+    found = [*prefetch.bundled(units, sizes)]
+    assert [len(some) for some in found] == bundles
+    assert [unit for some in found for unit in some] == units
