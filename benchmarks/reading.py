@@ -40,6 +40,7 @@ COLUMNS = [
     *("way", "ns a line (clock)", "lowest", "highest", "ns of processors"),
     *("× one core", "× pandas"),
 ]
+SMALL = 50, 100  # queries and depth of small files: those of many tracks
 Judged = dict[str, np.ndarray]
 
 
@@ -62,6 +63,7 @@ def run(report: Report, data: Path | None, *, queries: int = 173) -> None:
         race(report, f"{title}, .gz", made_up.gz, judged)
         race(report, f"{title}, plain", made_up.plain, judged)
     on_cores(report, 8, queries)
+    on_cores(report, 32, *SMALL)
 
 
 def _judged(qrels: Path) -> Judged:
@@ -165,9 +167,13 @@ def ir_measures(report: Report, paths: list[Path], lines: int) -> list[Contender
 
 
 def on_cores(
-    report: Report, runs: int, queries: int = 173, old: Path | None = None
+    report: Report,
+    runs: int,
+    queries: int = 173,
+    depth: int = 1000,
+    old: Path | None = None,
 ) -> None:
-    """Read plain and .gz runs of depth 1000 by each way, on one core and on more.
+    """Read plain and .gz runs of a depth by each way, on one core and on more.
 
     Linux only: elsewhere a process cannot be told which cores it may use.
     """
@@ -176,7 +182,7 @@ def on_cores(
         return
     cores = sorted(os.sched_getaffinity(0))
     with TemporaryDirectory(prefix="pgcjax-bench-") as name:
-        made_up = texts.write(Path(name), runs, queries)
+        made_up = texts.write(Path(name), runs, queries, depth)
         lines = runs * made_up.lines
         for kind in ("plain", "gz"):
             counts = [2**i for i in range(len(cores).bit_length())]
@@ -193,7 +199,7 @@ def on_cores(
                 rounds = [[r.read() for r in readers] for _ in range(report.rounds)]
             times = np.array(rounds) / lines * 1e9
             rows = list(_rows(ways, times))
-            title = f"reading, {runs} made-up runs × {queries} queries × depth 1000"
+            title = f"reading, {runs} made-up runs × {queries} queries × depth {depth}"
             report.table(f"{title}, {kind}", COLUMNS, rows)
 
 
@@ -291,7 +297,9 @@ def _serve(way: str, folder: Path, kind: str, share: str = "0/1") -> None:
 
 @click.command()
 @click.option("--before", "old", type=Path, help="Another checkout.")
-@click.option("--runs", default=12, show_default=True, help="Made-up files.")
+@click.option(
+    "--runs", default=12, show_default=True, help="Made-up files; of small ones 4 ×."
+)
 @click.option("--rounds", default=7, show_default=True)
 @click.option("-o", "--output", type=Path, metavar="FILE.json")
 @click.option("--one", nargs=4, hidden=True)
@@ -307,7 +315,9 @@ def main(
         _serve(one[0], Path(one[1]), *one[2:])
         return
     report = Report(rounds)
-    on_cores(report, runs, old=old.resolve() if old else None)
+    before = old.resolve() if old else None
+    on_cores(report, runs, old=before)
+    on_cores(report, 4 * runs, *SMALL, old=before)
     if output:
         report.save(
             output, facts(["python", "-m", "benchmarks.reading", *sys.argv[1:]])

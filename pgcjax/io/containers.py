@@ -26,6 +26,7 @@ CONTAINER_SUFFIXES = {f".{name}": name for name in CONTAINERS if name != "column
 CONTAINER_SUFFIXES |= {".ndjson": "jsonl", ".pq": "parquet"}
 _WIDEST = 2**31 - 1  # characters of a field: the most that csv can be asked for
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+_LINES = re.compile(rb"[^\r\n]+").finditer
 # Only blanks and tabs separate: str.split() would cut ids at, say, a no-break space.
 _FIELDS = re.compile(r"[^ \t]+").findall
 
@@ -123,7 +124,8 @@ def container_of(path: Path, data: bytes) -> str:
         name = name.removesuffix(suffix)
     if Path(name).suffix in CONTAINER_SUFFIXES:
         return CONTAINER_SUFFIXES[Path(name).suffix]
-    lines = data[:65536].removeprefix(b"\xef\xbb\xbf").splitlines()
+    start = 3 if data.startswith(b"\xef\xbb\xbf") else 0
+    lines = (match[0] for match in _LINES(data, start, 65536))
     first = next((x for x in lines if x.strip() and not x.startswith(b"#")), b"")
     if re.match(rb'\{\s*"', first):
         return "jsonl"

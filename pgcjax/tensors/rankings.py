@@ -213,7 +213,7 @@ def _find_rows(table: RunTable, judged: Judged, order: str) -> JudgedRanks:
     ranking = np.repeat(ranking, lengths)[hits]
     place = ranking * 2**32 + position
     if (place[1:] < place[:-1]).any():
-        by = np.argsort(place)
+        by = np.argsort(place, kind="stable")  # runs in order are put together
         code, position = code[by], position[by]
     count = np.bincount(ranking, minlength=len(run_ids) * len(judged))
     ranking = np.arange(len(count))
