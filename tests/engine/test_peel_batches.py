@@ -11,7 +11,7 @@ import pytest
 from helpers.builders import graph_of, rankings_of
 from helpers.kernel_weights import telling_weights
 
-from pgcjax.engine import autotune, peel_batches, plan
+from pgcjax.engine import autotune, peel_batches, peel_tiles, plan
 from pgcjax.engine.peel_tiles import Layout
 from pgcjax.errors import UsageError
 from pgcjax.tensors.graphs import Graph
@@ -211,6 +211,17 @@ def test_runs_and_queries_side_by_side(words):
     with plan.using(words=words, together=1):
         assert (peel_batches.overlap_sums(graphs, rankings, weights) == whole).all()
     peel_batches.tile_program.cache_clear()
+
+
+def test_each_thread_has_a_tile_of_graphs_of_one_size(monkeypatch):
+    graphs, rankings, weights = job(6)
+    alike = {"q1": graphs["q1"], "q4": graphs["q4"]}  # of 14 and 16 vertices
+    monkeypatch.setattr(peel_tiles, "THREADS", 2)
+    together = peel_batches.overlap_sums(alike, rankings, weights)
+    with plan.using(worth=1):
+        parts = peel_batches.overlap_sums(alike, rankings, weights)
+        assert [len(tile.columns) for tile in tiles_of(alike, rankings)] == [1, 1]
+    assert (parts == together).all() and together.any()
 
 
 def test_fewer_runs_than_before_need_no_other_program(caplog):
