@@ -30,7 +30,9 @@ def cores() -> int:
 # for polars, which uses all cores in each of them.
 _THREADS = min(MOST_THREADS, cores() + (cores() > 1))
 FILES = 2 * _THREADS
-_TOGETHER = 2**22  # bytes of small files that are worth a task: 80,000 lines of a run
+# Bytes of small files that are one task: as much as a large file has, or where there
+# are few, as much as one thread reads sooner than several that wait for Python's lock.
+_MOST, _LEAST = 2**23, 2**21
 
 
 def read_ahead(
@@ -82,13 +84,13 @@ def read_ahead(
 
 
 def bundled(units: Sequence[S], sizes: Sequence[int]) -> Generator[Sequence[S]]:
-    """Put units together, in order: small ones several, as many as keep threads busy.
+    """Put units together, in order: of small ones several, and a task for each thread.
 
     Args:
         units: in order.
         sizes: bytes of each; 0 of one that stays alone.
     """
-    most = min(_TOGETHER, sum(sizes) // _THREADS)
+    most = max(_LEAST, min(_MOST, sum(sizes) // _THREADS))
     first = count = 0
     for i, size in enumerate(sizes):
         if i > first and (not size or not count or count + size > most):

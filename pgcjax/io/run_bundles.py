@@ -46,7 +46,7 @@ def read_bundle(paths: Sequence[Path], format: str, name_by: str) -> Bundle | No
     if format == "auto" and any(container_of(*pair) != "columns" for pair in pairs):
         return None
     # A mark inside of the text would become part of an id.
-    if any(not text or text.startswith(fast_columns.MARK) for text in data):
+    if any(text.startswith(fast_columns.MARK) for text in data):
         return None
     data = [x if x.endswith(b"\n") else x + b"\n" for x in data]
     text = b"".join(data)

@@ -87,7 +87,8 @@ def test_a_job_of_files_read_together_goes_on_where_it_was(
     whole = pgcjax.evaluate(runs, **JUDGED)
     sizes = [path.stat().st_size for path in runs.iterdir()]
     monkeypatch.setattr(prefetch, "_THREADS", 1)
-    monkeypatch.setattr(prefetch, "_TOGETHER", 3 * max(sizes))
+    monkeypatch.setattr(prefetch, "_LEAST", 3 * max(sizes))
+    monkeypatch.setattr(prefetch, "_MOST", 0)
     small_chunks.clear()
     with plan.using(rows=1):
         with pytest.raises(KeyboardInterrupt):
@@ -95,7 +96,7 @@ def test_a_job_of_files_read_together_goes_on_where_it_was(
             pgcjax.evaluate(runs, **JUDGED, journal=tmp_path / "kept", progress=stop)
         kept = sorted(path.stem for path in (tmp_path / "kept").glob("*.npz"))
         assert kept and all(name not in kept for name in ("0-1", "0-8"))
-        monkeypatch.setattr(prefetch, "_TOGETHER", 2 * max(sizes))
+        monkeypatch.setattr(prefetch, "_LEAST", 2 * max(sizes))
         again = pgcjax.evaluate(runs, **JUDGED, journal=tmp_path / "kept")
     assert again.table.equals(whole.table) and again.notes == whole.notes
 

@@ -216,7 +216,7 @@ def test_runs_and_queries_side_by_side(words):
 def test_each_thread_has_a_tile_of_graphs_of_one_size(monkeypatch):
     graphs, rankings, weights = job(6)
     alike = {"q1": graphs["q1"], "q4": graphs["q4"]}  # of 14 and 16 vertices
-    monkeypatch.setattr(peel_tiles, "THREADS", 2)
+    monkeypatch.setattr(peel_tiles, "THREADS", 4)
     together = peel_batches.overlap_sums(alike, rankings, weights)
     with plan.using(worth=1):
         parts = peel_batches.overlap_sums(alike, rankings, weights)

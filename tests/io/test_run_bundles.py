@@ -1,6 +1,7 @@
 """Small files read together: what each alone gives, and what is said of it."""
 
 import gzip
+import warnings
 from contextlib import closing
 from functools import partial
 
@@ -18,6 +19,7 @@ from pgcjax.io.run_units import Unit
 from pgcjax.io.runs import Runs
 from pgcjax.tensors.rankings import Rankings, find, joined
 
+MIB = 2**20
 JUDGED = {"q1": ["a", "b", "é"], "q2": ["a", "c"]}
 ROWS = [("q1", "a", 3), ("q1", "é", 2), ("q1", "b", 2), ("q2", "c", 1), ("q9", "a", 1)]
 
@@ -37,7 +39,7 @@ REGULAR = {
     "tied, not in order": lambda tag: text_of(tag, ROWS[::-1]),
     "compressed": lambda tag: gzip.compress(text_of(tag)),
     "without a last line end": lambda tag: text_of(tag)[:-1],
-    "two runs": lambda tag: text_of(tag) + text_of(f"{tag}+", ROWS[:2]),
+    "two runs": lambda tag: text_of(tag) + text_of(f"{tag}+", [("q3", "a", 1)]),
 }
 OTHER = {
     "three columns": lambda _: three(),
@@ -48,7 +50,9 @@ OTHER = {
     "lines of Windows": lambda tag: text_of(tag).replace(b"\n", b"\r\n"),
     "a line less at the end": lambda tag: text_of(tag) + b"\n",
     "a header": lambda tag: f"query_id,doc_id,score\nq1,{tag},2\n".encode(),
-    "large numbers": lambda tag: text_of(tag, [("q1", "a", 2**53), ("q1", "b", 0)]),
+    "large numbers": lambda tag: text_of(
+        tag, [("q1", "a", 2**53 + 1), ("q1", "b", 2**53)]
+    ),
     "the tag of another": lambda _: text_of("again"),
     "a document twice": lambda tag: text_of(tag, [*ROWS, ROWS[0]]),
     "a ranking in two places": lambda tag: text_of(tag, [*ROWS, ("q1", "z", 1)]),
@@ -58,14 +62,22 @@ OTHER = {
     "no number": lambda tag: text_of(tag, [*ROWS, ("q3", "a", "x")]),
     "infinite": lambda tag: text_of(tag, [*ROWS, ("q3", "a", "inf")]),
     "nothing": lambda _: b"",
+    "nothing, compressed": lambda _: gzip.compress(b""),
     "no UTF-8": lambda tag: text_of(tag) + b"q3 Q0 \xff 1 2 x\n",
     "cut off": lambda tag: gzip.compress(text_of(tag))[:-9],
 }
 FILES = REGULAR | OTHER
 
 
-def outcome(folder, *, together, order="trec", **how) -> tuple[list[str], str]:
-    """Say what scoring sees of each run, and its progress; and what is refused."""
+def outcome(source, **how) -> tuple[list[str], str]:
+    """Say what scoring sees of each run, its progress and warnings; and an error."""
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        seen, error = _outcome(source, **how)
+    return [*seen, *(str(warning.message) for warning in warned)], error
+
+
+def _outcome(source, *, together, order="trec", **how) -> tuple[list[str], str]:
     judged, seen, queries = Judged(JUDGED), [], set()
     look_up = partial(find, judged=judged, order=order)
 
@@ -73,7 +85,7 @@ def outcome(folder, *, together, order="trec", **how) -> tuple[list[str], str]:
         seen.append(str(step))
 
     try:
-        runs = Runs(folder, **how)
+        runs = Runs(source, **how)
         read = runs.read(judged, order, look_up, together=together, progress=progress)
         with closing(read) as units:
             for unit in units:
@@ -98,15 +110,9 @@ def put(folder, names) -> None:
         (folder / f"{i:02}.run").write_bytes(FILES[name](f"tag{i}"))
 
 
-@pytest.fixture
-def all_in_one(monkeypatch):
-    """As one core has it: all small files are one table."""
-    monkeypatch.setattr(prefetch, "_THREADS", 1)
-
-
 @pytest.mark.parametrize("name_by", ["tag", "file", "filename"])
 @pytest.mark.parametrize("name", [*OTHER, *REGULAR])
-def test_a_file_among_regular_ones(name, name_by, tmp_path, all_in_one):
+def test_a_file_among_regular_ones(name, name_by, tmp_path):
     """It is read, or refused in its turn, as it is alone."""
     again = ["the tag of another"] if name == "the tag of another" else []
     put(tmp_path / "runs", ["six columns", *again, name, "other rows"])
@@ -117,6 +123,39 @@ def test_a_file_among_regular_ones(name, name_by, tmp_path, all_in_one):
     assert both[0] == both[1]
 
 
+def test_a_suffix_tells_the_container(tmp_path):
+    paths = [tmp_path / name for name in ("a.run", "b.csv", "c.run")]
+    for path in paths:
+        path.write_bytes(text_of(path.name))
+    both = [outcome(paths, together=together) for together in (True, False)]
+    assert both[0] == both[1] and "b.csv" in both[0][1]
+
+
+def test_a_run_of_another_table_is_refused(tmp_path, monkeypatch):
+    """The file is named, and the one that has the run already."""
+    again = "the tag of another"
+    put(tmp_path / "runs", ["six columns", again, "six columns", again])
+    monkeypatch.setattr(prefetch, "_LEAST", 2 * len(text_of("again")))
+    monkeypatch.setattr(prefetch, "_MOST", 0)
+    judged = Judged(JUDGED)
+    runs = Runs(tmp_path / "runs")
+    read = runs.read(judged, "trec", lambda table: table.run_ids)
+    first = next(read)
+    assert first.units == 2 and [*first.parts] == [("tag0", "again")]
+    second = next(read)
+    with pytest.raises(DataError, match=r"03\.run.*'again', as .*01\.run does"):
+        next(second.parts)
+    read.close()
+
+
+def test_ranks_are_read_where_they_count(tmp_path):
+    for tag in ("a", "b"):
+        text = f"q1 Q0 a 2 9 {tag}\nq1 Q0 b 1 8 {tag}\n"
+        (tmp_path / tag).write_text(text)
+    both = [outcome(tmp_path, together=x, order="rank") for x in (True, False)]
+    assert both[0] == both[1] and not both[0][1]
+
+
 @settings(max_examples=60)
 @given(
     st.lists(st.sampled_from([*FILES, *REGULAR, *REGULAR]), min_size=1, max_size=9),
@@ -124,20 +163,22 @@ def test_a_file_among_regular_ones(name, name_by, tmp_path, all_in_one):
     st.sampled_from(["trec", "clarke", "rank"]),
     st.booleans(),
     st.integers(1, 4),
+    st.sampled_from([0, 300, MIB]),
 )
-def test_any_files(tmp_path_factory, names, name_by, order, float32, threads):
+def test_any_files(tmp_path_factory, names, name_by, order, float32, threads, least):
     folder = tmp_path_factory.mktemp("bundles")
     put(folder / "runs", names)
     how = {"name_by": name_by, "order": order, "float32": float32}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(prefetch, "_THREADS", threads)
+        patch.setattr(prefetch, "_LEAST", least)
         together = outcome(folder / "runs", together=True, **how)
     alone = outcome(folder / "runs", together=False, **how)
     assert together == alone or together[1] == alone[1] != ""
 
 
 @pytest.mark.parametrize("name_by", ["tag", "file"])
-def test_regular_files_are_one_table(name_by, tmp_path, all_in_one):
+def test_regular_files_are_one_table(name_by, tmp_path):
     names = [n for n in REGULAR if n != "two runs" or name_by == "tag"]
     put(tmp_path / "runs", names)
     judged = Judged(JUDGED)
@@ -176,11 +217,12 @@ def test_rankings_begin_with_files_that_share_a_tag(tmp_path):
         ([], 2, []),
         ([5], 2, [1]),
         ([5, 5], 1, [2]),
-        ([5, 5, 5, 5], 2, [2, 2]),
-        ([5, 5, 5, 5], 8, [1, 1, 1, 1]),
-        ([5, 0, 5, 5, 0, 0, 5], 1, [1, 1, 2, 1, 1, 1]),
+        ([MIB] * 8, 2, [4, 4]),
+        ([MIB] * 8, 8, [2, 2, 2, 2]),
+        ([MIB] * 20, 1, [8, 8, 4]),
+        ([5, 0, 5, 5, 0, 0, 5], 8, [1, 1, 2, 1, 1, 1]),
         ([0, 0], 1, [1, 1]),
-        ([2**21, 2**21, 1, 2**30, 1, 1], 1, [2, 1, 1, 2]),
+        ([4 * MIB, 4 * MIB, 1, 2**30, 1, 1], 1, [2, 1, 1, 2]),
     ],
 )
 def test_which_are_read_together(sizes, threads, bundles, monkeypatch):
