@@ -253,7 +253,7 @@ class MeasuresJob:
         """Find the judged documents of runs, and their ranks."""
         from pgcjax.tensors.rankings import Rankings, find, merged
 
-        found = (find(table, self._judged, "trec") for table in tables)
+        found = ((find(table, self._judged, "trec"), 1) for table in tables)
         parts = [part for part, _ in merged(found, settings.rows)]
         return Rankings(self._judged, parts)
 

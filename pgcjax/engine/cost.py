@@ -71,10 +71,10 @@ CORE = Machine(
 """
 
 
-ONE_AT_A_TIME = 0.34
+ONE_AT_A_TIME = 0.23
 """Share of reading text during which the other cores of a process wait.
 
-Of two cores, which read 1.49 times as fast as one: `python -m benchmarks.reading`.
+Of two cores, which read 1.63 times as fast as one: `python -m benchmarks.reading`.
 What it says of more is extrapolated.
 """
 

@@ -267,10 +267,10 @@ class Runs:
         owner: dict[str, str] = {}
         equal = 0
 
-        def claimed(place: int, read: Read[Part[T]]) -> Iterator[T]:
+        def claimed(place: int, answer: Read[Part[T]]) -> Iterator[T]:
             nonlocal equal
             own: set[str] = set()
-            for by_unit, indistinct, kept in read.parts:
+            for by_unit, indistinct, kept in answer.parts:
                 for unit, run_ids in enumerate(by_unit, place):
                     new = [run for run in run_ids if run not in own]
                     self._claim(self.units[unit], new, owner)
@@ -278,7 +278,7 @@ class Runs:
                 equal += indistinct
                 yield kept
             if progress:
-                for done in range(place, place + read.units):
+                for done in range(place, place + answer.units):
                     progress("reading", done + 1, len(self.units))
 
         def size(units: Sequence[Unit]) -> int:

@@ -7,9 +7,10 @@ import pytest
 
 harness = pytest.importorskip("benchmarks.harness", reason="not in a checkout")
 import pgcjax  # noqa: E402
-from benchmarks import baselines, inputs, levels, peel  # noqa: E402
+from benchmarks import baselines, inputs, levels, ours, peel  # noqa: E402
 from benchmarks import packed as packed_runs  # noqa: E402
 from benchmarks.studies import growth, text_readers  # noqa: E402
+from pgcjax.datasets.files import demo_folder  # noqa: E402
 
 
 @pytest.fixture
@@ -149,3 +150,17 @@ def test_orders_of_ties_are_raced_and_their_ranges_measured(report, monkeypatch)
     assert 0 == few["mean"] < more["mean"] < 0.01 < rows["exact"][0]["mean"] < 1
     lines = list(study.tables(rows))
     assert sum(line.startswith("| demo |") for line in lines) == 6
+
+
+@pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
+def test_a_job_of_measures_looks_runs_up_as_evaluate_does():
+    demo = demo_folder()
+    judgments = {"qrels": demo / "qrels.txt"}
+    scores = pgcjax.evaluate(demo / "runs", **judgments, measures="AP", missing="zero")
+    files = sorted((demo / "runs").iterdir())
+    runs = {path.stem: inputs.plain_run(path) for path in files}
+    job = ours.MeasuresJob(["AP"], judgments)
+    rankings = job.look_up(ours.canonical_runs(runs))
+    (values,) = job.score(rankings)
+    table = scores.table.pivot(index="run_id", columns="query_id", values="value")
+    assert (values == table.loc[rankings.run_ids].to_numpy()).all()
