@@ -81,7 +81,8 @@ def evaluate(  # noqa: D417 - a line for each argument would be one too many
         order: of documents in a run: `trec`, `clarke` or `rank`.
         float32: whether scores of runs are rounded to it, as trec_eval up to 9 does.
         missing: judged queries that a run lacks: `zero` (score 0), `skip` or `error`.
-        verify: share of scores to recompute by twins; VerificationError if unequal.
+        verify: share of scores to recompute by twins, and the means of their runs;
+            VerificationError if unequal.
         replicates: how often to draw judgments, by `seed`, for `Scores.uncertainty`.
         resample: what is drawn: `judgments`, `judges`, `queries` or `both`.
         leave_out: `judges` or `runs`, one after the other, for `Scores.left_out`.
@@ -183,20 +184,17 @@ def evaluate(  # noqa: D417 - a line for each argument would be one too many
             left_out = leaving.findings(total.run_ids, owned, asked, *how)
             notes += left_out.notes
     notes = [*dict.fromkeys(runs.notes), *notes]
-    if verify:
-
-        def recompute() -> int:
-            table = source.rows_of({run for run, _ in sample.chosen})
-            return sample.verify(table, request, batches)
-
-        count = shares.total(distributed, recompute)
-        every = shares.total(distributed if apart else None, lambda: source.count)
-        notes.append(f"{count} of {every} scores recomputed: equal")
     about = described.result()
     if greedy := {str(m.measure): u for m in request.members if (u := unproven(m))}:
         about["unproven"] = greedy
     if part is not None:
         about["part"] = list(part)
+    scores = StoredScores(source, about, tuple(notes), uncertainty, left_out)
+    if not verify:
+        return scores
+    count = shares.total(distributed, lambda: sample.verify(scores, request, batches))
+    every = shares.total(distributed if apart else None, lambda: source.count)
+    notes.append(f"{count} of {every} scores recomputed: equal")
     return StoredScores(source, about, tuple(notes), uncertainty, left_out)
 
 

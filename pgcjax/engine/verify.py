@@ -18,6 +18,7 @@ from pgcjax.io.run_tables import RunTable
 from pgcjax.later import pd
 from pgcjax.measures.spec import Case
 from pgcjax.reference.order import ordered
+from pgcjax.stats.scores import StoredScores
 
 Rows = list[tuple[str, float, float]]  # doc_id, score, rank
 
@@ -81,12 +82,18 @@ class Sample:
                 self._rows[run, query] = rows()
 
     def verify(
-        self, table: pd.DataFrame, request: Request, batches: Sequence[Batch]
+        self,
+        scores: StoredScores,
+        request: Request,
+        batches: Sequence[Batch],
     ) -> int:
-        """Recompute the scores of the chosen rankings.
+        """Recompute the scores of the chosen rankings, and the means of their runs.
+
+        Means are recomputed from the twins' scores, and of rankings that were not
+        chosen from the scores in the table.
 
         Args:
-            table: scores: run_id, query_id, measure, value; whoever computed them.
+            scores: what is printed and written; whoever computed them.
             request: what was asked.
             batches: of the request.
 
@@ -94,17 +101,28 @@ class Sample:
             How many scores were recomputed.
 
         Raises:
-            VerificationError: a score differs from its twin.
+            VerificationError: a score or a mean differs from its twin.
         """
+        # Imports scipy.stats, which jobs without verify do not need.
+        from pgcjax.engine.verify_means import check_queries, verify_means
+
         judged = records_of(request.tables)
         batch_of = {m.place: batch for batch in batches for m in batch.members}
         places = {str(m.measure): m.place for m in request.members}
-        index = pd.MultiIndex.from_frame(table[["run_id", "query_id"]])
-        cells = table[index.isin(list(self._rows))]
+        answered: dict[str, set[str]] = {}
+        for run_id, query_id in self._rows:
+            answered.setdefault(run_id, set()).add(query_id)
+        table = scores.source.rows_of(set(answered))
         columns = (
-            cells[c].tolist() for c in ("run_id", "query_id", "measure", "value")
+            table[c].tolist() for c in ("run_id", "query_id", "measure", "value")
         )
+        by_query: dict[tuple[str, str], dict[str, float]] = {}
+        count = 0
         for run_id, query_id, name, value in zip(*columns, strict=True):
+            of_run = by_query.setdefault((run_id, name), {})
+            of_run[query_id] = value
+            if (run_id, query_id) not in self._rows:
+                continue
             run = ordered(self._rows[run_id, query_id], request.order)
             place = places[name]
             parameters = request.measures[place].parameters
@@ -117,7 +135,11 @@ class Sample:
                     f"reference {twin!r}. This is a defect of pgcjax: please report "
                     "it with the data"
                 )
-        return len(cells)
+            of_run[query_id] = twin
+            count += 1
+        check_queries(request, by_query, answered, self._share == 1)
+        verify_means(scores, by_query, request)
+        return count
 
 
 def records_of(

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 from rich.console import Console
-from scipy import stats
 
 from pgcjax.report import terminal
 from pgcjax.report.marks import marks
 from pgcjax.report.text_tables import Column, TextTable, cells_of
 from pgcjax.stats.findings import Comparison
-from pgcjax.stats.means import ARITHMETIC, averaged, given, mean_of, taken_of
+from pgcjax.stats.run_means import run_means
 from pgcjax.stats.scores import Scores
 
 if TYPE_CHECKING:
@@ -147,30 +146,13 @@ def leaderboard(
 
 
 def _of_scores(scores: Scores) -> Leaderboard:
-    found = pd.concat([_of_runs(rows) for rows in scores.frames()])
-    found = found.set_index(["run_id", "measure"])
-    quantile = stats.t.ppf(0.975, np.maximum(found["count"] - 1, 1))
-    half = (found["std"] / np.sqrt(found["count"]) * quantile).fillna(0.0)
-    found = found.assign(low=found["mean"] - half, high=found["mean"] + half)
-    for name in [m for m in scores.measures if mean_of(m) != ARITHMETIC]:
-        own = found.index.get_level_values("measure") == name
-        counts = found.loc[own, "count"]
-        for end in ("mean", *_ENDS):
-            found.loc[own, end] = given(found.loc[own, end], name, counts)
+    found = run_means(scores.frames())
     by = found.reset_index("measure").groupby("measure")
     board = _ranked({m: by.get_group(m) for m in scores.measures}, scores.metadata)
     used = (f"{name} {scores.metadata.get(name)}" for name in ("order", "missing"))
     used = [*used, *(["float32"] if scores.metadata.get("float32") else [])]
     notes = [", ".join(used).capitalize()] if "order" in scores.metadata else []
     return replace(board, notes=notes)
-
-
-def _of_runs(table: pd.DataFrame) -> pd.DataFrame:
-    """Give run_id, measure, mean, std and count of what is averaged of all queries."""
-    table = taken_of(table)
-    groups = table.groupby(["run_id", "measure"], sort=True, observed=True)["value"]
-    found = averaged(table).assign(std=groups.std()).reset_index()
-    return found.astype({"run_id": "str", "measure": "str"})
 
 
 def _with_replicates(

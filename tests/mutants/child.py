@@ -41,7 +41,7 @@ def score(call: str) -> None:
     """Score the measures of a call, in tiles of few runs and queries.
 
     Raises:
-        VerificationError: a score differs from its twin.
+        VerificationError: a score or a mean differs from its twin.
     """
     import pgcjax
     from mutants import collection
@@ -50,6 +50,7 @@ def score(call: str) -> None:
     from pgcjax.tensors.padding import at_least
 
     words = call.split()
+    missing = words.pop() if words[-1] == "skip" else "zero"
     order = words.pop() if words[-1] in ("clarke", "rank") else "trec"
     measures = [parse(word) for word in words]
     grids = any("grids" in m.definition.needs(m.parameters) for m in measures)
@@ -58,7 +59,8 @@ def score(call: str) -> None:
     # Every axis is padded, to few shapes: fewer programs to compile.
     few = using(runs=4, queries=2, levels=1)
     with few, at_least(documents=32, axis=32, width=64):
-        pgcjax.evaluate(**tables, measures=words, order=order, verify=1.0)
+        how = {"order": order, "missing": missing, "verify": 1.0}
+        pgcjax.evaluate(**tables, measures=words, **how)
 
 
 def verdict(mutant: Mutant | None, calls: list[str]) -> tuple[str, str]:

@@ -17,7 +17,8 @@ class Mutant(NamedTuple):
         name: what the mistake is.
         old: text that stands in the file exactly once.
         new: what takes its place.
-        call: measures whose scores change, and the order of runs if it is not trec.
+        call: measures whose scores change, the order of runs if it is not trec, and
+            skip where queries that a run lacks are to be left out of its mean.
     """
 
     path: str

@@ -1,0 +1,40 @@
+"""Means of runs, and the intervals that a leaderboard shows beside them."""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from pgcjax.stats.means import ARITHMETIC, averaged, given, mean_of, taken_of
+
+
+def run_means(tables: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    """Average scores over queries, with Student's 95 % interval of each mean.
+
+    Args:
+        tables: run_id, measure and value; each has all scores of its runs.
+
+    Returns:
+        mean, low, high, std and count (of queries), by run_id and measure; the last two
+        are of what is averaged: of logarithms, if the mean is geometric.
+    """
+    found = pd.concat([_of_table(table) for table in tables])
+    found = found.set_index(["run_id", "measure"])
+    quantile = stats.t.ppf(0.975, np.maximum(found["count"] - 1, 1))
+    half = (found["std"] / np.sqrt(found["count"]) * quantile).fillna(0.0)
+    found = found.assign(low=found["mean"] - half, high=found["mean"] + half)
+    names = found.index.get_level_values("measure")
+    for name in [m for m in names.unique() if mean_of(m) != ARITHMETIC]:
+        rows = names == name
+        counts = found.loc[rows, "count"]
+        for column in ("mean", "low", "high"):
+            found.loc[rows, column] = given(found.loc[rows, column], name, counts)
+    return found
+
+
+def _of_table(table: pd.DataFrame) -> pd.DataFrame:
+    table = taken_of(table)
+    groups = table.groupby(["run_id", "measure"], sort=True, observed=True)["value"]
+    found = averaged(table).assign(std=groups.std()).reset_index()
+    return found.astype({"run_id": "str", "measure": "str"})
