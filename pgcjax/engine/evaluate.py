@@ -81,8 +81,7 @@ def evaluate(  # noqa: D417 - a line for each argument would be one too many
         order: of documents in a run: `trec`, `clarke` or `rank`.
         float32: whether scores of runs are rounded to it, as trec_eval up to 9 does.
         missing: judged queries that a run lacks: `zero` (score 0), `skip` or `error`.
-        verify: share of scores to recompute by twins, and the means of their runs;
-            VerificationError if unequal.
+        verify: share of scores that twins recompute, with means (VerificationError).
         replicates: how often to draw judgments, by `seed`, for `Scores.uncertainty`.
         resample: what is drawn: `judgments`, `judges`, `queries` or `both`.
         leave_out: `judges` or `runs`, one after the other, for `Scores.left_out`.
@@ -183,7 +182,7 @@ def evaluate(  # noqa: D417 - a line for each argument would be one too many
         if asked and owned:
             left_out = leaving.findings(total.run_ids, owned, asked, *how)
             notes += left_out.notes
-    notes = [*dict.fromkeys(runs.notes), *notes]
+    notes = [*dict.fromkeys(runs.notes), *request.notes, *notes]
     about = described.result()
     if greedy := {str(m.measure): u for m in request.members if (u := unproven(m))}:
         about["unproven"] = greedy

@@ -35,6 +35,7 @@ from pgcjax.io.memory import memory_limit
 from pgcjax.io.reading import reading
 from pgcjax.io.runs import Runs
 from pgcjax.measures.between_rankings import PairTensors, is_between, parse
+from pgcjax.measures.catalogue import tell_merged
 from pgcjax.measures.spec import Measure
 from pgcjax.stats.rounding import slack
 from pgcjax.stats.scores import Scores
@@ -95,13 +96,14 @@ def prefer(
     limits = plan.Limits(memory_limit(memory))
     kinds = {"qrels": qrels, "preferences": preferences, "context": context}
     sources = by_kind({**kinds, "intent_qrels": intent_qrels, "intents": intents})
-    chosen = _measures(measures, sources)
+    asked = _asked(measures, sources)
+    chosen = list(dict.fromkeys(map(parse, asked)))
     check_needs(chosen, set(sources))
     between = [measure for measure in chosen if is_between(measure)]
     others = [measure for measure in chosen if not is_between(measure)]
     about: dict[str, Any] = {"version": __version__, "order": order}
     about |= {"missing": missing, "measures": [m.in_full() for m in chosen]}
-    about["judgments"], notes = {}, []
+    about["judgments"], notes = {}, tell_merged(asked, parse)
     ranked, scores, check = None, None, None
     sample = PairSample(verify, order)
     with reading(memory=memory):
@@ -148,9 +150,9 @@ def prefer(
     return Preferences(run_ids, tallies, about, tuple(notes))
 
 
-def _measures(
+def _asked(
     measures: str | Iterable[str] | None, sources: Mapping[str, Any]
-) -> list[Measure]:
+) -> list[str]:
     if measures is None:
         measures = [m for k, names in DEFAULTS.items() if k in sources for m in names]
         if not measures:
@@ -159,10 +161,10 @@ def _measures(
                 "FILE, --prefs FILE, --intent-qrels FILE on the command line"
             )
     several = isinstance(measures, Iterable) and not isinstance(measures, str)
-    chosen = list(dict.fromkeys(map(parse, measures if several else [measures])))
-    if not chosen:
+    asked = list(measures) if several else [measures]
+    if not asked:
         raise UsageError("no measure was asked for")
-    return chosen
+    return asked
 
 
 def _kinds(measures: list[Measure], sources: Mapping[str, Any]) -> set[str]:

@@ -18,7 +18,7 @@ from pgcjax.io.judged import Judged
 from pgcjax.io.judgments import KINDS, by_kind, read_as_they_come
 from pgcjax.io.runs import Runs
 from pgcjax.later import pd
-from pgcjax.measures.catalogue import parse_all
+from pgcjax.measures.catalogue import parse_all, tell_merged
 from pgcjax.measures.exact import ExactTensors
 from pgcjax.measures.ir_names import warn_of_other_numbers
 from pgcjax.measures.spec import Measure
@@ -55,6 +55,7 @@ class Request:
         judged: all documents that any measure needs.
         order: of documents in a run.
         missing: what a judged query that a run lacks does; one of `choices.MISSING`.
+        notes: what users should know of the measures that were asked for.
     """
 
     members: list[Member]
@@ -62,6 +63,7 @@ class Request:
     judged: Judged
     order: str
     missing: str
+    notes: tuple[str, ...] = ()
 
     @property
     def measures(self) -> list[Measure]:
@@ -170,7 +172,9 @@ def read_request(
     given = set(sources)
     if measures is not None and not isinstance(measures, str):
         measures = [*measures] if isinstance(measures, Iterable) else [measures]
-    chosen = parse_all(_defaults(given) if measures is None else measures)
+    asked = _defaults(given) if measures is None else measures
+    asked = [asked] if isinstance(asked, str) else asked
+    chosen, notes = parse_all(asked), tuple(tell_merged(asked))
     check_needs(chosen, given if grids is None else given | {"grids"})
     tables: dict[str, Any] = read_as_they_come(sources)
     if grids is not None:
@@ -190,7 +194,8 @@ def read_request(
     warn_of_other_numbers(measures)
     # Once where measures share documents.
     docs = {id(m.tensors.docs): m.tensors.docs for m in members}
-    return Request(members, judgments, Judged(*docs.values()), order, missing)
+    judged = Judged(*docs.values())
+    return Request(members, judgments, judged, order, missing, notes)
 
 
 def _defaults(given: set[str]) -> list[str]:

@@ -58,7 +58,8 @@ GRADED = Parameter(
     "rel",
     0.0,
     "lowest grade that is relevant, a number above 0; or 0: the mean over all grades "
-    "above 0, each weighted by how many documents have it or a higher one",
+    "above 0, each weighted by how many documents (of subtopics=covered, how many "
+    "intents) have it or a higher one",
     valid=lambda rel: 0 <= rel < inf,
 )
 SUBTOPICS = Parameter(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pkgutil
 import re
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -163,3 +163,17 @@ def parse_all(texts: str | Iterable[str] | Any) -> list[spec.Measure]:
     """Read measures; one that is asked for twice is kept as first written."""
     several = isinstance(texts, Iterable) and not isinstance(texts, str)
     return list(dict.fromkeys(map(parse, texts if several else [texts])))
+
+
+def tell_merged(
+    texts: Iterable[Any], parse: Callable[[Any], spec.Measure] = parse
+) -> list[str]:
+    """Name spellings that are one measure, and how it is written, a line each."""
+    spellings: dict[spec.Measure, dict[str, None]] = {}
+    for text in texts:
+        spellings.setdefault(parse(text), {})[str(text).strip()] = None
+    return [
+        f"{' and '.join(written)} are one measure: it is computed once, as {measure}"
+        for measure, written in spellings.items()
+        if len(written) > 1
+    ]

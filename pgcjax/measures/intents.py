@@ -18,7 +18,8 @@ PROBABILITIES = Parameter(
     "probabilities",
     "given",
     "one of given (by the table of intents; without one, uniform), uniform, decreasing "
-    "(intent j of n: 2^(n-j+1) / sum of 2^k), of intents with a relevant document",
+    "(2^(n-j+1) / sum of 2^k); n and j number the intents with a relevant document "
+    "alone, in the order of ids",
     allowed=("given", "uniform", "decreasing"),
 )
 GAMMA = Parameter(

@@ -60,6 +60,8 @@ class Name:
 _REL = ("rel",)
 _CLARKE = "ties as --order clarke"
 _NDEVAL = f"--intent-qrels; {_CLARKE}"
+_LINES = "ties as the lines of a run come: --order rank if its ranks follow them"
+_CWL = f"of 1000 documents at most; {_LINES}"
 
 NAMES = (
     Name(
@@ -97,7 +99,7 @@ NAMES = (
         "Accuracy",
         "may",
         _REL,
-        remark="no value there where a run has no relevant document",
+        remark=f"no value there where a run has no relevant document; {_LINES}",
     ),
     Name("NumQ", "NumQ"),
     Name("NumRel", "NumRel", "no", _REL),
@@ -119,7 +121,7 @@ NAMES = (
         required=_REL,
         tells="p",
         examples=({"rel": 1},),
-        remark="of 1000 documents at most",
+        remark=_CWL,
     ),
     Name(
         "ERR",
@@ -183,7 +185,7 @@ NAMES = (
             renamed={"min_rel": "gmin", "max_rel": "gmax"},
             required=("max_rel",),
             examples=({"max_rel": 3},),
-            remark="of 1000 documents at most",
+            remark=_CWL,
         )
         for name, own in {
             "BPM": "T@",

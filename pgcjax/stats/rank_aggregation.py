@@ -19,8 +19,9 @@ _DIGITS = 12  # of chances in the long run; what is left is rounding
 def mc4(behind: Int[np.ndarray, "runs runs"]) -> Float64[np.ndarray, " runs"]:
     """Order runs by a Markov chain which goes to runs that most queries prefer.
 
-    From its run, the chain draws another one, all alike, and goes there if more queries
-    prefer that one than the other way round; else it stays. The chance to be at a run
+    From its run, the chain draws one of all runs, its own among them, with the same
+    chance, and goes there if more queries prefer that one than the other way round;
+    else it stays. The chance to be at a run
     in the long run is its value. With chance `JUMP` the chain goes to any run instead:
     without that, all of the value could end at one run, and the others would be alike.
 

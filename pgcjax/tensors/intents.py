@@ -79,7 +79,8 @@ def intent_weights(
     Args:
         grades: which intents count.
         how: `given` (by the table; uniform without one), `uniform`, or `decreasing`:
-            intent j of n has 2^(n-j+1), divided by the sum.
+            intent j of n has 2^(n-j+1), divided by the sum; both count only intents
+            with a relevant document, as in Sakai 2012, table 1.
         intents: canonical table of all intents.
 
     Returns:

@@ -52,6 +52,17 @@ def test_missing_queries():
         pgcjax.evaluate(RUNS, preferences=PREFS, missing="error")
 
 
+def test_spellings_of_one_measure_are_named():
+    scores = pgcjax.evaluate(
+        RUNS["good"], preferences=PREFS, measures=["PGC(p=0.95)", "rpref", "PGC"]
+    )
+    assert scores.measures == ["PGC(p=0.95)", "rpref"]
+    said = "PGC(p=0.95) and PGC are one measure: it is computed once, as PGC(p=0.95)"
+    assert scores.notes[0] == said
+    twice = pgcjax.evaluate(RUNS["good"], preferences=PREFS, measures=["PGC", "PGC"])
+    assert not any("one measure" in note for note in twice.notes)
+
+
 def test_notes_count_what_is_ignored():
     scores = pgcjax.evaluate(RUNS["good"], preferences=PREFS)
     assert scores.notes == ("PGC: 1 run, 3 judged queries; 1 unjudged query ignored",)

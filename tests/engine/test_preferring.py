@@ -272,6 +272,16 @@ def lacking() -> dict:
 QRELS = {"1": {"a": 1}, "2": {"b": 1}, "3": {"a": 0}}
 
 
+def test_spellings_of_one_measure_are_named():
+    runs = {"a": {"q": {"x": 2.0, "y": 1.0}}, "b": {"q": {"y": 2.0, "x": 1.0}}}
+    names = ["invrpp", "RPP(weight=inverse)"]
+    found = pgcjax.prefer(runs, qrels={"q": {"x": 1}}, measures=names)
+    assert found.notes[0] == (
+        "invrpp and RPP(weight=inverse) are one measure: it is computed once, as "
+        "RPP(weight=inverse)"
+    )
+
+
 def test_a_query_that_a_run_lacks():
     said = (
         r"^RPP, lexiprecision, lexirecall: judged queries are missing in 1 run \(y\), "

@@ -234,6 +234,15 @@ def test_all_probability_on_intents_without_relevant_documents(lost):
 OWN = {"P-IA": 1.0, "D-RBP": 0.05, "P+Q": 1.0, "nDCG-IA": 1.0}
 
 
+def test_decreasing_probabilities_number_the_intents_that_count():
+    """Nothing is relevant to intent a: b is the first of two."""
+    qrels = judged(("a", "x", 0), ("b", "x", 1), ("c", "y", 1))
+    runs = {doc: ranked(doc) for doc in "xy"}
+    found = scored(["P-IA(probabilities=decreasing)@1"], runs, qrels, None)
+    assert [*found["x"].values()] == pytest.approx([2 / 3])
+    assert [*found["y"].values()] == pytest.approx([1 / 3])
+
+
 @pytest.mark.parametrize(
     ("probabilities", "given", "expected"),
     [

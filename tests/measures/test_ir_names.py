@@ -99,6 +99,46 @@ def test_each_row_is_what_ir_measures_computes():
     assert (wide["Compat(depth=20)"] - theirs).abs().max() < 1e-12
 
 
+def test_ties_are_as_the_remark_says():
+    """Ranks follow the lines, which stable sorts by score leave as they are."""
+    by_intent, plain, runs = made_up()
+    runs["score"] = np.random.default_rng(1).integers(0, 4, len(runs)).astype(float)
+    runs = runs.sort_values([*KEYS, "score"], ascending=[True, True, False])
+    runs["rank"] = runs.groupby(KEYS).cumcount() + 1.0
+    rows = [row for row in ROWS if row.ours and row.theirs not in ROUNDED]
+    wide = {
+        order: pgcjax.evaluate(
+            runs,
+            qrels=plain,
+            intent_qrels=by_intent,
+            measures=[row.ours for row in rows],
+            order=order,
+        ).table.pivot(index=KEYS, columns="measure", values="value")
+        for order in ("trec", "clarke", "rank")
+    }
+    qrels = by_intent.rename(columns={"intent_id": "iteration"})
+    for row in rows:
+        asked = parse(row.ours)
+        intents = "intent_qrels" in asked.definition.needs(asked.parameters)
+        measure = ir_measures.parse_measure(row.theirs)
+        theirs = {
+            (run, metric.query_id): metric.value
+            for run, table in runs.drop(columns="rank").groupby("run_id")
+            for metric in ir_measures.iter_calc(
+                [measure], qrels if intents else plain, table
+            )
+        }
+        gap = {
+            order: (table[row.ours] - pd.Series(theirs)).abs().max()
+            for order, table in wide.items()
+        }
+        words = [o for o in ("clarke", "rank") if f"--order {o}" in row.remark]
+        (order,) = words or ["trec"]
+        assert gap[order] < 1e-9, (row, gap)
+        if words:
+            assert gap["trec"] > 1e-4, (row, gap)
+
+
 def test_every_measure_of_ir_measures_has_its_place():
     named = [n for row in ir_names.NAMES for n in (row.theirs, *row.aliases)]
     assert sorted(named) == sorted(ir_measures.measures.registry)
