@@ -214,9 +214,11 @@ def measures(name: str | None, tool: str | None) -> None:
         click.echo(f"Formula: {definition.formula}.")
     if is_between(measure):
         click.echo("Verb: pgcjax prefer, of two rankings.")
-    needs = sorted(definition.needs(measure.parameters))
+    needs = definition.needs(measure.parameters)
+    needs = sorted(needs, key=lambda kind: (kind == "levels", kind))
     # Grids are no judgments: they are the runs, and --grids says so.
-    options = (KINDS[kind].option if kind in KINDS else f"--{kind}" for kind in needs)
+    others = {"grids": "--grids", "levels": "in a format with levels: trec-prefs, …"}
+    options = (KINDS[k].option if k in KINDS else others[k] for k in needs)
     click.echo(f"Needs: {', '.join(options)}")
     if definition.cutoff == "level":
         click.echo("Level: @x, a level of recall from 0 to 1, must follow the name.")

@@ -98,7 +98,7 @@ def prefer(
     sources = by_kind({**kinds, "intent_qrels": intent_qrels, "intents": intents})
     asked = _asked(measures, sources)
     chosen = list(dict.fromkeys(map(parse, asked)))
-    check_needs(chosen, set(sources))
+    check_needs(chosen, {*sources, "levels"})  # evaluate looks for these
     between = [measure for measure in chosen if is_between(measure)]
     others = [measure for measure in chosen if not is_between(measure)]
     about: dict[str, Any] = {"version": __version__, "order": order}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pgcjax.engine.batch import Batch, Member, Setting
 from pgcjax.errors import UsageError, check_choice
-from pgcjax.io.choices import MEANS, MISSING, ORDERS
+from pgcjax.io.choices import LEVELS, MEANS, MISSING, ORDERS
 from pgcjax.io.grids import is_grids, read_grids
 from pgcjax.io.in_memory import in_hand
 from pgcjax.io.judged import Judged
@@ -175,8 +175,10 @@ def read_request(
     asked = _defaults(given) if measures is None else measures
     asked = [asked] if isinstance(asked, str) else asked
     chosen, notes = parse_all(asked), tuple(tell_merged(asked))
-    check_needs(chosen, given if grids is None else given | {"grids"})
+    given |= set() if grids is None else {"grids"}
+    check_needs(chosen, given | {"levels"})
     tables: dict[str, Any] = read_as_they_come(sources)
+    check_needs(chosen, given | ({"levels"} if _has_levels(tables) else set()))
     if grids is not None:
         tables = tables | {"grids": grids}
     judgments = Judgments(tables)
@@ -223,7 +225,21 @@ def check_needs(measures: list[Measure], given: set[str]) -> None:
         raise UsageError("no measure was asked for")
 
 
+def _has_levels(tables: Mapping[str, Any]) -> bool:
+    """Say whether all preferences come from the levels of a TREC format."""
+    table = tables.get("preferences")
+    columns = ["other_doc_id", *LEVELS]
+    if not isinstance(table, pd.DataFrame) or not {*columns} <= {*table}:
+        return False
+    return bool(table[columns].notna().all(axis=None))
+
+
 def _how(need: str) -> str:
+    if need == "levels":
+        return (
+            "the levels of documents, which preferences in the formats trec-prefs and "
+            "trec-qrels-prefs have"
+        )
     if need == "grids":
         return "runs with row and column, and --grids on the command line"
     return f"give {need}=…, or {KINDS[need].option} FILE on the command line"

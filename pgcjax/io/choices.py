@@ -36,5 +36,9 @@ FIGURE_KINDS = ("pdf", "svg", "png")
 MEANS = ("arithmetic", "geometric", "sum")
 """How scores of queries become one number."""
 
+LEVELS = ("doc_level", "other_doc_level", "subgroups")
+"""Columns that preferences in TREC formats have besides: the levels of both documents,
+and how many subgroups their group has."""
+
 SUMMED = ("NumQ", "NumRet", "NumRel", "NumRelRet", "NumNonRelRet")
 """Measures that count: over queries, they are added up."""

@@ -12,6 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from pgcjax.errors import DataError
+from pgcjax.io.choices import LEVELS
 from pgcjax.io.closure import transitive_closure
 from pgcjax.io.containers import Columns
 from pgcjax.io.schema import Origin, indistinct, lenient_number, tell_indistinct
@@ -143,7 +144,7 @@ def _trec_prefs(columns: Fields, origin: Origin) -> Parsed:
     for i in range(len(query)):
         groups[query[i], group[i]][subgroup[i]].append(i)
     names = ("query_id", "doc_id", "other_doc_id", "judge", "preference")
-    out: dict[str, list] = {name: [] for name in names}
+    out: dict[str, list] = {name: [] for name in (*names, *LEVELS)}
     places = []
     for (q, g), subgroups in groups.items():
         row_of = _last_rows(subgroups, doc, level, origin)
@@ -177,6 +178,10 @@ def _trec_prefs(columns: Fields, origin: Origin) -> Parsed:
         out["doc_id"] += [docs[v] for v in better]
         out["other_doc_id"] += [docs[v] for v in worse]
         out["preference"] += [preference] * len(better)
+        levels = [float(level[row_of[d]]) for d in docs]
+        out["doc_level"] += [levels[v] for v in better]
+        out["other_doc_level"] += [levels[v] for v in worse]
+        out["subgroups"] += [float(len(subgroups))] * len(better)
         places += [row_of[docs[v]] for v in better]
     return {**out}, np.array(places, int)
 

@@ -12,6 +12,7 @@ import polars as pl
 
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io import double_votes, files
+from pgcjax.io.choices import LEVELS
 from pgcjax.io.containers import CONTAINERS, Columns, Named
 from pgcjax.io.fast_columns import PlainTable, Regular, load
 from pgcjax.io.fast_preferences import parse
@@ -40,7 +41,7 @@ from pgcjax.later import pd
 
 _MOST = 2**30  # so that sums of weights are exact
 _OPTIONAL = ("judge", "weight", "seconds", "time", "first", "aspect", "probability")
-_OPTIONAL += ("length", "other_length")
+_OPTIONAL += ("length", "other_length", *LEVELS)
 _COUNTED = ("comments", "silent")
 _TABLES = tuple(c for c in CONTAINERS if c != "columns")
 
@@ -68,9 +69,9 @@ def read_preferences(
         aspect, first (the document shown first), probability (that doc_id is better),
         seconds, time (NaN if not known) and weight (how many equal judgments a row
         stands for). Without other_doc_id, doc_id was judged bad. Repeats and conflicts
-        are kept; `reading` says what becomes of votes in both orders. A query in a
-        TREC format whose levels compare no two documents is left out and counted; a
-        group that finds all its documents equal ties one to the next.
+        are kept; `reading` says what becomes of votes in both orders. TREC formats have
+        `choices.LEVELS`, too; a query whose levels compare no two documents is left out
+        and counted; a group that finds all its documents equal ties one to the next.
 
     Raises:
         DataError: a row is malformed, a document is preferred to itself, or no format
@@ -378,8 +379,9 @@ def _columns(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
         _check_first(table, origin)
     if "probability" in table:
         check_probability(table, origin)
-    for name in {"length", "other_length"} & {*table}:
-        how = "a length, 0 or more", origin, "Leave one that is not known empty."
+    for name in {"length", "other_length", *LEVELS} & {*table}:
+        noun = "length" if "length" in name else name
+        how = f"a {noun}, 0 or more", origin, "Leave one that is not known empty."
         table[name] = numbers_or_nan(table[name], *how, least=0)
     if "time" in table:
         table["time"] = _times(table["time"], origin)

@@ -23,15 +23,6 @@ MEANINGS = {
     "Rprec_mult_avgjg": Meaning(
         f"Rprec(mult=x) {_JUDGES}", "Rprec with qrels of one judge at a time"
     ),
-    "prefs_avgjg_Rnonrel": Meaning(
-        "prefs_avgjg of trec_eval, of as many non-relevant documents as relevant ones",
-        "prefs_avgjg",
-    ),
-    "prefs_avgjg_Rnonrel_ret": Meaning(
-        "prefs_avgjg_ret of trec_eval, of as many non-relevant documents as relevant "
-        "ones",
-        "prefs_avgjg_ret",
-    ),
     "ideal_dcg": Meaning("the DCG of the ideal list, of trec_eval 10", "DCG and nDCG"),
     "unj": Meaning("the share of k documents that nobody judged, 1 - Judged", "Judged"),
     "bpref_allnonrel": Meaning(

@@ -10,6 +10,7 @@ import numpy as np
 
 from pgcjax.kernels import preference as kernels
 from pgcjax.kernels.graded import QueryGains
+from pgcjax.kernels.judgment_groups import RELEVANT, mean_of_groups
 from pgcjax.kernels.ranked_list import RankedList
 from pgcjax.measures.compatibility import GRAPH, graph_needs
 from pgcjax.measures.gains import Gains, Parameters, by_log, on_gains
@@ -18,6 +19,7 @@ from pgcjax.measures.spec import Case, Definition, Parameter
 from pgcjax.reference import gains as to_gains
 from pgcjax.reference import preference as twins
 from pgcjax.tensors import pairs as p
+from pgcjax.tensors.judgment_groups import judged_groups
 from pgcjax.tensors.judgments import Judgments
 from pgcjax.tensors.measure_tensors import ListTensors
 
@@ -235,6 +237,51 @@ TREC = (
         kernels.judge_mean,
     ),
 )
+
+
+def _level_groups(
+    kernel: Callable[..., Any], q: Parameters, judgments: Judgments
+) -> ListTensors:
+    groups = judgments.once(judged_groups, "preferences")
+    void = [q for q, own in groups.counts.items() if not (own.kind == RELEVANT).any()]
+    return ListTensors(groups.docs, groups.counts, kernel, reads=(), void=void)
+
+
+def _balanced(retrieved: bool) -> Definition:
+    """Define prefs_avgjg_Rnonrel, of all documents or of those that were retrieved."""
+    name = "prefs_avgjg_Rnonrel" + "_ret" * retrieved
+    which = "retrieved " * retrieved
+    several = (
+        "a group of several subgroups keeps the first as many as all its relevant "
+        "documents, retrieved or not, and what is added counts all of these as possible"
+        if retrieved
+        else "that of a group of several subgroups does not"
+    )
+    return Definition(
+        name=name,
+        meaning="Share of preferences that the run fulfils, averaged over judges, of "
+        f"as many {which}documents that are not relevant as relevant ones: by "
+        "trec_eval, with its mistakes",
+        parameters=(),
+        needs=lambda q: frozenset({"preferences", "levels"}),
+        tensors=partial(_level_groups, _kernel(mean_of_groups, retrieved=retrieved)),
+        twin=partial(twins.balanced, retrieved),
+        source=f"trec_eval 9, m_{name}.c",
+        formula="mean over judges of the share of {f > t} with r(f) < r(t); of the "
+        f"judge's {which}documents, R have a level above 0 and N have 0. If N > R, the "
+        "first R of the N in the run count, those not retrieved last, by id; if R > N, "
+        "R (R - N) preferences are added, which retrieved relevant documents fulfil; "
+        + _PAIRS_HERE,
+        differs="no measure to compare runs by: in a group of one subgroup with N > R, "
+        "the R that are kept are compared with all N that are not relevant, too, as if "
+        "these were preferred, so that a perfect run scores .25 for R = 1, N = 3; "
+        f"{several}; one judge of whom nothing counts makes the score of the query 0. "
+        "trec_eval orders runs as --order clarke does, and counts queries and judges "
+        "with a single document",
+    )
+
+
+RNONREL = _balanced(False), _balanced(True)
 
 
 def _count(name: str, meaning: str, kernel: Any, kinds: list[str], what: str) -> Any:

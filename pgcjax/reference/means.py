@@ -6,7 +6,12 @@ from typing import Any
 
 from scipy.special import stdtrit
 
-_NO_QUERIES = {"intents", "context", "grids"}  # kinds that make no query judged
+_NO_QUERIES = {
+    "intents",
+    "context",
+    "grids",
+    "levels",
+}  # kinds that make no query judged
 
 
 def judged_queries(tables: Mapping[str, Any], kinds: Iterable[str]) -> set[str]:

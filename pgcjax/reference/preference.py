@@ -187,6 +187,46 @@ def prefs_avgjg(judges: list[Prefs], run: list[str], kinds: list[str]) -> float:
     return sum(prefs_share(prefs, run, kinds) for prefs in judges) / len(judges)
 
 
+def balanced(retrieved: bool, case: Case) -> float:
+    """Average as trec_eval's `prefs_avgjg_Rnonrel`, or `_ret`, with its mistakes.
+
+    Source: trec_eval 9, m_prefs_avgjg_Rnonrel.c and m_prefs_avgjg_Rnonrel_ret.c.
+    """
+    shares, by_name = [], {}
+    for row in case.judged["preferences"]:
+        judge = row.get("judge")
+        by_name.setdefault(judge if isinstance(judge, str) else "", []).append(row)
+    for said in by_name.values():
+        level = {row["doc_id"]: row["doc_level"] for row in said}
+        level |= {row["other_doc_id"]: row["other_doc_level"] for row in said}
+        there = [doc for doc in case.run if doc in level]
+        order = there + sorted(level.keys() - set(there))
+        seen = there if retrieved else order
+        good = [doc for doc in seen if level[doc] > 0]
+        other = [doc for doc in seen if level[doc] == 0]
+        lack, every = len(good) - len(other), [d for d in order if level[d] > 0]
+        pairs = []
+        for row in said:
+            pair = row["doc_id"], row["other_doc_id"]
+            pair = pair if row["preference"] > 0 else pair[::-1]
+            pairs += [pair] * int(row.get("weight", 1)) * (row["preference"] != 0)
+        if lack < 0:
+            one = row["subgroups"] == 1
+            kept = other[: len(good if one else every)]
+            use = {*every, *kept}
+            pairs = [pair for pair in pairs if use.issuperset(pair)]
+            pairs += [*product(other, kept)] * one
+        use, place = {*seen}, {doc: i for i, doc in enumerate(order)}
+        pairs = [pair for pair in pairs if use.issuperset(pair)]
+        ahead = [place[a] < min(place[b], len(there)) for a, b in pairs]
+        found = sum(ahead) + max(lack, 0) * len({*every} & {*there})
+        possible = len(pairs) + max(lack, 0) * len(every)
+        if not possible:
+            return 0.0  # no number, and so is their sum
+        shares.append(found / possible)
+    return sum(shares) / len(shares)
+
+
 def delta_gains(prefs: Prefs) -> dict[str, int]:
     """Give wins - losses of each document, less the lowest of all."""
     delta: Counter[str] = Counter()

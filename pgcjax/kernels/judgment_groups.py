@@ -1,0 +1,106 @@
+"""trec_eval's prefs_avgjg_Rnonrel: a mean over judgment groups, with its mistakes."""
+
+from typing import Any, NamedTuple
+
+from jaxtyping import Float, Int, Int64
+
+from pgcjax.kernels import ABSENT
+from pgcjax.kernels.ranked_list import RankedList, by_vertex, ratio, total
+from pgcjax.later import Array, jnp
+
+NONRELEVANT, RELEVANT = 1, 2  # 0 is padding
+ONE_SUBGROUP, SUBGROUPS = 1, 2
+
+
+class GroupCounts(NamedTuple):
+    """What the groups of a query say of their documents: a row for each of both.
+
+    Attributes:
+        vertex: of each row, the document; rows of a group follow one another, with
+            documents ascending.
+        group: of each row, its group.
+        kind: of each row, whether its document is `RELEVANT` in its group.
+        better: of each pair, the row that is preferred.
+        worse: of each pair, the other row of the same group.
+        times: how many judgments prefer it.
+        form: of each group, whether it has `ONE_SUBGROUP` or `SUBGROUPS`.
+    """
+
+    vertex: Int[Any, " rows"]
+    group: Int[Any, " rows"]
+    kind: Int[Any, " rows"]
+    better: Int[Any, " pairs"]
+    worse: Int[Any, " pairs"]
+    times: Int64[Any, " pairs"]
+    form: Int[Any, " groups"]
+
+
+def mean_of_groups(
+    ranked: RankedList, counts: GroupCounts, *, retrieved: bool
+) -> Float[Array, ""]:
+    """Average the share of preferences that a run fulfils over groups.
+
+    `retrieved` takes retrieved documents alone. A group of which nothing counts makes
+    the score 0, as its share is no number in trec_eval.
+    """
+    ranks = by_vertex(ranked, counts.vertex.shape[-1], ABSENT)[counts.vertex]
+    has = ranks < ABSENT
+    good, other = counts.kind == RELEVANT, counts.kind == NONRELEVANT
+    every_good, every_other = _of_groups(counts, good), _of_groups(counts, other)
+    good_there, other_there = (_of_groups(counts, k & has) for k in (good, other))
+    many, few = (other_there, good_there) if retrieved else (every_other, every_good)
+    one, enough = counts.form == ONE_SUBGROUP, few >= many
+    # Of the two forms, trec_eval counts all relevant documents in one of them.
+    most = jnp.where(one, few, every_good)
+    kept = good | (_places(counts, other, ranks) < (most + enough * many)[counts.group])
+    pairs = kept[counts.better] & kept[counts.worse]
+    above = ranks[counts.better] < ranks[counts.worse]
+    if retrieved:
+        pairs &= has[counts.better] & has[counts.worse]
+    of_pair = counts.group[counts.better]
+    possible = _added(counts, of_pair, jnp.where(pairs, counts.times, 0))
+    fulfilled = _added(counts, of_pair, jnp.where(pairs & above, counts.times, 0))
+    # Successes in place of the documents that lack.
+    lack = jnp.where(enough, few - many, 0)
+    possible, fulfilled = possible + every_good * lack, fulfilled + good_there * lack
+    # In one subgroup, documents that are kept are compared with their like, too.
+    alike = one & ~enough
+    possible += jnp.where(alike, many * few, 0)
+    fulfilled += jnp.where(alike, _ordered(few, other_there), 0)
+    there = counts.form > 0
+    mean = ratio(
+        total(ratio(fulfilled.astype(jnp.float64), possible), where=there),
+        jnp.sum(there),
+    )
+    return jnp.where((there & (possible == 0)).any(), 0.0, mean)
+
+
+def _of_groups(counts: GroupCounts, where: Array) -> Int64[Array, " groups"]:
+    """Count rows of each group."""
+    return _added(counts, counts.group, where.astype(jnp.int64))
+
+
+def _added(counts: GroupCounts, group: Array, values: Array) -> Int64[Array, " groups"]:
+    return jnp.zeros(counts.form.shape, jnp.int64).at[group].add(values)
+
+
+def _places(counts: GroupCounts, where: Array, ranks: Array) -> Int64[Array, " rows"]:
+    """Number the rows of each group, those that are not retrieved last, by document."""
+    groups = counts.form.shape[-1]
+    key = (
+        jnp.where(where, counts.group, groups).astype(jnp.int64) * (2 * ABSENT) + ranks
+    )
+    order = jnp.argsort(key, stable=True)
+    place = jnp.zeros(key.shape, jnp.int64).at[order].set(jnp.arange(key.shape[-1]))
+    size = _of_groups(counts, where)
+    return place - (jnp.cumsum(size) - size)[counts.group]
+
+
+def _ordered(kept: Array, there: Array) -> Array:
+    """Count pairs of a document and one of the first `kept` below it.
+
+    The upper one has to be among the first `there`, which were retrieved: the sum of
+    min(i, there) over i < kept.
+    """
+    near = jnp.minimum(kept, there + 1)
+    return near * (near - 1) // 2 + (kept - near) * there
