@@ -204,6 +204,7 @@ def names_of(*families: str) -> list[str]:
         d
         for d in catalogue().values()
         if any(d in _all(import_module(f"pgcjax.measures.{f}")) for f in families)
+        and "Rnonrel" not in d.name  # it takes levels, which the collections lack
     ]
     cutoffs = {"no": "", "level": "@0.5"}
     return [d.name + cutoffs.get(d.cutoff, "@10") for d in definitions]

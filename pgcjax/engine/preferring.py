@@ -161,7 +161,7 @@ def _asked(
                 "FILE, --prefs FILE, --intent-qrels FILE on the command line"
             )
     several = isinstance(measures, Iterable) and not isinstance(measures, str)
-    asked = list(measures) if several else [measures]
+    asked: list[Any] = [*measures] if several else [measures]
     if not asked:
         raise UsageError("no measure was asked for")
     return asked

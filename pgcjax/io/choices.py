@@ -41,4 +41,5 @@ LEVELS = ("doc_level", "other_doc_level", "subgroups")
 and how many subgroups their group has."""
 
 SUMMED = ("NumQ", "NumRet", "NumRel", "NumRelRet", "NumNonRelRet")
+SUMMED += ("prefs_num_prefs_poss", "prefs_num_prefs_ful", "prefs_num_prefs_ful_ret")
 """Measures that count: over queries, they are added up."""

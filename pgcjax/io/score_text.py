@@ -10,6 +10,7 @@ import numpy as np
 
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io import files
+from pgcjax.io.choices import SUMMED
 from pgcjax.io.containers import COMPRESSED, CONTAINER_SUFFIXES, Columns, Named
 from pgcjax.io.schema import lenient_number
 
@@ -186,10 +187,27 @@ def lines(rows: "pd.DataFrame", form: str) -> list[str]:
         rows[name].tolist() if name in rows else [name] * len(rows)  # Q0
         for name in LAYOUTS[form]
     ]
+    place, measures = LAYOUTS[form].index("value"), rows["measure"]
+    columns[place] = [*map(number, columns[place], measures)]
     made = ["\t".join(map(str, row)) for row in zip(*columns, strict=True)]
     if form == "trec_eval":  # only this line names the run
         made.insert(0, f"runid\t{MEAN}\t{rows['run_id'].iloc[0]}")
     return made
+
+
+def number(value: float, measure: str, digits: int | None = None) -> str:
+    """Write a score or mean: with all its digits, or some; a count as a whole number.
+
+    A measure that counts does so over all queries, unless it says `mean=`.
+    """
+    if is_count(measure) and float(value).is_integer():
+        return f"{value:.0f}"
+    return repr(value) if digits is None else f"{value:.{digits}f}"
+
+
+def is_count(measure: str) -> bool:
+    """Say whether scores by a measure, and what is said of all, are whole numbers."""
+    return re.split(r"[(@]", measure)[0].strip() in SUMMED and "mean=" not in measure
 
 
 def check_suffix(path: Path, form: str) -> None:

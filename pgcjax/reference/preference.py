@@ -211,7 +211,7 @@ def balanced(retrieved: bool, case: Case) -> float:
             pair = pair if row["preference"] > 0 else pair[::-1]
             pairs += [pair] * int(row.get("weight", 1)) * (row["preference"] != 0)
         if lack < 0:
-            one = row["subgroups"] == 1
+            one = said[0]["subgroups"] == 1
             kept = other[: len(good if one else every)]
             use = {*every, *kept}
             pairs = [pair for pair in pairs if use.issuperset(pair)]

@@ -1,6 +1,6 @@
 """Runs by their means, the best first: for a terminal, a paper and programs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from rich.console import Console
 
+from pgcjax.io.score_text import is_count
 from pgcjax.report import terminal
 from pgcjax.report.marks import marks
 from pgcjax.report.text_tables import Column, TextTable, cells_of
@@ -85,7 +86,7 @@ class Leaderboard:
         first = self.mean.columns[0]
         for measure, values in self.mean.items():
             bold = (values == values.max()).tolist()
-            columns.append(Column(str(measure), cells_of(values), True, bold))
+            columns.append(Column(str(measure), _cells(measure, values), True, bold))
             if measure in self.marks:
                 cells = self.marks[measure].tolist()
                 columns.append(Column(self.marked, cells, raised=True))
@@ -153,6 +154,13 @@ def _of_scores(scores: Scores) -> Leaderboard:
     used = [*used, *(["float32"] if scores.metadata.get("float32") else [])]
     notes = [", ".join(used).capitalize()] if "order" in scores.metadata else []
     return replace(board, notes=notes)
+
+
+def _cells(measure: Hashable, values: pd.Series) -> list[str]:
+    """Print means, and sums of counts as whole numbers."""
+    if is_count(str(measure)) and (values % 1 == 0).all():
+        return [f"{value:.0f}" for value in values]
+    return cells_of(values)
 
 
 def _with_replicates(

@@ -31,6 +31,7 @@ from pgcjax.io.score_files import (
 )
 from pgcjax.io.score_parts import open_parquet
 from pgcjax.io.score_source import ScoreSource, TableScores
+from pgcjax.io.score_text import number
 from pgcjax.io.write import check_suffix, header, unsealed, write_table, write_text
 from pgcjax.later import pd
 from pgcjax.stats.means import by_run, of_block
@@ -139,7 +140,7 @@ class Scores:
     def lines(self, per_query: bool = False, digits: int | None = 4) -> Iterator[str]:
         """Print as trec_eval does: `measure<TAB>query<TAB>value`, `all` for the mean.
 
-        A column with the run comes first if there is more than one.
+        A column with the run comes first if there is more than one. Counts are whole.
 
         Args:
             per_query: also the scores of each query.
@@ -147,9 +148,8 @@ class Scores:
         """
 
         def line(run: str, measure: str, query: str, value: float) -> str:
-            number = repr(value) if digits is None else f"{value:.{digits}f}"
             start = f"{run}\t" if several else ""
-            return f"{start}{measure}\t{query}\t{number}"
+            return f"{start}{measure}\t{query}\t{number(value, measure, digits)}"
 
         yield header(self.metadata)
         run_ids, measures, means = self._means()

@@ -13,6 +13,7 @@ import pytest
 from helpers import tied
 from helpers.collections import MEASURES, assert_same_bits, collection
 from helpers.collections import values as some_measures
+from helpers.preference_cases import with_levels
 
 import pgcjax
 from pgcjax.engine import plan
@@ -96,8 +97,10 @@ def everything(seed: int, queries: int = 4, runs: int = 5) -> dict:
     columns = ["query_id", "intent_id", "probability", "kind"]
     return {
         "runs": ranked,
-        "preferences": prefs.assign(
-            judge=rng.choice(["u", "v"], len(prefs)), weight=rng.integers(1, 3)
+        "preferences": with_levels(
+            prefs.assign(
+                judge=rng.choice(["u", "v"], len(prefs)), weight=rng.integers(1, 3)
+            )
         ),
         "qrels": qrels,
         "intent_qrels": pd.concat(judged),

@@ -19,6 +19,23 @@ SHARES = [
 ]
 COUNTS = [f"prefs_num_prefs_{name}" for name in ("poss", "ful", "ful_ret")]
 ALL = [*PLAIN, *SHARES, *COUNTS]
+BALANCED = ["prefs_avgjg_Rnonrel", "prefs_avgjg_Rnonrel_ret"]
+
+
+def with_levels(preferences: pd.DataFrame) -> pd.DataFrame:
+    """Add the columns of TREC formats: a document has the level that its number gives.
+
+    Judge u has one subgroup, others have two. Rows of bad documents go.
+    """
+    table = preferences.dropna(subset="other_doc_id")
+    ends = (table[c].str.extract(r"(\d+)")[0] for c in ("doc_id", "other_doc_id"))
+    level, other_level = ((numbers.astype(float) % 3) for numbers in ends)
+    judge = table["judge"] if "judge" in table else pd.Series("u", table.index)
+    return table.assign(
+        doc_level=level,
+        other_doc_level=other_level,
+        subgroups=np.where(judge == "u", 1.0, 2.0),
+    )
 
 
 def with_options(measures: list[str], **options: object) -> list[str]:

@@ -8,7 +8,13 @@ from itertools import product
 
 import pandas as pd
 import pytest
-from helpers.preference_cases import COLUMNS, COUNTS, SHARES, with_options
+from helpers.preference_cases import (
+    BALANCED,
+    COLUMNS,
+    COUNTS,
+    SHARES,
+    with_options,
+)
 
 import pgcjax
 from pgcjax.engine import plan
@@ -190,7 +196,7 @@ def test_the_hand_values_of_the_small_example(data):
 def test_all_values_of_trec_eval(data, out, prefs, run, format, alone):
     """In every query, and in the mean if queries of one document count 0."""
     folder = data / "oracles/trec_eval"
-    measures = [*SHARES, *COUNTS]
+    measures = [*SHARES, *COUNTS, *BALANCED]
     lines = map(str.split, (folder / out).read_text().splitlines())
     expected = {
         (name, query): value for name, query, value in lines if name in measures
@@ -211,12 +217,13 @@ def test_all_values_of_trec_eval(data, out, prefs, run, format, alone):
 
     scores = table.set_index(["measure", "query_id"])["value"]
     for (name, query), value in expected.items():
-        if query in alone:
-            assert float(value) == 0  # no two documents of it were compared
+        if query in alone:  # no two documents of it were compared
+            assert float(value) == (name in BALANCED)
         elif query != "all":
             assert printed(scores[name, query], value) == value, (name, query)
     for name in measures:
-        total = scores[name].sum() / (1 if name in COUNTS else len(queries))
+        total = scores[name].sum() + len(alone) * (name in BALANCED)
+        total /= 1 if name in COUNTS else len(queries)
         value = expected[name, "all"]
         assert printed(total, value) == value, name
 

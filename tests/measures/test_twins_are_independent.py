@@ -138,13 +138,19 @@ def test_no_function_serves_both_a_score_and_its_twin():
     pytest.importorskip("sklearn", reason="pip install 'pgcjax[context]'")
     made_by: set[CodeType] = set()
     checked_by: dict[CodeType, str] = {}
-    judgments = Judgments(tables())
-    judged = {
-        kind: table[table["query_id"] == "q"].to_dict("records")
-        for kind, table in judgments.items()
-    }
+    canonical = tables()
+    with_bad = Judgments(canonical)
+    levels = {"doc_level": 1.0, "other_doc_level": 1.0, "subgroups": 1.0}
+    compared = canonical["preferences"].dropna(subset="other_doc_id")
+    levelled = Judgments({**canonical, "preferences": compared.assign(**levels)})
     for measure in variants():
-        made_by |= reached(lambda m=measure: score(m, judgments))
+        needs = measure.definition.needs(measure.parameters)
+        judgments = levelled if "levels" in needs else with_bad
+        judged = {
+            kind: table[table["query_id"] == "q"].to_dict("records")
+            for kind, table in judgments.items()
+        }
+        made_by |= reached(lambda m=measure, j=judgments: score(m, j))
         case = Case("run", "q", RUN, measure.parameters, judged, judgments)
         for code in reached(lambda m=measure, c=case: recompute(m, c)):
             checked_by.setdefault(code, str(measure))

@@ -55,6 +55,7 @@ def score(call: str) -> None:
     measures = [parse(word) for word in words]
     grids = any("grids" in m.definition.needs(m.parameters) for m in measures)
     made = collection.soft if "soft=" in call else collection.lists
+    made = collection.levelled if "Rnonrel" in call else made
     tables = collection.grids() if grids else made()
     # Every axis is padded, to few shapes: fewer programs to compile.
     few = using(runs=4, queries=2, levels=1)

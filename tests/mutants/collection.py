@@ -97,6 +97,20 @@ def soft() -> Tables:
     return tables | {"preferences": prefs}
 
 
+def levelled() -> Tables:
+    """The same lists, with levels 0 and 1 of all documents that are compared.
+
+    Judge u says all in one subgroup, judge v in two.
+    """
+    tables = lists()
+    prefs = tables["preferences"].dropna(subset="other_doc_id")
+    ends = (prefs[c].str[1:].astype(int) for c in ("doc_id", "other_doc_id"))
+    level, other_level = (numbers * 7 % 5 % 2 * 1.0 for numbers in ends)
+    prefs = prefs.assign(doc_level=level, other_doc_level=other_level)
+    prefs["subgroups"] = np.where(prefs["judge"] == "u", 1.0, 2.0)
+    return tables | {"preferences": prefs}
+
+
 def _preferences(rng: np.random.Generator, query: str, docs: list[str]) -> list[tuple]:
     if query == "q0":
         return []
