@@ -114,7 +114,8 @@ def prefer(
             watched["progress"] = progress
             ranked = Ranked.read(runs, between, tables, order, **watched)
             if verify:
-                check = sample.checker({str(m): m for m in between}, tables)
+                named = {str(m): m for m in between}
+                check = sample.checker(named, tables, missing)
             sources |= tables
             about["judgments"] = {k: fingerprint(tables[k]) for k in tables}
             notes += ranked.told(missing)
@@ -147,7 +148,10 @@ def prefer(
     notes.append(
         f"{counted(len(run_ids), 'run')}, {counted(len(pairs[0]), 'pair')} of them"
     )
-    return Preferences(run_ids, tallies, about, tuple(notes))
+    preferences = Preferences(run_ids, tallies, about, tuple(notes))
+    if check:
+        sample.check_table(preferences.table)
+    return preferences
 
 
 def _asked(

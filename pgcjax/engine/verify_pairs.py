@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from itertools import combinations
-from math import sqrt
+from math import fsum, sqrt
 from threading import Lock
 from typing import Any
 from zlib import crc32
@@ -65,6 +65,7 @@ class PairSample:
         self._order = order
         self._lock = Lock()
         self._kept: dict[str, _Kept] = {}
+        self._values: dict[tuple[str, str, str], list[float]] = {}
         self.count = 0
 
     def take(self, table: RunTable | Block, judged: Container[str]) -> None:
@@ -80,13 +81,17 @@ class PairSample:
                     kept.add(run, hashed, rows, self._bound)
 
     def checker(
-        self, measures: Mapping[str, Measure], tables: Mapping[str, pd.DataFrame]
+        self,
+        measures: Mapping[str, Measure],
+        tables: Mapping[str, pd.DataFrame],
+        missing: str,
     ) -> Callable[[str, str, Sequence[str], Float64[np.ndarray, " pairs"]], None]:
         """Give what compares the preferences of a measure and query with the twin.
 
         Args:
             measures: of two rankings, by name.
             tables: judgments.
+            missing: whether pairs of runs that lack a query count for it, as `zero`.
 
         Returns:
             A function of measure, query, names of all runs, and preferences of their
@@ -103,6 +108,7 @@ class PairSample:
                 for place, run in enumerate(runs)
                 if run in rows and (docs := ordered(rows[run], self._order))
             }
+            of_pair: dict[tuple[int, int], float] = {}
             for i, j in combinations(cases, 2):
                 value = float(values[i * len(runs) - i * (i + 1) // 2 + j - i - 1])
                 twin = measure.definition.twin(cases[i], cases[j])
@@ -113,5 +119,37 @@ class PairSample:
                         "This is a defect of pgcjax: please report it with the data"
                     )
                 self.count += 1
+                of_pair[i, j] = twin
+            if self._bound < 2**32:
+                return
+            for place, (i, j) in enumerate(combinations(range(len(runs)), 2)):
+                if missing == "zero" or (i, j) in of_pair:
+                    kept = self._values.setdefault((name, runs[i], runs[j]), [])
+                    kept.append(of_pair.get((i, j), float(values[place])))
 
         return check
+
+    def check_table(self, table: pd.DataFrame) -> None:
+        """Recompute means and counts of pairs, if all their preferences were.
+
+        Args:
+            table: measure, run_a, run_b, preference, wins, ties, losses.
+
+        Raises:
+            VerificationError: a number differs from that of the twins' preferences.
+        """
+        names = ["measure", "run_a", "run_b"], ["preference", "wins", "ties", "losses"]
+        keys, rows = (table[columns].to_numpy(object).tolist() for columns in names)
+        numbers = dict(zip(map(tuple, keys), rows, strict=True))
+        for key, values in self._values.items():
+            shown = numbers[key]
+            wins, losses = (sum(s * v > TOLERANCE for v in values) for s in (1, -1))
+            ties = len(values) - wins - losses
+            twins = [fsum(values) / len(values), wins, ties, losses]
+            if any(abs(a - b) > TOLERANCE for a, b in zip(shown, twins, strict=True)):
+                name, first, second = key
+                raise VerificationError(
+                    f"runs {first!r} and {second!r}: preference, wins, ties and losses "
+                    f"by {name} are {shown!r}, their reference {twins!r}. This is a "
+                    "defect of pgcjax: please report it with the data"
+                )

@@ -11,6 +11,7 @@ from scipy import stats
 
 import pgcjax
 from pgcjax.engine import plan, preference_tiles
+from pgcjax.engine.preference_tally import Tally
 from pgcjax.errors import DataError, DataWarning, UsageError, VerificationError
 from pgcjax.measures.between_rankings import parse
 from pgcjax.reference.case import Case
@@ -128,6 +129,21 @@ def test_verify_compares_pairs_of_each_query_again(monkeypatch):
     )
     with pytest.raises(VerificationError, match=said):
         pgcjax.prefer(runs, **how, verify=1)
+
+
+@pytest.mark.parametrize("missing", ["zero", "skip"])
+def test_verify_recomputes_means_and_counts_of_pairs(monkeypatch, missing):
+    how = {**judged(1), "measures": ["RPP", "lexirecall"], "missing": missing}
+    pgcjax.prefer(collection(5), **how, verify=1)
+
+    def wrong(tally, query, values, has=None, **options):
+        right(tally, query, values, has, **options)
+        tally.losses += tally.losses == 0
+
+    right = Tally.add
+    monkeypatch.setattr(Tally, "add", wrong)
+    with pytest.raises(VerificationError, match="wins, ties and losses by RPP are"):
+        pgcjax.prefer(collection(5), **how, verify=1)
 
 
 def same_bits(a: pd.Series, b: pd.Series) -> None:
