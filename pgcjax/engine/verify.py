@@ -112,6 +112,8 @@ class Sample:
         answered: dict[str, set[str]] = {}
         for run_id, query_id in self._rows:
             answered.setdefault(run_id, set()).add(query_id)
+        if not answered:
+            return 0  # one of several processes may have no such run
         table = scores.source.rows_of(set(answered))
         columns = (
             table[c].tolist() for c in ("run_id", "query_id", "measure", "value")
@@ -138,7 +140,7 @@ class Sample:
             of_run[query_id] = twin
             count += 1
         check_queries(request, by_query, answered, self._share == 1)
-        verify_means(scores, by_query, request)
+        verify_means(scores, table, by_query, request)
         return count
 
 

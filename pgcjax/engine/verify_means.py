@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pgcjax.engine.request import Request
 from pgcjax.errors import VerificationError
+from pgcjax.later import pd
 from pgcjax.reference.means import interval, judged_queries, mean
 from pgcjax.stats.run_means import run_means
 from pgcjax.stats.scores import Scores
@@ -64,16 +65,16 @@ def check_queries(
                 raise _defect(f"run {run!r}: {measure} scores a query that it lacks")
 
 
-def verify_means(scores: Scores, by_query: ByQuery, request: Request) -> int:
+def verify_means(
+    scores: Scores, table: pd.DataFrame, by_query: ByQuery, request: Request
+) -> None:
     """Recompute means and their intervals, as users see them.
 
     Args:
         scores: what is printed and written.
-        by_query: scores of some of its runs: the twins' where these were computed.
+        table: its rows of some runs.
+        by_query: their scores: the twins' where these were computed.
         request: what was asked.
-
-    Returns:
-        How many means were recomputed.
 
     Raises:
         VerificationError: a number differs from its twin, or is not there.
@@ -85,8 +86,7 @@ def verify_means(scores: Scores, by_query: ByQuery, request: Request) -> int:
         twins[run, measure, "mean"] = mean(values, kinds[measure])
         ends = interval(values, kinds[measure])
         twins[run, measure, "low"], twins[run, measure, "high"] = ends
-    runs = {run for run, _ in by_query}
-    shown = [_lines(scores), _table(scores), _board(scores, runs)]
+    shown = [_lines(scores), _table(scores), _board(table)]
     if scores.uncertainty is not None:
         shown.append(_replicated(scores.uncertainty))
     for printed in shown:
@@ -102,7 +102,6 @@ def verify_means(scores: Scores, by_query: ByQuery, request: Request) -> int:
                     f"run {run!r}: the {noun} of {measure} is {value!r}, its reference "
                     f"{twin!r}"
                 )
-    return len(by_query)
 
 
 def _lines(scores: Scores) -> Iterator[_Printed]:
@@ -129,10 +128,9 @@ def _replicated(uncertainty: Uncertainty) -> Iterator[_Printed]:
             yield _Printed(run, measure, "mean", value)
 
 
-def _board(scores: Scores, runs: set[str]) -> Iterator[_Printed]:
-    """List what a leaderboard of these runs shows."""
-    tables = (table[table["run_id"].isin(runs)] for table in scores.frames())
-    found = run_means(tables)
+def _board(table: pd.DataFrame) -> Iterator[_Printed]:
+    """List what a leaderboard shows of the runs in a table."""
+    found = run_means([table])
     for noun in ("mean", "low", "high"):
         for (run, measure), value in found[noun].items():  # pyright: ignore
             yield _Printed(run, measure, noun, float(value))
