@@ -22,6 +22,18 @@ def test_what_evaluate_writes(pgcjax, here, demo_scores):
     assert (here / "them.out").read_bytes() == written.read_bytes()
 
 
+@pytest.mark.parametrize("form", ["trec_eval", "tot", "ir_measures"])
+def test_counts_are_whole_numbers(pgcjax, here, form):
+    line = ["evaluate", *JUDGED, str(DEMO / "runs/elder.txt"), "-m", "num_ret,P_5"]
+    done = pgcjax(*line, "--score-format", form, "-o", "them.out")
+    assert done.code == 0, done.err
+    rows = [row.split("\t") for row in (here / "them.out").read_text().splitlines()]
+    found = {row[-1] for row in rows if "NumRet" in row}
+    assert found == {"20", "400"}
+    table = package.read_scores("them.out").table
+    assert table["value"].dtype == "float64" and len(table) == 40
+
+
 @pytest.mark.parametrize("form", [f for f in SCORE_FORMATS if f != "trec_eval"])
 def test_every_verb_reads_each_format(pgcjax, here, scores, demo_scores, form):
     name = "them.jsonl" if form == "jsonl" else "them.out"

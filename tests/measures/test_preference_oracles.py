@@ -204,12 +204,13 @@ def test_all_values_of_trec_eval(data, out, prefs, run, format, alone):
     queries = {query for _, query in expected} - {"all"}
     # One run; queries of many pairs each.
     with plan.using(runs=1), at_least(axis=128, width=64, ranks=1023):
-        table = pgcjax.evaluate(
+        found = pgcjax.evaluate(
             folder / run,
             preferences=read_preferences(folder / prefs, format=format),
             measures=measures,
             order="clarke",
-        ).table
+        )
+    table = found.table
     assert set(table["query_id"]) == queries - alone
 
     def printed(value: float, like: str) -> str:
@@ -226,6 +227,11 @@ def test_all_values_of_trec_eval(data, out, prefs, run, format, alone):
         total /= 1 if name in COUNTS else len(queries)
         value = expected[name, "all"]
         assert printed(total, value) == value, name
+    lines = [line.split("\t") for line in found.lines(True) if line[0] != "#"]
+    texts = {(name, query): text for name, query, text in lines}
+    for (name, query), value in expected.items():
+        if query not in alone and (name in COUNTS or query != "all" or not alone):
+            assert texts[name, query] == value, (name, query)
 
 
 def test_rank20_is_the_ranking_of_every_query(data):

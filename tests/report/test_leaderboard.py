@@ -83,6 +83,25 @@ def test_numbers_of_a_column_have_enough_digits():
     assert digits_of(pd.Series([0.0, float("nan")])) == 4
 
 
+def test_counts_are_whole_numbers():
+    """Sums of what is counted; a mean that was asked for has its decimals."""
+    values = {"a": [3.0, 4.0], "b": [2.0, 0.0]}
+    for measure, cells in (
+        ("NumRet", ["7", "2"]),
+        ("prefs_num_prefs_ful(bad=false)", ["7", "2"]),
+        ("NumRet(mean=arithmetic)", ["3.5000", "1.0000"]),
+        ("DCG", ["3.5000", "1.0000"]),
+    ):
+        counted = scores(values, measure)
+        text = leaderboard(counted).text_table()
+        column = next(c for c in text.columns if c.name == measure)
+        assert column.cells == cells
+        lines = [line.rpartition("\t")[2] for line in counted.lines(True)][1:]
+        whole = cells[0] == "7"
+        assert lines[0] == ("3" if whole else "3.0000")
+        assert [lines[2], lines[5]] == cells
+
+
 def test_a_narrow_terminal_cuts_no_number():
     long = "a-run-with-a-very-long-name"
     table = pd.concat(
