@@ -60,7 +60,7 @@ class Name:
 _REL = ("rel",)
 _CLARKE = "ties as --order clarke"
 _NDEVAL = f"--intent-qrels; {_CLARKE}"
-_LINES = "ties as the lines of a run come: --order rank if its ranks follow them"
+_LINES = "ties as lines come: --order rank if ranks follow them"
 _CWL = f"of 1000 documents at most; {_LINES}"
 
 NAMES = (

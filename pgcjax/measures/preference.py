@@ -252,10 +252,10 @@ def _balanced(retrieved: bool) -> Definition:
     name = "prefs_avgjg_Rnonrel" + "_ret" * retrieved
     which = "retrieved " * retrieved
     several = (
-        "a group of several subgroups keeps the first as many as all its relevant "
-        "documents, retrieved or not, and what is added counts all of these as possible"
+        "a group of several subgroups keeps as many as all its relevant documents, "
+        "retrieved or not; of R - N > 0, all relevant documents count as possible"
         if retrieved
-        else "that of a group of several subgroups does not"
+        else "a group of several subgroups has no such comparisons"
     )
     return Definition(
         name=name,
