@@ -51,8 +51,8 @@ def mean_of_groups(
     many, few = (other_there, good_there) if retrieved else (every_other, every_good)
     one, enough = counts.form == ONE_SUBGROUP, few >= many
     # Of the two forms, trec_eval counts all relevant documents in one of them.
-    most = jnp.where(one, few, every_good)
-    kept = good | (_places(counts, other, ranks) < (most + enough * many)[counts.group])
+    most = jnp.where(enough, many, jnp.where(one, few, every_good))
+    kept = good | (_places(counts, other, ranks) < most[counts.group])
     pairs = kept[counts.better] & kept[counts.worse]
     above = ranks[counts.better] < ranks[counts.worse]
     if retrieved:
@@ -68,10 +68,8 @@ def mean_of_groups(
     possible += jnp.where(alike, many * few, 0)
     fulfilled += jnp.where(alike, _ordered(few, other_there), 0)
     there = counts.form > 0
-    mean = ratio(
-        total(ratio(fulfilled.astype(jnp.float64), possible), where=there),
-        jnp.sum(there),
-    )
+    shares = ratio(fulfilled.astype(jnp.float64), possible.astype(jnp.float64))
+    mean = ratio(total(shares, where=there), jnp.sum(there).astype(jnp.float64))
     return jnp.where((there & (possible == 0)).any(), 0.0, mean)
 
 
@@ -87,9 +85,8 @@ def _added(counts: GroupCounts, group: Array, values: Array) -> Int64[Array, " g
 def _places(counts: GroupCounts, where: Array, ranks: Array) -> Int64[Array, " rows"]:
     """Number the rows of each group, those that are not retrieved last, by document."""
     groups = counts.form.shape[-1]
-    key = (
-        jnp.where(where, counts.group, groups).astype(jnp.int64) * (2 * ABSENT) + ranks
-    )
+    group = jnp.where(where, counts.group, groups).astype(jnp.int64)
+    key = group * (2 * ABSENT) + ranks.astype(jnp.int64)
     order = jnp.argsort(key, stable=True)
     place = jnp.zeros(key.shape, jnp.int64).at[order].set(jnp.arange(key.shape[-1]))
     size = _of_groups(counts, where)

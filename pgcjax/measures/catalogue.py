@@ -168,7 +168,7 @@ def parse_all(texts: str | Iterable[str] | Any) -> list[spec.Measure]:
 def tell_merged(
     texts: Iterable[Any], parse: Callable[[Any], spec.Measure] = parse
 ) -> list[str]:
-    """Name spellings that are one measure, and how it is written, a line each."""
+    """List the spellings that are one measure, a line for each measure of several."""
     spellings: dict[spec.Measure, dict[str, None]] = {}
     for text in texts:
         spellings.setdefault(parse(text), {})[str(text).strip()] = None

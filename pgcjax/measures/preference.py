@@ -243,7 +243,8 @@ def _level_groups(
     kernel: Callable[..., Any], q: Parameters, judgments: Judgments
 ) -> ListTensors:
     groups = judgments.once(judged_groups, "preferences")
-    void = [q for q, own in groups.counts.items() if not (own.kind == RELEVANT).any()]
+    counts = groups.counts.items()
+    void = [query for query, of in counts if not (of.kind == RELEVANT).any()]
     return ListTensors(groups.docs, groups.counts, kernel, reads=(), void=void)
 
 
