@@ -18,7 +18,7 @@ from pgcjax.io.in_memory import to_frame
 from pgcjax.io.json_text import NoJson, read_json
 from pgcjax.io.reading import chosen
 from pgcjax.io.schema import Origin, known_column, shorten
-from pgcjax.io.vote_columns import of_votes
+from pgcjax.io.votes.columns import of_votes
 from pgcjax.later import pd
 
 CONTAINERS = ("csv", "tsv", "jsonl", "parquet", "columns")
@@ -29,6 +29,7 @@ COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 _LINES = re.compile(rb"[^\r\n]+").finditer
 # Only blanks and tabs separate: str.split() would cut ids at, say, a no-break space.
 _FIELDS = re.compile(r"[^ \t]+").findall
+_JSON = re.compile(rb'\{\s*("|$)|\[\s*(\{|$)').match
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,7 @@ def container_of(path: Path, data: bytes) -> str:
     start = 3 if data.startswith(b"\xef\xbb\xbf") else 0
     lines = (match[0] for match in _LINES(data, start, 65536))
     first = next((x for x in lines if x.strip() and not x.startswith(b"#")), b"")
-    if re.match(rb'\{\s*"', first):
+    if _JSON(first):
         return "jsonl"
     for separator, kind in (("\t", "tsv"), (",", "csv")):
         header = first.decode("utf-8", "replace").split(separator)
@@ -183,10 +184,14 @@ def _delimited(path: Path, text: str, separator: str, any_header: bool) -> Named
         raise _comments_only(path)
     head = tuple(line for line in lines[:skipped] if line.startswith("#"))
     csv.field_size_limit(_WIDEST)  # for all programs of this process: by default 2^17
-    reader = csv.reader(
-        (line + "\n" for line in lines[skipped:]), delimiter=separator, strict=True
+    reader = (
+        _Lines(lines[skipped:], separator)
+        if _unquoted(lines[skipped:], separator)
+        else csv.reader(
+            (line + "\n" for line in lines[skipped:]), delimiter=separator, strict=True
+        )
     )
-    rows, places, header = [], [], []
+    rows, places, header, first = [], [], [], []
     start = skipped
     try:
         for row in reader:
@@ -194,7 +199,9 @@ def _delimited(path: Path, text: str, separator: str, any_header: bool) -> Named
             if (any_header or len(row) < 2) and not "".join(row).strip():
                 continue
             if not header:
-                header = [name.strip() for name in row]
+                header, first = [name.strip() for name in row], row
+            elif row == first:  # of another file that was put below
+                continue
             elif len(row) != len(header):
                 raise DataError(
                     f"expected {len(header)} fields as in the header, found "
@@ -234,9 +241,40 @@ def _delimited(path: Path, text: str, separator: str, any_header: bool) -> Named
     return Named(frame, origin, head, len(head))
 
 
+class _Lines:
+    """Lines of fields in which a quote is text, but around a whole field."""
+
+    def __init__(self, lines: list[str], separator: str):
+        self.line_num = 0
+        self._lines, self._separator = lines, separator
+
+    def __iter__(self) -> Iterator[list[str]]:
+        for self.line_num, line in enumerate(self._lines, 1):
+            yield [_unquote(x) for x in line.split(self._separator)] if line else []
+
+
+def _unquote(field: str) -> str:
+    inner = field[1:-1].replace('""', "")
+    if len(field) < 2 or field[0] != '"' or field[-1] != '"' or '"' in inner:
+        return field
+    return field[1:-1].replace('""', '"')
+
+
+def _unquoted(lines: list[str], separator: str) -> bool:
+    """Say whether quotes hold no separators and no line ends: each line has all fields.
+
+    One that is not closed would else swallow the lines up to the next.
+    """
+    there = [line for line in lines if line.strip()]
+    width = there[0].count(separator)
+    return any('"' in line for line in there) and all(
+        line.count(separator) == width for line in there
+    )
+
+
 def _jsonl(path: Path, text: str) -> Named:
-    records, places = [], []
-    for number, line in enumerate(text.split("\n"), 1):
+    records, places = _array(path, text) or ([], [])
+    for number, line in enumerate(text.split("\n") if not records else (), 1):
         if not line.strip():
             continue
         try:
@@ -256,7 +294,24 @@ def _jsonl(path: Path, text: str) -> Named:
     frame = pd.DataFrame(
         {n: pd.Series([r.get(n) for r in records], dtype=object) for n in names}
     )
-    return Named(frame, Origin(str(path), "line", np.array(places)))
+    unit = "line" if places else "record"
+    return Named(frame, Origin(str(path), unit, np.array(places, int)))
+
+
+def _array(path: Path, text: str) -> tuple[list[dict], list[int]] | None:
+    """Read records of one JSON array, or of the one array of an object."""
+    start, _, rest = text.lstrip().partition("\n")
+    if not (start.startswith("[") or start.strip() == "{" or '": [{' in start):
+        return None
+    try:
+        found = read_json(text, str(path))
+    except NoJson:
+        return None
+    if isinstance(found, dict) and len(found) == 1:
+        (found,) = found.values()
+    if isinstance(found, list) and found and all(isinstance(x, dict) for x in found):
+        return found, []
+    return None
 
 
 def _parquet(path: Path, data: bytes) -> Named:

@@ -7,6 +7,7 @@ import polars as pl
 from pgcjax.io.fast_columns import TEXT, table
 from pgcjax.io.preference_formats import FORMATS
 from pgcjax.io.schema import known_column, lenient_number
+from pgcjax.io.votes.layouts import is_header
 
 _PAIR = {"query_id": TEXT, "doc_id": TEXT, "other_doc_id": TEXT}
 _LABELLED = {**_PAIR, "label": TEXT}
@@ -25,7 +26,7 @@ def parse(data: bytes, format: str) -> pl.DataFrame | None:
     auto = format == "auto"
     names = [name for name in _LAYOUTS if auto or name == format]
     frame = table(data, {FORMATS[n].width: _LAYOUTS[n] for n in names})
-    if frame is None or all(map(known_column, frame.row(0))):
+    if frame is None or all(map(known_column, frame.row(0))) or is_header(frame.row(0)):
         return None
     for name in names:
         if _LAYOUTS[name] is (_LABELLED if "label" in frame.columns else _PAIR):

@@ -15,6 +15,7 @@ from pgcjax.errors import DataError
 from pgcjax.io.closure import transitive_closure
 from pgcjax.io.containers import Columns
 from pgcjax.io.schema import Origin, indistinct, lenient_number, tell_indistinct
+from pgcjax.io.votes.layouts import is_header
 from pgcjax.later import pd
 
 Fields = Sequence[tuple[str, ...]]  # columns of equal length
@@ -121,6 +122,17 @@ def _jelsas(columns: Fields, origin: Origin) -> Parsed:
 def _level_misfit(columns: Fields) -> tuple[int, str] | None:
     wrong = [not 0 <= lenient_number(level) < math.inf for level in columns[-1]]
     return _first(wrong, "the last is not a level of 0 or more")
+
+
+def _trec_prefs_misfit(columns: Fields) -> tuple[int, str] | None:
+    _, group, subgroup, doc, last = columns
+    rows = list(zip(group, subgroup, doc, last, strict=True))
+    # Clarke's columns and one more: the best is no document of subgroups, nor a level.
+    if all(d in (g, s) for g, s, d, _ in rows) or (
+        all(z in (s, d) for _, s, d, z in rows) and any(z == d for *_, d, z in rows)
+    ):
+        return 0, "a column repeats one of the two before it on every line"
+    return _level_misfit(columns)
 
 
 def _trec_prefs(columns: Fields, origin: Origin) -> Parsed:
@@ -244,7 +256,7 @@ FORMATS = {
             "trec-prefs",
             5,
             "query group subgroup doc level",
-            _level_misfit,
+            _trec_prefs_misfit,
             _trec_prefs,
         ),
         Format(
@@ -266,6 +278,13 @@ def recognise(content: Columns, width: int) -> Format:
         DataError: none fits, or several do.
     """
     places = [i for i, row in enumerate(content.rows) if len(row) == width]
+    if is_header(content.rows[0]):
+        raise DataError(
+            f"expected tabs or commas between the columns of a header, found "
+            f"{content.text(0)}",
+            where=content.origin.at(0),
+            mend="Separate all columns so, or remove the header and name the format.",
+        )
     columns = list(zip(*(content.rows[i] for i in places), strict=True))
     candidates = [f for f in FORMATS.values() if f.width == width]
     misfits = {f.name: misfit for f in candidates if (misfit := f.misfit(columns))}

@@ -1,0 +1,656 @@
+"""Which layout a table of votes has, and what each of its columns is for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from pgcjax.errors import DataError, UsageError, listed
+from pgcjax.io.schema import lenient_numbers
+from pgcjax.io.votes import layouts
+from pgcjax.io.votes.layouts import CANONICAL, LAYOUTS, PLACED, WON, Layout, tokens
+from pgcjax.later import pd
+
+NOTHING, EACH = "-", "*"
+_FAMILIES = ("winner", "p_a", "p_b", "p_tie")
+"""Roles that may name the end of several columns, one for each aspect or judge."""
+_TEXT = 30  # characters from which cells are text that somebody wrote, and no answers
+
+
+class Pair(NamedTuple):
+    """Two columns whose names differ in one word: stem, ends, columns."""
+
+    stem: tuple[str, ...]
+    ends: tuple[str, str]
+    columns: tuple[str, str]
+
+
+@dataclass
+class Roles:
+    """Which column of a table is for what.
+
+    Attributes:
+        kind: of its sides.
+        ends: what tells the names of both sides apart.
+        of: the column of each role; `a` and `b` are the two documents.
+        layout: that it has.
+        wide: aspects or judges that are columns: for each, its columns by role.
+        wide_role: `aspect` or `judge`.
+        ties: columns that say that it is a tie, beside wins_a and wins_b.
+        orders: columns that may say what was shown first, and that nothing settles.
+        unread: columns that say who won, too, and are left aside.
+    """
+
+    kind: str
+    ends: tuple[str, str]
+    of: dict[str, str]
+    layout: Layout = LAYOUTS[0]
+    wide: dict[str, dict[str, str]] = field(default_factory=dict)
+    wide_role: str = "aspect"
+    ties: tuple[str, ...] = ()
+    orders: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+
+
+class Header:
+    """The columns of a table by their names, however these are spelled."""
+
+    def __init__(self, columns: Iterable[object], where: str, named: Mapping[str, str]):
+        """Split the names of all columns."""
+        self.columns = [str(column) for column in columns]
+        self.words = {column: tokens(column) for column in self.columns}
+        self.where, self.named = where, named
+        self._columns: dict[tuple[str, ...], list[str]] = {}
+        for column in self.columns:
+            self._columns.setdefault(self.words[column], []).append(column)
+
+    def get(self, name: str | tuple[str, ...]) -> str | None:
+        """Return the column of a name; None if there is none.
+
+        Raises:
+            DataError: there are two.
+        """
+        if name in self.columns and self.columns.count(str(name)) == 1:
+            return str(name)
+        found = self._columns.get(tokens(name) if isinstance(name, str) else name, [])
+        if len(found) > 1:
+            raise self.error(
+                f"has more than one column {found[0]!r}", "Rename or drop one."
+            )
+        return found[0] if found else None
+
+    def first(self, names: Iterable[str], used: Iterable[str] = ()) -> str | None:
+        """Return the first of these columns that is there and not used."""
+        there = (self.get(name) for name in names)
+        return next((c for c in there if c is not None and c not in used), None)
+
+    def pairs(self) -> list[Pair]:
+        """List pairs of columns whose names differ in one word, as sides do."""
+        out = []
+        for words in self._columns:
+            for i, word in enumerate(words):
+                for ends in (*layouts.ENDS, *layouts.RESULTS):
+                    other = (*words[:i], ends[1], *words[i + 1 :])
+                    if word == ends[0] and other in self._columns:
+                        stem = words[:i] + words[i + 1 :]
+                        out.append(self._pair(stem, ends, words, other))
+            if (*words, "2") in self._columns and (*words, "1") not in self._columns:
+                out.append(self._pair(words, ("1", "2"), words, (*words, "2")))
+        return out
+
+    def _pair(
+        self,
+        stem: tuple[str, ...],
+        ends: tuple[str, str],
+        one: tuple[str, ...],
+        other: tuple[str, ...],
+    ) -> Pair:
+        return Pair(stem, ends, (self.get(one) or "", self.get(other) or ""))
+
+    def canonical(self) -> Pair | None:
+        """Return our own columns of documents, if both are there."""
+        one, other = (self.first(layouts.DOCUMENTS[side]) for side in "ab")
+        if one is None or other is None:
+            return None
+        return Pair((), ("a", "b"), (one, other))
+
+    def options(self, **more: str) -> str:
+        """Write `--columns` with what was named and what is to be named, too."""
+        parts = [f"{role}={name}" for role, name in {**self.named, **more}.items()]
+        text = ",".join(parts)
+        return f"--columns {text!r}" if " " in text else f"--columns {text}"
+
+    def error(self, problem: str, mend: str) -> DataError:
+        """Refuse the table."""
+        found = f"found columns {listed(self.columns, 16)}"
+        return DataError(f"{problem} ({found})", where=self.where, mend=mend)
+
+
+def side_pairs(header: Header) -> list[tuple[Pair, str]]:
+    """List pairs of columns that may be the two documents, and their kind."""
+    found = []
+    for pair in header.pairs():
+        stem, kind = {*pair.stem}, WON if pair.ends in layouts.RESULTS else PLACED
+        if stem <= layouts.NOUNS | layouts.FILL | layouts.WEAK and (
+            stem or not pair.ends[0].isdigit()
+        ):
+            found.append((pair, kind))
+    if (own := header.canonical()) and all(own.columns != p.columns for p, _ in found):
+        found.append((own, CANONICAL))
+    strong = [f for f in found if not {*f[0].stem} & layouts.WEAK]
+    return strong or found
+
+
+def of_votes(columns: Iterable[object]) -> bool:
+    """Say whether columns are of votes: two sides, and what may say which is better."""
+    header = Header(columns, "", {})
+    try:
+        found = side_pairs(header)
+        if not found or "score" in header.columns and found[0][1] == CANONICAL:
+            return False
+        known = header.first((*layouts.NAMES["query_id"], *layouts.SURE_QUERIES))
+    except DataError:
+        return True
+    if known or any(kind == WON for _, kind in found):
+        return True
+    answers = any(map(layouts.is_answer, header.words.values()))
+    wide = any(words[-1:] and words[-1] in layouts.WIDE for words in header._columns)
+    stems = [{*pair.stem} for pair in header.pairs()]
+    saying = layouts.CHANCE | layouts.WINS
+    first = header.first(("p_a", "prob_a", "answer_a_first"))
+    return bool(answers or wide or first or any(stem & saying for stem in stems))
+
+
+def find_roles(
+    frame: pd.DataFrame,
+    named: Mapping[str, str],
+    meant: Mapping[str, float],
+    where: str,
+) -> Roles | None:
+    """Find the one layout of a table, and what its columns are for.
+
+    Args:
+        frame: the table.
+        named: column of roles that the user named; `-` for none.
+        meant: what the user said of the words of answers.
+        where: the table, for messages.
+
+    Returns:
+        The roles; None if no columns are two sides: it is no such table.
+
+    Raises:
+        DataError: a column is not there, may be for several things, or may change what
+            others mean and no layout claims it. UsageError: roles do not go together.
+    """
+    header = Header(frame.columns, where, named)
+    frame = frame.loc[:, ~frame.columns.duplicated()]
+    of, families = _named(header)
+    sides = _sides(header, of)
+    if sides is None:
+        if named:
+            raise header.error(
+                "has no two columns that are surely compared",
+                "Name them: --columns a=…,b=…,winner=… (columns= in Python).",
+            )
+        return None
+    pair, kind = sides
+    of |= dict(zip(("a", "b"), pair.columns, strict=True))
+    roles = Roles(kind, pair.ends, of)
+    for role, names in layouts.NAMES.items():
+        if role not in named and role != "query_id":
+            if column := header.first(names, of.values()):
+                of[role] = column
+    _query(header, frame, of)
+    pairs = _side_roles(header, roles)
+    each = next((r for r in ("aspect", "judge") if named.get(r) == EACH), "")
+    saying = {*named} & layouts.SAYING - {"tie", "confidence"}
+    if families:
+        _wide(header, roles, families, each, ())
+    elif not saying:
+        _answers(header, roles, frame, bool(meant))
+    if kind == WON and "outcome" in of and meant:
+        of["winner"] = of.pop("outcome")
+        roles.kind = PLACED
+    _choose(header, roles, frame, meant, each)
+    _check_rest(header, roles, pairs, frame)
+    return roles
+
+
+def _named(header: Header) -> tuple[dict[str, str], dict[str, str]]:
+    """Find the columns that the user named, and the ends of several columns."""
+    of, families = {}, {}
+    for role, name in header.named.items():
+        if name in (NOTHING, EACH):
+            continue
+        if (column := header.get(name)) is None and role == "first":
+            pair = header.canonical()  # perhaps a side, by its canonical name
+            column = (
+                dict(zip(("doc_id", "other_doc_id"), pair.columns, strict=True)).get(
+                    name
+                )
+                if pair
+                else None
+            )
+        if column is not None:
+            of[role] = column
+        elif role in _FAMILIES and _family(header, {tokens(name)}):
+            families[role] = name
+        else:
+            raise header.error(
+                f"has no column {name!r} for {role}", "Name one that is there."
+            )
+    return of, families
+
+
+def _sides(header: Header, of: dict[str, str]) -> tuple[Pair, str] | None:
+    """Choose the two sides."""
+    if ("a" in of) != ("b" in of):
+        raise UsageError("columns: a=… and b=… go together")
+    if "loser" in of and "winner" in of and "a" not in of:
+        both = of.pop("winner"), of.pop("loser")
+        return Pair((), ("winner", "loser"), both), WON
+    if "a" in of:
+        both = of["a"], of["b"]
+        same = [p for p in header.pairs() if p.columns == both]
+        ends = next((p.ends for p in same if p.ends in layouts.ENDS), ("a", "b"))
+        own = header.canonical()
+        kind = CANONICAL if own and own.columns == both else PLACED
+        return Pair((), ends, both), kind
+    used = {column for role, column in of.items() if role != "first"}
+    free = [s for s in side_pairs(header) if not {*s[0].columns} & used]
+    if len(free) > 1 and any(kind != WON for _, kind in free):
+        # Winner and loser are answers where two documents stand beside them.
+        said = [s for s in free if s[0].columns and s[0].ends != ("winner", "loser")]
+        free = said if len(said) < len(free) and said else free
+    if len(free) > 1:
+        names = [" and ".join(pair.columns) for pair, _ in free]
+        (one, other), kind = free[0][0].columns, free[0][1]
+        both = ("winner", "loser") if kind == WON else ("a", "b")
+        raise header.error(
+            f"has more than one pair of columns to compare: {listed(names, 4)}",
+            f"Name them: {header.options(**dict(zip(both, (one, other), strict=True)))} "
+            "(columns= in Python).",
+        )
+    return free[0] if free else None
+
+
+def _query(header: Header, frame: pd.DataFrame, of: dict[str, str]) -> None:
+    """Find the column of the query; refuse several that group rows otherwise."""
+    if "query_id" in header.named:
+        return
+    used, known = {*of.values()}, layouts.NAMES["query_id"]
+    names = (*known, *layouts.SURE_QUERIES)
+    column = header.first(names, used)
+    if column is None:
+        if guess := header.first(layouts.QUERIES, used):
+            raise header.error(
+                "has no column that surely names the query",
+                f"If {guess!r} does, say {header.options(query_id=guess)}; if all rows "
+                f"are one set of comparisons, {header.options(query_id=NOTHING)} "
+                "(columns= in Python).",
+            )
+        return
+    of["query_id"] = column
+    sure = header.words[column] in (("query", "id"), ("qid",))
+    for name in known if sure else names:
+        other = header.get(name)
+        if other is None or other in (column, *used) or other.lower() == "query":
+            continue
+        keys = frame[[column, other]].astype(str)
+        if len(keys.drop_duplicates()) != keys[column].nunique() or (
+            keys[column].nunique() != keys[other].nunique()
+        ):
+            raise header.error(
+                f"has two columns that may name the query, and group rows otherwise: "
+                f"{column}, {other}",
+                f"Name it: {header.options(query_id=column)} or "
+                f"{header.options(query_id=other)} (columns= in Python).",
+            )
+
+
+def _side_roles(header: Header, roles: Roles) -> list[Pair]:
+    """Find what columns say of each side; return all pairs of columns."""
+    of, named, nouns = roles.of, header.named, layouts.NOUNS | layouts.FILL
+    pairs = header.pairs()
+    saying = {*named} & layouts.SAYING - {"tie"}
+    for pair in pairs:
+        stem = {*pair.stem}
+        # An end may be the whole name of a side: winner_model_a beside model_a.
+        if {*pair.columns} & {*of.values()} or pair.ends in layouts.RESULTS:
+            continue
+        found: tuple[str, str] | None = None
+        if stem <= layouts.LENGTH | nouns and stem & layouts.LENGTH:
+            found = ("length_a", "length_b")
+        elif saying:
+            continue
+        elif stem <= layouts.CHANCE | nouns and stem & layouts.CHANCE:
+            found = ("p_a", "p_b")
+        elif stem <= layouts.WINS | nouns | {"is", "better", "n", "num", "count"} and (
+            stem & layouts.WINS or stem == {"is", "better"}
+        ):
+            found = ("wins_a", "wins_b")
+        elif "first" in stem and stem <= layouts.ANSWERS | {"first"} and len(stem) > 1:
+            found = ("answer_a_first", "answer_b_first")
+        if found and not {*found} & {*of}:
+            of |= dict(zip(found, pair.columns, strict=True))
+    for role, kinds in (
+        ("p_a", layouts.CHANCE | {"a", "1", "left", "first"} | nouns),
+        ("p_tie", layouts.CHANCE | layouts.TIES | {"n"}),
+    ):
+        there = (
+            column
+            for column, words in header.words.items()
+            if {*words} <= kinds
+            and {*words} & layouts.CHANCE
+            and len(words) > 1
+            and column not in of.values()
+        )
+        if role not in named and role not in of and not saying:
+            if column := next(there, None):
+                of[role] = column
+    if "wins_a" in of:
+        extra = layouts.WINS | layouts.TIES | {"n", "num", "count", "is"}
+        roles.ties = tuple(
+            column
+            for column, words in header.words.items()
+            if {*words} <= extra and {*words} & layouts.TIES and words[-1:] != ("n",)
+        )
+        of.pop("tie", None)
+    return pairs
+
+
+def _answers(
+    header: Header, roles: Roles, frame: pd.DataFrame, words_named: bool
+) -> None:
+    """Find the columns that say who won."""
+    of, used = roles.of, {*roles.of.values()}
+    asked = [
+        column
+        for column, words in header.words.items()
+        if column not in used
+        and layouts.is_answer(words)
+        and not _is_text(frame[column])
+        and not {*words} & layouts.WORSE
+    ]
+    signed = [c for c in asked if header.words[c] in (("preference",), ("pref",))]
+    if (
+        signed
+        and not words_named
+        and (roles.kind != PLACED)
+        and _mostly_numbers(frame[signed[0]])
+    ):
+        of["preference"] = signed[0]
+        asked.remove(signed[0])
+    if not of.keys() & {"probability"} and roles.kind == CANONICAL:
+        if column := header.first(("probability", "prob"), used):
+            of["probability"] = column
+    wins = {of.get("wins_a"), of.get("wins_b"), *roles.ties}
+    asked = [c for c in asked if c not in wins]
+    if len(asked) > 1:
+        raise header.error(
+            f"has more than one column that may say who won: {listed(asked, 6)}",
+            f"Name it: {header.options(winner=asked[0])} (columns= in Python).",
+        )
+    if asked:
+        of["outcome" if roles.kind == WON else "winner"] = asked[0]
+    kinds = layouts.NOUNS | layouts.FILL | {"loser", "losing", "worse", "worst"}
+    losers = [
+        c
+        for c, words in header.words.items()
+        if {*words} <= kinds and {*words} & layouts.WORSE and c not in used
+    ]
+    if roles.kind != WON and len(losers) == 1:
+        of["loser"] = losers[0]
+    if of.keys() & (layouts.SAYING - {"tie", "confidence"}) or roles.kind == WON:
+        return
+    _columns_of_votes(header, roles)
+
+
+def _is_text(column: pd.Series) -> bool:
+    """Say whether cells are long: what somebody wrote, such as a judge's reasons."""
+    cells = [len(cell) for cell in column.tolist() if isinstance(cell, str) and cell]
+    return bool(cells) and float(np.median(cells)) > _TEXT
+
+
+def _mostly_numbers(column: pd.Series) -> bool:
+    return bool(2 * np.isfinite(lenient_numbers(column)).sum() >= len(column))
+
+
+def _columns_of_votes(header: Header, roles: Roles) -> None:
+    """Find two games of a pair, or a column of votes for each aspect."""
+    games = [
+        header.get((game, number, "winner"))
+        for game in ("g", "game")
+        for number in ("1", "2")
+    ]
+    for one, other in (games[:2], games[2:]):
+        if one is not None and other is not None:
+            roles.of |= {"game_1": one, "game_2": other}
+            return
+    if family := _family(header, {(end,) for end in layouts.WIDE}, roles.of.values()):
+        ends = list(dict.fromkeys(end for _, end in family))
+        votes = [end for end in ends if end in ("vote", "votes")]
+        if len(ends) > 1 and not votes:
+            raise header.error(
+                "has more than one kind of columns that may say who won: "
+                + listed([f"*_{end}" for end in ends], 6),
+                f"Name it: {header.options(winner=ends[0])} (columns= in Python).",
+            )
+        each = next((r for r in ("aspect", "judge") if header.named.get(r) == EACH), "")
+        every = _family(header, {(end,) for end in layouts.ANSWERS})
+        _wide(header, roles, {"winner": (votes or ends)[0]}, each, every)
+
+
+def _family(
+    header: Header, ends: Iterable[tuple[str, ...]], used: Iterable[str] = ()
+) -> list[tuple[tuple[str, ...], str]]:
+    """List stem and end of columns such as `coverage_vote`."""
+    return [
+        (words[: -len(end)], "_".join(end))
+        for end in ends
+        for column, words in header.words.items()
+        if len(words) > len(end) and words[-len(end) :] == end and column not in {*used}
+    ]
+
+
+def _wide(
+    header: Header,
+    roles: Roles,
+    ends: Mapping[str, str],
+    each: str,
+    answers: Sequence[tuple[tuple[str, ...], str]],
+) -> None:
+    """Take columns such as `coverage_vote` and `depth_vote` for those of aspects."""
+    for role, end in ends.items():
+        for stem, _ in _family(header, {tokens(end)}):
+            column = header.get((*stem, *tokens(end)))
+            assert column is not None
+            roles.wide.setdefault("_".join(stem), {})[role] = column
+    names = list(roles.wide)
+    games = [
+        [word for word in tokens(name) if word not in ("g", "game")] for name in names
+    ]
+    if sorted(games) == [["1"], ["2"]] and "winner" in ends and not each:
+        one, other = sorted(names)
+        roles.of |= {f"game_{x[-1]}": roles.wide[x]["winner"] for x in (one, other)}
+        roles.wide = {}
+        return
+    if len(names) == 1 and not each:
+        (column,) = next(iter(roles.wide.values())).values()
+        raise header.error(
+            "has no column that surely says who won",
+            f"If {column!r} does, say {header.options(winner=column)} (columns= in "
+            "Python).",
+        )
+    roles.unread = tuple(
+        column
+        for stem, end in answers
+        if "_".join(stem) in names
+        and (column := header.get((*stem, end))) is not None
+        and column not in [c for of in roles.wide.values() for c in of.values()]
+    )
+    mixed = [n for n in names if {*tokens(n)} & layouts.MIXED or n[-1:].isdigit()]
+    if not each and ("judge" not in roles.of or mixed):
+        raise several(header, names)
+    roles.wide_role = each or "aspect"
+
+
+def several(header: Header, names: Sequence[str]) -> DataError:
+    """Refuse columns of answers that may be of aspects, of judges or of orders."""
+    return header.error(
+        f"has answers in several columns, which may be aspects or judges: "
+        f"{listed(list(names), 4)}",
+        f"Say which: {header.options(aspect=EACH)} or {header.options(judge=EACH)}; or "
+        "name the one that counts, winner=… (columns= in Python).",
+    )
+
+
+def _choose(
+    header: Header,
+    roles: Roles,
+    frame: pd.DataFrame,
+    meant: Mapping[str, float],
+    each: str,
+) -> None:
+    """Find the one layout that has all roles that say who won, and no other."""
+    said = ({*roles.of} & layouts.SAYING) | ({"ties"} if roles.ties else set())
+    if roles.wide or each and not said:
+        if not roles.wide:  # columns that hold nothing but answers
+            from pgcjax.io.votes.reader import answer_columns
+
+            names = answer_columns(frame, roles, meant)
+            if not names:
+                raise _no_answer(header, roles, frame, meant)
+            roles.wide = {name: {"winner": name} for name in names}
+            roles.wide_role = each
+        said |= {"wide"}
+        said -= {*_FAMILIES} - {"winner"}
+    able = [x for x in LAYOUTS if roles.kind in x.sides and {*x.needs} <= said]
+    fits = [x for x in able if said <= {*x.needs, *x.takes}]
+    if not able:
+        raise _no_answer(header, roles, frame, meant)
+    if len(fits) != 1:
+        names = [roles.of.get(role, role) for role in sorted(said)]
+        one = roles.of.get("winner") or roles.of.get("preference") or names[0]
+        raise header.error(
+            f"says in more than one way who won: {listed(names, 6)}",
+            f"Name one: {header.options(winner=one)} (columns= in Python). Layouts: "
+            + "; ".join(x.name for x in LAYOUTS if roles.kind in x.sides)
+            + ".",
+        )
+    roles.layout = fits[0]
+
+
+def _no_answer(
+    header: Header, roles: Roles, frame: pd.DataFrame, meant: Mapping[str, float]
+) -> DataError:
+    """Refuse a table no column of which surely says who won."""
+    from pgcjax.io.votes.reader import answer_columns
+
+    names = answer_columns(frame, roles, meant)
+    if len(names) > 1:
+        return several(header, names)
+    if names:
+        return header.error(
+            "has no column that surely says who won",
+            f"If {names[0]!r} does, say {header.options(winner=names[0])} (columns= in "
+            "Python).",
+        )
+    return header.error(
+        "has no column that says who won",
+        f"Name it: {header.options(winner='…')}. Layouts: "
+        + "; ".join(x.name for x in LAYOUTS if roles.kind in x.sides)
+        + ".",
+    )
+
+
+def _check_rest(
+    header: Header, roles: Roles, pairs: Sequence[Pair], frame: pd.DataFrame
+) -> None:
+    """Refuse columns that may change what others mean, and that nothing claims."""
+    used = {*roles.of.values(), *roles.ties, *roles.unread}
+    used |= {column for columns in roles.wide.values() for column in columns.values()}
+    stems = {
+        column: pair.stem
+        for pair in pairs
+        for column in pair.columns
+        if not used & {*pair.columns}
+    }
+    saying = {*header.named} & layouts.SAYING - {"tie"}
+    settled = {*header.named} | ({"winner", "probability"} if saying else set())
+    if "confidence" in roles.of or "probability" in roles.of or "p_a" in roles.of:
+        settled.add("probability")
+    doubts: dict[str, str] = {}
+    for column in header.columns:
+        if column in used:
+            continue
+        words = stems.get(column, header.words[column])
+        role = layouts.changes(words)
+        if _is_third(column, header, roles) and "a" not in header.named:
+            role = "a"
+        if not role or role in settled:
+            continue
+        if role == "winner" and _is_text(frame[column]):
+            continue
+        if role == "first":
+            roles.orders += (column,)
+        else:
+            doubts.setdefault(role, column)
+    if doubts:
+        raise _doubt(header, roles, doubts)
+
+
+def _is_third(column: str, header: Header, roles: Roles) -> bool:
+    """Say whether a column is a third side beside the two."""
+    words, side = header.words[column], header.words[roles.of["a"]]
+    differ = [i for i, (x, y) in enumerate(zip(words, side, strict=False)) if x != y]
+    return (
+        len(words) == len(side)
+        and len(differ) == 1
+        and words[differ[0]] in layouts.THIRD
+        and side[differ[0]] == roles.ends[0]
+    )
+
+
+def _doubt(header: Header, roles: Roles, doubts: Mapping[str, str]) -> DataError:
+    """Refuse a table for what columns may mean, with a line that settles all."""
+    of = roles.of
+    winner = {"winner": of.get("winner") or of.get("preference") or ""}
+    if roles.kind == WON:
+        winner = {"winner": of["a"], "loser": of["b"]}
+    elif not winner["winner"]:
+        winner = {role: of[role] for role in roles.layout.needs if role in of}
+    settle: dict[str, str] = {}
+    for role, column in doubts.items():
+        if role == "winner":
+            settle |= winner
+        elif role == "a":
+            settle |= {"a": of["a"], "b": of["b"]}
+        elif role == "probability":
+            settle["confidence"] = column
+        else:
+            settle[role] = column
+    meanings = {
+        "winner": "say who won otherwise",
+        "a": "be compared, too",
+        "probability": "be the probability of some side",
+        "weight": "say how many votes a row stands for",
+        "tie": "say that a row is a tie",
+    }
+    role, column = next(iter(doubts.items()))
+    no = {r: NOTHING if r in ("weight", "tie") else settle[r] for r in settle}
+    if "probability" in doubts:
+        no.pop("confidence")
+        no |= {"probability": NOTHING}
+    mend = header.options(**settle)
+    if no != settle:
+        mend += f" if so, else {header.options(**no)}"
+    elif role in ("winner", "a"):
+        mend += " leaves it aside"
+    return header.error(
+        f"has a column {column!r}, which may {meanings[role]}",
+        f"Say what counts: {mend} (columns= in Python).",
+    )
