@@ -271,6 +271,22 @@ FORMATS = {
 }
 
 
+def check_header(content: Columns) -> None:
+    """Refuse a line that names columns: which of them won, no format says.
+
+    Raises:
+        DataError: there is one.
+    """
+    for i, row in enumerate(content.rows):
+        if is_header(row):
+            raise DataError(
+                f"expected tabs or commas between the columns of a header, found "
+                f"{content.text(i)}",
+                where=content.origin.at(i),
+                mend="Separate all columns so, or remove the line.",
+            )
+
+
 def recognise(content: Columns, width: int) -> Format:
     """Find the one format that all rows of the usual width fit.
 
@@ -278,13 +294,6 @@ def recognise(content: Columns, width: int) -> Format:
         DataError: none fits, or several do.
     """
     places = [i for i, row in enumerate(content.rows) if len(row) == width]
-    if is_header(content.rows[0]):
-        raise DataError(
-            f"expected tabs or commas between the columns of a header, found "
-            f"{content.text(0)}",
-            where=content.origin.at(0),
-            mend="Separate all columns so, or remove the header and name the format.",
-        )
     columns = list(zip(*(content.rows[i] for i in places), strict=True))
     candidates = [f for f in FORMATS.values() if f.width == width]
     misfits = {f.name: misfit for f in candidates if (misfit := f.misfit(columns))}

@@ -16,7 +16,7 @@ from pgcjax.io.containers import CONTAINERS, Columns, Named
 from pgcjax.io.fast_columns import PlainTable, Regular, load
 from pgcjax.io.fast_preferences import parse
 from pgcjax.io.in_memory import in_hand, is_frame
-from pgcjax.io.preference_formats import FORMATS, recognise
+from pgcjax.io.preference_formats import FORMATS, check_header, recognise
 from pgcjax.io.reading import chosen
 from pgcjax.io.schema import (
     PREFERENCES,
@@ -196,6 +196,7 @@ def _settled(preferences: pd.DataFrame) -> pd.DataFrame:
 
 def _named(content: Columns, format: str) -> Named:
     """Parse a file without a header by its format, found or given."""
+    check_header(content)
     if format == "auto":
         widths = [len(row) for row in content.rows]
         usual = max(dict.fromkeys(widths), key=widths.count)

@@ -188,6 +188,8 @@ def find_roles(
     header = Header(frame.columns, where, named)
     frame = frame.loc[:, ~frame.columns.duplicated()]
     of, families = _named(header)
+    if meant and "preference" in of:
+        of["winner"] = of.pop("preference")
     sides = _sides(header, of)
     if sides is None:
         if named:
@@ -209,6 +211,8 @@ def find_roles(
     saying = {*named} & layouts.SAYING - {"tie", "confidence"}
     if families:
         _wide(header, roles, families, each, ())
+    elif each and not saying:
+        _columns_of_votes(header, roles)
     elif not saying:
         _answers(header, roles, frame, bool(meant))
     if kind == WON and "outcome" in of and meant:
@@ -254,8 +258,12 @@ def _sides(header: Header, of: dict[str, str]) -> tuple[Pair, str] | None:
         return Pair((), ("winner", "loser"), both), WON
     if "a" in of:
         both = of["a"], of["b"]
-        same = [p for p in header.pairs() if p.columns == both]
-        ends = next((p.ends for p in same if p.ends in layouts.ENDS), ("a", "b"))
+        ends = ("a", "b")
+        for pair in header.pairs():
+            if pair.columns == both and pair.ends in layouts.ENDS:
+                ends = pair.ends
+            elif pair.columns == both[::-1]:  # then no word for a side is sure
+                ends = pair.ends[::-1]
         own = header.canonical()
         kind = CANONICAL if own and own.columns == both else PLACED
         return Pair((), ends, both), kind
@@ -416,7 +424,7 @@ def _is_text(column: pd.Series) -> bool:
 
 
 def _mostly_numbers(column: pd.Series) -> bool:
-    return bool(2 * np.isfinite(lenient_numbers(column)).sum() >= len(column))
+    return bool(2 * np.isnan(lenient_numbers(column)).sum() <= len(column))
 
 
 def _columns_of_votes(header: Header, roles: Roles) -> None:
@@ -432,14 +440,16 @@ def _columns_of_votes(header: Header, roles: Roles) -> None:
             return
     if family := _family(header, {(end,) for end in layouts.WIDE}, roles.of.values()):
         ends = list(dict.fromkeys(end for _, end in family))
+        each = next((r for r in ("aspect", "judge") if header.named.get(r) == EACH), "")
         votes = [end for end in ends if end in ("vote", "votes")]
+        if len(family) < 2 and each:
+            return  # perhaps columns that hold nothing but answers
         if len(ends) > 1 and not votes:
             raise header.error(
                 "has more than one kind of columns that may say who won: "
                 + listed([f"*_{end}" for end in ends], 6),
                 f"Name it: {header.options(winner=ends[0])} (columns= in Python).",
             )
-        each = next((r for r in ("aspect", "judge") if header.named.get(r) == EACH), "")
         every = _family(header, {(end,) for end in layouts.ANSWERS})
         _wide(header, roles, {"winner": (votes or ends)[0]}, each, every)
 

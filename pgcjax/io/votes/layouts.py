@@ -99,7 +99,7 @@ ANSWERS = _words(
 )
 _EVENTS = _words("vote votes label judgment judgement decision outcome result answer")
 WORSE = _words("loser losing worse worst less least dispreferred")
-WIDE = _words("vote votes winner preference pref choice")
+WIDE = _words("vote votes winner preference pref choice label verdict decision")
 """Ends of the columns that hold a vote for each aspect."""
 TIES = _words("tie ties tied draw draws neither none equal both bad bothbad")
 WINS = _words("winner wins win won votes")
@@ -112,7 +112,8 @@ CHANGES = {
         """swap swaps swapped flip flips flipped reverse reversed order ordering ordered
         position positions presentation presented shown show showing display displayed
         permutation permuted shuffle shuffled first second left right ab ba inverted
-        mirrored rotated switched"""
+        mirrored rotated switched sequence slot placement arrangement counterbalanced
+        mirror inverse turned side sides"""
     ),
     "winner": (ANSWERS - {"answer", "judgment", "judgement"})
     | WORSE
@@ -120,10 +121,12 @@ CHANGES = {
 }
 """Words that change what a row means, by the role that settles them."""
 COUNTS = _words(
-    "n count counts freq frequency times repeats repetitions multiplicity total weight "
+    "n count counts cnt freq frequency times repeats repetitions multiplicity total weight "
     "occurrences"
 )
-_COUNTED = COUNTS | WINS | _words("num of judges raters annotators comparisons matches")
+_COUNTED = (
+    COUNTS | WINS | _words("num number of judges raters annotators comparisons matches")
+)
 _WHOLE = {
     "tie": _words("same equal neither both"),
     "probability": _words("p prob probability winrate chance likelihood"),
@@ -134,7 +137,7 @@ MIXED = (
     | _words(
         """orig original oracle human people model llm gpt judge annotator rater assessor
     worker labeler expert crowd forward backward before after initial final round game
-    trial turn a b not un non"""
+    trial turn a b not un non longer shorter verbose harmful toxic biased"""
     )
 )
 """Words that make a column of votes one of another judge or order, not of an aspect."""
@@ -198,7 +201,7 @@ def is_answer(words: Iterable[str]) -> bool:
 def changes(words: tuple[str, ...]) -> str:
     """Find the role that has to settle what a column means; "" if it means nothing."""
     named = {*words}
-    if named and named <= _COUNTED and named & (COUNTS | {"num"}):
+    if named <= _COUNTED and len(named & (_COUNTED - {"of"})) > (not named & COUNTS):
         return "weight"
     for role, whole in _WHOLE.items():
         if named <= whole | {"is"} and named & whole:
@@ -208,17 +211,22 @@ def changes(words: tuple[str, ...]) -> str:
     return next((role for role, words in CHANGES.items() if named & words), "")
 
 
+_QUERY_NAMES = {tokens(name) for name in (*NAMES["query_id"], *QUERIES)} - {("id",)}
+_COLUMN_NAMES = {tokens(name) for side in DOCUMENTS.values() for name in side} | {
+    (word,) for pair in RESULTS for word in pair
+}
+
+
 def is_header(fields: Sequence[str]) -> bool:
     """Say whether a line without commas or tabs names columns: `topic better worse`."""
-    queries = {tokens(name) for name in (*NAMES["query_id"], *QUERIES)}
-    names = {tokens(name) for side in DOCUMENTS.values() for name in side}
-    names |= {(word,) for pair in RESULTS for word in pair}
-    named = [tokens(field) for field in fields]
-    others = sum(
-        words in names
+    return tokens(fields[0]) in _QUERY_NAMES and any(
+        words in _COLUMN_NAMES
         or is_answer(words)
-        or bool({*words} <= NOUNS | FILL and words)
         or (len(words) > 1 and {*words[:-1]} <= NOUNS | FILL)
-        for words in named
+        for words in map(tokens, fields[1:])
     )
-    return bool(named[0] in queries and others > (named[0] in names))
+
+
+def may_be_header(field: str) -> bool:
+    """Say whether the first field of a line may name a column of queries."""
+    return field.isascii() and tokens(field) in _QUERY_NAMES

@@ -108,6 +108,7 @@ def lay_out(
     if roles is None:
         return None
     frame = flat.loc[:, ~flat.columns.duplicated()]
+    _check_header(frame, roles, origin)
     read = _Reader(frame, origin, roles, named, meant, signed)
     if meant and not read.has_words:
         raise DataError(
@@ -123,6 +124,25 @@ def lay_out(
             "--columns winner=… reads others (columns= in Python)"
         )
     return _joined(read.parts(), origin, named)
+
+
+def _check_header(frame: pd.DataFrame, roles: Roles, origin: Origin) -> None:
+    """Refuse a row that names columns, as where two files were put together."""
+    columns = [roles.of[r] for r in ("query_id", "a", "b") if r in roles.of]
+    names = {str(name) for name in frame.columns}
+    bad = np.ones(len(frame), bool)
+    for column in columns:
+        bad &= frame[column].isin(names).to_numpy()
+        if not bad.any():
+            return
+    refuse(
+        bad if len(columns) > 2 else bad[:0],
+        lambda i: (
+            f"expected a vote, found the names of columns, such as {columns[1]!r}"
+        ),
+        origin,
+        "Read files with different headers by themselves, or remove the line.",
+    )
 
 
 def _tell(text: str) -> None:
@@ -169,7 +189,7 @@ def answer_columns(
 
 def _words(roles: Roles, meant: Mapping[str, float]) -> Words:
     columns = roles.of["a"], roles.of["b"]
-    return Words(ACCEPTED.get(roles.ends, ("letters",)), columns, meant)
+    return Words(ACCEPTED.get(roles.ends, ()), columns, meant)
 
 
 class _Reader:
@@ -290,15 +310,11 @@ class _Reader:
         for side, name in (("length_a", "length"), ("length_b", "other_length")):
             if side in cells:
                 out[name] = cells[side]
-        if roles.kind == PLACED:
-            docs = [ids(cells[x].rename(of[x]), at) for x in "ab"]
-        else:
-            one, other = (
-                cells[x].rename(name)
-                for x, name in (("a", "doc_id"), ("b", "other_doc_id"))
-            )
-            empty = "preference" in of and roles.kind == CANONICAL
-            docs = [ids(one, at), ids(other, at, empty=empty)]
+        empty = "preference" in of and roles.kind == CANONICAL
+        docs = [
+            ids(cells["a"].rename(of["a"]), at),
+            ids(cells["b"].rename(of["b"]), at, empty=empty),
+        ]
         out["doc_id"], out["other_doc_id"] = docs
         sign, is_id, bad = self._sign(cells, of, docs, words, at)
         if "tie" in cells:
@@ -356,6 +372,8 @@ class _Reader:
     ) -> np.ndarray:
         """Read signed numbers; refuse those that may be places or probabilities."""
         sign = numbers(column, "preference", at)
+        if self.roles.kind == WON or {"winner", "loser"} & {*self.roles.of}:
+            return sign  # who won is said besides, and compared
         judged = sign[docs[1].notna().to_numpy()]
         if self.signed or (judged < 0).any() or np.isin(judged, (0.0, 1.0)).all():
             return sign
@@ -423,7 +441,9 @@ class _Reader:
                     if r in cells
                 )
                 words = (
-                    f"{c} is {v!r}" if v == v and v else f"{c} is empty"
+                    f"{c} is {v!r}"
+                    if v == v and v is not None and v != ""
+                    else f"{c} is empty"
                     for c, v in shown
                 )
                 return f"{of[name]} is {said[i]!r}, but " + " and ".join(words)

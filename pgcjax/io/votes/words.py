@@ -18,20 +18,29 @@ _SHORT_TIE = 4  # words that may say a tie; a longer text is a judge's reasons
 OTHERS = "*"
 """Of the words that a user names: all others."""
 
-_TIES = {
-    *("tie", "tied", "ties", "draw", "equal", "same", "neither", "n", "both"),
-    *("no preference", "equally good", "equivalent", "about the same", "the same"),
-}
-BOTH_BAD = {
-    *("both bad", "bothbad", "both are bad", "tie bothbad", "tie both bad"),
-    "neither is good",
-}
-_TIES |= BOTH_BAD | {"both good", "both are good", "tie bothgood", "tie both good"}
-_UNANSWERED = {
-    *("", "-", "--", "?", "invalid", "error", "refused", "refusal", "unknown", "n/a"),
-    *("na", "nan", "none", "null", "abstain", "abstained", "skip", "skipped"),
-    *("no answer", "unparsed", "unparsable", "unparseable"),
-}
+
+def _listed(text: str) -> set[str]:
+    return {*text.split(", ")}
+
+
+BOTH_BAD = _listed(
+    "both bad, bothbad, both are bad, tie bothbad, tie both bad, neither is good, "
+    "neither good, both poor, equally bad"
+)
+_TIES = BOTH_BAD | _listed(
+    "tie, tied, ties, a tie, it is a tie, draw, drawn, equal, equally, about equal, "
+    "roughly equal, both equal, same, the same, about the same, similar, even, neither, "
+    "n, both, indifferent, no preference, no difference, no winner, equivalent, "
+    "equally good, equally relevant, both equally good, both good, bothgood, both are "
+    "good, tie bothgood, tie both good, =, ==, ~, ≈"
+)
+_UNANSWERED = {""} | _listed(
+    "-, --, ---, —, ?, ..., invalid, error, parse error, refused, refusal, unknown, "
+    "n/a, na, n.a, nan, none, null, nil, undefined, abstain, abstained, skip, skipped, "
+    "no answer, no vote, not answered, missing, timeout, failed, failure, unparsed, "
+    "unparsable, unparseable, unsure, not sure, undecided, i don t know, don t know, "
+    "idk, cannot tell, cannot decide, cannot judge"
+)
 NEUTRAL = dict.fromkeys(_TIES, TIE) | dict.fromkeys(_UNANSWERED, NONE)
 _FAMILIES = {
     "letters": ("a", "b"),
@@ -57,9 +66,10 @@ _END = "a|b|0|1|2|left|right|first|second|1st|2nd|l|r"
 _SIDE = rf"(?:the )?(?:(?:{_NOUN})s? ?)?(?P<end>{_END})(?: (?:{_NOUN}|one))?"
 _HOW = "much|far|slightly|a bit|a little|marginally|clearly|strongly|significantly"
 _RESULT = re.compile(
-    rf"(?:i prefer |prefer |winner(?: is)?:? |verdict:? |final verdict:? |answer:? )?"
-    rf"{_SIDE}(?: (?:is )?(?:the )?(?:(?:{_HOW}) )?"
-    r"(?P<result>better|wins|won|winner|preferred|best|worse|loses|lost))?"
+    r"(?:i )?(?:prefer |choose |(?:my )?(?:final )?(?:winner|verdict|answer|choice|decision)"
+    rf"(?: is)?:? )?{_SIDE}(?: (?:is )?(?:the )?(?:(?:{_HOW}) )?(?P<result>better|wins|won|"
+    r"winner|preferred|best|more relevant|more helpful|more useful|worse|loses|lost))?"
+    rf"(?: than {_SIDE.replace('?P<end>', '?P<other>')})?"
 )
 _VERSUS = re.compile(
     rf"{_SIDE} ?(?P<mark>>>|>|<<|<|≻|≺|==|=|~|≈) ?"
@@ -101,7 +111,7 @@ def sides(word: str) -> Mapping[str, float]:
         size = 2.0 if mark in (">>", "<<") else 0.0 if mark in "==~≈" else 1.0
         size = -size if mark in ("<", "<<", "≺") else size
     elif match := _RESULT.fullmatch(word):
-        end, other = _SHORT.get(match["end"], match["end"]), None
+        end, other = (_SHORT.get(match[n], match[n]) for n in ("end", "other"))
         size = -1.0 if match["result"] in ("worse", "loses", "lost") else 1.0
     else:
         return {}
