@@ -266,6 +266,14 @@ votes_format_option = together(
         **_votes,
     ),
     reading_option(
+        "unread",
+        type=click.FloatRange(0, 1),
+        metavar="SHARE",
+        help="Cells of answers that no rule reads are no answer, up to this share of a "
+        "column (by default .05).",
+        **_votes,
+    ),
+    reading_option(
         "aspect",
         "aspects",
         multiple=True,
@@ -285,7 +293,7 @@ prefs_format_option = together(
         **_votes,
     ),
 )
-_OF_PREFERENCES = ("columns", "answers", "aspect", "flips")
+_OF_PREFERENCES = ("columns", "answers", "unread", "aspect", "flips")
 
 float32_option = click.option(
     "--float32",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from pgcjax.errors import DataError, UsageError
+from pgcjax.errors import DataError, DataWarning, UsageError
 from pgcjax.io import double_votes, files
 from pgcjax.io.containers import CONTAINERS, Columns, Named
 from pgcjax.io.fast_columns import PlainTable, Regular, load
@@ -234,7 +235,7 @@ def _canonical_preferences(content: Named) -> tuple[pd.DataFrame, Origin]:
     laid = None
     if content.checked or _was_read(frame):
         if origin.unit == "line":
-            _check_options(content)
+            _tell_options(content)
         first = how.columns.get("first", "")
         if first in ("doc_id", "other_doc_id") and "first" not in frame:
             frame = frame.assign(first=frame[first])
@@ -268,18 +269,21 @@ def _was_read(frame: pd.DataFrame) -> bool:
     return READ in frame.attrs and {*PREFERENCES} <= {*frame.columns}
 
 
-def _check_options(content: Named) -> None:
-    """Refuse what is said of columns and words to a file that has none."""
+def _tell_options(content: Named) -> None:
+    """Warn that a file without a header has nothing that options could be of."""
     how = chosen()
     columns = {**how.columns}
     if columns.get("first") in ("doc_id", "other_doc_id"):
         columns.pop("first")
-    if columns or how.answers:
-        name = "columns" if columns else "answers"
-        raise DataError(
-            f"{name} are of tables with a header, and this file has none",
-            where=content.origin.name,
-            mend="Leave them out, or read this file by itself.",
+    names = [
+        n for n, given in (("columns", columns), ("answers", how.answers)) if given
+    ]
+    if names:
+        warnings.warn(
+            f"{content.origin.name}: has no header, so {' and '.join(names)} are not of "
+            "it: it is read as its format says",
+            DataWarning,
+            stacklevel=4,
         )
 
 

@@ -27,6 +27,7 @@ from pgcjax.io.votes.words import (
     B,
     column_sign,
     guess_answers,
+    guess_none,
     is_code,
     normal,
     plain,
@@ -209,8 +210,8 @@ def _leave_unread(
 
     odd = sorted({said[k] for k in np.unique(code[unread])})
     active = sorted({said[k] for k in np.unique(code) if said[k] not in NEUTRAL})
-    guess = guess_answers(active) or guess_answers(odd)
-    mend = f"Say what the words mean, such as {guess or '--answers a=…,b=…,tie=…'} "
+    guess = guess_answers(active) or guess_none(odd, odd == active)
+    mend = f"Say what the words mean, such as {guess} "
     refuse(doubt, problem, origin, f"{mend}{_OPTION}.")
     examples = listed([shorten(text[i], 60) for i in np.flatnonzero(unread)[:3]], 2)
     if share > most:

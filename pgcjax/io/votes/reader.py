@@ -292,6 +292,8 @@ class _Reader:
         )
         of = {role: c for role, c in of.items() if role not in names}
         part = self._part({**of, "sign": ""}, self.words)
+        if not flags:
+            part.columns.pop("first", None)  # of several judgments, nobody knows it
         given = lenient_numbers(self.frame[of["weight"]]) if "weight" in of else 1.0
         parts = []
         ties = counts[2:].sum(axis=0)

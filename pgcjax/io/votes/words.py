@@ -207,3 +207,19 @@ def guess_answers(words: Sequence[str]) -> str:
     if one and other and len(one) + len(other) == len(said):
         return f"--answers 'a={'|'.join(one)},b={'|'.join(other)}'"
     return ""
+
+
+def guess_none(odd: Sequence[str], alone: bool) -> str:
+    """Write the option that reads odd words, beside others that are read, or `alone`."""
+    if {*"".join(odd)} & {*",|='"}:
+        return "--answers 'none=*'"
+    if not alone:
+        return (
+            f"--answers 'none={'|'.join(odd[:5])}'"
+            if len(odd) <= 5
+            else "--answers 'none=*'"
+        )
+    if len(odd) == 2:
+        one, other = odd
+        return f"--answers 'a={one},b={other}' or --answers 'a={other},b={one}'"
+    return "--answers a=…,b=…,tie=…"
