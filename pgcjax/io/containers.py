@@ -18,7 +18,7 @@ from pgcjax.io.in_memory import to_frame
 from pgcjax.io.json_text import NoJson, read_json
 from pgcjax.io.reading import chosen
 from pgcjax.io.schema import Origin, known_column, shorten
-from pgcjax.io.votes.columns import of_votes
+from pgcjax.io.votes.header import of_votes
 from pgcjax.later import pd
 
 CONTAINERS = ("csv", "tsv", "jsonl", "parquet", "columns")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
 from pgcjax.errors import DataError, UsageError, listed
 from pgcjax.io.schema import lenient_numbers
 from pgcjax.io.votes import layouts
+from pgcjax.io.votes.header import Header, Pair, side_pairs
 from pgcjax.io.votes.layouts import CANONICAL, LAYOUTS, PLACED, WON, Layout, tokens
 from pgcjax.later import pd
 
@@ -18,14 +18,6 @@ NOTHING, EACH = "-", "*"
 _FAMILIES = ("winner", "p_a", "p_b", "p_tie")
 """Roles that may name the end of several columns, one for each aspect or judge."""
 _TEXT = 30  # characters from which cells are text that somebody wrote, and no answers
-
-
-class Pair(NamedTuple):
-    """Two columns whose names differ in one word: stem, ends, columns."""
-
-    stem: tuple[str, ...]
-    ends: tuple[str, str]
-    columns: tuple[str, str]
 
 
 @dataclass
@@ -53,115 +45,6 @@ class Roles:
     ties: tuple[str, ...] = ()
     orders: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
-
-
-class Header:
-    """The columns of a table by their names, however these are spelled."""
-
-    def __init__(self, columns: Iterable[object], where: str, named: Mapping[str, str]):
-        """Split the names of all columns."""
-        self.columns = [str(column) for column in columns]
-        self.words = {column: tokens(column) for column in self.columns}
-        self.where, self.named = where, named
-        self._columns: dict[tuple[str, ...], list[str]] = {}
-        for column in self.columns:
-            self._columns.setdefault(self.words[column], []).append(column)
-
-    def get(self, name: str | tuple[str, ...]) -> str | None:
-        """Return the column of a name; None if there is none.
-
-        Raises:
-            DataError: there are two.
-        """
-        if name in self.columns and self.columns.count(str(name)) == 1:
-            return str(name)
-        found = self._columns.get(tokens(name) if isinstance(name, str) else name, [])
-        if len(found) > 1:
-            raise self.error(
-                f"has more than one column {found[0]!r}", "Rename or drop one."
-            )
-        return found[0] if found else None
-
-    def first(self, names: Iterable[str], used: Iterable[str] = ()) -> str | None:
-        """Return the first of these columns that is there and not used."""
-        there = (self.get(name) for name in names)
-        return next((c for c in there if c is not None and c not in used), None)
-
-    def pairs(self) -> list[Pair]:
-        """List pairs of columns whose names differ in one word, as sides do."""
-        out = []
-        for words in self._columns:
-            for i, word in enumerate(words):
-                for ends in (*layouts.ENDS, *layouts.RESULTS):
-                    other = (*words[:i], ends[1], *words[i + 1 :])
-                    if word == ends[0] and other in self._columns:
-                        stem = words[:i] + words[i + 1 :]
-                        out.append(self._pair(stem, ends, words, other))
-            if (*words, "2") in self._columns and (*words, "1") not in self._columns:
-                out.append(self._pair(words, ("1", "2"), words, (*words, "2")))
-        return out
-
-    def _pair(
-        self,
-        stem: tuple[str, ...],
-        ends: tuple[str, str],
-        one: tuple[str, ...],
-        other: tuple[str, ...],
-    ) -> Pair:
-        return Pair(stem, ends, (self.get(one) or "", self.get(other) or ""))
-
-    def canonical(self) -> Pair | None:
-        """Return our own columns of documents, if both are there."""
-        one, other = (self.first(layouts.DOCUMENTS[side]) for side in "ab")
-        if one is None or other is None:
-            return None
-        return Pair((), ("a", "b"), (one, other))
-
-    def options(self, **more: str) -> str:
-        """Write `--columns` with what was named and what is to be named, too."""
-        parts = [f"{role}={name}" for role, name in {**self.named, **more}.items()]
-        text = ",".join(parts)
-        return f"--columns {text!r}" if " " in text else f"--columns {text}"
-
-    def error(self, problem: str, mend: str) -> DataError:
-        """Refuse the table."""
-        found = f"found columns {listed(self.columns, 16)}"
-        return DataError(f"{problem} ({found})", where=self.where, mend=mend)
-
-
-def side_pairs(header: Header) -> list[tuple[Pair, str]]:
-    """List pairs of columns that may be the two documents, and their kind."""
-    found = []
-    for pair in header.pairs():
-        stem, kind = {*pair.stem}, WON if pair.ends in layouts.RESULTS else PLACED
-        if stem <= layouts.NOUNS | layouts.FILL | layouts.WEAK and (
-            stem or not pair.ends[0].isdigit()
-        ):
-            found.append((pair, kind))
-    if (own := header.canonical()) and all(own.columns != p.columns for p, _ in found):
-        found.append((own, CANONICAL))
-    strong = [f for f in found if not {*f[0].stem} & layouts.WEAK]
-    return strong or found
-
-
-def of_votes(columns: Iterable[object]) -> bool:
-    """Say whether columns are of votes: two sides, and what may say which is better."""
-    header = Header(columns, "", {})
-    try:
-        found = side_pairs(header)
-        if not found or "score" in header.columns and found[0][1] == CANONICAL:
-            return False
-        known = header.first((*layouts.NAMES["query_id"], *layouts.SURE_QUERIES))
-    except DataError:
-        return True
-    if known or any(kind == WON for _, kind in found):
-        return True
-    answers = any(map(layouts.is_answer, header.words.values()))
-    wide = any(words[-1:] and words[-1] in layouts.WIDE for words in header._columns)
-    stems = [{*pair.stem} for pair in header.pairs()]
-    saying = layouts.CHANCE | layouts.WINS
-    first = header.first(("p_a", "prob_a", "answer_a_first"))
-    return bool(answers or wide or first or any(stem & saying for stem in stems))
 
 
 def find_roles(
@@ -231,13 +114,8 @@ def _named(header: Header) -> tuple[dict[str, str], dict[str, str]]:
             continue
         if (column := header.get(name)) is None and role == "first":
             pair = header.canonical()  # perhaps a side, by its canonical name
-            column = (
-                dict(zip(("doc_id", "other_doc_id"), pair.columns, strict=True)).get(
-                    name
-                )
-                if pair
-                else None
-            )
+            own = zip(("doc_id", "other_doc_id"), pair.columns if pair else ("", ""))
+            column = dict(own).get(name) or None
         if column is not None:
             of[role] = column
         elif role in _FAMILIES and _family(header, {tokens(name)}):
@@ -326,39 +204,27 @@ def _side_roles(header: Header, roles: Roles) -> list[Pair]:
     saying = {*named} & layouts.SAYING - {"tie"}
     for pair in pairs:
         stem = {*pair.stem}
-        # An end may be the whole name of a side: winner_model_a beside model_a.
         if {*pair.columns} & {*of.values()} or pair.ends in layouts.RESULTS:
             continue
-        found: tuple[str, str] | None = None
-        if stem <= layouts.LENGTH | nouns and stem & layouts.LENGTH:
-            found = ("length_a", "length_b")
-        elif saying:
-            continue
-        elif stem <= layouts.CHANCE | nouns and stem & layouts.CHANCE:
-            found = ("p_a", "p_b")
-        elif stem <= layouts.WINS | nouns | {"is", "better", "n", "num", "count"} and (
-            stem & layouts.WINS or stem == {"is", "better"}
+        for found, some, others in layouts.OF_SIDES:
+            settled = saying and found[0] != "length_a" or {*found} & {*of}
+            if stem & some and stem <= some | others and not settled:
+                of |= dict(zip(found, pair.columns, strict=True))
+                break
+    chances = {
+        column: {*words} - layouts.CHANCE
+        for column, words in header.words.items()
+        if {*words} & layouts.CHANCE and column not in of.values() and not saying
+    }
+    for column, rest in chances.items():
+        if (
+            "p_a" not in of
+            and roles.ends[0] in rest
+            and rest <= {roles.ends[0]} | nouns
         ):
-            found = ("wins_a", "wins_b")
-        elif "first" in stem and stem <= layouts.ANSWERS | {"first"} and len(stem) > 1:
-            found = ("answer_a_first", "answer_b_first")
-        if found and not {*found} & {*of}:
-            of |= dict(zip(found, pair.columns, strict=True))
-    for role, kinds in (
-        ("p_a", layouts.CHANCE | {"a", "1", "left", "first"} | nouns),
-        ("p_tie", layouts.CHANCE | layouts.TIES | {"n"}),
-    ):
-        there = (
-            column
-            for column, words in header.words.items()
-            if {*words} <= kinds
-            and {*words} & layouts.CHANCE
-            and len(words) > 1
-            and column not in of.values()
-        )
-        if role not in named and role not in of and not saying:
-            if column := next(there, None):
-                of[role] = column
+            of["p_a"] = column
+        elif "p_tie" not in of and rest and rest <= layouts.TIES | {"n"}:
+            of["p_tie"] = column
     if "wins_a" in of:
         extra = layouts.WINS | layouts.TIES | {"n", "num", "count", "is"}
         roles.ties = tuple(
@@ -379,10 +245,12 @@ def _answers(
         column
         for column, words in header.words.items()
         if column not in used
+        and column not in roles.ties
         and layouts.is_answer(words)
-        and not _is_text(frame[column])
         and not {*words} & layouts.WORSE
     ]
+    if len(asked) > 1:  # reasons are no answers
+        asked = [c for c in asked if not _is_text(frame[c])] or asked
     signed = [c for c in asked if header.words[c] in (("preference",), ("pref",))]
     if (
         signed
@@ -392,11 +260,9 @@ def _answers(
     ):
         of["preference"] = signed[0]
         asked.remove(signed[0])
-    if not of.keys() & {"probability"} and roles.kind == CANONICAL:
+    if roles.kind == CANONICAL:
         if column := header.first(("probability", "prob"), used):
             of["probability"] = column
-    wins = {of.get("wins_a"), of.get("wins_b"), *roles.ties}
-    asked = [c for c in asked if c not in wins]
     if len(asked) > 1:
         raise header.error(
             f"has more than one column that may say who won: {listed(asked, 6)}",
@@ -419,8 +285,9 @@ def _answers(
 
 def _is_text(column: pd.Series) -> bool:
     """Say whether cells are long: what somebody wrote, such as a judge's reasons."""
-    cells = [len(cell) for cell in column.tolist() if isinstance(cell, str) and cell]
-    return bool(cells) and float(np.median(cells)) > _TEXT
+    cells = [c for c in column.tolist() if isinstance(c, str) and c]
+    long = [len(cell) > _TEXT and " " in cell for cell in cells]
+    return 2 * sum(long) > len(cells)
 
 
 def _mostly_numbers(column: pd.Series) -> bool:
@@ -429,14 +296,10 @@ def _mostly_numbers(column: pd.Series) -> bool:
 
 def _columns_of_votes(header: Header, roles: Roles) -> None:
     """Find two games of a pair, or a column of votes for each aspect."""
-    games = [
-        header.get((game, number, "winner"))
-        for game in ("g", "game")
-        for number in ("1", "2")
-    ]
-    for one, other in (games[:2], games[2:]):
-        if one is not None and other is not None:
-            roles.of |= {"game_1": one, "game_2": other}
+    for game in ("g", "game"):
+        both = [header.get((game, number, "winner")) for number in ("1", "2")]
+        if both[0] and both[1]:
+            roles.of |= {"game_1": both[0], "game_2": both[1]}
             return
     if family := _family(header, {(end,) for end in layouts.WIDE}, roles.of.values()):
         ends = list(dict.fromkeys(end for _, end in family))

@@ -106,6 +106,15 @@ WINS = _words("winner wins win won votes")
 CHANCE = _words("p prob probability")
 LENGTH = _words("length len")
 
+OF_SIDES = (
+    (("length_a", "length_b"), LENGTH, NOUNS | FILL),
+    (("p_a", "p_b"), CHANCE, NOUNS | FILL),
+    (("wins_a", "wins_b"), WINS, NOUNS | FILL | {"n", "num", "count"}),
+    (("wins_a", "wins_b"), {"better"}, {"is"}),
+    (("answer_a_first", "answer_b_first"), {"first"}, ANSWERS),
+)
+"""Roles of two columns that say something of each side: some words, and others."""
+
 CHANGES = {
     "tie": _words("tie ties tied draw draws drawn bothbad"),
     "first": _words(
