@@ -249,7 +249,8 @@ class _Lines:
         self._lines, self._separator = lines, separator
 
     def __iter__(self) -> Iterator[list[str]]:
-        for self.line_num, line in enumerate(self._lines, 1):
+        for line in self._lines:
+            self.line_num += 1
             yield [_unquote(x) for x in line.split(self._separator)] if line else []
 
 

@@ -280,8 +280,8 @@ def _tell_options(content: Named) -> None:
     ]
     if names:
         warnings.warn(
-            f"{content.origin.name}: has no header, so {' and '.join(names)} are not of "
-            "it: it is read as its format says",
+            f"{content.origin.name}: has no header, so {' and '.join(names)} are not "
+            "of it: it is read as its format says",
             DataWarning,
             stacklevel=4,
         )

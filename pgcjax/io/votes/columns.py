@@ -3,48 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
-from pgcjax.errors import DataError, UsageError, listed
+from pgcjax.errors import UsageError, listed
 from pgcjax.io.schema import lenient_numbers
 from pgcjax.io.votes import layouts
-from pgcjax.io.votes.header import Header, Pair, side_pairs
-from pgcjax.io.votes.layouts import CANONICAL, LAYOUTS, PLACED, WON, Layout, tokens
+from pgcjax.io.votes.decode import Words
+from pgcjax.io.votes.doubts import check_rest, no_answer, several
+from pgcjax.io.votes.header import (
+    EACH,
+    NOTHING,
+    Header,
+    Pair,
+    Roles,
+    is_text,
+    side_pairs,
+)
+from pgcjax.io.votes.layouts import CANONICAL, LAYOUTS, PLACED, WON, tokens
+from pgcjax.io.votes.words import ACCEPTED, NONE, A, B, normal, plain
 from pgcjax.later import pd
 
-NOTHING, EACH = "-", "*"
 _FAMILIES = ("winner", "p_a", "p_b", "p_tie")
 """Roles that may name the end of several columns, one for each aspect or judge."""
-_TEXT = 30  # characters from which cells are text that somebody wrote, and no answers
-
-
-@dataclass
-class Roles:
-    """Which column of a table is for what.
-
-    Attributes:
-        kind: of its sides.
-        ends: what tells the names of both sides apart.
-        of: the column of each role; `a` and `b` are the two documents.
-        layout: that it has.
-        wide: aspects or judges that are columns: for each, its columns by role.
-        wide_role: `aspect` or `judge`.
-        ties: columns that say that it is a tie, beside wins_a and wins_b.
-        orders: columns that may say what was shown first, and that nothing settles.
-        unread: columns that say who won, too, and are left aside.
-    """
-
-    kind: str
-    ends: tuple[str, str]
-    of: dict[str, str]
-    layout: Layout = LAYOUTS[0]
-    wide: dict[str, dict[str, str]] = field(default_factory=dict)
-    wide_role: str = "aspect"
-    ties: tuple[str, ...] = ()
-    orders: tuple[str, ...] = ()
-    unread: tuple[str, ...] = ()
 
 
 def find_roles(
@@ -102,7 +83,7 @@ def find_roles(
         of["winner"] = of.pop("outcome")
         roles.kind = PLACED
     _choose(header, roles, frame, meant, each)
-    _check_rest(header, roles, pairs, frame)
+    check_rest(header, roles, pairs, frame)
     return roles
 
 
@@ -114,8 +95,10 @@ def _named(header: Header) -> tuple[dict[str, str], dict[str, str]]:
             continue
         if (column := header.get(name)) is None and role == "first":
             pair = header.canonical()  # perhaps a side, by its canonical name
-            own = zip(("doc_id", "other_doc_id"), pair.columns if pair else ("", ""))
-            column = dict(own).get(name) or None
+            own = zip(
+                ("doc_id", "other_doc_id"), pair.columns if pair else "  ", strict=True
+            )
+            column = (dict(own).get(name) or "").strip() or None
         if column is not None:
             of[role] = column
         elif role in _FAMILIES and _family(header, {tokens(name)}):
@@ -155,10 +138,10 @@ def _sides(header: Header, of: dict[str, str]) -> tuple[Pair, str] | None:
         names = [" and ".join(pair.columns) for pair, _ in free]
         (one, other), kind = free[0][0].columns, free[0][1]
         both = ("winner", "loser") if kind == WON else ("a", "b")
+        mend = header.options(**dict(zip(both, (one, other), strict=True)))
         raise header.error(
             f"has more than one pair of columns to compare: {listed(names, 4)}",
-            f"Name them: {header.options(**dict(zip(both, (one, other), strict=True)))} "
-            "(columns= in Python).",
+            f"Name them: {mend} (columns= in Python).",
         )
     return free[0] if free else None
 
@@ -250,7 +233,7 @@ def _answers(
         and not {*words} & layouts.WORSE
     ]
     if len(asked) > 1:  # reasons are no answers
-        asked = [c for c in asked if not _is_text(frame[c])] or asked
+        asked = [c for c in asked if not is_text(frame[c])] or asked
     signed = [c for c in asked if header.words[c] in (("preference",), ("pref",))]
     if (
         signed
@@ -281,13 +264,6 @@ def _answers(
     if of.keys() & (layouts.SAYING - {"tie", "confidence"}) or roles.kind == WON:
         return
     _columns_of_votes(header, roles)
-
-
-def _is_text(column: pd.Series) -> bool:
-    """Say whether cells are long: what somebody wrote, such as a judge's reasons."""
-    cells = [c for c in column.tolist() if isinstance(c, str) and c]
-    long = [len(cell) > _TEXT and " " in cell for cell in cells]
-    return 2 * sum(long) > len(cells)
 
 
 def _mostly_numbers(column: pd.Series) -> bool:
@@ -371,16 +347,6 @@ def _wide(
     roles.wide_role = each or "aspect"
 
 
-def several(header: Header, names: Sequence[str]) -> DataError:
-    """Refuse columns of answers that may be of aspects, of judges or of orders."""
-    return header.error(
-        f"has answers in several columns, which may be aspects or judges: "
-        f"{listed(list(names), 4)}",
-        f"Say which: {header.options(aspect=EACH)} or {header.options(judge=EACH)}; or "
-        "name the one that counts, winner=… (columns= in Python).",
-    )
-
-
 def _choose(
     header: Header,
     roles: Roles,
@@ -390,13 +356,11 @@ def _choose(
 ) -> None:
     """Find the one layout that has all roles that say who won, and no other."""
     said = ({*roles.of} & layouts.SAYING) | ({"ties"} if roles.ties else set())
+    names = [] if said or roles.wide else _bare(frame, roles, meant)
     if roles.wide or each and not said:
         if not roles.wide:  # columns that hold nothing but answers
-            from pgcjax.io.votes.reader import answer_columns
-
-            names = answer_columns(frame, roles, meant)
             if not names:
-                raise _no_answer(header, roles, frame, meant)
+                raise no_answer(header, roles, names)
             roles.wide = {name: {"winner": name} for name in names}
             roles.wide_role = each
         said |= {"wide"}
@@ -404,7 +368,7 @@ def _choose(
     able = [x for x in LAYOUTS if roles.kind in x.sides and {*x.needs} <= said]
     fits = [x for x in able if said <= {*x.needs, *x.takes}]
     if not able:
-        raise _no_answer(header, roles, frame, meant)
+        raise no_answer(header, roles, names)
     if len(fits) != 1:
         names = [roles.of.get(role, role) for role in sorted(said)]
         one = roles.of.get("winner") or roles.of.get("preference") or names[0]
@@ -417,113 +381,21 @@ def _choose(
     roles.layout = fits[0]
 
 
-def _no_answer(
-    header: Header, roles: Roles, frame: pd.DataFrame, meant: Mapping[str, float]
-) -> DataError:
-    """Refuse a table no column of which surely says who won."""
-    from pgcjax.io.votes.reader import answer_columns
-
-    names = answer_columns(frame, roles, meant)
-    if len(names) > 1:
-        return several(header, names)
-    if names:
-        return header.error(
-            "has no column that surely says who won",
-            f"If {names[0]!r} does, say {header.options(winner=names[0])} (columns= in "
-            "Python).",
-        )
-    return header.error(
-        "has no column that says who won",
-        f"Name it: {header.options(winner='…')}. Layouts: "
-        + "; ".join(x.name for x in LAYOUTS if roles.kind in x.sides)
-        + ".",
-    )
-
-
-def _check_rest(
-    header: Header, roles: Roles, pairs: Sequence[Pair], frame: pd.DataFrame
-) -> None:
-    """Refuse columns that may change what others mean, and that nothing claims."""
-    used = {*roles.of.values(), *roles.ties, *roles.unread}
-    used |= {column for columns in roles.wide.values() for column in columns.values()}
-    stems = {
-        column: pair.stem
-        for pair in pairs
-        for column in pair.columns
-        if not used & {*pair.columns}
-    }
-    saying = {*header.named} & layouts.SAYING - {"tie"}
-    settled = {*header.named} | ({"winner", "probability"} if saying else set())
-    if "confidence" in roles.of or "probability" in roles.of or "p_a" in roles.of:
-        settled.add("probability")
-    doubts: dict[str, str] = {}
-    for column in header.columns:
-        if column in used:
+def _bare(frame: pd.DataFrame, roles: Roles, meant: Mapping[str, float]) -> list[str]:
+    """List the columns without a role that hold nothing but answers."""
+    words, used = words_of(roles, meant), {*roles.of.values()}
+    found = []
+    for name in map(str, frame.columns):
+        if name in used:
             continue
-        words = stems.get(column, header.words[column])
-        role = layouts.changes(words)
-        if _is_third(column, header, roles) and "a" not in header.named:
-            role = "a"
-        if not role or role in settled:
-            continue
-        if role == "winner" and _is_text(frame[column]):
-            continue
-        if role == "first":
-            roles.orders += (column,)
-        else:
-            doubts.setdefault(role, column)
-    if doubts:
-        raise _doubt(header, roles, doubts)
+        signs = {words.sign(normal(plain(cell))) for cell in frame[name].tolist()}
+        if {np.sign(s) for s in signs} & {A, B} and not any(s != s for s in signs):
+            if signs != {NONE}:
+                found.append(name)
+    return found
 
 
-def _is_third(column: str, header: Header, roles: Roles) -> bool:
-    """Say whether a column is a third side beside the two."""
-    words, side = header.words[column], header.words[roles.of["a"]]
-    differ = [i for i, (x, y) in enumerate(zip(words, side, strict=False)) if x != y]
-    return (
-        len(words) == len(side)
-        and len(differ) == 1
-        and words[differ[0]] in layouts.THIRD
-        and side[differ[0]] == roles.ends[0]
-    )
-
-
-def _doubt(header: Header, roles: Roles, doubts: Mapping[str, str]) -> DataError:
-    """Refuse a table for what columns may mean, with a line that settles all."""
-    of = roles.of
-    winner = {"winner": of.get("winner") or of.get("preference") or ""}
-    if roles.kind == WON:
-        winner = {"winner": of["a"], "loser": of["b"]}
-    elif not winner["winner"]:
-        winner = {role: of[role] for role in roles.layout.needs if role in of}
-    settle: dict[str, str] = {}
-    for role, column in doubts.items():
-        if role == "winner":
-            settle |= winner
-        elif role == "a":
-            settle |= {"a": of["a"], "b": of["b"]}
-        elif role == "probability":
-            settle["confidence"] = column
-        else:
-            settle[role] = column
-    meanings = {
-        "winner": "say who won otherwise",
-        "a": "be compared, too",
-        "probability": "be the probability of some side",
-        "weight": "say how many votes a row stands for",
-        "tie": "say that a row is a tie",
-    }
-    role, column = next(iter(doubts.items()))
-    no = {r: NOTHING if r in ("weight", "tie") else settle[r] for r in settle}
-    if "probability" in doubts:
-        no.pop("confidence")
-        no |= {"probability": NOTHING}
-    mend = header.options(**settle)
-    if no != settle:
-        mend += f" if so, else {header.options(**no)}"
-    elif role in ("winner", "a"):
-        mend += " leaves it aside"
-    return header.error(
-        f"has a column {column!r}, which may {meanings[role]}",
-        f"Say what counts: {mend} (columns= in Python).",
-    )
+def words_of(roles: Roles, meant: Mapping[str, float]) -> Words:
+    """Return the words that may stand for the two sides of a table."""
+    columns = roles.of["a"], roles.of["b"]
+    return Words(ACCEPTED.get(roles.ends, ()), columns, meant)

@@ -225,8 +225,8 @@ def _leave_unread(
             "answer.",
         )
     warnings.warn(
-        f"{origin.name}: {unread.sum()} of {len(sign)} cells of {name} say nothing that "
-        f"any rule reads, and are no answer: {examples}",
+        f"{origin.name}: {unread.sum()} of {len(sign)} cells of {name} say nothing "
+        f"that any rule reads, and are no answer: {examples}",
         DataWarning,
         stacklevel=7,
     )

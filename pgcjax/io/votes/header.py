@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from pgcjax.errors import DataError, listed
 from pgcjax.io.votes import layouts
-from pgcjax.io.votes.layouts import CANONICAL, PLACED, WON, tokens
+from pgcjax.io.votes.layouts import (
+    CANONICAL,
+    LAYOUTS,
+    PLACED,
+    WON,
+    Layout,
+    tokens,
+)
+from pgcjax.later import pd
+
+NOTHING, EACH = "-", "*"
+_TEXT = 30  # characters from which cells are text that somebody wrote, and no answers
 
 
 class Pair(NamedTuple):
@@ -16,6 +28,33 @@ class Pair(NamedTuple):
     stem: tuple[str, ...]
     ends: tuple[str, str]
     columns: tuple[str, str]
+
+
+@dataclass
+class Roles:
+    """Which column of a table is for what.
+
+    Attributes:
+        kind: of its sides.
+        ends: what tells the names of both sides apart.
+        of: the column of each role; `a` and `b` are the two documents.
+        layout: that it has.
+        wide: aspects or judges that are columns: for each, its columns by role.
+        wide_role: `aspect` or `judge`.
+        ties: columns that say that it is a tie, beside wins_a and wins_b.
+        orders: columns that may say what was shown first, and that nothing settles.
+        unread: columns that say who won, too, and are left aside.
+    """
+
+    kind: str
+    ends: tuple[str, str]
+    of: dict[str, str]
+    layout: Layout = LAYOUTS[0]
+    wide: dict[str, dict[str, str]] = field(default_factory=dict)
+    wide_role: str = "aspect"
+    ties: tuple[str, ...] = ()
+    orders: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
 
 class Header:
@@ -117,3 +156,10 @@ def of_votes(columns: Iterable[object]) -> bool:
         or any(kind == WON for _, kind in found)
         or any({*words} & saying for words in header.words.values())
     )
+
+
+def is_text(column: pd.Series) -> bool:
+    """Say whether cells are long: what somebody wrote, such as a judge's reasons."""
+    cells = [c for c in column.tolist() if isinstance(c, str) and c]
+    long = [len(cell) > _TEXT and " " in cell for cell in cells]
+    return 2 * sum(long) > len(cells)

@@ -130,8 +130,8 @@ CHANGES = {
 }
 """Words that change what a row means, by the role that settles them."""
 COUNTS = _words(
-    "n count counts cnt freq frequency times repeats repetitions multiplicity total weight "
-    "occurrences"
+    "n count counts cnt freq frequency times repeats repetitions multiplicity total "
+    "weight occurrences"
 )
 _COUNTED = (
     COUNTS | WINS | _words("num number of judges raters annotators comparisons matches")
@@ -144,9 +144,10 @@ MIXED = (
     CHANGES["first"]
     | WORSE
     | _words(
-        """orig original oracle human people model llm gpt judge annotator rater assessor
-    worker labeler expert crowd forward backward before after initial final round game
-    trial turn a b not un non longer shorter verbose harmful toxic biased"""
+        """orig original oracle human people model llm gpt judge annotator rater
+        assessor worker labeler expert crowd forward backward before after initial
+        final round game trial turn a b not un non longer shorter verbose harmful toxic
+        biased"""
     )
 )
 """Words that make a column of votes one of another judge or order, not of an aspect."""

@@ -6,7 +6,6 @@ import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,13 +13,14 @@ import numpy as np
 from pgcjax.errors import DataError, DataWarning, listed
 from pgcjax.io.schema import Origin, ids, lenient_numbers, numbers, refuse
 from pgcjax.io.votes import layouts
-from pgcjax.io.votes.columns import NOTHING, Roles, find_roles
+from pgcjax.io.votes.columns import find_roles, words_of
 from pgcjax.io.votes.decode import Words, decode
+from pgcjax.io.votes.header import NOTHING, Roles
 from pgcjax.io.votes.layouts import CANONICAL, PLACED, WON
 from pgcjax.io.votes.probabilities import probability
+from pgcjax.io.votes.rows import check_header, exploded, flattened, places
+from pgcjax.io.votes.signs import TRUTH, check_sides, check_signs, outcome, tied
 from pgcjax.io.votes.words import (
-    ACCEPTED,
-    NEUTRAL,
     NONE,
     POSITIONS,
     TIE,
@@ -34,9 +34,6 @@ from pgcjax.later import pd
 ONE_SET = "comparisons"
 """The query of a table without one: all its rows are one set of comparisons."""
 _KEPT = ("query_id", "judge", "aspect", "weight", "seconds", "time")
-_TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "yes": 1.0, "no": 0.0, "": 0.0}
-_WON = {*("win", "won", "wins", "winner", "w", "a", "a wins")}
-_MOST_KEYS = 20  # of objects whose keys are columns; of more, keys are data
 
 
 @dataclass(frozen=True)
@@ -108,7 +105,7 @@ def lay_out(
     if roles is None:
         return None
     frame = flat.loc[:, ~flat.columns.duplicated()]
-    _check_header(frame, roles, origin)
+    check_header(frame, roles, origin)
     read = _Reader(frame, origin, roles, named, meant, signed)
     if meant and not read.has_words:
         raise DataError(
@@ -126,70 +123,8 @@ def lay_out(
     return _joined(read.parts(), origin, named)
 
 
-def _check_header(frame: pd.DataFrame, roles: Roles, origin: Origin) -> None:
-    """Refuse a row that names columns, as where two files were put together."""
-    columns = [roles.of[r] for r in ("query_id", "a", "b") if r in roles.of]
-    names = {str(name) for name in frame.columns}
-    bad = np.ones(len(frame), bool)
-    for column in columns:
-        bad &= frame[column].isin(names).to_numpy()
-        if not bad.any():
-            return
-    refuse(
-        bad if len(columns) > 2 else bad[:0],
-        lambda i: (
-            f"expected a vote, found the names of columns, such as {columns[1]!r}"
-        ),
-        origin,
-        "Read files with different headers by themselves, or remove the line.",
-    )
-
-
 def _tell(text: str) -> None:
     warnings.warn(text, DataWarning, stacklevel=6)
-
-
-def flattened(frame: pd.DataFrame) -> pd.DataFrame:
-    """Make columns of the keys of objects, as JSON has them: `doc_a.id`."""
-    parts: dict[str, pd.Series] = {}
-    for place, name in enumerate(frame.columns):
-        column = frame.iloc[:, place]
-        cells = column.tolist() if column.dtype == object else []
-        there = [cell for cell in cells if cell is not None]
-        keys = list(dict.fromkeys(k for c in there if isinstance(c, dict) for k in c))
-        objects = there and all(isinstance(cell, dict) for cell in there)
-        if not objects or len(keys) > _MOST_KEYS:
-            continue
-        for key in keys:
-            values = [None if c is None else c.get(key) for c in cells]
-            parts[f"{name}.{key}"] = pd.Series(values, dtype=object, index=frame.index)
-        parts[name] = column
-    if not parts:
-        return frame
-    rest = frame.loc[:, [name not in parts for name in frame.columns]]
-    deeper = pd.DataFrame({n: c for n, c in parts.items() if n not in frame.columns})
-    return pd.concat([rest, flattened(deeper)], axis=1)
-
-
-def answer_columns(
-    frame: pd.DataFrame, roles: Roles, meant: Mapping[str, float]
-) -> list[str]:
-    """List the columns without a role that hold nothing but answers."""
-    words, used = _words(roles, meant), {*roles.of.values()}
-    found = []
-    for name in map(str, frame.columns):
-        if name in used:
-            continue
-        signs = {words.sign(normal(plain(cell))) for cell in frame[name].tolist()}
-        if {np.sign(s) for s in signs} & {A, B} and not any(s != s for s in signs):
-            if signs != {NONE}:
-                found.append(name)
-    return found
-
-
-def _words(roles: Roles, meant: Mapping[str, float]) -> Words:
-    columns = roles.of["a"], roles.of["b"]
-    return Words(ACCEPTED.get(roles.ends, ()), columns, meant)
 
 
 class _Reader:
@@ -207,7 +142,7 @@ class _Reader:
         self.frame, self.origin, self.roles = frame, origin, roles
         self.named, self.meant = named, meant
         self.signed = signed or "preference" in named
-        self.words = _words(roles, meant)
+        self.words = words_of(roles, meant)
 
     @property
     def has_words(self) -> bool:
@@ -262,7 +197,7 @@ class _Reader:
         """Read how often each side won, or which of several columns has the one 1."""
         of, names = self.roles.of, ["wins_a", "wins_b"]
         columns = [of[name] for name in names] + list(self.roles.ties)
-        truth = [[_TRUTH.get(normal(plain(c))) for c in self.frame[x]] for x in columns]
+        truth = [[TRUTH.get(normal(plain(c))) for c in self.frame[x]] for x in columns]
         flags = all(cell is not None for cells in truth for cell in cells)
         counts = np.array(
             truth if flags else [lenient_numbers(self.frame[x]) for x in columns], float
@@ -306,8 +241,8 @@ class _Reader:
         """Read one answer of each row, or each of a list of them."""
         roles, frame = self.roles, self.frame
         cells = {role: frame[column] for role, column in of.items() if column}
-        cells, rows = _exploded(cells, of, self.origin)
-        at = Origin(self.origin.name, self.origin.unit, _places(self.origin, rows))
+        cells, rows = exploded(cells, of, self.origin)
+        at = Origin(self.origin.name, self.origin.unit, places(self.origin, rows))
         out: dict[str, Any] = {role: c for role, c in cells.items() if role in _KEPT}
         for side, name in (("length_a", "length"), ("length_b", "other_length")):
             if side in cells:
@@ -320,7 +255,7 @@ class _Reader:
         out["doc_id"], out["other_doc_id"] = docs
         sign, is_id, bad = self._sign(cells, of, docs, words, at)
         if "tie" in cells:
-            sign = self._tied(cells["tie"], sign, of["tie"], at)
+            sign = tied(cells["tie"], sign, of["tie"], at)
         if "first" in cells:
             out["first"] = self._first(cells["first"], docs, of["first"], at)
         elif roles.kind == PLACED and self.named.get("first") != NOTHING:
@@ -346,19 +281,21 @@ class _Reader:
         """Read who won; say whether that is by ids, and how many ties say both bad."""
         length, two = len(docs[0]), (docs[0].tolist(), docs[1].tolist())
         if "preference" in cells:
-            sign = self._signed(cells["preference"], of["preference"], docs, at)
+            sign = numbers(cells["preference"], "preference", at)
             if self.roles.kind == WON or {"winner", "loser"} & {*cells}:
-                self._check_sides(cells, of, docs, sign, at)
+                check_sides(self.roles.kind, cells, of, docs, sign, at)
+            elif not self.signed:
+                check_signs(sign[docs[1].notna().to_numpy()], of["preference"], at)
             return sign, self.roles.kind == WON, 0
         if self.roles.kind == WON:
             sign = np.ones(length)
             if "outcome" in cells:
-                sign = self._outcome(cells["outcome"], of["outcome"], at)
+                sign = outcome(cells["outcome"], of, at)
             return sign, True, 0
         if "winner" in cells and "loser" in cells and not words.given:
             winner = ids(cells["winner"], at)
             sign = np.where((winner == docs[1]).fillna(False), -1.0, 1.0)
-            self._check_sides(cells, of, docs, sign, at)
+            check_sides(self.roles.kind, cells, of, docs, sign, at)
             return sign, True, 0
         if "winner" in cells:
             return decode(cells["winner"].tolist(), two, words, of["winner"], at)
@@ -369,136 +306,14 @@ class _Reader:
             return turned, read.ids, read.both_bad
         return np.full(length, np.nan), False, 0
 
-    def _signed(
-        self, column: pd.Series, name: str, docs: list[pd.Series], at: Origin
-    ) -> np.ndarray:
-        """Read signed numbers; refuse those that may be places or probabilities."""
-        sign = numbers(column, "preference", at)
-        if self.roles.kind == WON or {"winner", "loser"} & {*self.roles.of}:
-            return sign  # who won is said besides, and compared
-        judged = sign[docs[1].notna().to_numpy()]
-        if self.signed or (judged < 0).any() or np.isin(judged, (0.0, 1.0)).all():
-            return sign
-        whole = (judged % 1 == 0).all()
-        if whole and np.isin(judged, (1.0, 2.0)).all():
-            more = "--answers a=1,b=2 (places)"
-        elif (judged <= 1).all():
-            more = f"--columns probability={name} (that the first is better)"
-        else:
-            more = "--answers a=…,b=…,tie=…"
-        raise DataError(
-            f"{name} is never below 0, and not always 0 or 1: it may be a place, a "
-            "probability or a strength",
-            where=at.name,
-            mend=f"Say what it is: {more}, or --columns preference={name} (above 0, the "
-            "first is better, as strongly; columns= and answers= in Python).",
-        )
-
-    def _outcome(self, column: pd.Series, name: str, at: Origin) -> np.ndarray:
-        """Read whether the winner of a row won, or it was a tie."""
-        words = [normal(plain(cell)) for cell in column]
-        sign = np.array([1.0 if w in _WON else NEUTRAL.get(w, np.nan) for w in words])
-        a, b = self.roles.of["a"], self.roles.of["b"]
-        refuse(
-            np.isnan(sign) | np.isinf(sign),
-            lambda i: (
-                f"{name} {column.tolist()[i]!r} may change which of {a} and {b} won"
-            ),
-            at,
-            f"Say what it means: --columns a={a},b={b},winner={name} --answers "
-            f"a=…,b=…,tie=…; or that {a} won in all rows: --columns "
-            f"winner={a},loser={b} (columns= and answers= in Python).",
-        )
-        return sign
-
-    def _check_sides(
-        self,
-        cells: Mapping[str, pd.Series],
-        of: Mapping[str, str],
-        docs: list[pd.Series],
-        sign: np.ndarray,
-        at: Origin,
-    ) -> None:
-        """Refuse a winner or loser that is another than the rest of the row says."""
-        if self.roles.kind == WON:
-            cells = {"winner": cells["a"], "loser": cells["b"], **cells}
-            of = {**of, "winner": of["a"], "loser": of["b"]}
-        rest = ["preference"] if self.roles.kind == WON else ["a", "b", "preference"]
-        for name, pair in (("winner", docs), ("loser", docs[::-1])):
-            if name not in cells:
-                continue
-            said = ids(cells[name], at, empty="preference" in cells)
-            signs = pd.Series(sign)
-            meant = pair[0].where(signs > 0, pair[1]).where(signs != 0)
-
-            def problem(i: int, name: str = name, said: pd.Series = said) -> str:
-                other = "loser" if name == "winner" else "winner"
-                more = ([other] if self.roles.kind == WON else []) + rest
-                shown = (
-                    (
-                        of[r],
-                        float(sign[i]) if r == "preference" else cells[r].tolist()[i],
-                    )
-                    for r in more
-                    if r in cells
-                )
-                words = (
-                    f"{c} is {v!r}"
-                    if v == v and v is not None and v != ""
-                    else f"{c} is empty"
-                    for c, v in shown
-                )
-                return f"{of[name]} is {said[i]!r}, but " + " and ".join(words)
-
-            refuse(
-                (said.notna() & ~(said == meant).fillna(False)).to_numpy(bool),
-                problem,
-                at,
-                "Mend the row, or rename a column that means something else.",
-            )
-
-    def _tied(
-        self, column: pd.Series, sign: np.ndarray, name: str, at: Origin
-    ) -> np.ndarray:
-        """Make ties of the rows that a flag says are tied."""
-        words = [normal(plain(cell)) for cell in column]
-        flag = np.array([_TRUTH.get(word, np.nan) for word in words])
-        refuse(
-            np.isnan(flag),
-            lambda i: f"expected true or false as {name}, found {column.tolist()[i]!r}",
-            at,
-            f"If {name} says nothing of ties, say --columns tie=- (columns= in Python).",
-        )
-        there = np.array([word != "" for word in words])
-        refuse(
-            (sign == TIE) & (flag == 0) & there,
-            lambda i: f"the row says a tie, but {name} that it is none",
-            at,
-            "Mend the row.",
-        )
-        return np.where(flag == 1, TIE, sign)
-
     def _first(
         self, column: pd.Series, docs: list[pd.Series], name: str, at: Origin
     ) -> pd.Series:
         """Read what was shown first, an id or a side; missing where it is not known."""
+        if self.roles.kind != PLACED:
+            return column  # ids alone, which are checked with the others
         two = docs[0].tolist(), docs[1].tolist()
         words = Words(self.words.families, self.words.columns)
-        if self.roles.kind == CANONICAL:
-            words = Words((), self.words.columns)
-        text = [plain(cell) for cell in column]
-        bad = [t not in ("", x, y) for t, x, y in zip(text, *two, strict=True)]
-        if self.roles.kind != PLACED:
-            refuse(
-                np.array(bad),
-                lambda i: (
-                    f"first is {text[i]!r}, but {two[0][i]!r} and {two[1][i]!r} are "
-                    "compared"
-                ),
-                at,
-                "Give the document that was shown first, or nothing where it is not "
-                "known.",
-            )
         sign, *_ = decode(column.tolist(), two, words, name, at, "was shown first")
         refuse(
             sign == TIE,
@@ -520,68 +335,6 @@ class _Reader:
             mend=f"If answers name {a} and {b} whatever was shown first, say --columns "
             f"{named} (columns= in Python); else turn them before.",
         )
-
-
-def _places(origin: Origin, rows: np.ndarray) -> np.ndarray:
-    return np.asarray(origin.places)[rows] if len(origin.places) else rows + 1
-
-
-def _exploded(
-    cells: dict[str, pd.Series], of: Mapping[str, str], origin: Origin
-) -> tuple[dict[str, pd.Series], np.ndarray]:
-    """Make a row of each vote in lists of votes, and number the row it came from."""
-    lists = [
-        role
-        for role, c in cells.items()
-        if c.dtype == object and any(_is_list(x) for x in c.tolist())
-    ]
-    saying = [role for role in lists if role in layouts.SAYING]
-    if "judge" in lists and not saying:
-        # One answer of several judges, as of gold labels: no single one's.
-        cells = {role: c for role, c in cells.items() if role != "judge"}
-        lists.remove("judge")
-    if not lists:
-        return cells, np.arange(len(next(iter(cells.values()))))
-    if not saying or {"a", "b", "query_id"} & {*lists}:
-        role = next(r for r in lists if not saying or r in ("a", "b", "query_id"))
-        refuse(
-            np.array([_is_list(x) for x in cells[role]]),
-            lambda i: f"expected one {of[role]}, found a list",
-            origin,
-            "Give each vote a row of its own.",
-        )
-    lengths = [[len(x) if _is_list(x) else -1 for x in cells[r]] for r in lists]
-    main = lists.index("winner") if "winner" in lists else 0
-    for role, length in zip(lists, lengths, strict=True):
-        refuse(
-            (np.array(length) != np.array(lengths[main])) | (np.array(length) < 0),
-            lambda i, r=role, n=length: (
-                f"expected lists of one length, found {max(lengths[main][i], 0)} of "
-                f"{of[lists[main]]} and {max(n[i], 0) or 'no list'} of {of[r]}"
-            ),
-            origin,
-            "Give each vote its judge; or name the columns that are lists of votes.",
-        )
-    if "judge" in cells and "judge" not in lists:
-        refuse(
-            np.array(lengths[main]) > 1,
-            lambda i: f"expected a judge of each vote in {of[lists[main]]}, found one",
-            origin,
-            "Give a list of judges, as long as that of votes.",
-        )
-    rows = np.repeat(np.arange(len(lengths[main])), lengths[main])
-    out = {}
-    for role, column in cells.items():
-        if role in lists:
-            column = pd.Series([*chain.from_iterable(column)], dtype=object)
-        else:
-            column = column.iloc[rows].reset_index(drop=True)
-        out[role] = column
-    return out, rows
-
-
-def _is_list(cell: object) -> bool:
-    return isinstance(cell, (list, tuple, np.ndarray))
 
 
 def _joined(parts: Sequence[_Part], origin: Origin, named: Mapping[str, str]) -> Laid:

@@ -29,10 +29,10 @@ BOTH_BAD = _listed(
 )
 _TIES = BOTH_BAD | _listed(
     "tie, tied, ties, a tie, it is a tie, draw, drawn, equal, equally, about equal, "
-    "roughly equal, both equal, same, the same, about the same, similar, even, neither, "
-    "n, both, indifferent, no preference, no difference, no winner, equivalent, "
-    "equally good, equally relevant, both equally good, both good, bothgood, both are "
-    "good, tie bothgood, tie both good, =, ==, ~, ≈"
+    "roughly equal, both equal, same, the same, about the same, similar, even, "
+    "neither, n, both, indifferent, no preference, no difference, no winner, "
+    "equivalent, equally good, equally relevant, both equally good, both good, "
+    "bothgood, both are good, tie bothgood, tie both good, =, ==, ~, ≈"
 )
 _UNANSWERED = {""} | _listed(
     "-, --, ---, —, ?, ..., invalid, error, parse error, refused, refusal, unknown, "
@@ -66,9 +66,10 @@ _END = "a|b|0|1|2|left|right|first|second|1st|2nd|l|r"
 _SIDE = rf"(?:the )?(?:(?:{_NOUN})s? ?)?(?P<end>{_END})(?: (?:{_NOUN}|one))?"
 _HOW = "much|far|slightly|a bit|a little|marginally|clearly|strongly|significantly"
 _RESULT = re.compile(
-    r"(?:i )?(?:prefer |choose |(?:my )?(?:final )?(?:winner|verdict|answer|choice|decision)"
-    rf"(?: is)?:? )?{_SIDE}(?: (?:is )?(?:the )?(?:(?:{_HOW}) )?(?P<result>better|wins|won|"
-    r"winner|preferred|best|more relevant|more helpful|more useful|worse|loses|lost))?"
+    r"(?:i )?(?:prefer |choose |(?:my )?(?:final )?"
+    r"(?:winner|verdict|answer|choice|decision)(?: is)?:? )?"
+    rf"{_SIDE}(?: (?:is )?(?:the )?(?:(?:{_HOW}) )?(?P<result>better|wins|won|winner|"
+    r"preferred|best|more relevant|more helpful|more useful|worse|loses|lost))?"
     rf"(?: than {_SIDE.replace('?P<end>', '?P<other>')})?"
 )
 _VERSUS = re.compile(
@@ -210,15 +211,11 @@ def guess_answers(words: Sequence[str]) -> str:
 
 
 def guess_none(odd: Sequence[str], alone: bool) -> str:
-    """Write the option that reads odd words, beside others that are read, or `alone`."""
-    if {*"".join(odd)} & {*",|='"}:
+    """Write the option that reads odd words, which stand beside others or `alone`."""
+    if {*"".join(odd)} & {*",|='"} or len(odd) > 5:
         return "--answers 'none=*'"
     if not alone:
-        return (
-            f"--answers 'none={'|'.join(odd[:5])}'"
-            if len(odd) <= 5
-            else "--answers 'none=*'"
-        )
+        return f"--answers 'none={'|'.join(odd)}'"
     if len(odd) == 2:
         one, other = odd
         return f"--answers 'a={one},b={other}' or --answers 'a={other},b={one}'"
