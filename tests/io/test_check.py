@@ -6,8 +6,8 @@ import pytest
 from pgcjax.errors import DataError
 from pgcjax.io import check
 from pgcjax.io.preferences import read_preferences
-from pgcjax.io.reading import reading
 from pgcjax.io.qrels import read_qrels
+from pgcjax.io.reading import reading
 from pgcjax.io.runs import read_runs
 
 

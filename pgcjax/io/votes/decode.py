@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from math import ceil
 from typing import NamedTuple
 
@@ -17,6 +19,7 @@ import numpy as np
 from pgcjax.errors import DataError, DataWarning, listed
 from pgcjax.io.reading import chosen
 from pgcjax.io.schema import Origin, refuse, shorten
+from pgcjax.io.votes.layouts import FILL, tokens
 from pgcjax.io.votes.words import (
     BOTH_BAD,
     NEUTRAL,
@@ -25,7 +28,6 @@ from pgcjax.io.votes.words import (
     TIE,
     A,
     B,
-    column_sign,
     guess_answers,
     guess_none,
     is_code,
@@ -36,6 +38,7 @@ from pgcjax.io.votes.words import (
 from pgcjax.later import pd
 
 _OPTION = "(answers= in Python)"
+_WORDS = 100  # from which distinct cells are ids or text, and no codes to be explained
 
 
 class Answers(NamedTuple):
@@ -52,7 +55,8 @@ class Answers(NamedTuple):
     both_bad: int
 
 
-class Words(NamedTuple):
+@dataclass(frozen=True)
+class Words:
     """The words for two sides.
 
     Attributes:
@@ -63,7 +67,19 @@ class Words(NamedTuple):
 
     families: Sequence[str]
     columns: Sequence[str]
-    meant: Mapping[str, float] = {}
+    meant: Mapping[str, float] = field(default_factory=dict)
+
+    @cached_property
+    def names(self) -> Mapping[str, float]:
+        """The names of the two columns, with and without `_id`, as words."""
+        own = [tokens(column) for column in self.columns]
+        short = [tuple(word for word in name if word not in FILL) for name in own]
+        return {
+            "".join(name): sign
+            for names in (short, own)
+            for name, sign in zip(names, (A, B), strict=False)
+            if name
+        }
 
     @property
     def given(self) -> bool:
@@ -78,8 +94,8 @@ class Words(NamedTuple):
             return NONE
         if self.given:
             return self.meant.get(OTHERS, NEUTRAL.get(word, np.nan))
-        named = column_sign(word, self.columns)
-        if named == named:
+        named = self.names.get(word.replace(" ", ""))
+        if named is not None:
             return named
         read = sides(word)
         there = [read[family] for family in self.families if family in read]
@@ -128,8 +144,8 @@ def decode(
         )
 
     mend = f"Say what the words mean: --answers a=…,b=… {_OPTION}; or rename the ids."
-    active = sorted({said[k] for k in np.unique(code[~neutral])})
-    if guess := guess_answers(active):
+    active = {said[k] for k in code[~neutral].tolist()} if len(said) < _WORDS else ()
+    if guess := guess_answers(sorted(active)):
         mend = f"If they are words, say so: {guess} {_OPTION}; else rename the ids."
     refuse(neutral & ~np.isnan(by_id), clash, origin, mend)
     sign, is_id = _one_domain(by_word, by_id, neutral, said, code, clash, origin, mend)

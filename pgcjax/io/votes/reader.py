@@ -33,7 +33,10 @@ from pgcjax.later import pd
 
 ONE_SET = "comparisons"
 """The query of a table without one: all its rows are one set of comparisons."""
+_CANONICAL = {"a": "doc_id", "b": "other_doc_id", "length_a": "length"}
+_CANONICAL |= {"length_b": "other_length"}
 _KEPT = ("query_id", "judge", "aspect", "weight", "seconds", "time")
+_OURS = {*_KEPT, "first", "a", "b", "preference", "probability", *_CANONICAL}
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,9 @@ def lay_out(
         return None
     frame = flat.loc[:, ~flat.columns.duplicated()]
     check_header(frame, roles, origin)
+    if roles.kind == CANONICAL and {"query_id", "preference"} <= {*roles.of} <= _OURS:
+        if not roles.orders and not meant:
+            return _canonical(frame, origin, roles.of, signed or "preference" in named)
     read = _Reader(frame, origin, roles, named, meant, signed)
     if meant and not read.has_words:
         raise DataError(
@@ -121,6 +127,20 @@ def lay_out(
             "--columns winner=… reads others (columns= in Python)"
         )
     return _joined(read.parts(), origin, named)
+
+
+def _canonical(
+    frame: pd.DataFrame, origin: Origin, of: Mapping[str, str], signed: bool
+) -> Laid:
+    """Name the columns of a table that is canonical already."""
+    sign = numbers(frame[of["preference"]], "preference", origin)
+    if not signed:
+        alone = frame[of["b"]].isin(["", None]).to_numpy()  # judged bad
+        check_signs(sign[~alone], of["preference"], origin)
+    table = frame[list(of.values())].set_axis(
+        [_CANONICAL.get(role, role) for role in of], axis=1
+    )
+    return Laid(table.assign(preference=sign), origin, {}, 0)
 
 
 def _tell(text: str) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import lru_cache
 from math import isfinite, isnan
 
 import numpy as np
 
 from pgcjax.errors import UsageError
-from pgcjax.io.votes.layouts import FILL, NOUNS, ROLES, TIES, tokens
+from pgcjax.io.votes.layouts import NOUNS, ROLES, TIES, tokens
 
 A, TIE, B, NONE = 1.0, 0.0, -1.0, np.inf
 """Signs of a vote, as of a preference; `NONE` is a judge who gave no answer."""
@@ -89,7 +89,7 @@ def plain(cell: object) -> str:
     return "" if text == "<NA>" else text
 
 
-@cache
+@lru_cache(2**16)
 def normal(text: str) -> str:
     """Write a cell as a word: `[[A>B]]` as `a>b`, `Both_bad` as `both bad`."""
     text = text.strip().lower()
@@ -103,7 +103,7 @@ def normal(text: str) -> str:
     return bare or text
 
 
-@cache
+@lru_cache(2**16)
 def sides(word: str) -> Mapping[str, float]:
     """Read a normal word as a side, in each family of words that it may be of."""
     if match := _VERSUS.fullmatch(word):
@@ -132,16 +132,6 @@ def is_code(word: str) -> bool:
     named = tokens(word)
     tied = len(named) <= _SHORT_TIE and {*named} & (TIES | {"same", "similar"})
     return bool(bare or sides(word) or tied or _NUMBER.fullmatch(word))
-
-
-def column_sign(word: str, columns: Sequence[str]) -> float:
-    """Read a word that names one of the two columns: `model_a`; NaN of any other."""
-    named = tokens(word)
-    for column, sign in zip(columns, (A, B), strict=False):
-        own = tokens(column)
-        if named and named in (own, tuple(x for x in own if x not in FILL)):
-            return sign
-    return np.nan
 
 
 def parse_columns(text: str) -> dict[str, str]:
@@ -190,6 +180,8 @@ def parse_answers(text: str) -> dict[str, float]:
 def guess_answers(words: Sequence[str]) -> str:
     """Write the options that may say what words mean, most likely ones first."""
     said = {*words}
+    if not said:
+        return ""
     if {"-1"} <= said <= {"-1", "0", "1"}:
         tie = ",tie=0" if "0" in said else ""
         return f"--answers a=1,b=-1{tie} or --answers a=-1,b=1{tie}"
