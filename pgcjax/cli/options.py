@@ -244,6 +244,7 @@ resume_option = click.option(
 )
 
 _votes = {"expose_value": False, "default": None}
+_UNREAD = "Take up to this share of answers, if no rule reads them, for none (.05)."
 votes_format_option = together(
     click.option(
         "--prefs-format",
@@ -265,14 +266,7 @@ votes_format_option = together(
         help="What the words in tables of votes mean: a=0,b=1,tie=2|3,none=*.",
         **_votes,
     ),
-    reading_option(
-        "unread",
-        type=click.FloatRange(0, 1),
-        metavar="SHARE",
-        help="Cells of answers that no rule reads are no answer, up to this share of a "
-        "column (by default .05).",
-        **_votes,
-    ),
+    reading_option("unread", type=REAL, metavar="SHARE", help=_UNREAD, **_votes),
     reading_option(
         "aspect",
         "aspects",

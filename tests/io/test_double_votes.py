@@ -148,7 +148,7 @@ def test_published_flips(data):
     """Of 1,412 pairs GPT-4o goes with the position in 583, one has no answer."""
     with (
         pytest.warns(
-            DataWarning, match="1 of 1412 cells of answer_a_first say nothing"
+            DataWarning, match="1 of 1412 cells of answer_b_first say nothing"
         ),
         reading(columns="judge=round"),
     ):

@@ -95,10 +95,8 @@ def _named(header: Header) -> tuple[dict[str, str], dict[str, str]]:
             continue
         if (column := header.get(name)) is None and role == "first":
             pair = header.canonical()  # perhaps a side, by its canonical name
-            own = zip(
-                ("doc_id", "other_doc_id"), pair.columns if pair else "  ", strict=True
-            )
-            column = (dict(own).get(name) or "").strip() or None
+            if pair and name in ("doc_id", "other_doc_id"):
+                column = pair.columns[name == "other_doc_id"]
         if column is not None:
             of[role] = column
         elif role in _FAMILIES and _family(header, {tokens(name)}):
@@ -124,7 +122,7 @@ def _sides(header: Header, of: dict[str, str]) -> tuple[Pair, str] | None:
             if pair.columns == both and pair.ends in layouts.ENDS:
                 ends = pair.ends
             elif pair.columns == both[::-1]:  # then no word for a side is sure
-                ends = pair.ends[::-1]
+                ends = pair.ends[1], pair.ends[0]
         own = header.canonical()
         kind = CANONICAL if own and own.columns == both else PLACED
         return Pair((), ends, both), kind

@@ -158,7 +158,7 @@ def _one_domain(
     by_word: np.ndarray,
     by_id: np.ndarray,
     neutral: np.ndarray,
-    said: Sequence[str],
+    said: list[str],
     code: np.ndarray,
     clash,
     origin: Origin,
@@ -188,7 +188,7 @@ def _one_domain(
             signs = np.array([r.get(family, np.nan) for r in read])[code]
             if not np.isnan(signs[rows]).any():
                 refuse(rows & (signs != by_id), clash, origin, mend)
-        return np.where(neutral, by_word, by_id), not both.any() or ids_only.any()
+        return np.where(neutral, by_word, by_id), bool(not both.any() or ids_only.any())
     refuse(both & (np.sign(by_word) != by_id), clash, origin, mend)
     return by_word.copy(), False
 
@@ -198,7 +198,7 @@ def _leave_unread(
     text: np.ndarray,
     docs: tuple[Sequence[str], Sequence[str]],
     words: Words,
-    said: Sequence[str],
+    said: list[str],
     code: np.ndarray,
     name: str,
     origin: Origin,
@@ -224,8 +224,8 @@ def _leave_unread(
             f"found {shorten(text[i])}"
         )
 
-    odd = sorted({said[k] for k in np.unique(code[unread])})
-    active = sorted({said[k] for k in np.unique(code) if said[k] not in NEUTRAL})
+    odd = sorted({said[k] for k in code[unread].tolist()})
+    active = sorted({word for word in said if word not in NEUTRAL})
     guess = guess_answers(active) or guess_none(odd, odd == active)
     mend = f"Say what the words mean, such as {guess} "
     refuse(doubt, problem, origin, f"{mend}{_OPTION}.")

@@ -63,7 +63,7 @@ POSITIONS = ("numbers", "hands", "order")
 
 _NOUN = "|".join(sorted(NOUNS | {"choice"}, key=len, reverse=True))
 _END = "a|b|0|1|2|left|right|first|second|1st|2nd|l|r"
-_SIDE = rf"(?:the )?(?:(?:{_NOUN})s? ?)?(?P<end>{_END})(?: (?:{_NOUN}|one))?"
+_SIDE = rf"(?:the )?(?:(?:{_NOUN})s?:? ?)?#?(?P<end>{_END})(?: (?:{_NOUN}|one))?"
 _HOW = "much|far|slightly|a bit|a little|marginally|clearly|strongly|significantly"
 _RESULT = re.compile(
     r"(?:i )?(?:prefer |choose |(?:my )?(?:final )?"
