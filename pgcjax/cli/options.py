@@ -266,7 +266,7 @@ votes_format_option = together(
         help="What the words in tables of votes mean: a=0,b=1,tie=2|3,none=*.",
         **_votes,
     ),
-    reading_option("unread", type=REAL, metavar="SHARE", help=_UNREAD, **_votes),
+    reading_option("unread", type=SHARE, metavar="SHARE", help=_UNREAD, **_votes),
     reading_option(
         "aspect",
         "aspects",

@@ -112,7 +112,8 @@ def read_placed(
     """
     source = in_hand(source, "preferences")
     if is_frame(source):
-        content = Named(source, Origin("preferences"))
+        mark = (HEADER_MARK,) if _is_ours(source) else ()
+        content = Named(source, Origin("preferences"), mark)
         table, origin = _canonical_preferences(content)
         table.attrs = {**source.attrs, **table.attrs}
         return table, Origins([origin], [len(table)])
@@ -233,7 +234,7 @@ def _named(content: Columns, format: str) -> Named:
 def _canonical_preferences(content: Named) -> tuple[pd.DataFrame, Origin]:
     frame, origin, how = content.frame, content.origin, chosen()
     laid = None
-    if content.checked or _was_read(frame):
+    if content.checked or _was_read(content):
         if origin.unit == "line":
             _tell_options(content)
         first = how.columns.get("first", "")
@@ -264,9 +265,24 @@ def _canonical_preferences(content: Named) -> tuple[pd.DataFrame, Origin]:
     return table, origin
 
 
-def _was_read(frame: pd.DataFrame) -> bool:
-    """Say whether a table is as `read_preferences` returns it, which marks it."""
-    return READ in frame.attrs and {*PREFERENCES} <= {*frame.columns}
+def _was_read(content: Named) -> bool:
+    """Say whether a table is as `read_preferences` returns it, which marks it.
+
+    What is named of columns that it has no more is of what it was read from.
+    """
+    frame, named = content.frame, {*chosen().columns.values()} - {"-", "*"}
+    if READ in frame.attrs:
+        return {*PREFERENCES} <= {*frame.columns}
+    return content.origin.name == "preferences" and (
+        _is_ours(frame) and not named <= {*frame.columns}
+    )
+
+
+def _is_ours(frame: pd.DataFrame) -> bool:
+    """Say whether a table in memory has our columns alone, with signs as numbers."""
+    names = {*map(str, frame.columns)}
+    ours = {*PREFERENCES} <= names <= {*PREFERENCES, *_OPTIONAL}
+    return ours and pd.api.types.is_numeric_dtype(frame["preference"])
 
 
 def _tell_options(content: Named) -> None:

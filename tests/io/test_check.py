@@ -7,7 +7,6 @@ from pgcjax.errors import DataError
 from pgcjax.io import check
 from pgcjax.io.preferences import read_preferences
 from pgcjax.io.qrels import read_qrels
-from pgcjax.io.reading import reading
 from pgcjax.io.runs import read_runs
 
 
@@ -73,8 +72,7 @@ NAMES = ["query_id", "doc_id", "other_doc_id", "preference"]
 
 
 def judged(rows, **more):
-    with reading(columns="preference=preference"):  # of any strength
-        return read_preferences(pd.DataFrame(rows, columns=NAMES).assign(**more))
+    return read_preferences(pd.DataFrame(rows, columns=NAMES).assign(**more))
 
 
 def test_fingerprints_name_the_content():

@@ -19,8 +19,7 @@ NAMES += ["aspect", "weight"]
 
 def table(rows) -> pd.DataFrame:
     """Canonical preferences of rows with all columns."""
-    with reading(columns="preference=preference"):  # of any strength
-        return read_preferences(pd.DataFrame(rows, columns=NAMES))
+    return read_preferences(pd.DataFrame(rows, columns=NAMES))
 
 
 def votes(*answers, judge="j"):

@@ -6,7 +6,7 @@ import pytest
 from scipy import optimize, stats
 
 import pgcjax
-from pgcjax.errors import DataError, UsageError
+from pgcjax.errors import DataError, DataWarning, UsageError
 from pgcjax.io.preferences import read_preferences
 from pgcjax.io.reading import reading
 from pgcjax.judging.audit import ALL, audit
