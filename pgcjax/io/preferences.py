@@ -273,9 +273,9 @@ def _was_read(content: Named) -> bool:
     frame, named = content.frame, {*chosen().columns.values()} - {"-", "*"}
     if READ in frame.attrs:
         return {*PREFERENCES} <= {*frame.columns}
-    return content.origin.name == "preferences" and (
-        _is_ours(frame) and not named <= {*frame.columns}
-    )
+    if content.origin.name != "preferences" or not _is_ours(frame):
+        return False
+    return not named <= {*frame.columns} or not (named or chosen().answers)
 
 
 def _is_ours(frame: pd.DataFrame) -> bool:

@@ -69,6 +69,8 @@ def find_roles(
         if role not in named and role != "query_id":
             if column := header.first(names, of.values()):
                 of[role] = column
+    if kind == CANONICAL:
+        of |= {x: x for x in ("length", "other_length") if header.get(x) == x}
     _query(header, frame, of)
     pairs = _side_roles(header, roles)
     each = next((r for r in ("aspect", "judge") if named.get(r) == EACH), "")

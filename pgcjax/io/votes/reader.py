@@ -35,7 +35,8 @@ ONE_SET = "comparisons"
 """The query of a table without one: all its rows are one set of comparisons."""
 _CANONICAL = {"a": "doc_id", "b": "other_doc_id", "length_a": "length"}
 _CANONICAL |= {"length_b": "other_length"}
-_KEPT = ("query_id", "judge", "aspect", "weight", "seconds", "time")
+_KEPT = ("query_id", "judge", "aspect", "weight", "seconds", "time", "length")
+_KEPT += ("other_length",)
 _OURS = {*_KEPT, "first", "a", "b", "preference", "probability", *_CANONICAL}
 
 
