@@ -267,7 +267,7 @@ def _answers(
 
 
 def _mostly_numbers(column: pd.Series) -> bool:
-    return bool(2 * np.isnan(lenient_numbers(column)).sum() <= len(column))
+    return bool(np.isnan(lenient_numbers(column)).mean() <= 0.5)
 
 
 def _columns_of_votes(header: Header, roles: Roles) -> None:

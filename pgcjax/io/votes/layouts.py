@@ -117,16 +117,19 @@ OF_SIDES = (
 
 CHANGES = {
     "tie": _words("tie ties tied draw draws drawn bothbad"),
+    "winner": (ANSWERS - {"answer", "judgment", "judgement"})
+    | WORSE
+    | _words(
+        "win wins won lost lose loses prefers rejected sign polarity golden loss "
+        "losses inverted inverse negated"
+    ),
     "first": _words(
         """swap swaps swapped flip flips flipped reverse reversed order ordering ordered
         position positions presentation presented shown show showing display displayed
-        permutation permuted shuffle shuffled first second left right ab ba inverted
+        permutation permuted shuffle shuffled first second left right ab ba leftmost
         mirrored rotated switched sequence slot placement arrangement counterbalanced
-        mirror inverse turned side sides"""
+        mirror turned pos randomized side sides"""
     ),
-    "winner": (ANSWERS - {"answer", "judgment", "judgement"})
-    | WORSE
-    | _words("win wins won lost lose loses prefers rejected sign polarity golden"),
 }
 """Words that change what a row means, by the role that settles them."""
 COUNTS = _words(
