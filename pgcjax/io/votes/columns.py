@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from pgcjax.errors import UsageError, listed
-from pgcjax.io.schema import lenient_numbers
 from pgcjax.io.votes import layouts
 from pgcjax.io.votes.decode import Words
 from pgcjax.io.votes.doubts import check_rest, no_answer, several
@@ -18,6 +17,8 @@ from pgcjax.io.votes.header import (
     Pair,
     Roles,
     is_text,
+    mostly_numbers,
+    numbers_rows,
     side_pairs,
 )
 from pgcjax.io.votes.layouts import CANONICAL, LAYOUTS, PLACED, WON, tokens
@@ -69,6 +70,8 @@ def find_roles(
         if role not in named and role != "query_id":
             if column := header.first(names, of.values()):
                 of[role] = column
+    if numbers_rows(frame, of.get("tie")) and "tie" not in named:
+        of["number"] = of.pop("tie")  # as `next` writes it: which draw it was
     if kind == CANONICAL:
         of |= {x: x for x in ("length", "other_length") if header.get(x) == x}
     _query(header, frame, of)
@@ -239,7 +242,7 @@ def _answers(
         signed
         and not words_named
         and (roles.kind != PLACED)
-        and _mostly_numbers(frame[signed[0]])
+        and mostly_numbers(frame[signed[0]])
     ):
         of["preference"] = signed[0]
         asked.remove(signed[0])
@@ -264,10 +267,6 @@ def _answers(
     if of.keys() & (layouts.SAYING - {"tie", "confidence"}) or roles.kind == WON:
         return
     _columns_of_votes(header, roles)
-
-
-def _mostly_numbers(column: pd.Series) -> bool:
-    return bool(np.isnan(lenient_numbers(column)).mean() <= 0.5)
 
 
 def _columns_of_votes(header: Header, roles: Roles) -> None:

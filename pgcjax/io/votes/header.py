@@ -6,7 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import numpy as np
+
 from pgcjax.errors import DataError, listed
+from pgcjax.io.schema import lenient_numbers
 from pgcjax.io.votes import layouts
 from pgcjax.io.votes.layouts import (
     CANONICAL,
@@ -163,3 +166,15 @@ def is_text(column: pd.Series) -> bool:
     cells = [c for c in column.tolist() if isinstance(c, str) and c]
     long = [len(cell) > _TEXT and " " in cell for cell in cells]
     return 2 * sum(long) > len(cells)
+
+
+def numbers_rows(frame: pd.DataFrame, column: str | None) -> bool:
+    """Say whether a column numbers the rows from 1 on, with few numbers twice."""
+    cells = lenient_numbers(frame[column]) if column else np.zeros(1)
+    few = 1.1 * len({*cells.tolist()}) >= len(cells)
+    return bool((cells >= 1).all() and cells.max() > 1 and few)
+
+
+def mostly_numbers(column: pd.Series) -> bool:
+    """Say whether at least half of the cells are numbers."""
+    return bool(np.isnan(lenient_numbers(column)).mean() <= 0.5)
