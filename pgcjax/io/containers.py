@@ -186,13 +186,13 @@ def _delimited(path: Path, text: str, separator: str, any_header: bool) -> Named
     csv.field_size_limit(_WIDEST)  # for all programs of this process: by default 2^17
     reader = (
         _Lines(lines[skipped:], separator)
-        if _unquoted(lines[skipped:], separator)
+        if separator == "\t" and _unquoted(lines[skipped:])
         else csv.reader(
             (line + "\n" for line in lines[skipped:]), delimiter=separator, strict=True
         )
     )
     rows, places, header, first = [], [], [], []
-    start = skipped
+    place = start = skipped
     try:
         for row in reader:
             place, start = start + 1, skipped + reader.line_num
@@ -202,6 +202,8 @@ def _delimited(path: Path, text: str, separator: str, any_header: bool) -> Named
                 header, first = [name.strip() for name in row], row
             elif row == first:  # of another file that was put below
                 continue
+            elif _full(lines[place - 1 : start], separator, len(header)):
+                raise csv.Error("a quote spans lines that have all fields each")
             elif len(row) != len(header):
                 raise DataError(
                     f"expected {len(header)} fields as in the header, found "
@@ -215,7 +217,7 @@ def _delimited(path: Path, text: str, separator: str, any_header: bool) -> Named
     except csv.Error as error:
         raise DataError(
             f"expected fields separated by {separator!r}: {error}",
-            where=f"{path}:{start + 1}",
+            where=f"{path}:{place if 'spans' in str(error) else start + 1}",
             mend="Is a quote not closed?",
         ) from None
     named = any_header or chosen().columns or sum(map(known_column, header)) > 1
@@ -261,16 +263,21 @@ def _unquote(field: str) -> str:
     return field[1:-1].replace('""', '"')
 
 
-def _unquoted(lines: list[str], separator: str) -> bool:
-    """Say whether quotes hold no separators and no line ends: each line has all fields.
+def _unquoted(lines: list[str]) -> bool:
+    """Say whether quotes hold no tabs and no line ends: each line has all fields.
 
     One that is not closed would else swallow the lines up to the next.
     """
     there = [line for line in lines if line.strip()]
-    width = there[0].count(separator)
+    width = there[0].count("\t")
     return any('"' in line for line in there) and all(
-        line.count(separator) == width for line in there
+        line.count("\t") == width for line in there
     )
+
+
+def _full(lines: list[str], separator: str, width: int) -> bool:
+    """Say whether one row was made of lines each of which has all fields."""
+    return len(lines) > 1 and all(x.count(separator) == width - 1 for x in lines)
 
 
 def _jsonl(path: Path, text: str) -> Named:

@@ -130,6 +130,11 @@ def test_files_that_were_put_together_or_wrapped(put, name, text, lines):
             ":3: expected a vote, found the names of columns",
         ),
         ("a.txt", "1 x y\ntopic winner loser\n", ":2: expected tabs or commas between"),
+        (
+            "a.csv",
+            'query_id,a,b,winner,note\n1,x,y,a,"open\n1,x,z,b,shut"\n',
+            ":2: expected fields separated by ',': a quote spans lines that have all",
+        ),
         ("a.json", "[1, 2]", ":1: expected preferences, found"),
     ],
 )
