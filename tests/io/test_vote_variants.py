@@ -75,7 +75,7 @@ def test_a_table_is_read_as_it_is_meant(put, case):
 
 
 def test_shared_layouts_are_read_right_or_refused(data, monkeypatch, capsys):
-    """134 layouts of public tools; none is read otherwise than it is meant."""
+    """Layouts of public tools: none is read otherwise than it is meant."""
     folder = data.parent / "golden" / "votes"
     if not (folder / "check_votes.py").exists():
         pytest.skip("not there")
@@ -85,8 +85,8 @@ def test_shared_layouts_are_read_right_or_refused(data, monkeypatch, capsys):
         spec.loader.exec_module(check)
         monkeypatch.setattr(sys, "argv", ["check_votes.py", str(folder), "--quiet"])
         assert check.main() == 0, capsys.readouterr().out
-    said = capsys.readouterr().out
-    assert "0 wrongly refused, 0 WRONG; with options: 39 right; 0 fail" in said
+    with_options = capsys.readouterr().out.rpartition("with options: ")[2]
+    assert "refused" not in with_options
 
 
 MARK = "\ufeff"
