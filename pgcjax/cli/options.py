@@ -244,6 +244,7 @@ resume_option = click.option(
 )
 
 _votes = {"expose_value": False, "default": None}
+_UNREAD = "Take up to this share of answers, if no rule reads them, for none (.05)."
 votes_format_option = together(
     click.option(
         "--prefs-format",
@@ -265,6 +266,7 @@ votes_format_option = together(
         help="What the words in tables of votes mean: a=0,b=1,tie=2|3,none=*.",
         **_votes,
     ),
+    reading_option("unread", type=SHARE, metavar="SHARE", help=_UNREAD, **_votes),
     reading_option(
         "aspect",
         "aspects",
@@ -285,7 +287,7 @@ prefs_format_option = together(
         **_votes,
     ),
 )
-_OF_PREFERENCES = ("columns", "answers", "aspect", "flips")
+_OF_PREFERENCES = ("columns", "answers", "unread", "aspect", "flips")
 
 float32_option = click.option(
     "--float32",

@@ -18,7 +18,7 @@ from pgcjax.io.in_memory import to_frame
 from pgcjax.io.json_text import NoJson, read_json
 from pgcjax.io.reading import chosen
 from pgcjax.io.schema import Origin, known_column, shorten
-from pgcjax.io.vote_columns import of_votes
+from pgcjax.io.votes.header import of_votes
 from pgcjax.later import pd
 
 CONTAINERS = ("csv", "tsv", "jsonl", "parquet", "columns")
@@ -29,6 +29,7 @@ COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 _LINES = re.compile(rb"[^\r\n]+").finditer
 # Only blanks and tabs separate: str.split() would cut ids at, say, a no-break space.
 _FIELDS = re.compile(r"[^ \t]+").findall
+_JSON = re.compile(rb'\{\s*("|$)|\[\s*(\{|$)').match
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,7 @@ def container_of(path: Path, data: bytes) -> str:
     start = 3 if data.startswith(b"\xef\xbb\xbf") else 0
     lines = (match[0] for match in _LINES(data, start, 65536))
     first = next((x for x in lines if x.strip() and not x.startswith(b"#")), b"")
-    if re.match(rb'\{\s*"', first):
+    if _JSON(first):
         return "jsonl"
     for separator, kind in (("\t", "tsv"), (",", "csv")):
         header = first.decode("utf-8", "replace").split(separator)
@@ -183,18 +184,26 @@ def _delimited(path: Path, text: str, separator: str, any_header: bool) -> Named
         raise _comments_only(path)
     head = tuple(line for line in lines[:skipped] if line.startswith("#"))
     csv.field_size_limit(_WIDEST)  # for all programs of this process: by default 2^17
-    reader = csv.reader(
-        (line + "\n" for line in lines[skipped:]), delimiter=separator, strict=True
+    reader = (
+        _Lines(lines[skipped:], separator)
+        if separator == "\t" and _unquoted(lines[skipped:])
+        else csv.reader(
+            (line + "\n" for line in lines[skipped:]), delimiter=separator, strict=True
+        )
     )
-    rows, places, header = [], [], []
-    start = skipped
+    rows, places, header, first = [], [], [], []
+    place = start = skipped
     try:
         for row in reader:
             place, start = start + 1, skipped + reader.line_num
             if (any_header or len(row) < 2) and not "".join(row).strip():
                 continue
             if not header:
-                header = [name.strip() for name in row]
+                header, first = [name.strip() for name in row], row
+            elif row == first:  # of another file that was put below
+                continue
+            elif _full(lines[place - 1 : start], separator, len(header)):
+                raise csv.Error("a quote spans lines that have all fields each")
             elif len(row) != len(header):
                 raise DataError(
                     f"expected {len(header)} fields as in the header, found "
@@ -208,7 +217,7 @@ def _delimited(path: Path, text: str, separator: str, any_header: bool) -> Named
     except csv.Error as error:
         raise DataError(
             f"expected fields separated by {separator!r}: {error}",
-            where=f"{path}:{start + 1}",
+            where=f"{path}:{place if 'spans' in str(error) else start + 1}",
             mend="Is a quote not closed?",
         ) from None
     named = any_header or chosen().columns or sum(map(known_column, header)) > 1
@@ -234,9 +243,46 @@ def _delimited(path: Path, text: str, separator: str, any_header: bool) -> Named
     return Named(frame, origin, head, len(head))
 
 
+class _Lines:
+    """Lines of fields in which a quote is text, but around a whole field."""
+
+    def __init__(self, lines: list[str], separator: str):
+        self.line_num = 0
+        self._lines, self._separator = lines, separator
+
+    def __iter__(self) -> Iterator[list[str]]:
+        for line in self._lines:
+            self.line_num += 1
+            yield [_unquote(x) for x in line.split(self._separator)] if line else []
+
+
+def _unquote(field: str) -> str:
+    inner = field[1:-1].replace('""', "")
+    if len(field) < 2 or field[0] != '"' or field[-1] != '"' or '"' in inner:
+        return field
+    return field[1:-1].replace('""', '"')
+
+
+def _unquoted(lines: list[str]) -> bool:
+    """Say whether quotes hold no tabs and no line ends: each line has all fields.
+
+    One that is not closed would else swallow the lines up to the next.
+    """
+    there = [line for line in lines if line.strip()]
+    width = there[0].count("\t")
+    return any('"' in line for line in there) and all(
+        line.count("\t") == width for line in there
+    )
+
+
+def _full(lines: list[str], separator: str, width: int) -> bool:
+    """Say whether one row was made of lines each of which has all fields."""
+    return len(lines) > 1 and all(x.count(separator) == width - 1 for x in lines)
+
+
 def _jsonl(path: Path, text: str) -> Named:
-    records, places = [], []
-    for number, line in enumerate(text.split("\n"), 1):
+    records, places = _array(path, text) or ([], [])
+    for number, line in enumerate(text.split("\n") if not records else (), 1):
         if not line.strip():
             continue
         try:
@@ -256,7 +302,24 @@ def _jsonl(path: Path, text: str) -> Named:
     frame = pd.DataFrame(
         {n: pd.Series([r.get(n) for r in records], dtype=object) for n in names}
     )
-    return Named(frame, Origin(str(path), "line", np.array(places)))
+    unit = "line" if places else "record"
+    return Named(frame, Origin(str(path), unit, np.array(places, int)))
+
+
+def _array(path: Path, text: str) -> tuple[list[dict], list[int]] | None:
+    """Read records of one JSON array, or of the one array of an object."""
+    start, _, rest = text.lstrip().partition("\n")
+    if not (start.startswith("[") or start.strip() == "{" or '": [{' in start):
+        return None
+    try:
+        found = read_json(text, str(path))
+    except NoJson:
+        return None
+    if isinstance(found, dict) and len(found) == 1:
+        (found,) = found.values()
+    if isinstance(found, list) and found and all(isinstance(x, dict) for x in found):
+        return found, []
+    return None
 
 
 def _parquet(path: Path, data: bytes) -> Named:

@@ -126,6 +126,8 @@ def load(
 ) -> Columns | Named | Regular:
     """Read one file as `files.load`, or at once if it is of columns and regular."""
     data = read_bytes(path)
+    for end in (b"\n", b"\r"):  # files that were put together, each with its mark
+        data = data.replace(end + MARK, end)
     if container == "auto":
         container = container_of(path, data)
     read = tidied(data, parse) if container == "columns" else None

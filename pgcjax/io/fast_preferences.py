@@ -7,6 +7,7 @@ import polars as pl
 from pgcjax.io.fast_columns import TEXT, table
 from pgcjax.io.preference_formats import FORMATS
 from pgcjax.io.schema import known_column, lenient_number
+from pgcjax.io.votes.layouts import may_be_header
 
 _PAIR = {"query_id": TEXT, "doc_id": TEXT, "other_doc_id": TEXT}
 _LABELLED = {**_PAIR, "label": TEXT}
@@ -26,6 +27,8 @@ def parse(data: bytes, format: str) -> pl.DataFrame | None:
     names = [name for name in _LAYOUTS if auto or name == format]
     frame = table(data, {FORMATS[n].width: _LAYOUTS[n] for n in names})
     if frame is None or all(map(known_column, frame.row(0))):
+        return None
+    if any(map(may_be_header, frame["query_id"].unique().to_list())):
         return None
     for name in names:
         if _LAYOUTS[name] is (_LABELLED if "label" in frame.columns else _PAIR):

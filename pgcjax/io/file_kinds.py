@@ -11,7 +11,7 @@ from pgcjax.io.choices import FILE_KINDS
 from pgcjax.io.containers import Named, container_of, split
 from pgcjax.io.content import read_bytes
 from pgcjax.io.schema import find_columns, lenient_number
-from pgcjax.io.vote_columns import of_votes
+from pgcjax.io.votes.header import of_votes
 
 
 def sort_by_kind(

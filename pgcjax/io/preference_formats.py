@@ -16,6 +16,7 @@ from pgcjax.io.choices import LEVELS
 from pgcjax.io.closure import transitive_closure
 from pgcjax.io.containers import Columns
 from pgcjax.io.schema import Origin, indistinct, lenient_number, tell_indistinct
+from pgcjax.io.votes.layouts import is_header
 from pgcjax.later import pd
 
 Fields = Sequence[tuple[str, ...]]  # columns of equal length
@@ -122,6 +123,17 @@ def _jelsas(columns: Fields, origin: Origin) -> Parsed:
 def _level_misfit(columns: Fields) -> tuple[int, str] | None:
     wrong = [not 0 <= lenient_number(level) < math.inf for level in columns[-1]]
     return _first(wrong, "the last is not a level of 0 or more")
+
+
+def _trec_prefs_misfit(columns: Fields) -> tuple[int, str] | None:
+    _, group, subgroup, doc, last = columns
+    rows = list(zip(group, subgroup, doc, last, strict=True))
+    # Clarke's columns and one more: the best is no document of subgroups, nor a level.
+    if all(d in (g, s) for g, s, d, _ in rows) or (
+        all(z in (s, d) for _, s, d, z in rows) and any(z == d for *_, d, z in rows)
+    ):
+        return 0, "a column repeats one of the two before it on every line"
+    return _level_misfit(columns)
 
 
 def _trec_prefs(columns: Fields, origin: Origin) -> Parsed:
@@ -249,7 +261,7 @@ FORMATS = {
             "trec-prefs",
             5,
             "query group subgroup doc level",
-            _level_misfit,
+            _trec_prefs_misfit,
             _trec_prefs,
         ),
         Format(
@@ -262,6 +274,22 @@ FORMATS = {
         ),
     )
 }
+
+
+def check_header(content: Columns) -> None:
+    """Refuse a line that names columns: which of them won, no format says.
+
+    Raises:
+        DataError: there is one.
+    """
+    for i, row in enumerate(content.rows):
+        if is_header(row):
+            raise DataError(
+                f"expected tabs or commas between the columns of a header, found "
+                f"{content.text(i)}",
+                where=content.origin.at(i),
+                mend="Separate all columns so, or remove the line.",
+            )
 
 
 def recognise(content: Columns, width: int) -> Format:

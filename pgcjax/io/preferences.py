@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
@@ -10,23 +11,21 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from pgcjax.errors import DataError, UsageError
+from pgcjax.errors import DataError, DataWarning, UsageError
 from pgcjax.io import double_votes, files
 from pgcjax.io.choices import LEVELS
 from pgcjax.io.containers import CONTAINERS, Columns, Named
 from pgcjax.io.fast_columns import PlainTable, Regular, load
 from pgcjax.io.fast_preferences import parse
 from pgcjax.io.in_memory import in_hand, is_frame
-from pgcjax.io.preference_formats import FORMATS, recognise
+from pgcjax.io.preference_formats import FORMATS, check_header, recognise
 from pgcjax.io.reading import chosen
 from pgcjax.io.schema import (
     PREFERENCES,
     Origin,
     Origins,
     canonical,
-    find_columns,
     ids,
-    lenient_number,
     lenient_numbers,
     numbers,
     numbers_or_nan,
@@ -34,8 +33,9 @@ from pgcjax.io.schema import (
     seconds,
     shorten,
 )
-from pgcjax.io.vote_layouts import Laid, lay_out
-from pgcjax.io.vote_probabilities import check_probability
+from pgcjax.io.votes.probabilities import check_probability
+from pgcjax.io.votes.reader import lay_out
+from pgcjax.io.write import HEADER_MARK
 from pgcjax.io.xie import read_xie_votes
 from pgcjax.later import pd
 
@@ -43,6 +43,8 @@ _MOST = 2**30  # so that sums of weights are exact
 _OPTIONAL = ("judge", "weight", "seconds", "time", "first", "aspect", "probability")
 _OPTIONAL += ("length", "other_length", *LEVELS)
 _COUNTED = ("comments", "silent")
+READ = "silent"
+"""What tables that `read_preferences` made have in `attrs`: they are read already."""
 _TABLES = tuple(c for c in CONTAINERS if c != "columns")
 
 
@@ -111,7 +113,8 @@ def read_placed(
     """
     source = in_hand(source, "preferences")
     if is_frame(source):
-        content = Named(source, Origin("preferences"))
+        mark = (HEADER_MARK,) if _is_ours(source) else ()
+        content = Named(source, Origin("preferences"), mark)
         table, origin = _canonical_preferences(content)
         table.attrs = {**source.attrs, **table.attrs}
         return table, Origins([origin], [len(table)])
@@ -137,7 +140,8 @@ def _loaded(source: Any, format: str) -> Iterator[Named | Regular]:
 
 def _is_plain(content: Named | Regular) -> bool:
     """Say whether a file is canonical as it is, and nothing is to be chosen of it."""
-    if not isinstance(content, Regular) or chosen().columns or chosen().aspects:
+    how = chosen()
+    if not isinstance(content, Regular) or how.columns or how.answers or how.aspects:
         return False
     doc, other = content.frame["doc_id"], content.frame["other_doc_id"]
     bad = other.is_null()
@@ -195,6 +199,7 @@ def _settled(preferences: pd.DataFrame) -> pd.DataFrame:
 
 def _named(content: Columns, format: str) -> Named:
     """Parse a file without a header by its format, found or given."""
+    check_header(content)
     if format == "auto":
         widths = [len(row) for row in content.rows]
         usual = max(dict.fromkeys(widths), key=widths.count)
@@ -222,19 +227,27 @@ def _named(content: Columns, format: str) -> Named:
             where=origin.name,
             mend=mend,
         )
-    return Named(pd.DataFrame(named), origin, comments=content.comments, silent=silent)
+    frame = pd.DataFrame(named)
+    frame.attrs[READ] = silent
+    return Named(frame, origin, comments=content.comments, silent=silent)
 
 
 def _canonical_preferences(content: Named) -> tuple[pd.DataFrame, Origin]:
-    origin, laid = content.origin, None
-    if not content.checked:
-        laid = _votes(content)
-        origin = laid.origin if laid else origin
-        table = _columns(laid.frame if laid else content.frame, origin)
+    frame, origin, how = content.frame, content.origin, chosen()
+    laid = None
+    if content.checked or _was_read(content):
+        if origin.unit == "line":
+            _tell_options(content)
+        first = how.columns.get("first", "")
+        if first in ("doc_id", "other_doc_id") and "first" not in frame:
+            frame = frame.assign(first=frame[first])
+        table = frame if content.checked else _columns(frame, origin)
     else:
-        table = content.frame
-        if chosen().columns.get("first") in ("doc_id", "other_doc_id"):
-            table = table.assign(first=table[chosen().columns["first"]])
+        written = bool(content.head) and content.head[0].startswith(HEADER_MARK)
+        named, meant = how.columns, how.answers
+        laid = lay_out(frame, origin, named, meant, signed=written)
+        origin = laid.origin if laid else origin
+        table = _columns(laid.frame if laid else frame, origin)
     refuse(
         (table["doc_id"] == table["other_doc_id"]).fillna(False).to_numpy(bool),
         lambda i: f"document {table.doc_id[i]!r} is compared with itself",
@@ -249,79 +262,45 @@ def _canonical_preferences(content: Named) -> tuple[pd.DataFrame, Origin]:
     )
     said = {"refused": laid.refused, "both_bad": laid.both_bad} if laid else {}
     table.attrs.clear()
-    table.attrs.update(_summed([said]))
+    table.attrs.update({READ: 0} | _summed([said]))
     return table, origin
 
 
-def _votes(content: Named) -> Laid | None:
-    """Lay votes out whose columns are not the canonical ones, or are named."""
-    frame, how = content.frame, chosen()
-    if _is_canonical(frame) and (
-        "first" in frame or not {*how.columns.values()} <= {*frame.columns}
-    ):
-        return None  # it was read before, and what is named is of what it was read from
-    if not how.columns and not how.answers:
-        named = find_columns(frame.columns, (*PREFERENCES, "winner", "loser"))
-        signed = "preference" in named
-        if (
-            "loser" in named
-            and "winner" in named
-            or (signed and _is_number(frame[named["preference"]]))
-        ):
-            needed = {*PREFERENCES} - (set() if signed else {"preference"})
-            if needed <= {*named}:
-                return None
-    return lay_out(frame, content.origin, how.columns, how.answers)
+def _was_read(content: Named) -> bool:
+    """Say whether a table is as `read_preferences` returns it, which marks it.
+
+    What is named of columns that it has no more is of what it was read from.
+    """
+    frame, named = content.frame, {*chosen().columns.values()} - {"-", "*"}
+    if READ in frame.attrs:
+        return {*PREFERENCES} <= {*frame.columns}
+    if content.origin.name != "preferences" or not _is_ours(frame):
+        return False
+    return not named <= {*frame.columns} or not (named or chosen().answers)
 
 
-def _is_canonical(frame: pd.DataFrame) -> bool:
-    """Say whether a table is as `read_preferences` returns it."""
+def _is_ours(frame: pd.DataFrame) -> bool:
+    """Say whether a table in memory has our columns alone, with signs as numbers."""
     names = {*map(str, frame.columns)}
     ours = {*PREFERENCES} <= names <= {*PREFERENCES, *_OPTIONAL}
-    return ours and frame["preference"].dtype == np.float64
+    return ours and pd.api.types.is_numeric_dtype(frame["preference"])
 
 
-def _is_number(column: pd.Series | pd.DataFrame) -> bool:
-    """Say whether a column begins as one of numbers, or of nothing."""
-    cell = column.iloc[0] if isinstance(column, pd.Series) and len(column) else None
-    return (
-        not isinstance(cell, str)
-        or not cell
-        or lenient_number(cell) == lenient_number(cell)
-    )
-
-
-def _check_sides(
-    table: pd.DataFrame, frame: pd.DataFrame, origin: Origin, signed: bool
-) -> None:
-    """Refuse a winner or loser that is another than the rest of the row says.
-
-    Without signs, winners say which of the two documents is preferred.
-    """
-    names = [n for n in ("winner", "loser") if find_columns(frame.columns, [n])]
-    given = canonical(frame, origin, names)
-    said = {name: ids(given[name], origin, empty=signed) for name in names}
-    doc, other = table["doc_id"], table["other_doc_id"]
-    if not signed:
-        table["preference"] = np.where(said["winner"] == other, -1.0, 1.0)
-    sign = table["preference"]
-    columns = find_columns(
-        frame.columns, PREFERENCES[1:] if signed else PREFERENCES[1:3]
-    )
-
-    def problem(i: int) -> str:
-        cells = {c: table[n].tolist()[i] for n, c in columns.items() if c != name}
-        rest = (f"{c} is {'empty' if v != v else repr(v)}" for c, v in cells.items())
-        return f"{name} is {said[name][i]!r}, but " + " and ".join(rest)
-
-    for name in names:
-        one, two = (doc, other) if name == "winner" else (other, doc)
-        meant = one.where(sign > 0, two).where(sign != 0)
-        refuse(
-            (said[name].notna() & ~(said[name] == meant).fillna(False)).to_numpy(bool),
-            problem,
-            origin,
-            "Mend the row, or rename a column that means something else.",
+def _tell_options(content: Named) -> None:
+    """Warn that a file without a header has nothing that options could be of."""
+    how = chosen()
+    columns = {**how.columns}
+    if columns.get("first") in ("doc_id", "other_doc_id"):
+        columns.pop("first")
+    names = [
+        n for n, given in (("columns", columns), ("answers", how.answers)) if given
+    ]
+    if names:
+        warnings.warn(
+            f"{content.origin.name}: has no header, so {' and '.join(names)} are not "
+            "of it: it is read as its format says",
+            DataWarning,
+            stacklevel=4,
         )
 
 
@@ -361,17 +340,11 @@ def _check_first(table: pd.DataFrame, origin: Origin) -> None:
 
 def _columns(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
     """Select the columns, and check ids and numbers."""
-    named = find_columns(frame.columns, ("winner", "loser", "preference"))
-    signed = [*named] != ["winner", "loser"]
-    if not signed:
-        frame = frame.assign(preference=1.0)
     table = canonical(frame, origin, PREFERENCES, _OPTIONAL)
     table["query_id"] = ids(table["query_id"], origin)
     table["doc_id"] = ids(table["doc_id"], origin)
     table["other_doc_id"] = ids(table["other_doc_id"], origin, empty=True)
     table["preference"] = numbers(table["preference"], "preference", origin)
-    if {"winner", "loser"} & {*named}:
-        _check_sides(table, frame, origin, signed)
     for name in {"judge", "first", "aspect"} & {*table}:
         # One file may name judges, and another one not.
         table[name] = ids(table[name], origin, empty=True)

@@ -23,7 +23,8 @@ class Reading:
         score_format: of scores in lines without a header: one of `SCORE_FORMATS`, or
             `auto` to find it.
         columns: of tables of votes: the column of each role that is named.
-        answers: in such tables: what each word means that is named.
+        answers: in such tables: the sign of each word that is named.
+        unread: in such tables: the share of cells that no rule may read.
         aspects: of preferences: those that are taken; all if there are none.
         flips: what becomes of double votes that do not agree; one of `FLIPS`.
     """
@@ -32,7 +33,8 @@ class Reading:
     encoding: str = UTF8
     score_format: str = "auto"
     columns: Mapping[str, str] = field(default_factory=dict)
-    answers: Mapping[str, str] = field(default_factory=dict)
+    answers: Mapping[str, float] = field(default_factory=dict)
+    unread: float = 0.05
     aspects: tuple[str, ...] = ()
     flips: str = FLIPS[0]
 
@@ -63,6 +65,7 @@ def reading(
     score_format: str | None = None,
     columns: str | None = None,
     answers: str | None = None,
+    unread: float | None = None,
     aspects: str | Iterable[str] | None = None,
     flips: str | None = None,
 ) -> Iterator[None]:
@@ -79,6 +82,8 @@ def reading(
             `auto`: it is found, or the file is refused.
         columns: of tables of votes: `winner=label,query_id=-`.
         answers: of the words in such tables: `a=0,b=1,tie=2|3`.
+        unread: of the cells of a column of answers: up to this share (by default .05)
+            may be what no rule reads, which is no answer.
         aspects: of preferences: only these.
         flips: what becomes of a judge's two votes on a pair in both orders: `keep`,
             `tie`, `drop` or `half`, as `double_votes.settle` says.
@@ -95,13 +100,17 @@ def reading(
         check_choice("score_format", score_format, ("auto", *SCORE_FORMATS))
         how = replace(how, score_format=score_format)
     if columns is not None:
-        from pgcjax.io.vote_columns import parse_columns  # which loads pandas
+        from pgcjax.io.votes.words import parse_columns
 
         how = replace(how, columns=parse_columns(columns))
     if answers is not None:
-        from pgcjax.io.vote_words import parse_answers
+        from pgcjax.io.votes.words import parse_answers
 
         how = replace(how, answers=parse_answers(answers))
+    if unread is not None:
+        if not 0 <= unread <= 1:
+            raise UsageError(f"unread: expected a share from 0 to 1, found {unread:g}")
+        how = replace(how, unread=unread)
     if aspects is not None:
         one = isinstance(aspects, str)
         how = replace(how, aspects=(aspects,) if one else tuple(aspects))

@@ -37,7 +37,7 @@ ALIASES = {
     "iteration": ("iter",),
     "preference": ("pref",),
     "judge": ("assessor", "annotator", "worker"),
-    "weight": ("count",),
+    "weight": (),
     "seconds": (),
     "time": ("timestamp", "tstamp", "created_at", "judged_at"),
     "first": (),

@@ -201,8 +201,8 @@ PREFS = {
     ),
     ("x.csv", "qid,docno,other,pref\nq1,a,b,yes\n"): (
         "x.csv:2: expected which of 'a' and 'b' is better as pref, found 'yes'. Say "
-        "what the words mean, such as --answers a=…,b=…,tie=…,none=* (answers= in "
-        "Python)."
+        "what the words mean, such as --answers a=yes,b=no or --answers a=no,b=yes "
+        "(answers= in Python)."
     ),
     ("x.csv", "qid,docno,other,winner,loser\nq1,a,b,b,b\n"): (
         "x.csv:2: loser is 'b', but docno is 'a' and other is 'b'. Mend the row, or "

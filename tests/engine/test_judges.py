@@ -196,8 +196,8 @@ def test_people_and_a_model_on_deep_learning_2021(data):
     folder = data / "dl21"
     table = pgcjax.read_runs(folder / "runs")
     words = "a=1|Passage 1,b=2,none=*"
+    people = pgcjax.read_preferences(folder / "judgments.txt.gz")
     with pgcjax.reading(columns="judge=round", answers=words):
-        people = pgcjax.read_preferences(folder / "judgments.txt.gz")
         model = pgcjax.read_preferences(folder / "both-orders/gpt4o.tsv.gz")
     found = compare_judges(table, sources={"people": people, "gpt4o": model})
     assert found.flipped == {"gpt4o": (1411, 583)}

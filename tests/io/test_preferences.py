@@ -73,7 +73,7 @@ def test_tables(put, tmp_path, kind, format):
 
 
 def test_winner_and_loser(put):
-    path = put("a.csv", "topic,winner,loser,worker,count\nq,a,b,w1,2\nq,b,a,w2,1\n")
+    path = put("a.csv", "topic,winner,loser,worker,weight\nq,a,b,w1,2\nq,b,a,w2,1\n")
     prefs = read_preferences(path)
     assert rows(prefs) == [("q", "a", "b", 1.0), ("q", "b", "a", 1.0)]
     assert prefs["judge"].tolist() == ["w1", "w2"]

@@ -64,8 +64,9 @@ def probability(
             "that the other did"
         ),
         at,
-        "If it is that the winner is better, say --columns confidence=…; else name one "
-        "of the two (columns= in Python).",
+        f"If it is that the winner is better, say --columns confidence="
+        f"{of[[r for r in roles if r in given][0]]}; else name one of the two "
+        "(columns= in Python).",
     )
     return p
 

@@ -1,0 +1,245 @@
+"""The layouts of tables of votes: the columns of each, and how it says who won.
+
+A column has a role by its name, and a layout names the roles that say who won. All
+others of these are forbidden beside it, and so are columns whose names hold a word that
+may change what a row means (`CHANGES`), unless the user says what they are.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+PLACED, WON, CANONICAL = "two documents", "a better and a worse", "doc_id, other_doc_id"
+"""The kinds of sides: columns by place, columns by result, and our own columns."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A layout of votes.
+
+    Attributes:
+        name: as messages have it.
+        sides: kinds of sides that it has.
+        needs: roles that say who won.
+        takes: other such roles that may stand beside them.
+    """
+
+    name: str
+    sides: tuple[str, ...]
+    needs: tuple[str, ...]
+    takes: tuple[str, ...] = ()
+
+
+BOTH = (PLACED, CANONICAL)
+LAYOUTS = (
+    Layout(
+        "doc_id, other_doc_id, preference (a sign)",
+        BOTH,
+        ("preference",),
+        ("winner", "loser", "tie", "probability"),
+    ),
+    Layout(
+        "two documents and winner (a side or an id)",
+        BOTH,
+        ("winner",),
+        ("loser", "tie", "p_a", "p_tie", "p_b", "probability", "confidence"),
+    ),
+    Layout("two documents and loser", BOTH, ("loser",), ("tie",)),
+    Layout("winner, loser", (WON,), (), ("tie", "outcome", "preference", "confidence")),
+    Layout("two documents and p_a, p_tie, p_b", BOTH, ("p_a",), ("p_tie", "p_b")),
+    Layout("doc_id, other_doc_id, probability", BOTH, ("probability",)),
+    Layout("two documents and wins_a, wins_b", BOTH, ("wins_a", "wins_b"), ("ties",)),
+    Layout(
+        "two documents and answer_a_first, answer_b_first",
+        (PLACED,),
+        ("answer_a_first", "answer_b_first"),
+    ),
+    Layout("two documents and g1_winner, g2_winner", (PLACED,), ("game_1", "game_2")),
+    Layout("two documents, a judge, and ASPECT_vote for each aspect", BOTH, ("wide",)),
+)
+SAYING = {role for layout in LAYOUTS for role in (*layout.needs, *layout.takes)}
+
+ROLES = (
+    *("query_id", "a", "b", "winner", "loser", "preference", "tie", "first", "judge"),
+    *("aspect", "weight", "seconds", "time", "probability", "confidence", "p_a"),
+    *("p_tie", "p_b", "wins_a", "wins_b", "ties", "length_a", "length_b"),
+)
+"""Roles that a user can name."""
+
+ENDS = (("a", "b"), ("left", "right"), ("first", "second"), ("1", "2"), ("0", "1"))
+RESULTS = (
+    *(("winner", "loser"), ("winning", "losing"), ("chosen", "rejected")),
+    *(("better", "worse"), ("preferred", "dispreferred"), ("preferred", "rejected")),
+    *(("preferred", "unpreferred"), ("preferred", "nonpreferred")),
+    *(("accepted", "rejected"), ("selected", "rejected"), ("won", "lost")),
+)
+THIRD = {"c", "3", "third", "middle"}
+"""Ends of a column that is compared with two others."""
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+NOUNS = _words(
+    """doc docs document docid docno pid passage psg paragraph chunk snippet page url
+    item object entity product option candidate contestant competitor player team
+    participant system model run runid method algorithm agent bot chatbot assistant llm
+    engine generator response resp reply answer output completion continuation
+    generation result summary translation story essay caption hypothesis hyp sentence
+    text image img photo picture video audio sample side ranking list serp program code
+    variant version"""
+)
+WEAK = _words("text url title content body")
+"""Nouns of what may only describe a document that another column names."""
+FILL = _words("id ids uid uuid name no the key")
+ANSWERS = _words(
+    """winner winning preference pref preferred vote votes choice label verdict judgment
+    judgement decision outcome result gold answer better best selected chosen picked"""
+)
+_EVENTS = _words("vote votes label judgment judgement decision outcome result answer")
+WORSE = _words("loser losing worse worst less least dispreferred")
+WIDE = _words("vote votes winner preference pref choice label verdict decision")
+"""Ends of the columns that hold a vote for each aspect."""
+TIES = _words("tie ties tied draw draws neither none equal both bad bothbad")
+WINS = _words("winner wins win won votes")
+CHANCE = _words("p prob probability")
+LENGTH = _words("length len")
+
+OF_SIDES = (
+    (("length_a", "length_b"), LENGTH, NOUNS | FILL),
+    (("p_a", "p_b"), CHANCE, NOUNS | FILL),
+    (("wins_a", "wins_b"), WINS, NOUNS | FILL | {"n", "num", "count"}),
+    (("wins_a", "wins_b"), {"better"}, {"is"}),
+    (("answer_a_first", "answer_b_first"), {"first"}, ANSWERS),
+)
+"""Roles of two columns that say something of each side: some words, and others."""
+
+CHANGES = {
+    "tie": _words("tie ties tied draw draws drawn bothbad"),
+    "winner": (ANSWERS - {"answer", "judgment", "judgement"})
+    | WORSE
+    | _words(
+        "win wins won lost lose loses prefers rejected sign polarity golden loss "
+        "losses inverted inverse negated"
+    ),
+    "first": _words(
+        """swap swaps swapped flip flips flipped reverse reversed order ordering ordered
+        position positions presentation presented shown show showing display displayed
+        permutation permuted shuffle shuffled first second left right ab ba leftmost
+        mirrored rotated switched sequence slot placement arrangement counterbalanced
+        mirror turned pos randomized side sides"""
+    ),
+}
+"""Words that change what a row means, by the role that settles them."""
+COUNTS = _words(
+    "n count counts cnt freq frequency times repeats repetitions multiplicity total "
+    "weight occurrences"
+)
+_COUNTED = (
+    COUNTS | WINS | _words("num number of judges raters annotators comparisons matches")
+)
+_WHOLE = {
+    "tie": _words("same equal neither both"),
+    "probability": _words("p prob probability winrate chance likelihood"),
+}
+MIXED = (
+    CHANGES["first"]
+    | WORSE
+    | _words(
+        """orig original oracle human people model llm gpt judge annotator rater
+        assessor worker labeler expert crowd forward backward before after initial
+        final round game trial turn a b not un non longer shorter verbose harmful toxic
+        biased"""
+    )
+)
+"""Words that make a column of votes one of another judge or order, not of an aspect."""
+
+NAMES = {
+    "query_id": ("query_id", "qid", "q_id", "queryid", "topic", "topic_id"),
+    "judge": (
+        *("judge", "assessor", "annotator", "worker", "judge_id", "judge_name"),
+        *("judge_model", "judges", "annotator_id", "worker_id", "workers", "rater"),
+        *("rater_id", "grader", "labeler", "labeller", "evaluator", "assessor_id"),
+    ),
+    "aspect": ("aspect", "criterion", "dimension"),
+    "weight": ("weight",),
+    "seconds": ("seconds",),
+    "time": ("time", "timestamp", "tstamp", "created_at", "judged_at"),
+    "first": (
+        *("first", "shown_first", "first_shown", "first_doc", "first_doc_id"),
+        *("shown_left", "left_shown", "displayed_first", "presented_first"),
+    ),
+    "tie": ("tie", "is_tie", "tied", "is_tied", "draw", "is_draw"),
+    "confidence": (),
+}
+"""Names of columns by role: the first that is there has it."""
+QUERIES = (
+    *("question_id", "prompt_id", "instruction_id", "task_id", "query", "question"),
+    *("prompt", "instruction", "conversation_id", "task", "example_id", "sample_id"),
+    *("input", "uid", "id"),
+)
+SURE_QUERIES = QUERIES[:5]
+DOCUMENTS = {
+    "a": ("doc_id", "docno", "docid", "doc", "did", "pid"),
+    "b": ("other_doc_id", "other_docno", "other_docid", "other_doc", "other"),
+}
+
+_PREFIX = re.compile(r"^(input|output|answer|assignment|hit)[.:]", re.IGNORECASE)
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_TOKEN = re.compile(r"[^\W\d_]+|\d+").findall
+
+
+def tokens(name: object) -> tuple[str, ...]:
+    """Split a name into lower-case words and numbers: `Input.modelA` as model, a.
+
+    `gpt-4_a`, `GPT 4 A` and `gpt4A` are one name; so are `doc1` and `doc_1`.
+    """
+    text = _PREFIX.sub("", str(name).replace("\ufeff", "").strip())
+    words = _TOKEN(_CAMEL.sub("_", text).lower())
+    if len(words) == 1 and words[0][:-1] in NOUNS and words[0][-1] in "ab":
+        return words[0][:-1], words[0][-1]
+    return tuple(words)
+
+
+def is_answer(words: Iterable[str]) -> bool:
+    """Say whether a column of this name holds who won: `winner`, `better_doc_id`."""
+    named = {*words}
+    if not named & ANSWERS or not named <= ANSWERS | NOUNS | FILL:
+        return False
+    # vote_id numbers the votes; winner_id names who won.
+    return not (named & FILL and named & ANSWERS <= _EVENTS)
+
+
+def changes(words: tuple[str, ...]) -> str:
+    """Find the role that has to settle what a column means; "" if it means nothing."""
+    named = {*words}
+    if named <= _COUNTED and len(named & (_COUNTED - {"of"})) > (not named & COUNTS):
+        return "weight"
+    for role, whole in _WHOLE.items():
+        if named <= whole | {"is"} and named & whole:
+            return role
+    if words[-1:] == ("id",) and named & ANSWERS <= _EVENTS:
+        named -= ANSWERS
+    return next((role for role, words in CHANGES.items() if named & words), "")
+
+
+_QUERY_NAMES = {tokens(name) for name in (*NAMES["query_id"], *QUERIES)} - {("id",)}
+_COLUMN_NAMES = {tokens(name) for side in DOCUMENTS.values() for name in side} | {
+    (word,) for pair in RESULTS for word in pair
+}
+
+
+def is_header(fields: Sequence[str]) -> bool:
+    """Say whether a line without commas or tabs names columns: `topic better worse`."""
+    return tokens(fields[0]) in _QUERY_NAMES and any(
+        words in _COLUMN_NAMES
+        or is_answer(words)
+        or (len(words) > 1 and {*words[:-1]} <= NOUNS | FILL)
+        for words in map(tokens, fields[1:])
+    )
+
+
+def may_be_header(field: str) -> bool:
+    """Say whether the first field of a line may name a column of queries."""
+    return field.isascii() and tokens(field) in _QUERY_NAMES

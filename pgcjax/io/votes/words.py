@@ -1,0 +1,214 @@
+"""What the cell of a vote says: a side, neither, no answer, or what no rule reads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from math import isfinite, isnan
+
+import numpy as np
+
+from pgcjax.errors import UsageError
+from pgcjax.io.votes.layouts import NOUNS, ROLES, TIES, tokens
+
+A, TIE, B, NONE = 1.0, 0.0, -1.0, np.inf
+"""Signs of a vote, as of a preference; `NONE` is a judge who gave no answer."""
+_SHORT_TIE = 4  # words that may say a tie; a longer text is a judge's reasons
+OTHERS = "*"
+"""Of the words that a user names: all others."""
+
+
+def _listed(text: str) -> set[str]:
+    return {*text.split(", ")}
+
+
+BOTH_BAD = _listed(
+    "both bad, bothbad, both are bad, tie bothbad, tie both bad, neither is good, "
+    "neither good, both poor, equally bad"
+)
+_TIES = BOTH_BAD | _listed(
+    "tie, tied, ties, a tie, it is a tie, draw, drawn, equal, equally, about equal, "
+    "roughly equal, both equal, same, the same, about the same, similar, even, "
+    "neither, n, both, indifferent, no preference, no difference, no winner, "
+    "equivalent, equally good, equally relevant, both equally good, both good, "
+    "bothgood, both are good, tie bothgood, tie both good, =, ==, ~, ≈"
+)
+_UNANSWERED = {""} | _listed(
+    "-, --, ---, —, ?, ..., invalid, error, parse error, refused, refusal, unknown, "
+    "n/a, na, n.a, nan, none, null, nil, undefined, abstain, abstained, skip, skipped, "
+    "no answer, no vote, not answered, missing, timeout, failed, failure, unparsed, "
+    "unparsable, unparseable, unsure, not sure, undecided, i don t know, don t know, "
+    "idk, cannot tell, cannot decide, cannot judge"
+)
+NEUTRAL = dict.fromkeys(_TIES, TIE) | dict.fromkeys(_UNANSWERED, NONE)
+_FAMILIES = {
+    "letters": ("a", "b"),
+    "numbers": ("1", "2"),
+    "zeros": ("0", "1"),
+    "hands": ("left", "right"),
+    "order": ("first", "second"),
+}
+_SHORT = {"l": "left", "r": "right", "1st": "first", "2nd": "second"}
+ACCEPTED = {
+    ("a", "b"): ("letters",),
+    ("1", "2"): ("numbers",),
+    ("0", "1"): ("zeros",),
+    ("left", "right"): ("hands",),
+    ("first", "second"): ("order", "numbers"),
+}
+"""The words for two sides by what tells the names of their columns apart."""
+POSITIONS = ("numbers", "hands", "order")
+"""The words for what was shown first, and for what was shown second."""
+
+_NOUN = "|".join(sorted(NOUNS | {"choice"}, key=len, reverse=True))
+_END = "a|b|0|1|2|left|right|first|second|1st|2nd|l|r"
+_SIDE = rf"(?:the )?(?:(?:{_NOUN})s?:? ?)?#?(?P<end>{_END})(?: (?:{_NOUN}|one))?"
+_HOW = "much|far|slightly|a bit|a little|marginally|clearly|strongly|significantly"
+_RESULT = re.compile(
+    r"(?:i )?(?:prefer |choose |(?:my )?(?:final )?"
+    r"(?:winner|verdict|answer|choice|decision)(?: is)?:? )?"
+    rf"{_SIDE}(?: (?:is )?(?:the )?(?:(?:{_HOW}) )?(?P<result>better|wins|won|winner|"
+    r"preferred|best|more relevant|more helpful|more useful|worse|loses|lost))?"
+    rf"(?: than {_SIDE.replace('?P<end>', '?P<other>')})?"
+)
+_VERSUS = re.compile(
+    rf"{_SIDE} ?(?P<mark>>>|>|<<|<|≻|≺|==|=|~|≈) ?"
+    + _SIDE.replace("?P<end>", "?P<other>")
+)
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.ASCII)
+
+
+def plain(cell: object) -> str:
+    """Write a cell as text, a whole number without decimals; "" if nothing is there."""
+    if cell is None or (isinstance(cell, (float, np.floating)) and isnan(cell)):
+        return ""
+    if isinstance(cell, (float, np.floating)) and isfinite(cell) and cell == int(cell):
+        return str(int(cell))
+    text = str(cell).strip()
+    return "" if text == "<NA>" else text
+
+
+@lru_cache(2**16)
+def normal(text: str) -> str:
+    """Write a cell as a word: `[[A>B]]` as `a>b`, `Both_bad` as `both bad`."""
+    text = text.strip().lower()
+    if re.fullmatch(r"[-+]?\d+(\.0*)?", text, re.ASCII):
+        return str(int(float(text)))
+    if text == "[[c]]":  # a tie, as judges of MT-Bench say it
+        return "tie"
+    bare = re.sub(r"[\[\](){}\"'*`]+", " ", text)
+    bare = re.sub(r"(?<=[^\W_])[-_]+(?=[^\W_])", " ", bare)
+    bare = re.sub(r"\s+", " ", bare).strip().rstrip(".:;,!").strip()
+    return bare or text
+
+
+@lru_cache(2**16)
+def sides(word: str) -> Mapping[str, float]:
+    """Read a normal word as a side, in each family of words that it may be of."""
+    if match := _VERSUS.fullmatch(word):
+        end, other = (_SHORT.get(match[n], match[n]) for n in ("end", "other"))
+        mark = match["mark"]
+        size = 2.0 if mark in (">>", "<<") else 0.0 if mark in "==~≈" else 1.0
+        size = -size if mark in ("<", "<<", "≺") else size
+    elif match := _RESULT.fullmatch(word):
+        end, other = (_SHORT.get(match[n], match[n]) for n in ("end", "other"))
+        size = -1.0 if match["result"] in ("worse", "loses", "lost") else 1.0
+    else:
+        return {}
+    signs = {}
+    for family, pair in _FAMILIES.items():
+        if end in pair and (other is None or {end, other} == {*pair}):
+            signs[family] = (size if end == pair[0] else -size) + 0.0
+    return signs
+
+
+def is_code(word: str) -> bool:
+    """Say whether a word may be a code that somebody has to explain: `3`, `c`, `true`.
+
+    Nothing of the kind is taken for a judge who gave no answer.
+    """
+    bare = len(word) <= 2 or word in ("true", "false", "yes", "no")
+    named = tokens(word)
+    tied = len(named) <= _SHORT_TIE and {*named} & (TIES | {"same", "similar"})
+    return bool(bare or sides(word) or tied or _NUMBER.fullmatch(word))
+
+
+def parse_columns(text: str) -> dict[str, str]:
+    """Read `winner=label,query_id=-` as the column of each role.
+
+    Raises:
+        UsageError: it is no such list, or names a role that there is not.
+    """
+    named: dict[str, str] = {}
+    same = {"doc_id": "a", "other_doc_id": "b", "query": "query_id"}
+    for part in text.split(","):
+        role, equal, column = (x.strip() for x in part.partition("="))
+        role = same.get(role.lower(), role.lower())
+        if not equal or not column or role not in ROLES or role in named:
+            raise UsageError(
+                f"columns {text!r}: expected ROLE=COLUMN,… such as winner=label, each "
+                f"once; roles are {', '.join(ROLES)}"
+            )
+        named[role] = column
+    return named
+
+
+def parse_answers(text: str) -> dict[str, float]:
+    """Read `a=0,b=1,tie=2|3` as the sign of each word.
+
+    Raises:
+        UsageError: it is no such list.
+    """
+    signs = {"a": A, "b": B, "tie": TIE, "none": NONE}
+    meant: dict[str, float] = {}
+    for part in text.split(","):
+        name, equal, words = part.partition("=")
+        name = name.strip().lower()
+        if not equal or name not in signs or not words.strip():
+            raise UsageError(
+                f"answers {text!r}: expected a=…,b=…,tie=…,none=…, with | between "
+                "words and * for all others, such as a=0,b=1,tie=2|3,none=*"
+            )
+        for word in (w.strip() for w in words.split("|")):
+            word = word if word == OTHERS else normal(word)
+            if meant.setdefault(word, signs[name]) != signs[name]:
+                raise UsageError(f"answers {text!r}: {word!r} means two things")
+    return meant
+
+
+def guess_answers(words: Sequence[str]) -> str:
+    """Write the options that may say what words mean, most likely ones first."""
+    said = {*words}
+    if not said:
+        return ""
+    if {"-1"} <= said <= {"-1", "0", "1"}:
+        tie = ",tie=0" if "0" in said else ""
+        return f"--answers a=1,b=-1{tie} or --answers a=-1,b=1{tie}"
+    if said <= {"0", "1"}:
+        return "--answers a=1,b=0 or --answers a=0,b=1"
+    if said <= {"1", "2"}:
+        return "--answers a=1,b=2"
+    if said <= {"0", "1", "2"}:
+        return "--answers a=1,b=2,tie=0"
+    if said <= {"true", "false", "yes", "no"}:
+        yes, no = ("true", "false") if said & {"true", "false"} else ("yes", "no")
+        return f"--answers a={yes},b={no} or --answers a={no},b={yes}"
+    read = {w: {*sides(w).values()} for w in words}
+    one = [w for w in words if read[w] == {A}]
+    other = [w for w in words if read[w] == {B}]
+    if one and other and len(one) + len(other) == len(said):
+        return f"--answers 'a={'|'.join(one)},b={'|'.join(other)}'"
+    return ""
+
+
+def guess_none(odd: Sequence[str], alone: bool) -> str:
+    """Write the option that reads odd words, which stand beside others or `alone`."""
+    if {*"".join(odd)} & {*",|='"} or len(odd) > 5:
+        return "--answers 'none=*'"
+    if not alone:
+        return f"--answers 'none={'|'.join(odd)}'"
+    if len(odd) == 2:
+        one, other = odd
+        return f"--answers 'a={one},b={other}' or --answers 'a={other},b={one}'"
+    return "--answers a=…,b=…,tie=…"
