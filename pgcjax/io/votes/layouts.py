@@ -121,14 +121,14 @@ CHANGES = {
     | WORSE
     | _words(
         "win wins won lost lose loses prefers rejected sign polarity golden loss "
-        "losses inverted inverse negated"
+        "losses inverted inverse negated prediction predicted pred truth"
     ),
     "first": _words(
         """swap swaps swapped flip flips flipped reverse reversed order ordering ordered
         position positions presentation presented shown show showing display displayed
         permutation permuted shuffle shuffled first second left right ab ba leftmost
         mirrored rotated switched sequence slot placement arrangement counterbalanced
-        mirror turned pos randomized side sides"""
+        mirror turned pos randomized side sides direction forward backward"""
     ),
 }
 """Words that change what a row means, by the role that settles them."""
@@ -148,8 +148,8 @@ MIXED = (
     | WORSE
     | _words(
         """orig original oracle human people model llm gpt judge annotator rater
-        assessor worker labeler expert crowd forward backward before after initial
-        final round game trial turn a b not un non longer shorter verbose harmful toxic
+        assessor worker labeler expert crowd prediction predicted pred truth before
+        after initial final round game trial turn a b not un non longer shorter verbose harmful toxic
         biased"""
     )
 )
