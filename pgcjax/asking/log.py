@@ -122,7 +122,7 @@ def read(folder: str | os.PathLike) -> Contents:
     for number, line in enumerate(lines, 1):
         parts = _SEALED.fullmatch(line)
         if parts:
-            _check_seal(*parts.groups(), number, str(path))
+            _check_seal(parts[1], parts[2], number, str(path))
             line, sealed = parts[1] + b"}", True
         elif sealed and line != LOST.encode():
             raise _damaged("its checksum is missing", number, str(path))
@@ -257,7 +257,9 @@ class Appender:
 
 def _lines(records: Iterable[Record], first: int = 1) -> bytes:
     """Write records as lines of these numbers."""
-    return b"".join(_line(record, number) for number, record in enumerate(records, first))
+    return b"".join(
+        _line(record, number) for number, record in enumerate(records, first)
+    )
 
 
 def _line(record: Record, number: int) -> bytes:

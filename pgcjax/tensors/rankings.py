@@ -121,9 +121,11 @@ def joined(parts: Sequence[JudgedRanks]) -> JudgedRanks:
         rankings.append(np.repeat(part.query * len(number) + run[part.run], part.count))
     of_doc = np.concatenate(rankings)
     by = np.argsort(of_doc, kind="stable")
+    # Blocks of packed runs have documents of queries that are not judged: below 0.
+    by = by[np.count_nonzero(of_doc < 0) :]
     code = np.concatenate([part.code for part in parts])[by]
     position = np.concatenate([part.position for part in parts])[by]
-    count = np.bincount(of_doc, minlength=lengths.size)
+    count = np.bincount(of_doc[by], minlength=lengths.size)
     ranking = np.arange(lengths.size)
     query_ids = {query for part in parts for query in part.query_ids}
     where = ranking // len(number), ranking % len(number), count

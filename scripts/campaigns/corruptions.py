@@ -5,9 +5,10 @@ What must be noticed, and what can only be judged:
 - **Compressed files** (.gz .bz2 .xz .zst) have checksums: what the libraries of these
   formats, as `rereading` calls them, do not read to the last byte must be refused, or
   give the scores of the intact file.
-- **What pgcjax writes** (packed runs, checkpoints, scores, logs of `ask`) must be refused
-  or give the scores of the intact file; of a log, the answers before the damage. If damage takes from a file of scores the mark of
-  pgcjax, it is a file like any other.
+- **What pgcjax writes** (packed runs, checkpoints, scores, logs of `ask`) must be
+  refused or give the scores of the intact file; of a log, the answers before the
+  damage. If damage takes from a file of scores the mark of pgcjax, it is a file like
+  any other.
 - **Text and foreign Parquet** have no checksum: a flipped digit is another digit. Such
   a file must be refused, or give the scores of what a second reader, which shares no
   code with pgcjax, finds in it. What that reader cannot make out must be refused.

@@ -392,7 +392,7 @@ def read_or_refused(path, data: bytes):
 
 
 def test_every_flipped_bit_of_a_log_is_found(logged):
-    """In its line, but for bits in the name of the first checksum, which say nothing."""
+    """In its line; but bits in the name of the first checksum change nothing."""
     data = logged.read_bytes()
     whole = read_or_refused(logged, data)
     assert len(whole[0]) == 3 and whole[2] == 2
@@ -475,8 +475,10 @@ def test_what_is_half_written_is_taken_back(tmp_path, monkeypatch):
     tournament = start(tmp_path, {"q": dict.fromkeys("abc", 1)})
     before, real = (tournament.folder / log.NAME).read_bytes(), log.os.write
 
-    def write(file, content, once=iter([7])):
-        if part := next(once, 0):
+    parts = iter([7])
+
+    def write(file, content):
+        if part := next(parts, 0):
             return real(file, content[:part])
         raise OSError(28, "No space left on device")
 

@@ -131,7 +131,7 @@ def test_a_store_gives_the_same_bytes_as_a_disk(pgcjax, demo, memory):
             package.read_scores(f"{at}/parts/")
         said = f"memory:///data/parts/{said}" if said else "parts are missing: 2/2. "
         assert str(error.value) == said + ("" if "/data" in said else "Add them.")
-    named = package.read_runs(f"{at}/runs/oak.txt", name_by="filename")
+    named = package.read_runs(f"{at}/runs/oak.txt", name_by="filename").table
     assert named["run_id"].unique().tolist() == ["oak.txt"]
     assert not list(demo.glob("*.partial*"))
 

@@ -19,8 +19,9 @@ from pgcjax.io.judged import Judged
 from pgcjax.io.order import in_order, ranked
 from pgcjax.io.packed import MARK, Packed, is_packed
 from pgcjax.io.packed_seal import UNSEALED
-from pgcjax.io.runs import Runs, read_runs
+from pgcjax.io.runs import Runs
 from pgcjax.tensors.rankings import Rankings, find, joined, merged
+from tests.helpers.builders import run_table
 
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
 DOCS = [f"d{i}" for i in range(9)] + ["ü", "Z"]
@@ -84,7 +85,19 @@ def test_packed_for_these_judgments_or_others(
     for some in (docs, others, dict(list(docs.items())[:1])):
         assert rankings(path, some, order) == rankings(frame, some, order)
     # And so it is as a table.
-    assert rankings(read_runs(path), others, order) == rankings(frame, others, order)
+    assert rankings(run_table(path), others, order) == rankings(frame, others, order)
+
+
+def test_packed_for_queries_that_are_not_judged_now(tmp_path):
+    """Blocks that are put together have no documents of theirs."""
+    docs = {"q1": {"d1", "d2"}, "q2": {"d1", "d2"}}
+    frame = table_of([(r, q, d, 1.0, 1.0) for r in "ab" for q in docs for d in docs[q]])
+    frames = pl.from_pandas(frame, nan_to_null=False).partition_by("run_id")
+    known = packing._judged([qrels_of(docs)])
+    packing._write(iter(frames), tmp_path / "runs.parquet", known, whole=True, rows=1)
+    for some in ({"q2": {"d1"}}, {"q1": {"d1"}}, {}):
+        found = rankings(tmp_path / "runs.parquet", some, "trec")
+        assert found == rankings(frame, some, "trec")
 
 
 @given(tables)
@@ -197,7 +210,7 @@ def test_mistakes(tmp_path):
         pgcjax.pack(RUNS, tmp_path / "runs.csv")
     with pytest.raises(UsageError, match="only_judged needs judgments"):
         pgcjax.pack(RUNS, path, only_judged=True)
-    frame = pl.from_pandas(read_runs({"r": RUNS["r1"]}), nan_to_null=False)
+    frame = pl.from_pandas(run_table({"r": RUNS["r1"]}), nan_to_null=False)
     with pytest.raises(DataError, match="run 'r' comes twice"):
         known = packing._judged([])
         packing._write(iter([frame, frame]), path, known, whole=True, rows=1)
@@ -223,7 +236,7 @@ def test_a_million_judged_documents_are_one_row_group(tmp_path):
     number = pl.int_range(2**20 + 1, dtype=pl.Int32, eager=True)
     docs = pl.DataFrame({"doc_id": number.cast(pl.String), "judged": number})
     docs = docs.select(pl.lit("q").alias("query_id"), "doc_id", "judged")
-    frames = [pl.from_pandas(read_runs({"q": {"0": 1.0}}), nan_to_null=False)]
+    frames = [pl.from_pandas(run_table({"q": {"0": 1.0}}), nan_to_null=False)]
     path = tmp_path / "runs.parquet"
     packing._write(iter(frames), path, docs, whole=True)
     assert len(Packed(path).docs) == 2**20 + 1
