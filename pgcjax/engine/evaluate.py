@@ -153,7 +153,6 @@ def evaluate(  # noqa: D417 - a line for each argument would be one too many
                 )
                 if journal
                 else None,
-                keep_last=distributed is not None,
                 sample=sample if verify else None,
                 settle=reduced,
                 seen=seen,

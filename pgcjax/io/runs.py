@@ -40,6 +40,7 @@ from pgcjax.io.schema import tell_indistinct
 from pgcjax.later import pd
 
 T = TypeVar("T")
+_PARQUET = ".parquet", ".pq"
 FORMATS = ("auto", *CONTAINERS)
 _NO_FRAME = (
     "runs are read when they are needed, and are no DataFrame: take .table, which is "
@@ -337,13 +338,13 @@ class Runs:
         tell_indistinct(equal, SCORES)
 
     def _text(self, unit: Unit) -> int:
-        """Tell about how many bytes of text a unit has; 0 if it is read alone."""
+        """Tell about how many bytes a unit has, unpacked; 0 if it is read alone."""
         path = self._paths.get(unit.name)
         if path is None or unit.block >= 0 or is_remote(path):
             return 0
-        if self._options[0] not in ("auto", "columns"):
+        if self._options[0] not in ("auto", "columns", "parquet"):
             return 0
-        return unit.size * (4 if path.suffix in COMPRESSED else 1)
+        return unit.size * (4 if path.suffix in (*COMPRESSED, *_PARQUET) else 1)
 
     def _every(self, packed: Packed, judged: Judged | None) -> bool:
         """Say whether judgments ask for more than a packed file has ready."""

@@ -76,4 +76,6 @@ def test_resumed_after_a_stop(pgcjax, demo, monkeypatch):
     assert not (demo / "out.csv").exists()
     assert pgcjax(*line, "out.csv", "--resume", "--verify", "1").code == 0
     assert (demo / "out.csv").read_bytes() == (demo / "whole.csv").read_bytes()
+    assert (demo / "out.csv.partial").exists()  # the same call reads no run again
+    assert pgcjax(*line, "out.csv").code == 0
     assert not (demo / "out.csv.partial").exists()

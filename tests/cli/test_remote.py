@@ -152,7 +152,7 @@ def test_what_is_kept_of_a_job_is_of_the_files_as_they_were(pgcjax, demo, memory
         memory.store["/data/runs/alder.txt"].created = alder.created
         done = pgcjax(*line, "--resume")  # of a kept run, nothing is read
         assert done.code == 0, done.err
-        assert not (demo / "o.parquet.partial").exists()
+        assert pgcjax(*line, "--resume").out == done.out
         expected = pgcjax("evaluate", *judged("."), "runs", "-o", "o.parquet")
         assert done.out == expected.out
         assert memory.cat("/data/o.parquet") == (demo / "o.parquet").read_bytes()
