@@ -271,9 +271,7 @@ def evaluate(
         else:
             print_scores(scores, printed, top, per_query, interval)
     if kept and resume:
-        say(
-            f"{kept}: what is done stays there, so that the same call reads no run again"
-        )
+        say(f"{kept}: stays, so that the same call reads no run again")
     elif kept:
         remove(kept)
 

@@ -300,12 +300,6 @@ class Rankings:
         """The largest 0-based rank of all of them; 0 if there are none."""
         return max(int(part.position.max(initial=0)) for part in self._found)
 
-    @property
-    def share(self) -> float:
-        """Share of the judged documents that a run retrieves, on average."""
-        docs = sum(map(len, self._judged.docs.values()))
-        return min(1.0, self.size / len(self.run_ids) / max(1, docs))
-
     def answered(self, query_ids: list[str]) -> Bool[np.ndarray, "runs queries"]:
         """Say which run has which judged query."""
         return self._lengths[:, [self._judged.number[q] for q in query_ids]] > 0
