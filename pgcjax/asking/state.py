@@ -35,6 +35,8 @@ class State:
         queries: the tournament of each query.
         answers: records of answers that count, in their order.
         calls: requests sent to programs.
+        program: record of the call of a program that judged last, if that went well
+            and nobody else has answered since.
         cost: what programs say that their answers cost, in all.
     """
 
@@ -65,6 +67,7 @@ class State:
         self.queries: dict[str, Query] = {}
         self.answers: list[Record] = []
         self.calls, self.cost = 0, 0.0
+        self.program: Record | None = None
         self._aside: list[Record] = []
         self._counted: set[str] = set()
         self._kept: set[str] = set()
@@ -104,7 +107,7 @@ class State:
             why = query.take_pairs(pairs) if query else "its query has no grades"
             return "" if self._gaps else why
         elif what == "calls":
-            self.calls += record["sent"]
+            self.called(record)
         elif what == "lost":
             self._gaps = True
         return ""
@@ -119,6 +122,11 @@ class State:
                 return f"document {document!r} has no grade"
         return query.apply(answer)
 
+    def called(self, record: Record) -> None:
+        """Take a record of a call of a program."""
+        self.calls += record["sent"]
+        self.program = None if record.get("failed") else record
+
     def keep(self, record: Record) -> None:
         """Take a record of an answer to what was kept."""
         self.cost += record.get("cost", 0.0)
@@ -132,6 +140,8 @@ class State:
 
     def _take(self, record: Record) -> None:
         self.answers.append(record)
+        if self.program and record.get("from") != self.program["command"]:
+            self.program = None
         self._counted.add(record.get("id", ""))
 
     def _retry(self, query: str) -> None:
