@@ -286,7 +286,7 @@ class Runs:
             DataError: a unit is malformed, each in its turn.
         """
         ranks = judged is None or order == "rank"
-        every = {name: self._every(file, judged) for name, file in self.packed.items()}
+        wanted = {n: self._wanted(f, judged) for n, f in self.packed.items()}
 
         def read(unit: Unit) -> RunTable | Block | Iterator[Piece]:
             if self._tables:
@@ -298,7 +298,7 @@ class Runs:
             packed = self.packed[unit.name]
             if judged is None:
                 return RunTable(*packed.frame(unit.block), 0)
-            return packed.read(unit.block, order, every=every[unit.name])
+            return packed.read(unit.block, order, wanted[unit.name])
 
         def bundle(units: Sequence[Unit]) -> Bundle | None:
             return read_bundle(
@@ -346,15 +346,15 @@ class Runs:
             return 0
         return unit.size * (4 if path.suffix in (*COMPRESSED, *_PARQUET) else 1)
 
-    def _every(self, packed: Packed, judged: Judged | None) -> bool:
-        """Say whether judgments ask for more than a packed file has ready."""
+    def _wanted(self, packed: Packed, judged: Judged | None) -> pl.Series | None:
+        """List the ids to look for, if judgments ask for more than a file has ready."""
         lacking = packed.lacks(judged) if judged is not None else 0
         if lacking:
             self.notes.append(
                 f"{packed.path}: packed for other judgments, which lack "
                 f"{counted(lacking, 'judged document')}: all of it is read"
             )
-        return lacking > 0
+        return judged.ids if judged is not None and lacking else None
 
     def _claim(self, unit: Unit, names: Sequence[str], owner: dict[str, str]) -> None:
         """Note whose file each run is from; refuse a run that another file has."""
