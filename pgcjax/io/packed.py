@@ -41,7 +41,7 @@ MARK = "pgcjax runs"  # the key of the metadata
 VERSION = 4
 _NAMES = ["run_id", "query_id", "doc_id"]
 _ORDERS = "position", "clarke", "rank"
-_BATCH = 2**18  # rows that are decoded at once where a block is searched
+_BATCH = 2**17  # rows that are decoded at once where a block is searched
 
 
 @dataclass(frozen=True)

@@ -144,7 +144,7 @@ def test_other_judgments_take_little_memory(tmp_path):
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) < 40_000  # KiB
+    assert int(done.stdout) < 80_000  # KiB; decoded at once, 120 MB
 
 
 def test_packed_for_queries_that_are_not_judged_now(tmp_path):
