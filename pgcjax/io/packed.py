@@ -162,8 +162,8 @@ class Packed:
         columns = ["position", *([] if order == "trec" else [order])]
         judged = doc = None
         if ids is not None:
-            found = self._look_up(groups, columns, (ready, length - ready), ids)
-            ranking, position, doc = found
+            counts = ready, length - ready
+            ranking, position, doc = self._look_up(groups, columns, counts, ids)
             by = np.lexsort((position, ranking))
             doc, position = doc[by], position[by]
             count = np.bincount(ranking, minlength=len(length)).astype(np.int32)
@@ -200,9 +200,9 @@ class Packed:
         for group, count in zip(groups, counts, strict=True):
             ends, first, names, place = np.cumsum(count), 0, None, np.zeros(0, np.int32)
             for batch in self._batches(group, [*columns, "doc_id"]):
-                codes, own = _codes(batch["doc_id"])
-                if names is None or not own.equals(names):
-                    names, place = own, _place_in(ids, own)
+                codes, distinct = _codes(batch["doc_id"])
+                if names is None or not distinct.equals(names):
+                    names, place = distinct, _place_in(ids, distinct)
                 rows = np.flatnonzero(place[codes] >= 0)
                 of_row = np.searchsorted(ends, first + rows, "right")
                 rankings.append(of_row.astype(np.int32))

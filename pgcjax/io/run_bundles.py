@@ -105,7 +105,7 @@ def _columns(file: pq.ParquetFile, most: int) -> pl.DataFrame | None:
     if missing or twice or max(size, 8 * about.num_rows * len(names)) > most:
         return None
     frame = pl.DataFrame(file.read([*columns.values()], use_threads=False))
-    own = []
+    cast = []
     for name, column in columns.items():
         cells, kind = frame[column].alias(name), frame[column].dtype
         right = (
@@ -113,8 +113,8 @@ def _columns(file: pq.ParquetFile, most: int) -> pl.DataFrame | None:
         )
         if cells.null_count() or not (right or kind.is_integer()):
             return None
-        own.append(cells.cast(pl.Float64 if name == "score" else pl.String))
-    return pl.DataFrame(own)
+        cast.append(cells.cast(pl.Float64 if name == "score" else pl.String))
+    return pl.DataFrame(cast)
 
 
 def _lines(text: bytes) -> int:
