@@ -21,7 +21,6 @@ MODULES = {
     "keystroke": "keystroke",
     "growth": "studies.growth",
     "memory": "studies.memory",
-    "costs": "studies.costs",
     "significance": "significance",
     "scores": "scores",
     "rbo": "rbo",

@@ -168,7 +168,7 @@ def _found(runs: Path, qrels: Path) -> Iterator[_Found]:
     """Read what the plain algorithm takes; it is not timed."""
     by_rank = ["run_id", "query_id", "score", "doc_id"]
     ascending = [True, True, False, False]
-    table = pgcjax.read_runs(runs).sort_values(by_rank, ascending=ascending)
+    table = pgcjax.read_runs(runs).table.sort_values(by_rank, ascending=ascending)
     ranks = {
         (run, query): {doc: i for i, doc in enumerate(rows, 1)}
         for (run, query), rows in table.groupby(["run_id", "query_id"])["doc_id"]

@@ -62,8 +62,31 @@ def run(report: Report, data: Path | None, *, queries: int = 173) -> None:
         title = f"2 made-up runs × {queries} queries × depth 1000"
         race(report, f"{title}, .gz", made_up.gz, judged)
         race(report, f"{title}, plain", made_up.plain, judged)
+    lists(report, 12, queries)
     on_cores(report, 8, queries)
     on_cores(report, 32, *SMALL)
+
+
+def lists(report: Report, runs: int, queries: int = 173, depth: int = 1000) -> None:
+    """Race `evaluate(files)` and `evaluate(read_runs(files))`: the same scores."""
+    import pgcjax
+
+    with TemporaryDirectory(prefix="pgcjax-bench-") as name:
+        made_up = texts.write(Path(name), runs, queries, depth)
+        files = [*map(str, made_up.plain)]
+        qrels = pgcjax.read_qrels(made_up.qrels)
+        lines = runs * made_up.lines / 1000
+
+        def evaluate(source: Any) -> np.ndarray:
+            scores = pgcjax.evaluate(source, qrels=qrels, measures="nDCG@10")
+            return scores.matrix("nDCG@10").to_numpy()
+
+        direct = Contender("files", lambda: evaluate(files), lines, ours=True)
+        listed = Contender(
+            "read_runs(files)", lambda: evaluate(pgcjax.read_runs(files)), lines
+        )
+        title = f"evaluate, {runs} made-up runs × {queries} queries × depth {depth}"
+        report.race(title, [direct, listed], per=PER, units=lines)
 
 
 def _judged(qrels: Path) -> Judged:
@@ -152,7 +175,7 @@ def ir_measures(report: Report, paths: list[Path], lines: int) -> list[Contender
         return []
     import pgcjax
 
-    table = pgcjax.read_runs(paths[0], name_by="file")
+    table = pgcjax.read_runs(paths[0], name_by="file").table
     columns = ["query_id", "doc_id", "score"]
     mine = set(table[columns].itertuples(index=False, name=None))
     read = list(read_trec_run(str(paths[0])))

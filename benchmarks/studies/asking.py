@@ -41,7 +41,7 @@ def public(data: Path, pairs: int, seed: int = 0) -> pd.DataFrame:
     name a document, has an order of them in mind, too, drawn by chance.
     """
     folder = data / "dl21"
-    runs = pgcjax.read_runs(folder / "runs", name_by="file")
+    runs = pgcjax.read_runs(folder / "runs", name_by="file").table
     graded = pgcjax.read_qrels(folder / "qrels.dl21-passage.txt.gz")
     names, random = sorted(runs["run_id"].unique()), np.random.default_rng(seed)
     order = random.random(len(graded)) / 2

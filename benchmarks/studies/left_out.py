@@ -36,7 +36,7 @@ def rows(
     for name, (runs, prefs) in (collections or COLLECTIONS).items():
         files = sorted(folder.glob(prefs))
         total = len(pgcjax.read_preferences(files))
-        table = pgcjax.read_runs(folder / runs, name_by="file")
+        table = pgcjax.read_runs(folder / runs, name_by="file").table
         for depth in depths:
             scores = pgcjax.evaluate(
                 table,

@@ -55,7 +55,7 @@ def means(runs: object, preferences: object, soft: str = SOFT[0]) -> pd.Series:
 def people() -> Means:
     """Score the official runs by people's votes."""
     votes = pgcjax.read_preferences(DATA / "dl21/judgments.txt.gz")
-    runs = pgcjax.read_runs(DATA / "dl21/runs")
+    runs = pgcjax.read_runs(DATA / "dl21/runs").table
     by_share = {soft: means(runs, shares(votes), soft) for soft in SOFT}
     return {"all votes": means(runs, votes)} | by_share
 
@@ -64,7 +64,7 @@ def model() -> Means:
     """Score them by a model's answers in both orders."""
     how = {"columns": "judge=round", "answers": "a=1|Passage 1,b=2,none=*"}
     path = DATA / "dl21/both-orders/gpt4o.tsv.gz"
-    runs, found = pgcjax.read_runs(DATA / "dl21/runs"), {}
+    runs, found = pgcjax.read_runs(DATA / "dl21/runs").table, {}
     for flips in FLIPS:
         with pgcjax.reading(**how, flips=flips):
             found[f"flips {flips}"] = means(runs, pgcjax.read_preferences(path))

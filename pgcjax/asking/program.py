@@ -6,6 +6,7 @@ the next one is read, so that whatever is killed loses no answer that was paid f
 
 import math
 import queue
+import warnings
 from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +17,8 @@ from pgcjax.asking.replies import Unreadable, fields_of, has_sign, numbers_of, s
 from pgcjax.asking.session import Tournament
 from pgcjax.asking.state import record_of
 from pgcjax.asking.tournament import pair_of
-from pgcjax.errors import DataError, Progress, UsageError, counted
+from pgcjax.errors import DataError, DataWarning, Progress, UsageError, counted
+from pgcjax.io.schema import shorten
 
 _USELESS = 20  # answers in a row, at least, none of which counts
 _LONGEST = 2000  # characters of a line that is no answer
@@ -156,9 +158,10 @@ class _Judging:
             for line in process.stop(gently=not why):
                 self._take(line)
             sent = self._done.sent - sent
-            record = {"what": "calls", "command": self._command, "sent": sent}
-            self._tournament.state.calls += sent
-            self._appender.append([{**record, "failed": why}])
+            record = {"what": "calls", "command": self._command, "judge": self._name}
+            record = {**record, "sent": sent, "failed": why}
+            self._tournament.state.called(record)
+            self._appender.append([record])
         return why
 
     def _send(self, process: Process) -> bool:
@@ -229,6 +232,14 @@ class _Judging:
                 return
         except Unreadable as error:
             why = str(error)
+        if not (self._done.counted or self._done.aside):
+            warnings.warn(
+                f"{self._command}: its first answer does not count: {why}, found "
+                f"{shorten(said)}; an answer is such as "
+                '{"id": "1", "preference": 1}',
+                DataWarning,
+                stacklevel=6,
+            )
         record = {"what": "aside", "why": why, "said": said[:_LONGEST], **more}
         self._keep(record)
         self._appender.append([record])

@@ -258,13 +258,13 @@ class Tournament:
         finally:
             appender.close()
 
-    def _load(self) -> bytes:
+    def _load(self) -> log.Contents:
         """Read the log, and warn of a last line that was cut short."""
-        records, rest = log.read(self.folder)
-        if rest:
+        contents = log.read(self.folder)
+        if contents.rest:
             log.warn_of_rest(self.folder)
-        self.state = State(records, str(self.folder))
-        return rest
+        self.state = State(contents.records, str(self.folder))
+        return contents
 
     def _count(
         self, given: list[Given], records: list[log.Record]

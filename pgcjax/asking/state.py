@@ -8,10 +8,13 @@ from pgcjax.asking.asked import Answer, Request, Settings
 from pgcjax.asking.log import NAME, Record
 from pgcjax.asking.query import Query
 from pgcjax.asking.tournament import Rules, pair_of
-from pgcjax.errors import DataError
+from pgcjax.errors import DataError, PgcjaxError
 
 PROCEDURE = 1
 """How pairs are drawn and what answers do; a log is played by the rules of its time."""
+
+_WRONG = KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError
+"""What a record raises that is none."""
 
 _RULES, _REST = ("k", "pairings", "final"), ("judges", "sides", "infer", "bad", "seed")
 
@@ -32,6 +35,8 @@ class State:
         queries: the tournament of each query.
         answers: records of answers that count, in their order.
         calls: requests sent to programs.
+        program: record of the call of a program that judged last, if that went well
+            and nobody else has answered since.
         cost: what programs say that their answers cost, in all.
     """
 
@@ -50,24 +55,34 @@ class State:
                 where=where,
                 mend=f"Its first line says which one can: {about.get('pgcjax')}.",
             )
-        rules = Rules(*(about[name] for name in _RULES))
-        self.settings = Settings(rules, *(about[name] for name in _REST))
+        try:
+            rules = Rules(*(about[name] for name in _RULES))
+            self.settings = Settings(rules, *(about[name] for name in _REST))
+        except (KeyError, TypeError, PgcjaxError) as error:
+            raise DataError(
+                f"its settings lack or have a wrong {error}",
+                where=f"{where}:1",
+                mend="Take the log back from a copy.",
+            ) from None
         self.queries: dict[str, Query] = {}
         self.answers: list[Record] = []
         self.calls, self.cost = 0, 0.0
+        self.program: Record | None = None
         self._aside: list[Record] = []
         self._counted: set[str] = set()
         self._kept: set[str] = set()
+        self._gaps = False  # whether a line of the log was lost
+        self._waiting: dict[str, list[Record]] = {}
         for i, record in enumerate(records):
             try:
                 why = self._play(record)
-            except (KeyError, TypeError, ValueError) as error:
+            except _WRONG as error:
                 why = f"lacks or has a wrong {error}"
             if why:
                 raise DataError(
                     f"does not follow from the log above it: {why}",
                     where=f"{where}:{i + 2}",
-                    mend="Whatever changed the log, take it back.",
+                    mend="Take the log back from a copy.",
                 )
 
     def _play(self, record: Record) -> str:
@@ -76,16 +91,25 @@ class State:
             query = record["query_id"]
             self.queries[query] = Query(query, record["grades"], self.settings)
         elif what == "answer":
-            if why := self.give(answer_of(record)):
+            why = self.give(answer_of(record))
+            if not why:
+                self.keep(record)
+            elif self._gaps:
+                waiting = self._waiting.setdefault(record["query_id"], [])
+                waiting.append({**record, "why": f"{why}: a line of the log is lost"})
+            else:
                 return why
-            self.keep(record)
         elif what == "aside":
             self.keep(record)
         elif what == "pairs":
             pairs = [pair_of(*pair) for pair in record["pairs"]]
-            return self.queries[record["query_id"]].take_pairs(pairs)
+            query = self.queries.get(record["query_id"])
+            why = query.take_pairs(pairs) if query else "its query has no grades"
+            return "" if self._gaps else why
         elif what == "calls":
-            self.calls += record["sent"]
+            self.called(record)
+        elif what == "lost":
+            self._gaps = True
         return ""
 
     def give(self, answer: Answer) -> str:
@@ -98,20 +122,48 @@ class State:
                 return f"document {document!r} has no grade"
         return query.apply(answer)
 
+    def called(self, record: Record) -> None:
+        """Take a record of a call of a program."""
+        self.calls += record["sent"]
+        self.program = None if record.get("failed") else record
+
     def keep(self, record: Record) -> None:
         """Take a record of an answer to what was kept."""
         self.cost += record.get("cost", 0.0)
         if record["what"] == "answer":
-            self.answers.append(record)
-            self._counted.add(record.get("id", ""))
+            self._take(record)
+            if record["query_id"] in self._waiting:
+                self._retry(record["query_id"])
         else:
             self._aside.append(record)
             self._kept.add(record.get("id", ""))
 
+    def _take(self, record: Record) -> None:
+        self.answers.append(record)
+        if self.program and record.get("from") != self.program["command"]:
+            self.program = None
+        self._counted.add(record.get("id", ""))
+
+    def _retry(self, query: str) -> None:
+        """Count the answers of a query that waited for what a lost line held."""
+        before = None
+        while before != len(self._waiting[query]):
+            waiting, self._waiting[query] = self._waiting[query], []
+            before = len(waiting)
+            for record in waiting:
+                if self.has(record.get("id", "")):
+                    continue  # its file was added again
+                if self.give(answer_of(record)):
+                    self._waiting[query].append(record)
+                else:
+                    self.cost += record.get("cost", 0.0)
+                    self._take({k: v for k, v in record.items() if k != "why"})
+
     @property
     def asides(self) -> list[Record]:
         """List records of answers that do not count, each with `why`."""
-        return [r for r in self._aside if not self.has(r.get("id", ""))]
+        waiting = [r for of in self._waiting.values() for r in of]
+        return [r for r in [*self._aside, *waiting] if not self.has(r.get("id", ""))]
 
     def has(self, id: str, aside: bool = False) -> bool:
         """Say whether a line of a file counts already, or is kept aside."""

@@ -49,14 +49,18 @@ def lines(state: State, folder: str) -> list[str]:
         said.append(
             f"{counted(state.calls, 'request')} sent to programs, cost {state.cost:g}"
         )
-    return [*said, f"next: {next_command(missing, folder)}"]
+    return [*said, f"next: {next_command(state, folder)}"]
 
 
-def next_command(missing: int, folder: str) -> str:
-    """Give the command line that comes next."""
+def next_command(state: State, folder: str) -> str:
+    """Name the command line that comes next; of a program that judges, its own."""
     folder = quote(folder)
-    if not missing:
+    if not state.requests():
         return f"pgcjax ask finish {folder} -o top.qrels.txt"
+    if program := state.program:
+        judge = f" --judge {quote(program['judge'])}" if program.get("judge") else ""
+        command = quote(program["command"])
+        return f"pgcjax ask judge {folder} --judge-command {command}{judge}"
     return (
         f"pgcjax ask requests {folder} -o requests.txt, have them answered, and "
         f"pgcjax ask add {folder} answers.txt"

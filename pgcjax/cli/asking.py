@@ -291,8 +291,7 @@ def _open(state: str) -> "Tournament":
 def _say_next(tournament: "Tournament") -> None:
     from pgcjax.asking.status import next_command
 
-    missing = len(tournament.state.requests())
-    say(f"next: {next_command(missing, str(tournament.folder))}")
+    say(f"next: {next_command(tournament.state, str(tournament.folder))}")
 
 
 def _write(table: "pd.DataFrame", path: str | None, lines: Any, noun: str) -> None:

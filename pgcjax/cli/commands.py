@@ -103,9 +103,10 @@ def check(
         judgments["qrels"] = *judgments.get("qrels", ()), *qrels
     tables = read_judgments(judgments)
     if files["runs"]:
-        from pgcjax.io.runs import read_runs
+        from pgcjax.io.runs import Runs
 
-        tables["runs"] = read_runs(files["runs"], format=run_format, name_by=name_by)
+        runs = Runs(files["runs"], format=run_format, name_by=name_by)
+        tables["runs"] = runs.table
     if files["grids"]:
         from pgcjax.io.grids import read_grids
 

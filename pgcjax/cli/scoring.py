@@ -270,7 +270,9 @@ def evaluate(
             print_findings(left_out_of(scores), printed, scores.metadata)
         else:
             print_scores(scores, printed, top, per_query, interval)
-    if kept:
+    if kept and resume:
+        say(f"{kept}: stays, so that the same call reads no run again")
+    elif kept:
         remove(kept)
 
 

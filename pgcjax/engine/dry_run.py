@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from pgcjax.engine.cost import Job, this_machine
+from pgcjax.engine.cost import Job
 from pgcjax.errors import counted
 
 
 def describe(job: Job) -> Iterator[str]:
-    """Say how a job would be cut, what it would take and how long."""
+    """Describe how a job would be cut, and what memory it would take."""
     text = f", {job.lines:,.0f} lines of text" if job.lines else ""
     yield (
         f"runs: about {job.runs:,} in {counted(job.units, 'unit')} (files or blocks)"
@@ -21,8 +21,9 @@ def describe(job: Job) -> Iterator[str]:
         )
     chunks = -(-job.runs // job.per_chunk)
     yield (
-        f"chunks: {chunks:,} of {job.per_chunk:,} runs at most; {job.padding:.0%} of "
-        "the places in tiles are padding"
+        f"chunks: {chunks:,} of {job.per_chunk:,} runs at most, in "
+        f"{counted(job.calls, 'call')}; {job.padding:.0%} of the places in tiles are "
+        "padding"
     )
     sizes = job.bytes()
     parts = ", ".join(f"{name} {_mib(size)}" for name, size in sizes.items())
@@ -33,22 +34,7 @@ def describe(job: Job) -> Iterator[str]:
             "memory: a table of all scores is more: write -o FILE.parquet, which has "
             f"none, or cut the job with --part 1/{n}"
         )
-    machine = this_machine()
-    seconds = job.seconds(machine)
-    parts = ", ".join(f"{name} {duration(took)}" for name, took in seconds.items())
-    cores = counted(machine.cores, "core")
-    yield f"time: about {duration(job.total(machine))} on {cores} ({parts})"
 
 
 def _mib(size: float) -> str:
     return f"{size / 2**20:,.0f} MiB"
-
-
-def duration(seconds: float) -> str:
-    """Say a time in the unit that suits it."""
-    if seconds < 90:
-        return f"{seconds:.2g} s"
-    if seconds < 5400:
-        return f"{seconds / 60:.2g} min"
-    hours = seconds / 3600
-    return f"{hours:.2g} h" if hours < 48 else f"{float(f'{hours / 24:.2g}'):,.0f} days"

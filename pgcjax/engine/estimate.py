@@ -46,21 +46,17 @@ def estimate(
     here = len(sample.run_ids)
     packed = sum(sum(file.runs) for file in runs.packed.values())
     others = [unit for unit in runs.units if unit.name not in runs.packed]
-    lines = compressed = 0.0
+    lines = 0.0
     if others and lines_per_byte:
         lines = lines_per_byte * sum(unit.size for unit in others)
-        compressed = lines if others[0].name.endswith(".gz") else 0.0
     per_run = sample.size / here
     batches = request.batches(budget=limits.tile, keep=limits.kept)
     return Job(
         runs=packed + len(others) * here,
         units=len(runs.units),
         lines=lines,
-        compressed=compressed,
-        packed=packed * per_run,
         found=per_run,
         groups=[group for batch in batches for group in batch.foresee(sample)],
         limits=limits,
-        judgments=sum(map(len, request.columns_of_judgments.values())),
         cpu=default_backend() == "cpu",
     )

@@ -28,9 +28,9 @@ from pgcjax.engine.scored import (
     means_of,
 )
 from pgcjax.engine.verify import Sample
-from pgcjax.errors import Progress, UsageError
+from pgcjax.errors import DataError, Progress, UsageError
 from pgcjax.io.check import fingerprint
-from pgcjax.io.checkpoint import Checkpoint
+from pgcjax.io.checkpoint import Checkpoint, remove
 from pgcjax.io.memory import memory_limit
 from pgcjax.io.reading import chosen, reading
 from pgcjax.io.score_source import ScoreSource
@@ -153,7 +153,6 @@ def evaluate(  # noqa: D417 - a line for each argument would be one too many
                 )
                 if journal
                 else None,
-                keep_last=distributed is not None,
                 sample=sample if verify else None,
                 settle=reduced,
                 seen=seen,
@@ -168,7 +167,12 @@ def evaluate(  # noqa: D417 - a line for each argument would be one too many
         source = JobMeans(request, chunks, tally if apart else every)
     else:
         source = JobScores(request, batches, chunks, tally if apart else every)
-    notes = tell(request.members, every, request.missing)
+    try:
+        notes = tell(request.members, every, request.missing)
+    except DataError:
+        if journal:  # runs and judgments that share nothing: nothing to go on with
+            remove(journal)
+        raise
     told = (getattr(member.tensors, "notes", ()) for member in request.members)
     notes += dict.fromkeys(itertools.chain.from_iterable(told))
     uncertainty = left_out = None

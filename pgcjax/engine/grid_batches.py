@@ -131,7 +131,7 @@ class GridBatch(Batch):
         for size in sorted(set(map(padded_size, sizes))):
             here = [n for n in sizes if padded_size(n) == size]
             costs = _per_query(size), 0
-            out.append(Group(name, form, size, len(here), sum(here), sum(here), *costs))
+            out.append(Group(name, form, size, len(here), sum(here), *costs))
         return out
 
     @property

@@ -36,7 +36,6 @@ def run(
     *,
     limits: plan.Limits,
     checkpoint: Checkpoint | None = None,
-    keep_last: bool = False,
     sample: Sample | None = None,
     settle: Callable[[Chunk], Chunk] | None = None,
     seen: Callable[[Chunk], None] | None = None,
@@ -53,7 +52,6 @@ def run(
         batches: of the request.
         limits: what may be in memory.
         checkpoint: where finished chunks are kept, and read back.
-        keep_last: whether the last one is kept, too: others may fail after it.
         sample: takes the rankings that are to be verified, of kept chunks, too.
         settle: makes of each chunk what is kept of it.
         seen: is called with each chunk, of kept ones, too, one after the other.
@@ -83,7 +81,7 @@ def run(
         chunk = settle(chunk) if settle else chunk
         if seen:
             seen(chunk)
-        if checkpoint and (keep_last or end < len(runs.units)):
+        if checkpoint:
             here, name = np.array(_name(names[first:end])), f"{first}-{end}"
             checkpoint.save(name, units=here, **chunk.arrays())
             return KeptChunk(chunk.run_ids, partial(checkpoint.views, name))

@@ -176,11 +176,11 @@ class ListBatch(Batch):
         out = []
         for group in self._widths(retrieved):
             vertices = sum(len(self.docs[names[i]]) for i in group.columns)
-            sizes = len(group.columns), vertices, sample.share * vertices
+            sizes = group.width, len(group.columns), vertices
             costs = group.per_query, group.per_pair
             name = what if len(self.members) < 4 else f"{len(self.members)} measures"
             measures = len(self.members)
-            out.append(Group(name, "lists", group.width, *sizes, *costs, measures))
+            out.append(Group(name, "lists", *sizes, *costs, measures))
         return out
 
     def _calls(self, rankings: Rankings) -> Iterator[Call]:

@@ -51,13 +51,12 @@ class PeelBatch(Batch):
         for query, graph in self._tensors.graphs.items():
             if n := len(graph):
                 groups.setdefault((_form(graph), padded_size(n)), []).append(query)
-        share = sample.share
         name = str(self.members[0].measure)
         out = []
         for (form, size), queries in groups.items():
             vertices = sum(len(self.docs[query]) for query in queries)
-            sizes = len(queries), vertices, share * vertices
-            out.append(Group(name, form, size, *sizes, *bytes_of(form, size)))
+            sizes = size, len(queries), vertices
+            out.append(Group(name, form, *sizes, *bytes_of(form, size)))
         return out
 
 

@@ -35,7 +35,7 @@ class Settings:
         levels: padded vertices of graphs that prefer as a weak order does, times runs
             in a tile, from which on they are levels: fewer are sooner peeled.
         block: bytes that matrices and their copies take while they are laid out.
-        seconds: after which a chunk of runs ends, so that it can be kept.
+        seconds: of reading after which a chunk of runs ends, so that it can be kept.
         rows: rows of run files that are put together: of small files, several.
         worth: words of a tile's matrices, times runs, that are worth a call of their
             own where a thread has nothing else to do.
@@ -55,7 +55,7 @@ class Settings:
     documents: int = 2**16
     levels: int = 2**14
     block: int = 2**23
-    seconds: float = 30.0
+    seconds: float = 4.0
     rows: int = 200_000
     worth: int = 2**19
     lists: int = 64

@@ -66,6 +66,11 @@ class Judged:
         )
 
     @cached_property
+    def ids(self) -> pl.Series:
+        """The ids of all documents, none twice."""
+        return self.table["doc_id"].unique()
+
+    @cached_property
     def index(self) -> JudgedIndex:
         """All documents, to be found by a hash."""
         return JudgedIndex(self.table)

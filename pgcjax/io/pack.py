@@ -18,7 +18,8 @@ from pgcjax.io.order import in_order
 from pgcjax.io.packed import MARK, VERSION
 from pgcjax.io.packed_seal import fill, unfilled
 from pgcjax.io.remote import path_of
-from pgcjax.io.runs import Runs, gathered
+from pgcjax.io.run_units import gathered
+from pgcjax.io.runs import Runs
 from pgcjax.io.targets import keep_apart
 from pgcjax.io.write import unsealed, written_beside
 
@@ -72,7 +73,8 @@ def pack(
     """
     if Path(target).suffix.lower() != ".parquet":
         raise UsageError(f"{target}: packed runs are a .parquet file")
-    keep_apart([(str(target), ())], [runs, *judgments.values()])
+    files = runs.paths if isinstance(runs, Runs) else runs
+    keep_apart([(str(target), ())], [files, *judgments.values()])
     tables = read_judgments(judgments)
     if only_judged and not tables:
         raise UsageError("only_judged needs judgments: give preferences or qrels")

@@ -18,6 +18,7 @@ has the checksums of all bytes.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -39,6 +40,8 @@ from pgcjax.later import pa, pc, pq
 MARK = "pgcjax runs"  # the key of the metadata
 VERSION = 4
 _NAMES = ["run_id", "query_id", "doc_id"]
+_ORDERS = "position", "clarke", "rank"
+_BATCH = 2**17  # rows that are decoded at once where a block is searched
 
 
 @dataclass(frozen=True)
@@ -132,8 +135,8 @@ class Packed:
             )
         return count
 
-    def read(self, block: int, order: str, *, every: bool) -> Block:
-        """Read a block: `every` document, with its id, or else the judged ones.
+    def read(self, block: int, order: str, ids: pl.Series | None = None) -> Block:
+        """Read the documents of a block that the file was packed for, or those of ids.
 
         Raises:
             DataError: it cannot be read; `order` is `rank`, and the input's ranks order
@@ -146,40 +149,80 @@ class Packed:
         query, query_ids = _sorted_codes(rankings["query_id"])
         length = rankings["length"].to_numpy()
         ready = rankings["judged_length"].to_numpy()
-        columns = ["position", "doc_id" if every else "judged"]
-        if order != "trec":
-            columns.append(order)
-        table = self._table(groups if every else groups[:1], columns)
-        position = table["position"].to_numpy()
-        if order != "trec":
-            own: Any = pc.coalesce(table[order], table["position"])
-            position = own.to_numpy()
-            useless = rankings["rank"].is_valid().to_numpy()
-            if order == "rank" and useless.any():
-                i = useless.argmax()
-                raise DataError(
-                    f"run {run_ids[run[i]]!r} had no usable ranks for query "
-                    f"{query_ids[query[i]]!r} when it was packed",
-                    where=str(self.path),
-                    mend="Order runs by score: order=trec or clarke (--order on the "
-                    "command line).",
-                )
-        judged = doc = doc_ids = None
-        if every:
-            doc, names = _codes(table["doc_id"])
-            doc_ids = pl.Series("doc_id", pl.from_arrow(names))
-            # First the judged documents of all rankings, and then all others.
-            ranking = np.append(_places(ready), _places(length - ready))
-            by = _by_position(ranking, position)
+        useless = rankings["rank"].is_valid().to_numpy()
+        if order == "rank" and useless.any():
+            i = useless.argmax()
+            raise DataError(
+                f"run {run_ids[run[i]]!r} had no usable ranks for query "
+                f"{query_ids[query[i]]!r} when it was packed",
+                where=str(self.path),
+                mend="Order runs by score: order=trec or clarke (--order on the "
+                "command line).",
+            )
+        columns = ["position", *([] if order == "trec" else [order])]
+        judged = doc = None
+        if ids is not None:
+            counts = ready, length - ready
+            ranking, position, doc = self._look_up(groups, columns, counts, ids)
+            by = np.lexsort((position, ranking))
             doc, position = doc[by], position[by]
+            count = np.bincount(ranking, minlength=len(length)).astype(np.int32)
         else:
-            judged = table["judged"].to_numpy()
+            table = self._table(groups[:1], [*columns, "judged"])
+            judged, position, count = table["judged"].to_numpy(), _places(table), ready
             if order != "trec":
-                by = np.lexsort((position, _places(ready)))
+                by = np.lexsort((position, np.repeat(np.arange(len(ready)), ready)))
                 judged, position = judged[by], position[by]
-        of_rankings = run, query, length, length if every else ready
-        of_docs = position, judged, doc, doc_ids
+        of_rankings = run, query, length, count
+        of_docs = position, judged, doc, ids
         return Block(run_ids, query_ids, *of_rankings, *of_docs, self.docs)
+
+    def _look_up(
+        self,
+        groups: list[int],
+        columns: list[str],
+        counts: Sequence[np.ndarray],
+        ids: pl.Series,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Read the documents of some ids, a batch of rows after the other.
+
+        Args:
+            groups: the row groups where documents are.
+            columns: the places that are needed.
+            counts: documents of each ranking, for each row group.
+            ids: none twice.
+
+        Returns:
+            The place of each document's ranking, its position, and its place in `ids`.
+        """
+        empty = np.zeros(0, np.int32)
+        rankings, positions, docs = [empty], [empty], [empty]
+        for group, count in zip(groups, counts, strict=True):
+            ends, first, names, place = np.cumsum(count), 0, None, np.zeros(0, np.int32)
+            for batch in self._batches(group, [*columns, "doc_id"]):
+                codes, distinct = _codes(batch["doc_id"])
+                if names is None or not distinct.equals(names):
+                    names, place = distinct, _place_in(ids, distinct)
+                rows = np.flatnonzero(place[codes] >= 0)
+                of_row = np.searchsorted(ends, first + rows, "right")
+                rankings.append(of_row.astype(np.int32))
+                positions.append(_places(batch)[rows])
+                docs.append(place[codes[rows]])
+                first += len(codes)
+        return np.concatenate(rankings), np.concatenate(positions), np.concatenate(docs)
+
+    def _batches(self, group: int, columns: list[str]) -> Iterator[pa.Table]:
+        """Read a row group, which may be much, in batches."""
+        try:
+            with self._lock:
+                self._checksums.check([group], columns)
+                how: dict[str, Any] = {"batch_size": _BATCH, "row_groups": [group]}
+                for batch in self._file.iter_batches(**how, columns=columns):
+                    yield pa.Table.from_batches([batch])
+        except MemoryError:  # Arrow's is an ArrowException, too
+            raise
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise _unreadable(self.path, error) from None
 
     def frame(self, block: int) -> tuple[pl.DataFrame, tuple[str, ...]]:
         """Read a block as a canonical table, and the names of its runs.
@@ -252,17 +295,18 @@ def _described(path: Path, rows: pq.FileMetaData) -> dict[str, Any]:
     return about
 
 
-def _places(count: np.ndarray) -> np.ndarray:
-    """Give each document the place of its ranking, of which each has so many."""
-    return np.repeat(np.arange(len(count)), count)
+def _places(table: pa.Table) -> np.ndarray:
+    """Return the position of each document by the order that was asked for."""
+    orders = [table[name] for name in table.column_names if name in _ORDERS]
+    return pc.coalesce(*reversed(orders)).to_numpy()
 
 
-def _by_position(ranking: np.ndarray, position: np.ndarray) -> np.ndarray:
-    """Sort whole rankings by position, which says where each document belongs."""
-    count = np.bincount(ranking)
-    by = np.empty(len(ranking), np.int64)
-    by[(np.cumsum(count) - count)[ranking] + position] = np.arange(len(ranking))
-    return by
+def _place_in(ids: pl.Series, names: pa.Array) -> np.ndarray:
+    """Find the place of each name among ids; -1 of one that is none of them."""
+    places = pl.DataFrame({"id": ids, "place": np.arange(len(ids), dtype=np.int32)})
+    frame = pl.DataFrame({"id": pl.from_arrow(names)})
+    found = frame.join(places, on="id", how="left", maintain_order="left")
+    return found["place"].fill_null(-1).to_numpy()
 
 
 def is_packed(path: Path) -> bool:

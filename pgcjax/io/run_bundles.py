@@ -1,5 +1,7 @@
 """Several small run files as one table: to read each alone takes twice as long."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -14,7 +16,8 @@ from pgcjax.io.containers import container_of
 from pgcjax.io.content import read_bytes
 from pgcjax.io.reading import chosen
 from pgcjax.io.run_tables import RunTable, check_name, distinct
-from pgcjax.io.schema import RUNS, all_exact
+from pgcjax.io.schema import RUNS, all_exact, are_ids, find_columns
+from pgcjax.later import pa, pq
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,17 +46,15 @@ def read_bundle(paths: Sequence[Path], format: str, name_by: str) -> Bundle | No
     except (DataError, OSError):
         return None
     pairs = zip(paths, data, strict=True)
-    if format == "auto" and any(container_of(*pair) != "columns" for pair in pairs):
+    kinds = {container_of(*pair) for pair in pairs} if format == "auto" else {format}
+    parsed = None
+    if kinds == {"columns"}:
+        parsed = _of_text(data)
+    elif kinds == {"parquet"}:
+        parsed = _of_parquet(data, chosen().share // len(paths))
+    if parsed is None or not all_exact(parsed[0]["score"]):
         return None
-    # A mark inside of the text would become part of an id.
-    if any(text.startswith(fast_columns.MARK) for text in data):
-        return None
-    data = [x if x.endswith(b"\n") else x + b"\n" for x in data]
-    text = b"".join(data)
-    frame = fast_columns.run_fields(text, ranks=False)
-    if frame is None or not all_exact(frame["score"]):
-        return None
-    ends = np.cumsum([_lines(x) for x in data])
+    frame, ends = parsed
     named = _named(frame, ends, stems, name_by)
     rankings = named and fast_columns.regular(named[0])
     if not named or not rankings:
@@ -63,6 +64,57 @@ def read_bundle(paths: Sequence[Path], format: str, name_by: str) -> Bundle | No
     frame = pl.DataFrame([*frame, rank])[[*RUNS]]
     run_ids = tuple(chain.from_iterable(by_file))
     return Bundle(frame, run_ids, 0, outline=rankings, by_file=by_file)
+
+
+def _of_text(data: Sequence[bytes]) -> tuple[pl.DataFrame, np.ndarray] | None:
+    """Read files of columns: the rows of all, and the row behind the last of each."""
+    # A mark inside of the text would become part of an id.
+    if any(text.startswith(fast_columns.MARK) for text in data):
+        return None
+    data = [x if x.endswith(b"\n") else x + b"\n" for x in data]
+    frame = fast_columns.run_fields(b"".join(data), ranks=False)
+    return None if frame is None else (frame, np.cumsum([_lines(x) for x in data]))
+
+
+def _of_parquet(
+    data: Sequence[bytes], most: int
+) -> tuple[pl.DataFrame, np.ndarray] | None:
+    """Read Parquet files as `_of_text` does, of at most so many bytes in memory."""
+    try:
+        tables = [_columns(pq.ParquetFile(pa.BufferReader(x)), most) for x in data]
+        frame = pl.concat([table for table in tables if table is not None])
+    except MemoryError:  # Arrow's is an ArrowException, too
+        raise
+    except (pa.ArrowException, pl.exceptions.PolarsError, OSError, ValueError):
+        return None  # polars: files without tags among others
+    ids_ = [frame[name] for name in RUNS[:3] if name in frame.columns]
+    whole = all(table is not None and len(table) for table in tables)
+    if not whole or not all(are_ids(column.unique().to_list()) for column in ids_):
+        return None
+    return frame, np.cumsum([len(table) for table in tables if table is not None])
+
+
+def _columns(file: pq.ParquetFile, most: int) -> pl.DataFrame | None:
+    """Read the columns that runs have; None if one is missing, or of an odd type."""
+    about, names = file.metadata, file.schema_arrow.names
+    groups = [about.row_group(i) for i in range(about.num_row_groups)]
+    size = sum(group.total_byte_size for group in groups)
+    columns = find_columns(names, ("run_id", "query_id", "doc_id", "score"))
+    missing = {"query_id", "doc_id", "score"} - {*columns}
+    twice = any(names.count(name) > 1 for name in columns.values())
+    if missing or twice or max(size, 8 * about.num_rows * len(names)) > most:
+        return None
+    frame = pl.DataFrame(file.read([*columns.values()], use_threads=False))
+    cast = []
+    for name, column in columns.items():
+        cells, kind = frame[column].alias(name), frame[column].dtype
+        right = (
+            kind.is_float() if name == "score" else kind in (pl.String, pl.Categorical)
+        )
+        if cells.null_count() or not (right or kind.is_integer()):
+            return None
+        cast.append(cells.cast(pl.Float64 if name == "score" else pl.String))
+    return pl.DataFrame(cast)
 
 
 def _lines(text: bytes) -> int:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
+import polars as pl
+
 from pgcjax.io.packed import Block
 from pgcjax.io.prefetch import in_turn
+from pgcjax.io.reading import reading
 from pgcjax.io.run_bundles import Bundle
 from pgcjax.io.run_pieces import Piece
 from pgcjax.io.run_tables import RunTable
@@ -64,9 +67,11 @@ class UnitReader(Generic[T]):
         read: Callable[[Unit], RunTable | Block | Iterator[Piece]],
         bundle: Callable[[Sequence[Unit]], Bundle | None],
         then: Callable[[RunTable | Block], T],
+        encoding: str,
     ):
         """Read a unit by `read`, several by `bundle`, if that gives a table."""
         self._read, self._bundle, self._then = read, bundle, then
+        self._encoding = encoding
         self._regular = True
 
     def __call__(self, units: Sequence[Unit]) -> Iterator[Read[Part[T]]]:
@@ -76,18 +81,44 @@ class UnitReader(Generic[T]):
             DataError: a unit is malformed; in its turn, when the answer comes to it.
         """
         if len(units) > 1 and self._regular:
-            if bundle := self._bundle(units):
+            with reading(encoding=self._encoding):
+                bundle = self._bundle(units)
+            if bundle:
                 return iter([Read(len(units), iter([self._part(bundle)]))])
             self._regular = False  # nor are the others, most likely
         return in_turn(self._alone, units)
 
     def _alone(self, unit: Unit) -> Read[Part[T]]:
-        tables = self._read(unit)
+        with reading(encoding=self._encoding):
+            tables = self._read(unit)
         if isinstance(tables, Iterator):
-            return Read(1, map(self._part, tables))
+            return Read(1, map(self._part, self._pieces(tables)))
         return Read(1, iter([self._part(tables)]))
+
+    def _pieces(self, pieces: Iterator[Piece]) -> Iterator[Piece]:
+        """Read each piece in the encoding, and leave all else as it was between."""
+        while True:
+            with reading(encoding=self._encoding):
+                piece = next(pieces, None)
+            if piece is None:
+                return
+            yield piece
 
     def _part(self, table: RunTable | Block) -> Part[T]:
         by_unit = table.by_file if isinstance(table, Bundle) else (table.run_ids,)
         indistinct = table.indistinct if isinstance(table, RunTable) else 0
         return Part(by_unit, indistinct, self._then(table))
+
+
+def gathered(
+    tables: Iterable[pl.DataFrame], rows: int
+) -> Generator[list[pl.DataFrame]]:
+    """Put small tables together, up to so many rows, to be worked on at once."""
+    waiting: list[pl.DataFrame] = []
+    for table in tables:
+        waiting.append(table)
+        if sum(map(len, waiting)) > rows:
+            yield waiting
+            waiting = []
+    if waiting:
+        yield waiting

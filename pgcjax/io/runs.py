@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import astuple, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 import numpy as np
 import polars as pl
@@ -40,7 +40,12 @@ from pgcjax.io.schema import tell_indistinct
 from pgcjax.later import pd
 
 T = TypeVar("T")
+_PARQUET = ".parquet", ".pq"
 FORMATS = ("auto", *CONTAINERS)
+_NO_FRAME = (
+    "runs are read when they are needed, and are no DataFrame: take .table, which is "
+    "one of all of them"
+)
 _FLOAT32 = float(np.finfo(np.float32).max)
 
 
@@ -50,9 +55,11 @@ def read_runs(
     format: str = "auto",
     name_by: str = "tag",
     float32: bool = False,
-    progress: Progress | None = None,
-) -> pd.DataFrame:
-    """Read one run or many.
+) -> Runs:
+    """List one run or many, to be read when they are needed.
+
+    Whatever takes runs takes the result, and reads of it what it needs: files are not
+    read here, but for pipes, and are not all in memory at once.
 
     Args:
         source: files, folders and globs of TREC runs (6 columns), of 3 columns `query
@@ -64,26 +71,25 @@ def read_runs(
         name_by: name a run by its `tag` (the file's name where there is none), by the
             name of its `file`, or by its `filename`, which is that with its suffix.
         float32: round scores to float32, which makes ties, as trec_eval up to 9 does.
-        progress: called with `("reading", done, total)` after each file.
 
     Returns:
-        Table of run_id, query_id, doc_id, score (float64) and rank (float64; NaN where
-        the input has none). A table with ranks only gets score = -rank.
+        The runs; `.table` is a DataFrame of all of them.
 
     Raises:
-        DataError: a row is malformed, a document is twice in a query of a run, or two
-            files claim one name. UsageError: packed runs have no scores to round.
+        DataError: there is no such file; and, when they are read: a row is malformed, a
+            document is twice in a query of a run, or two files claim one name.
+        UsageError: packed runs have no scores to round.
     """
     runs = Runs(source, format=format, name_by=name_by, float32=float32)
-    comments: list[int] = []
-    table = pl.concat(list(runs.tables(progress=progress, comments=comments)))
-    table = table.to_pandas()
-    table.attrs = {"comments": sum(comments)}
-    return table
+    if any(unit.block < 0 and not unit.size for unit in runs.units):
+        return Runs(runs.table)  # a pipe can be read but once
+    return runs
 
 
 class Runs:
     """Runs that can be read a unit at a time, and never all at once.
+
+    Files are read in the encoding that was chosen when they were listed.
 
     Attributes:
         units: what is read, in order.
@@ -119,11 +125,15 @@ class Runs:
         self._paths: dict[str, Path] = {}
         self.grids, self.float32 = grids, float32
         self._tables: list[pl.DataFrame] = []
+        self._encoding = chosen().encoding
         source = in_hand(source, "runs")
         if isinstance(source, Runs):
-            vars(self).update(vars(source))
+            vars(self).update({k: v for k, v in vars(source).items() if k != "table"})
             self.float32 = float32 or source.float32
         elif isinstance(source, Mapping) or is_frame(source):
+            if isinstance(source, Mapping):
+                listed = {k: v for k, v in source.items() if isinstance(v, Runs)}
+                source = {**source, **{k: v.table for k, v in listed.items()}}
             frame = from_memory(source)
             table = of_pandas(frame, frame, nan_to_null=False)
             several = grids is not None
@@ -149,13 +159,45 @@ class Runs:
                 "runs, which have none: give the files that it was packed of"
             )
 
+    @property
+    def paths(self) -> list[Path]:
+        """List the files."""
+        return [*self._paths.values()]
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """Table of all runs, which is made when it is first asked for.
+
+        Its columns are run_id, query_id, doc_id, score (float64) and rank (float64; NaN
+        where the input has none). Where there are ranks only, score = -rank.
+
+        Raises:
+            DataError: runs are malformed.
+        """
+        comments: list[int] = []
+        table = pl.concat(list(self.tables(comments=comments))).to_pandas()
+        table.attrs = {"comments": sum(comments)}
+        return table
+
+    def __getitem__(self, key: Any) -> NoReturn:
+        """Refuse what is meant for a DataFrame, such as to go through its columns."""
+        raise UsageError(_NO_FRAME)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Say where the DataFrame is that has such attributes."""
+        raise AttributeError(f"no {name}: {_NO_FRAME}" if name[:1] != "_" else name)
+
+    def __repr__(self) -> str:
+        """Tell how much there is, without reading it."""
+        return f"<Runs: {counted(len(self.units), 'unit')}; .table has all of them>"
+
     def identities(self) -> list[str]:
         """Say of each unit what would change if its content did."""
         if self._tables:
             tables = [self._tables[unit.block] for unit in self.units]
             return [f"table {table.hash_rows().sum()}" for table in tables]
         changed = {name: _changed(path) for name, path in self._paths.items()}
-        how = [*self._options, chosen().encoding]
+        how = [*self._options, self._encoding]
         return [
             "\t".join(map(str, [*astuple(u), changed[u.name], *how]))
             for u in self.units
@@ -244,7 +286,7 @@ class Runs:
             DataError: a unit is malformed, each in its turn.
         """
         ranks = judged is None or order == "rank"
-        every = {name: self._every(file, judged) for name, file in self.packed.items()}
+        wanted = {n: self._wanted(f, judged) for n, f in self.packed.items()}
 
         def read(unit: Unit) -> RunTable | Block | Iterator[Piece]:
             if self._tables:
@@ -256,14 +298,15 @@ class Runs:
             packed = self.packed[unit.name]
             if judged is None:
                 return RunTable(*packed.frame(unit.block), 0)
-            return packed.read(unit.block, order, every=every[unit.name])
+            return packed.read(unit.block, order, wanted[unit.name])
 
         def bundle(units: Sequence[Unit]) -> Bundle | None:
             return read_bundle(
                 [self._paths[unit.name] for unit in units], *self._options
             )
 
-        reader = UnitReader(read, bundle, lambda table: then(self._rounded(table)))
+        rounded = lambda table: then(self._rounded(table))  # noqa: E731
+        reader = UnitReader(read, bundle, rounded, self._encoding)
         owner: dict[str, str] = {}
         equal = 0
 
@@ -295,23 +338,23 @@ class Runs:
         tell_indistinct(equal, SCORES)
 
     def _text(self, unit: Unit) -> int:
-        """Tell about how many bytes of text a unit has; 0 if it is read alone."""
+        """Tell about how many bytes a unit has, unpacked; 0 if it is read alone."""
         path = self._paths.get(unit.name)
         if path is None or unit.block >= 0 or is_remote(path):
             return 0
-        if self._options[0] not in ("auto", "columns"):
+        if self._options[0] not in ("auto", "columns", "parquet"):
             return 0
-        return unit.size * (4 if path.suffix in COMPRESSED else 1)
+        return unit.size * (4 if path.suffix in (*COMPRESSED, *_PARQUET) else 1)
 
-    def _every(self, packed: Packed, judged: Judged | None) -> bool:
-        """Say whether judgments ask for more than a packed file has ready."""
+    def _wanted(self, packed: Packed, judged: Judged | None) -> pl.Series | None:
+        """List the ids to look for, if judgments ask for more than a file has ready."""
         lacking = packed.lacks(judged) if judged is not None else 0
         if lacking:
             self.notes.append(
                 f"{packed.path}: packed for other judgments, which lack "
                 f"{counted(lacking, 'judged document')}: all of it is read"
             )
-        return lacking > 0
+        return judged.ids if judged is not None and lacking else None
 
     def _claim(self, unit: Unit, names: Sequence[str], owner: dict[str, str]) -> None:
         """Note whose file each run is from; refuse a run that another file has."""
@@ -325,20 +368,6 @@ class Runs:
                     "(--name-by on the command line).",
                 )
             owner[run] = unit.name
-
-
-def gathered(
-    tables: Iterable[pl.DataFrame], rows: int
-) -> Generator[list[pl.DataFrame]]:
-    """Put small tables together, up to so many rows, to be worked on at once."""
-    waiting: list[pl.DataFrame] = []
-    for table in tables:
-        waiting.append(table)
-        if sum(map(len, waiting)) > rows:
-            yield waiting
-            waiting = []
-    if waiting:
-        yield waiting
 
 
 def _changed(path: Path) -> int | str:

@@ -176,7 +176,7 @@ def _is_id(value: object) -> bool:
     )
 
 
-def _are_ids(values: list) -> bool:
+def are_ids(values: list) -> bool:
     """Say the same of all at once, which is faster; what is missing is no id."""
     try:
         text = "\n".join(values)
@@ -229,7 +229,7 @@ def ids(column: pd.Series, origin: Origin, *, empty: bool = False) -> pd.Series:
     """
     if pd.api.types.is_integer_dtype(column.dtype) and not column.hasnans:
         return column.astype("str")
-    if column.dtype == "str" and _are_ids(column.unique().tolist()):
+    if column.dtype == "str" and are_ids(column.unique().tolist()):
         return column
     texts: list[str | None] = []
     for i, value in enumerate(column.tolist()):

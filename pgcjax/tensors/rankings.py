@@ -121,9 +121,11 @@ def joined(parts: Sequence[JudgedRanks]) -> JudgedRanks:
         rankings.append(np.repeat(part.query * len(number) + run[part.run], part.count))
     of_doc = np.concatenate(rankings)
     by = np.argsort(of_doc, kind="stable")
+    # Blocks of packed runs have documents of queries that are not judged: below 0.
+    by = by[np.count_nonzero(of_doc < 0) :]
     code = np.concatenate([part.code for part in parts])[by]
     position = np.concatenate([part.position for part in parts])[by]
-    count = np.bincount(of_doc, minlength=lengths.size)
+    count = np.bincount(of_doc[by], minlength=lengths.size)
     ranking = np.arange(lengths.size)
     query_ids = {query for part in parts for query in part.query_ids}
     where = ranking // len(number), ranking % len(number), count
@@ -297,12 +299,6 @@ class Rankings:
     def last(self) -> int:
         """The largest 0-based rank of all of them; 0 if there are none."""
         return max(int(part.position.max(initial=0)) for part in self._found)
-
-    @property
-    def share(self) -> float:
-        """Share of the judged documents that a run retrieves, on average."""
-        docs = sum(map(len, self._judged.docs.values()))
-        return min(1.0, self.size / len(self.run_ids) / max(1, docs))
 
     def answered(self, query_ids: list[str]) -> Bool[np.ndarray, "runs queries"]:
         """Say which run has which judged query."""

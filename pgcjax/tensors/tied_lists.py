@@ -10,7 +10,8 @@ from jaxtyping import Int32
 
 from pgcjax.errors import DataError, Progress
 from pgcjax.io.order import check_ranks_given, ranked, ranking_starts, steps
-from pgcjax.io.runs import Runs, gathered
+from pgcjax.io.run_units import gathered
+from pgcjax.io.runs import Runs
 from pgcjax.kernels.rbo_ties import LONGEST
 
 

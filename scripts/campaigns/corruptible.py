@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 import pgcjax
+from pgcjax.asking import log
 from pgcjax.datasets.settings import Settings
 from pgcjax.datasets.simulator import simulate
 from pgcjax.engine import plan
@@ -263,6 +264,18 @@ def _sealed() -> dict[str, Target]:
 
 def _read_scores(source: Path) -> Values:
     return _values(pgcjax.read_scores(source))
+
+
+@cache
+def asked_log() -> bytes:
+    """Make the log of a tournament that somebody has answered."""
+    with TemporaryDirectory() as folder:
+        state = Path(folder, "state")
+        tournament = pgcjax.Tournament.start(state, tables()["qrels"], k=2)
+        requests = tournament.requests()
+        pair = requests[["doc_id", "other_doc_id"]]
+        tournament.add(requests.assign(winner=pair.min(axis=1), judge="me"))
+        return (state / log.NAME).read_bytes()
 
 
 def checkpoint(folder: Path) -> Job:

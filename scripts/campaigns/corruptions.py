@@ -5,9 +5,10 @@ What must be noticed, and what can only be judged:
 - **Compressed files** (.gz .bz2 .xz .zst) have checksums: what the libraries of these
   formats, as `rereading` calls them, do not read to the last byte must be refused, or
   give the scores of the intact file.
-- **What pgcjax writes** (packed runs, checkpoints, scores) must be refused or give
-  the scores of the intact file. If damage takes from a file of scores the mark of
-  pgcjax, it is a file like any other.
+- **What pgcjax writes** (packed runs, checkpoints, scores, logs of `ask`) must be
+  refused or give the scores of the intact file; of a log, the answers before the
+  damage. If damage takes from a file of scores the mark of pgcjax, it is a file like
+  any other.
 - **Text and foreign Parquet** have no checksum: a flipped digit is another digit. Such
   a file must be refused, or give the scores of what a second reader, which shares no
   code with pgcjax, finds in it. What that reader cannot make out must be refused.
@@ -24,6 +25,8 @@ from pathlib import Path
 
 import numpy as np
 
+import pgcjax
+from pgcjax.asking import log
 from pgcjax.errors import DataWarning, PgcjaxError
 from scripts.campaigns.campaign import Campaign, controls, pick
 from scripts.campaigns.corruptible import (
@@ -31,6 +34,7 @@ from scripts.campaigns.corruptible import (
     Job,
     Target,
     Values,
+    asked_log,
     checkpoint,
     targets,
 )
@@ -45,9 +49,12 @@ def attack(rng: np.random.Generator, folder: Path, kinds: Counter) -> str | None
     """Damage one file in one way, and read it."""
     sealed = [name for name, target in targets().items() if target.sealed]
     # A third of the attacks: nothing but pgcjax itself finds such damage.
-    name = pick(rng, [*targets(), *sealed, *["runs packed", "checkpoint"] * 6])
+    ours = ["runs packed", "checkpoint", "log"] * 6
+    name = pick(rng, [*targets(), *sealed, *ours])
     if name == "checkpoint":
         return _checkpoint(rng, folder, kinds)
+    if name == "log":
+        return _log(rng, folder, kinds)
     target = targets()[name]
     packing = "" if target.sealed else pick(rng, [*COMPRESS])
     text = target.suffix != ".parquet"
@@ -148,6 +155,32 @@ def _checkpoint(rng: np.random.Generator, folder: Path, kinds: Counter) -> str |
     if isinstance(found, dict):
         found = "scores of damaged work"
     return found and f"{found} (checkpoint {path.suffix}, {kind})"
+
+
+def _log(rng: np.random.Generator, folder: Path, kinds: Counter) -> str | None:
+    """Damage the log of a tournament: the answers before the damage, or a refusal."""
+    data = asked_log()
+    kind = pick(rng, [*BYTES, *LINES])
+    kinds[kind] += 1
+    path = folder / "state" / log.NAME
+    path.parent.mkdir()
+    path.write_bytes(data)
+    whole = _answers(path)
+    path.write_bytes({**BYTES, **LINES}[kind](rng, data))
+    try:
+        answers = _answers(path)
+    except PgcjaxError as error:
+        problem = controls(str(error))
+    else:
+        last = answers == whole[: len(answers)]
+        problem = None if last else "another vote, or one that is lost in the middle"
+    return problem and f"{problem} (log, {kind})"
+
+
+def _answers(path: Path) -> list[log.Record]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        return pgcjax.Tournament(path.parent).state.answers
 
 
 CORRUPTIONS = Campaign(

@@ -69,7 +69,7 @@ class Data:
     @cached_property
     def dl21_runs(self) -> pd.DataFrame:
         """63 runs."""
-        return pgcjax.read_runs(self.root / "dl21/runs")
+        return pgcjax.read_runs(self.root / "dl21/runs").table
 
     @cached_property
     def dl21_qrels(self) -> pd.DataFrame:
@@ -89,7 +89,7 @@ class Data:
     @cached_property
     def cast_runs(self) -> pd.DataFrame:
         """26 runs, named by their files, as seven share a tag."""
-        return pgcjax.read_runs(self.root / "cast2019/runs", name_by="file")
+        return pgcjax.read_runs(self.root / "cast2019/runs", name_by="file").table
 
     @cached_property
     def cast_qrels(self) -> pd.DataFrame:
@@ -128,4 +128,4 @@ class Data:
     def web_runs(self, year: int) -> pd.DataFrame:
         """Runs of a year, named by their files, as all share a tag."""
         found = sorted((self.root / "web-diversity/runs").glob(f"*{year}*.run.gz"))
-        return pgcjax.read_runs([str(path) for path in found], name_by="file")
+        return pgcjax.read_runs([str(path) for path in found], name_by="file").table

@@ -3,13 +3,16 @@
 import json
 import queue
 import sys
+import warnings
 
 import pytest
 
 import pgcjax
 from pgcjax.asking import log, program
+from pgcjax.asking.status import lines
 from pgcjax.errors import DataError, UsageError
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*its first answer does not count")
 QRELS = {"q": dict.fromkeys("abcd", 1), "r": dict.fromkeys("xyz", 2)}
 PAIRS = 9
 
@@ -202,6 +205,46 @@ def test_limits(tmp_path, stub):
         assert str(error.value) == f"{name}: expected more than 0, found {value}"
     with pytest.raises(UsageError, match="retries: expected 0 or more, found -1"):
         tournament.judge("judge.py", retries=-1)
+
+
+def test_the_first_answer_that_does_not_count_is_told_of_at_once(tmp_path, stub):
+    """Before the time limit of the program, and but once."""
+    tournament, told = start(tmp_path, {"q": {"a": 1, "b": 1}}), []
+
+    def answer(request):
+        if request["id"] == "2":  # the first has had its answer
+            told.extend(str(warning.message) for warning in warned)
+            return [first_id(request)]
+        return ["A is better", {"id": request["id"], "winner": "A"}]
+
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        done, _ = stub(tournament, answer)
+    assert done.counted == 1 and len(done.aside) == 2
+    assert told == [
+        "judge.py: its first answer does not count: expected an object in JSON, found "
+        '\'"A is better"\'; an answer is such as {"id": "1", "preference": 1}'
+    ]
+
+
+def test_status_recommends_the_program_that_judged(tmp_path, stub):
+    tournament = start(tmp_path)
+    folder = str(tournament.folder)
+    asks = f"next: pgcjax ask requests {folder} -o requests.txt, have them"
+    assert lines(tournament.state, folder)[-1].startswith(asks)
+    stub(tournament, lambda r: [first_id(r)], most=4, name="a model")
+    own = f"next: pgcjax ask judge {folder} --judge-command judge.py --judge 'a model'"
+    for state in (tournament.state, pgcjax.Tournament(folder).state):
+        assert lines(state, folder)[-1] == own
+    votes = tournament.requests()[:1].assign(preference=1.0).drop(columns="judge")
+    tournament.add(votes)  # somebody else goes on
+    for state in (tournament.state, pgcjax.Tournament(folder).state):
+        assert lines(state, folder)[-1].startswith(asks)
+    with pytest.raises(DataError, match="gave no answer"):
+        stub(tournament, lambda r: [])
+    assert lines(tournament.state, folder)[-1].startswith(asks)
+    stub(tournament, lambda r: [first_id(r)])
+    assert lines(tournament.state, folder)[-1].startswith("next: pgcjax ask finish")
 
 
 def test_a_program_that_ends_or_is_silent_is_started_again(tmp_path, stub):

@@ -1,6 +1,8 @@
 """Tournaments in a folder: whatever answers come, and however calls end."""
 
 import json
+import re
+import zlib
 
 import pandas as pd
 import pytest
@@ -290,44 +292,202 @@ def test_what_another_process_added_is_seen(tmp_path):
     assert tournament.finish().top.values.tolist() == [["q", "a", 2.0]]
 
 
+def unsealed(path) -> list[str]:
+    """Lines of a log as it was written before lines had checksums."""
+    text = path.read_text("utf-8")
+    return re.sub(r', "crc32": "[0-9a-f]{8}"\}', "}", text).splitlines()
+
+
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
         (
             lambda lines: [lines[0], lines[2]],
-            "log.jsonl:2: does not follow from the log above it: query 'q' has no "
-            "grades. Whatever changed the log, take it back.",
+            "2: does not follow from the log above it: query 'q' has no grades. ",
         ),
         (
             lambda lines: [*lines, lines[-1]],
-            "log.jsonl:4: does not follow from the log above it: the pair has its "
-            "answers already. Whatever changed the log, take it back.",
+            "4: does not follow from the log above it: the pair has its answers "
+            "already. ",
         ),
         (
             lambda lines: [lines[0], "[]", *lines[1:]],
-            "log.jsonl:2: expected a record in JSON, found something else. Whatever "
-            "changed the log, take it back: answers are added, not edited.",
+            "2: is damaged: expected a record in JSON, found something else. ",
         ),
         (
             lambda lines: [lines[0].replace('"procedure": 1', '"procedure": 0')],
-            "log.jsonl: is of a tournament that this version of pgcjax cannot go on "
-            f"with. Its first line says which one can: {pgcjax.__version__}.",
+            " is of a tournament that this version of pgcjax cannot go on with. Its "
+            f"first line says which one can: {pgcjax.__version__}.",
+        ),
+        (
+            lambda lines: [lines[0].replace("seed", "sead"), *lines[1:]],
+            "1: its settings lack or have a wrong 'seed'. ",
+        ),
+        (
+            lambda lines: [lines[0].replace('"k": 1', '"k": 9'), *lines[1:]],
+            "1: its settings lack or have a wrong expected 1 <= k < pairings < final",
+        ),
+        (
+            lambda lines: [lines[0], lines[1].replace('{"a"', '[{"a"') + "]}"],
+            "2: is damaged: expected a record in JSON, found something else. ",
+        ),
+        (
+            lambda lines: [lines[0], '{"what": "grades", "query_id": 1, "grades": 2}'],
+            "2: does not follow from the log above it: lacks or has a wrong ",
         ),
         (
             lambda lines: [*lines[:2], lines[2].replace("preference", "prefers")],
-            "log.jsonl:3: does not follow from the log above it: lacks or has a wrong "
-            "'preference'. Whatever changed the log, take it back.",
+            "3: does not follow from the log above it: lacks or has a wrong "
+            "'preference'. Take the log back from a copy.",
         ),
     ],
 )
-def test_a_log_that_was_changed(tmp_path, change, problem):
+def test_a_log_without_checksums_that_was_changed(tmp_path, change, problem):
     tournament = start(tmp_path, {"q": dict.fromkeys("abc", 1)})
     tournament.add(rows("q a b 1"))
     path = tournament.folder / log.NAME
-    path.write_text("".join(f"{x}\n" for x in change(path.read_text().splitlines())))
+    path.write_text("".join(f"{line}\n" for line in change(unsealed(path))))
     with pytest.raises(DataError) as error:
         pgcjax.Tournament(tournament.folder)
-    assert str(error.value) == f"{tournament.folder}/{problem}"
+    assert str(error.value).startswith(f"{path}:{problem}")
+
+
+def test_a_log_that_was_begun_without_checksums(tmp_path):
+    """It is read, and what is added has them."""
+    tournament = start(tmp_path, {"q": dict.fromkeys("abc", 1)})
+    tournament.add(rows("q a b 1 me"))
+    path = tournament.folder / log.NAME
+    path.write_text("".join(f"{line}\n" for line in unsealed(path)))
+    again = pgcjax.Tournament(tournament.folder)
+    again.add(rows("q b c 1 me", "q a c 1 me"))
+    sealed = ["crc32" in line for line in path.read_text().splitlines()]
+    assert sealed == [False] * 3 + [True] * 2
+    found = pgcjax.Tournament(tournament.folder).finish()
+    assert found.top.values.tolist() == [["q", "a", 2.0]]
+
+
+@pytest.fixture
+def logged(tmp_path):
+    """Write the log of a tournament with answers of every kind; return its path."""
+    qrels = {"q": dict.fromkeys(["a", "ä", "c"], 1), "r": dict.fromkeys("xy", 2)}
+    tournament = start(tmp_path, qrels, bad=True)
+    tournament.add(rows("q a ä 1 me", "q ä c -1 me", "r x z 1 me"))
+    with tournament.adding() as appender:
+        appender.append([{"what": "calls", "command": "judge.py", "sent": 2}])
+    tournament.add(rows("r x y -1 me"))
+    return tournament.folder / log.NAME
+
+
+def read_or_refused(path, data: bytes):
+    """Read a log that may be damaged: what it says, or the line that is refused."""
+    path.write_bytes(data)
+    try:
+        state = pgcjax.Tournament(path.parent).state
+    except DataError as error:
+        assert "\n" not in str(error)
+        where, number, _ = str(error).split(":", 2)
+        assert where == str(path)
+        return int(number)
+    return state.answers, state.asides, state.calls, state.settings
+
+
+def test_every_flipped_bit_of_a_log_is_found(logged):
+    """In its line; but bits in the name of the first checksum change nothing."""
+    data = logged.read_bytes()
+    whole = read_or_refused(logged, data)
+    assert len(whole[0]) == 3 and whole[2] == 2
+    ends = [i + 1 for i, byte in enumerate(data) if byte == 10]
+    places = [*range(8 * ends[0]), *range(8 * ends[1], len(data) * 8, 3)]
+    for place in places:
+        flipped = bytearray(data)
+        flipped[place // 8] ^= 1 << place % 8
+        found = read_or_refused(logged, bytes(flipped))
+        if isinstance(found, int):
+            number = 1 + data.count(b"\n", 0, place // 8)
+            assert found == number
+        else:
+            assert found == whole and place < 8 * ends[0]
+
+
+def test_lines_of_a_log_that_were_lost_or_moved(logged):
+    lines = logged.read_bytes().splitlines(keepends=True)
+    mend = "Take the log back from a copy. Without one, "
+    waits = "what depended on these waits until their answers are added again."
+    for change, problem in (
+        (
+            lines[:4] + lines[5:],
+            "5: was line 6 of the log: 1 line above it lost. "
+            f"{mend}put 1 line {log.LOST} above it: {waits}",
+        ),
+        (
+            lines[:3] + lines[5:],
+            "4: was line 6 of the log: 2 lines above it lost. "
+            f"{mend}put 2 lines {log.LOST} above it: {waits}",
+        ),
+        (
+            lines[:4] + lines[3:],
+            "5: was line 4 of the log: 1 line above it too many. "
+            f"{mend}take out those that stand there twice.",
+        ),
+        (
+            lines[:3] + [lines[4], lines[3]] + lines[5:],
+            "4: was line 5 of the log: 1 line above it lost. ",
+        ),
+    ):
+        logged.write_bytes(b"".join(change))
+        with pytest.raises(DataError) as error:
+            pgcjax.Tournament(logged.parent)
+        assert str(error.value).startswith(f"{logged}:{problem}")
+
+
+def test_a_tournament_goes_on_after_a_damaged_line(tmp_path, answered):
+    """Without the answer; once that is added again, all that waited for it counts."""
+    path, data, expected = answered
+    folder = tmp_path / "calm/state"
+    own, lines = folder / log.NAME, data.splitlines()
+    first = next(i for i, line in enumerate(lines) if b'"answer"' in line)
+    for i in (first, len(lines) - 1):
+        damaged = [*lines]
+        damaged[i] = damaged[i].replace(b"e", b"f", 1)
+        own.write_bytes(b"\n".join(damaged) + b"\n")
+        with pytest.raises(DataError) as error:
+            pgcjax.Tournament(folder)
+        assert str(error.value) == (
+            f"{own}:{i + 1}: is damaged: its checksum does not fit. Take the log back "
+            f"from a copy. Without one, write {log.LOST} in the place of this line: "
+            "what depended on it waits until its answer is added again."
+        )
+        damaged[i] = log.LOST.encode()
+        own.write_bytes(b"\n".join(damaged) + b"\n")
+        again = pgcjax.Tournament(folder)
+        assert len(again.state.answers) < len(lines) - first
+        waiting = {record["why"] for record in again.state.asides}
+        assert all(why.endswith(": a line of the log is lost") for why in waiting)
+        again.add(path)
+        for tournament in (again, pgcjax.Tournament(folder)):
+            assert result(tournament)[0] == expected[0]
+            assert len(tournament.state.answers) == len(lines) - first
+            assert tournament.state.asides == []
+
+
+def test_what_is_half_written_is_taken_back(tmp_path, monkeypatch):
+    """A full disk leaves no half of a line, to whose end the next would be added."""
+    tournament = start(tmp_path, {"q": dict.fromkeys("abc", 1)})
+    before, real = (tournament.folder / log.NAME).read_bytes(), log.os.write
+
+    parts = iter([7])
+
+    def write(file, content):
+        if part := next(parts, 0):
+            return real(file, content[:part])
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as full:
+        full.setattr(log.os, "write", write)
+        with pytest.raises(DataError, match="cannot add to it: No space left"):
+            tournament.add(rows("q a b 1 me"))
+    assert (tournament.folder / log.NAME).read_bytes() == before
+    assert tournament.add(rows("q a b 1 me")).counted == 1
 
 
 def test_pairs_that_another_program_drew(tmp_path):
@@ -379,14 +539,17 @@ def test_answers_of_one_aspect(tmp_path):
 def test_the_log_is_for_people(tmp_path):
     tournament = start(tmp_path, {"q": {"ä": 1, "b": 1}})
     tournament.add(rows("q ä b 1 me").assign(seconds=3.5))
-    lines = (tournament.folder / log.NAME).read_text("utf-8").splitlines()
+    lines = (tournament.folder / log.NAME).read_bytes().splitlines()
     assert json.loads(lines[0])["k"] == 1
-    assert lines[1:] == [
-        '{"what": "grades", "query_id": "q", "grades": {"ä": 1.0, "b": 1.0}}',
+    texts = [
+        '{"what": "grades", "query_id": "q", "grades": {"ä": 1.0, "b": 1.0}',
         '{"what": "answer", "query_id": "q", "doc_id": "ä", "other_doc_id": "b", '
         '"preference": 1, "judge": "me", "round": 1, "from": "preferences, row 1", '
-        '"seconds": 3.5}',
+        '"seconds": 3.5',
     ]
+    for number, (line, text) in enumerate(zip(lines[1:], texts, strict=True), 2):
+        crc = zlib.crc32(text.encode(), number)
+        assert line == b'%s, "crc32": "%08x"}' % (text.encode(), crc)
 
 
 def test_answers_are_on_disk_when_a_call_returns(tmp_path, synced, monkeypatch):

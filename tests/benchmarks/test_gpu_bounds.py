@@ -9,7 +9,7 @@ import pytest
 import pgcjax
 
 pytest.importorskip("benchmarks.harness", reason="not in a checkout")
-from benchmarks.studies import gpu_bounds, gpu_compiled, scaling  # noqa: E402
+from benchmarks.studies import gpu_bounds, gpu_compiled  # noqa: E402
 from benchmarks.studies.gpu_launches import (  # noqa: E402
     Code,
     Launch,
@@ -147,13 +147,6 @@ def test_the_pages_say_what_was_kept():
     assert kept["what"] == "a prediction from compiled code; no GPU was run"
     assert kept["best"] == gpu_bounds.BEST._asdict()
     assert kept["worst"] == gpu_bounds.WORST._asdict()
-    foretold = gpu_bounds.foretold()
-    pairs = 173_000
-    _, peel = foretold["Pallas, its own choice", pairs, "170"]
-    _, levels = foretold["levels", pairs, "170"]
-    assert round(1e9 * peel / pairs) == round(1e9 * scaling.PEEL)
-    assert round(1e9 * levels / pairs) == round(1e9 * scaling.LEVELS)
-    assert f"{1e9 * scaling.PEEL:.0f} ns" in (DOCS / "scaling.md").read_text()
 
 
 def test_compiling_needs_packages(capsys, monkeypatch, tmp_path):

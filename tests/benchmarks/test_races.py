@@ -95,7 +95,7 @@ def test_both_overlaps_are_one_number():
 
 def test_made_up_packed_runs_are_as_if_they_had_been_packed(tmp_path):
     packed, prefs = packed_runs.write(tmp_path, packed_runs.BLOCK + 3, 4, 9)
-    runs = pgcjax.read_runs(packed)
+    runs = pgcjax.read_runs(packed).table
     assert runs.groupby(["run_id", "query_id"]).size().eq(9).all()
     scores = pgcjax.evaluate(packed, preferences=prefs, verify=0.1)
     assert len(scores.table) == 4 * (packed_runs.BLOCK + 3)

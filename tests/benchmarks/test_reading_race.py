@@ -8,6 +8,7 @@ import pytest
 
 texts = pytest.importorskip("benchmarks.texts", reason="not in a checkout")
 from benchmarks import reading  # noqa: E402
+from benchmarks.harness import Report  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +34,14 @@ def test_each_process_tells_its_ranks_and_times(folder, kind, monkeypatch, capsy
     reading._serve("pgcjax", folder, "plain")
     text.write_text(f"{first}\n{rest}")
     assert capsys.readouterr().out.strip() not in ranks
+
+
+def test_files_that_were_listed_are_scored_the_same(capsys):
+    report = Report(rounds=1)
+    reading.lists(report, 2, queries=3, depth=20)
+    (race,) = report.races
+    assert [f["name"] for f in race["figures"]] == ["files", "read_runs(files)"]
+    assert [*race["figures"][1]["ratios"]] == ["files"]
 
 
 def test_processes_apart_share_the_files(folder, monkeypatch, capsys):

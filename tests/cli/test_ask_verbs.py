@@ -122,7 +122,8 @@ def test_a_program_judges(here, pgcjax, start):
     line = ("ask", "judge", "state", "--judge-command", f"{sys.executable} -S judge.py")
     done = pgcjax(*line, "--most", "3")
     assert done.err == (
-        f"pgcjax: 3 requests sent, 3 answers counted, cost 1.5\npgcjax: next: {NEXT}\n"
+        "pgcjax: 3 requests sent, 3 answers counted, cost 1.5\n"
+        f"pgcjax: next: pgcjax ask judge state --judge-command '{line[-1]}'\n"
     )
     done = pgcjax(*line)
     assert done.err.endswith(f"pgcjax: next: {END}\n")

@@ -55,7 +55,7 @@ def test_dry_run(pgcjax, demo):
     first, *rest = done.out.splitlines()
     assert first.startswith("runs: about 8 in 8 units")
     assert any(": 20 queries as grids, " in line for line in rest)
-    assert rest[-1].startswith("time: about ")
+    assert rest[-1].startswith("memory: ") and "time" not in done.out
     assert sorted(demo.rglob("*")) == before
 
 
@@ -76,4 +76,6 @@ def test_resumed_after_a_stop(pgcjax, demo, monkeypatch):
     assert not (demo / "out.csv").exists()
     assert pgcjax(*line, "out.csv", "--resume", "--verify", "1").code == 0
     assert (demo / "out.csv").read_bytes() == (demo / "whole.csv").read_bytes()
+    assert (demo / "out.csv.partial").exists()  # the same call reads no run again
+    assert pgcjax(*line, "out.csv").code == 0
     assert not (demo / "out.csv.partial").exists()

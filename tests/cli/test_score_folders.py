@@ -108,8 +108,9 @@ def test_a_full_disk_and_resume(pgcjax, demo, small_chunks, monkeypatch):
     assert len(small_chunks.records) == 8
     small_chunks.clear()
     assert pgcjax(*job, "--resume").code == 0
-    assert len(small_chunks.records) == 1  # the last chunk is in memory only
+    assert not small_chunks.records
     assert (demo / "set" / "1-of-1.parquet").read_bytes() == whole
+    assert pgcjax(*job).code == 0
     assert len([*(demo / "set").iterdir()]) == 1
 
 
@@ -208,5 +209,5 @@ def test_means_alone_go_on_where_they_were(pgcjax, demo, small_chunks, monkeypat
         assert pgcjax(*job).code == 2
     small_chunks.clear()
     done = pgcjax(*job, "--resume")
-    assert len(small_chunks.records) == 1 and (done.out, done.err) == whole[1:]
+    assert not small_chunks.records and done.out == whole.out
     assert (demo / "m.parquet").read_bytes() == data

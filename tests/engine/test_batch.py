@@ -38,7 +38,7 @@ class LengthBatch(Batch):
 
     def foresee(self, sample):
         queries = len(self.docs)
-        return [Group("Length", "lists", 1, queries, 0, 0.0, 8, 8, len(self.members))]
+        return [Group("Length", "lists", 1, queries, 0, 8, 8, len(self.members))]
 
 
 @dataclass

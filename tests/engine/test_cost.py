@@ -1,6 +1,5 @@
 """What is foreseen of a job is what happens."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -40,9 +39,11 @@ def made(caplog, module: str) -> int:
 
 
 def calls_of(foreseen: cost.Job) -> int:
-    return sum(
+    calls = sum(
         number for runs in foreseen.chunks() for *_, number in foreseen.tiles(runs)
     )
+    assert foreseen.calls == calls
+    return calls
 
 
 def test_measures_of_lists_share_calls(caplog):
@@ -70,19 +71,15 @@ def test_text_is_counted_by_its_size():
     foreseen = estimate(DEMO / "runs", **JUDGED)
     lines = sum(p.read_text().count("\n") for p in (DEMO / "runs").iterdir())
     assert foreseen.lines == pytest.approx(lines, rel=0.2)
-    assert foreseen.compressed == 0
-    assert foreseen.packed == 0
 
 
 def a_job(runs: int, queries: int, memory: str, found: float = 100.0) -> cost.Job:
-    sizes = 192, queries, 170 * queries, found * queries
+    sizes = 192, queries, 170 * queries
     group = cost.Group("PGC", "packed", *sizes, 4 * 192**2, 48 * 192)
     return cost.Job(
         runs=runs,
         units=runs,
         lines=0.0,
-        compressed=0.0,
-        packed=runs * found * queries,
         found=found * queries,
         groups=[group],
         limits=Limits(memory_limit(memory)),
@@ -99,40 +96,12 @@ def test_memory_is_kept_and_all_runs_are_in_a_chunk(queries, memory):
     assert sizes["judged documents of two chunks"] <= made.limits.memory / 2 + 4 * one
 
 
-def test_faster_machines_take_less():
-    made = a_job(1000, 100, "2GiB")
-    one = cost.CORE
-    many = cost.replace(one, cores=8)
-    assert made.total(many) < made.total(one)
-    device = cost.replace(many, devices=1, peel=one.peel / 1e3, step=0.0)
-    assert made.total(device) < made.total(many)
-
-
-def test_cores_read_text_faster_up_to_eight():
-    """Two as was measured; a process does not read by more than eight."""
-    made = replace(a_job(10, 10, "2GiB"), lines=1e9, packed=0.0)
-    one, two, eight, many = (
-        made.seconds(replace(cost.CORE, cores=cores))["reading"]
-        for cores in (1, 2, 8, 96)
-    )
-    assert one == pytest.approx(1e9 * cost.CORE.line)
-    assert one / two == pytest.approx(2 / (1 + cost.ONE_AT_A_TIME))
-    assert 3.0 < one / eight < 3.1
-    assert eight == many
-    parts = replace(cost.CORE, cores=2 * 96, parts=96)
-    assert made.seconds(parts)["reading"] == pytest.approx(two / 96)
-
-
 def test_the_documents_tables_are_what_is_simulated():
     scaling = pytest.importorskip(
         "benchmarks.studies.scaling", reason="not in a checkout"
     )
     text = (Path(pgcjax.__file__).parents[1] / "docs/scaling.md").read_text()
     assert "\n".join(scaling.lines()) in text
-    for name, value in vars(cost.CORE).items():
-        if name not in ("cores", "devices", "parts"):
-            assert f"| `{name}` | {1e9 * value:.4g} |" in text
-    assert f"the other cores wait: {cost.ONE_AT_A_TIME:.0%}" in " ".join(text.split())
 
 
 def test_dry_run_computes_nothing(caplog):

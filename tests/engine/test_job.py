@@ -76,8 +76,34 @@ def test_a_stopped_job_goes_on_where_it_was(runs, tmp_path, small_chunks):
     assert 8 - done <= len(small_chunks.records) < 8
     small_chunks.clear()
     assert pgcjax.evaluate(runs, **JUDGED, journal=folder).table.equals(whole.table)
-    assert len(small_chunks.records) == 1  # the last chunk is not kept: its scores are
+    assert not small_chunks.records  # a finished job reads no run again
     assert checkpoint.remove(folder) and not folder.exists()
+
+
+def test_a_finished_job_reads_no_run_again(runs, tmp_path, monkeypatch):
+    folder = tmp_path / "kept"
+    whole = pgcjax.evaluate(runs, **JUDGED, journal=folder)
+    monkeypatch.setattr("pgcjax.io.runs.read_bundle", lambda *_: 1 / 0)
+    monkeypatch.setattr("pgcjax.io.runs.read_in_pieces", lambda *_: 1 / 0)
+    again = pgcjax.evaluate(runs, **JUDGED, journal=folder)
+    assert again.table.equals(whole.table) and again.notes == whole.notes
+
+
+def test_what_was_read_for_some_seconds_is_kept(runs, tmp_path, monkeypatch):
+    """Also if no chunk is full by then: reading takes longer than computing."""
+    clock = iter(range(0, 1000, 3))
+    monkeypatch.setattr("pgcjax.engine.job.time.monotonic", lambda: next(clock))
+
+    def stop(stage, done, total):
+        if stage == "reading" and done == 6:
+            raise KeyboardInterrupt
+
+    with plan.using(rows=0), pytest.raises(KeyboardInterrupt):
+        pgcjax.evaluate(runs, **JUDGED, journal=tmp_path / "kept", progress=stop)
+    assert sorted(path.name for path in (tmp_path / "kept").glob("*.npz")) == [
+        "0-2.npz",
+        "2-4.npz",
+    ]
 
 
 def test_a_job_of_files_read_together_goes_on_where_it_was(
@@ -204,7 +230,10 @@ def test_killed_at_any_moment(runs, tmp_path, small_chunks, monkeypatch):
         assert not out.exists() and kept.exists()
         assert chunks("out.csv", "--resume") <= 6
         assert out.read_bytes() == (tmp_path / "whole.csv").read_bytes()
+        again = out.read_bytes()
+        assert chunks("out.csv", "--resume") == 0 and out.read_bytes() == again
         out.unlink()
+        checkpoint.remove(kept)
         left = {path.name for path in tmp_path.iterdir() if path.name[0] != "."}
         assert left == {"runs", "whole.csv"}
 

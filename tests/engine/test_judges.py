@@ -194,7 +194,7 @@ def test_what_cannot_be_compared_is_refused(prefs):
 def test_people_and_a_model_on_deep_learning_2021(data):
     """What docs/judgments.md says, by `evaluate` and scipy."""
     folder = data / "dl21"
-    table = pgcjax.read_runs(folder / "runs")
+    table = pgcjax.read_runs(folder / "runs").table
     words = "a=1|Passage 1,b=2,none=*"
     people = pgcjax.read_preferences(folder / "judgments.txt.gz")
     with pgcjax.reading(columns="judge=round", answers=words):

@@ -64,9 +64,14 @@ def peel_ranks(edges, ranks, size=None) -> np.ndarray:
     return np.asarray(out)[:n]
 
 
+def run_table(source, **options) -> pd.DataFrame:
+    """All runs of what read_runs takes, as a DataFrame."""
+    return read_runs(source, **options).table
+
+
 def rankings_of(runs, judged, order="trec") -> Rankings:
     """Rankings of what read_runs takes, in a table per run."""
-    table = pl.from_pandas(read_runs(runs))
+    table = pl.from_pandas(run_table(runs))
     known = Judged(judged)
     tables = (RunTable(run, (), 0) for run in table.partition_by("run_id"))
     return Rankings(known, [find(run, known, order) for run in tables])

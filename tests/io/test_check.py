@@ -7,21 +7,21 @@ from pgcjax.errors import DataError
 from pgcjax.io import check
 from pgcjax.io.preferences import read_preferences
 from pgcjax.io.qrels import read_qrels
-from pgcjax.io.runs import read_runs
+from tests.helpers.builders import run_table
 
 
 def test_runs(put):
     text = (
         "# note\nq Q0 a 1 2 x\nq Q0 b - 2 x\nq Q0 c 3 1 x\nr Q0 a 1 2 x\nq Q0 a 1 2 y\n"
     )
-    assert check.summarise_runs(read_runs(put("a.run", text))) == [
+    assert check.summarise_runs(run_table(put("a.run", text))) == [
         "2 runs, 2 queries, 5 rows; 1-3 documents a query",
         "score ties in 1 of 3 rankings (33%): their order follows --order",
         "1 run without a query that another run has",
         "1 row without a usable rank (--order rank needs one)",
         "1 comment line (beginning with #) skipped",
     ]
-    assert len(check.summarise_runs(read_runs({"q": {"a": 1, "b": 2}}))) == 3
+    assert len(check.summarise_runs(run_table({"q": {"a": 1, "b": 2}}))) == 3
 
 
 def test_qrels(put):
@@ -52,7 +52,7 @@ def test_preferences(put):
 
 
 def test_overlap():
-    runs = read_runs({"q1": {"a": 1, "b": 2}, "q2": {"a": 1}})
+    runs = run_table({"q1": {"a": 1, "b": 2}, "q2": {"a": 1}})
     prefs = read_preferences(
         pd.DataFrame({"qid": ["q1", "q3"], "winner": "a", "loser": "c"})
     )

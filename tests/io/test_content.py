@@ -13,7 +13,7 @@ import zstandard
 from pgcjax.errors import DataError
 from pgcjax.io import content
 from pgcjax.io.memory import machine_memory
-from pgcjax.io.runs import read_runs
+from tests.helpers.builders import run_table
 
 LINES = [b"q%d Q0 d%d %d %d tag\n" % (i // 9, i, i % 9, -i) for i in range(900)]
 RUN = b"".join(LINES)
@@ -38,7 +38,7 @@ FORMS = {
 @pytest.mark.parametrize("name", ["a.run", "a.gz", "a.bz2", "a.xz", "a.txt.zst"])
 @pytest.mark.parametrize("form", FORMS)
 def test_any_compression_under_any_name(put, form, name):
-    runs = read_runs(put(name, FORMS[form]))
+    runs = run_table(put(name, FORMS[form]))
     assert len(runs) == 900
     assert runs["doc_id"].tolist() == [f"d{i}" for i in range(900)]
 
@@ -51,7 +51,7 @@ def test_cut_off_and_damaged_files_are_refused(put, kind):
     for data in (whole[:-20], whole[:middle], damaged, FORMS[f"two {kind}"][:-9]):
         message = rf"a\.run: cannot decompress it as {kind}: .+\. It may be cut off: "
         with pytest.raises(DataError, match=message):
-            read_runs(put("a.run", data))
+            run_table(put("a.run", data))
 
 
 def member(flags: int, fields: bytes = b"") -> bytes:
@@ -136,7 +136,7 @@ def test_gz_changed_anywhere(put):
 
 
 def test_text_may_begin_as_compressed_data_does(put):
-    runs = read_runs(put("a.run", "BZhang Q0 d1 1 2 tag\n"))
+    runs = run_table(put("a.run", "BZhang Q0 d1 1 2 tag\n"))
     assert runs["query_id"].tolist() == ["BZhang"]
 
 
@@ -146,7 +146,7 @@ def test_text_may_begin_as_compressed_data_does(put):
 def test_line_ends_of_all_systems(put, end, last, mark):
     lines = ["# a comment", "", "q1 Q0 d1 1 2.5 tag", " \t", "q1 Q0 d2 2 1.5 tag"]
     text = mark + end.join(lines) + (end if last else "")
-    runs = read_runs(put("a.run", text))
+    runs = run_table(put("a.run", text))
     assert runs["doc_id"].tolist() == ["d1", "d2"]
     assert runs["run_id"].tolist() == ["tag", "tag"]
     assert runs.attrs == {"comments": 1}
@@ -165,7 +165,7 @@ def test_line_ends_of_all_systems(put, end, last, mark):
 def test_what_is_not_utf8_is_refused_with_its_line(put, end, mark, wrong, message):
     data = mark + end.join([b"q Q0 d1 1 2 t", b"", b"q Q0 " + wrong + b" 2 1 t"])
     with pytest.raises(DataError, match=rf"a\.run:3: {message}\. "):
-        read_runs(put("a.run", data))
+        run_table(put("a.run", data))
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_what_is_not_utf8_is_refused_with_its_line(put, end, mark, wrong, messag
 def test_empty_files(put, nothing, name):
     for data in (nothing, gzip.compress(nothing)):
         with pytest.raises(DataError, match=r": is empty\. Expected lines of data\.$"):
-            read_runs(put(name, data))
+            run_table(put(name, data))
 
 
 def test_files_that_cannot_be_opened(tmp_path, monkeypatch):
@@ -188,7 +188,7 @@ def test_files_that_cannot_be_opened(tmp_path, monkeypatch):
     with pytest.raises(
         DataError, match=r"a\.run: cannot read it: Permission denied\. "
     ):
-        read_runs(tmp_path)
+        run_table(tmp_path)
     monkeypatch.setattr(content.Path, "iterdir", denied)
     with pytest.raises(DataError, match=r": cannot read it: Permission denied\. "):
-        read_runs(tmp_path)
+        run_table(tmp_path)

@@ -6,7 +6,7 @@ import pytest
 from pgcjax.errors import DataWarning
 from pgcjax.io.preferences import read_preferences
 from pgcjax.io.qrels import read_qrels
-from pgcjax.io.runs import read_runs
+from tests.helpers.builders import run_table
 
 LARGE = 2**53
 SAID = (
@@ -33,12 +33,12 @@ def test_scores(put, recwarn, tmp_path):
     nested = {q: g.set_index("docno").score.to_dict() for q, g in FRAME.groupby("qid")}
     sources = (one, two, json, tmp_path / "d.parquet", FRAME, nested)
     for source in sources:
-        assert len(read_runs(source)) == 4
+        assert len(run_table(source)) == 4
         assert warned(recwarn) == [SAID.format("2 scores of runs")]
-    read_runs(tmp_path / "runs")
+    run_table(tmp_path / "runs")
     assert warned(recwarn) == [SAID.format("6 scores of runs")]
     ranks = FRAME.rename(columns={"score": "rank"})
-    read_runs(ranks)
+    run_table(ranks)
     assert warned(recwarn) == [SAID.format("2 scores of runs")]
 
 
@@ -54,10 +54,10 @@ def test_scores(put, recwarn, tmp_path):
 )
 def test_scores_that_lose_nothing(put, recwarn, rows):
     text = "".join(f"{q} Q0 {d} 1 {score} t\n" for q, d, score in rows)
-    found = read_runs(put("a.txt", text))
+    found = run_table(put("a.txt", text))
     assert found["score"].tolist() == [float(score) for *_, score in rows]
     assert warned(recwarn) == []
-    read_runs(FRAME.astype({"score": float}))
+    run_table(FRAME.astype({"score": float}))
     assert warned(recwarn) == []
 
 

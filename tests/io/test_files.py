@@ -20,6 +20,7 @@ from pgcjax.io.preferences import read_preferences
 from pgcjax.io.qrels import read_qrels
 from pgcjax.io.runs import read_runs
 from pgcjax.stats.scores import read_scores
+from tests.helpers.builders import run_table
 
 RUN = "q1 Q0 d1 1 2 {tag}\nq1 Q0 d2 2 1 {tag}\n"
 
@@ -45,7 +46,7 @@ def test_folders_files_and_patterns(put, tmp_path):
         "runs/deep/c.run",
     ]
     assert names(f"{here}/runs/[ab].run") == ["runs/a.run", "runs/b.run"]
-    runs = read_runs([tmp_path / "runs", tmp_path / "d.run"])
+    runs = run_table([tmp_path / "runs", tmp_path / "d.run"])
     assert list(runs["run_id"].unique()) == ["runs/a.run", "runs/b.run", "d.run"]
 
 
@@ -81,7 +82,7 @@ def test_nothing_there(tmp_path, monkeypatch, source, message):
 
 def test_wrong_arguments():
     with pytest.raises(DataError, match="no file was named"):
-        read_runs([])
+        run_table([])
 
 
 def test_a_file_named_twice(put, tmp_path):
@@ -113,7 +114,7 @@ def test_names_that_are_not_utf8(tmp_path, name_by):
     for name in (b"a\xff", b"a\xfe"):
         with open(os.fsencode(tmp_path) + b"/" + name, "wb") as file:
             file.write(b"q d 1\n")
-    runs = read_runs(tmp_path, name_by=name_by)
+    runs = run_table(tmp_path, name_by=name_by)
     assert runs["run_id"].tolist() == [r"a\xfe", r"a\xff"]
 
 
@@ -134,7 +135,7 @@ def text_of(kind: str) -> str:
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
 def test_tables_with_named_columns(put, kind, name, mark):
     """The suffix says what a file is, or else its first line does."""
-    runs = read_runs(put(name.format(kind), mark + text_of(kind)))
+    runs = run_table(put(name.format(kind), mark + text_of(kind)))
     assert runs["query_id"].tolist() == ["q1", "q1", "NA"]
     assert runs["doc_id"].tolist() == ["d1", "d,2", 'd"3']
     assert runs["score"].tolist() == [2.5, 1.0, -0.001]
@@ -148,7 +149,7 @@ def test_parquet(tmp_path, name):
     frame.to_parquet(path, compression="zstd")
     if name.endswith(".gz"):
         path.write_bytes(gzip.compress(path.read_bytes()))
-    runs = read_runs(path)
+    runs = run_table(path)
     assert runs["doc_id"].tolist() == ["d1", "d,2", 'd"3']
     assert runs["score"].tolist() == [2.5, 1.0, -0.001]
 
@@ -156,7 +157,7 @@ def test_parquet(tmp_path, name):
 def test_parquet_keeps_index_and_whole_numbers(tmp_path):
     frame = pd.DataFrame({"qid": [7, 7], "docno": [2**60 + 1, 5], "score": [1, 2]})
     frame.set_index("qid").to_parquet(tmp_path / "a.parquet")
-    runs = read_runs(tmp_path / "a.parquet")
+    runs = run_table(tmp_path / "a.parquet")
     assert runs["query_id"].tolist() == ["7", "7"]
     assert runs["doc_id"].tolist() == ["1152921504606846977", "5"]
 
@@ -166,10 +167,10 @@ def test_parquet_damaged(tmp_path, put):
     whole = (tmp_path / "a.parquet").read_bytes()
     for data in (b"", b"q d 1\n", whole[:-9], b"PAR1" + b"\1" * 50 + b"PAR1"):
         with pytest.raises(DataError, match=r"a\.parquet: cannot read it as Parquet: "):
-            read_runs(put("a.parquet", data))
+            run_table(put("a.parquet", data))
     pq.write_table(pa.table({"qid": pa.array([], pa.string())}), tmp_path / "a.parquet")
     with pytest.raises(DataError, match=r"a\.parquet: holds no rows\. Add rows\.$"):
-        read_runs(tmp_path / "a.parquet")
+        run_table(tmp_path / "a.parquet")
 
 
 @pytest.mark.parametrize(
@@ -208,7 +209,7 @@ def test_paths_that_nobody_can_look_at(put, tmp_path, monkeypatch, read):
 def test_a_field_may_be_of_any_length(put, name, mark):
     doc = "d" * 200_000
     text = f"qid,docno,score\nq1,{doc},1\n".replace(",", mark)
-    assert read_runs(put(name, text))["doc_id"].tolist() == [doc]
+    assert run_table(put(name, text))["doc_id"].tolist() == [doc]
 
 
 def test_quoted_fields_and_places(put):
@@ -216,19 +217,19 @@ def test_quoted_fields_and_places(put):
     text = (
         '# one\n# two\n\n"query_id","doc_id",score\nq,"d ""1"", x",3\n\n   \nq,d2,2\n'
     )
-    runs = read_runs(put("a.csv", text))
+    runs = run_table(put("a.csv", text))
     assert runs["doc_id"].tolist() == ['d "1", x', "d2"]
     assert runs.attrs == {"comments": 2}
     with pytest.raises(
         DataError, match=r"a\.csv:9: expected 3 fields as in the header"
     ):
-        read_runs(put("a.csv", text + "q,d3\n"))
+        run_table(put("a.csv", text + "q,d3\n"))
     with pytest.raises(DataError, match=r"a\.csv:9: expected 3 fields .*'q,d,3,4'"):
-        read_runs(put("a.csv", text + "q,d,3,4\n"))
+        run_table(put("a.csv", text + "q,d,3,4\n"))
     with pytest.raises(DataError, match=r"a\.csv:9: expected fields separated by ','"):
-        read_runs(put("a.csv", text + 'q,"d3,1\nq,d4,1\n'))
+        run_table(put("a.csv", text + 'q,"d3,1\nq,d4,1\n'))
     with pytest.raises(DataError, match=r"a\.csv:9: expected doc_id, found 'a\\nb'"):
-        read_runs(put("a.csv", text + 'q,"a\nb",1\nq,d4,1\n'))
+        run_table(put("a.csv", text + 'q,"a\nb",1\nq,d4,1\n'))
 
 
 @pytest.mark.parametrize(
@@ -267,7 +268,7 @@ def test_quoted_fields_and_places(put):
 )
 def test_malformed_tables(put, name, text, message):
     with pytest.raises(DataError, match=message) as caught:
-        read_runs(put(name, text))
+        run_table(put(name, text))
     assert len(str(caught.value)) < 500
 
 
@@ -278,9 +279,9 @@ def test_jsonl_with_gaps_keeps_ids(put):
     with pytest.raises(
         DataError, match=r"a\.jsonl:3: expected doc_id, found nothing\."
     ):
-        read_runs(put("a.jsonl", text))
+        run_table(put("a.jsonl", text))
     text = text.replace('2, "score"', '2, "docno": "x", "score"')
-    assert read_runs(put("a.jsonl", text))["query_id"].tolist() == [
+    assert run_table(put("a.jsonl", text))["query_id"].tolist() == [
         "9007199254740993",
         "2",
     ]

@@ -10,7 +10,8 @@ from pgcjax.cli import main
 from pgcjax.errors import DataError, DataWarning
 from pgcjax.io.folders import is_document, is_no_run
 from pgcjax.io.qrels import read_qrels
-from pgcjax.io.runs import Runs, read_runs
+from pgcjax.io.runs import Runs
+from tests.helpers.builders import run_table
 
 RUN = "q1 Q0 d1 1 2 {0}\nq1 Q0 d2 2 1 {0}\n"
 QRELS = "q1 0 d1 1\nq1 0 d2 0\n"
@@ -91,7 +92,7 @@ def test_a_folder_of_runs_and_more(put, tmp_path, capsys):
     here = tmp_path / "runs"
     message = f"2 files are left out as no run: {here}/README.md, {here}/qrels.txt"
     with pytest.warns(DataWarning) as said:
-        runs = read_runs(here)
+        runs = run_table(here)
     assert [str(w.message) for w in said] == [message]
     assert runs["run_id"].unique().tolist() == ["A"]
     # On the command line it is one line, and a file that is named is asked for.
@@ -130,4 +131,4 @@ def test_a_damaged_run_in_a_folder_is_an_error(put, tmp_path):
     put("runs/a", RUN.format("A"))
     put("runs/b", "q1 Q0 d1 1 2\n")
     with pytest.raises(DataError, match=r"b:1: expected 'query Q0 doc rank score tag'"):
-        read_runs(tmp_path / "runs")
+        run_table(tmp_path / "runs")

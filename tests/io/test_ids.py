@@ -12,8 +12,8 @@ import pytest
 from pgcjax.errors import DataError
 from pgcjax.io.preferences import read_preferences
 from pgcjax.io.qrels import read_qrels
-from pgcjax.io.runs import read_runs
 from pgcjax.io.schema import Origin, ids
+from tests.helpers.builders import run_table
 
 PLAIN = [
     "007", "1e5", "1_000", "31_1", "9007199254740993", "1.0", "-0", "inf", "nan", "NaN",
@@ -50,14 +50,14 @@ def run_in(form: str, query: str, doc: str, put):
 @pytest.mark.parametrize("form", WRITTEN)
 @pytest.mark.parametrize("odd", PLAIN)
 def test_odd_ids(put, form, odd):
-    runs = read_runs(run_in(form, odd, odd, put))
+    runs = run_table(run_in(form, odd, odd, put))
     assert runs[["query_id", "doc_id"]].to_numpy().tolist() == [[odd, odd]]
 
 
 @pytest.mark.parametrize("form", WRITTEN[2:])
 @pytest.mark.parametrize("odd", BLANK[:3])
 def test_ids_with_blanks_in_tables(put, form, odd):
-    assert read_runs(run_in(form, "q", odd, put))["doc_id"].tolist() == [odd]
+    assert run_table(run_in(form, "q", odd, put))["doc_id"].tolist() == [odd]
 
 
 @pytest.mark.parametrize("form", WRITTEN[2:])
@@ -69,7 +69,7 @@ def test_ids_that_could_not_be_written_again(put, form, wrong):
     if "\0" in wrong and form in ("csv", "tsv"):
         return  # refused with the file
     with pytest.raises(DataError, match=r"expected doc_id, found ('|nothing)"):
-        read_runs(run_in(form, "q", wrong, put))
+        run_table(run_in(form, "q", wrong, put))
 
 
 def test_blanks_are_what_python_takes_for_blanks():
@@ -112,11 +112,11 @@ def test_whole_numbers_keep_every_digit(put):
             pd.DataFrame({"qid": [7], "docno": np.array([big], object), "score": [1]}),
             {7: {big: 1}},
         ):
-            runs = read_runs(source)
+            runs = run_table(source)
             assert runs["query_id"].tolist() == ["7"]
             assert runs["doc_id"].tolist() == [str(big)]
     frame = pd.DataFrame({"qid": pd.array([1, 2], "Int64"), "docno": ["a", "b"]})
-    runs = read_runs(frame.assign(score=1))
+    runs = run_table(frame.assign(score=1))
     assert runs["query_id"].tolist() == ["1", "2"]
 
 
@@ -139,7 +139,7 @@ def test_whole_numbers_keep_every_digit(put):
 def test_other_types_are_no_ids(column, message):
     frame = pd.DataFrame({"qid": "q", "docno": column, "score": 1.0})
     with pytest.raises(DataError, match=r"^runs, row \d: expected doc_id, ") as caught:
-        read_runs(frame)
+        run_table(frame)
     caught.match(message)
 
 
@@ -148,7 +148,7 @@ def test_half_a_character_is_no_text(put):
     record = '{"qid": "q", "docno": "a\\ud83d", "score": 1}'
     message = r"^\S+/a\.jsonl:1: expected doc_id, found 'a\\ud83d'\. Ids are whole "
     with pytest.raises(DataError, match=message):
-        read_runs(put("a.jsonl", record))
+        run_table(put("a.jsonl", record))
     record = '{"qid": "\\ude00", "docno": "a", "rel": 1}'
     with pytest.raises(DataError, match=r":1: expected query_id, found '\\ude00'\. "):
         read_qrels(put("a.jsonl", record))
@@ -159,7 +159,7 @@ def test_half_a_character_is_no_text(put):
 )
 def test_every_kind_of_text_column(kind):
     frame = pd.DataFrame({"qid": ["NA", "007"], "docno": ["a", "b"]}).astype(kind)
-    runs = read_runs(frame.assign(score=[1, 2]))
+    runs = run_table(frame.assign(score=[1, 2]))
     assert runs["query_id"].tolist() == ["NA", "007"]
     assert {runs[c].dtype for c in ("run_id", "query_id", "doc_id")} == {
         pd.Series(["a"], dtype="str").dtype
@@ -169,7 +169,7 @@ def test_every_kind_of_text_column(kind):
 def test_comments_begin_a_line(put):
     """# inside an id, or beginning a later field, is part of it."""
     text = "# comment\n#q Q0 d 1 2 t\n  # comment\nq Q0 #d 1 2 t\nq Q0 d#1 2 1 #t\n"
-    runs = read_runs(put("a.run", text.replace("2 t", "2 #t")))
+    runs = run_table(put("a.run", text.replace("2 t", "2 #t")))
     assert runs["doc_id"].tolist() == ["#d", "d#1"]
     assert runs["run_id"].tolist() == ["#t", "#t"]
     assert runs.attrs == {"comments": 3}
@@ -177,6 +177,6 @@ def test_comments_begin_a_line(put):
 
 def test_comments_in_a_table_stand_above_its_header(put):
     text = "# comment\nqid,docno,score\n#q,d,1\n# no comment,#d,2\n"
-    runs = read_runs(put("a.csv", text))
+    runs = run_table(put("a.csv", text))
     assert runs["query_id"].tolist() == ["#q", "# no comment"]
     assert runs.attrs == {"comments": 1}

@@ -84,7 +84,7 @@ def rows(table):
 
 @pytest.mark.parametrize("kind", TABLES)
 def test_runs(kind):
-    runs = pgcjax.read_runs(TABLES[kind])
+    runs = pgcjax.read_runs(TABLES[kind]).table
     assert rows(runs) == ROWS
     assert runs["run_id"].unique().tolist() == ["run"]
 
@@ -92,13 +92,13 @@ def test_runs(kind):
 def test_runs_by_their_names():
     several = {"a": POLARS, 7: DOCS, "c": NESTED, "d": RanxRun(), "e": FRAME.copy()}
     several["e"]["tag"] = "x"  # the name in the dict counts
-    runs = pgcjax.read_runs(several)
+    runs = pgcjax.read_runs(several).table
     assert runs["run_id"].unique().tolist() == ["a", "7", "c", "d", "e"]
     for _, own in runs.groupby("run_id"):
         assert rows(own) == ROWS
     for ranx in (RanxRun("x"), [RanxRun("x")], {"x": RanxRun("y")}):
-        assert pgcjax.read_runs(ranx)["run_id"].unique().tolist() == ["x"]
-    both = pgcjax.read_runs([RanxRun("x"), RanxRun("y")])
+        assert pgcjax.read_runs(ranx).table["run_id"].unique().tolist() == ["x"]
+    both = pgcjax.read_runs([RanxRun("x"), RanxRun("y")]).table
     assert both["run_id"].unique().tolist() == ["x", "y"]
 
 
@@ -110,7 +110,7 @@ def test_numbers_and_ids_are_as_they_were():
         pl.col("score").cast(pl.Float32), pl.col("qid").cast(pl.UInt8)
     )
     for source in (table, table.to_arrow(), table.to_dicts()):
-        runs = pgcjax.read_runs(source)
+        runs = pgcjax.read_runs(source).table
         assert rows(runs) == [("1", str(big), float(np.float32(0.1))), ("2", "5", 0.25)]
 
 

@@ -1,7 +1,12 @@
 """Packed runs: what is read from them is what runs have, in every order."""
 
 import json
+import math
+import os
+import subprocess
+import sys
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,13 +19,15 @@ from hypothesis import strategies as st
 import pgcjax
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io import pack as packing
+from pgcjax.io import packed
 from pgcjax.io.choices import ORDERS
 from pgcjax.io.judged import Judged
 from pgcjax.io.order import in_order, ranked
 from pgcjax.io.packed import MARK, Packed, is_packed
 from pgcjax.io.packed_seal import UNSEALED
-from pgcjax.io.runs import Runs, read_runs
+from pgcjax.io.runs import Runs
 from pgcjax.tensors.rankings import Rankings, find, joined, merged
+from tests.helpers.builders import run_table
 
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
 DOCS = [f"d{i}" for i in range(9)] + ["ü", "Z"]
@@ -84,7 +91,72 @@ def test_packed_for_these_judgments_or_others(
     for some in (docs, others, dict(list(docs.items())[:1])):
         assert rankings(path, some, order) == rankings(frame, some, order)
     # And so it is as a table.
-    assert rankings(read_runs(path), others, order) == rankings(frame, others, order)
+    assert rankings(run_table(path), others, order) == rankings(frame, others, order)
+
+
+def test_a_block_is_searched_in_batches(tmp_path, monkeypatch):
+    docs = [f"d{i}" for i in range(9)]
+    ranked = [(q, d, float(i), 1.0) for q in "xy" for i, d in enumerate(docs)]
+    frame = table_of([(run, *row) for run in "ab" for row in ranked])
+    known = packing._judged([qrels_of({"x": set(docs[:2])})])
+    frames = iter([pl.from_pandas(frame, nan_to_null=False)])
+    packing._write(frames, tmp_path / "runs.parquet", known, whole=True)
+    judged = {"x": {*docs[:5]}, "y": {docs[8], "other"}}
+    for batch in (1, 4, 2**18):
+        monkeypatch.setattr(packed, "_BATCH", batch)
+        for order in ("trec", "clarke"):
+            found = rankings(tmp_path / "runs.parquet", judged, order)
+            assert found == rankings(frame, judged, order)
+
+
+PEAK = """
+import resource, sys
+import polars as pl
+from pathlib import Path
+from pgcjax.io.packed import Packed
+packed = Packed(Path("runs.parquet"))
+packed.read(0, "trec")
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+block = packed.read(0, "trec", pl.Series(["d0", "d7"]))
+assert len(block.position) == 4000, len(block.position)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="counts KiB")
+def test_other_judgments_take_little_memory(tmp_path):
+    """A block of two million documents takes 16 MB for each number of a document."""
+    runs, docs = 2000, pl.Series("doc_id", [f"d{i}" for i in range(1000)])
+    run = pl.Series("run_id", [f"r{i}" for i in range(runs)])
+    frame = run.to_frame().join(docs.to_frame(), how="cross")
+    score = -(pl.int_range(pl.len()) % 1000).cast(pl.Float64)
+    frame = frame.select(
+        "run_id", pl.lit("q").alias("query_id"), "doc_id", score=score, rank=math.nan
+    )
+    known = packing._judged([qrels_of({"q": {"d1"}})])
+    packing._write(iter([frame]), tmp_path / "runs.parquet", known, whole=True)
+    done = subprocess.run(
+        [sys.executable, "-c", PEAK],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(Path(pgcjax.__file__).parents[1])},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < 80_000  # KiB; decoded at once, 120 MB
+
+
+def test_packed_for_queries_that_are_not_judged_now(tmp_path):
+    """Blocks that are put together have no documents of theirs."""
+    docs = {"q1": {"d1", "d2"}, "q2": {"d1", "d2"}}
+    frame = table_of([(r, q, d, 1.0, 1.0) for r in "ab" for q in docs for d in docs[q]])
+    frames = pl.from_pandas(frame, nan_to_null=False).partition_by("run_id")
+    known = packing._judged([qrels_of(docs)])
+    packing._write(iter(frames), tmp_path / "runs.parquet", known, whole=True, rows=1)
+    for some in ({"q2": {"d1"}}, {"q1": {"d1"}}, {}):
+        found = rankings(tmp_path / "runs.parquet", some, "trec")
+        assert found == rankings(frame, some, "trec")
 
 
 @given(tables)
@@ -197,7 +269,7 @@ def test_mistakes(tmp_path):
         pgcjax.pack(RUNS, tmp_path / "runs.csv")
     with pytest.raises(UsageError, match="only_judged needs judgments"):
         pgcjax.pack(RUNS, path, only_judged=True)
-    frame = pl.from_pandas(read_runs({"r": RUNS["r1"]}), nan_to_null=False)
+    frame = pl.from_pandas(run_table({"r": RUNS["r1"]}), nan_to_null=False)
     with pytest.raises(DataError, match="run 'r' comes twice"):
         known = packing._judged([])
         packing._write(iter([frame, frame]), path, known, whole=True, rows=1)
@@ -223,7 +295,7 @@ def test_a_million_judged_documents_are_one_row_group(tmp_path):
     number = pl.int_range(2**20 + 1, dtype=pl.Int32, eager=True)
     docs = pl.DataFrame({"doc_id": number.cast(pl.String), "judged": number})
     docs = docs.select(pl.lit("q").alias("query_id"), "doc_id", "judged")
-    frames = [pl.from_pandas(read_runs({"q": {"0": 1.0}}), nan_to_null=False)]
+    frames = [pl.from_pandas(run_table({"q": {"0": 1.0}}), nan_to_null=False)]
     path = tmp_path / "runs.parquet"
     packing._write(iter(frames), path, docs, whole=True)
     assert len(Packed(path).docs) == 2**20 + 1

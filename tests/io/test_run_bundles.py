@@ -1,19 +1,22 @@
 """Small files read together: what each alone gives, and what is said of it."""
 
 import gzip
+import io
 import warnings
 from contextlib import closing
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pgcjax.errors import DataError
-from pgcjax.io import prefetch
+from pgcjax.io import prefetch, run_bundles
 from pgcjax.io.judged import Judged
+from pgcjax.io.reading import Reading
 from pgcjax.io.run_bundles import read_bundle
 from pgcjax.io.run_units import Unit
 from pgcjax.io.runs import Runs
@@ -66,7 +69,71 @@ OTHER = {
     "no UTF-8": lambda tag: text_of(tag) + b"q3 Q0 \xff 1 2 x\n",
     "cut off": lambda tag: gzip.compress(text_of(tag))[:-9],
 }
-FILES = REGULAR | OTHER
+
+
+ROWS_OF_TEXT = pd.DataFrame(ROWS, columns=["query_id", "doc_id", "score"])
+
+
+def parquet(change=lambda frame: frame):
+    """Make a Parquet file of a tag: of ROWS, changed."""
+
+    def made(tag) -> bytes:
+        frame = pd.DataFrame(ROWS, columns=["query_id", "doc_id", "score"])
+        frame = change(frame.assign(run_id=tag, score=frame["score"].astype(float)))
+        frame.to_parquet(file := io.BytesIO(), index=False)
+        return file.getvalue()
+
+    return made
+
+
+def with_cell(column, cell):
+    def change(frame):
+        cells = [*frame[column].astype(object)]
+        return frame.assign(**{column: pd.Series([cell, *cells[1:]])})
+
+    return parquet(change)
+
+
+REGULAR_PARQUET = {
+    "parquet": parquet(),
+    "other names": parquet(lambda f: f.rename(columns={"doc_id": "docno"})),
+    "numbers as ids": parquet(lambda f: f.assign(query_id=[1, 1, 1, 2, 3])),
+    "float32": parquet(lambda f: f.assign(score=f["score"].astype("float32") / 3)),
+    "whole numbers": parquet(lambda f: f.assign(score=f["score"].astype(int))),
+    "categories": parquet(lambda f: f.assign(doc_id=f["doc_id"].astype("category"))),
+    "more columns": parquet(lambda f: f.assign(text="x", rank=[3, 3, 3, 1, 1])),
+    "runs in turn": parquet(
+        lambda f: pd.concat([f, f.assign(run_id=f["run_id"] + "b")]).sort_values(
+            ["query_id", "doc_id"]
+        )
+    ),
+}
+OTHER_PARQUET = {
+    "no tags": parquet(lambda f: f.drop(columns="run_id")),
+    "ranks alone": parquet(
+        lambda f: f.drop(columns="score").assign(rank=[1, 2, 3, 1, 1])
+    ),
+    "no score": parquet(lambda f: f.drop(columns="score")),
+    "no rows": parquet(lambda f: f[:0]),
+    "not a number": with_cell("score", float("nan")),
+    "infinite in parquet": with_cell("score", float("inf")),
+    "no doc": with_cell("doc_id", None),
+    "an empty doc": with_cell("doc_id", ""),
+    "a blank around": with_cell("doc_id", " a"),
+    "a control character": with_cell("doc_id", "a\x1f"),
+    "a tab": with_cell("query_id", "q\t1"),
+    "an odd query": with_cell("query_id", "#q"),
+    "floats as ids": parquet(lambda f: f.assign(query_id=[1.5, 1.5, 1.5, 2, 3])),
+    "large numbers in parquet": parquet(
+        lambda f: f.assign(score=[2**53, 2**53 + 1, 1, 2, 3])
+    ),
+    "text as score": parquet(lambda f: f.assign(score=f["score"].astype(str))),
+    "twice in parquet": with_cell("doc_id", "b"),
+    "the run of another": parquet(lambda f: f.assign(run_id="again")),
+    "cut parquet": lambda tag: parquet()(tag)[:-9],
+    "text among parquet": text_of,
+}
+FILES = REGULAR | OTHER | REGULAR_PARQUET | OTHER_PARQUET
 
 
 def outcome(source, **how) -> tuple[list[str], str]:
@@ -121,6 +188,49 @@ def test_a_file_among_regular_ones(name, name_by, tmp_path):
         for together in (True, False)
     ]
     assert both[0] == both[1]
+
+
+@pytest.mark.parametrize("name_by", ["tag", "file"])
+@pytest.mark.parametrize("name", [*OTHER_PARQUET, *REGULAR_PARQUET])
+def test_a_file_among_parquet_files(name, name_by, tmp_path):
+    """It is read, or refused in its turn, as it is alone."""
+    again = ["the run of another"] if name == "the run of another" else []
+    put(tmp_path / "runs", ["parquet", *again, name, "float32"])
+    both = [
+        outcome(tmp_path / "runs", together=together, name_by=name_by)
+        for together in (True, False)
+    ]
+    assert both[0] == both[1]
+
+
+@pytest.mark.parametrize("name_by", ["tag", "file"])
+def test_parquet_files_are_one_table(name_by, tmp_path):
+    names = [n for n in REGULAR_PARQUET if n != "runs in turn" or name_by == "tag"]
+    put(tmp_path / "runs", names)
+    judged = Judged(JUDGED)
+    runs = Runs(tmp_path / "runs", name_by=name_by)
+    (read,) = runs.read(judged, "trec", lambda table: table)
+    (table,) = read.parts
+    assert read.units == len(names) == len(table.by_file)
+    alone = [*runs.read(judged, "trec", lambda table: table, together=False)]
+    frames = [next(unit.parts).frame.drop("rank") for unit in alone]
+    assert table.frame.drop("rank").equals(pl.concat(frames))
+    assert table.frame["rank"].is_nan().all()
+
+
+def test_parquet_files_of_more_than_memory_are_read_alone(tmp_path, monkeypatch):
+    paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    for path in paths:
+        path.write_bytes(parquet()(path.stem))
+    assert read_bundle(paths, "auto", "tag")
+    monkeypatch.setattr(run_bundles, "chosen", lambda: Reading(memory=8 * 2 * 3000))
+    assert len(paths[0].read_bytes()) < 3000
+    assert read_bundle(paths, "parquet", "tag")
+    with paths[1].open("wb") as file:
+        pd.concat([ROWS_OF_TEXT] * 5000).assign(score=1.0).to_parquet(file)
+    assert len(paths[1].read_bytes()) < 9000  # of few different cells
+    monkeypatch.setattr(run_bundles, "chosen", lambda: Reading(memory=8 * 2 * 9000))
+    assert read_bundle(paths, "parquet", "tag") is None
 
 
 def test_a_suffix_tells_the_container(tmp_path):

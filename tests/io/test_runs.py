@@ -2,16 +2,24 @@
 
 import gzip
 import math
+import os
+import threading
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 
+import pgcjax
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io.runs import Runs, read_runs
+from tests.helpers.builders import run_table
 
 TREC = "q1 Q0 d1 1 2.5 {0}\nq1\tQ0\td2\t2\t1e-3\t{0}\nq2  Q0  d1 \t 1 -4 {0}\n"
+COLUMNS_OF_PREFERENCES = ["query_id", "doc_id", "other_doc_id", "preference"]
+DICT_PREFERENCES = pd.DataFrame(
+    [["q1", "d1", "d2", 1.0], ["q1", "d2", "d3", 1.0]], columns=COLUMNS_OF_PREFERENCES
+)
 DICT = {"q1": {"d1": 2.5, "d2": 1e-3}, "q2": {"d1": -4}}
 EXPECTED = [("q1", "d1", 2.5), ("q1", "d2", 0.001), ("q2", "d1", -4.0)]
 
@@ -23,12 +31,12 @@ def rows(runs):
 
 
 def test_trec_and_three_columns(put):
-    runs = read_runs(put("a.run", TREC.format("bm25")))
+    runs = run_table(put("a.run", TREC.format("bm25")))
     assert list(runs.columns) == ["run_id", "query_id", "doc_id", "score", "rank"]
     assert rows(runs) == EXPECTED
     assert runs["run_id"].unique().tolist() == ["bm25"]
     assert runs["rank"].tolist() == [1, 2, 1]
-    runs = read_runs(put("dense.txt", "q1 d1 2.5\nq1\td2 1e-3\nq2 d1 -4\n"))
+    runs = run_table(put("dense.txt", "q1 d1 2.5\nq1\td2 1e-3\nq2 d1 -4\n"))
     assert rows(runs) == EXPECTED
     assert runs["run_id"].unique().tolist() == ["dense"]
     assert runs["rank"].isna().all()
@@ -36,11 +44,11 @@ def test_trec_and_three_columns(put):
 
 def test_frames_and_dicts():
     frame = pd.DataFrame(EXPECTED, columns=["qid", "docno", "score"])
-    for source in (frame, DICT, read_runs(DICT), read_runs(frame)):
-        runs = read_runs(source)
+    for source in (frame, DICT, run_table(DICT), run_table(frame)):
+        runs = run_table(source)
         assert rows(runs) == EXPECTED
         assert runs["run_id"].unique().tolist() == ["run"]
-    several = read_runs({"b": DICT, "a": {"q1": {"d1": 1}}})
+    several = run_table({"b": DICT, "a": {"q1": {"d1": 1}}})
     assert several["run_id"].tolist() == ["b", "b", "b", "a"]
     assert rows(several)[:3] == EXPECTED
     assert frame.columns.tolist() == ["qid", "docno", "score"]  # left as it was
@@ -58,7 +66,7 @@ def test_frames_and_dicts():
 )
 def test_aliases(names):
     frame = pd.DataFrame([("r", "q", "d", 1.0)], columns=list(names))
-    runs = read_runs(frame.assign(text="of the document"))
+    runs = run_table(frame.assign(text="of the document"))
     assert runs.iloc[0, :4].tolist() == ["r", "q", "d", 1.0]
 
 
@@ -68,7 +76,7 @@ def test_the_canonical_name_wins():
         {"query": ["some words"], "qid": ["q"], "docid": [3], "docno": ["d3"],
          "score": [1.0], "rank": [0]}
     )  # fmt: skip
-    runs = read_runs(frame)
+    runs = run_table(frame)
     assert runs[["query_id", "doc_id", "rank"]].to_numpy().tolist() == [
         ["q", "d3", 0.0]
     ]
@@ -76,37 +84,35 @@ def test_the_canonical_name_wins():
 
 def test_ranks_alone():
     frame = pd.DataFrame({"qid": "q", "docno": ["a", "b"], "rank": [1, 2]})
-    runs = read_runs(frame)
+    runs = run_table(frame)
     assert runs["score"].tolist() == [-1, -2]
     with pytest.raises(
         DataError, match=r"^runs, row 2: expected a finite number as rank"
     ):
-        read_runs(frame.assign(rank=["1", "-"]))
+        run_table(frame.assign(rank=["1", "-"]))
 
 
 def test_junk_ranks_are_missing_ranks(put):
     """Many tools write no ranks: that matters only if they decide the order."""
     for junk in ("-", "x", "1_0", "nan"):
-        runs = read_runs(put("a.run", f"q Q0 d {junk} 2 t\nq Q0 e 2 1 t\n"))
+        runs = run_table(put("a.run", f"q Q0 d {junk} 2 t\nq Q0 e 2 1 t\n"))
         assert math.isnan(runs["rank"][0]) and runs["rank"][1] == 2
     ranks = pd.array([1, None], "Int64")
     frame = pd.DataFrame({"qid": "q", "docno": ["a", "b"], "score": 1, "rank": ranks})
-    assert read_runs(frame)["rank"].isna().tolist() == [False, True]
+    assert run_table(frame)["rank"].isna().tolist() == [False, True]
 
 
 def test_many_files(put, tmp_path):
-    seen = []
     for name in ("b", "a", "c"):
         put(f"runs/{name}.run", TREC.format(name.upper()))
-    runs = read_runs(tmp_path / "runs", progress=lambda *step: seen.append(step))
+    runs = run_table(tmp_path / "runs")
     assert runs["run_id"].unique().tolist() == ["A", "B", "C"]
-    assert seen == [("reading", i, 3) for i in (1, 2, 3)]
     assert runs.index.tolist() == list(range(9))
-    runs = read_runs(tmp_path / "runs", name_by="file")
+    runs = run_table(tmp_path / "runs", name_by="file")
     assert runs["run_id"].unique().tolist() == ["a", "b", "c"]
     put("runs/c.v2.txt.gz", gzip.compress(TREC.format("C").encode()))
     for name_by, last in (("file", "c.v2"), ("filename", "c.v2.txt")):
-        runs = read_runs(tmp_path / "runs/c.v2.txt.gz", name_by=name_by)
+        runs = run_table(tmp_path / "runs/c.v2.txt.gz", name_by=name_by)
         assert runs["run_id"].unique().tolist() == [last]
 
 
@@ -133,10 +139,10 @@ def test_file_by_file(put, tmp_path):
     assert tables[1]["rank"].is_nan().all()
     assert seen == [("reading", i, 3) for i in (1, 2, 3)]
     whole = pl.concat(tables).to_pandas()
-    pd.testing.assert_frame_equal(whole, read_runs(tmp_path / "runs"))
-    for source in (DICT, read_runs(DICT)):
+    pd.testing.assert_frame_equal(whole, run_table(tmp_path / "runs"))
+    for source in (DICT, run_table(DICT)):
         (table,) = Runs(source).tables()
-        pd.testing.assert_frame_equal(table.to_pandas(), read_runs(DICT))
+        pd.testing.assert_frame_equal(table.to_pandas(), run_table(DICT))
 
 
 def test_what_is_wrong_is_said_in_its_turn(put, tmp_path):
@@ -158,13 +164,13 @@ def test_what_is_wrong_is_said_in_its_turn(put, tmp_path):
 
 def test_one_file_of_several_runs(put):
     text = "run,qid,docno,score\nx,q,d,1\ny,q,d,2\n"
-    assert read_runs(put("a.csv", text))["run_id"].tolist() == ["x", "y"]
+    assert run_table(put("a.csv", text))["run_id"].tolist() == ["x", "y"]
     with pytest.raises(
         DataError,
         match=r"a\.csv: holds 2 runs, such as 'x' and 'y', which its name cannot tell "
         r"apart\. Name runs by tag: name_by=tag \(--name-by on the command line\)\.$",
     ):
-        read_runs(put("a.csv", text), name_by="file")
+        run_table(put("a.csv", text), name_by="file")
 
 
 def test_two_files_claim_one_name(put, tmp_path):
@@ -178,22 +184,22 @@ def test_two_files_claim_one_name(put, tmp_path):
             rf"Rename one, or name runs by {other}: name_by={other} \(--name-by on the "
             r"command line\)\.$",
         ):
-            read_runs(sources, name_by=name_by)
+            run_table(sources, name_by=name_by)
 
 
 def test_wrong_options():
     with pytest.raises(
         UsageError, match=r"^format is one of auto, csv, .*, not 'trec'$"
     ):
-        read_runs(DICT, format="trec")
+        run_table(DICT, format="trec")
     with pytest.raises(UsageError, match="^name_by is one of tag, file, filename, not"):
-        read_runs(DICT, name_by="x")
+        run_table(DICT, name_by="x")
 
 
 def test_named_format_overrules_the_suffix(put):
     path = put("a.tsv", TREC.format("t"))
-    assert rows(read_runs(path, format="columns")) == EXPECTED
-    assert rows(read_runs(put("a.txt", "qid,docno,score\nq,d,1\n"), format="csv")) == [
+    assert rows(run_table(path, format="columns")) == EXPECTED
+    assert rows(run_table(put("a.txt", "qid,docno,score\nq,d,1\n"), format="csv")) == [
         ("q", "d", 1.0)
     ]
 
@@ -279,7 +285,7 @@ JUDGMENTS = (
 def test_malformed_files(put, text, message):
     path = put("a.run", text)
     with pytest.raises(DataError, match=rf"^\S*/a\.run{message}$"):
-        read_runs(path)
+        run_table(path)
 
 
 @pytest.mark.parametrize(
@@ -334,18 +340,18 @@ def test_malformed_files(put, text, message):
 )
 def test_malformed_tables_and_dicts(source, message):
     with pytest.raises(DataError, match=f"^{message}$"):
-        read_runs(source)
+        run_table(source)
 
 
 def test_a_query_without_documents_is_missing():
-    assert rows(read_runs({"q": {}, "q2": {"d": 1}})) == [("q2", "d", 1.0)]
+    assert rows(run_table({"q": {}, "q2": {"d": 1}})) == [("q2", "d", 1.0)]
 
 
 def test_public_runs(data):
     """No row of 89 public runs is lost or changed."""
     for folder, count, lines in (("dl21", 63, 358950), ("cast2019", 26, None)):
         files = sorted((data / folder / "runs").iterdir())
-        runs = read_runs(data / folder / "runs", name_by="file")
+        runs = run_table(data / folder / "runs", name_by="file")
         assert runs["run_id"].nunique() == len(files) == count
         assert lines is None or len(runs) == lines
         for path in (files[0], files[-1]):
@@ -358,17 +364,102 @@ def test_public_runs(data):
             assert mine["doc_id"].tolist() == [f[2] for f in fields]
             assert mine["score"].tolist() == [float(f[4]) for f in fields]
     with pytest.raises(DataError, match=r"claims the run name 'BERT-.*name_by=file"):
-        read_runs(data / "cast2019/runs")
+        run_table(data / "cast2019/runs")
 
 
 def test_trec_eval_runs(data):
     folder = data / "oracles/trec_eval"
-    runs = read_runs(folder / "results.comment.test.gz")
+    runs = run_table(folder / "results.comment.test.gz")
     assert len(runs) == 30100 and runs.attrs == {"comments": 0}
     assert runs["doc_id"].str.contains("#").all()
-    assert len(read_runs(folder / "results.test")) == 1500
+    assert len(run_table(folder / "results.test")) == 1500
     for name, line in (("results.trunc", 1), ("prefs.rank20", 1)):
         with pytest.raises(
             DataError, match=rf"{name}:{line}: expected 'query Q0 doc rank"
         ):
-            read_runs(folder / name)
+            run_table(folder / name)
+
+
+def test_runs_are_read_when_they_are_needed(put):
+    path = put("a.run", TREC.format("A"))
+    runs = read_runs(path)
+    assert repr(runs) == "<Runs: 1 unit; .table has all of them>"
+    assert runs.table is runs.table and len(runs.table) == 3
+    path.write_text("no run\n")
+    wrong = read_runs(path)
+    with pytest.raises(DataError, match="a.run:1: expected"):
+        wrong.table  # noqa: B018
+    put("b.run", TREC.format("B"))
+    several = read_runs(
+        [put("a.run", TREC.format("A")), put("b.run", TREC.format("B"))]
+    )
+    assert len(several.table) == 6 and len(several.first(1).table) == 3
+
+
+def test_what_was_a_frame_says_where_the_frame_is():
+    runs = read_runs(DICT)
+    line = (
+        "runs are read when they are needed, and are no DataFrame: take .table, which "
+        "is one of all of them"
+    )
+    for use in (lambda: runs["run_id"], lambda: [*runs], lambda: "run_id" in runs):
+        with pytest.raises(UsageError) as error:
+            use()
+        assert str(error.value) == line
+    with pytest.raises(AttributeError) as missing:
+        runs.groupby("run_id")
+    assert str(missing.value) == f"no groupby: {line}"
+
+
+def test_whatever_takes_runs_takes_what_was_listed(put, tmp_path, monkeypatch):
+    """And makes no DataFrame of it."""
+    paths = [put(f"{name}.run", TREC.format(name)) for name in "AB"]
+    prefs = {"preferences": DICT_PREFERENCES}
+    expected = {
+        "evaluate": pgcjax.evaluate(paths, **prefs).table,
+        "rbo": pgcjax.rbo(paths).table,
+        "prefer": pgcjax.prefer(paths, qrels={"q1": {"d1": 1}}, measures="RPP").table,
+        "next": pgcjax.next_judgments(paths, **prefs).table,
+    }
+    monkeypatch.setattr(Runs, "table", property(lambda self: 1 / 0))
+    runs = read_runs(paths)
+    found = {
+        "evaluate": pgcjax.evaluate(runs, **prefs).table,
+        "rbo": pgcjax.rbo(runs).table,
+        "prefer": pgcjax.prefer(runs, qrels={"q1": {"d1": 1}}, measures="RPP").table,
+        "next": pgcjax.next_judgments(runs, **prefs).table,
+    }
+    for name, table in expected.items():
+        pd.testing.assert_frame_equal(found[name], table)
+    assert pgcjax.pack(runs, tmp_path / "packed.parquet") == 2
+    with pytest.raises(UsageError, match="would overwrite"):
+        pgcjax.pack(read_runs(tmp_path / "packed.parquet"), tmp_path / "packed.parquet")
+    monkeypatch.undo()
+    named = pgcjax.evaluate(
+        {"x": read_runs(paths[0]), "y": read_runs(paths[1])}, **prefs
+    )
+    assert named.runs == ["x", "y"]
+
+
+def test_runs_keep_the_encoding_with_which_they_were_listed(put):
+    path = put("a.run", "q Q0 caf\xe9 1 2 t\n".encode("latin-1") * 1)
+    with pgcjax.reading(encoding="latin-1"):
+        runs = read_runs(path)
+    assert runs.table["doc_id"].tolist() == ["café"]
+    prefs = pd.DataFrame([["q", "café", "d", 1]], columns=COLUMNS_OF_PREFERENCES)
+    assert pgcjax.evaluate(runs, preferences=prefs).mean().loc["t", "PGC"] > 0
+    utf8 = put("b.run", "q Q0 café 1 2 t\n".encode())
+    runs = read_runs(utf8)
+    with pgcjax.reading(encoding="latin-1"):
+        assert runs.table["doc_id"].tolist() == ["café"]
+
+
+def test_a_pipe_is_read_at_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(
+        target=(tmp_path / "pipe").write_text, args=(TREC.format("A"),)
+    )
+    writer.start()
+    runs = read_runs(tmp_path / "pipe")
+    writer.join()
+    assert len(runs.table) == len(read_runs(runs).table) == 3

@@ -18,7 +18,7 @@ from pgcjax.errors import DataError
 from pgcjax.io import content
 from pgcjax.io.content import read_bytes
 from pgcjax.io.reading import reading
-from pgcjax.io.runs import read_runs
+from tests.helpers.builders import run_table
 
 PACK = {
     "gz": gzip.compress,
@@ -132,7 +132,7 @@ def test_tables_whose_cells_are_stored_once(tmp_path):
     pq.write_table(rows, path)
     assert path.stat().st_size < 10**5
     with reading(memory="64MiB"), pytest.raises(content.TooLargeError) as error:
-        read_runs(path)
+        run_table(path)
     assert str(error.value).startswith(f"{path}: has more than 64 MiB, decompressed, ")
 
 
@@ -148,4 +148,4 @@ def test_endless_pipes(tmp_path):
     with ThreadPoolExecutor(1) as pool:
         pool.submit(fill)
         with reading(memory="64MiB"), pytest.raises(content.TooLargeError):
-            read_runs(path)
+            run_table(path)

@@ -15,8 +15,8 @@ from helpers.queries import joined
 import pgcjax
 from pgcjax.engine import plan
 from pgcjax.io.intents import read_intent_qrels
-from pgcjax.io.runs import read_runs
 from pgcjax.tensors.padding import at_least
+from tests.helpers.builders import run_table
 
 pyndeval = pytest.importorskip("pyndeval", reason="pip install pyndeval")
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
@@ -134,7 +134,7 @@ def tables(data) -> dict[int, tuple[pd.DataFrame, pd.DataFrame]]:
     for year in YEARS:
         qrels = read_intent_qrels(folder / f"qrels/{year}.diversity.qrels.gz")
         paths = sorted((folder / "runs").glob(f"*{year}*"))
-        runs = [read_runs(p).assign(run_id=f"run{i}") for i, p in enumerate(paths)]
+        runs = [run_table(p).assign(run_id=f"run{i}") for i, p in enumerate(paths)]
         read[year] = qrels, pd.concat(runs, ignore_index=True)
     return read
 

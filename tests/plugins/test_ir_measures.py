@@ -36,7 +36,7 @@ class Demo(NamedTuple):
 @pytest.fixture(scope="module")
 def demo() -> Demo:
     folder = demo_folder()
-    runs = pgcjax.read_runs([folder / "runs/oak.txt", folder / "runs/rose.txt"])
+    runs = pgcjax.read_runs([folder / "runs/oak.txt", folder / "runs/rose.txt"]).table
     return Demo(
         pgcjax.read_preferences(folder / "preferences.csv"),
         pgcjax.read_qrels(folder / "qrels.txt").astype({"relevance": int}),
@@ -285,7 +285,7 @@ def test_public_runs_score_alike_in_all_three(data, offline):
     """Deep Learning 2021: the same bits in ir_measures, PyTerrier and evaluate."""
     folder = data / "dl21"
     paths = sorted((folder / "runs").iterdir())[::30]
-    runs = pgcjax.read_runs(paths, name_by="file").drop(columns="rank")
+    runs = pgcjax.read_runs(paths, name_by="file").table.drop(columns="rank")
     prefs = pgcjax.read_preferences(folder / "judgments.txt.gz")
     qrels = pgcjax.read_qrels(folder / "qrels.dl21-passage.txt.gz")
     bound = PGC.bind(prefs)

@@ -179,7 +179,7 @@ def test_a_leaderboard_sorts_filters_searches_and_changes_its_measure(
 
 def test_the_ideal_rankings_are_those_of_the_reference(browser, file, demo):
     preferences, _, findings = demo
-    runs = pgcjax.read_runs(DEMO / "runs")
+    runs = pgcjax.read_runs(DEMO / "runs").table
     rows = runs.groupby(["query_id", "run_id"])[["doc_id", "score", "rank"]]
     true = {}
     for query, judged in preferences.groupby("query_id"):

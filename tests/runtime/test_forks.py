@@ -58,7 +58,7 @@ def test_a_forked_child_says_so_at_once():
     for work in (
         score,
         lambda: pgcjax.rbo(DEMO / "runs"),
-        lambda: pgcjax.read_runs(pd.DataFrame()),
+        lambda: pgcjax.read_runs(pd.DataFrame()).table,
         lambda: pgcjax.read_preferences(DEMO / "preferences.csv"),
         lambda: pgcjax.compare(scores, measure="PGC", test="bootstrap"),
         lambda: pgcjax.majority(pd.DataFrame()),

@@ -14,6 +14,7 @@ from pgcjax.kernels import ABSENT
 from pgcjax.reference import image
 from pgcjax.tensors import examination
 from pgcjax.tensors import grids as g
+from tests.helpers.builders import run_table
 
 GRID = {"C": (0, 0), "B": (0, 1), "y": (0, 2), "F": (0, 3)}
 GRID |= {"A": (1, 0), "x": (1, 1), "D": (1, 2)}
@@ -199,10 +200,9 @@ def test_lines_may_stand_in_any_order(order, shared, name):
 
 
 def test_rankings_are_runs():
-    from pgcjax.io.runs import read_runs
 
     runs = examination.as_runs(read_grids(frame_of({"s": GRID})), "default")
-    table = read_runs(runs)
+    table = run_table(runs)
     assert table["rank"].tolist() == list(range(7))
     assert table["score"].tolist() == [-r for r in range(7)]
 

@@ -12,10 +12,10 @@ from pgcjax.errors import DataError
 from pgcjax.io.choices import ORDERS
 from pgcjax.io.judged import Judged
 from pgcjax.io.run_tables import RunTable
-from pgcjax.io.runs import read_runs
 from pgcjax.reference.order import ordered
 from pgcjax.tensors.rankings import Rankings, find
 from pgcjax.tensors.retrieved import Retrieved, lists
+from tests.helpers.builders import run_table
 
 ids = st.text(st.characters(codec="utf-8", exclude_categories=["Z", "C"]), min_size=1)
 
@@ -26,7 +26,7 @@ def docs(*names) -> np.ndarray:
 
 def best_first(runs, order) -> list[str]:
     """The documents of query q, as all of them judged and retrieved."""
-    judged = np.array(sorted(set(read_runs(runs)["doc_id"])), object)
+    judged = np.array(sorted(set(run_table(runs)["doc_id"])), object)
     found = rankings_of(runs, {"q": judged}, order).retrieved({"q": judged})["q"]
     assert found.rank.tolist() == list(range(len(judged)))
     return [str(d) for d in judged[found.vertex]]
@@ -87,7 +87,8 @@ def test_a_table_of_several_runs_query_by_query():
     judged = {"q1": docs("a", "b"), "q2": docs("a", "b")}
     known = Judged(judged)
     rankings = Rankings(
-        known, [find(RunTable(pl.from_pandas(read_runs(frame)), (), 0), known, "trec")]
+        known,
+        [find(RunTable(pl.from_pandas(run_table(frame)), (), 0), known, "trec")],
     )
     assert rankings.run_ids == ["r2", "r1"]
     for query, run, vertex, rank in (
