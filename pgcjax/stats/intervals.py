@@ -23,16 +23,17 @@ def student(
     return mean - half, mean + half
 
 
-def resampled_critical_difference(
-    ranges: Float64[np.ndarray, " resamples"], alpha: float
-) -> float:
-    """Give the difference beyond which randomised Tukey HSD is significant.
+def critical_value(largest: Float64[np.ndarray, " resamples"], alpha: float) -> float:
+    """Return the statistic beyond which p is below alpha.
 
-    The ranges are ascending, and enough that p can be below alpha.
+    Args:
+        largest: the largest statistic of each resample, ascending; enough that p can be
+            below alpha.
+        alpha: level.
     """
-    # Significant is d if (1 + k) / (1 + B) < α, where k ranges reach d.
-    most = math.ceil(exact(alpha) * (1 + len(ranges))) - 2
-    return float(ranges[len(ranges) - 1 - max(most, 0)])
+    # Significant is d if (1 + k) / (1 + B) < α, where k of them reach d.
+    most = math.ceil(exact(alpha) * (1 + len(largest))) - 2
+    return float(largest[len(largest) - 1 - max(most, 0)])
 
 
 def bootstrap(

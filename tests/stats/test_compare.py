@@ -43,7 +43,7 @@ def test_every_test_gives_the_same_tables(frame, test):
     assert found.notes[0].startswith("5 runs, 20 queries: 10 pairs, ")
 
 
-@pytest.mark.parametrize("test", ["tukey", "anova"])
+@pytest.mark.parametrize("test", ["max-t", "tukey", "anova"])
 def test_simultaneous_intervals_decide_as_the_test(frame, test):
     found = compare(frame(6, 25), test=test, resamples=2000).table
     apart = (found.low > 0) | (found.high < 0)
@@ -203,9 +203,12 @@ def test_files(frame, tmp_path, suffix):
 def test_wrong_arguments(frame):
     table = frame(3, 5)
     for wrong, message in (
-        ({"test": "z"}, "test is one of tukey, bootstrap, permutation, t, .* not 'z'"),
+        (
+            {"test": "z"},
+            "test is one of max-t, tukey, bootstrap, permutation, t, .* not 'z'",
+        ),
         ({"correction": "bonf"}, "correction is one of none, holm, bh, not 'b"),
-        ({"interval": "x"}, "interval is one of t, percentile, bca, hsd, not"),
+        ({"interval": "x"}, "interval is one of t, percentile, bca, max-t, hsd, not"),
         ({"alpha": 5}, "alpha=5: expected a level between 0 and 1"),
         ({"correction": "holm"}, "test 'tukey' is for all pairs at once"),
         ({"test": "t", "interval": "hsd"}, "interval 'hsd' is of tukey and anova"),
