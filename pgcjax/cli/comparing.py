@@ -47,9 +47,9 @@ _DATA = ("text", "csv", "json")  # formats that print the findings as they are
 @click.option(
     "--test",
     type=click.Choice(TESTS),
-    help="max-t: bootstrap-t of all pairs together, with simultaneous intervals; tukey, "
-    "the default: randomised Tukey HSD, which shuffles real differences in with noise, "
-    "and finds more than α allows where equal runs are of unequal spread; bootstrap: "
+    help="max-t: bootstrap-t of all pairs together, with simultaneous intervals; "
+    "tukey, the default: randomised Tukey HSD, which shuffles real differences in with "
+    "noise: where runs differ in spread it finds more than α allows; bootstrap: "
     "paired, studentised; permutation: sign flips; t and wilcoxon: paired; anova: of "
     "two ways, with Tukey HSD. With --rectify: t.",
 )

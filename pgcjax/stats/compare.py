@@ -26,6 +26,7 @@ from pgcjax.stats.tests import OfPairs, RunPairs, Values
 _DRAWN = ("percentile", "bca")
 _INTERVAL = {"max-t": "max-t", "tukey": "hsd", "anova": "hsd"}
 _INTERVAL |= {"bootstrap": "bca", "permutation": "bca"}
+_QUERIES, _RUNS = 15, 200  # what benchmarks.studies.families has simulated
 _SIMULTANEOUS = {
     "max-t": ("max-t",),
     "hsd": ("tukey", "anova"),
@@ -63,9 +64,8 @@ def compare(
         seed: of the random numbers.
         alpha: level of the decisions, and 1 less that of the intervals.
         interval: `t`, `percentile` or `bca` (of the bootstrap; `resamples`, else 1000
-            to 10,000, as many as of the test), or simultaneous, the default of tests
-            for all pairs: `max-t`, or `hsd` of "tukey" and "anova". Corrections widen
-            none.
+            to 10,000, as many as of the test), or simultaneous ones, the default of
+            their tests: `max-t`, `hsd` of "tukey" and "anova". Corrections widen none.
         missing: what a query that some runs lack does: `error`, `drop` or `zero`.
         rectify: scores by people of some of the queries, if `scores` are by a model:
             all findings are of human scores then; see `stats.rectified`.
@@ -158,10 +158,14 @@ def compare(
         "scores": _mark(values),
         **used,
     }
-    notes = (*notes, *_notes(values, table, outcome, test, alpha))
+    notes = (*notes, *_notes(values, table, outcome, test, correction, alpha))
     if both:
         notes = (*notes, _told(both, table))
-    runs = _runs(matrix, both, None if names else different, alpha)
+    # Ranks and tiers hold together only if no pair is wrong, but with chance alpha.
+    together = not names and (
+        test in procedures.FAMILY or correction == "holm" or len(table) == 1
+    )
+    runs = _runs(matrix, both, None if names else different, together, alpha)
     return Comparison(table, runs, metadata, notes)
 
 
@@ -270,6 +274,7 @@ def _runs(
     matrix: Matrix,
     both: BothScores | None,
     different: Bool[np.ndarray, "runs runs"] | None,
+    together: bool,
     alpha: float,
 ) -> pd.DataFrame:
     values, beside = matrix.values, {}
@@ -281,6 +286,9 @@ def _runs(
         mean, (low, high) = found.mean, found.interval(alpha)
         beside = found.columns(alpha)
     letters = "" if different is None else groups.letters(different, mean)
+    low_rank = high_rank = tier = pd.Series(pd.NA, range(len(mean)), dtype="Int64")
+    if different is not None and together:
+        low_rank, high_rank, tier = map(_whole, groups.places(different, mean))
     return pd.DataFrame(
         {
             "run_id": pd.Series(matrix.run_ids, dtype="str"),
@@ -288,10 +296,17 @@ def _runs(
             "low": low,
             "high": high,
             "rank": np.searchsorted(np.sort(-mean), -mean) + 1,
+            "rank_low": low_rank,
+            "rank_high": high_rank,
+            "tier": tier,
             "groups": pd.Series(letters, range(len(mean)), dtype="str"),
             **beside,
         }
     )
+
+
+def _whole(numbers: np.ndarray) -> pd.Series:
+    return pd.Series(numbers, dtype="Int64")
 
 
 def _told(both: BothScores, table: pd.DataFrame) -> str:
@@ -303,13 +318,29 @@ def _told(both: BothScores, table: pd.DataFrame) -> str:
 
 
 def _notes(
-    values: Values, table: pd.DataFrame, outcome: Outcome, test: str, alpha: float
+    values: Values,
+    table: pd.DataFrame,
+    outcome: Outcome,
+    test: str,
+    correction: str,
+    alpha: float,
 ) -> list[str]:
     runs, queries = values.shape
     notes = [
         f"{counted(runs, 'run')}, {queries} queries: {counted(len(table), 'pair')}, "
         f"{int(table.significant.sum())} significant at {alpha:g}"
     ]
+    if len(table) > 1 and (test in procedures.FAMILY or correction != "none"):
+        notes.append(
+            "p is for all pairs together: it depends on the runs that are compared"
+        )
+    if test == "max-t" and queries < _QUERIES:
+        notes.append(
+            f"fewer than {_QUERIES} queries: max-t was not shown to hold its level "
+            "(docs/significance.md)"
+        )
+    if test == "max-t" and runs > _RUNS:
+        notes.append(f"more than {_RUNS} runs: levels of max-t were not simulated")
     if table.identical.any():
         notes.append(f"{counted(int(table.identical.sum()), 'pair')} identical: p = 1")
     if test == "anova":

@@ -185,6 +185,30 @@ def of_replicates(
     return low, high
 
 
+def share_above(
+    observed: OfPairs,
+    drawn: Float64[np.ndarray, "pairs replicates"],
+    interval: str,
+) -> OfPairs:
+    """Share the replicates above 0, as an interval of `of_replicates` moves them.
+
+    One equal to 0 counts by half. Of `bc`, it is the level at which the interval ends
+    at 0.
+    """
+    if interval == "centred":
+        drawn = drawn + (observed - drawn.mean(1))[:, None]
+    elif interval == "basic":
+        drawn = 2 * observed[:, None] - drawn
+    slack = NOISE * np.abs(drawn).max(1, initial=0, keepdims=True)
+    count = 2 * drawn.shape[1]
+    share = 1 - twice_below(drawn, np.zeros((len(drawn), 1)), slack) / count
+    if interval == "bc":
+        below = twice_below(drawn, observed[:, None], slack)
+        bias = ndtri(np.clip(below / count, 1 / count, 1 - 1 / count))
+        share = ndtr(ndtri(share) + 2 * bias)
+    return share
+
+
 def quantile(
     ascending: Float64[np.ndarray, "pairs resamples"], level: OfPairs
 ) -> OfPairs:

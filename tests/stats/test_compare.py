@@ -50,6 +50,48 @@ def test_simultaneous_intervals_decide_as_the_test(frame, test):
     assert (apart == found.significant).all()
 
 
+def test_ranks_and_tiers_follow_from_the_significant_pairs(frame):
+    table = frame(6, 25)
+    for how in ({"test": "max-t"}, {"test": "t", "correction": "holm"}):
+        found = compare(table, **how)
+        runs = found.runs.set_index("run_id")
+        pairs = found.table[found.table.significant]
+        assert 0 < len(pairs) < 15
+        up = pairs.run_a.where(pairs.difference > 0, pairs.run_b).value_counts()
+        down = pairs.run_b.where(pairs.difference > 0, pairs.run_a).value_counts()
+        for run, row in runs.iterrows():
+            assert row.rank_low == 1 + down.get(run, 0)
+            assert row.rank_high == 6 - up.get(run, 0)
+            assert row.rank_low <= row["rank"] <= row.rank_high
+        for row in pairs.itertuples():
+            better, worse = (row.run_a, row.run_b)[:: 1 if row.difference > 0 else -1]
+            assert runs.tier[better] < runs.tier[worse]
+    places = ["rank_low", "rank_high", "tier"]
+    for how in (
+        {"test": "t", "correction": "none"},
+        {"test": "t", "correction": "bh"},
+        {"test": "max-t", "baselines": "r0"},
+    ):  # these promise nothing of all pairs
+        assert compare(table, **how).runs[places].isna().all(axis=None)
+    two = compare(frame(2, 25), test="t", correction="none").runs
+    assert not two[places].isna().any(axis=None)
+
+
+def test_notes_say_what_a_p_depends_on_and_what_was_not_simulated(frame):
+    def said(runs, queries, **how):
+        return "; ".join(compare(frame(runs, queries), **how).notes)
+
+    together = "p is for all pairs together: it depends on the runs that are compared"
+    assert together in said(3, 20, test="max-t") and together in said(3, 20)
+    assert together in said(3, 20, test="t", correction="holm")
+    assert together not in said(3, 20, test="t", correction="none")
+    assert together not in said(2, 20, test="max-t")
+    assert "fewer than 15 queries" in said(3, 14, test="max-t")
+    assert "fewer than 15" not in said(3, 15, test="max-t")
+    many = said(201, 15, test="max-t", resamples=40)
+    assert "more than 200 runs: levels of max-t were not simulated" in many
+
+
 def test_effect_size_and_interval_are_paired(frame):
     found = compare(frame(2, 9), test="t", alpha=0.1)
     row, z = found.table.iloc[0], -np.diff(read(frame(2, 9)).values, axis=0)[0]
