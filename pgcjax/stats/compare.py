@@ -26,7 +26,6 @@ from pgcjax.stats.tests import OfPairs, RunPairs, Values
 _DRAWN = ("percentile", "bca")
 _INTERVAL = {"max-t": "max-t", "tukey": "hsd", "anova": "hsd"}
 _INTERVAL |= {"bootstrap": "bca", "permutation": "bca"}
-_QUERIES, _RUNS = 15, 200  # what benchmarks.studies.families has simulated
 _SIMULTANEOUS = {
     "max-t": ("max-t",),
     "hsd": ("tukey", "anova"),
@@ -286,9 +285,6 @@ def _runs(
         mean, (low, high) = found.mean, found.interval(alpha)
         beside = found.columns(alpha)
     letters = "" if different is None else groups.letters(different, mean)
-    low_rank = high_rank = tier = pd.Series(pd.NA, range(len(mean)), dtype="Int64")
-    if different is not None and together:
-        low_rank, high_rank, tier = map(_whole, groups.places(different, mean))
     return pd.DataFrame(
         {
             "run_id": pd.Series(matrix.run_ids, dtype="str"),
@@ -296,17 +292,11 @@ def _runs(
             "low": low,
             "high": high,
             "rank": np.searchsorted(np.sort(-mean), -mean) + 1,
-            "rank_low": low_rank,
-            "rank_high": high_rank,
-            "tier": tier,
+            **groups.columns(different if together else None, mean),
             "groups": pd.Series(letters, range(len(mean)), dtype="str"),
             **beside,
         }
     )
-
-
-def _whole(numbers: np.ndarray) -> pd.Series:
-    return pd.Series(numbers, dtype="Int64")
 
 
 def _told(both: BothScores, table: pd.DataFrame) -> str:
@@ -330,17 +320,7 @@ def _notes(
         f"{counted(runs, 'run')}, {queries} queries: {counted(len(table), 'pair')}, "
         f"{int(table.significant.sum())} significant at {alpha:g}"
     ]
-    if len(table) > 1 and (test in procedures.FAMILY or correction != "none"):
-        notes.append(
-            "p is for all pairs together: it depends on the runs that are compared"
-        )
-    if test == "max-t" and queries < _QUERIES:
-        notes.append(
-            f"fewer than {_QUERIES} queries: max-t was not shown to hold its level "
-            "(docs/significance.md)"
-        )
-    if test == "max-t" and runs > _RUNS:
-        notes.append(f"more than {_RUNS} runs: levels of max-t were not simulated")
+    notes += procedures.told(test, correction, len(table), values)
     if table.identical.any():
         notes.append(f"{counted(int(table.identical.sum()), 'pair')} identical: p = 1")
     if test == "anova":

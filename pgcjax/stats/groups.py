@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Bool, Float, Int64
 
 Different = Bool[np.ndarray, "runs runs"]
@@ -128,3 +129,11 @@ def places(different: Different, means: Means) -> Places:
         if better[run].any():
             tier[run] = 1 + tier[better[run]].max()
     return Places(low, high, tier)
+
+
+def columns(different: Different | None, means: Means) -> dict[str, pd.Series]:
+    """Lay `places` out as rank_low, rank_high and tier; empty where pairs are None."""
+    none = np.full((3, len(means)), None)
+    found = none if different is None else places(different, means)
+    names = ("rank_low", "rank_high", "tier")
+    return {n: pd.Series(x, dtype="Int64") for n, x in zip(names, found, strict=True)}

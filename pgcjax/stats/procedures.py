@@ -16,6 +16,7 @@ from pgcjax.stats.tests import OfPairs, RunPairs, Values
 FAMILY = ("max-t", "tukey", "anova")
 """Tests whose p-values are for all pairs together already."""
 
+_QUERIES, _RUNS = 15, 200  # from which, to which max-t was simulated
 _EXACT = 16  # queries up to which all sign flips are enumerated
 
 
@@ -60,6 +61,24 @@ def p_values(
     """
     pairs = tests.all_pairs(len(values))
     return run(values, pairs, test, resamples=resamples, seed=seed).p_value
+
+
+def told(test: str, correction: str, pairs: int, values: Values) -> list[str]:
+    """Say in notes what p-values of a comparison depend on, and what is not known."""
+    runs, queries = values.shape
+    notes = []
+    if pairs > 1 and (test in FAMILY or correction != "none"):
+        notes.append(
+            "p is for all pairs together: it depends on the runs that are compared"
+        )
+    if test == "max-t" and queries < _QUERIES:
+        notes.append(
+            f"fewer than {_QUERIES} queries: max-t was not shown to hold its level "
+            "(docs/significance.md)"
+        )
+    if test == "max-t" and runs > _RUNS:
+        notes.append(f"more than {_RUNS} runs: levels of max-t were not simulated")
+    return notes
 
 
 def run(

@@ -226,6 +226,6 @@ def test_real_runs_are_tested_by_all(quick):
     assert set(rows) == {"err20", "ndcg20"}
     for row in rows.values():
         assert row["pairs"] == row["runs"] * (row["runs"] - 1) // 2
-        assert set(row["significant"]) == set(procedures.TESTS)
+        assert set(row["significant"]) == set(calibration.TESTS)
         assert row["tukey_not_bootstrap"] == 0 and row["examples"] == []
         assert row["significant"]["tukey"] <= row["significant"]["t"]
