@@ -77,43 +77,42 @@ def cells() -> Iterator[Cell]:
         yield Cell(measure, null, 30, queries)
     for measure, null in product(("ERR", "others"), NULLS):
         yield Cell(measure, null, 30, 50)
-    for measure, null, queries in product(MAIN, NULLS, (25, 50)):
+    for runs, share_of in ((100, 0.4), (200, 0.24)):
+        for measure, null in product(("nDCG", "AP", "RR"), NULLS[1:]):
+            yield Cell(measure, null, runs, 50, share_of)
+    for queries, measure, null in product((50, 25), MAIN, NULLS):
         if measure != "PGC" or null != "clusters":  # of the 63 runs that there are
-            yield Cell(measure, null, 60, queries, 0.5)
-    for measure, null in product(("nDCG", "AP", "RR"), NULLS[:2]):
-        yield Cell(measure, null, 100, 50, 0.5)
-        yield Cell(measure, null, 200, 50, 0.25)
+            yield Cell(measure, null, 60, queries, 0.4)
 
 
-def levels(folder: Path, families: int, few: int) -> Iterator[dict[str, Any]]:
+def real_cells() -> Iterator[Cell]:
+    """List the families of runs as they are."""
+    for measure, (runs, queries) in product(MAIN, ((10, 50), (30, 25), (30, 50))):
+        yield Cell(measure, "real means", runs, queries, 0.25)
+
+
+def levels(folder: Path, cell: Cell, families: int) -> list[dict[str, Any]]:
     """Test families whose means are equal: the share with any p < α."""
-    for cell in cells():
-        if cell.runs > few:
-            continue
-        start, hits = time.perf_counter(), {}
-        count = max(2, round(cell.share * families))
-        for i in range(count):
-            random = random_of(f"families {cell[:4]}", i)
-            x = drawn(folder, cell, random)
-            for name, p in p_values(x, i).items():
-                hits.setdefault(name, []).append(p.min() < ALPHA)
-        for name, hit in hits.items():
-            row = {k: getattr(cell, k) for k in ("null", "measure", "runs", "queries")}
-            yield row | {"test": name} | share(np.array(hit), ALPHA)
-        told(cell, start)
+    hits: dict[str, list[bool]] = {}
+    for i in range(max(2, round(cell.share * families))):
+        x = drawn(folder, cell, random_of(f"families {cell[:4]}", i))
+        for name, p in p_values(x, i).items():
+            hits.setdefault(name, []).append(p.min() < ALPHA)
+    return [
+        {**_of(cell), "test": name, **share(np.array(hit), ALPHA)}
+        for name, hit in hits.items()
+    ]
 
 
-def told(cell: Cell, start: float) -> None:
-    """Say that a cell is done."""
-    click.echo(f"{cell}: {time.perf_counter() - start:.1f} s", err=True)
+def _of(cell: Cell) -> dict[str, Any]:
+    return {name: getattr(cell, name) for name in Cell._fields[:4]}
 
 
 def p_values(x: np.ndarray, seed: int) -> dict[str, np.ndarray]:
     """Test all pairs of a family: p by test, for all pairs together."""
-    found = {
-        name: procedures.p_values(x, name, resamples=B, seed=seed)
-        for name in ("max-t", "tukey")
-    }
+    found = {"max-t": procedures.p_values(x, "max-t", resamples=B, seed=seed)}
+    shuffles = B if len(x) <= 30 else 400  # which take most of the time
+    found["tukey"] = procedures.p_values(x, "tukey", resamples=shuffles, seed=seed)
     p = procedures.p_values(x, "t")
     found["t, Holm"] = tests.adjust(p, "holm")
     found["replicates"] = together(x, seed)
@@ -210,27 +209,28 @@ def _of_preferences(folder: Path) -> list[np.ndarray]:
     return found
 
 
-def real(folder: Path, families: int) -> Iterator[dict[str, Any]]:
+def real(folder: Path, cell: Cell, families: int) -> list[dict[str, Any]]:
     """Test runs as they are: what is found, and whether ranks and tiers hold."""
-    for measure, (runs, queries) in product(MAIN, ((10, 50), (30, 25), (30, 50))):
-        cell = Cell(measure, "real means", runs, queries)
-        start, found = time.perf_counter(), {}
-        for i in range(families):
-            random = random_of(f"families {cell[:4]}", i)
-            x = matrix_of(folder, cell, random)
-            x = x[random.choice(len(x), runs, replace=False)]
-            sample = x[:, random.integers(0, x.shape[1], queries)]
-            truth = x.mean(1)
-            for name, p in p_values(sample, i).items():
-                row = _of_family(truth, sample.mean(1), p < ALPHA)
-                found.setdefault(name, []).append(row)
-            found.setdefault("resampled ranks", []).append(_resampled(truth, sample, i))
-        for name, rows in found.items():
-            row = {"measure": measure, "runs": runs, "queries": queries, "test": name}
-            row |= {"families": len(rows)}
-            means = pd.DataFrame(rows).mean().round(4).to_dict()
-            yield row | means
-        told(cell, start)
+    found: dict[str, list[dict[str, float]]] = {}
+    for i in range(max(2, round(cell.share * families))):
+        random = random_of(f"families {cell[:4]}", i)
+        x = matrix_of(folder, cell, random)
+        x = x[random.choice(len(x), cell.runs, replace=False)]
+        sample = x[:, random.integers(0, x.shape[1], cell.queries)]
+        truth = x.mean(1)
+        for name, p in p_values(sample, i).items():
+            row = _of_family(truth, sample.mean(1), p < ALPHA)
+            found.setdefault(name, []).append(row)
+        found.setdefault("resampled ranks", []).append(_resampled(truth, sample, i))
+    return [
+        {
+            **_of(cell),
+            "test": name,
+            "families": len(rows),
+            **pd.DataFrame(rows).mean().round(4).to_dict(),
+        }
+        for name, rows in found.items()
+    ]
 
 
 def _of_family(
@@ -335,27 +335,31 @@ def _span(rows: list[dict[str, Any]]) -> str:
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @file_options
 @click.option("--data", "folder", type=Path, default=data, help="Score matrices.")
-@click.option("--families", type=int, default=400, show_default=True, help="A cell.")
-@click.option(
-    "--most", type=int, default=200, show_default=True, help="Runs in a family."
-)
-def main(
-    output: Path | None, folder: Path, made: Path | None, families: int, most: int
-) -> None:
-    """Draw families of runs from public scores, test them, and count what is wrong."""
+@click.option("--families", type=int, default=250, show_default=True, help="A cell.")
+def main(output: Path | None, folder: Path, made: Path | None, families: int) -> None:
+    """Draw families of runs from public scores, test them, and count what is wrong.
+
+    A file of -o that is there already is gone on with.
+    """
     if made:
         click.echo("\n".join(tables(json.loads(made.read_text()))))
         return
     command = ["python", "-m", "benchmarks.studies.families"]
-    about = facts([*command, "--families", str(families), "--most", str(most)])
-    found = {
-        "real": list(real(folder, max(2, families // 4))),
-        "levels": list(levels(folder, families, most)),
-    }
+    about = facts([*command, "--families", str(families)])
+    about |= {"interval": COVER, "resamples": B}
+    found: dict[str, list[dict[str, Any]]] = {"real": [], "levels": []}
+    if output and output.exists():  # go on
+        found = {name: json.loads(output.read_text())[name] for name in found}
+    for cell in [*real_cells(), *cells()]:
+        start = time.perf_counter()
+        section, make = ("levels", levels) if cell.null in NULLS else ("real", real)
+        if any(_of(cell).items() <= row.items() for row in found[section]):
+            continue
+        found[section] += make(folder, cell, families)
+        click.echo(f"{cell}: {time.perf_counter() - start:.1f} s", err=True)
+        if output:
+            write_sections(output, about, found)
     click.echo("\n".join(tables(found)))
-    if output:
-        write_sections(output, {**about, "interval": COVER, "resamples": B}, found)
-        click.echo(f"wrote {output}", err=True)
 
 
 if __name__ == "__main__":

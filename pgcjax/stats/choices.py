@@ -30,8 +30,8 @@ INCOMPLETE = ("error", "drop", "zero")
 LACKING = ("shared", *INCOMPLETE)
 """The same, of several measures. `shared` leaves out what a whole measure lacks."""
 
-RANK_INTERVALS = ("percentile", "bca", "none")
-"""Of correlations of two orders of runs, by a bootstrap over queries."""
+RANK_INTERVALS = ("simex", "none")
+"""Of Kendall's τ of two orders of runs, by a bootstrap over queries."""
 
 COEFFICIENTS = (
     "tau",

@@ -73,19 +73,28 @@ def indices(
     return generator(seed, "bootstrap", block).integers(0, queries, (size, queries))
 
 
-def multiplicities(drawn: Int64[np.ndarray, "resamples queries"]) -> Weights:
-    """Count how often each resample holds each query."""
-    size, queries = drawn.shape
-    places = drawn + queries * np.arange(size)[:, None]
-    counts = np.bincount(places.ravel(), minlength=drawn.size)
-    return np.ascontiguousarray(counts.reshape(size, queries).T, np.float64)
+def multiplicities(
+    drawn: Int64[np.ndarray, "resamples drawn"], queries: int | None = None
+) -> Weights:
+    """Count how often each resample holds each query, of as many as are drawn."""
+    size, count = len(drawn), drawn.shape[1] if queries is None else queries
+    places = drawn + count * np.arange(size)[:, None]
+    counts = np.bincount(places.ravel(), minlength=size * count)
+    return np.ascontiguousarray(counts.reshape(size, count).T, np.float64)
 
 
 def bootstrap_weights(seed: int, resamples: int, queries: int) -> Weights:
     """Draw the multiplicities of as many resamples as there are in several blocks."""
+    return multiplicities(all_indices(seed, resamples, queries))
+
+
+def all_indices(
+    seed: int, resamples: int, queries: int
+) -> Int64[np.ndarray, "resamples queries"]:
+    """Draw queries of as many resamples as there are in several blocks."""
     sizes = [min(BLOCK, resamples - low) for low in range(0, resamples, BLOCK)]
     drawn = [indices(seed, block, size, queries) for block, size in enumerate(sizes)]
-    return multiplicities(np.concatenate(drawn))
+    return np.concatenate(drawn)
 
 
 def signs(seed: int, block: int, size: int, queries: int) -> Weights:
