@@ -126,7 +126,7 @@ def largest_ratios(c, moved, weights, floor, a, b):
         b: and of the other.
     """
     w = _rows(c, a) - _rows(c, b)
-    squares = jnp.dot(w * w, weights, precision="highest") + floor
+    squares = jnp.dot(w * w, weights, precision="highest") + floor[None, :]
     mean = _rows(moved, a) - _rows(moved, b)
     ratios = mean * mean / squares
     return ratios.reshape(len(a) // GROUP, GROUP, -1).max(1)
@@ -143,4 +143,4 @@ def _added(hits, together):
 
 
 def _rows(x, places):
-    return x.at[places].get(mode="promise_in_bounds")
+    return jnp.asarray(x).at[places].get(mode="promise_in_bounds")

@@ -73,8 +73,8 @@ def told(test: str, correction: str, pairs: int, values: Values) -> list[str]:
         )
     if test == "max-t" and queries < _QUERIES:
         notes.append(
-            f"fewer than {_QUERIES} queries: max-t was not shown to hold its level "
-            "(docs/significance.md)"
+            f"fewer than {_QUERIES} queries: max-t finds little, and was simulated for "
+            "10 runs alone"
         )
     if test == "max-t" and runs > _RUNS:
         notes.append(f"more than {_RUNS} runs: levels of max-t were not simulated")

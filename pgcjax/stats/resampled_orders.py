@@ -185,7 +185,8 @@ def _above(order: np.ndarray, top: Top) -> Above:
 def _tau_of_all(x: np.ndarray, y: np.ndarray) -> Each:
     """Compute Kendall's tau-b of all runs, of each pair once."""
     first, second = all_pairs(x.shape[1])
-    one, other = (np.sign(v[:, first] - v[:, second]).astype(np.int8) for v in (x, y))
+    columns = (np.asfortranarray(v, np.int32) for v in (x, y))  # a run is in one piece
+    one, other = (np.sign(v[:, first] - v[:, second]) for v in columns)
     both = (one * other).sum(axis=1, dtype=float)
     untied = [np.abs(v).sum(axis=1, dtype=float) for v in (one, other)]
     return both / np.sqrt(untied[0] * untied[1])
