@@ -36,6 +36,7 @@ def run(
     families: Sequence[int] = (20, 100, 500),
     many: int = 1000,
     sampled: int = 40,
+    together: int = 2000,
 ) -> None:
     """Race the resampled tests, then time `compare` and measure a large sweep."""
     x = scores(runs, queries)
@@ -43,6 +44,8 @@ def run(
         bootstrap(report, x, resamples, sampled)
         sign_flip(report, x, resamples, sampled)
         interval(report, x, resamples, sampled)
+        max_t(report, x, together)
+        max_t(report, scores(many, queries), together)
         for size in families:
             tukey(report, scores(size, queries), shuffles)
     whole(report, x, resamples)
@@ -131,6 +134,62 @@ def interval(report: Report, x: np.ndarray, resamples: int, sampled: int) -> Non
         Contender("pgcjax", ours, n, ours=True),
     ]
     report.race(_title("BCa intervals", x, resamples), rows, per="pair", units=n)
+
+
+def max_t(report: Report, x: np.ndarray, resamples: int) -> None:
+    """Race the moderated bootstrap-t of all pairs together."""
+    pairs = tests.all_pairs(len(x))
+    weights = _multiplicities(resamples, x.shape[1])
+    ours = partial(_ours, x, "max-t", resamples)
+    in_float32 = partial(moderated, x, pairs, weights, np.float32)
+    _check_near("numpy in float32", ours(), in_float32(), resamples)
+    n = len(pairs[0])
+    rows = [
+        Contender("numpy, in blocks", partial(moderated, x, pairs, weights), n),
+        Contender("the same in float32", in_float32, n, values=None),
+        Contender("pgcjax", ours, n, ours=True),
+    ]
+    report.race(_title("max-t", x, resamples), rows, per="pair", units=n, rounds=3)
+
+
+def moderated(
+    x: np.ndarray, pairs: tests.RunPairs, weights: np.ndarray, kind: Any = np.float64
+) -> np.ndarray:
+    """Do max-T by two products a block; the family's variance without its pairs."""
+    queries, resamples = weights.shape
+    z, used = x[pairs[0]] - x[pairs[1]], len(pairs[0])
+    error = z.var(1, ddof=1) / queries
+    observed = np.abs(z.mean(1)) / np.sqrt(error + error.mean())
+    centred = x - x.mean(1, keepdims=True)
+    means = centred @ weights / queries
+    squares = (centred**2 @ weights).sum(0) / queries - (means**2).sum(0)
+    total = centred.sum(0)
+    of_total = (total**2) @ weights / queries - (total @ weights / queries) ** 2
+    shared = (len(x) * squares - of_total) / ((queries - 1) * used)
+    shared, means, rows, counts = (
+        a.astype(kind) for a in (shared, means, centred, weights)
+    )
+
+    def largest(block: slice) -> np.ndarray:
+        a, b = pairs[0][block], pairs[1][block]
+        mean, w = means[a], rows[a]
+        mean -= means[b]
+        w -= rows[b]
+        w *= w
+        spread = w @ counts
+        spread /= queries
+        mean *= mean
+        spread -= mean
+        spread /= queries - 1
+        spread += shared
+        mean /= spread
+        return mean.max(0)
+
+    places = [slice(low, low + NEAR) for low in range(0, used, NEAR)]
+    with ThreadPoolExecutor(CORES) as pool:
+        found = np.sqrt(np.maximum.reduce(list(pool.map(largest, places))))
+    below = np.searchsorted(np.sort(found), observed * (1 - 1e-9))
+    return (1 + resamples - below) / (1 + resamples)
 
 
 def scipy_intervals(z: np.ndarray, resamples: int) -> list[Any]:

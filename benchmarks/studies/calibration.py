@@ -31,6 +31,8 @@ from pgcjax.stats import discrimination, procedures, tests
 ALPHAS = (0.05, 0.01)
 COVER = 0.99  # of the binomial intervals
 PAIRED = ("t", "bootstrap", "permutation", "wilcoxon")
+FAMILIES = ("tukey", "anova")
+TESTS = ("tukey", "bootstrap", "permutation", "t", "wilcoxon", "anova")
 SOURCES = {  # matrices of at least 50 topics, by measure
     "AP": "urbano2019/adhoc*_ap",
     "nDCG@10": "dl/dl202[0-3]_ndcg_cut_10",
@@ -184,12 +186,12 @@ def matrices(folder: Path, size: Size) -> Iterator[dict[str, Any]]:
         given: Any = {m: _frame(path) for m, path in tables.items()}
         parts = [
             discrimination.discriminate(given, test=test, resamples=resamples).pairs
-            for test, resamples in ((PAIRED, 1000), (procedures.FAMILY, 5000))
+            for test, resamples in ((PAIRED, 1000), (FAMILIES, 5000))
         ]
         table = pd.concat(parts)
         for measure, mine in table.groupby("measure", sort=False):
             by_test = dict(iter(mine.groupby("test", sort=False)))
-            hit = {t: by_test[t]["significant"].to_numpy() for t in procedures.TESTS}
+            hit = {t: by_test[t]["significant"].to_numpy() for t in TESTS}
             power = {t: int(h.sum()) for t, h in hit.items()}
             row = {"collection": name, "measure": measure}
             row |= {"runs": given[measure].shape[1] - 1, "queries": len(given[measure])}
@@ -363,7 +365,7 @@ def _by_queries(rows: list[dict]) -> str:
 
 def _pooled(rows: list[dict]) -> str:
     count = sum(row["count"] for row in rows)
-    if rows[0]["test"] not in procedures.TESTS:
+    if rows[0]["test"] not in TESTS:
         return f"{count} of {sum(row['pairs'] for row in rows)}"
     return f"{100 * count / sum(row['pairs'] for row in rows):.1f}"
 

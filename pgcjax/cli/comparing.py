@@ -47,9 +47,11 @@ _DATA = ("text", "csv", "json")  # formats that print the findings as they are
 @click.option(
     "--test",
     type=click.Choice(TESTS),
-    help="tukey, the default: randomised Tukey HSD; bootstrap: paired, studentised; "
-    "permutation: sign flips; t and wilcoxon: paired; anova: of two ways, with Tukey "
-    "HSD. With --rectify: t.",
+    help="max-t: bootstrap-t of all pairs together, with simultaneous intervals; "
+    "tukey, the default: randomised Tukey HSD, which shuffles real differences in with "
+    "noise: where runs differ in spread it finds more than α allows; bootstrap: "
+    "paired, studentised; permutation: sign flips; t and wilcoxon: paired; anova: of "
+    "two ways, with Tukey HSD. With --rectify: t.",
 )
 @click.option(
     "--baseline",

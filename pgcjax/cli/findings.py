@@ -190,7 +190,7 @@ def _share(text: str, serp: str | None) -> float | str:
 @choice_option(
     "--interval",
     allowed=RANK_INTERVALS,
-    help="Of a bootstrap over queries, with --truth.",
+    help="Of tau, from 50 queries on, with --truth: simex extrapolates resamples.",
 )
 @click.option(
     "--alpha",

@@ -60,7 +60,9 @@ SHOWN = ("judges", "pairs", "flips", "runs")
 )
 @coefficient_option
 @choice_option(
-    "--interval", allowed=RANK_INTERVALS, help="Of a bootstrap over queries."
+    "--interval",
+    allowed=RANK_INTERVALS,
+    help="Of tau, from 50 queries on: simex extrapolates resamples.",
 )
 @choice_option(
     "--correction",

@@ -172,7 +172,7 @@ def next_judgments(
 
 def _undecided(found: Uncertainty, top: int, interval: str) -> tuple[int, pd.DataFrame]:
     """Count the comparisons of the best runs; give those whose interval holds 0."""
-    best = found.ranks(interval=interval)["run_id"].head(top)
+    best = found.ranks()["run_id"].head(top)
     pairs = found.differences(interval=interval)
     pairs = pairs[pairs["run_a"].isin(best) & pairs["run_b"].isin(best)]
     holds = (pairs["low"] <= 0) & (pairs["high"] >= 0)

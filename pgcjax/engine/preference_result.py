@@ -140,8 +140,7 @@ class Preferences:
 
         Returns:
             run_id, value, low, high, rank (1 best, equal values share one), rank_low,
-            rank_high, tier: runs of one tier are tied with its best run, from which the
-            interval of their difference does not tell them apart.
+            rank_high, tier: of all runs together, as `Uncertainty.ranks` says.
 
         Source: Borda 1781; Dwork et al. 2001; Efron and Tibshirani 1993, chapter 13.
         """

@@ -174,7 +174,7 @@ def _with_replicates(
     for measure in uncertainty.mean:
         means = uncertainty.means(measure, interval=interval).set_index("run_id")
         low[measure], high[measure] = (means[end][names].to_numpy() for end in _ENDS)
-    ranks = uncertainty.ranks(str(board.mean.columns[0]), interval=interval)
+    ranks = uncertainty.ranks(str(board.mean.columns[0]))
     ranks = ranks.set_index("run_id").loc[names].reset_index()
     runs = board.runs.assign(
         tier=ranks["tier"], rank_low=ranks["low"], rank_high=ranks["high"]

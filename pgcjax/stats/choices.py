@@ -3,16 +3,16 @@
 The command line shows them in its help, for which it loads no library.
 """
 
-TESTS = ("tukey", "bootstrap", "permutation", "t", "wilcoxon", "anova")
+TESTS = ("max-t", "tukey", "bootstrap", "permutation", "t", "wilcoxon", "anova")
 """Of differences between runs."""
 
-RESAMPLES = {"tukey": 5000, "bootstrap": 1000, "permutation": 10_000}
+RESAMPLES = {"max-t": 2000, "tukey": 5000, "bootstrap": 1000, "permutation": 10_000}
 """How many by default, of tests that resample: as Sakai 2012; signs cost least."""
 
 CORRECTIONS = ("none", "holm", "bh")
 """Of p for many tests: Holm's; Benjamini and Hochberg's."""
 
-INTERVALS = ("t", "percentile", "bca", "hsd")
+INTERVALS = ("t", "percentile", "bca", "max-t", "hsd")
 """Of differences between runs; which one is the default depends on the test."""
 
 REPLICATED = ("centred", "basic", "percentile", "bc")
@@ -30,8 +30,8 @@ INCOMPLETE = ("error", "drop", "zero")
 LACKING = ("shared", *INCOMPLETE)
 """The same, of several measures. `shared` leaves out what a whole measure lacks."""
 
-RANK_INTERVALS = ("percentile", "bca", "none")
-"""Of correlations of two orders of runs, by a bootstrap over queries."""
+RANK_INTERVALS = ("simex", "none")
+"""Of Kendall's τ of two orders of runs, by a bootstrap over queries."""
 
 COEFFICIENTS = (
     "tau",

@@ -24,7 +24,12 @@ from pgcjax.stats.rounding import exact
 from pgcjax.stats.tests import OfPairs, RunPairs, Values
 
 _DRAWN = ("percentile", "bca")
-_INTERVAL = {"tukey": "hsd", "anova": "hsd", "bootstrap": "bca", "permutation": "bca"}
+_INTERVAL = {"max-t": "max-t", "tukey": "hsd", "anova": "hsd"}
+_INTERVAL |= {"bootstrap": "bca", "permutation": "bca"}
+_SIMULTANEOUS = {
+    "max-t": ("max-t",),
+    "hsd": ("tukey", "anova"),
+}  # the tests they are of
 
 
 def compare(
@@ -53,13 +58,13 @@ def compare(
         test: one of `choices.TESTS`; by default "tukey", or "t" to `rectify`.
         baselines: runs that take the place of b; by default all pairs.
         correction: of p for many tests: `holm`, the default to `rectify`, `bh` or
-            `none`; "tukey" and "anova" need none.
+            `none`; "max-t", "tukey" and "anova" need none.
         resamples: by default `choices.RESAMPLES`.
         seed: of the random numbers.
         alpha: level of the decisions, and 1 less that of the intervals.
         interval: `t`, `percentile` or `bca` (of the bootstrap; `resamples`, else 1000
-            to 10,000, as many as of the test), or `hsd`, simultaneous, the default of
-            "tukey" and "anova". Corrections widen none.
+            to 10,000, as many as of the test), or simultaneous ones, the default of
+            their tests: `max-t`, `hsd` of "tukey" and "anova". Corrections widen none.
         missing: what a query that some runs lack does: `error`, `drop` or `zero`.
         rectify: scores by people of some of the queries, if `scores` are by a model:
             all findings are of human scores then; see `stats.rectified`.
@@ -152,10 +157,14 @@ def compare(
         "scores": _mark(values),
         **used,
     }
-    notes = (*notes, *_notes(values, table, outcome, test, alpha))
+    notes = (*notes, *_notes(values, table, outcome, test, correction, alpha))
     if both:
         notes = (*notes, _told(both, table))
-    runs = _runs(matrix, both, None if names else different, alpha)
+    # Ranks and tiers hold together only if no pair is wrong, but with chance alpha.
+    together = not names and (
+        test in procedures.FAMILY or correction == "holm" or len(table) == 1
+    )
+    runs = _runs(matrix, both, None if names else different, together, alpha)
     return Comparison(table, runs, metadata, notes)
 
 
@@ -178,8 +187,9 @@ def _check(
     family = test in procedures.FAMILY
     if family and correction != "none":
         raise UsageError(f"test {test!r} is for all pairs at once: correct it by none")
-    if interval == "hsd" and not family:
-        raise UsageError(f"interval 'hsd' is of {' and '.join(procedures.FAMILY)}")
+    if test not in _SIMULTANEOUS.get(interval, (test,)):
+        of = " and ".join(_SIMULTANEOUS[interval])
+        raise UsageError(f"interval {interval!r} is of {of}")
     asked = max(0, resamples or 0)  # what is below 1, the test refuses
     if test in RESAMPLES and asked and 1 / (1 + asked) >= alpha:
         raise UsageError(
@@ -221,7 +231,7 @@ def _drawn(outcome: Outcome, interval: str, resamples: int | None) -> int:
         if resamples is not None:
             return resamples
         return max(1000, min(outcome.resamples, 10_000))
-    return outcome.resamples if interval == "hsd" else 0
+    return outcome.resamples if interval in _SIMULTANEOUS else 0
 
 
 def _bounds(
@@ -238,11 +248,15 @@ def _bounds(
     mean, deviation = tests.moments(values, pairs)
     if interval == "t":
         return intervals.student(mean, deviation, values.shape[1], alpha)
-    if interval == "hsd":
-        if outcome.ranges is None:
+    if interval in _SIMULTANEOUS:
+        if outcome.largest is None or outcome.unit is None:
             half = tests.critical_difference(values, alpha)
         else:
-            half = intervals.resampled_critical_difference(outcome.ranges, alpha)
+            half = intervals.critical_value(outcome.largest, alpha) * outcome.unit
+        # Of identical runs, the mean may be what rounding makes of 0.
+        half = np.where(
+            tests.identical(values, pairs), np.maximum(half, abs(mean)), half
+        )
         return mean - half, mean + half
     return intervals.bootstrap(
         values,
@@ -259,6 +273,7 @@ def _runs(
     matrix: Matrix,
     both: BothScores | None,
     different: Bool[np.ndarray, "runs runs"] | None,
+    together: bool,
     alpha: float,
 ) -> pd.DataFrame:
     values, beside = matrix.values, {}
@@ -277,6 +292,7 @@ def _runs(
             "low": low,
             "high": high,
             "rank": np.searchsorted(np.sort(-mean), -mean) + 1,
+            **groups.columns(different if together else None, mean),
             "groups": pd.Series(letters, range(len(mean)), dtype="str"),
             **beside,
         }
@@ -292,13 +308,19 @@ def _told(both: BothScores, table: pd.DataFrame) -> str:
 
 
 def _notes(
-    values: Values, table: pd.DataFrame, outcome: Outcome, test: str, alpha: float
+    values: Values,
+    table: pd.DataFrame,
+    outcome: Outcome,
+    test: str,
+    correction: str,
+    alpha: float,
 ) -> list[str]:
     runs, queries = values.shape
     notes = [
         f"{counted(runs, 'run')}, {queries} queries: {counted(len(table), 'pair')}, "
         f"{int(table.significant.sum())} significant at {alpha:g}"
     ]
+    notes += procedures.told(test, correction, len(table), values)
     if table.identical.any():
         notes.append(f"{counted(int(table.identical.sum()), 'pair')} identical: p = 1")
     if test == "anova":

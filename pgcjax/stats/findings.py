@@ -18,12 +18,14 @@ class Comparison:
         table: a row per pair: run_a, run_b, difference (mean of a less b), low, high,
             effect_size (paired: mean by standard deviation of the differences over
             queries; infinite if they are constant), p_value, p_adjusted, significant
-            (p_adjusted < α), identical, p_error (Monte-Carlo standard error of
-            p_value; 0 if it is exact). Both tables have more columns if human scores
+            (p_adjusted < α), identical, p_error (Monte-Carlo standard error of p_value;
+            0 if it is exact). Both tables have more columns if human scores
             rectified a model's: those of `Rectified.columns`.
         runs: a row per run: run_id, mean, low, high (Student's t), rank (1 best, equal
-            means share one), groups (runs that share a letter are not significantly
-            different; empty with baselines).
+            means share one), rank_low, rank_high and tier (of `stats.groups.places`:
+            all of them hold together; empty with baselines, and where p is corrected
+            for no family of pairs), groups (runs that share a letter are not
+            significantly different; empty with baselines).
         metadata: measure, test and all that the findings depend on.
         notes: what the user should know of the data, a line each.
     """

@@ -23,16 +23,17 @@ def student(
     return mean - half, mean + half
 
 
-def resampled_critical_difference(
-    ranges: Float64[np.ndarray, " resamples"], alpha: float
-) -> float:
-    """Give the difference beyond which randomised Tukey HSD is significant.
+def critical_value(largest: Float64[np.ndarray, " resamples"], alpha: float) -> float:
+    """Return the statistic beyond which p is below alpha.
 
-    The ranges are ascending, and enough that p can be below alpha.
+    Args:
+        largest: the largest statistic of each resample, ascending; enough that p can be
+            below alpha.
+        alpha: level.
     """
-    # Significant is d if (1 + k) / (1 + B) < α, where k ranges reach d.
-    most = math.ceil(exact(alpha) * (1 + len(ranges))) - 2
-    return float(ranges[len(ranges) - 1 - max(most, 0)])
+    # Significant is d if (1 + k) / (1 + B) < α, where k of them reach d.
+    most = math.ceil(exact(alpha) * (1 + len(largest))) - 2
+    return float(largest[len(largest) - 1 - max(most, 0)])
 
 
 def bootstrap(
@@ -182,6 +183,30 @@ def of_replicates(
     if interval == "basic":
         return 2 * observed - high, 2 * observed - low
     return low, high
+
+
+def share_above(
+    observed: OfPairs,
+    drawn: Float64[np.ndarray, "pairs replicates"],
+    interval: str,
+) -> OfPairs:
+    """Share the replicates above 0, as an interval of `of_replicates` moves them.
+
+    One equal to 0 counts by half. Of `bc`, it is the level at which the interval ends
+    at 0.
+    """
+    if interval == "centred":
+        drawn = drawn + (observed - drawn.mean(1))[:, None]
+    elif interval == "basic":
+        drawn = 2 * observed[:, None] - drawn
+    slack = NOISE * np.abs(drawn).max(1, initial=0, keepdims=True)
+    count = 2 * drawn.shape[1]
+    share = 1 - twice_below(drawn, np.zeros((len(drawn), 1)), slack) / count
+    if interval == "bc":
+        below = twice_below(drawn, observed[:, None], slack)
+        bias = ndtri(np.clip(below / count, 1 / count, 1 - 1 / count))
+        share = ndtr(ndtri(share) + 2 * bias)
+    return share
 
 
 def quantile(

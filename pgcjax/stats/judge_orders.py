@@ -104,8 +104,7 @@ class JudgeOrders:
 
         Args:
             coefficients: names as of `correlation`, with judge_a as the truth.
-            interval: of a bootstrap over queries, drawn for both judges together, as of
-                `correlate_leaderboards`.
+            interval: of tau, as of `correlate_leaderboards`.
             alpha: 1 less the level of the intervals, and the level of the tests.
             resamples: of the intervals.
             seed: of the resamples.
@@ -184,7 +183,7 @@ class JudgeOrders:
 
         Args:
             coefficients: as of `orders`.
-            interval: likewise, also of the change.
+            interval: likewise; the change has none.
             alpha: 1 less the level of the intervals.
             resamples: as of `orders`.
             seed: likewise.
@@ -192,9 +191,9 @@ class JudgeOrders:
 
         Returns:
             judge_a, flips_a, judge_b, flips_b, coefficient, value, low, high; of two
-            judges, change (how much larger the correlation is than by `keep`) with
-            change_low and change_high, and explained, change as a share of what `keep`
-            lacks of 1; queries, swapped, undefined.
+            judges, change (how much larger the correlation is than by `keep`) and
+            explained, change as a share of what `keep` lacks of 1; queries, swapped,
+            undefined.
         """
         drawing = Drawing.of(coefficients, interval, alpha, resamples, seed)
         two = [(judge, judge) for judge in self.flipped]
@@ -207,7 +206,7 @@ class JudgeOrders:
                 progress("comparing judges", done, len(two))
         drawn = ["low", "high"] if interval != "none" else []
         columns = ["judge_a", "flips_a", "judge_b", "flips_b", "coefficient", "value"]
-        columns += [*drawn, "change", *(f"change_{end}" for end in drawn), "explained"]
+        columns += [*drawn, "change", "explained"]
         return pd.DataFrame(rows, columns=[*columns, "queries", "swapped", "undefined"])
 
     def _by_policy(self, a: str, b: str, drawing: Drawing) -> Iterator[dict[str, Any]]:
@@ -227,7 +226,7 @@ class JudgeOrders:
                 why = found.pop("undefined")
                 row |= {"coefficient": coefficient, **found}
                 if a != b:
-                    row |= change((x, y), base, coefficient, drawing)
+                    row |= change((x, y), base, coefficient)
                 counts = {"queries": x.values.shape[1], "swapped": x.swapped(y).sum()}
                 yield row | counts | {"undefined": why}
 
@@ -303,7 +302,9 @@ class JudgeOrders:
         names = f"{row['judge_a']} and {row['judge_b']}"
         if isnan(row["value"]):
             return f"{names}: {row['coefficient']} is undefined: {row['undefined']}"
-        ends = f" ({row['low']:.3f} to {row['high']:.3f})" if "low" in row else ""
+        ends = ""
+        if not isnan(row.get("low", nan)):
+            ends = f" ({row['low']:.3f} to {row['high']:.3f})"
         pairs = len(self.run_ids) * (len(self.run_ids) - 1) // 2
         return (
             f"{names}: {row['coefficient']} {row['value']:.3f}{ends}, "

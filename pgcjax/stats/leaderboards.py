@@ -27,8 +27,11 @@ from pgcjax.stats.aligned import AlignedScores, align, check_measures
 from pgcjax.stats.choices import RANK_INTERVALS
 from pgcjax.stats.correlation import check_coefficients, correlated
 from pgcjax.stats.procedures import check_resampling
-from pgcjax.stats.resampled_orders import DrawnSums, drawn_interval
+from pgcjax.stats.resampled_orders import DrawnSums, tau_interval, without_interval
 from pgcjax.stats.tests import check_alpha
+
+_MEANS = "low, high: one has means alone"
+_NEVER = "low, high: it is undefined in resamples"
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ def correlate_leaderboards(
     truth_measures: Sequence[str] | None = None,
     coefficients: Sequence[str] = ("tau", "tau_ap_b"),
     *,
-    interval: str = "percentile",
+    interval: str = RANK_INTERVALS[0],
     alpha: float = 0.05,
     resamples: int = 1000,
     seed: int = 0,
@@ -76,8 +79,9 @@ def correlate_leaderboards(
         measures: of the leaderboards; all that there are if None.
         truth_measures: of the truth; all that there are if None.
         coefficients: names as of `correlation`, with the truth first.
-        interval: of a bootstrap over queries, drawn for both leaderboards together:
-            `percentile` or `bca`; or `none`. There is none of means alone.
+        interval: of tau, `simex`, as `resampled_orders.tau_interval` makes it, queries
+            drawn for both leaderboards together; or `none`. There is none of other
+            coefficients, of fewer than 50 queries, and of means alone.
         alpha: 1 less the level of the intervals.
         resamples: of the intervals.
         seed: of the resamples.
@@ -99,17 +103,17 @@ def correlate_leaderboards(
     true = _read(truth, "the truth", truth_measures)
     if not isinstance(leaderboards, Mapping):
         leaderboards = {"scores": leaderboards}
-    how = {"alpha": alpha, "corrected": interval == "bca"}
     rows, notes = [], []
     for name, source in leaderboards.items():
         boards = true, _read(source, str(name), measures)
         if missing == "drop":
             boards, said = _of_same_runs(*boards)
             notes += said
-        side = _aligned(*boards, missing, 1 if interval == "none" else 2)
+        side = _aligned(*boards, missing)
         notes += side.notes if side else ()
         means, drawn = _means(*boards, side), {}
-        if side and interval != "none":
+        queries = len(side.queries) if side else 0
+        if side and interval != "none" and not without_interval("tau", queries):
             for key, values in zip(side.measures, side.values, strict=True):
                 drawn[key] = DrawnSums.of(values, resamples, seed)
         of_both = product(*(board.measures for board in boards))
@@ -119,14 +123,16 @@ def correlate_leaderboards(
             value, runs, why = correlated(means[x], means[y], coefficient)
             row: dict[str, Any] = {"leaderboard": name, "truth_measure": one}
             row |= {"measure": two, "coefficient": coefficient, "value": value}
+            used = queries if both else 0
             if interval != "none":
                 found = nan, nan, 0
-                if both and not why:
-                    found = drawn_interval(drawn[x], drawn[y], coefficient, **how)
-                why = why or _without_interval(both, found[0])
+                lacking = without_interval(coefficient, used) if both else _MEANS
+                why = why or lacking
+                if not why:
+                    found = tau_interval(drawn[x], drawn[y], alpha=alpha)
+                    why = _NEVER if isnan(found[0]) else ""
                 row |= dict(zip(("low", "high", "resamples"), found, strict=True))
-            queries = len(side.queries) if side and both else 0
-            rows.append({**row, "runs": runs, "queries": queries, "undefined": why})
+            rows.append({**row, "runs": runs, "queries": used, "undefined": why})
     table = pd.DataFrame(rows)
     table.attrs["notes"] = notes
     return table
@@ -209,9 +215,7 @@ def _of_same_runs(
     return (first, second), [note]
 
 
-def _aligned(
-    true: _Board, other: _Board, missing: str, least: int
-) -> AlignedScores | None:
+def _aligned(true: _Board, other: _Board, missing: str) -> AlignedScores | None:
     """Bring what has scores of queries to the same runs and queries."""
     if true.name == other.name:
         raise UsageError(f"call no leaderboard {true.name!r}")
@@ -220,7 +224,7 @@ def _aligned(
         for board in (true, other)
         for measure, table in board.queries.items()
     }
-    return align(tables, None, missing, queries=least) if tables else None
+    return align(tables, None, missing, queries=1) if tables else None
 
 
 def _means(
@@ -248,12 +252,3 @@ def _means(
                 mend="Complete the other, or drop it.",
             )
     return {key: mean.to_numpy() for key, mean in means.items()}
-
-
-def _without_interval(both: bool, low: float) -> str:
-    """Say why there is no interval; nothing if there is one."""
-    if not both:
-        return "low, high: one has means alone"
-    if isnan(low):
-        return "low, high: it is undefined in resamples; tau_ap_b allows ties"
-    return ""

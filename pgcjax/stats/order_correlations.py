@@ -13,11 +13,10 @@ from pgcjax.stats import tests
 from pgcjax.stats.choices import RANK_INTERVALS
 from pgcjax.stats.correlation import check_coefficients, correlated, levels
 from pgcjax.stats.procedures import check_resampling
-from pgcjax.stats.resampled_orders import DrawnSums, drawn_interval
+from pgcjax.stats.resampled_orders import DrawnSums, tau_interval, without_interval
 
 _NO_QUERY = "the two have no query in common"
-_ONE_QUERY = "low, high: there is one query"
-_NEVER = "low, high: it is undefined in resamples; tau_ap_b allows ties"
+_NEVER = "low, high: it is undefined in resamples"
 
 
 class Drawing(NamedTuple):
@@ -89,42 +88,24 @@ def correlation_of(
         value, why = nan, _NO_QUERY
     row: dict[str, Any] = {"value": value}
     if drawing.interval != "none":
-        low, high = _interval((x, y), None, coefficient, drawing)
+        low = high = nan
+        why = why or without_interval(coefficient, queries)
+        if not why:
+            low, high, _ = tau_interval(x.drawn, y.drawn, alpha=drawing.alpha)
+            why = _NEVER if isnan(low) else ""
         row |= {"low": low, "high": high}
-        why = why or (isnan(low) and (_ONE_QUERY if queries < 2 else _NEVER)) or ""
     return row | {"undefined": why}
 
 
 def change(
-    two: tuple[Order, Order],
-    base: tuple[Order, Order],
-    coefficient: str,
-    drawing: Drawing,
+    two: tuple[Order, Order], base: tuple[Order, Order], coefficient: str
 ) -> dict[str, float]:
     """Say how much larger the correlation of two orders is than that of two others.
 
     Returns:
-        change; change_low and change_high, unless there are no intervals; explained:
-        change as a share of what the others lack of 1, NaN if that is nothing.
+        change; explained: change as a share of what the others lack of 1, NaN if that
+        is nothing.
     """
     value, before = (correlated(x.mean, y.mean, coefficient)[0] for x, y in (two, base))
-    row = {"change": value - before}
-    if drawing.interval != "none":
-        same = two[0] is base[0] and two[1] is base[1]
-        ends = (0.0, 0.0) if same else _interval(two, base, coefficient, drawing)
-        row |= dict(zip(("change_low", "change_high"), ends, strict=True))
-    return row | {"explained": row["change"] / (1 - before) if before < 1 else nan}
-
-
-def _interval(
-    two: tuple[Order, Order],
-    base: tuple[Order, Order] | None,
-    coefficient: str,
-    drawing: Drawing,
-) -> tuple[float, float]:
-    if two[0].values.shape[1] < 2:
-        return nan, nan
-    less = (base[0].drawn, base[1].drawn) if base else None
-    how: dict[str, Any] = {"corrected": drawing.interval == "bca", "less": less}
-    how["alpha"] = drawing.alpha
-    return drawn_interval(two[0].drawn, two[1].drawn, coefficient, **how)[:2]
+    part = value - before
+    return {"change": part, "explained": part / (1 - before) if before < 1 else nan}

@@ -2,7 +2,8 @@
 
 Functions of arrays, which `resample` compiles. Two count by the exact rule, in float64.
 `bootstrap_bounds` decides almost all of the same comparisons in float32, and tells
-which pairs it leaves to the exact rule.
+which pairs it leaves to the exact rule. `largest_ratios` tells which pairs may be the
+most extreme of all.
 """
 
 import numpy as np
@@ -16,6 +17,9 @@ LANES = 128
 OPEN = 2**11
 """What `bootstrap_bounds` adds for a comparison that it cannot decide: more than all
 resamples of a block."""
+
+GROUP = 16
+"""Pairs of which `largest_ratios` returns the largest."""
 
 _UNIT = 2.0**-24  # of rounding, in float32
 _TOGETHER = 8  # comparisons whose sum, of OPEN each, is a number of 16 bits
@@ -107,6 +111,27 @@ def bootstrap_bounds(near, total, a, b):
     return _added(hits, _TOGETHER)
 
 
+def largest_ratios(c, moved, weights, floor, a, b):
+    """Compute (Σw)² / (Σw² + floor) in each resample; return the largest of a group.
+
+    The ratio grows with the statistic of `max_t`, of which it has no difference of two
+    numbers that may be close.
+
+    Args:
+        c: scores, centred.
+        moved: their sums in each resample.
+        weights: multiplicities.
+        floor: what the family adds, larger than 0.
+        a: places of one run of each pair, a multiple of `GROUP`.
+        b: and of the other.
+    """
+    w = _rows(c, a) - _rows(c, b)
+    squares = jnp.dot(w * w, weights, precision="highest") + floor[None, :]
+    mean = _rows(moved, a) - _rows(moved, b)
+    ratios = mean * mean / squares
+    return ratios.reshape(len(a) // GROUP, GROUP, -1).max(1)
+
+
 def _added(hits, together):
     """Add each row in the type it has: so many that are far apart, and then all.
 
@@ -118,4 +143,4 @@ def _added(hits, together):
 
 
 def _rows(x, places):
-    return x.at[places].get(mode="promise_in_bounds")
+    return jnp.asarray(x).at[places].get(mode="promise_in_bounds")

@@ -13,9 +13,10 @@ from pgcjax.stats import tests
 from pgcjax.stats.choices import RESAMPLES, TESTS
 from pgcjax.stats.tests import OfPairs, RunPairs, Values
 
-FAMILY = ("tukey", "anova")
+FAMILY = ("max-t", "tukey", "anova")
 """Tests whose p-values are for all pairs together already."""
 
+_QUERIES, _RUNS = 15, 200  # from which, to which max-t was simulated
 _EXACT = 16  # queries up to which all sign flips are enumerated
 
 
@@ -28,14 +29,17 @@ class Outcome:
         error: Monte-Carlo standard error of each p, 0 where p is exact.
         resamples: how many were made, or all there are; 0 for tests without.
         exact: whether p is the share among all possible ones.
-        ranges: of "tukey", ascending largest differences between means, resampled.
+        largest: of tests whose p-values are for all pairs together, the largest
+            statistic of each resample, ascending.
+        unit: what 1 of that statistic is as a difference of means, of each pair.
     """
 
     p_value: OfPairs
     error: OfPairs
     resamples: int = 0
     exact: bool = True
-    ranges: Float64[np.ndarray, " resamples"] | None = None
+    largest: Float64[np.ndarray, " resamples"] | None = None
+    unit: OfPairs | None = None
 
 
 def check_resampling(resamples: int, seed: int, precision: float | None = None) -> None:
@@ -59,6 +63,24 @@ def p_values(
     return run(values, pairs, test, resamples=resamples, seed=seed).p_value
 
 
+def told(test: str, correction: str, pairs: int, values: Values) -> list[str]:
+    """Say in notes what p-values of a comparison depend on, and what is not known."""
+    runs, queries = values.shape
+    notes = []
+    if pairs > 1 and (test in FAMILY or correction != "none"):
+        notes.append(
+            "p is for all pairs together: it depends on the runs that are compared"
+        )
+    if test == "max-t" and queries < _QUERIES:
+        notes.append(
+            f"fewer than {_QUERIES} queries: max-t finds little, and was simulated for "
+            "10 runs alone"
+        )
+    if test == "max-t" and runs > _RUNS:
+        notes.append(f"more than {_RUNS} runs: levels of max-t were not simulated")
+    return notes
+
+
 def run(
     values: Values,
     pairs: RunPairs,
@@ -76,7 +98,8 @@ def run(
 
     Args:
         values: finite scores of at least 2 runs and 2 queries.
-        pairs: to test; "tukey" and "anova" look at all runs anyway.
+        pairs: to test, none twice; the family of "max-t", while "tukey" and "anova"
+            look at all runs anyway.
         test: one of `TESTS`.
         resamples: `RESAMPLES` by default.
         seed: of the random numbers, from 0.
@@ -97,14 +120,32 @@ def run(
     wanted = RESAMPLES[test] if resamples is None else resamples
     check_resampling(wanted, seed, precision)
     limit = memory_limit(memory)
+    from pgcjax.stats import max_t
     from pgcjax.stats.resample import BLOCK, WholeScores
     from pgcjax.stats.sweep import Sweep
 
     scores, queries = WholeScores.of(values), values.shape[1]
     same = tests.identical(values, pairs)  # of these p is 1
     exact = test == "permutation" and 2**queries <= max(wanted, 2**_EXACT)
+    family = reach = unit = None
+    if test == "max-t":
+        family = max_t.Family.of(scores, pairs, same)
+        reach, unit = max_t.observed(family, scores, pairs)
+    elif test == "tukey":
+        sums, unit = scores.values.sum(1), np.full(len(same), scores.unit / queries)
+        reach = np.abs(sums[pairs[0]] - sums[pairs[1]]) - scores.slack
     sweep = Sweep(
-        scores, pairs, test, seed, exact, limit, progress, journal, save_every
+        scores,
+        pairs,
+        test,
+        seed,
+        exact,
+        limit,
+        progress,
+        journal,
+        save_every,
+        family,
+        reach,
     )
     if exact:
         sweep.extend(2 ** (queries - 1))
@@ -120,5 +161,7 @@ def run(
             break
         needed = math.ceil(float(variance.max()) / precision**2)
         wanted = -(-max(needed, wanted + BLOCK) // BLOCK) * BLOCK
-    ranges = np.sort(sweep.total) * scores.unit / queries if test == "tukey" else None
-    return Outcome(p, np.sqrt(variance / wanted), wanted, False, ranges)
+    error = np.sqrt(variance / wanted)
+    if reach is None:
+        return Outcome(p, error, wanted, False)
+    return Outcome(p, error, wanted, False, np.sort(sweep.total), unit)

@@ -96,13 +96,13 @@ def ordering(
 
     Returns:
         run_id, value, low, high, rank (1 best, equal values share one), rank_low,
-        rank_high, tier: as of `Uncertainty.ranks`. Intervals are percentiles.
+        rank_high, tier: as of `Uncertainty.ranks`. Intervals of values are percentiles.
     """
     tests.check_alpha(alpha)
     found = Uncertainty(run_ids, {"": observed}, {"": drawn})
     how = {"interval": "percentile", "alpha": alpha}
     values = found.means("", **how).rename(columns={"mean": "value"})
-    ranks = found.ranks("", **how).drop(columns="mean")
+    ranks = found.ranks("", alpha=alpha).drop(columns="mean")
     ranks = ranks.rename(columns={"low": "rank_low", "high": "rank_high"})
     table = ranks.merge(values[["run_id", "value", "low", "high"]], on="run_id")
     columns = ["run_id", "value", "low", "high", "rank", "rank_low", "rank_high"]

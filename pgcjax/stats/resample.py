@@ -73,19 +73,28 @@ def indices(
     return generator(seed, "bootstrap", block).integers(0, queries, (size, queries))
 
 
-def multiplicities(drawn: Int64[np.ndarray, "resamples queries"]) -> Weights:
-    """Count how often each resample holds each query."""
-    size, queries = drawn.shape
-    places = drawn + queries * np.arange(size)[:, None]
-    counts = np.bincount(places.ravel(), minlength=drawn.size)
-    return np.ascontiguousarray(counts.reshape(size, queries).T, np.float64)
+def multiplicities(
+    drawn: Int64[np.ndarray, "resamples drawn"], queries: int | None = None
+) -> Weights:
+    """Count how often each resample holds each query, of as many as are drawn."""
+    size, count = len(drawn), drawn.shape[1] if queries is None else queries
+    places = drawn + count * np.arange(size)[:, None]
+    counts = np.bincount(places.ravel(), minlength=size * count)
+    return np.ascontiguousarray(counts.reshape(size, count).T, np.float64)
 
 
 def bootstrap_weights(seed: int, resamples: int, queries: int) -> Weights:
     """Draw the multiplicities of as many resamples as there are in several blocks."""
+    return multiplicities(all_indices(seed, resamples, queries))
+
+
+def all_indices(
+    seed: int, resamples: int, queries: int
+) -> Int64[np.ndarray, "resamples queries"]:
+    """Draw queries of as many resamples as there are in several blocks."""
     sizes = [min(BLOCK, resamples - low) for low in range(0, resamples, BLOCK)]
     drawn = [indices(seed, block, size, queries) for block, size in enumerate(sizes)]
-    return multiplicities(np.concatenate(drawn))
+    return np.concatenate(drawn)
 
 
 def signs(seed: int, block: int, size: int, queries: int) -> Weights:
@@ -144,11 +153,11 @@ def count(
     A sample without variance is infinitely far from 0 unless its mean is 0 too, when
     its statistic is 0: the limits of Student's t.
     """
-    step = _step(len(pairs[0]), weights.shape[1], budget)
+    step = pairs_at_once(len(pairs[0]), weights.shape[1], budget)
     put = partial(at, device=device)
     if kind == "permutation":
         given = scores.values, weights, np.float64(scores.slack)
-        flips = partial(_program("sign_flip"), *_before("flipped", *put(given)))
+        flips = partial(program("sign_flip"), *_before("flipped", *put(given)))
         return _in_blocks(flips, step, *pairs)
     return _studentised(scores, pairs, weights, put, step)
 
@@ -163,13 +172,13 @@ def _studentised(
     about, unit = centred(scores.values)
     given = about, with_observed(weights), slack, unit
     near = _before("approximate", *put(given))
-    bounds = partial(_program("bootstrap_bounds"), near)
+    bounds = partial(program("bootstrap_bounds"), near)
     counts = _in_blocks(bounds, step, (total / unit).astype(np.float32), *pairs)
     equal = total <= slack
     counts[equal] = weights.shape[1]  # all reach 0
     left = np.flatnonzero((counts >= paired_counts.OPEN) & ~equal)
     if len(left):
-        exact = partial(_program("bootstrap"), *put((scores.values, weights, slack)))
+        exact = partial(program("bootstrap"), *put((scores.values, weights, slack)))
         step = step if 4 * len(left) > step else min(step, _FEW)
         counts[left] = _in_blocks(exact, step, first[left], second[left])
     return counts
@@ -189,7 +198,7 @@ def _in_blocks(
     return np.concatenate(counts)[:total].astype(np.int64)
 
 
-def _step(pairs: int, resamples: int, budget: int) -> int:
+def pairs_at_once(pairs: int, resamples: int, budget: int) -> int:
     """Choose how many pairs are computed at once: a power of 2, at least 16."""
     most = max(16, budget // (3 * 8 * resamples))
     if default_backend() == "cpu":
@@ -222,16 +231,16 @@ def with_observed(weights: Weights) -> Weights:
 
 def _before(name: str, *arguments: Any) -> Any:
     """Compute what a program takes that is called for many blocks of pairs."""
-    made = _program(name)(*arguments)
+    made = program(name)(*arguments)
     # So it has one kind of arguments, whether JAX or `runtime.direct` ran the other.
     return tree_map(np.asarray, made) if is_host() else made
 
 
 @cache
-def _program(name: str) -> Callable:
-    """Give a function of `paired_counts`, to be compiled for each shape."""
-    program = getattr(paired_counts, name)
-    return Kept(program, lambda: jax.jit(program))
+def program(name: str) -> Callable:
+    """Return a function of `paired_counts`, to be compiled for each shape."""
+    function = getattr(paired_counts, name)
+    return Kept(function, lambda: jax.jit(function))
 
 
 def block_results(

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from operator import attrgetter
 
 import numpy as np
 from jaxtyping import Bool, Float, Float64
+from scipy.special import ndtri
 
 from pgcjax.stats import intervals
 from pgcjax.stats.correlation import (
@@ -15,8 +15,7 @@ from pgcjax.stats.correlation import (
     levels,
     split_coefficient,
 )
-from pgcjax.stats.rounding import NOISE
-from pgcjax.stats.tests import Values
+from pgcjax.stats.tests import Values, all_pairs
 
 Orders = Float[np.ndarray, "orders runs"]
 """Sums or means of runs, the larger the better, in each of several resamples."""
@@ -27,20 +26,40 @@ Top = Bool[np.ndarray, "orders runs"]
 Each = Float64[np.ndarray, " orders"]
 
 
+FEWEST = 50
+"""Queries from which on `tau_interval` was shown to hold."""
+
+_SMALLER = (1, 2, 4)  # by which the queries of a resample are divided
+_WIDER = 1.3  # than the normal interval around the extrapolated value
+_LEAST = 0.05  # τ below which nothing is extrapolated
+
+
+def without_interval(coefficient: str, queries: int) -> str:
+    """Say why a correlation of two orders has no interval; nothing if it has one."""
+    if coefficient != "tau":
+        return f"low, high: no interval of {coefficient} is known to hold; tau has one"
+    if queries < FEWEST:
+        return (
+            f"low, high: no interval is known to hold for fewer than {FEWEST} queries"
+        )
+    return ""
+
+
 @dataclass(frozen=True)
 class DrawnSums:
     """Sums of a measure's scores over resampled queries.
 
     Attributes:
-        drawn: in each resample.
         observed: over the queries as they are.
-        without: over all queries but one.
+        drawn: in each resample of as many queries, of a half, and of a quarter of them.
+        noise: variance of the means, as a multiple of that of the queries as they are:
+            of `observed`, and of each of `drawn`.
         slack: sums that differ by no more are equal, but for rounding.
     """
 
-    drawn: Float64[np.ndarray, "resamples runs"]
     observed: Float64[np.ndarray, "1 runs"]
-    without: Float64[np.ndarray, "queries runs"]
+    drawn: list[Float64[np.ndarray, "resamples runs"]]
+    noise: Float64[np.ndarray, " sizes"]
     slack: float
 
     @classmethod
@@ -48,58 +67,62 @@ class DrawnSums:
         """Draw queries: with one seed the same ones for all measures of them."""
         from pgcjax.stats import resample
 
-        scores = resample.WholeScores.of(values)
-        whole = scores.values
-        total = whole.sum(axis=1)
-        weights = resample.bootstrap_weights(seed, resamples, values.shape[1])
-        drawn, without = (whole @ weights).T, (total[:, None] - whole).T
-        return cls(drawn, total[None], without, scores.slack)
+        scores, queries = resample.WholeScores.of(values), values.shape[1]
+        places = resample.all_indices(seed, resamples, queries)
+        sizes = [max(1, queries // by) for by in _SMALLER]
+        counts = [resample.multiplicities(places[:, :k], queries) for k in sizes]
+        return cls(
+            scores.values.sum(axis=1)[None],
+            [(scores.values @ weights).T for weights in counts],
+            np.array([1.0, *(1 + queries / k for k in sizes)]),
+            scores.slack,
+        )
 
 
-def drawn_interval(
-    truth: DrawnSums,
-    estimate: DrawnSums,
-    coefficient: str,
-    *,
-    alpha: float = 0.05,
-    corrected: bool = False,
-    less: tuple[DrawnSums, DrawnSums] | None = None,
+def tau_interval(
+    truth: DrawnSums, estimate: DrawnSums, *, alpha: float = 0.05
 ) -> tuple[float, float, int]:
-    """Give the bootstrap interval, of level 1 - alpha, of a correlation of two orders.
+    """Bound Kendall's τ-b of the orders of runs by their expected scores.
 
-    Queries are drawn for both orders together. Of `tau@10`, the best 10 runs are those
-    of each resample. With `less`, two orders over the same queries, it is the interval
-    of how much larger the correlation is than theirs.
+    Queries are drawn for both orders together. Chance in the means pulls τ towards 0:
+    once in the sample, and once more in a resample. So 1 / sin(π τ / 2), which is about
+    linear in that noise, is extrapolated over the sample and resamples of n, n / 2 and
+    n / 4 queries back to none. The interval is from the lower to the higher end of the
+    percentile interval and of the extrapolated τ ∓ 1.3 z times the deviation of τ in
+    resamples: where it is certain, neither alone holds the truth.
 
     Returns:
-        Low, high, and the number of resamples in which the coefficient is defined, of
-        which alone they are; NaN if it is defined in none. If `corrected` (BCa), NaN
-        also where it is undefined without one of the queries.
+        Low, high, and the number of resamples of n queries in which τ is defined; NaN
+        if it is undefined for the queries as they are, or in all resamples.
 
-    Source: as of `intervals.bootstrap`.
+    Source: Cook and Stefanski 1994 (SIMEX); Greiner's relation for sin(π τ / 2); the
+    factor 1.3 and `FEWEST` from `benchmarks.studies.order_coverage`.
     """
 
-    def values(sums: Callable[[DrawnSums], Orders]) -> Each:
-        def of(one: DrawnSums, other: DrawnSums) -> Each:
-            slacks = one.slack, other.slack
-            return correlations(sums(one), sums(other), coefficient, *slacks)
+    def tau(x: Orders, y: Orders) -> Each:
+        values = correlations(x, y, "tau", truth.slack, estimate.slack)
+        return values[~np.isnan(values)]
 
-        return of(truth, estimate) - (of(*less) if less else 0.0)
-
-    drawn = values(attrgetter("drawn"))
-    drawn = np.sort(drawn[~np.isnan(drawn)])[None]
-    used = drawn.shape[1]
-    bounds = np.array([[alpha / 2], [1 - alpha / 2]])
-    if corrected and used:
-        without = values(attrgetter("without"))
-        influence = (without.mean() - without)[None]
-        observed = values(attrgetter("observed"))[:, None]
-        below = intervals.twice_below(drawn, observed, NOISE)
-        bounds = intervals.bias_corrected(bounds, below, used, influence)
-    if not used or np.isnan(bounds).any():
+    observed = tau(truth.observed, estimate.observed)
+    drawn = [tau(x, y) for x, y in zip(truth.drawn, estimate.drawn, strict=True)]
+    used = len(drawn[0])
+    if not len(observed) or not all(map(len, drawn)):
         return np.nan, np.nan, used
-    low, high = (intervals.quantile(drawn, bound).item() for bound in bounds)
-    return low, high, used
+    side = -1.0 if observed[0] < 0 else 1.0
+    means = side * np.array([observed[0], *(values.mean() for values in drawn)])
+    curve = 1 / np.sin(np.pi / 2 * np.clip(means, _LEAST, 1.0))
+    slope, _ = np.polyfit(truth.noise, curve, 1)
+    least = round(float(curve[0] - slope), 12)  # which rounding may put beside 1
+    without = side * 2 / np.pi * float(np.arcsin(1 / max(1.0, least)))
+    half = _WIDER * float(ndtri(1 - alpha / 2)) * float(drawn[0].std())
+    ascending = np.sort(drawn[0])[None]
+    bounds = np.array([[alpha / 2], [1 - alpha / 2]])
+    low, high = (intervals.quantile(ascending, bound).item() for bound in bounds)
+    return (
+        max(-1.0, min(low, without - half)),
+        min(1.0, max(high, without + half)),
+        used,
+    )
 
 
 def correlations(
@@ -132,6 +155,9 @@ def correlations(
         for low in range(0, count, step):
             block = slice(low, low + step)
             order_x, order_y = levels(x[block], slack_x), levels(y[block], slack_y)
+            if coefficient == "tau":
+                out[block] = _tau_of_all(order_x, order_y)
+                continue
             top = best(order_x, k)
             first, second = _above(order_x, top), _above(order_y, top)
             if name == "pearson":
@@ -154,6 +180,16 @@ def _undefined(above: Above, name: str, which: str, top: Top) -> Bool[np.ndarray
 
 def _above(order: np.ndarray, top: Top) -> Above:
     return (order[:, None, :] > order[:, :, None]) & top[:, None, :] & top[:, :, None]
+
+
+def _tau_of_all(x: np.ndarray, y: np.ndarray) -> Each:
+    """Compute Kendall's tau-b of all runs, of each pair once."""
+    first, second = all_pairs(x.shape[1])
+    columns = (np.asfortranarray(v, np.int32) for v in (x, y))  # a run is in one piece
+    one, other = (np.sign(v[:, first] - v[:, second]) for v in columns)
+    both = (one * other).sum(axis=1, dtype=float)
+    untied = [np.abs(v).sum(axis=1, dtype=float) for v in (one, other)]
+    return both / np.sqrt(untied[0] * untied[1])
 
 
 def _tau(x: Above, y: Above, top: Top) -> Each:

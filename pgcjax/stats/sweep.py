@@ -12,8 +12,8 @@ from jaxtyping import Float64, Real
 from pgcjax._version import __version__
 from pgcjax.errors import Progress
 from pgcjax.io.checkpoint import Checkpoint
-from pgcjax.stats import resample
-from pgcjax.stats.tests import RunPairs
+from pgcjax.stats import max_t, resample
+from pgcjax.stats.tests import OfPairs, RunPairs
 
 _STATE = "finished-blocks"
 
@@ -26,8 +26,11 @@ class Sweep:
 
     Attributes:
         exact: whether all sign flips are enumerated.
+        family: of "max-t".
+        reach: of tests whose resamples have one statistic, the largest of all pairs:
+            what it must be, of each pair.
         done: resamples so far; no whole block can follow a part of one.
-        total: counts of pairs, or of "tukey" the largest range of each resample.
+        total: counts of pairs, or the one statistic of each resample.
     """
 
     scores: resample.WholeScores
@@ -39,12 +42,14 @@ class Sweep:
     progress: Progress | None = None
     journal: str | os.PathLike | None = None
     save_every: float = 5.0
+    family: max_t.Family | None = None
+    reach: OfPairs | None = None
     done: int = field(default=0, init=False)
     total: Float64[np.ndarray, " pairs_or_resamples"] = field(init=False)
 
     def __post_init__(self):
         """Open the checkpoint, if there is a folder for it."""
-        self.total = np.zeros(0 if self.test == "tukey" else len(self.pairs[0]))
+        self.total = np.zeros(len(self.pairs[0]) if self.reach is None else 0)
         self._saved = time.monotonic()
         self._checkpoint = None
         if self.journal is not None:
@@ -62,7 +67,7 @@ class Sweep:
                 self.done, self.total = int(state["done"]), state["total"]
         first = self.done // resample.BLOCK
         for size, part in resample.block_results(self._work, first, resamples):
-            if self.test == "tukey":
+            if self.reach is not None:
                 self.total = np.concatenate([self.total, part])
             else:
                 self.total = self.total + part
@@ -78,11 +83,9 @@ class Sweep:
 
     def counts(self) -> Real[np.ndarray, " pairs"]:
         """Count, per pair, the resamples at least as extreme as what was observed."""
-        if self.test != "tukey":
+        if self.reach is None:
             return self.total
-        sums, (first, second) = self.scores.values.sum(1), self.pairs
-        reach = np.abs(sums[first] - sums[second]) - self.scores.slack
-        return self.done - np.searchsorted(np.sort(self.total), reach)
+        return self.done - np.searchsorted(np.sort(self.total), self.reach)
 
     def _work(self, block: int, size: int, device: Any) -> np.ndarray:
         values, seed = self.scores.values, self.seed
@@ -97,6 +100,8 @@ class Sweep:
             drawn = resample.indices(seed, block, size, queries)
             weights = resample.multiplicities(drawn)
         share = self.memory // (2 * resample.workers())
+        if self.family:
+            return max_t.largest(self.family, weights, device=device, budget=share)
         return resample.count(
             self.test, self.scores, self.pairs, weights, device=device, budget=share
         )

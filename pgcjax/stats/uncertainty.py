@@ -14,8 +14,9 @@ from pgcjax._version import __version__
 from pgcjax.errors import DataError, UsageError, check_choice
 from pgcjax.io.score_files import read_replicate_means
 from pgcjax.io.write import write_table
-from pgcjax.stats import intervals, tests
+from pgcjax.stats import groups, intervals, tests
 from pgcjax.stats.choices import REPLICATED
+from pgcjax.stats.rounding import NOISE
 from pgcjax.stats.score_intervals import ScoreIntervals
 
 _NEAR = 2**24  # bytes of the pairs that are worked on at the same time
@@ -110,7 +111,9 @@ class Uncertainty:
 
         Returns:
             run_a, run_b, difference (mean of a less b), low, high, and probability: the
-            share of the replicates in which a is above b, an equal one counted by half.
+            share of the replicates in which a is above b, an equal one counted by half,
+            after what the interval makes of them: it leaves out 0 where the share is
+            beyond alpha / 2, or 1 less that, but for the step of one replicate.
         """
         observed, drawn = self._of(measure, interval, alpha)
         first, second = tests.all_pairs(len(observed))
@@ -121,7 +124,7 @@ class Uncertainty:
             low[part], high[part] = intervals.of_replicates(
                 difference[part], moved, interval, alpha
             )
-            probability[part] = (np.sign(moved).mean(1) + 1) / 2
+            probability[part] = intervals.share_above(difference[part], moved, interval)
         return pd.DataFrame(
             {
                 "run_a": self._ids(first),
@@ -133,42 +136,34 @@ class Uncertainty:
             }
         )
 
-    def ranks(
-        self,
-        measure: str | None = None,
-        *,
-        interval: str = REPLICATED[0],
-        alpha: float = 0.05,
-    ) -> pd.DataFrame:
-        """Rank runs, the best first.
+    def ranks(self, measure: str | None = None, *, alpha: float = 0.05) -> pd.DataFrame:
+        """Rank runs, the best first, with ranges of ranks and tiers that hold together.
+
+        Runs are told apart that differ by more than the largest difference that
+        replicates, each run less its mean over them, put between any two runs, in
+        1 - alpha of them. All that follows is as `stats.groups.places` says: all true
+        ranks are in their ranges, and so many runs less one as the tier of a run are
+        truly better, with that probability. Fewer than 1 / alpha replicates tell no
+        runs apart.
 
         Returns:
-            run_id, mean, rank (1 best, equal means share one); low and high: between
-            them is the rank in 1 - alpha of the replicates; and tier: runs of one tier
-            are tied with its best run, from which the interval of their difference does
-            not tell them apart. The first run that is told apart begins the next tier.
+            run_id, mean, rank (1 best, equal means share one), low and high of the
+            range of ranks, and tier.
         """
-        observed, drawn = self._of(measure, interval, alpha)
-        ranks = _ranks(drawn)
-        low = np.quantile(ranks, alpha / 2, axis=0, method="lower")
-        high = np.quantile(ranks, 1 - alpha / 2, axis=0, method="higher")
+        observed, drawn = self._of(measure, REPLICATED[0], alpha)
+        least = told_apart(drawn, alpha)
+        apart = np.abs(observed[:, None] - observed) - least
+        noise = NOISE * np.nanmax(np.abs(observed), initial=0.0)
+        found = groups.places(apart > noise, observed)
         order = np.lexsort([np.arange(len(observed)), -observed])
-        tier, best, number = np.zeros(len(order), int), order[:1], 0
-        for run in order:
-            moved = (drawn[:, best] - drawn[:, [run]]).T
-            apart = observed[best] - observed[run]
-            below, _ = intervals.of_replicates(apart, moved, interval, alpha)
-            if number == 0 or below[0] > 0:
-                best, number = np.array([run]), number + 1
-            tier[run] = number
         table = pd.DataFrame(
             {
                 "run_id": self._ids(np.arange(len(observed))),
                 "mean": observed,
                 "rank": _ranks(observed[None])[0],
-                "low": low.astype(int),
-                "high": high.astype(int),
-                "tier": tier,
+                "low": found.low,
+                "high": found.high,
+                "tier": found.tier,
             }
         )
         return table.iloc[order].reset_index(drop=True)
@@ -279,6 +274,21 @@ def read_uncertainty(path: str | os.PathLike) -> Uncertainty:
         mean[str(name)], replicates[str(name)] = means[0], means[1:]
     used = {key: metadata[key] for key in ("replicates", "resample", "seed")}
     return Uncertainty(run_ids, mean, replicates, used)
+
+
+def told_apart(drawn: Float64[np.ndarray, "replicates runs"], alpha: float) -> float:
+    """Bound what chance puts between any two runs, in 1 - alpha of the replicates.
+
+    Returns:
+        A difference of means; infinite where replicates are too few for the level.
+    """
+    if 1 / (1 + len(drawn)) >= alpha:
+        return np.inf
+    centred = drawn - np.nanmean(drawn, axis=0)
+    ranges = np.nanmax(centred, 1, initial=-np.inf) - np.nanmin(
+        centred, 1, initial=np.inf
+    )
+    return intervals.critical_value(np.sort(ranges), alpha)
 
 
 def order_taus(

@@ -12,12 +12,13 @@ from benchmarks import significance  # noqa: E402
 from benchmarks.studies import (  # noqa: E402
     calibration,
     coverage,
+    families,
     left_out,
     order_coverage,
 )
 from benchmarks.studies import rectified_coverage as rectified  # noqa: E402
 from pgcjax.datasets.files import demo_folder  # noqa: E402
-from pgcjax.stats import procedures  # noqa: E402
+from pgcjax.stats import procedures, resampled_orders  # noqa: E402
 
 RESULTS = harness.ROOT / "benchmarks" / "results"
 
@@ -39,10 +40,12 @@ def test_rows_agree_and_are_timed(report, monkeypatch):
         families=(5,),
         many=6,
         sampled=4,
+        together=600,
     )
     titles = [race["title"].partition(":")[0] for race in report.races]
     assert titles == [
-        *("bootstrap", "sign flips", "BCa intervals", "randomised Tukey HSD")
+        *("bootstrap", "sign flips", "BCa intervals", "max-t", "max-t"),
+        "randomised Tukey HSD",
     ]
     rows = [{f["name"] for f in race["figures"]} for race in report.races]
     assert rows[0] == {
@@ -53,7 +56,8 @@ def test_rows_agree_and_are_timed(report, monkeypatch):
     }
     assert {"numpy, pair by pair", "numpy, our formula", "pgcjax"} <= rows[1]
     assert rows[2] == {"scipy.stats.bootstrap, BCa", "numpy, one thread", "pgcjax"}
-    assert rows[3] == {"numpy, one by one", "the same by PCG64", "pgcjax"}
+    assert rows[3] == {"numpy, in blocks", "the same in float32", "pgcjax"}
+    assert rows[5] == {"numpy, one by one", "the same by PCG64", "pgcjax"}
     compared, large = report.tables
     assert [row[0] for row in compared["rows"]] == list(procedures.TESTS)
     assert all(row[2] > 100 for row in large["rows"])  # MiB
@@ -81,7 +85,8 @@ def test_a_share_is_put_beside_what_chance_allows():
 
 
 @pytest.mark.parametrize(
-    ("study", "count"), [(calibration, 5), (coverage, 1), (order_coverage, 1)]
+    ("study", "count"),
+    [(calibration, 5), (coverage, 1), (order_coverage, 1), (families, 3)],
 )
 def test_the_page_has_the_tables_of_the_committed_study(study, count):
     name = study.__name__.rpartition(".")[2]
@@ -93,6 +98,43 @@ def test_the_page_has_the_tables_of_the_committed_study(study, count):
     assert len(tables) == count
     for table in tables:
         assert table.strip() in page, f"make it by {study.__name__} --tables"
+
+
+def test_max_t_holds_its_level_in_all_families_that_were_simulated():
+    found = json.loads((RESULTS / "families-cpu.json").read_text())
+    levels = {test: [] for test in ("max-t", "tukey", "t, Holm")}
+    for row in found["levels"]:
+        levels.setdefault(row["test"], []).append(row)
+    assert {row["measure"] for row in levels["max-t"]} == {*families.SOURCES}
+    assert {row["null"] for row in levels["max-t"]} == {*families.NULLS}
+    assert max(row["runs"] for row in levels["max-t"]) == 200
+    assert not [row for row in levels["max-t"] if row["where"] == "above"]
+    above = [row for row in levels["tukey"] if row["where"] == "above"]
+    assert len(above) > len(levels["tukey"]) / 4
+    assert {row["null"] for row in above} == {"equal means", "clusters"}
+    for row in found["real"]:
+        if row["test"] == "max-t":
+            assert row["ranks_hold"] >= 0.95 and row["tiers_hold"] >= 0.95
+
+
+def test_intervals_of_tau_hold_from_as_many_topics_as_are_asked_for():
+    found = json.loads((RESULTS / "order_coverage-cpu.json").read_text())
+    simex = [row for row in found["order coverage"] if row["test"] == "simex"]
+    enough = [row for row in simex if row["topics"] >= resampled_orders.FEWEST]
+    assert enough and not [row for row in enough if row["where"] == "above"]
+
+
+def test_a_family_of_each_null_has_equal_means():
+    if not calibration.data().is_dir():
+        pytest.skip(f"no {calibration.data()}")
+    for null in families.NULLS:
+        cell = families.Cell("RR", null, 10, 200)
+        x = families.drawn(calibration.data(), cell, np.random.default_rng(0))
+        assert x.shape == (10, 200)
+        p = families.p_values(x[:, :25], 0)
+        assert set(p) >= {"max-t", "tukey", "t, Holm", "replicates"}
+        error = x.std(1) / 200**0.5
+        assert (np.abs(x.mean(1) - x.mean()) < 5 * error + 0.05).all()
 
 
 def test_intervals_miss_about_as_often_as_they_may():
@@ -223,6 +265,6 @@ def test_real_runs_are_tested_by_all(quick):
     assert set(rows) == {"err20", "ndcg20"}
     for row in rows.values():
         assert row["pairs"] == row["runs"] * (row["runs"] - 1) // 2
-        assert set(row["significant"]) == set(procedures.TESTS)
+        assert set(row["significant"]) == set(calibration.TESTS)
         assert row["tukey_not_bootstrap"] == 0 and row["examples"] == []
         assert row["significant"]["tukey"] <= row["significant"]["t"]

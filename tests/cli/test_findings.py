@@ -10,6 +10,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
 DEMO = demo_folder()
 
 
+PLACES = ["rank_low", "rank_high", "tier"]
+
+
 def rows(text: str) -> list[list[str]]:
     return [line.split("\t") for line in text.splitlines()]
 
@@ -19,7 +22,7 @@ def test_runs_with_letters_and_pairs_in_a_file(pgcjax, here, scores):
     done = pgcjax(*line, "--runs-output", "runs.csv", "--required")
     assert done.code == 0, done.err
     head, *runs = rows(done.out)
-    assert head == ["run_id", "mean", "low", "high", "rank", "groups"]
+    assert head == ["run_id", "mean", "low", "high", "rank", *PLACES, "groups"]
     means = package.read_scores(scores).mean()["PGC"]
     assert {run[0]: run[1] for run in runs} == {
         run: f"{mean:.4f}" for run, mean in means.items()

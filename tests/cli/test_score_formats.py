@@ -100,7 +100,7 @@ def test_leaderboards_beside_the_truth(pgcjax, here, scores, demo_scores):
     means.rename("score").to_csv("means.csv")
     line = ["correlate", "judge.jsonl", "means.csv", "--truth", scores]
     line += ["--truth-measure", "Compat", "--coefficient", "tau", "--seed", "3"]
-    line += ["--coefficient", "tau_ap_b@5", "--interval", "bca", "--resamples", "200"]
+    line += ["--coefficient", "tau_ap_b@5", "--resamples", "200"]
     done = pgcjax(*line, "-o", "found.csv")
     assert done.code == 0, done.err
     note = "1 of 20 queries left out: there are no scores of 1 query by PGC of judge"
@@ -111,15 +111,13 @@ def test_leaderboards_beside_the_truth(pgcjax, here, scores, demo_scores):
     text = (here / "found.csv").read_text()
     about = json.loads(text.split("\n")[0].removeprefix("# pgcjax "))
     assert about["lacking"] == [note]
-    assert (about["interval"], about["resamples"], about["seed"]) == ("bca", 200, 3)
+    assert (about["interval"], about["resamples"], about["seed"]) == ("simex", 200, 3)
     assert about["coefficients"] == ["tau", "tau_ap_b@5"] and about["alpha"] == 0.05
     found = pd.read_csv("found.csv", comment="#")
     assert found["leaderboard"].tolist() == ["judge", "judge", "means", "means"]
     assert found["queries"].tolist() == [19, 19, 0, 0]
     assert found["runs"].tolist() == [8, 5, 8, 5]
-    assert (found["low"][:2] <= found["high"][:2]).all() and found["low"][
-        2:
-    ].isna().all()
+    assert found["low"].isna().all()  # of 19 queries
     expected = package.correlate(scores, coefficients=["tau"])["value"][0]
     assert found["value"][2] == expected
     assert pgcjax(*line, "-o", "again.csv").out == done.out

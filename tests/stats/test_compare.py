@@ -43,11 +43,53 @@ def test_every_test_gives_the_same_tables(frame, test):
     assert found.notes[0].startswith("5 runs, 20 queries: 10 pairs, ")
 
 
-@pytest.mark.parametrize("test", ["tukey", "anova"])
+@pytest.mark.parametrize("test", ["max-t", "tukey", "anova"])
 def test_simultaneous_intervals_decide_as_the_test(frame, test):
     found = compare(frame(6, 25), test=test, resamples=2000).table
     apart = (found.low > 0) | (found.high < 0)
     assert (apart == found.significant).all()
+
+
+def test_ranks_and_tiers_follow_from_the_significant_pairs(frame):
+    table = frame(6, 25)
+    for how in ({"test": "max-t"}, {"test": "t", "correction": "holm"}):
+        found = compare(table, **how)
+        runs = found.runs.set_index("run_id")
+        pairs = found.table[found.table.significant]
+        assert 0 < len(pairs) < 15
+        up = pairs.run_a.where(pairs.difference > 0, pairs.run_b).value_counts()
+        down = pairs.run_b.where(pairs.difference > 0, pairs.run_a).value_counts()
+        for run, row in runs.iterrows():
+            assert row.rank_low == 1 + down.get(run, 0)
+            assert row.rank_high == 6 - up.get(run, 0)
+            assert row.rank_low <= row["rank"] <= row.rank_high
+        for row in pairs.itertuples():
+            better, worse = (row.run_a, row.run_b)[:: 1 if row.difference > 0 else -1]
+            assert runs.tier[better] < runs.tier[worse]
+    places = ["rank_low", "rank_high", "tier"]
+    for how in (
+        {"test": "t", "correction": "none"},
+        {"test": "t", "correction": "bh"},
+        {"test": "max-t", "baselines": "r0"},
+    ):  # these promise nothing of all pairs
+        assert compare(table, **how).runs[places].isna().all(axis=None)
+    two = compare(frame(2, 25), test="t", correction="none").runs
+    assert not two[places].isna().any(axis=None)
+
+
+def test_notes_say_what_a_p_depends_on_and_what_was_not_simulated(frame):
+    def said(runs, queries, **how):
+        return "; ".join(compare(frame(runs, queries), **how).notes)
+
+    together = "p is for all pairs together: it depends on the runs that are compared"
+    assert together in said(3, 20, test="max-t") and together in said(3, 20)
+    assert together in said(3, 20, test="t", correction="holm")
+    assert together not in said(3, 20, test="t", correction="none")
+    assert together not in said(2, 20, test="max-t")
+    assert "fewer than 15 queries" in said(3, 14, test="max-t")
+    assert "fewer than 15" not in said(3, 15, test="max-t")
+    many = said(201, 15, test="max-t", resamples=40)
+    assert "more than 200 runs: levels of max-t were not simulated" in many
 
 
 def test_effect_size_and_interval_are_paired(frame):
@@ -203,9 +245,12 @@ def test_files(frame, tmp_path, suffix):
 def test_wrong_arguments(frame):
     table = frame(3, 5)
     for wrong, message in (
-        ({"test": "z"}, "test is one of tukey, bootstrap, permutation, t, .* not 'z'"),
+        (
+            {"test": "z"},
+            "test is one of max-t, tukey, bootstrap, permutation, t, .* not 'z'",
+        ),
         ({"correction": "bonf"}, "correction is one of none, holm, bh, not 'b"),
-        ({"interval": "x"}, "interval is one of t, percentile, bca, hsd, not"),
+        ({"interval": "x"}, "interval is one of t, percentile, bca, max-t, hsd, not"),
         ({"alpha": 5}, "alpha=5: expected a level between 0 and 1"),
         ({"correction": "holm"}, "test 'tukey' is for all pairs at once"),
         ({"test": "t", "interval": "hsd"}, "interval 'hsd' is of tukey and anova"),

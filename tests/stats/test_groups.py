@@ -1,10 +1,11 @@
 """Runs share a letter exactly if they are not significantly different."""
 
 import numpy as np
+from helpers.twins import replicates as twin
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgcjax.stats.groups import letters, memberships, name
+from pgcjax.stats.groups import letters, memberships, name, places
 
 seeds = st.integers(0, 10**6)
 
@@ -52,3 +53,19 @@ def test_three_runs():
     assert letters(different, np.array([0.3, 0.2, 0.1])) == ["a", "ab", "b"]
     assert letters(different, np.array([0.1, 0.2, 0.3])) == ["b", "ab", "a"]
     assert letters(np.zeros((3, 3), bool), np.zeros(3)) == ["a", "a", "a"]
+
+
+@settings(max_examples=60)
+@given(seeds, st.integers(1, 12), st.floats(0, 1))
+def test_ranks_and_tiers_are_those_of_the_twin(seed, runs, share):
+    random = np.random.default_rng(seed)
+    means = random.integers(0, 2 * runs, runs) / 8  # some are equal
+    different = np.triu(random.random((runs, runs)) < share, 1)
+    different |= different.T
+    found = places(different, means)
+    better = different & (means[None, :] > means[:, None])
+    rows = zip(found.low, found.high, found.tier, strict=True)
+    assert [*rows] == twin.places(better.tolist())
+    apart = better | better.T
+    assert not (apart & (found.tier[:, None] == found.tier)).any()
+    assert ((found.tier == 1) == (found.low == 1)).all()

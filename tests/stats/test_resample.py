@@ -166,7 +166,7 @@ def test_a_difference_that_rounding_makes_is_none():
 
 
 @few
-@given(seeds, st.sampled_from(["bootstrap", "permutation", "tukey"]), grid)
+@given(seeds, st.sampled_from(["max-t", "bootstrap", "permutation", "tukey"]), grid)
 def test_order_of_runs_does_not_change_p(seed, test, steps):
     values = scores(seed, 5, 20, steps)
     order = np.random.default_rng(seed).permutation(5)
@@ -235,7 +235,7 @@ class Stop(Exception):
     pass
 
 
-@pytest.mark.parametrize("test", ["bootstrap", "permutation", "tukey"])
+@pytest.mark.parametrize("test", ["max-t", "bootstrap", "permutation", "tukey"])
 def test_a_stopped_sweep_goes_on(test, tmp_path):
     values, pairs, folder = scores(7, 4, 30), tests.all_pairs(4), tmp_path / "work"
 
@@ -274,9 +274,7 @@ def test_a_stopped_sweep_goes_on(test, tmp_path):
 
 def test_wrong_arguments():
     values = scores(0)
-    with pytest.raises(
-        UsageError, match="test is one of tukey, bootstrap, .*, not 'z'"
-    ):
+    with pytest.raises(UsageError, match="test is one of max-t, tukey, .*, not 'z'"):
         procedures.p_values(values, "z")
     for wrong in ({"resamples": 0}, {"seed": -1}):
         with pytest.raises(UsageError, match="expected at least 1 resample"):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import combinations
-from math import floor, sqrt
+from math import floor, inf, sqrt
 from statistics import NormalDist, fmean
 
 NORMAL = NormalDist()
@@ -55,19 +55,55 @@ def tau_b(x: Sequence[float], y: Sequence[float]) -> float:
     return both / sqrt(sum(map(abs, a)) * sum(map(abs, b)))
 
 
-def tiers(
-    means: Sequence[float], drawn: Sequence[Sequence[float]], kind: str, alpha: float
-) -> list[int]:
-    """Number the tiers: from the best run on, the first told apart begins the next."""
-    order = sorted(range(len(means)), key=lambda run: (-means[run], run))
-    out, best, number = [0] * len(means), order[0], 1
-    for run in order:
-        apart = [row[best] - row[run] for row in drawn]
-        low, _ = interval(means[best] - means[run], apart, kind, alpha)
-        if run != best and low > 0:
-            best, number = run, number + 1
-        out[run] = number
-    return out
+def told_apart(drawn: Sequence[Sequence[float]], alpha: float) -> float:
+    """Give the largest difference between any two runs that chance makes.
+
+    The ranges of the replicates, each run less its mean over them, are sorted; a
+    difference is beyond chance if less than alpha (1 + B) - 1 of them reach it.
+    """
+    means = [fmean(column) for column in zip(*drawn, strict=True)]
+    rows = [[x - mean for x, mean in zip(row, means, strict=True)] for row in drawn]
+    ranges = sorted((max(row) - min(row) for row in rows), reverse=True)
+    beyond = [k for k in range(len(ranges)) if (1 + k) / (1 + len(ranges)) < alpha]
+    return ranges[max(beyond)] if beyond else inf
+
+
+def places(better: Sequence[Sequence[bool]]) -> list[tuple[int, int, int]]:
+    """Give ranges of ranks and tiers, where better[i][j] says that j is above i.
+
+    Source: Mogstad, Romano, Shaikh and Wilhelm 2024, section 3.
+    """
+    runs = range(len(better))
+
+    def tier(i: int) -> int:
+        return 1 + max((tier(j) for j in runs if better[i][j]), default=0)
+
+    above = [sum(better[i]) for i in runs]
+    below = [sum(better[j][i] for j in runs) for i in runs]
+    return [(1 + above[i], len(better) - below[i], tier(i)) for i in runs]
+
+
+def share_above(observed: float, drawn: Sequence[float], kind: str) -> float:
+    """Give the probability of a number above 0, by the replicates as `interval` has it.
+
+    It is the level at which an end of the interval meets 0.
+    """
+    shift = observed - fmean(drawn)
+    moved = {
+        "centred": [x + shift for x in drawn],
+        "basic": [2 * observed - x for x in drawn],
+    }.get(kind, drawn)
+
+    def below(values: Sequence[float], limit: float) -> float:
+        near = [x - limit if abs(x - limit) > 1e-12 else 0.0 for x in values]
+        return sum((x < 0) + (x == 0) / 2 for x in near) / len(near)
+
+    share = 1 - below(moved, 0.0)
+    if kind != "bc" or share in (0, 1):
+        return share
+    least = 1 / (2 * len(drawn))
+    z = NORMAL.inv_cdf(min(max(below(drawn, observed), least), 1 - least))
+    return NORMAL.cdf(NORMAL.inv_cdf(share) + 2 * z)
 
 
 def same_best(means: Sequence[float], drawn: Sequence[Sequence[float]]) -> float:

@@ -128,6 +128,44 @@ def tukey_counts(
     ]
 
 
+def max_t(
+    matrix: list[list[float]], pairs: list[tuple[int, int]], drawn: list[list[int]]
+) -> tuple[list[float], list[float]]:
+    """Give |T| of each pair, and the largest |T*| of each resample of queries.
+
+    T is mean / √(se² + s²) where s² is the mean of se² over the pairs that are not
+    identical; T* is of the differences less their mean, and of the resample's se².
+
+    Source: bootstrap-t of Hall 1992 with the max-T of Westfall and Young 1993.
+    """
+    scale = max(abs(x) for row in matrix for x in row) or 1.0
+    z = [[a - b for a, b in zip(matrix[i], matrix[j], strict=True)] for i, j in pairs]
+    identical = [all(abs(x) <= 1e-12 * scale for x in row) for row in z]
+
+    def statistics(samples: list[list[float]]) -> list[float]:
+        n = len(samples[0])
+        means = [sum(sample) / n for sample in samples]
+        errors = [
+            sum((x - mean) ** 2 for x in sample) / (n - 1) / n
+            for sample, mean in zip(samples, means, strict=True)
+        ]
+        errors = [e if e > (1e-12 * scale) ** 2 else 0.0 for e in errors]
+        others = [e for e, same in zip(errors, identical, strict=True) if not same]
+        shared = sum(others) / max(1, len(others))
+        found = []
+        for mean, error, same in zip(means, errors, identical, strict=True):
+            if same or abs(mean) <= 1e-12 * scale:
+                found.append(0.0)
+            else:
+                spread = sqrt(error + shared)
+                found.append(abs(mean) / spread if spread else inf)
+        return found
+
+    w = [[x - sum(row) / len(row) for x in row] for row in z]
+    largest = [max(statistics([[row[q] for q in s] for row in w])) for s in drawn]
+    return statistics(z), largest
+
+
 def residual_mean_square(matrix: list[list[float]]) -> float:
     """Give the error of a two-way analysis of variance without replication."""
     runs, queries = len(matrix), len(matrix[0])

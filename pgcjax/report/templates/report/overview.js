@@ -69,7 +69,7 @@ function byJudgments(judged, level, low, high) {
       numeric: true,
       upwards: true,
       value: (run) => judged.tier[run],
-      hint: `runs of a tier are tied with its best run: ${what}`,
+      hint: `runs of a tier are not told apart, all runs together: ${what}`,
     },
     {
       label: "ranks",
