@@ -253,7 +253,7 @@ def large(report: Report, runs: int, queries: int, resamples: int) -> None:
     rows: list[list[Any]] = []
     for part, name in (
         ("p", "bootstrap: p-values"),
-        ("bootstrap", "bootstrap: compare, with BCa intervals"),
+        ("bootstrap", "bootstrap: compare, with bootstrap-t intervals"),
         ("tukey", "tukey, B = 5000: compare"),
     ):
         size = (runs, queries, resamples, part)

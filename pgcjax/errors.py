@@ -3,7 +3,10 @@
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
+from typing import Any, TypeVar, cast
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 Progress = Callable[[str, int, int], None]
 """Is told how far a job is: stage, how much is done, of how much."""
 
@@ -58,6 +61,26 @@ def printable(text: str, keep: str = "") -> str:
 def one_line(message: str) -> str:
     """Put a message on one line, without control characters."""
     return " ".join(printable(message, keep="\t\n\r\f\v").split())
+
+
+def explains(**others: str) -> Callable[[_Function], _Function]:
+    """Refuse arguments that a function does not have, by a line that says what does.
+
+    Args:
+        **others: what such an argument is called, and what to do instead.
+    """
+
+    def decorated(function: _Function) -> _Function:
+        @wraps(function)
+        def checked(*args: Any, **given: Any) -> Any:
+            for name in others:
+                if name in given:
+                    raise UsageError(f"{function.__name__}({name}=…): {others[name]}")
+            return function(*args, **given)
+
+        return cast(_Function, checked)
+
+    return decorated
 
 
 class PgcjaxError(Exception):

@@ -130,7 +130,7 @@ def test_measure_objects_of_ir_measures(runs, qrels, ours):
     theirs = library("ir_measures")
     asked = [theirs.nDCG @ 10, theirs.RBP(rel=1), "Compat"]
     table = pgcjax.evaluate(runs, qrels=qrels, measures=asked).table
-    names = ["nDCG@10", "RBP(p=0.8,rel=1.0)", "Compat"]
+    names = ["nDCG@10", "RBP(p=0.8,rel=1)", "Compat"]
     assert table["measure"].unique().tolist() == names
     same = ours[ours["measure"].isin(MEASURES[:3])]
     assert table["value"].tolist() == same["value"].tolist()

@@ -185,7 +185,13 @@ def matrices(folder: Path, size: Size) -> Iterator[dict[str, Any]]:
         tables = {m: folder / kind / f"{name}_{m}.csv.gz" for m in COLLECTIONS[name]}
         given: Any = {m: _frame(path) for m, path in tables.items()}
         parts = [
-            discrimination.discriminate(given, test=test, resamples=resamples).pairs
+            discrimination.discriminate(
+                given,
+                test=test,
+                resamples=resamples,
+                missing="shared",
+                correction="none",
+            ).pairs
             for test, resamples in ((PAIRED, 1000), (FAMILIES, 5000))
         ]
         table = pd.concat(parts)

@@ -21,16 +21,16 @@ from pgcjax.cli.options import (
     output_option,
     resume_option,
     spreadsheet_option,
-    test_options,
 )
 from pgcjax.cli.score_files import (
     score_format_option,
+    test_options,
 )
 from pgcjax.cli.targets import WITH_WORK, kept_work
 from pgcjax.errors import shared
 from pgcjax.io.choices import TABLE_SUFFIXES
 from pgcjax.report.progress import ProgressDisplay, say
-from pgcjax.stats.choices import CORRECTIONS, INCOMPLETE, INTERVALS, TESTS
+from pgcjax.stats.choices import INCOMPLETE, TESTS
 
 if TYPE_CHECKING:
     from pgcjax.stats.findings import Comparison
@@ -47,11 +47,11 @@ _DATA = ("text", "csv", "json")  # formats that print the findings as they are
 @click.option(
     "--test",
     type=click.Choice(TESTS),
-    help="max-t: bootstrap-t of all pairs together, with simultaneous intervals; "
-    "tukey, the default: randomised Tukey HSD, which shuffles real differences in with "
-    "noise: where runs differ in spread it finds more than α allows; bootstrap: "
-    "paired, studentised; permutation: sign flips; t and wilcoxon: paired; anova: of "
-    "two ways, with Tukey HSD. With --rectify: t.",
+    help="max-t, the default: bootstrap-t of all pairs together, with simultaneous "
+    "intervals; tukey: randomised Tukey HSD [Sakai 2012], which shuffles real "
+    "differences in with noise: where runs differ in spread it finds more than α "
+    "allows; bootstrap: paired, studentised; permutation: sign flips; t and wilcoxon: "
+    "paired; anova: of two ways, with Tukey HSD. With --rectify: t.",
 )
 @click.option(
     "--baseline",
@@ -61,12 +61,6 @@ _DATA = ("text", "csv", "json")  # formats that print the findings as they are
     help="Compare with this run only; repeat for several. By default all pairs.",
 )
 @click.option(
-    "--correction",
-    type=click.Choice(CORRECTIONS),
-    help="Of p for many tests, where the test is not for all pairs at once: by default "
-    "none; with --rectify, holm.",
-)
-@click.option(
     "--rectify",
     type=FILE,
     metavar="FILE",
@@ -74,11 +68,6 @@ _DATA = ("text", "csv", "json")  # formats that print the findings as they are
     "findings are of human scores then, predicted with the help of the model's.",
 )
 @test_options
-@click.option(
-    "--interval",
-    type=click.Choice(INTERVALS),
-    help="Of differences; by default the one that suits the test.",
-)
 @click.option(
     "--precision",
     type=REAL,
@@ -137,7 +126,7 @@ def compare(
     Prints runs by their means, with intervals, and letters: runs that share one do not
     differ significantly. With --baseline, arrows show which are better or worse.
     """
-    test = test or ("t" if rectify else "tukey")
+    test = test or ("t" if rectify else "max-t")
     if required and test not in ("tukey", "bootstrap"):
         raise click.UsageError("--required is of --test tukey and bootstrap")
     if len(measures) > 1 and (output or runs_output):
@@ -206,7 +195,10 @@ def _print(found: "list[Comparison]", form: str, top: int | None, pairs: bool) -
         tables.append(table)
     metadata = [comparison.metadata for comparison in found]
     used = metadata[0] if len(found) == 1 else {"comparisons": metadata}
-    print_findings(pd.concat(tables, ignore_index=True), form, used)
+    notes = shared((each.metadata["measure"], each.tested) for each in found)
+    if len(found) == 1:
+        notes = [found[0].tested]
+    print_findings(pd.concat(tables, ignore_index=True), form, used, notes=notes)
 
 
 def _mapping(columns: tuple[str, ...]) -> dict[str, str]:

@@ -16,7 +16,7 @@ EXAMPLES = {
     "correlate": "pgcjax correlate scores.parquet -m PGC,nDCG@10",
     "demo": "pgcjax demo -o scores.csv",
     "devices": "pgcjax devices",
-    "discriminate": "pgcjax discriminate scores.parquet --test tukey --format latex",
+    "discriminate": "pgcjax discriminate scores.parquet --test t --format latex",
     "enough": "pgcjax enough --prefs judgments.txt runs/ -o curve.csv",
     "evaluate": "pgcjax evaluate --prefs judgments.txt -m PGC -o scores.parquet runs/",
     "judges": "pgcjax judges --prefs judgments.csv runs/ --show flips",

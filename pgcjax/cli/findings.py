@@ -17,16 +17,17 @@ from pgcjax.cli.options import (
     measure_option,
     output_option,
     spreadsheet_option,
-    test_options,
     together,
     write_table,
 )
 from pgcjax.cli.score_files import (
     by_name,
+    each_score_options,
     score_files,
     score_options,
+    test_options,
 )
-from pgcjax.report.progress import ProgressDisplay
+from pgcjax.report.progress import ProgressDisplay, say
 from pgcjax.stats.choices import RANK_INTERVALS, TESTS
 
 if TYPE_CHECKING:
@@ -35,9 +36,8 @@ if TYPE_CHECKING:
     from pgcjax.stats.discrimination import Discrimination
 
 
-_several = together(
-    score_options, format_option, output_option("Write the table at full precision")
-)
+_table = together(format_option, output_option("Write the table at full precision"))
+_several = together(score_options, _table)
 
 
 def _give(
@@ -46,6 +46,7 @@ def _give(
     notes: Sequence[str],
     form: str | None,
     spreadsheet: bool = False,
+    below: Sequence[str] = (),
     **used: Any,
 ) -> None:
     """Print a table, and write it with what it depends on."""
@@ -53,7 +54,7 @@ def _give(
     used |= {"lacking": list(notes)} if notes else {}
     used = {"version": __version__, **used}
     write_table(table, path, used, spreadsheet=spreadsheet)
-    print_findings(table, format_of(form), used, "power")
+    print_findings(table, format_of(form), used, "power", below)
 
 
 _SHOWN: dict[str, Callable[["Discrimination"], "pd.DataFrame"]] = {
@@ -65,13 +66,14 @@ _SHOWN: dict[str, Callable[["Discrimination"], "pd.DataFrame"]] = {
 
 
 @cli.command()
-@_several
+@each_score_options
+@_table
 @click.option(
     "--test",
     "tests",
     multiple=True,
     type=click.Choice(TESTS),
-    help="Repeat for several; by default bootstrap.",
+    help="Repeat for several; by default max-t.",
 )
 @test_options
 @choice_option(
@@ -104,16 +106,20 @@ def discriminate(
 
     source, names = score_files(scores), measures or None
     if gold:
+        missing = "shared" if missing == "own" else missing  # two measures at once
         table = discrimination.intuitiveness(source, list(gold), names, missing=missing)
         notes = table.attrs["notes"]
         _give(table, output, notes, form, spreadsheet, gold=list(gold), missing=missing)
         return
     with ProgressDisplay() as progress:
         how |= {"missing": missing, "progress": progress.update}
-        chosen = list(tests) or "bootstrap"
+        chosen = list(tests) or "max-t"
         result = discrimination.discriminate(source, names, chosen, **how)
     shown = _SHOWN[show](result)
-    _give(shown, output, result.notes, form, spreadsheet, **result.metadata)
+    for note in result.notes if missing == "own" else ():
+        say(note)
+    below = result.tested().split("; ")
+    _give(shown, output, result.notes, form, spreadsheet, below, **result.metadata)
 
 
 @cli.command()

@@ -3,6 +3,7 @@
 import json
 import math
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -77,7 +78,11 @@ def print_leaderboard(board: "Leaderboard", form: str, top: int | None) -> None:
 
 
 def print_findings(
-    table: "pd.DataFrame", form: str, used: dict[str, Any], best: str = ""
+    table: "pd.DataFrame",
+    form: str,
+    used: dict[str, Any],
+    best: str = "",
+    notes: Sequence[str] = (),
 ) -> None:
     """Print a table of findings in any format.
 
@@ -86,6 +91,7 @@ def print_findings(
         form: one of `FORMATS`.
         used: what they depend on.
         best: the column whose largest number is bold.
+        notes: below a table for people or papers, a line each.
     """
     if form == "text":
         print_table(table)
@@ -95,7 +101,7 @@ def print_findings(
         from pgcjax.report import terminal
         from pgcjax.report.text_tables import text_table
 
-        text = text_table(table, best=best)
+        text = text_table(table, notes=notes, best=best)
         if form == "table":
             terminal.show(text, terminal.console_of())
         else:

@@ -13,7 +13,7 @@ from pgcjax.io.choices import FLIPS, NAME_BY, TABLE_SUFFIXES
 from pgcjax.io.judgments import KINDS
 from pgcjax.io.reading import reading
 from pgcjax.report.progress import say
-from pgcjax.stats.choices import COEFFICIENTS, RESAMPLES
+from pgcjax.stats.choices import COEFFICIENTS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -310,19 +310,6 @@ run_options = together(
         "file's name with it, as leaderboards have names.",
     ),
     encoding_option,
-)
-
-test_options = together(
-    click.option("--alpha", type=REAL, default=0.05, show_default=True),
-    click.option(
-        "--resamples",
-        type=WHOLE,
-        metavar="N",
-        help="By default "
-        + ", ".join(f"{count} of {test}" for test, count in RESAMPLES.items())
-        + ".",
-    ),
-    click.option("--seed", type=WHOLE, default=0, show_default=True),
 )
 
 

@@ -22,14 +22,15 @@ from pgcjax.cli.options import (
     run_options,
     runs_argument,
     spreadsheet_option,
-    test_options,
     verify_option,
     write_table,
 )
+from pgcjax.cli.score_files import test_options
 from pgcjax.engine.choices import TIES, VARIANTS
+from pgcjax.errors import shared
 from pgcjax.io.choices import MISSING, ORDERS
 from pgcjax.report.progress import ProgressDisplay, say
-from pgcjax.stats.choices import AGGREGATIONS, CORRECTIONS, PAIR_TESTS
+from pgcjax.stats.choices import AGGREGATIONS, PAIR_TESTS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -175,9 +176,6 @@ _SHOWN = ("pairs", "beside", "runs", "tests", "matrix", "wins")
     allowed=PAIR_TESTS,
     help="By --show tests, of the preferences of a pair by query; as of compare.",
 )
-@choice_option(
-    "--correction", allowed=CORRECTIONS, help="Of p for many pairs, by --show tests."
-)
 @test_options
 @format_option
 @verify_option("preferences")
@@ -194,7 +192,7 @@ def prefer(
     show: str,
     by: str,
     test: str,
-    correction: str,
+    correction: str | None,
     alpha: float,
     resamples: int | None,
     seed: int,
@@ -234,7 +232,7 @@ def prefer(
             order = partial(found.order, **used)
             table = _each(found, order)
         elif show == "tests":
-            used = options | {"test": test, "correction": correction}
+            used = options | {"test": test, "correction": correction or "holm"}
             tested: dict[str, Any] = {"memory": how["memory"]}
             tested |= {"progress": progress.update, **used}
             table = _each(found, partial(found.compare, **tested))
@@ -246,7 +244,18 @@ def prefer(
     write_table(table, output, about, spreadsheet=spreadsheet)
     if per_query:
         table = _with_means(table, found.table, "preference")
-    print_findings(table, printed, about)
+    notes = _tested(found, used) if show == "tests" else []
+    print_findings(table, printed, about, notes=notes)
+
+
+def _tested(found: "Preferences", used: dict[str, Any]) -> list[str]:
+    """Name the test of all pairs by each measure, and what p depends on."""
+    from pgcjax.stats.findings import tested
+
+    runs = len(found.run_ids)
+    many = {"comparisons": runs * (runs - 1) // 2} | used
+    sizes = {name: len(tally.queries) for name, tally in found.tallies.items()}
+    return shared((name, tested(many | {"queries": n})) for name, n in sizes.items())
 
 
 def _tables(found: "Preferences", show: str, per_query: bool) -> "pd.DataFrame":

@@ -14,11 +14,11 @@ from pgcjax.cli.options import (
     output_option,
     prefs_format_option,
     run_options,
-    test_options,
 )
 from pgcjax.cli.score_files import (
+    each_score_options,
     score_files,
-    score_options,
+    test_options,
 )
 from pgcjax.cli.targets import Target
 from pgcjax.io.choices import FIGURE_KINDS, ORDERS, PAGE_SUFFIXES
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @cli.command()
-@score_options
+@each_score_options
 @output_option(
     "One file to explore, or a text with figures in a folder beside it",
     PAGE_SUFFIXES,
@@ -142,6 +142,8 @@ def report(
         how["judges"] = read_judge_orders(judges)
     with ProgressDisplay() as progress:
         findings = find(source, names, progress=progress.update, **how)
+        if how["missing"] == "own" and "lacking" in findings.used:
+            say(findings.used["lacking"])
         order = order or str(findings.used.get("scores, order", ORDERS[0]))
         float32 = bool(findings.used.get("scores, float32"))
         reading = {"format": run_format, "name_by": name_by, "float32": float32}

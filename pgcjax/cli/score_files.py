@@ -1,4 +1,4 @@
-"""Options of files of scores, and what reads the files that they name."""
+"""Options of files of scores and of tests, and what reads the files named."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,6 +7,8 @@ import click
 
 from pgcjax.cli.options import (
     FILE,
+    REAL,
+    WHOLE,
     Decorator,
     choice_option,
     file_memory_option,
@@ -16,7 +18,7 @@ from pgcjax.cli.options import (
     together,
 )
 from pgcjax.io.choices import SCORE_FORMATS, SCORE_SUFFIXES
-from pgcjax.stats.choices import LACKING
+from pgcjax.stats.choices import CORRECTIONS, EACH_LACKING, LACKING, RESAMPLES
 
 _INPUT: dict[str, Any] = {
     "argument": "score_format",
@@ -34,18 +36,44 @@ input_format_option = reading_option(
     help="Of parts without a header, of other tools; by default found.",
 )
 
-score_options = together(
-    click.argument("scores", nargs=-1, required=True, type=FILE, metavar="SCORES…"),
-    measure_option("Such as PGC or nDCG@10,AP; by default all of SCORES."),
-    choice_option(
-        "--missing",
-        allowed=LACKING,
-        help="Queries that a measure or a run lacks. shared: leave out what a measure "
-        "lacks, refuse what a run lacks; error: refuse, drop: leave out, zero: count "
-        "as 0, both.",
+
+def _score_options(allowed: Sequence[str], first: str) -> Decorator:
+    """Add the argument SCORES, and the options of what is taken of them."""
+    return together(
+        click.argument("scores", nargs=-1, required=True, type=FILE, metavar="SCORES…"),
+        measure_option("Such as PGC or nDCG@10,AP; by default all of SCORES."),
+        choice_option(
+            "--missing",
+            allowed=allowed,
+            help=f"Queries that a measure or a run lacks. {first}error: refuse, drop: "
+            "leave out, zero: count as 0, both.",
+        ),
+        score_format_option,
+        file_memory_option,
+    )
+
+
+_SHARED = "shared: leave out what a measure lacks, refuse what a run lacks; "
+_OWN = "own: of each measure all that it has, as compare; "
+score_options = _score_options(LACKING, _SHARED)
+each_score_options = _score_options(EACH_LACKING, _OWN + _SHARED)
+
+
+_COUNTS = ", ".join(f"{count} of {test}" for test, count in RESAMPLES.items())
+test_options = together(
+    click.option(
+        "--correction",
+        type=click.Choice(CORRECTIONS),
+        help="Of p, unless the test is for all pairs at once; by default holm.",
     ),
-    score_format_option,
-    file_memory_option,
+    click.option("--alpha", type=REAL, default=0.05, show_default=True),
+    click.option(
+        "--resamples",
+        type=WHOLE,
+        metavar="N",
+        help=f"By default {_COUNTS}, or as many as the correction needs.",
+    ),
+    click.option("--seed", type=WHOLE, default=0, show_default=True),
 )
 
 

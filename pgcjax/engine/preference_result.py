@@ -176,7 +176,7 @@ class Preferences:
             measure: which one.
             test: `bootstrap`, `permutation`, `t` or `wilcoxon`, as of
                 `pgcjax.compare`, of the preferences of the queries.
-            how: correction, resamples, seed, alpha, interval, precision, memory and
+            how: correction, resamples, seed, alpha, precision, memory and
                 progress, likewise.
 
         Returns:

@@ -156,7 +156,9 @@ def spell(
 
 
 def written(value: Value) -> str:
-    """Write a value as measures print it, and parse it: `true`, not `True`."""
+    """Write a value as measures print it, and parse it: `true`, and `1` for 1.0."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        value = int(value)
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

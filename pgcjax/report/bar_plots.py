@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _ROW = 0.135  # inches of a run's row: letters of 7 points and some air
+_TITLE = 0.7  # of the width, which names take in part
 _BESIDE: dict[str, Any] = {"textcoords": "offset points", "annotation_clip": False}
 _BESIDE["xycoords"] = ("axes fraction", "data")
 
@@ -44,9 +45,12 @@ def leaderboard(
             them: run_id, low, high. They are drawn below the others, in orange.
         axes: where to draw.
     """
+    titles = []
     if isinstance(scores, Comparison):
         table, measure = scores.runs, scores.metadata["measure"]
         level = 1 - scores.metadata["alpha"]
+        if not scores.metadata["baselines"]:
+            titles = [f"letters: {scores.tested}"]
     else:
         table, measure = _means(scores, measure, level)
     table = table.sort_values("mean", ascending=False, kind="stable")
@@ -70,9 +74,12 @@ def leaderboard(
             text = plot_labels.fit(_ranges(str(text)), 0.6)
             axes.annotate(text, (1, row), (2, 0), va="center", **_BESIDE)
         if len(shown) < len(table):
-            plot_labels.title(axes, f"the first {len(shown)} of {len(table)} runs")
+            titles.append(f"the first {len(shown)} of {len(table)} runs")
+        if titles:
+            plot_labels.title(axes, *titles, share=_TITLE)
         if own:
-            lines = axes.get_xlabel().count("\n") + 1 + (len(shown) < len(table))
+            lines = axes.get_xlabel().count("\n") + 1
+            lines += axes.get_title("left").count("\n") + 1 if titles else 0
             tall = 0.4 + 0.13 * lines + _ROW * len(shown)
             plot_labels.figure_of(axes).set_figheight(tall)
     return plot_labels.figure_of(axes)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _FULL = 10  # rows up to which a matrix has room for numbers in its cells
 _PITCH = 0.13  # inches from one line of letters to the next
 _TALL = 3.4  # inches: how high a square of runs becomes
-_SHARE = 0.75  # of the width, beside names
+_SHARE = 0.7  # of the width, beside names
 _CELLS: dict[str, Any] = {"interpolation": "none", "aspect": "auto"}
 
 
@@ -76,7 +76,7 @@ def overlaps(
         either = row["only_a"] + row["both"] + row["only_b"]
         i, j = names.index(row["measure_a"]), names.index(row["measure_b"])
         square[i, j] = square[j, i] = row["both"] / either if either else np.nan
-    title = f"significant pairs in common, {test}"
+    title = f"significant pairs in common: {discrimination.tested(test)}"
     return matrix(square, names, title=title, axes=axes)
 
 
@@ -111,7 +111,7 @@ def differences(
         across = [str(i) for i in range(1, len(shown) + 1)]
         rows = map("  ".join, zip(plot_labels.fitted(axes, shown), across, strict=True))
         _name(axes, list(rows), across, _TALL - 0.5 if own else 1.0)
-        texts = [f"significant differences, {comparison.metadata['test']}"]
+        texts = [f"significant differences: {comparison.tested}"]
         if len(shown) < len(runs):
             texts.append(f"the first {len(shown)} of {len(runs)} runs")
         plot_labels.title(axes, *texts, share=_SHARE)

@@ -116,7 +116,8 @@ def data_of(findings: Findings, judged: JudgedQueries | None = None) -> dict[str
     measures = [
         {
             "name": printable(name),
-            "values": packed(findings.scores[name].values, _float(size)),
+            "queries": _queries(findings, name),
+            "values": packed(_values(findings, name), _float(size)),
             **_tested(found, count),
             "judged": _by_judgments(findings, name),
         }
@@ -135,10 +136,28 @@ def data_of(findings: Findings, judged: JudgedQueries | None = None) -> dict[str
         "queries": [printable(name) for name in findings.queries],
         "measures": measures,
         "correlations": together,
-        "test": first.metadata["test"],
+        "common": findings.common,
+        "tested": findings.discrimination.tested(),
         "alpha": first.metadata["alpha"],
         "judged": None if judged is None else _graphs(findings, judged),
     }
+
+
+def _queries(findings: Findings, measure: str) -> list[int] | None:
+    """List the places of the queries of a measure, if they are not all."""
+    place = {query: i for i, query in enumerate(findings.queries)}
+    own = findings.scores[measure].query_ids
+    return [place[query] for query in own] if len(own) < len(place) else None
+
+
+def _values(findings: Findings, measure: str) -> np.ndarray:
+    """Lay the scores of a measure out by all queries; NaN of those it lacks."""
+    queries, matrix = _queries(findings, measure), findings.scores[measure]
+    if queries is None:
+        return matrix.values
+    values = np.full((len(findings.runs), len(findings.queries)), np.nan)
+    values[:, queries] = matrix.values
+    return values
 
 
 def _by_judgments(findings: Findings, measure: str) -> dict[str, Any] | None:
@@ -181,12 +200,14 @@ def _tested(found: Comparison, measures: int) -> dict[str, Any]:
     few = len({letter for of_run in letters for letter in of_run}) <= 12
     data["groups"] = runs["groups"].tolist() if few else None
     data["notes"] = [printable(note) for note in found.notes]
+    data["tested"] = found.tested
     data["significant"] = packed(np.packbits(table["significant"]), "u1")
     resamples = found.metadata["resamples"]
     data["p"] = data["resamples"] = None
     if pairs <= _P_VALUES:
-        p = table["p_value"].to_numpy()
-        if resamples and not found.metadata["exact"] and resamples < 2**16:
+        p = table["p_adjusted"].to_numpy()
+        counts = found.metadata["correction"] == "none" and resamples < 2**16
+        if resamples and not found.metadata["exact"] and counts:
             # (1 + k) / (1 + resamples): a whole number says it all.
             data["p"] = packed(np.rint(p * (1 + resamples) - 1), "u2")
             data["resamples"] = resamples
@@ -195,7 +216,8 @@ def _tested(found: Comparison, measures: int) -> dict[str, Any]:
     below = (table["difference"] - table["low"]).to_numpy()
     above = (table["high"] - table["difference"]).to_numpy()
     data["below"] = data["above"] = data["half"] = None
-    if np.ptp([below, above]) < 1e-9:  # simultaneous: one for all
+    most = max(below.max(), above.max())
+    if most - min(below.min(), above.min(), most) < 1e-9:  # one for all
         data["half"] = float(below.mean())
     elif pairs <= _BOUNDS:
         data |= {"below": packed(below, "f8"), "above": packed(above, "f8")}

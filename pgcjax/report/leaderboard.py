@@ -1,6 +1,6 @@
 """Runs by their means, the best first: for a terminal, a paper and programs."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from rich.console import Console
 
+from pgcjax.errors import shared
 from pgcjax.io.score_text import is_count
 from pgcjax.report import terminal
 from pgcjax.report.marks import marks
@@ -142,8 +143,15 @@ def leaderboard(
         marked=" or ".join(dict.fromkeys(name for name, _, _ in marked.values())),
         level=100 * (1 - used[0]["alpha"]),
         interval=_RECTIFIED if rectified else _STUDENT,
-        notes=list(dict.fromkeys(how for _, _, how in marked.values())),
+        notes=_said((measure, how) for measure, (_, _, how) in marked.items()),
     )
+
+
+def _said(notes: Iterable[tuple[str, str]]) -> list[str]:
+    """Say once what holds for all measures; else with the names of the measures."""
+    notes = list(notes)
+    lines = list(dict.fromkeys(text for _, text in notes))
+    return lines if len(lines) == 1 else shared(notes)
 
 
 def _of_scores(scores: Scores) -> Leaderboard:

@@ -21,10 +21,8 @@ def marks(comparison: Comparison) -> tuple[str, pd.Series, str]:
     Returns:
         What they are called, the mark of each run by its name, and how to read them.
     """
-    used = comparison.metadata
-    corrected = "" if used["correction"] == "none" else f" with {used['correction']}"
-    test = f"{used['test']}{corrected}, α = {used['alpha']:g}"
-    if used["baselines"]:
+    test = comparison.tested
+    if comparison.metadata["baselines"]:
         arrows, said = _arrows(comparison)
         return "against", arrows, f"{said} ({test})"
     groups = comparison.runs.set_index("run_id")["groups"]

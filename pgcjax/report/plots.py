@@ -286,13 +286,14 @@ def significance_curves(
     groups, own = curves.groupby(names, sort=False), axes is None
     with canvas.on(axes) as axes:
         for style, (name, curve) in zip(canvas.styles(), groups, strict=False):
-            x, y = curve["position"], curve["p_value"]
+            x, y = curve["position"], curve["p_adjusted"]
             axes.plot(x, y, style.line, color=style.colour, label=str(name))
         axes.axhline(alpha, color=canvas.GREY, linewidth=0.4)
         last = int(curves["position"].max())
         axes.set_ylim(0, highest)
+        plot_labels.title(axes, discrimination.tested(test))
         plot_labels.label(axes, "pairs of runs, by p", "p (ASL)")
-        reach = curves.loc[curves["p_value"] <= highest, "position"]
+        reach = curves.loc[curves["p_adjusted"] <= highest, "position"]
         first = int(reach.min()) if len(reach) else last
         axes.set_xlim(max(1, first - 1) - 0.5, last + 0.5)
         axes.locator_params(axis="x", integer=True, nbins=6)

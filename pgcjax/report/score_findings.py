@@ -1,5 +1,6 @@
 """Scores of runs → all that a report says of them: tests, correlations, conventions."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from pgcjax._version import __version__
-from pgcjax.errors import DataError, Progress
-from pgcjax.stats.aligned import align
+from pgcjax.errors import DataError, DataWarning, Progress, counted
+from pgcjax.stats.aligned import by_measure
 from pgcjax.stats.compare import compare
 from pgcjax.stats.correlation import correlate
 from pgcjax.stats.discrimination import Discrimination
@@ -28,9 +29,9 @@ class Findings:
     """Scores by one or several measures, and what was found of them.
 
     Attributes:
-        scores: of the same runs and queries by each measure, by its name.
+        scores: of the same runs by each measure, by its name, on its own queries.
         compared: what `compare` found of all pairs of runs, by measure.
-        how: test, alpha, resamples and seed.
+        how: test, correction, alpha, resamples and seed.
         used: what all of it depends on, by name.
         uncertainty: replicates of the judgments of these scores, if there are any.
         judges: scores of runs by each judge, if there are any.
@@ -65,50 +66,67 @@ class Findings:
 
     @cached_property
     def queries(self) -> list[str]:
-        """The queries, ascending."""
-        return next(iter(self.scores.values())).query_ids
+        """The queries of all measures, ascending."""
+        return sorted({q for one in self.scores.values() for q in one.query_ids})
+
+    @property
+    def common(self) -> str:
+        """What to say of orders by two measures, if these have other queries."""
+        sets = [{*one.query_ids} for one in self.scores.values()]
+        both = set.intersection(*sets)
+        if all(len(one) == len(both) for one in sets):
+            return ""
+        return f", by the {counted(len(both), 'query')} that all measures have"
 
     @cached_property
     def correlations(self) -> pd.DataFrame:
         """The table of `correlate`, of two measures or more."""
-        return correlate(self.scores, list(self.scores))
+        with warnings.catch_warnings():  # of queries left out: `common` says it
+            warnings.simplefilter("ignore", DataWarning)
+            return correlate(self.scores, list(self.scores))
 
     @cached_property
     def discrimination(self) -> Discrimination:
         """What `discriminate` would find, from the tests that were made already."""
-        columns = ["run_a", "run_b", "difference", "p_value", "significant"]
+        columns = ["run_a", "run_b", "difference", "p_value", "p_adjusted"]
         pairs = [
-            comparison.table[columns].assign(test=self.how["test"], measure=name)
+            comparison.table[[*columns, "significant"]].assign(
+                test=self.how["test"], measure=name
+            )
             for name, comparison in self.compared.items()
         ]
-        return Discrimination(pd.concat(pairs, ignore_index=True), dict(self.how))
+        metadata = {name: each.metadata for name, each in self.compared.items()}
+        used = dict(next(iter(metadata.values())))
+        queries = {name: of["queries"] for name, of in metadata.items()}
+        used |= {"correction": {used["test"]: used["correction"]}, "queries": queries}
+        return Discrimination(pd.concat(pairs, ignore_index=True), used)
 
 
 def find(
     scores: Any,
     measures: Sequence[str] | None = None,
     *,
-    test: str = "tukey",
+    test: str = "max-t",
+    correction: str | None = None,
     alpha: float = 0.05,
     resamples: int | None = None,
     seed: int = 0,
-    missing: str = "shared",
+    missing: str = "own",
     uncertainty: Uncertainty | None = None,
     judges: JudgeOrders | None = None,
     progress: Progress | None = None,
 ) -> Findings:
-    """Align scores, and test all pairs of runs by each measure.
+    """Test all pairs of runs by each measure, as `compare` does.
 
     Args:
         scores: a score table, or a table for each measure, by name.
         measures: all that there are if None.
         test: of differences, as of `compare`.
+        correction: of p, likewise.
         alpha: level of the decisions, and 1 less that of the intervals.
         resamples: of tests that resample.
         seed: of tests that resample.
-        missing: `shared` leaves out queries that a measure lacks, and refuses one that
-            some runs lack; `drop` leaves out both, `zero` counts both as 0, `error`
-            refuses both.
+        missing: as of `discriminate`: by default, each measure has its own queries.
         uncertainty: replicates of the judgments, for intervals beside the others.
         judges: scores by each judge, for a section that compares their orders.
         progress: called with `("measures", done, total)`.
@@ -116,21 +134,24 @@ def find(
     Raises:
         UsageError: an unknown measure, test or policy. DataError: a score is missing.
     """
-    side = align(scores, measures, missing)
-    one = side.matrices
+    one, notes = by_measure(scores, measures, missing)
     if uncertainty:
         _check(uncertainty, one)
-    how: dict[str, Any] = {"test": test, "alpha": alpha}
+    how: dict[str, Any] = {"test": test, "correction": correction, "alpha": alpha}
     how |= {"resamples": resamples, "seed": seed}
     compared = {}
     for done, (name, matrix) in enumerate(one.items(), 1):
         compared[name] = compare(matrix, **how)
         if progress:
             progress("measures", done, len(one))
-    used = {"pgcjax": __version__, "runs": len(side.runs)}
-    used |= {"queries": len(side.queries), "missing": missing, **how}
-    used |= {"lacking": side.notes} if side.notes else {}
-    used["resamples"] = next(iter(compared.values())).metadata["resamples"] or None
+    first = next(iter(compared.values())).metadata
+    sizes = {name: each.metadata["queries"] for name, each in compared.items()}
+    queries = sizes if len({*sizes.values()}) > 1 else first["queries"]
+    how["correction"] = first["correction"]
+    used = {"pgcjax": __version__, "runs": first["runs"], "queries": queries}
+    used |= {"missing": missing, **how, "comparisons": first["comparisons"]}
+    used |= {"lacking": notes} if notes else {}
+    used["resamples"] = first["resamples"] or None
     if isinstance(scores, Scores):
         used |= {f"scores, {k}": v for k, v in scores.metadata.items()}
     if uncertainty:

@@ -4,16 +4,20 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import combinations
 from string import ascii_lowercase
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from pgcjax.errors import UsageError, counted
-from pgcjax.report import canvas, judge_orders, plots
+from pgcjax.report import canvas, judge_orders, plot_labels, plots
 from pgcjax.report.page import Page, Part, Picture, Section, Table, cell_of, table_of
 from pgcjax.report.score_findings import Findings, find
 from pgcjax.stats.matrix import Matrix
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _SCATTERED = 6  # plots of two measures that a page has room for
 
@@ -66,11 +70,12 @@ def check_top(top: int) -> None:
 def _measure(number: int, matrix: Matrix, findings: Findings, top: int) -> Section:
     """Show one measure: its leaderboard, which runs differ, its queries."""
     comparison = findings.compared[matrix.measure]
-    test, alpha = comparison.metadata["test"], comparison.metadata["alpha"]
+    tested, alpha = comparison.tested, comparison.metadata["alpha"]
     board = comparison.runs.sort_values(["rank", "run_id"], ignore_index=True)
     ordered = board[["rank", "run_id", "mean", "low", "high", "groups"]]
     level = f"{100 * (1 - alpha):g} %"
-    judged, caption = findings.by_judgments(matrix.measure), "Runs by mean"
+    judged = findings.by_judgments(matrix.measure)
+    caption = f"Runs by mean; groups: {tested}"
     told = ""
     if judged is not None and findings.uncertainty:
         ends = {"low": "judged_low", "high": "judged_high"}
@@ -84,7 +89,7 @@ def _measure(number: int, matrix: Matrix, findings: Findings, top: int) -> Secti
             f"leaderboard-{number}",
             plots.leaderboard(comparison, judged=judged),
             f"Means over queries with {level} intervals (Student's t). Runs that share "
-            f"a letter do not differ significantly ({test}); c-h are all from c to h."
+            f"a letter do not differ significantly ({tested}); c-h are all from c to h."
             + told,
         ),
         table_of(ordered, caption),
@@ -92,7 +97,7 @@ def _measure(number: int, matrix: Matrix, findings: Findings, top: int) -> Secti
             f"differences-{number}",
             plots.differences(comparison),
             "Blue: the run of the row is significantly better than that of the column; "
-            "orange: worse.",
+            f"orange: worse ({tested}).",
         ),
         _queries(matrix, board["run_id"].head(top).tolist()),
     ]
@@ -121,29 +126,33 @@ def _compared(findings: Findings) -> Section:
     """Compare measures: do they order runs alike, how many pairs do they tell apart?"""
     one, table = findings.scores, findings.correlations
     names, discrimination = list(one), findings.discrimination
-    power = discrimination.table.drop(columns="test")
+    power, tested = discrimination.table, discrimination.tested()
+    power = power.drop(columns=["test", "correction"])
     parts: list[Part] = [
-        table_of(
-            power, f"Pairs of runs that differ significantly, {findings.how['test']}"
-        ),
+        table_of(power, f"Pairs of runs that differ significantly: {tested}"),
         Picture(
             "curves",
             plots.significance_curves(discrimination),
             "p of all pairs of runs, sorted: the nearer to the origin, the more pairs "
-            "a measure tells apart.",
+            f"a measure tells apart ({tested}).",
         ),
         Picture(
             "overlaps",
             plots.overlaps(discrimination),
-            "Pairs significant by both of two measures, among those by either.",
+            "Pairs significant by both of two measures, among those by either "
+            f"({tested}).",
         ),
         _means(one),
         Picture(
             "correlations",
             plots.correlations(table),
-            "Kendall's τ of the orders in which two measures put the runs.",
+            "Kendall's τ of the orders in which two measures put the runs"
+            f"{findings.common}.",
         ),
-        table_of(table.drop(columns="undefined"), "Rank correlations of run orders"),
+        table_of(
+            table.drop(columns="undefined"),
+            f"Rank correlations of run orders{findings.common}",
+        ),
     ]
     if len(plots.recall_levels(names)) > 1:
         parts.append(
@@ -156,7 +165,7 @@ def _compared(findings: Findings) -> Section:
         )
     every = list(combinations(names, 2))
     drawn = {
-        f"({letter})" if len(every) > 1 else "": partial(plots.scatter, one, *two)
+        f"({letter})" if len(every) > 1 else "": partial(_points, findings, *two)
         for letter, two in zip(ascii_lowercase, every[:_SCATTERED], strict=False)
     }
     caption = "A point for each run: its means by two measures"
@@ -165,6 +174,18 @@ def _compared(findings: Findings) -> Section:
     scattered = canvas.grid(drawn, columns=min(2, len(drawn)))
     parts.append(Picture("scatter", scattered, f"{caption}."))
     return Section("Measures compared", parts)
+
+
+def _points(findings: Findings, a: str, b: str, axes: "Axes") -> "Figure":
+    """Draw runs by their means, which are those of the tables, and τ above them."""
+    x, y = (findings.scores[name].values.mean(axis=1) for name in (a, b))
+    rows = findings.correlations.query("coefficient == 'tau'")
+    tau = rows.set_index(["measure_a", "measure_b"])["value"][(a, b)]
+    with canvas.on(axes) as axes:
+        figure = plots.points(x, y, xlabel=a, ylabel=b, axes=axes)
+        known = not np.isnan(tau)
+        plot_labels.title(axes, f"τ = {tau:.4f}" if known else "τ is undefined")
+    return figure
 
 
 def _means(one: Mapping[str, Matrix]) -> Table:

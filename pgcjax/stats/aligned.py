@@ -21,8 +21,8 @@ from pgcjax.errors import (
 from pgcjax.io.in_memory import in_hand
 from pgcjax.io.schema import find_columns
 from pgcjax.stats import matrix
-from pgcjax.stats.choices import LACKING
-from pgcjax.stats.scores import StoredScores, read_scores
+from pgcjax.stats.choices import EACH_LACKING, LACKING
+from pgcjax.stats.scores import Scores, StoredScores, read_scores
 
 _NOTHING = np.zeros((0, 0))
 _MENDS = {
@@ -58,7 +58,11 @@ class AlignedScores:
     @property
     def matrices(self) -> "Matrices":
         """The scores by each measure."""
-        return Matrices(self)
+
+        def of(measure: str) -> matrix.Matrix:
+            return matrix.Matrix(self.runs, self.queries, self.of(measure), measure)
+
+        return Matrices(self.measures, of)
 
     def noted(self, table: pd.DataFrame) -> pd.DataFrame:
         """Give a table of findings its `attrs["notes"]`."""
@@ -67,23 +71,22 @@ class AlignedScores:
 
 
 class Matrices(Mapping[str, matrix.Matrix]):
-    """Scores of the same runs and queries, by the name of their measure."""
+    """Scores by the name of their measure, read when they are asked for."""
 
-    def __init__(self, aligned: AlignedScores):
-        """Take scores by several measures."""
-        self._aligned = aligned
+    def __init__(self, measures: Sequence[str], of: Callable[[str], matrix.Matrix]):
+        """Take names, and what reads the scores of one."""
+        self._measures, self._of = list(measures), of
 
     def __getitem__(self, measure: str) -> matrix.Matrix:
-        if measure not in self._aligned.measures:
+        if measure not in self._measures:
             raise KeyError(measure)
-        ids = self._aligned.runs, self._aligned.queries
-        return matrix.Matrix(*ids, self._aligned.of(measure), measure)
+        return self._of(measure)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._aligned.measures)
+        return iter(self._measures)
 
     def __len__(self) -> int:
-        return len(self._aligned.measures)
+        return len(self._measures)
 
 
 def align(
@@ -114,13 +117,72 @@ def align(
             no such policy.
         DataError: a score is missing or there twice, or nothing is left.
     """
+    check_choice("missing", missing, LACKING)
+    one, of = _read_each(scores, measures, missing, queries)
+    aligned = _aligned(one, of, missing, queries)
+    for note in aligned.notes:  # what changes every finding is said aloud, too
+        warnings.warn(note, DataWarning, stacklevel=3)
+    if len(one) < least:
+        raise UsageError(f"compare two measures or more, not {len(one)}")
+    return aligned
+
+
+def by_measure(
+    scores: Any,
+    measures: Sequence[str] | None = None,
+    missing: str = "own",
+    *,
+    queries: int = 2,
+) -> tuple[Mapping[str, matrix.Matrix], tuple[str, ...]]:
+    """Read several measures of the same runs, by default each on all of its queries.
+
+    Args:
+        scores: as of `align`.
+        measures: all that there are if None.
+        missing: as of `align`; or `own`: as `shared`, but a query that one measure
+            lacks is kept by the others, as if each were read alone.
+        queries: how many are needed.
+
+    Returns:
+        The scores by each measure, and what the user should know, a line each.
+
+    Raises:
+        UsageError, DataError: as of `align`.
+    """
+    check_choice("missing", missing, EACH_LACKING)
+    if missing != "own":
+        side = align(scores, measures, missing, queries=queries)
+        return side.matrices, side.notes
+    one, of = _read_each(scores, measures, "shared", queries)
+    names = _same_runs(one)
+    sizes: dict[int, list[str]] = {}
+    for m in one:
+        sizes.setdefault(len(m.query_ids), []).append(m.measure)
+    notes = ()
+    if len({tuple(m.query_ids) for m in one}) > 1:
+        each = (f"{listed(of, 4)} {n}" for n, of in sizes.items())
+        notes = (
+            f"measures have queries of their own: {'; '.join(each)}. missing shared "
+            "compares them on the same",
+        )
+    return Matrices(names, of), notes
+
+
+def _read_each(
+    scores: Any, measures: Sequence[str] | None, missing: str, queries: int
+) -> tuple[list[matrix.Matrix], Callable[[str], matrix.Matrix]]:
+    """Read measures, each by itself.
+
+    Returns:
+        The scores by each, without numbers of what is not in memory; and what reads
+        them all, by the name of the measure.
+    """
     if isinstance(scores, (str, os.PathLike)):
         scores = read_scores(scores)
     scores = in_hand(scores, "scores")  # once: it may be an iterator
     wanted = measure_names(scores) if measures is None else list(measures)
     if not wanted:
         raise UsageError("there are no measures to compare")
-    check_choice("missing", missing, LACKING)
     how: dict[str, Any] = {"missing": missing, "queries": queries}
     if isinstance(scores, Mapping):
         check_measures(wanted, list(scores))
@@ -137,24 +199,17 @@ def align(
         # What is not in memory is read again when it is asked for.
         one = [replace(read(m), values=_NOTHING) for m in wanted]
         again = dict(zip([m.measure for m in one], wanted, strict=True))
-        aligned = _aligned(one, lambda m: read(again[m]), missing, queries)
-    else:
-        one = [read(m) for m in wanted]
-        held = {m.measure: m for m in one}
-        aligned = _aligned(one, held.__getitem__, missing, queries)
-    for note in aligned.notes:  # what changes every finding is said aloud, too
-        warnings.warn(note, DataWarning, stacklevel=3)
-    if len(wanted) < least:
-        raise UsageError(f"compare two measures or more, not {len(wanted)}")
-    return aligned
+        return one, lambda m: read(again[m])
+    one = [read(m) for m in wanted]
+    return one, {m.measure: m for m in one}.__getitem__
 
 
 def measure_names(scores: Any) -> list[str]:
     """List the measures of a score table, or of several tables by name."""
     if isinstance(scores, Mapping):
         return list(scores)
-    if isinstance(scores, StoredScores):
-        return list(scores.source.in_rows)
+    if isinstance(scores, Scores):
+        return scores.measures
     table = matrix.frame_of(scores)
     for column in find_columns(table.columns, ["measure"], matrix.NAMES).values():
         return list(dict.fromkeys(table[column].astype(str)))
@@ -178,22 +233,9 @@ def _aligned(
     least: int = 2,
 ) -> AlignedScores:
     """Bring measures, each complete by itself, to the same runs and queries."""
-    measures = [m.measure for m in one]
-    if len(set(measures)) < len(measures):
-        raise UsageError("a measure is named twice")
-    first = one[0]
-    runs, queries = first.run_ids, set(first.query_ids)
+    measures = _same_runs(one, equal=missing == "error")
+    runs, queries = one[0].run_ids, set(one[0].query_ids)
     for other in one[1:]:
-        odd = {"run": set(runs) ^ set(other.run_ids)}
-        if missing == "error":
-            odd["query"] = set(first.query_ids) ^ set(other.query_ids)
-        for noun, names in odd.items():
-            if names:
-                raise DataError(
-                    f"of {first.measure} and {other.measure}, only one has scores of "
-                    f"{noun} {min(names)!r}",
-                    mend=_MENDS[noun],
-                )
         theirs = set(other.query_ids)
         queries = queries | theirs if missing == "zero" else queries & theirs
     if len(queries) < least:  # as matrix.read asks of each measure
@@ -209,6 +251,30 @@ def _aligned(
         return out
 
     return AlignedScores(measures, runs, order, of, _notes(one, queries, missing))
+
+
+def _same_runs(one: list[matrix.Matrix], equal: bool = False) -> list[str]:
+    """Refuse measures of other runs, or of other queries if all have to be equal.
+
+    Returns:
+        The names of the measures.
+    """
+    measures = [m.measure for m in one]
+    if len(set(measures)) < len(measures):
+        raise UsageError("a measure is named twice")
+    first = one[0]
+    for other in one[1:]:
+        odd = {"run": set(first.run_ids) ^ set(other.run_ids)}
+        if equal:
+            odd["query"] = set(first.query_ids) ^ set(other.query_ids)
+        for noun, names in odd.items():
+            if names:
+                raise DataError(
+                    f"of {first.measure} and {other.measure}, only one has scores of "
+                    f"{noun} {min(names)!r}",
+                    mend=_MENDS[noun],
+                )
+    return measures
 
 
 def _notes(one: list[matrix.Matrix], kept: set[str], missing: str) -> tuple[str, ...]:

@@ -12,9 +12,6 @@ RESAMPLES = {"max-t": 2000, "tukey": 5000, "bootstrap": 1000, "permutation": 10_
 CORRECTIONS = ("none", "holm", "bh")
 """Of p for many tests: Holm's; Benjamini and Hochberg's."""
 
-INTERVALS = ("t", "percentile", "bca", "max-t", "hsd")
-"""Of differences between runs; which one is the default depends on the test."""
-
 REPLICATED = ("centred", "basic", "percentile", "bc")
 """Intervals of means by replicates of the judgments; the first is the default."""
 
@@ -29,6 +26,9 @@ INCOMPLETE = ("error", "drop", "zero")
 
 LACKING = ("shared", *INCOMPLETE)
 """The same, of several measures. `shared` leaves out what a whole measure lacks."""
+
+EACH_LACKING = ("own", *LACKING)
+"""The same, where measures need no queries in common: `own` are all that each has."""
 
 RANK_INTERVALS = ("simex", "none")
 """Of Kendall's τ of two orders of runs, by a bootstrap over queries."""

@@ -1,6 +1,5 @@
 """Tests, intervals, effect sizes and groups of the differences between runs."""
 
-import math
 import os
 from collections.abc import Sequence
 from hashlib import sha256
@@ -11,27 +10,22 @@ import pandas as pd
 from jaxtyping import Bool
 
 from pgcjax._version import __version__
-from pgcjax.errors import Progress, UsageError, check_choice, counted
+from pgcjax.errors import Progress, UsageError, counted, explains
 from pgcjax.io.memory import memory_limit
 from pgcjax.io.reading import reading
-from pgcjax.stats import groups, intervals, procedures, tests
-from pgcjax.stats.choices import CORRECTIONS, INTERVALS, RESAMPLES, TESTS
-from pgcjax.stats.findings import Comparison
+from pgcjax.stats import decisions, groups, intervals, inverted, procedures, tests
+from pgcjax.stats.decisions import Decision
+from pgcjax.stats.findings import Comparison, tested
 from pgcjax.stats.matrix import Matrix, read
-from pgcjax.stats.procedures import Outcome
 from pgcjax.stats.rectified import BothScores, of_both, read_human
-from pgcjax.stats.rounding import exact
 from pgcjax.stats.tests import OfPairs, RunPairs, Values
 
-_DRAWN = ("percentile", "bca")
-_INTERVAL = {"max-t": "max-t", "tukey": "hsd", "anova": "hsd"}
-_INTERVAL |= {"bootstrap": "bca", "permutation": "bca"}
-_SIMULTANEOUS = {
-    "max-t": ("max-t",),
-    "hsd": ("tukey", "anova"),
-}  # the tests they are of
 
-
+@explains(
+    baseline="the argument is baselines=, one name or several",
+    measures="the argument is measure=, one name",
+    interval="intervals are those of the test, so that they agree with p",
+)
 def compare(
     scores: Any,
     *,
@@ -42,7 +36,6 @@ def compare(
     resamples: int | None = None,
     seed: int = 0,
     alpha: float = 0.05,
-    interval: str | None = None,
     missing: str = "error",
     rectify: Any = None,
     precision: float | None = None,
@@ -55,16 +48,14 @@ def compare(
     Args:
         scores: what `stats.matrix.read` takes.
         measure: which one; needed if the scores are of several.
-        test: one of `choices.TESTS`; by default "tukey", or "t" to `rectify`.
+        test: one of `choices.TESTS`; by default "max-t", or "t" to `rectify`.
         baselines: runs that take the place of b; by default all pairs.
-        correction: of p for many tests: `holm`, the default to `rectify`, `bh` or
-            `none`; "max-t", "tukey" and "anova" need none.
-        resamples: by default `choices.RESAMPLES`.
+        correction: of p for many pairs, `holm`, `bh` or `none`; by default `holm`, but
+            of tests for all pairs at once, "max-t", "tukey" and "anova", which need it
+            as little as one pair does. Intervals are those of `decisions.Decision`.
+        resamples: by default `choices.RESAMPLES`, or more if the correction needs them.
         seed: of the random numbers.
         alpha: level of the decisions, and 1 less that of the intervals.
-        interval: `t`, `percentile` or `bca` (of the bootstrap; `resamples`, else 1000
-            to 10,000, as many as of the test), or simultaneous ones, the default of
-            their tests: `max-t`, `hsd` of "tukey" and "anova". Corrections widen none.
         missing: what a query that some runs lack does: `error`, `drop` or `zero`.
         rectify: scores by people of some of the queries, if `scores` are by a model:
             all findings are of human scores then; see `stats.rectified`.
@@ -76,50 +67,45 @@ def compare(
     Raises:
         DataError: the scores cannot be compared. UsageError: an argument is wrong.
     """
+    if not (measure is None or isinstance(measure, str)):
+        raise UsageError(
+            f"measure={measure!r}: compare takes one measure. For several, call it "
+            "once for each: {m: compare(scores, measure=m) for m in measures}"
+        )
     with reading(memory=memory):
         matrix = read(scores, measure=measure, missing=missing)
-    test = test or ("tukey" if rectify is None else "t")
-    correction = correction or ("none" if rectify is None else "holm")
-    interval = interval or _INTERVAL.get(test, "t")
-    if rectify is not None:
-        _check_rectified(test, interval)
-    _check(test, correction, interval, alpha, resamples, seed)
-    names = [baselines] if isinstance(baselines, str) else list(baselines or [])
+    test = test or ("max-t" if rectify is None else "t")
+    if rectify is not None and test != "t":
+        raise UsageError(f"rectify goes with test 't' alone, not {test!r}")
+    names = _names(baselines)
     pairs = _pairs(matrix, names)
     values = matrix.values
     both, notes, used = None, matrix.notes, {}
+    how: dict[str, Any] = {"correction": correction, "alpha": alpha}
+    how |= {"resamples": resamples, "seed": seed}
     if rectify is not None:
+        decisions.check(values, len(pairs[0]), test, **how)
         human = read_human(rectify, matrix, missing)
         human, said = of_both(human, matrix, missing)
         both, notes = BothScores.of(human, matrix), (*notes, *said)
         used = {"human_queries": both.queries, "human_scores": _mark(human.values)}
         estimate = both.differences(pairs)
-        outcome = Outcome(estimate.p_values(), np.zeros(len(pairs[0])))
+        made = decisions.of_p(estimate.p_values(), test, correction, alpha)
         mean, effect = estimate.mean, estimate.effect_size()
-        same, drawn = both.identical(pairs), 0
-        bounds, beside = estimate.interval(alpha), estimate.columns(alpha)
+        same = both.identical(pairs)
+        bounds = estimate.interval(float(made.level))
+        beside = estimate.columns(alpha)
     else:
-        outcome = procedures.run(
-            values,
-            pairs,
-            test,
-            resamples=resamples,
-            seed=seed,
-            precision=precision,
-            memory=memory,
-            progress=progress,
-            journal=journal,
-        )
+        how |= {"precision": precision, "memory": memory}
+        how |= {"progress": progress, "journal": journal}
+        made = decisions.decide(values, pairs, test, **how)
         mean, deviation = tests.moments(values, pairs)
-        same, drawn = (
-            tests.identical(values, pairs),
-            _drawn(outcome, interval, resamples),
-        )
-        bounds = _bounds(values, pairs, outcome, interval, drawn, alpha, seed, memory)
+        same = tests.identical(values, pairs)
+        bounds = _bounds(values, pairs, made, seed, memory)
         beside = {}
         with np.errstate(divide="ignore", invalid="ignore"):
             effect = np.where(same | (mean == 0), 0.0, mean / deviation)
-    adjusted = tests.adjust(outcome.p_value, correction)
+    outcome = made.outcome
     ids = np.array(matrix.run_ids, object)
     table = pd.DataFrame(
         {
@@ -130,23 +116,26 @@ def compare(
             "high": bounds[1],
             "effect_size": effect,
             "p_value": outcome.p_value,
-            "p_adjusted": adjusted,
-            "significant": adjusted < alpha,
+            "p_adjusted": made.adjusted,
+            "significant": made.significant,
             "identical": same,
             "p_error": outcome.error,
             **beside,
         }
     )
     different = np.zeros((len(values), len(values)), bool)
-    different[pairs] = different[pairs[::-1]] = adjusted < alpha
+    different[pairs] = different[pairs[::-1]] = made.significant
+    every = len(values) * (len(values) - 1) // 2
     metadata = {
         "version": __version__,
         "measure": matrix.measure,
         "test": test,
-        "correction": correction,
+        "correction": made.correction,
+        "comparisons": every if test in ("tukey", "anova") else len(table),
         "alpha": alpha,
-        "interval": interval,
-        "interval_resamples": drawn,
+        "interval": _INTERVAL[test],
+        "interval_level": float(1 - made.level),
+        "simultaneous": made.simultaneous,
         "resamples": outcome.resamples,
         "exact": outcome.exact,
         "seed": seed,
@@ -157,53 +146,42 @@ def compare(
         "scores": _mark(values),
         **used,
     }
-    notes = (*notes, *_notes(values, table, outcome, test, correction, alpha))
+    notes = (*notes, *_notes(values, table, made, metadata))
     if both:
         notes = (*notes, _told(both, table))
     # Ranks and tiers hold together only if no pair is wrong, but with chance alpha.
-    together = not names and (
-        test in procedures.FAMILY or correction == "holm" or len(table) == 1
-    )
+    together = not names and made.simultaneous
     runs = _runs(matrix, both, None if names else different, together, alpha)
     return Comparison(table, runs, metadata, notes)
+
+
+_INTERVAL = {
+    "max-t": "max-t",
+    "tukey": "hsd",
+    "anova": "hsd",
+    "bootstrap": "bootstrap-t",
+    "permutation": "sign flips",
+    "t": "t",
+    "wilcoxon": "signed ranks, of the pseudo-median",
+}
 
 
 def _mark(values: Values) -> str:
     return sha256(values.tobytes()).hexdigest()[:16]
 
 
-def _check(
-    test: str,
-    correction: str,
-    interval: str,
-    alpha: float,
-    resamples: int | None,
-    seed: int,
-) -> None:
-    check_choice("test", test, TESTS)
-    check_choice("correction", correction, CORRECTIONS)
-    check_choice("interval", interval, INTERVALS)
-    tests.check_alpha(alpha)
-    family = test in procedures.FAMILY
-    if family and correction != "none":
-        raise UsageError(f"test {test!r} is for all pairs at once: correct it by none")
-    if test not in _SIMULTANEOUS.get(interval, (test,)):
-        of = " and ".join(_SIMULTANEOUS[interval])
-        raise UsageError(f"interval {interval!r} is of {of}")
-    asked = max(0, resamples or 0)  # what is below 1, the test refuses
-    if test in RESAMPLES and asked and 1 / (1 + asked) >= alpha:
-        raise UsageError(
-            f"resamples={resamples}: no p can be below {alpha}; at least "
-            f"{math.floor(1 / exact(alpha))} are needed"
-        )
-    if interval in _DRAWN and test not in RESAMPLES:
-        procedures.check_resampling(1 if resamples is None else resamples, seed)
-
-
-def _check_rectified(test: str, interval: str) -> None:
-    for name, value in (("test", test), ("interval", interval)):
-        if value != "t":
-            raise UsageError(f"rectify goes with {name} 't' alone, not {value!r}")
+def _names(baselines: Any) -> list[str]:
+    """List the baselines of one name or several, of a Series, too."""
+    if baselines is None or isinstance(baselines, str):
+        return [baselines] if baselines else []
+    try:
+        names = list(baselines)
+    except TypeError:
+        names = [baselines]
+    for name in names:
+        if not isinstance(name, str):
+            raise UsageError(f"baselines: expected names of runs, found {name!r}")
+    return names
 
 
 def _pairs(matrix: Matrix, baselines: list[str]) -> RunPairs:
@@ -225,48 +203,38 @@ def _pairs(matrix: Matrix, baselines: list[str]) -> RunPairs:
     return a, b
 
 
-def _drawn(outcome: Outcome, interval: str, resamples: int | None) -> int:
-    """Tell how many resamples the intervals are made of; 0 if of none."""
-    if interval in _DRAWN:
-        if resamples is not None:
-            return resamples
-        return max(1000, min(outcome.resamples, 10_000))
-    return outcome.resamples if interval in _SIMULTANEOUS else 0
-
-
 def _bounds(
     values: Values,
     pairs: RunPairs,
-    outcome: Outcome,
-    interval: str,
-    resamples: int,
-    alpha: float,
+    made: Decision,
     seed: int,
     memory: str | int | None,
 ) -> tuple[OfPairs, OfPairs]:
-    """Give the low and the high end of the interval of each difference."""
+    """Compute the interval of each difference: 0 is outside exactly if p < level."""
+    outcome, level, test = made.outcome, made.level, made.test
     mean, deviation = tests.moments(values, pairs)
-    if interval == "t":
-        return intervals.student(mean, deviation, values.shape[1], alpha)
-    if interval in _SIMULTANEOUS:
+    if test in ("max-t", "tukey", "anova"):
         if outcome.largest is None or outcome.unit is None:
-            half = tests.critical_difference(values, alpha)
+            half = tests.critical_difference(values, float(level))
         else:
-            half = intervals.critical_value(outcome.largest, alpha) * outcome.unit
+            critical = intervals.critical_value(outcome.largest, float(level))
+            half = critical * outcome.unit
         # Of identical runs, the mean may be what rounding makes of 0.
         half = np.where(
             tests.identical(values, pairs), np.maximum(half, abs(mean)), half
         )
         return mean - half, mean + half
-    return intervals.bootstrap(
-        values,
-        pairs,
-        resamples=resamples,
-        seed=seed,
-        alpha=alpha,
-        corrected=interval == "bca",
-        budget=min(2**24, memory_limit(memory) // 8),
-    )
+    how: dict[str, Any] = {"resamples": outcome.resamples, "seed": seed}
+    how |= {"level": level, "budget": min(2**28, memory_limit(memory) // 4)}
+    if test == "bootstrap":
+        found = inverted.bootstrap_t(values, pairs, **how)
+    elif test == "permutation":
+        found = inverted.sign_flips(values, pairs, exact=outcome.exact, **how)
+    elif test == "wilcoxon":
+        found = inverted.wilcoxon(values, pairs, outcome.p_value, level)
+    else:
+        found = intervals.student(mean, deviation, values.shape[1], float(level))
+    return inverted.agreeing(*found, outcome.p_value, level)
 
 
 def _runs(
@@ -308,26 +276,36 @@ def _told(both: BothScores, table: pd.DataFrame) -> str:
 
 
 def _notes(
-    values: Values,
-    table: pd.DataFrame,
-    outcome: Outcome,
-    test: str,
-    correction: str,
-    alpha: float,
+    values: Values, table: pd.DataFrame, made: Decision, used: dict[str, Any]
 ) -> list[str]:
-    runs, queries = values.shape
+    (runs, queries), outcome, alpha = values.shape, made.outcome, used["alpha"]
+    found = int(made.significant.sum())
     notes = [
-        f"{counted(runs, 'run')}, {queries} queries: {counted(len(table), 'pair')}, "
-        f"{int(table.significant.sum())} significant at {alpha:g}"
+        f"{counted(runs, 'run')}: {found} of {counted(len(table), 'pair')} differ "
+        f"significantly ({tested(used)})"
     ]
-    notes += procedures.told(test, correction, len(table), values)
+    notes += procedures.told(made.test, made.correction, len(table), values)
     if table.identical.any():
         notes.append(f"{counted(int(table.identical.sum()), 'pair')} identical: p = 1")
-    if test == "anova":
+    if made.test == "anova":
         _, freedom, f, p = tests.anova(values)
         notes.append(f"two-way ANOVA: F({runs - 1}, {freedom}) = {f:.4g}, p = {p:.4g}")
     if outcome.resamples and outcome.exact:
         notes.append(f"exact: all {outcome.resamples} sign flips")
+    least = float(made.least)
+    if not found and least >= alpha:
+        corrected = ", once corrected" if made.correction != "none" else ""
+        notes.append(
+            f"no pair could be significant: by {counted(queries, 'query')} the "
+            f"smallest p of {made.test} is {least:.4g}{corrected}; test max-t and t "
+            "have no such limit"
+        )
+    held = made.significant & (table.low <= 0) & (table.high >= 0)
+    if held.any():
+        notes.append(
+            f"{counted(int(held.sum()), 'significant pair')} with 0 in the interval: "
+            "these are simultaneous (Bonferroni), and Holm finds more than they show"
+        )
     near = (table.p_value - alpha).abs() < 2 * table.p_error
     if near.any() and (table.p_value == table.p_adjusted).all():
         notes.append(

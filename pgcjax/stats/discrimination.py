@@ -11,9 +11,9 @@ import pandas as pd
 from jaxtyping import Bool, Float, Float64, Int64
 
 from pgcjax.errors import Progress, UsageError
-from pgcjax.stats import procedures
-from pgcjax.stats.aligned import align, check_measures, measure_names
-from pgcjax.stats.choices import RESAMPLES
+from pgcjax.stats.aligned import align, by_measure, check_measures, measure_names
+from pgcjax.stats.decisions import decide
+from pgcjax.stats.findings import tested
 from pgcjax.stats.run_preferences import preferred
 from pgcjax.stats.tests import all_pairs, check_alpha
 
@@ -44,8 +44,9 @@ class Discrimination:
 
     Attributes:
         pairs: a row for each test, measure and pair: test, measure, run_a, run_b,
-            difference (mean of a less mean of b), p_value, significant.
-        metadata: alpha, resamples, seed, and how missing queries were treated.
+            difference (mean of a less mean of b), p_value, p_adjusted, significant.
+        metadata: alpha, resamples, seed, how missing queries were treated; the
+            correction by each test, the queries of each measure, and comparisons.
         notes: what was left out, or counted as 0, a line each.
     """
 
@@ -55,22 +56,41 @@ class Discrimination:
 
     @property
     def table(self) -> pd.DataFrame:
-        """Discriminative power: test, measure, significant, pairs, power (a share)."""
+        """Discriminative power, a row for each test and measure.
+
+        test, measure, significant, pairs, power (a share), correction, queries.
+        """
         significant = self._groups()["significant"]
         table = significant.agg(significant="sum", pairs="size").reset_index()
-        return table.assign(power=table["significant"] / table["pairs"])
+        return table.assign(
+            power=table["significant"] / table["pairs"],
+            correction=table["test"].map(self.metadata["correction"]),
+            queries=table["measure"].map(self.metadata["queries"]),
+        )
+
+    def tested(self, test: str | None = None) -> str:
+        """Name the test, or all tests, and what p depends on, as `findings.tested`."""
+        names = [*dict.fromkeys(self.pairs["test"])] if test is None else [test]
+        corrections = self.metadata["correction"]
+        used = self.metadata | {"queries": list(self.metadata["queries"].values())}
+        each = (
+            tested(used | {"test": name, "correction": corrections[name]})
+            for name in names
+        )
+        return "; ".join(each)
 
     def curves(self) -> pd.DataFrame:
-        """ASL curves: test, measure, position (from 1), p_value, largest first.
+        """ASL curves: test, measure, position (from 1), p_adjusted, largest first.
 
         The sooner achieved significance levels fall, the better [Sakai 2012, Figure 8].
         """
         parts = []
-        for (test, measure), tested in self._groups():
-            values = np.sort(tested["p_value"])[::-1]
+        for (test, measure), rows in self._groups():
+            values = np.sort(rows["p_adjusted"])[::-1]
             where = {"test": test, "measure": measure}
             place = np.arange(1, len(values) + 1)
-            parts.append(pd.DataFrame({**where, "position": place, "p_value": values}))
+            curve = {**where, "position": place, "p_adjusted": values}
+            parts.append(pd.DataFrame(curve))
         return pd.concat(parts, ignore_index=True)
 
     def overlaps(self) -> pd.DataFrame:
@@ -81,7 +101,7 @@ class Discrimination:
 
         Source: Sakai 2012, Table 4.
         """
-        by = {key: tested["significant"].to_numpy() for key, tested in self._groups()}
+        by = {key: rows["significant"].to_numpy() for key, rows in self._groups()}
         rows = [
             (*one, *other, *overlap(by[one], by[other]))
             for one, other in combinations(by, 2)
@@ -96,11 +116,12 @@ class Discrimination:
 def discriminate(
     scores: Any,
     measures: Sequence[str] | None = None,
-    test: str | Sequence[str] = "bootstrap",
+    test: str | Sequence[str] = "max-t",
     alpha: float = 0.05,
     resamples: int | None = None,
     seed: int = 0,
-    missing: str = "shared",
+    missing: str = "own",
+    correction: str | None = None,
     progress: Progress | None = None,
 ) -> Discrimination:
     """Test all pairs of runs by each measure: how many differences are significant?
@@ -108,43 +129,47 @@ def discriminate(
     Args:
         scores: a score table, or a table for each measure, by name.
         measures: all of the table if None.
-        test: one or several of those of `procedures.p_values`.
-        alpha: significance level; a pair with p < alpha is significant.
-        resamples: of tests that resample; by default `choices.RESAMPLES`.
+        test: one or several of those of `compare`, whose findings these are.
+        alpha: significance level; a pair with p_adjusted < alpha is significant.
+        resamples: of tests that resample, as of `compare`.
         seed: of tests that resample.
-        missing: `shared` leaves out queries that a measure lacks, and refuses one that
-            some runs lack; `drop` leaves out both, `zero` counts both as 0, `error`
+        missing: `own` takes each measure on all of its queries, as `compare` does, and
+            refuses a query that some runs lack; `shared` leaves out queries that any
+            measure lacks; `drop` leaves out both, `zero` counts both as 0, `error`
             refuses both.
+        correction: of p for many pairs, as of `compare`.
         progress: called with `("measures", done, total)`.
 
-    Source: Sakai 2012, 4.1.
+    Source: Sakai 2012, 4.1, where p is not corrected.
 
     Raises:
         UsageError: an unknown measure, test or policy, or alpha not between 0 and 1.
         DataError: a score is missing or there twice, or there is one run only.
     """
     check_alpha(alpha)
-    aligned = align(scores, measures, missing)
+    one, notes = by_measure(scores, measures, missing)
     tests = [test] if isinstance(test, str) else list(dict.fromkeys(test))
     if not tests:
         raise UsageError("name a test")
-    first, second = all_pairs(len(aligned.runs))
-    runs = np.array(aligned.runs, object)
-    counts = {name: resamples or RESAMPLES.get(name, 1) for name in tests}
-    parts = []
+    how: dict[str, Any] = {"alpha": alpha, "resamples": resamples, "seed": seed}
+    corrections, queries, parts = {}, {}, []
     for name in tests:
-        for measure in aligned.measures:
-            values = aligned.of(measure)
-            p = procedures.p_values(values, name, resamples=counts[name], seed=seed)
+        for measure, matrix in one.items():
+            values, runs = matrix.values, np.array(matrix.run_ids, object)
+            first, second = pairs = all_pairs(len(runs))
+            made = decide(values, pairs, name, correction=correction, **how)
             means = values.mean(axis=1)
             columns = {"run_a": runs[first], "run_b": runs[second]}
             columns["difference"] = means[first] - means[second]
-            columns |= {"p_value": p, "significant": p < alpha}
+            columns |= {"p_value": made.outcome.p_value, "p_adjusted": made.adjusted}
+            columns["significant"] = made.significant
             parts.append(pd.DataFrame({"test": name, "measure": measure, **columns}))
+            corrections[name], queries[measure] = made.correction, values.shape[1]
             if progress:
-                progress("measures", len(parts), len(tests) * len(aligned.measures))
-    used = {"alpha": alpha, "resamples": resamples, "seed": seed, "missing": missing}
-    return Discrimination(pd.concat(parts, ignore_index=True), used, aligned.notes)
+                progress("measures", len(parts), len(tests) * len(one))
+    used = {**how, "missing": missing, "correction": corrections}
+    used |= {"queries": queries, "comparisons": len(parts[0])}
+    return Discrimination(pd.concat(parts, ignore_index=True), used, notes)
 
 
 def sensitivity(
@@ -155,12 +180,16 @@ def sensitivity(
 ) -> pd.DataFrame:
     """Share the pairs of runs whose paired t-test has p < alpha [Luo 2021, chapter 4].
 
+    That p is not corrected for the number of pairs.
+
     Returns:
         Columns measure, significant, pairs, sensitivity. Arguments and errors are those
         of `discriminate`.
     """
-    table = discriminate(scores, measures, "t", alpha, missing=missing).table
-    return table.drop(columns="test").rename(columns={"power": "sensitivity"})
+    how: dict[str, Any] = {"missing": missing, "correction": "none"}
+    table = discriminate(scores, measures, "t", alpha, **how).table
+    names = ["measure", "significant", "pairs", "power"]
+    return table[names].rename(columns={"power": "sensitivity"})
 
 
 def concordance(

@@ -1,13 +1,40 @@
 """Findings of a comparison: tables of pairs and of runs."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from pgcjax.errors import counted
 from pgcjax.io.write import write_table
+from pgcjax.stats.procedures import FAMILY
+
+_CORRECTED = {"none": "uncorrected", "holm": "Holm", "bh": "Benjamini-Hochberg"}
+
+
+def tested(used: Mapping[str, Any]) -> str:
+    """Name the test behind findings, how it is corrected, and what p depends on.
+
+    A p depends on the family that is compared: on how many comparisons there are.
+
+    Args:
+        used: test, correction, comparisons, queries and alpha, as in the metadata of a
+            `Comparison`; queries may be the least and the largest number of several.
+    """
+    test, many = used["test"], used["comparisons"]
+    corrected = _CORRECTED[used["correction"]]
+    least, most = (np.min(used["queries"]), np.max(used["queries"]))
+    queries = counted(most, "query") if least == most else f"{least} to {most} queries"
+    if "human_queries" in used:
+        queries = f"{used['human_queries']} of {queries} judged by people"
+    parts = [test, *([corrected] if many > 1 and test not in FAMILY else [])]
+    return ", ".join(
+        [*parts, counted(many, "comparison"), queries, f"α = {used['alpha']:g}"]
+    )
 
 
 @dataclass(frozen=True)
@@ -15,8 +42,9 @@ class Comparison:
     """Findings on pairs of runs.
 
     Attributes:
-        table: a row per pair: run_a, run_b, difference (mean of a less b), low, high,
-            effect_size (paired: mean by standard deviation of the differences over
+        table: a row per pair: run_a, run_b, difference (mean of a less b), low, high
+            (of an interval by the same test: see `decisions.Decision`), effect_size
+            (paired: mean by standard deviation of the differences over
             queries; infinite if they are constant), p_value, p_adjusted, significant
             (p_adjusted < α), identical, p_error (Monte-Carlo standard error of p_value;
             0 if it is exact). Both tables have more columns if human scores
@@ -34,6 +62,11 @@ class Comparison:
     runs: pd.DataFrame
     metadata: dict[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    @property
+    def tested(self) -> str:
+        """The test, its correction, and how many comparisons and queries there are."""
+        return tested(self.metadata)
 
     def save(
         self, path: str | os.PathLike, *, runs: bool = False, spreadsheet: bool = False

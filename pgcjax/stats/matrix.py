@@ -153,7 +153,9 @@ def _source(scores: Any, columns: Mapping[str, str]) -> _Source:
     if isinstance(scores, StoredScores) and not columns and scores.count:
         check_queries([not scores.means_alone], where)
         return _Source(where, partial(_stored, scores))
-    frame, origin = scores if isinstance(scores, tuple) else (scores, Origin(where))
+    frame, origin = scores, Origin(where)
+    if isinstance(scores, tuple) and isinstance(scores[-1], Origin):
+        frame, origin = scores
     where = origin.name
     frame = frame_of(frame)
     named = columns_of(frame, columns, where)

@@ -76,6 +76,8 @@ class Scores:
         asked = self.metadata.get("measures")
         if one_query or not isinstance(asked, list):
             return names
+        if set(names) <= {*map(str, asked)}:
+            return [*dict.fromkeys(m for m in map(str, asked) if m in set(names))]
         return sorted(names, key=_place_among(asked))  # stable
 
     @property

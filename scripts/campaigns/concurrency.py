@@ -62,7 +62,7 @@ def compute(name: str) -> Numbers:
             return dict(enumerate(table["value"]))
         if name == "compare":
             scores = pgcjax.evaluate(inputs.pop("runs"), measures="PGC", **inputs)
-            found = pgcjax.compare(scores, test="bootstrap", resamples=500)
+            found = pgcjax.compare(scores, test="bootstrap", resamples=2000)
             return dict(enumerate(found.table["p_value"]))
         if name == "files":
             inputs = {k: f"{k}.csv" for k in inputs}

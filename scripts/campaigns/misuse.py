@@ -247,7 +247,6 @@ def wrong_calls() -> list[tuple[str, Any]]:
         ("seed", partial(pgcjax.compare, scores), (-1, 1.5, "x", None)),
         ("baselines", partial(pgcjax.compare, scores), ("nobody", 5, [5])),
         ("precision", partial(pgcjax.compare, scores), (-1, 0, "x", math.nan)),
-        ("interval", partial(pgcjax.compare, scores), ("x", 5)),
         ("correction", partial(pgcjax.compare, scores, test="t"), ("x", 5)),
         ("coefficients", partial(pgcjax.correlate, scores), (["x"], 5, [])),
         ("test", partial(pgcjax.discriminate, scores), ("x", 5, [])),

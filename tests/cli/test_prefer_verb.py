@@ -132,7 +132,7 @@ def test_a_measure_of_two_rankings_is_explained(pgcjax):
     done = pgcjax("measures", "RPP(rel=2)")
     assert done.code == 0, done.err
     first, *rest = done.out.splitlines()
-    assert first == "RPP(weight=uniform,rel=2.0,subtopics=none,probabilities=given)"
+    assert first == "RPP(weight=uniform,rel=2,subtopics=none,probabilities=given)"
     assert "Verb: pgcjax prefer, of two rankings." in rest
     done = pgcjax("evaluate", "run.txt", "--qrels", "qrels.txt", "-m", "lexirecall")
     assert done.code == 2

@@ -42,7 +42,7 @@ VARIANTS = (
     # intents
     + ["alpha_nDCG(alpha=0.3)", "NRBP(alpha=0.1,beta=0.8)", "ERR-IA(gmax=topic)"]
     + ["ERR-IA(form=ndeval)@20", "Q-IA(probabilities=decreasing)"]
-    + ["RBP-IA(gain=linear,p=0.8)", "D-nDCG(gain=exp)@10", "D#-Q(gamma=0.3,beta=2.0)"]
+    + ["RBP-IA(gain=linear,p=0.8)", "D-nDCG(gain=exp)@10", "D#-Q(gamma=0.3,beta=2)"]
     + ["DIN-nDCG(probabilities=uniform)@5", "DIN#-P+(probabilities=decreasing)@10"]
     # context
     + ["CG(context=1)", "DCG(gain=exp,context=0.3)", "CCG(form=single,context=1)@7"]

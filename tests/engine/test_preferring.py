@@ -389,9 +389,9 @@ def test_files_progress_and_metadata(tmp_path):
     )
     assert [step for step in seen if step[0] == "comparing"][-1] == ("comparing", 4, 4)
     assert found.metadata["measures"] == [
-        "RPP(weight=uniform,rel=0.0,subtopics=none,probabilities=given)",
-        "lexiprecision(rel=1.0,subtopics=none,probabilities=given)",
-        "lexirecall(rel=1.0,subtopics=none,probabilities=given)",
+        "RPP(weight=uniform,rel=0,subtopics=none,probabilities=given)",
+        "lexiprecision(rel=1,subtopics=none,probabilities=given)",
+        "lexirecall(rel=1,subtopics=none,probabilities=given)",
     ]
     path = found.save(tmp_path / "pairs.parquet")
     pd.testing.assert_frame_equal(pd.read_parquet(path), found.table)

@@ -45,10 +45,10 @@ PREDICTED = [
     "CCG(missing=predicted)@10",
 ]
 SAME = (
-    ("CG@5", "CG(context=0.3)@5", "CG(context=1.0,missing=first)@5"),
-    ("DCG(gain=exp)", "DCG(gain=exp,context=0.3)", "DCG(gain=exp,context=1.0)"),
-    ("ERR", "ERR(context=0.3)", "ERR(context=1.0,missing=first)"),
-    ("CCG(context=0.0)@20", "CCG(context=0.3)@20", "CCG(context=1.0)@20"),
+    ("CG@5", "CG(context=0.3)@5", "CG(context=1,missing=first)@5"),
+    ("DCG(gain=exp)", "DCG(gain=exp,context=0.3)", "DCG(gain=exp,context=1)"),
+    ("ERR", "ERR(context=0.3)", "ERR(context=1,missing=first)"),
+    ("CCG(context=0)@20", "CCG(context=0.3)@20", "CCG(context=1)@20"),
 )
 MEANS = {
     (name, a): str(parse(f"{name}context={a}{last}"))
@@ -331,7 +331,7 @@ def test_notes_of_what_is_left_out():
 def test_people_who_judge_in_context_agree_with_measures_that_do():
     """Preferences made from u = (g(d) + g(d|d'))/2 are those of CCG at α = 0.5."""
     runs, qrels, context = collection(4, queries=40, runs=2, most_docs=12)
-    names = ["CCG@5", "CCG(context=0.0)@5", "CCG(context=1.0)@5"]
+    names = ["CCG@5", "CCG(context=0)@5", "CCG(context=1)@5"]
     scores = pgcjax.evaluate(runs, qrels=qrels, context=context, measures=names)
     own = {(q, d): g for q, d, g in qrels.itertuples(index=False)}
     after = {(q, d, p): g for q, d, p, g in context.itertuples(index=False)}

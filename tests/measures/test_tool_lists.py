@@ -108,7 +108,7 @@ def test_cwl_eval_and_accuracy(data, name):
     theirs = by_ir_measures(m, "cwl_eval", chosen, qrels, runs)
     both = beside(ours, theirs, qrels, runs)
     assert both["gap"].max() <= 1e-12 and len(both) == len(theirs) >= 12 * 24
-    ours = {"Accuracy": "Accuracy", "Accuracy(rel=2)": "Accuracy(rel=2.0)"}
+    ours = {"Accuracy": "Accuracy", "Accuracy(rel=2)": "Accuracy(rel=2)"}
     theirs = by_ir_measures(m, "accuracy", [m.Accuracy, m.Accuracy(rel=2)], qrels, runs)
     keys = ["run_id", "query_id", "measure"]
     values = pgcjax.evaluate(runs, qrels=qrels, measures=[*ours.values()]).table

@@ -146,11 +146,11 @@ def test_measures_compare_and_print_as_what_they_are(demo):
     assert list(map(str, printed)) == [
         "PGC(p=0.8)",
         "PGC of assessors",
-        "AP(rel=2.0)@5",
+        "AP(rel=2)@5",
         "Compat(depth=1000)",
         "ERR(gmax=collection)@20",
         "nDCG@10",
-        "RBP(p=0.95,rel=1.0)",
+        "RBP(p=0.95,rel=1)",
         "pgcjax alpha_DCG(alpha=0.3)@10",
         "D#-nDCG@10",
     ]

@@ -227,9 +227,8 @@ def test_from_a_run_to_two_to_a_query_and_back(browser, file, demo):
         assert column(page, "#detail", 5) == [cell_of(abs(gap[q])) for q in shown]
         facts = page.locator("#detail .facts").inner_text().split("\n")
         pair = found.table.set_index(["run_a", "run_b"]).loc["oak", "reed"]
-        assert facts[facts.index("p, t") + 1] == cell_of(pair.p_value).replace(
-            "e-0", "e-"
-        )
+        p = cell_of(pair.p_adjusted).replace("e-0", "e-")
+        assert facts[facts.index(f"p, {found.tested}") + 1] == p
         bounds = f"+{cell_of(-pair.high)} to +{cell_of(-pair.low)}"
         assert facts[facts.index("interval of the difference") + 1] == bounds
         page.click(f"#detail a:text-is('{order[0]}')")

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import pgcjax
-from pgcjax.errors import DataError, UsageError
+from pgcjax.errors import DataError, DataWarning, UsageError
 from pgcjax.io.runs import Runs
 from pgcjax.report import interactive, judged_queries
 from pgcjax.report.judged_queries import JudgedQueries
@@ -77,7 +77,8 @@ def test_what_was_found_is_there(tmp_path, test, resamples, runs, queries):
         else:
             low = found.table["difference"] - unpacked(measure["below"])
             np.testing.assert_allclose(low, found.table["low"], atol=1e-15)
-        np.testing.assert_array_equal(p, found.table["p_value"])
+        np.testing.assert_array_equal(p, found.table["p_adjusted"])
+        assert measure["tested"] == found.tested and measure["queries"] is None
     (tau,) = data["correlations"]["tau"]
     assert tau == findings.correlations.set_index("coefficient")["value"]["tau"]
     assert data["judged"] is None and "--prefs judgments.txt --runs runs/" in text
@@ -229,3 +230,38 @@ def test_what_is_refused(tmp_path, monkeypatch):
     with pytest.raises(UsageError, match="need jinja2: pip install 'pgcjax.report.'"):
         interactive.write(findings, tmp_path / "page.html")
     assert not [*tmp_path.iterdir()]
+
+
+def test_each_measure_is_shown_on_its_own_queries(tmp_path):
+    """As compare shows it; and the page opens on the measure asked for first."""
+    scores = made(5, 8, ("Compat", "PGC"))
+    lacking = (scores["measure"] == "PGC") & scores["query_id"].isin(["q1", "q4"])
+    scores = scores[~lacking]
+    findings = find(scores, ["PGC", "Compat"], resamples=200)
+    text, data = embedded(interactive.write(findings, tmp_path / "page.html"))
+    assert [one["name"] for one in data["measures"]] == ["PGC", "Compat"]
+    assert data["queries"] == [f"q{i}" for i in range(8)]
+    for one, queries in zip(data["measures"], (6, 8), strict=True):
+        found = pgcjax.compare(scores, measure=one["name"], resamples=200)
+        np.testing.assert_array_equal(unpacked(one["mean"]), found.runs["mean"])
+        assert one["tested"] == found.tested and f"{queries} queries" in found.tested
+        assert found.notes[0] in one["notes"]
+        values = unpacked(one["values"]).reshape(5, 8)
+        there = [0, 2, 3, 5, 6, 7] if queries == 6 else list(range(8))
+        assert one["queries"] == (there if queries == 6 else None)
+        assert np.isfinite(values).all(axis=0).nonzero()[0].tolist() == there
+    assert "<dt>queries</dt><dd>PGC 6; Compat 8</dd>" in text
+    own = "measures have queries of their own: PGC 6; Compat 8"
+    assert f"<dt>lacking</dt><dd>{own}" in text
+    assert data["common"] == ", by the 6 queries that all measures have"
+    with pytest.warns(DataWarning, match="2 of 8 queries left out"):
+        shared = find(scores, ["PGC", "Compat"], test="t", missing="shared")
+    assert {len(one.query_ids) for one in shared.scores.values()} == {6}
+
+
+def test_the_script_makes_no_p_of_its_own():
+    """p of a page is that of the table: the script has none of the functions."""
+    for name in interactive.SCRIPTS:
+        page = interactive.template("report.html.jinja").environment
+        text = page.loader.get_source(page, f"report/{name}.js")[0]
+        assert not re.search(r"erf|gamma|lbeta|ttest|wilcoxon|binom", text, re.I), name

@@ -140,11 +140,12 @@ def test_ranges_of_ranks_say_what_the_pairs_say():
     random = np.random.default_rng(0)
     noise = random.normal(0, random.uniform(0.05, 1, (30, 1)), (30, 20))
     many = scores({f"r{i:02}": list(i / 20 + noise[i]) for i in range(30)})
-    found = pgcjax.compare(many, test="t")
+    found = pgcjax.compare(many, test="t", correction="none")
     board = leaderboard(found)
     assert board.marked == "same as"
     assert board.notes == [
-        "same as: ranks of the runs that do not differ significantly (t, α = 0.05)"
+        "same as: ranks of the runs that do not differ significantly "
+        "(t, uncorrected, 435 comparisons, 20 queries, α = 0.05)"
     ]
     different = {
         frozenset(pair)
@@ -184,7 +185,8 @@ def test_letters_and_arrows():
         "same": "",
         "worst": "↓",
     }
-    how = "↑ significantly better, ↓ worse than good (t, α = 0.05)"
+    how = "↑ significantly better, ↓ worse than good "
+    how += "(t, Holm, 3 comparisons, 12 queries, α = 0.05)"
     assert arrows.notes == [how]
     two = {"test": "t", "baselines": ["good", "worst"], "correction": "holm"}
     two = {**two, "alpha": 0.01}
@@ -199,7 +201,7 @@ def test_letters_and_arrows():
     assert board.level == 99.0
     assert board.notes == [
         "↑ significantly better, ↓ worse than a = good, b = worst "
-        "(t with holm, α = 0.01)"
+        "(t, Holm, 5 comparisons, 12 queries, α = 0.01)"
     ]
     assert list(board.metadata) == ["comparisons"]
 
@@ -224,7 +226,8 @@ def test_latex_for_a_paper():
     assert centering == r"  \centering"
     assert caption == (
         r"  \caption{3 runs by PGC. $\uparrow$ significantly better, $\downarrow$ "
-        r"worse than b (t, $\alpha$ = 0.05). Intervals: Student's t over queries.}"
+        r"worse than b (t, Holm, 2 comparisons, 3 queries, $\alpha$ = 0.05). "
+        r"Intervals: Student's t over queries.}"
     )
     assert begin == r"  \begin{tabular}{rlr@{}lr}" and end == r"  \end{tabular}"
     assert (rows[0], rows[2], bottom) == (

@@ -68,9 +68,11 @@ STABLE = stability(
 def by_two_tests(scores) -> Discrimination:
     """The t-test, and as if another test had found the squares of its p."""
     found = discriminate(scores, test="t")
-    square = found.pairs["p_value"] ** 2
-    other = found.pairs.assign(test="anova", p_value=square, significant=square < 0.05)
-    return Discrimination(pd.concat([found.pairs, other]), found.metadata)
+    square = found.pairs["p_adjusted"] ** 2
+    other = found.pairs.assign(test="anova", p_adjusted=square)
+    other["significant"] = square < 0.05
+    used = found.metadata | {"correction": {"t": "holm", "anova": "none"}}
+    return Discrimination(pd.concat([found.pairs, other]), used)
 
 
 KINDS = {
@@ -338,7 +340,7 @@ def test_curves_of_significance_are_those_found():
     ):
         assert line.get_label() == name
         np.testing.assert_array_equal(
-            line.get_xydata(), mine[["position", "p_value"]].to_numpy(float)
+            line.get_xydata(), mine[["position", "p_adjusted"]].to_numpy(float)
         )
         assert (np.diff(line.get_ydata()) <= 0).all()
     assert set(level.get_ydata()) == {0.05}

@@ -38,8 +38,8 @@ steps = {
     "similarity": lambda: pgcjax.rbo(demo / "runs"),
     "preferences": lambda: pgcjax.prefer(demo / "runs", qrels=judged["qrels"]),
     "tukey": lambda: pgcjax.compare(scores, test="tukey", resamples=100),
-    "bootstrap": lambda: pgcjax.compare(scores, test="bootstrap", resamples=100),
-    "permutation": lambda: pgcjax.compare(scores, test="permutation", resamples=100),
+    "bootstrap": lambda: pgcjax.compare(scores, test="bootstrap", resamples=600),
+    "permutation": lambda: pgcjax.compare(scores, test="permutation", resamples=600),
     "strengths": lambda: pgcjax.fit(judged["preferences"]),
 }
 said = {}

@@ -300,7 +300,7 @@ def test_kernels_give_the_same_bits_loaded_and_compiled(monkeypatch):
         calls.clear()
         with at_least(documents=64, axis=64, width=64):
             scores = pgcjax.evaluate(runs, measures=names, **how)
-        pgcjax.compare(scores, measure="PGC", test="bootstrap", resamples=100)
+        pgcjax.compare(scores, measure="PGC", test="bootstrap", resamples=600)
     with jax.enable_x64(True):
         for program, arguments, loaded in {id(c[0]): c for c in calls}.values():
             assert program.key(*arguments)  # without which nothing is loaded

@@ -60,10 +60,10 @@ def test_the_pairs_are_named_and_in_order():
 
 def test_curves_fall():
     found = discriminate(table(VALUES), test=["t", "wilcoxon"]).curves()
-    assert list(found) == ["test", "measure", "position", "p_value"]
+    assert list(found) == ["test", "measure", "position", "p_adjusted"]
     for _, mine in found.groupby(["test", "measure"]):
         assert mine["position"].tolist() == list(range(1, 11))
-        assert mine["p_value"].is_monotonic_decreasing
+        assert mine["p_adjusted"].is_monotonic_decreasing
 
 
 def test_overlaps_add_up_to_what_is_significant():
@@ -104,7 +104,7 @@ def test_identical_runs_do_not_differ():
     found = discriminate(
         table({"A": values}),
         test=["t", "bootstrap"],
-        resamples=9,
+        resamples=20,
         progress=lambda *step: said.append(step),
     )
     assert said == [("measures", 1, 2), ("measures", 2, 2)]

@@ -47,7 +47,7 @@ def lists(frame: pd.DataFrame, run: str) -> dict[str, float]:
 )
 def test_both_tables_are_those_of_the_twin(seed, judged, like, alpha):
     model, human = tables(seed, 3, judged, 13, like)
-    found = compare(model, rectify=human, alpha=alpha)
+    found = compare(model, rectify=human, alpha=alpha, correction="none")
     h, m = ({r: lists(t, r) for r in ("r0", "r1", "r2")} for t in (human, model))
     rest = [q for q in m["r0"] if q not in h["r0"]]
 
@@ -70,7 +70,11 @@ def test_both_tables_are_those_of_the_twin(seed, judged, like, alpha):
         for name in ("mean", "low", "high", *BESIDE):
             assert row[name] == pytest.approx(numbers[name], rel=1e-9, abs=1e-12), name
     p = found.table.p_value.to_numpy()
-    assert (found.table.p_adjusted == tests.adjust(p, "holm")).all()
+    holm = compare(model, rectify=human, alpha=alpha).table
+    assert (holm.p_value == p).all()
+    assert (holm.p_adjusted == tests.adjust(p, "holm")).all()
+    outside = (holm.low > 0) | (holm.high < 0)
+    assert (outside == (p < alpha / 3)).all()
     assert (found.table["lambda"].between(0, 1)).all()
 
 
@@ -137,7 +141,7 @@ def test_what_is_told():
     assert kept == ["t", "holm", "t", 20]
     assert used["human_queries"] == 8 and len(used["human_scores"]) == 16
     power, width = found.table[["lambda", "width_ratio"]].median()
-    assert found.notes[1:] == (
+    assert found.notes[2:] == (
         f"human scores of 8 of 20 queries; medians over pairs: λ {power:.2f}, "
         f"intervals {width:.2f} as wide as by them alone",
     )
@@ -197,7 +201,8 @@ def test_refusals():
         (
             human,
             {"interval": "bca"},
-            "rectify goes with interval 't' alone, not 'bca'",
+            "compare(interval=…): intervals are those of the test, so that they agree "
+            "with p",
         ),
     ):
         with pytest.raises((DataError, UsageError)) as error:

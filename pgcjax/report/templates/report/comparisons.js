@@ -134,7 +134,7 @@ function significance() {
     h(
       "p",
       {},
-      `By ${measure.name}, ${found} of ${counted(pairs, "pair")} of runs differ significantly: ${report.test}, α = ${report.alpha}. Runs are in the order of their means.`,
+      `By ${measure.name}, ${found} of ${counted(pairs, "pair")} of runs differ significantly: ${measure.tested}. Runs are in the order of their means.`,
     ),
     place,
   );
@@ -221,9 +221,21 @@ function measures() {
     h(
       "div",
       { class: "cards" },
-      square("Kendall's τ of the orders in which two measures put the runs", names, of("tau")),
-      square("τAP: the same, where the top counts more (ties as τAP,b)", names, of("tau_ap_b")),
-      square("Pairs significant by both of two measures, among those by either", names, common),
+      square(
+        `Kendall's τ of the orders in which two measures put the runs${report.common}`,
+        names,
+        of("tau"),
+      ),
+      square(
+        `τAP: the same, where the top counts more (ties as τAP,b)${report.common}`,
+        names,
+        of("tau_ap_b"),
+      ),
+      square(
+        `Pairs significant by both of two measures, among those by either: ${report.tested}`,
+        names,
+        common,
+      ),
     ),
     h(
       "div",
@@ -244,11 +256,12 @@ function measures() {
       })),
     }),
     grid({
-      caption: `Pairs of runs that differ significantly, ${report.test}, α = ${report.alpha}`,
+      caption: `Pairs of runs that differ significantly: ${report.tested}`,
       noun: "measure",
       rows: () => all,
       columns: [
         { label: "measure", value: (m) => m.name, class: "id" },
+        { label: "queries", numeric: true, value: (m) => m.queries.length },
         { label: "pairs", numeric: true, value: (m) => sum(m.significant) },
         {
           label: "share",
@@ -260,11 +273,11 @@ function measures() {
     }),
     curves.length
       ? curveChart({
-          label: "p of all pairs of runs, sorted",
+          label: `p of all pairs of runs, sorted: ${report.tested}`,
           curves,
           mark: report.alpha,
           xLabel: "pairs of runs, by p",
-          yLabel: "p",
+          yLabel: `p: ${report.tested}`,
         })
       : "",
   );

@@ -36,6 +36,9 @@ class Measure {
     Object.assign(this, raw);
     this.runCount = runs;
     this.queryCount = queries;
+    // The queries that this measure has, and what says whether it has one.
+    this.queries ??= [...Array(queries).keys()];
+    this.known = new Set(this.queries);
     this.order = [...this.mean.keys()].sort((a, b) => this.mean[b] - this.mean[a] || a - b);
     this.rank = new Array(runs);
     this.order.forEach((run, i) => {

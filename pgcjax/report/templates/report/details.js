@@ -21,7 +21,7 @@ function runView(run) {
   const measure = current(),
     name = report.runs[run];
   const median = (query) => quantile(measure.on(query), 0.5);
-  const every = report.queries.map((_, query) => query);
+  const every = measure.queries;
   const ordered = [...every].sort((a, b) => measure.score(run, b) - measure.score(run, a));
   const [first, last] = measure.alike(run),
     judged = report.judged;
@@ -104,7 +104,7 @@ function pairView(a, b) {
   const measure = current(),
     [one, two] = [report.runs[a], report.runs[b]];
   const gap = (query) => measure.score(a, query) - measure.score(b, query);
-  const every = report.queries.map((_, query) => query);
+  const every = measure.queries;
   const ordered = [...every].sort((p, q) => gap(q) - gap(p));
   const bounds = measure.interval(a, b),
     p = measure.p_value(a, b),
@@ -122,7 +122,7 @@ function pairView(a, b) {
         bounds ? `${signed(bounds[0])} to ${signed(bounds[1])}` : null,
       ],
       [
-        `p, ${report.test}`,
+        `p, ${measure.tested}`,
         Number.isNaN(p) ? null : `${number(p)}${error ? ` ± ${number(error)}` : ""}`,
       ],
       ["significant", `${measure.differ(a, b) ? "yes" : "no"}, α = ${report.alpha}`],
@@ -196,7 +196,8 @@ function queryView(query, asked) {
       (a, b) => (a === null || measure.score(b, query) > measure.score(a, query) ? b : a),
       null,
     );
-  const scores = measure.on(query);
+  const has = measure.known.has(query),
+    scores = measure.on(query);
   const chosen = run === null ? null : report.runs[run];
   const parts = [
     trail(...(asked === null ? [] : [link(`run=${run}`, chosen)]), `query ${name}`),
@@ -204,11 +205,13 @@ function queryView(query, asked) {
     facts([
       [
         "scores of all runs",
-        `${number(scores[0])} to ${number(scores.at(-1))}, median ${number(quantile(scores, 0.5))}`,
+        !has
+          ? `none by ${measure.name}`
+          : `${number(scores[0])} to ${number(scores.at(-1))}, median ${number(quantile(scores, 0.5))}`,
       ],
       ...(chosen === null
         ? []
-        : report.measures.map((m) => [
+        : report.measures.filter((m) => m.known.has(query)).map((m) => [
             m.name,
             `${number(m.score(run, query))}, rank ${m.rankOn(run, query)}`,
           ])),

@@ -194,16 +194,16 @@ function board() {
 
 function queries() {
   const measure = current(),
-    every = report.queries.map((_, query) => query);
+    every = measure.queries;
   const mean = (query) => measure.on(query).reduce((a, b) => a + b, 0) / measure.runCount;
-  const means = every.map(mean);
+  const means = new Map(every.map((query) => [query, mean(query)]));
   const deviation = (query) =>
     Math.sqrt(
-      measure.on(query).reduce((a, b) => a + (b - means[query]) ** 2, 0) / (measure.runCount - 1),
+      measure.on(query).reduce((a, b) => a + (b - means.get(query)) ** 2, 0) / (measure.runCount - 1),
     );
   const best = (query) =>
     measure.order.reduce((a, b) => (measure.score(b, query) > measure.score(a, query) ? b : a));
-  const ordered = [...every].sort((a, b) => means[b] - means[a]);
+  const ordered = [...every].sort((a, b) => means.get(b) - means.get(a));
   const sizes = report.judged
     ? [
         {
@@ -234,8 +234,8 @@ function queries() {
         {
           label: "mean",
           numeric: true,
-          value: (query) => means[query],
-          cell: (query) => number(means[query]),
+          value: (query) => means.get(query),
+          cell: (query) => number(means.get(query)),
           hint: "of all runs",
         },
         {
