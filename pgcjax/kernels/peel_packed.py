@@ -71,7 +71,7 @@ def peeled_overlap(
         # Once all are placed, steps do anything, and add nothing: weights[depth] is 0.
         gain = _at(weights, jnp.where(i <= last, lower, depth))
         word = word - _at(rows, _at(inverse, place))
-        return word, back - is_sink, total + gain
+        return word, back - is_sink.astype(back.dtype), total + gain
 
     start = jnp.where(where, words + order, -1)
     state = (start, last, jnp.int64(0))
@@ -135,7 +135,8 @@ def removing(
     rows: Int32[Array, "n n"], *, where: Bool[Array, " n"]
 ) -> Int32[Array, "n n"]:
     """Complete the rows: removing a vertex also flips the sign of its own word."""
-    return jnp.where(jnp.eye(rows.shape[-1], dtype=bool) & where, _GONE, rows)
+    own = jnp.eye(rows.shape[-1], dtype=bool) & where[None, :]
+    return jnp.where(own, _GONE, rows)
 
 
 def next_place(

@@ -76,3 +76,18 @@ def test_the_readmes_commands_are_run_after_its_installation():
     commands = [line for line in lines if line.startswith("(cd ../files; pgcjax ")]
     assert len(commands) > 15 and any(" report " in line for line in commands)
     assert "import pgcjax" in lines
+
+
+def test_the_extras_that_are_named_can_be_installed():
+    """In pages from a clone: there is no distribution. In messages the package is here."""
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    code = sorted((ROOT / "pgcjax").rglob("*.py"))
+    for paths, package in ((pages, "."), (code, "pgcjax")):
+        named = re.findall(
+            r"pip install (?:-e )?'([\w.]+)\[([\w,]+)\]'",
+            "\n".join(path.read_text() for path in paths),
+        )
+        assert len(named) > 3
+        for source, extras in named:
+            assert source == package, extras
+            assert modules(ROOT, extras.split(","))
