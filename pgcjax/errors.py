@@ -1,8 +1,12 @@
 """What users are told: errors in one line, warnings, progress. Imports none of ours."""
 
+import functools
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar, cast
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 Progress = Callable[[str, int, int], None]
 """Is told how far a job is: stage, how much is done, of how much."""
@@ -104,6 +108,28 @@ def check_choice(name: str, value: object, allowed: Iterable[str]) -> None:
     allowed = tuple(allowed)
     if value not in allowed:
         raise UsageError(f"{name} is one of {', '.join(allowed)}, not {value!r}")
+
+
+def argument_names(**instead: str) -> Callable[[Function], Function]:
+    """Refuse arguments by names that others use, in one line that names ours.
+
+    Args:
+        instead: of such a name, the argument that is meant.
+    """
+
+    def decorate(function: Function) -> Function:
+        @functools.wraps(function)
+        def checked(*arguments: Any, **named: Any) -> Any:
+            for name in named:
+                if name in instead:
+                    raise UsageError(
+                        f"{function.__name__} takes no {name}=…: give {instead[name]}=…"
+                    )
+            return function(*arguments, **named)
+
+        return cast(Function, checked)
+
+    return decorate
 
 
 def refuse_forked() -> None:

@@ -28,7 +28,7 @@ from pgcjax.engine.scored import (
     means_of,
 )
 from pgcjax.engine.verify import Sample
-from pgcjax.errors import Progress, UsageError
+from pgcjax.errors import Progress, UsageError, argument_names
 from pgcjax.io.check import fingerprint
 from pgcjax.io.checkpoint import Checkpoint
 from pgcjax.io.memory import memory_limit
@@ -42,6 +42,12 @@ if TYPE_CHECKING:
     from pgcjax.judging.left_out import Omissions
 
 
+@argument_names(
+    prefs="preferences",
+    judgments="preferences=…, or qrels",
+    measure="measures",
+    metrics="measures",
+)
 def evaluate(  # noqa: D417 - a line for each argument would be one too many
     runs: Any,
     *,
@@ -77,7 +83,8 @@ def evaluate(  # noqa: D417 - a line for each argument would be one too many
         intent_qrels: grades per intent, for measures of diversity.
         intents: their probabilities and kinds.
         context: grades of documents after others.
-        measures: such as `["PGC(p=0.8)", "nDCG@10"]`; else PGC, and Compat of qrels.
+        measures: such as `["PGC(p=0.8)", "nDCG@10"]`, `official` (trec_eval's) or `all`
+            (that judgments suffice for); by default PGC, and Compat of qrels.
         order: of documents in a run: `trec`, `clarke` or `rank`.
         float32: whether scores of runs are rounded to it, as trec_eval up to 9 does.
         missing: judged queries that a run lacks: `zero` (score 0), `skip` or `error`.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pgcjax.engine.batch import Batch, Member, Setting
 from pgcjax.errors import UsageError, check_choice
-from pgcjax.io.choices import MEANS, MISSING, ORDERS
+from pgcjax.io.choices import MEANS, MISSING, ORDERS, SHARED
 from pgcjax.io.grids import is_grids, read_grids
 from pgcjax.io.in_memory import in_hand
 from pgcjax.io.judged import Judged
@@ -164,14 +164,17 @@ def read_request(
         DataError: judgments cannot be read. UsageError: a measure lacks judgments, or
             an argument is wrong.
     """
+    if missing == "shared":
+        raise UsageError(f"missing is one of {', '.join(MISSING)}: {SHARED}")
     check_choice("missing", missing, MISSING)
     check_choice("order", order, ORDERS)
     sources = by_kind(sources)
     given = set(sources)
     if measures is not None and not isinstance(measures, str):
         measures = [*measures] if isinstance(measures, Iterable) else [measures]
-    chosen = parse_all(_defaults(given) if measures is None else measures)
-    check_needs(chosen, given if grids is None else given | {"grids"})
+    kinds = given if grids is None else given | {"grids"}
+    chosen = parse_all(_defaults(given) if measures is None else measures, kinds)
+    check_needs(chosen, kinds)
     tables: dict[str, Any] = read_as_they_come(sources)
     if grids is not None:
         tables = tables | {"grids": grids}

@@ -110,7 +110,8 @@ def runs_by_place(
 
         def put_one(place, order):
             cell = run * n + _at(vertices, begin + place)
-            return jax.lax.dynamic_update_slice(order, place[None], (cell,))
+            value = jnp.asarray(place, jnp.int32)[None]
+            return jax.lax.dynamic_update_slice(order, value, (cell,))
 
         own = jax.lax.dynamic_slice(vertices, (begin,), (n,))
         own = jnp.where(number < count, own, 0)  # behind it are those of other runs
@@ -166,7 +167,8 @@ def key_of(word: Int32[Array, "*n"]) -> Int32[Array, "*n"]:
 
 def _at(array: Array, place: Int32[Array, ""]) -> Array:
     """Give what is at a place. There is one: to look after that takes as long."""
-    return array.at[place].get(mode="promise_in_bounds", wrap_negative_indices=False)
+    found = jnp.asarray(array).at[place]
+    return found.get(mode="promise_in_bounds", wrap_negative_indices=False)
 
 
 def _maximum(x: Int32[Array, " n"]) -> Int32[Array, ""]:

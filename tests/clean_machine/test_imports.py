@@ -79,7 +79,7 @@ def test_the_readmes_commands_are_run_after_its_installation():
 
 
 def test_the_extras_that_are_named_can_be_installed():
-    """In pages from a clone: there is no distribution. In messages the package is here."""
+    """In pages from a clone, as there is no distribution; in messages by its name."""
     pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
     code = sorted((ROOT / "pgcjax").rglob("*.py"))
     for paths, package in ((pages, "."), (code, "pgcjax")):
