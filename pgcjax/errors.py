@@ -1,12 +1,8 @@
 """What users are told: errors in one line, warnings, progress. Imports none of ours."""
 
-import functools
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar, cast
-
-Function = TypeVar("Function", bound=Callable[..., Any])
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 Progress = Callable[[str, int, int], None]
 """Is told how far a job is: stage, how much is done, of how much."""
@@ -110,26 +106,23 @@ def check_choice(name: str, value: object, allowed: Iterable[str]) -> None:
         raise UsageError(f"{name} is one of {', '.join(allowed)}, not {value!r}")
 
 
-def argument_names(**instead: str) -> Callable[[Function], Function]:
-    """Refuse arguments by names that others use, in one line that names ours.
+def refuse_arguments(
+    function: str, others: Mapping[str, object], instead: Mapping[str, str]
+) -> None:
+    """Refuse arguments that a function does not have.
 
     Args:
-        instead: of such a name, the argument that is meant.
+        function: its name.
+        others: what it was given.
+        instead: of names that are likely, the argument that is meant.
+
+    Raises:
+        UsageError: it is such a name. TypeError: it is any other.
     """
-
-    def decorate(function: Function) -> Function:
-        @functools.wraps(function)
-        def checked(*arguments: Any, **named: Any) -> Any:
-            for name in named:
-                if name in instead:
-                    raise UsageError(
-                        f"{function.__name__} takes no {name}=…: give {instead[name]}=…"
-                    )
-            return function(*arguments, **named)
-
-        return cast(Function, checked)
-
-    return decorate
+    for name in others:
+        if name in instead:
+            raise UsageError(f"{function} takes no {name}=…: give {instead[name]}=…")
+        raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
 
 
 def refuse_forked() -> None:

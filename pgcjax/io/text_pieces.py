@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from io import BufferedReader
 from pathlib import Path
 
-from pgcjax.errors import DataError
 from pgcjax.io import unpack
 from pgcjax.io.content import (
     LINE,
@@ -14,6 +13,7 @@ from pgcjax.io.content import (
     long_line,
     of_other_encoding,
     opened,
+    without_mark,
 )
 from pgcjax.io.reading import UTF8, chosen
 
@@ -56,14 +56,8 @@ def text_pieces(path: Path, size: int) -> Iterator[tuple[bytes, int]]:
         except UnicodeDecodeError as error:
             before += line_ends(b"".join(waiting))
             raise of_other_encoding(path, encoding, error, before) from None
-        except UnicodeError:  # of UTF-16 and UTF-32: the mark tells the order of bytes
-            raise DataError(
-                f"expected {encoding} text, which begins with a byte-order mark, found "
-                "none",
-                where=str(path),
-                mend=f"Name the order: pgcjax.reading(encoding='{encoding}-le'), or "
-                "-be; --encoding on the command line.",
-            ) from None
+        except UnicodeError:
+            raise without_mark(path, encoding) from None
         if count:
             yield b"".join(waiting), file.tell()
 

@@ -69,8 +69,8 @@ def extreme_overlap(
             for word, of_runs in zip(members, top, strict=True)
         ]
         shared = sum(jax.lax.population_count(x).astype(jnp.int32) for x in both)
-        counts = (at - shared if farthest else shared).astype(own.dtype)
-        most = before + counts * own[at]
+        counts: Array = at - shared if farthest else jnp.asarray(shared)
+        most = before + counts.astype(own.dtype) * own[at]
         return jax.lax.dynamic_update_slice_in_dim(best, most, target[i], 0)
 
     best = jnp.zeros((len(size), ranks.shape[1]), jnp.int64).at[-1].set(_NONE)

@@ -183,8 +183,8 @@ def parse_all(
     several = isinstance(texts, Iterable) and not isinstance(texts, str)
     asked: list[Any] = []
     for text in texts if several else [texts]:
-        if is_preset(text):
-            name = text.strip().lower()
+        name = text.strip().lower() if isinstance(text, str) else ""
+        if name in PRESETS:
             asked += sufficed(given) if name == ALL else PRESETS[name]
         else:
             asked.append(text)
