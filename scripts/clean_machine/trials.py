@@ -21,7 +21,7 @@ TRIALS = {
     "mutants": ["scripts/mutants kernels/peel.py kernels/exact.py"],
     "docs": ["scripts/docs"],
     "torture": ["scripts/torture --minutes 0.2"],
-    "bench": ["scripts/bench rbo --rounds 1"],
+    "bench": ["scripts/bench peel --synthetic-only --shape 20x50x32 --rounds 1"],
     "reproduce": ["scripts/reproduce --chapter luo-lists --chapter xie"],
     "readme": [],  # its blocks, which `readme_script` reads
 }
