@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from typing import Any, TypeVar, cast
 
@@ -127,6 +127,25 @@ def check_choice(name: str, value: object, allowed: Iterable[str]) -> None:
     allowed = tuple(allowed)
     if value not in allowed:
         raise UsageError(f"{name} is one of {', '.join(allowed)}, not {value!r}")
+
+
+def refuse_arguments(
+    function: str, others: Mapping[str, object], instead: Mapping[str, str]
+) -> None:
+    """Refuse arguments that a function does not have.
+
+    Args:
+        function: its name.
+        others: what it was given.
+        instead: of names that are likely, the argument that is meant.
+
+    Raises:
+        UsageError: it is such a name. TypeError: it is any other.
+    """
+    for name in others:
+        if name in instead:
+            raise UsageError(f"{function} takes no {name}=…: give {instead[name]}=…")
+        raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
 
 
 def refuse_forked() -> None:

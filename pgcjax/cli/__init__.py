@@ -5,7 +5,6 @@ import gc
 import os
 import sys
 import warnings
-from contextlib import suppress
 
 import click
 import platformdirs
@@ -14,6 +13,7 @@ from pgcjax.cli.commands import OUT_OF_MEMORY, cli
 from pgcjax.errors import DataWarning, PgcjaxError, VerificationError, one_line
 from pgcjax.io.memory import address_space
 from pgcjax.report.progress import say
+from pgcjax.runtime.own_cache import MOST, make_private, others_place
 
 _MEMORY = (
     "out of memory. Let less be in work at once: --memory SIZE, --part I/N, fewer "
@@ -58,13 +58,19 @@ def _keep_for_later() -> None:
     """Keep what is compiled and optimal orders for the next call, as the user likes."""
     cache = platformdirs.user_cache_path("pgcjax")
     os.environ.setdefault("PGCJAX_CACHE_DIR", str(cache))
-    folder = cache / "jax"
+    folder = cache / "compiled"
     if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
-        os.environ["JAX_COMPILATION_CACHE_DIR"] = str(folder)
-        with suppress(OSError):  # JAX warns, and compiles each time
-            # What is kept there is code, which the next call runs: nobody else's.
-            for path in (folder.parent, folder):
-                path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # What is kept there is code, which the next call runs: nobody else's.
+        try:
+            make_private(folder)
+            problem = others_place(folder)
+        except OSError as error:
+            problem = f"{folder}: {error.strerror}"
+        if problem:
+            say(f"warning: what is compiled is not kept: {problem}", always=True)
+        else:
+            os.environ["JAX_COMPILATION_CACHE_DIR"] = str(folder)
+            os.environ.setdefault("JAX_COMPILATION_CACHE_MAX_SIZE", str(MOST))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 

@@ -260,6 +260,8 @@ def devices() -> None:
     """List the devices that JAX would compute on."""
     import jax
 
-    click.echo(f"jax {jax.__version__}, {jax.default_backend()}")
+    from pgcjax.runtime.surroundings import default_backend
+
+    click.echo(f"jax {jax.__version__}, {default_backend()}")
     for device in jax.local_devices():
         click.echo(f"{device.id}: {device.device_kind}")

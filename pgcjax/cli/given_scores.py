@@ -2,11 +2,13 @@
 
 from typing import TYPE_CHECKING, Any
 
-from pgcjax.cli.formats import print_leaderboard, print_line
+from pgcjax.cli.formats import print_findings, print_leaderboard, print_line
 from pgcjax.report.progress import ProgressDisplay, say
 from pgcjax.stats.choices import REPLICATED
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from pgcjax.stats.scores import Scores
 
 
@@ -35,6 +37,22 @@ def print_scores(
         for line in scores.lines(per_query):
             print_line(line)
         return
+    if scores.metadata.get("means_only"):
+        print_findings(_ranked(scores)[:top], form, scores.metadata)
+        return
     from pgcjax.report.leaderboard import leaderboard
 
     print_leaderboard(leaderboard(scores, interval=interval), form, top)
+
+
+def _ranked(scores: "Scores") -> "pd.DataFrame":
+    """Order runs by the means of the first measure, the best first, without intervals.
+
+    Returns:
+        Table of rank (equal means share one), run_id and the mean of each measure.
+    """
+    means = scores.mean().rename_axis(columns=None)
+    rank = means.iloc[:, 0].rank(method="min", ascending=False, na_option="bottom")
+    table = means.reset_index()
+    table.insert(0, "rank", rank.astype(int).to_numpy())
+    return table.sort_values(["rank", "run_id"], ignore_index=True)

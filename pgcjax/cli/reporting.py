@@ -123,7 +123,7 @@ def report(
     from pgcjax.report import interactive, page
 
     html = output.lower().endswith(".html")
-    page.ready(output, ("jinja2",) if html and not figures else page.NEEDED)
+    page.ready(output, draws=not html or figures is not None)
     given = {"prefs": prefs, "qrels": qrels, "runs": runs}
     _check(html, given, prefs_format)
     from pgcjax.report import score_page

@@ -44,11 +44,21 @@ from pgcjax.cli.score_files import scores_output_option
 from pgcjax.cli.score_folders import PartFolder
 from pgcjax.cli.targets import WITH_WORK, kept_work
 from pgcjax.errors import PgcjaxError
-from pgcjax.io.choices import MISSING, ORDERS
+from pgcjax.io.choices import MISSING, ORDERS, SHARED
 from pgcjax.report.progress import ProgressDisplay, say
 
 if TYPE_CHECKING:
     from pgcjax.io.runs import Runs
+
+
+class _Missing(click.Choice):
+    """Choices of evaluate; that of verbs about scores is told where it belongs."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Read a choice."""
+        if value == "shared":
+            self.fail(f"one of {', '.join(MISSING)}: {SHARED}", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 @cli.command()
@@ -56,7 +66,8 @@ if TYPE_CHECKING:
 @judgment_options
 @run_options
 @measure_option(
-    "Such as 'PGC(p=0.8)' or nDCG@10,AP; the first one ranks the runs. By default PGC "
+    "Such as 'PGC(p=0.8)' or nDCG@10,AP; the first one ranks the runs. official: those "
+    "of trec_eval; all: each that the judgments suffice for. By default PGC "
     "of --prefs (without them, PGC(graph=derived) of --qrels), and Compat of --qrels."
 )
 @format_option
@@ -69,9 +80,11 @@ if TYPE_CHECKING:
     "(clarke), or by the rank column.",
 )
 @float32_option
-@choice_option(
+@click.option(
     "--missing",
-    allowed=MISSING,
+    type=_Missing(MISSING),
+    default=MISSING[0],
+    show_default=True,
     help="What a judged query that a run lacks does to the run's mean.",
 )
 @verify_option("scores")
@@ -172,12 +185,11 @@ def evaluate(
     if replicates:
         printed = form or "table"
     if means_only:
-        if per_query or top or verify or form not in (None, "text"):
+        if per_query or verify:
             raise click.UsageError(
-                "--means-only keeps and prints means alone: leave out -q, --top, "
-                "--format and --verify"
+                "--means-only keeps and prints means alone: leave out -q and --verify"
             )
-        printed = "text"
+        printed = form or ("table" if top else "text")
     from pgcjax.measures.catalogue import parse_all
 
     if part is not None and not output:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Never
 
 from pgcjax._version import __version__
 from pgcjax.engine import distributed as shares
@@ -28,7 +28,7 @@ from pgcjax.engine.scored import (
     means_of,
 )
 from pgcjax.engine.verify import Sample
-from pgcjax.errors import DataError, Progress, UsageError
+from pgcjax.errors import DataError, Progress, UsageError, refuse_arguments
 from pgcjax.io.check import fingerprint
 from pgcjax.io.checkpoint import Checkpoint, remove
 from pgcjax.io.memory import memory_limit
@@ -40,6 +40,14 @@ from pgcjax.stats.scores import Scores, StoredScores
 
 if TYPE_CHECKING:
     from pgcjax.judging.left_out import Omissions
+
+
+_INSTEAD = {
+    "prefs": "preferences",
+    "judgments": "preferences=…, or qrels",
+    "measure": "measures",
+    "metrics": "measures",
+}
 
 
 def evaluate(  # noqa: D417 - a line for each argument would be one too many
@@ -67,6 +75,7 @@ def evaluate(  # noqa: D417 - a line for each argument would be one too many
     distributed: Processes | None = None,
     means_only: bool = False,
     progress: Progress | None = None,
+    **others: Never,
 ) -> Scores:
     """Score runs against judgments of any kind; `read_...` says what each may be.
 
@@ -77,7 +86,7 @@ def evaluate(  # noqa: D417 - a line for each argument would be one too many
         intent_qrels: grades per intent, for measures of diversity.
         intents: their probabilities and kinds.
         context: grades of documents after others.
-        measures: such as `["PGC(p=0.8)", "nDCG@10"]`; else PGC, and Compat of qrels.
+        measures: such as `["PGC", "nDCG@10"]`, `official`, `all`; else PGC and Compat.
         order: of documents in a run: `trec`, `clarke` or `rank`.
         float32: whether scores of runs are rounded to it, as trec_eval up to 9 does.
         missing: judged queries that a run lacks: `zero` (score 0), `skip` or `error`.
@@ -94,6 +103,7 @@ def evaluate(  # noqa: D417 - a line for each argument would be one too many
         means_only: whether to keep means of runs alone, as scores of the query `all`.
         progress: called with `(stage, done, total)`.
     """
+    refuse_arguments("evaluate", others, _INSTEAD)
     if distributed is not None and not isinstance(distributed, Processes):
         raise UsageError(
             f"distributed={distributed!r}: expected what "

@@ -32,7 +32,7 @@ def _redrawn(fixed, kept, cells, counts) -> Redrawn:
     start = jnp.broadcast_to(fixed.reshape(-1), (len(counts), n * n))
     edges = start.at[:, cells].add(counts, mode="drop").reshape(-1, n, n)
     out, into = edges.sum(2, dtype=jnp.int32), edges.sum(1, dtype=jnp.int32)
-    return Redrawn(edges, out, into, (out + into > 0) | kept)
+    return Redrawn(edges, out, into, (out + into > 0) | kept[None, :])
 
 
 def _packed(graph, run, steps, weights):

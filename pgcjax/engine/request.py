@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pgcjax.engine.batch import Batch, Member, Setting
 from pgcjax.errors import UsageError, check_choice
-from pgcjax.io.choices import LEVELS, MEANS, MISSING, ORDERS
+from pgcjax.io.choices import LEVELS, MEANS, MISSING, ORDERS, SHARED
 from pgcjax.io.grids import is_grids, read_grids
 from pgcjax.io.in_memory import in_hand
 from pgcjax.io.judged import Judged
@@ -166,16 +166,18 @@ def read_request(
         DataError: judgments cannot be read. UsageError: a measure lacks judgments, or
             an argument is wrong.
     """
+    if missing == "shared":
+        raise UsageError(f"missing is one of {', '.join(MISSING)}: {SHARED}")
     check_choice("missing", missing, MISSING)
     check_choice("order", order, ORDERS)
     sources = by_kind(sources)
     given = set(sources)
     if measures is not None and not isinstance(measures, str):
         measures = [*measures] if isinstance(measures, Iterable) else [measures]
-    asked = _defaults(given) if measures is None else measures
-    asked = [asked] if isinstance(asked, str) else asked
-    chosen, notes = parse_all(asked), tuple(tell_merged(asked))
     given |= set() if grids is None else {"grids"}
+    asked = _defaults(set(sources)) if measures is None else measures
+    asked = [asked] if isinstance(asked, str) else asked
+    chosen, notes = parse_all(asked, given), tuple(tell_merged(asked))
     check_needs(chosen, given | {"levels"})
     tables: dict[str, Any] = read_as_they_come(sources)
     check_needs(chosen, given | ({"levels"} if _has_levels(tables) else set()))

@@ -247,7 +247,7 @@ def tie_program(form: str, devices: int, backend: str) -> Callable:
                         batch_size=at_once,
                     )[None]
                 turn = first + i * together + jnp.arange(together, dtype=jnp.int32)
-                there = turn[:, None] < enough
+                there = turn[:, None] < enough[None, :]
                 return _joined(before, sums, there)
 
             nothing = jnp.zeros(number, jnp.int64)

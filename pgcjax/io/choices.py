@@ -9,6 +9,12 @@ ORDERS = ("trec", "clarke", "rank")
 MISSING = ("zero", "skip", "error")
 """What a query that a run lacks does to the mean of its scores."""
 
+SHARED = (
+    "shared leaves queries out of scores that there are: compare, report and the other "
+    "verbs about scores take it, and evaluate scores each measure on all of its queries"
+)
+"""What is said where it is asked for beside these."""
+
 NAME_BY = ("tag", "file", "filename")
 """What names a run: `filename` is the name of its file with the suffix."""
 

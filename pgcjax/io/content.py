@@ -1,5 +1,6 @@
 """The content of a file as text: read, decompressed, decoded."""
 
+import codecs
 import os
 import stat
 from collections.abc import Iterable, Iterator
@@ -157,9 +158,12 @@ def recoded(path: Path, data: bytes, encoding: str) -> bytes:
         DataError: it is of another encoding.
     """
     try:
-        return data.decode(encoding).encode()
+        # Text of UTF-16 without a mark would be of the order that this machine has.
+        return codecs.getincrementaldecoder(encoding)().decode(data, True).encode()
     except UnicodeDecodeError as error:
         raise of_other_encoding(path, encoding, error) from None
+    except UnicodeError:
+        raise without_mark(path, encoding) from None
 
 
 def of_other_encoding(
@@ -172,6 +176,16 @@ def of_other_encoding(
         where=f"{path}:{lines + _lines(before)}",
         mend="Name another encoding: pgcjax.reading(encoding=…), --encoding on the "
         "command line.",
+    )
+
+
+def without_mark(path: Path, encoding: str) -> DataError:
+    """Say that text lacks the mark that tells the order of bytes in UTF-16, UTF-32."""
+    return DataError(
+        f"expected {encoding} text, which begins with a byte-order mark, found none",
+        where=str(path),
+        mend=f"Name the order: pgcjax.reading(encoding='{encoding}-le'), or -be; "
+        "--encoding on the command line.",
     )
 
 

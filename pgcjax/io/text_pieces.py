@@ -13,6 +13,7 @@ from pgcjax.io.content import (
     long_line,
     of_other_encoding,
     opened,
+    without_mark,
 )
 from pgcjax.io.reading import UTF8, chosen
 
@@ -55,6 +56,8 @@ def text_pieces(path: Path, size: int) -> Iterator[tuple[bytes, int]]:
         except UnicodeDecodeError as error:
             before += line_ends(b"".join(waiting))
             raise of_other_encoding(path, encoding, error, before) from None
+        except UnicodeError:
+            raise without_mark(path, encoding) from None
         if count:
             yield b"".join(waiting), file.tell()
 

@@ -13,6 +13,7 @@ from jaxtyping import Int64
 from pgcjax.errors import DataError
 from pgcjax.io.checkpoint import Checkpoint
 from pgcjax.judging.optimal_orders import OptimalOrders, optimal_orders
+from pgcjax.runtime.own_cache import own_folder
 
 FOLDER = "PGCJAX_CACHE_DIR"
 """The variable that names the folder; nothing is kept without it, or if it is empty."""
@@ -30,7 +31,9 @@ def kept_orders(
     what is found then depends on the machine.
     """
     place = os.environ.get(FOLDER)
-    folder = _opened(place) if place and not seconds else None
+    # Only this user may write there: it decides what scores are.
+    private = own_folder(os.path.join(place, "optimal-orders")) if place else None
+    folder = _opened(private) if private and not seconds else None
     if folder is None:
         return optimal_orders(counts, states=states, seconds=seconds)
     # How far the limit goes depends on SciPy's solver of linear programmes.
@@ -64,11 +67,8 @@ def _arrays(orders: OptimalOrders | None) -> dict[str, np.ndarray]:
 
 
 @cache
-def _opened(place: str) -> Checkpoint | None:
-    folder = Path(place, "optimal-orders")
+def _opened(folder: Path) -> Checkpoint | None:
     try:
-        # Only this user reads and writes there: it decides what scores are.
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return Checkpoint(folder, _JOB)
     except (DataError, OSError):
         return None

@@ -64,9 +64,9 @@ def after(
 
     Where nobody judged the pair, or `where` is False, it is `default`.
     """
-    n = judged.size
-    key = doc * n + other - n * n
-    last = judged.pair.shape[0] - 1
-    place = jnp.minimum(jnp.searchsorted(judged.pair, key), last)
-    there = where & (judged.pair[place] == key)
+    n, pair = judged.size, judged.pair
+    doc, other = (x.astype(n.dtype) for x in (doc, other))
+    key = (doc * n + other - n * n).astype(pair.dtype)
+    place = jnp.minimum(jnp.searchsorted(pair, key), pair.shape[0] - 1)
+    there = where & (pair[place] == key)
     return jnp.where(there, judged.gain[place], default)

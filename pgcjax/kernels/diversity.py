@@ -96,7 +96,8 @@ def gains_of(table: Float[Array, "m n"], ranked: RankedList) -> Gain:
 def earlier(gain: Gain) -> Int[Array, "m w"]:
     """Count the relevant documents above each document, of each intent."""
     hit = gain > 0
-    return counted(hit) - hit
+    count = counted(hit)
+    return count - hit.astype(count.dtype)
 
 
 def novel(gain: Gain, fade: Float[Array, " c"]) -> Float[Array, " w"]:

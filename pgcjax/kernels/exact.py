@@ -65,17 +65,19 @@ def extreme_overlap(
         before = jax.lax.fori_loop(0, turns[i], turn, none)
         # A word at a time: XLA does not vectorise a sum over words on CPU.
         both = [
-            rows(word, target[i])[:, None] & of_runs[at]
+            rows(word, target[i])[:, None] & of_runs[at][None, :]
             for word, of_runs in zip(members, top, strict=True)
         ]
         shared = sum(jax.lax.population_count(x).astype(jnp.int32) for x in both)
-        most = before + (at - shared if farthest else shared) * own[at]
+        counts: Array = at - shared if farthest else jnp.asarray(shared)
+        most = before + counts.astype(own.dtype) * own[at]
         return jax.lax.dynamic_update_slice_in_dim(best, most, target[i], 0)
 
     best = jnp.zeros((len(size), ranks.shape[1]), jnp.int64).at[-1].set(_NONE)
     best = jax.lax.fori_loop(0, blocks, step, best)[last]
     if farthest:
-        every = jnp.where(depths <= size[last], depths * own, 0)
+        inside = depths <= size[last].astype(depths.dtype)
+        every = jnp.where(inside, depths.astype(own.dtype) * own, 0)
         best = jnp.sum(every) - best
     # All documents are in the order then: deeper, the run alone brings more of them.
     lower = jnp.minimum(jnp.maximum(ranks, size[last]), depth)

@@ -87,7 +87,7 @@ def blended(
     count, cumulated = running(jnp.add, both, neutral=0.0)
     best = _to_rank(ideal, ranked)
     over = count + rounded(beta * cumulated, hit)
-    under = ranked.rank + rounded(beta * best, hit)
+    under = ranked.rank.astype(best.dtype) + rounded(beta * best, hit)
     return rounded(ratio(over, under), hit), count
 
 
@@ -138,8 +138,9 @@ def beside_ideal(
     """
     hit = hits(gain, ranked)
     gained = running(jnp.add, rounded(gain, ranked.where), neutral=0.0)
-    further = jnp.maximum(ranked.rank - ideal.relevant, 0)
-    behind = _to_rank(ideal, ranked) + further - gained
+    rank = ranked.rank.astype(ideal.relevant.dtype)
+    further = jnp.maximum(rank - ideal.relevant, 0)
+    behind = _to_rank(ideal, ranked) + further.astype(gain.dtype) - gained
     discount = jnp.log2(jnp.where(hit, 2 + behind, 2.0))
     return ratio(total(ratio(gain, discount), where=hit), ideal.most)
 
@@ -158,7 +159,7 @@ def normalized_at_hits(
     terms = rounded(gain * ranked.weight, ranked.where)
     each = ratio(running(jnp.add, terms, neutral=0.0), _to_rank(ideal, ranked))
     last = ideal.cumulative[jnp.maximum(ideal.relevant - 1, 0)]
-    lacking = ideal.most - jnp.sum(hit)
+    lacking = ideal.most - jnp.sum(hit).astype(gain.dtype)
     rest = rounded(lacking * ratio(discounted(gain, ranked), last), lacking > 0)
     return ratio(total(each, where=hit) + rest, ideal.most)
 
@@ -174,9 +175,12 @@ def normalized_at_levels(
 
     Source: trec_eval, measure Rndcg.
     """
-    inside = ranked.where & (ranked.rank <= ideal.relevant)
+    rank, length = (
+        x.astype(ideal.relevant.dtype) for x in (ranked.rank, ranked.length)
+    )
+    inside = ranked.where & (rank <= ideal.relevant)
     last = ideal.cumulative[jnp.maximum(ideal.relevant - 1, 0)]
-    longer = jnp.where(ranked.length > ideal.relevant + 1, 1.0, 0.0)
+    longer = jnp.where(length > ideal.relevant + 1, 1.0, 0.0)
     share = jnp.where(inside, _to_rank(ideal, ranked), 0.0) + last * longer
     terms = rounded(gain * ranked.weight, ranked.where)
     return ratio(total(terms * share, where=ranked.where), ideal.most + longer)
@@ -184,7 +188,8 @@ def normalized_at_levels(
 
 def _to_rank(ideal: IdealList, ranked: RankedList) -> Float[Array, " w"]:
     """Give what `cumulative` is at the rank of each document, or at the last one."""
-    last = jnp.clip(ranked.rank, 1, ideal.relevant) - 1
+    rank = ranked.rank.astype(ideal.relevant.dtype)
+    last = jnp.clip(rank, 1, ideal.relevant) - 1
     return ideal.cumulative[jnp.maximum(last, 0)]
 
 

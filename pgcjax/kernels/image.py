@@ -88,7 +88,7 @@ def packed_overlap(
         ideal = jnp.where(is_sink, back, back - last + i)
         return (
             word - rows[inverse[at]],
-            back - is_sink,
+            back - is_sink.astype(back.dtype),
             firsts.at[i].set(first[at]),
             ideals.at[i].set(ideal),
         )
@@ -122,8 +122,12 @@ def matched(
     Source: Xie et al. 2020, equations 2 and 3.
     """
     inside = where & (first < ABSENT)
-    near = (abs(row[:, None] - row) <= reach) & (abs(column[:, None] - column) <= reach)
-    count = judged & near & (first[:, None] < first) & inside[:, None] & inside
+    near_row, near_column = (
+        abs(x[:, None] - x[None, :]) <= reach for x in (row, column)
+    )
+    later = first[:, None] < first[None, :]
+    shown = inside[:, None] & inside[None, :]
+    count = judged & near_row & near_column & later & shown
     agree = count & ~wins.T
     return jnp.sum(agree, axis=0), jnp.sum(count, axis=0)
 
@@ -149,7 +153,7 @@ def duel(
     Source: Xie et al. 2020, equations 4 and 5.
     """
     own, theirs = where & (first < ABSENT), where & (other < ABSENT)
-    between = own[:, None] & theirs
+    between = own[:, None] & theirs[None, :]
     won, met = jnp.sum(between & wins), jnp.sum(between & judged)
     lost = jnp.sum(between & wins.T, axis=1)
     return won, met, jnp.sum(own & (lost == images) & (images > 0))

@@ -59,8 +59,8 @@ def ideal_ranks(
             out - edges[:, u],
             into - edges[u, :],
             alive.at[u].set(False),
-            front + (left & ~is_sink),
-            back - (left & is_sink),
+            front + (left & ~is_sink).astype(front.dtype),
+            back - (left & is_sink).astype(back.dtype),
         )
 
     state = (

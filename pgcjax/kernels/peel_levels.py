@@ -42,10 +42,11 @@ def levelled_overlap(
     def step(i, state: tuple) -> tuple:
         open_places, total = state
         at, there = jnp.minimum(first + i, level.shape[-1] - 1), i < count
-        own_level = levels == jnp.where(there, level[at], -1)
+        own_level = levels == jnp.where(there, level[at], -1)[None, :]
         ideal = jnp.sum(jnp.where(own_level, open_places, 0), axis=0, dtype=jnp.int32)
         lower = jnp.where(there, jnp.maximum(ranks[at], ideal), depth)
-        return open_places + own_level, total + weights[jnp.minimum(lower, depth)]
+        left = open_places + own_level.astype(open_places.dtype)
+        return left, total + weights[jnp.minimum(lower, depth)]
 
     open_places = jnp.broadcast_to(starts[:, None], (starts.shape[-1], *first.shape))
     state = (open_places, jnp.zeros(first.shape, jnp.int64))

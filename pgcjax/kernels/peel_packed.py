@@ -71,7 +71,7 @@ def peeled_overlap(
         # Once all are placed, steps do anything, and add nothing: weights[depth] is 0.
         gain = _at(weights, jnp.where(i <= last, lower, depth))
         word = word - _at(rows, _at(inverse, place))
-        return word, back - is_sink, total + gain
+        return word, back - is_sink.astype(back.dtype), total + gain
 
     start = jnp.where(where, words + order, -1)
     state = (start, last, jnp.int64(0))
@@ -110,7 +110,8 @@ def runs_by_place(
 
         def put_one(place, order):
             cell = run * n + _at(vertices, begin + place)
-            return jax.lax.dynamic_update_slice(order, place[None], (cell,))
+            value = jnp.asarray(place, jnp.int32)[None]
+            return jax.lax.dynamic_update_slice(order, value, (cell,))
 
         own = jax.lax.dynamic_slice(vertices, (begin,), (n,))
         own = jnp.where(number < count, own, 0)  # behind it are those of other runs
@@ -135,7 +136,8 @@ def removing(
     rows: Int32[Array, "n n"], *, where: Bool[Array, " n"]
 ) -> Int32[Array, "n n"]:
     """Complete the rows: removing a vertex also flips the sign of its own word."""
-    return jnp.where(jnp.eye(rows.shape[-1], dtype=bool) & where, _GONE, rows)
+    own = jnp.eye(rows.shape[-1], dtype=bool) & where[None, :]
+    return jnp.where(own, _GONE, rows)
 
 
 def next_place(
@@ -165,7 +167,8 @@ def key_of(word: Int32[Array, "*n"]) -> Int32[Array, "*n"]:
 
 def _at(array: Array, place: Int32[Array, ""]) -> Array:
     """Give what is at a place. There is one: to look after that takes as long."""
-    return array.at[place].get(mode="promise_in_bounds", wrap_negative_indices=False)
+    found = jnp.asarray(array).at[place]
+    return found.get(mode="promise_in_bounds", wrap_negative_indices=False)
 
 
 def _maximum(x: Int32[Array, " n"]) -> Int32[Array, ""]:

@@ -109,7 +109,7 @@ def _peel(
         ideal = jnp.where(is_sink, back, back - last + i)
         gain = weights[jnp.minimum(jnp.maximum(rank, ideal), depth)]
         left = [x - row for x, row in zip(word, taken, strict=True)]
-        return left, back - is_sink, total + gain
+        return left, back - is_sink.astype(back.dtype), total + gain
 
     start = [
         jnp.where(x, words[part] + order[run, part], -1)

@@ -107,6 +107,6 @@ def _places(
     """
     most = listed.place.shape[-1]
     own = listed.place[jnp.minimum(missing, most)]
-    chosen = number[:, None] == jnp.arange(most, dtype=jnp.int32)
-    few = jnp.sum(jnp.where(chosen, own, 0), axis=-1, dtype=jnp.int32)
+    chosen = number[:, None] == jnp.arange(most, dtype=jnp.int32)[None, :]
+    few = jnp.sum(jnp.where(chosen, own[None, :], 0), axis=-1, dtype=jnp.int32)
     return jnp.where(missing <= most, few, drawn.place)

@@ -123,12 +123,12 @@ def weighted(
     choose = jnp.minimum if lower else jnp.maximum
     a, b = _look_up(_table(ranked, pairs, ranked.weight, 0.0), pairs)
     agree, weight = _where_above(a > b, b > a, pairs), choose(a, b)
-    over = total(agree * weight, where=weight > 0)
+    over = total(agree.astype(weight.dtype) * weight, where=weight > 0)
     if not normalize:
         return over
     # Doubled and halved again, without rounding: another table, for another sum.
     weight = choose(*_look_up(_table(ranked, pairs, 2 * ranked.weight, 0.0), pairs))
-    judged = pairs.wins + pairs.losses
+    judged = (pairs.wins + pairs.losses).astype(weight.dtype)
     return ratio(over, 0.5 * total(judged * weight, where=weight > 0))
 
 
@@ -148,7 +148,8 @@ def average(ranked: RankedList, pairs: PairCounts) -> Float[Array, ""]:
     over, under = running(jnp.add, upper[:, :w], neutral=0.0)
     hit = ranked.where & preferred[ranked.vertex]
     missed = jnp.sum(preferred) - jnp.sum(hit)
-    rest = missed * _ratio(over[-1], possible(ranked, pairs))
+    share_of_all = _ratio(over[-1], possible(ranked, pairs))
+    rest = missed.astype(share_of_all.dtype) * share_of_all
     sums = total(_ratio(over, under), where=hit) + rounded(rest, missed > 0)
     return ratio(sums, jnp.sum(preferred))
 

@@ -82,8 +82,11 @@ def ratio(over: Array, under: Array) -> Array:
     Every quotient is rounded once: a compiler multiplies by the reciprocal of what many
     quotients share, unless it seems to depend on them.
     """
+    under = jnp.asarray(under)
     divides = (under > 0) & ~jnp.isnan(over)
-    return jnp.where(divides, over / jnp.where(divides, under, 1), 0.0)
+    return jnp.where(
+        divides, over / jnp.where(divides, under, 1).astype(over.dtype), 0.0
+    )
 
 
 def by_vertex(ranked: RankedList, vertices: int, absent: int) -> Int[Array, " n"]:

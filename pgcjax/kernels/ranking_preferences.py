@@ -44,7 +44,10 @@ def differences(
 
     def step(i: Array, so_far: Differences) -> Differences:
         sign = jnp.sign(y[i] - x[i])
-        sums = (s + w[i] * sign for s, w in zip(so_far.sums, weights, strict=True))
+        sums = (
+            s + w[i] * sign.astype(w.dtype)
+            for s, w in zip(so_far.sums, weights, strict=True)
+        )
         new = (sign != 0) & (so_far.first < 0)
         return Differences(
             tuple(sums),
@@ -71,7 +74,7 @@ def rrlexiprecision(x: Ranks, y: Ranks, where: Differences) -> Float[Array, ""]:
     Source: Diaz 2023, Best-case retrieval evaluation.
     """
     first, second = (
-        jnp.where(rank < ABSENT, 1.0 / rank, 0.0)
+        jnp.where(rank < ABSENT, 1.0 / rank.astype(float), 0.0)
         for rank in (x[where.first], y[where.first])
     )
     return jnp.where(where.first < 0, 0.0, first - second)

@@ -129,7 +129,7 @@ def norm(
     rise, size = _rise(top, bottom, depth)
     if ties == "a":
         return size
-    before = jnp.where(bottom < depth, depth, top) - 1
+    before = (jnp.where(bottom < depth, depth, top) - 1).astype(size.dtype)
     return jnp.sqrt(size * (before * size + rise * rise))
 
 
@@ -164,7 +164,7 @@ def of_ties(
 
     Source: Corsi and Urbano 2024; `reference.rbo.rbo_of_ties` has the definition.
     """
-    n = place.shape[-1]
+    n, place = place.shape[-1], place.astype(jnp.int32)
     depth = jnp.arange(1, n + 1, dtype=jnp.int32)
     both, there = place < n, jnp.minimum(place, n - 1)
     groups = a.top, a.bottom, b.top[there], b.bottom[there]
@@ -175,24 +175,29 @@ def of_ties(
     # Beyond the shorter ranking, the longer one alone has groups: these are its.
     end = jnp.maximum(a.bottom, b.bottom)
     free = jnp.where(beyond, end - begun, 1)
+    numbers = begun, complete_a, complete_b, complete, unseen, free, depth
+    of_begun, of_a, of_b, of_both, new, room, deep = (
+        x.astype(jnp.float64) for x in numbers
+    )
     if ties == "w":
         under = (a.norm + b.norm) / 2
-        overlap = begun
-        likely, most = unseen / under, unseen / under
+        overlap = of_begun
+        likely, most = new / under, new / under
     else:
         (rise_a, size_a), (rise_b, size_b) = (_rise(*x[:2], depth) for x in (a, b))
         rise, size = rise_a * rise_b, size_a * size_b
-        under = a.norm * b.norm * (depth if ties == "a" else 1)
+        under = a.norm * b.norm * (deep if ties == "a" else 1)
         overlap = (
-            (size_a - rise_a) * (size_b - rise_b) * complete
-            + rise_a * (size_b - rise_b) * complete_b
-            + (size_a - rise_a) * rise_b * complete_a
-            + rise * begun
+            (size_a - rise_a) * (size_b - rise_b) * of_both
+            + rise_a * (size_b - rise_b) * of_b
+            + (size_a - rise_a) * rise_b * of_a
+            + rise * of_begun
         )
-        likely = unseen * (depth * size - overlap) / (under * free)
+        likely = new * (deep * size - overlap) / (under * room)
         before = jnp.where(depth <= a.length, a.top, b.top) - 1
         sure = jnp.minimum(unseen, before - complete)
-        most = (sure * size + (unseen - sure) * rise) / under
+        left = (unseen - sure).astype(jnp.float64)
+        most = (sure.astype(jnp.float64) * size + left * rise) / under
     agreement = overlap / under
     return Sums(
         _weighed(agreement, at, depth <= last),
@@ -238,7 +243,8 @@ def _counts(
         words = words.at[jnp.where(where, depth - 1, n)].add(word, mode="drop")
     words = jax.lax.associative_scan(jnp.add, words)
     begun, complete_a, complete_b, complete = (
-        (words >> bits & 0xFFFF).astype(jnp.int32) for bits in (0, 16, 32, 48)
+        (words >> jnp.uint64(bits) & jnp.uint64(0xFFFF)).astype(jnp.int32)
+        for bits in (0, 16, 32, 48)
     )
     return begun, complete_a, complete_b, complete
 
@@ -268,7 +274,7 @@ def untied(
 
     Source: Webber, Moffat and Zobel 2010, equations 11, 30 and 32.
     """
-    n = place.shape[-1]
+    n, place = place.shape[-1], place.astype(jnp.int32)
     both = place < n
     lower = jnp.maximum(place, jnp.arange(n, dtype=place.dtype))
     weight = jnp.sum(jnp.where(both, below[jnp.minimum(lower, n)], 0))
@@ -276,9 +282,10 @@ def untied(
     s, last = jnp.minimum(length_a, length_b), jnp.maximum(length_a, length_b)
     at_s = jnp.sum(both & (lower < s), dtype=jnp.int32)
     # At depth d, s of d documents were seen of the shorter ranking, and d - s were not.
-    most = left[s] - left[last] - s * (below[s] - below[last])
-    agreement = at_s.astype(jnp.float64) / s
-    return Sums(weight - shared * below[last], most, most, agreement, shared)
+    most = left[s] - left[last] - s.astype(left.dtype) * (below[s] - below[last])
+    agreement = at_s.astype(jnp.float64) / s.astype(jnp.float64)
+    beyond = shared.astype(below.dtype) * below[last]
+    return Sums(weight - beyond, most, most, agreement, shared)
 
 
 def bounds(

@@ -46,7 +46,10 @@ def interpolated(
     hit = hits(gain, ranked)
     count = counted(hit)
     precision = ratio(count.astype(gain.dtype), ranked.rank)
-    far = hit & (count >= least[..., None])
+    least = least[..., None]
+    count = jnp.broadcast_to(count, (*least.shape[:-1], *count.shape))
+    far = jnp.broadcast_to(hit, count.shape) & (count.astype(least.dtype) >= least)
+    precision = jnp.broadcast_to(precision, count.shape)
     return jnp.max(jnp.where(far, precision, 0.0), axis=-1)
 
 
@@ -63,7 +66,7 @@ def within(
     gain: Float[Array, " w"], ranked: RankedList, last: Float[Array, ""]
 ) -> Float[Array, ""]:
     """Give the precision at rank `last`: Rprec."""
-    near = hits(gain, ranked) & (ranked.rank <= last)
+    near = hits(gain, ranked) & (ranked.rank.astype(last.dtype) <= last)
     return ratio(jnp.sum(near).astype(gain.dtype), last)
 
 
@@ -77,7 +80,8 @@ def undisturbed(
 ) -> Float[Array, ""]:
     """Discount relevant documents by how many others stand above them: binG."""
     hit = hits(gain, ranked)
-    discount = jnp.log2(jnp.where(hit, 2.0 + above(gain, ranked), 2.0))
+    others = above(gain, ranked).astype(gain.dtype)
+    discount = jnp.log2(jnp.where(hit, 2.0 + others, 2.0))
     return ratio(total(ratio(jnp.ones_like(gain), discount), where=hit), of)
 
 
@@ -114,7 +118,8 @@ def inferred(ranked: RankedList, judged: JudgedDocs) -> Float[Array, ""]:
     """
     hit, others = _judged(ranked, judged)
     down = counted(jnp.stack([hit, others, ranked.where])).astype(judged.count.dtype)
-    relevant, pooled = down[0] - hit, down[2] - ranked.where
+    relevant = down[0] - hit.astype(down.dtype)
+    pooled = down[2] - ranked.where.astype(down.dtype)
     known = relevant + down[1]
     share = ratio(relevant + EPSILON, known + 2 * EPSILON)
     precision = ratio(1 + rounded(pooled * share, hit), ranked.rank)

@@ -50,7 +50,7 @@ def bradley_terry(
     def step(state):
         s, _, count = state
         score, spread = slopes(s)
-        move = total(spread * score, where=both)
+        move = total(spread * score[None, :], where=both)
         most = jnp.max(move) - jnp.min(move)
         return s + move * shortened(most), most, count + 1
 
@@ -91,12 +91,12 @@ def inverse(matrix: Float[Array, "n n"]) -> Float[Array, "n n"]:
 
     def sweep(i, matrix):
         row, column, at = matrix[i], matrix[:, i], place == i
-        rest = matrix - rounded(
-            ratio(column[:, None] * row, row[i]), ~at & ~at[:, None]
-        )
-        rest = jnp.where(at[:, None], ratio(row, row[i]), rest)
-        rest = jnp.where(at, ratio(-column, row[i])[:, None], rest)
-        return jnp.where(at & at[:, None], ratio(jnp.ones(()), row[i]), rest)
+        in_row, in_column = at[:, None], at[None, :]
+        product = column[:, None] * row[None, :]
+        rest = matrix - rounded(ratio(product, row[i]), ~in_column & ~in_row)
+        rest = jnp.where(in_row, ratio(row, row[i])[None, :], rest)
+        rest = jnp.where(in_column, ratio(-column, row[i])[:, None], rest)
+        return jnp.where(in_column & in_row, ratio(jnp.ones(()), row[i]), rest)
 
     return jax.lax.fori_loop(0, n, sweep, matrix)
 

@@ -34,8 +34,10 @@ def until_gained(
     """
     gained = running(jnp.add, rounded(gain, ranked.where), neutral=0.0)
     enough = hits(gain, ranked) & (gained > wanted - 1e-9)
-    stop = jnp.min(jnp.where(enough, ranked.rank.astype(last.dtype), last))
-    return ratio(total(gain, where=ranked.where & (ranked.rank <= stop)), stop)
+    rank = ranked.rank.astype(last.dtype)
+    stop = jnp.min(jnp.where(enough, rank, last))
+    where = ranked.where & (rank <= stop)
+    return ratio(total(gain, where=where), stop)
 
 
 def until_satisfied(

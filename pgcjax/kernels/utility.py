@@ -57,7 +57,7 @@ def answered_edges(
     alone = jnp.zeros((n, n), bool).at[a, b].set(True)
     chains = above[:, a, None] & above[b, None, :]
     settled = jnp.where(above[a, b] & above[b, a], alone, chains)
-    return edges + (unsettled & settled)
+    return edges + (unsettled & settled).astype(edges.dtype)
 
 
 class Ranked(NamedTuple):

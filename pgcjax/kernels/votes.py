@@ -209,7 +209,7 @@ def _log_chances(log_odds, tie, looks, *, ties, judged):
     logs = jax.nn.log_softmax(jnp.stack(answers), axis=0)
     if not judged:
         return logs, jnp.full_like(logs, _NEVER)
-    any_of = jnp.log(jnp.full_like(logs, len(answers)))
+    any_of, looks = jnp.log(jnp.full_like(logs, len(answers))), looks[None, :]
     return jax.nn.log_sigmoid(looks) + logs, jax.nn.log_sigmoid(-looks) - any_of
 
 

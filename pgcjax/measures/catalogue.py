@@ -5,7 +5,7 @@ from __future__ import annotations
 import pkgutil
 import re
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -16,6 +16,18 @@ from pgcjax.errors import DataWarning, UsageError
 from pgcjax.io.in_memory import is_of
 from pgcjax.later import pd
 from pgcjax.measures import spec
+
+ALL, OFFICIAL = "all", "official"
+PRESETS: dict[str, tuple[str, ...]] = {
+    ALL: (),  # what the judgments suffice for
+    OFFICIAL: (
+        *("num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec"),
+        *("bpref", "recip_rank"),
+        *(f"iprec_at_recall_{level / 10:.2f}" for level in range(11)),
+        *(f"P_{k}" for k in (5, 10, 15, 20, 30, 100, 200, 500, 1000)),
+    ),
+}
+"""Names of several measures: of trec_eval, those that it prints by default."""
 
 GROUP = "pgcjax.measures"
 """The group of entry points with which a package brings measures along."""
@@ -50,7 +62,7 @@ def register(*definitions: spec.Definition) -> None:
             )
         for alias in (definition.name, *definition.aliases):
             name = spec.filled(alias, "1")
-            if not re.fullmatch(spec.NAME, name):
+            if not re.fullmatch(spec.NAME, name) or name.lower() in PRESETS:
                 raise UsageError(f"no measure can be called {alias!r}: see PGC, nDCG")
             taken, _ = spec.find(name, _known())
             if taken and taken != definition:
@@ -159,10 +171,44 @@ def _refuse_between(name: re.Match[str] | None) -> None:
             )
 
 
-def parse_all(texts: str | Iterable[str] | Any) -> list[spec.Measure]:
-    """Read measures; one that is asked for twice is kept as first written."""
+def parse_all(
+    texts: str | Iterable[str] | Any, given: Collection[str] | None = None
+) -> list[spec.Measure]:
+    """Read measures; one that is asked for twice is kept as first written.
+
+    Args:
+        texts: measures, and names of `PRESETS`.
+        given: kinds of judgments that there are, for `all`; by default, any.
+    """
     several = isinstance(texts, Iterable) and not isinstance(texts, str)
-    return list(dict.fromkeys(map(parse, texts if several else [texts])))
+    asked: list[Any] = []
+    for text in texts if several else [texts]:
+        name = text.strip().lower() if isinstance(text, str) else ""
+        if name in PRESETS:
+            asked += sufficed(given) if name == ALL else PRESETS[name]
+        else:
+            asked.append(text)
+    return list(dict.fromkeys(map(parse, asked)))
+
+
+def is_preset(text: Any) -> bool:
+    """Whether this is the name of several measures."""
+    return isinstance(text, str) and text.strip().lower() in PRESETS
+
+
+def sufficed(given: Collection[str] | None) -> list[str]:
+    """List each measure that judgments suffice for, with its usual parameters.
+
+    Where a cutoff has to follow it is 10, and a level of recall 0.1.
+    """
+    follows = {"must": "@10", "level": "@0.1"}
+    names = []
+    for name, definition in catalogue().items():
+        measure = spec.parse(name, {name: definition}, complete=False)
+        needs = definition.needs(measure.parameters)
+        if given is None or needs <= {*given}:
+            names.append(name + follows.get(definition.cutoff, ""))
+    return names
 
 
 def tell_merged(
@@ -171,6 +217,8 @@ def tell_merged(
     """List the spellings that are one measure, a line for each measure of several."""
     spellings: dict[spec.Measure, dict[str, None]] = {}
     for text in texts:
+        if is_preset(text):
+            continue
         spellings.setdefault(parse(text), {})[str(text).strip()] = None
     return [
         f"{' and '.join(written)} are one measure: it is computed once, as {measure}"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from pgcjax.errors import DataWarning, UsageError
-from pgcjax.measures.catalogue import parse
+from pgcjax.measures.catalogue import is_preset, parse
 from pgcjax.measures.spec import Measure, spell, usual_mean
 
 
@@ -339,7 +339,8 @@ def warn_of_other_numbers(measures: Any) -> None:
         measures: as of `evaluate`; only what is written as text counts.
     """
     texts = [measures] if isinstance(measures, str) else measures or ()
-    said = {text: other_number(text) for text in texts if isinstance(text, str)}
+    asked = (text for text in texts if isinstance(text, str) and not is_preset(text))
+    said = {text: other_number(text) for text in asked}
     new = {text: note for text, note in said.items() if note and text not in SAID}
     if new:
         notes = "; ".join(dict.fromkeys(new.values()))

@@ -16,6 +16,14 @@ _ALL = "of trec_eval up to version 8"
 
 MEANINGS = {
     # trec_eval
+    "all_trec": Meaning("all measures of trec_eval", "the preset all"),
+    "set": Meaning("the measures set_… of trec_eval", "SetF, SetAP, P, R and RelP"),
+    "prefs": Meaning(
+        "the measures prefs_… of trec_eval", "prefs_pair, prefs_avgjg, prefs_simp"
+    ),
+    "iprec_at_recall": Meaning(
+        "interpolated precision at eleven levels of recall", "the preset official"
+    ),
     "runid": Meaning("the name of a run in trec_eval, no number"),
     "relstring": Meaning("the grades of the first documents in trec_eval, no number"),
     "map_avgjg": Meaning(f"AP {_JUDGES}", "AP with qrels of one judge at a time"),

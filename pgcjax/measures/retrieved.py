@@ -52,7 +52,8 @@ def _found(gain: Any, ranked: RankedList) -> Any:
 
 def _f(gain: Any, ranked: RankedList, count: Any, q: Parameters) -> Any:
     over = (1 + q["beta"]) * _found(gain, ranked)
-    under = ranked.length + rounded(q["beta"] * count, count > 0)
+    length = ranked.length.astype(gain.dtype)
+    under = length + rounded(q["beta"] * count, count > 0)
     return jnp.where(count > 0, ratio(over, under), 0.0)
 
 
@@ -67,7 +68,7 @@ def _relative(gain: Any, ranked: RankedList, count: Any, q: Parameters) -> Any:
 
 
 def _utility(gain: Any, ranked: RankedList, count: Any, q: Parameters) -> Any:
-    found, length = _found(gain, ranked), ranked.length
+    found, length = _found(gain, ranked), ranked.length.astype(gain.dtype)
     others = length - found
     there = length >= 0  # always: products are rounded before they are added
     return (

@@ -45,11 +45,10 @@ def write(
         judged: of `judged_queries.read`; without them the page shows no graphs.
 
     Raises:
-        UsageError: another suffix, or jinja2 is not installed. DataError: the file
-            cannot be written.
+        UsageError: another suffix. DataError: the file cannot be written.
     """
     target = path_of(path)
-    ready(target, ("jinja2",))
+    ready(target, draws=False)
     from markupsafe import Markup
 
     page = template("report.html.jinja")

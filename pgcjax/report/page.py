@@ -7,10 +7,9 @@ import base64
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -26,12 +25,6 @@ from pgcjax.report import canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-NEEDED = {
-    "jinja2": "pages need jinja2: pip install 'pgcjax[report]'",
-    "matplotlib": canvas.NEEDED,
-}
-"""Packages that make pages with figures, and what is said where one is absent."""
 
 _NUMBER = re.compile(r"[-+−]?((\d[\d,]*)?\.?\d+(e[-+]?\d+)?\s?%?|inf)|—|")
 _NAME = re.compile(r"[\w.+-]+")
@@ -182,19 +175,21 @@ def cell_of(value: Any, digits: int = 4) -> str:
     return f"{value:.{digits}f}"
 
 
-def ready(path: str | os.PathLike, needed: Iterable[str] = NEEDED) -> str:
-    """Give the suffix of a page to be written, before work is spent on it.
+def ready(path: str | os.PathLike, *, draws: bool = True) -> str:
+    """Return the suffix of a page to be written, before work is spent on it.
+
+    Args:
+        path: of the page.
+        draws: whether figures are drawn for it, which takes matplotlib.
 
     Raises:
-        UsageError: it is none of ours, or a package that is needed is not installed.
+        UsageError: it is none of ours, or matplotlib is needed and not installed.
         DataError: figures cannot be written beside it.
     """
     suffix = check_suffix(path_of(path), PAGE_SUFFIXES)
-    for package in needed:
-        try:
-            import_module(package)
-        except ImportError:
-            raise UsageError(NEEDED[package]) from None
+    if draws:
+        with canvas.drawing():
+            pass
     if suffix == ".md":
         check_folder(path if is_remote(path) else _figures(Path(path)))
     return suffix
@@ -212,7 +207,7 @@ def write(page: Page, path: str | os.PathLike) -> Path:
     beside it, called as the page with `-figures`, and written before it.
 
     Raises:
-        UsageError: another suffix, or jinja2 or matplotlib is not installed.
+        UsageError: another suffix, or matplotlib is not installed.
         DataError: a file cannot be written.
     """
     target, suffix = path_of(path), ready(path)

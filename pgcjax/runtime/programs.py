@@ -177,6 +177,9 @@ class Kept:
 def _in_x64(call: Callable[..., Any]) -> Callable[..., Any]:
     def wide(*arguments: Any) -> Any:
         with jax.enable_x64(True):
+            config: Any = jax.config
+            if config.jax_disable_jit:  # then nothing else brings them to JAX
+                arguments = jax.tree.map(jax.numpy.asarray, arguments)
             return call(*arguments)
 
     return wide

@@ -8,19 +8,23 @@ A later process in equal surroundings reads it there, and can do without JAX.
 import os
 import platform
 import sys
+from collections.abc import Callable
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from json import dumps, loads
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from jaxlib.version import __version__ as jaxlib_version
 
+from pgcjax.errors import UsageError
 from pgcjax.later import jax, once_imported
 from pgcjax.runtime import own_cache
+
+Found = TypeVar("Found")
 
 ABLE = ("0.10.2",)
 """Versions of jaxlib whose programs `runtime.direct` runs; others need JAX."""
@@ -58,12 +62,31 @@ def without_jax() -> Said | None:
 
 def local_device_count() -> int:
     """Count the devices of this process, as `jax.local_device_count`."""
-    return 1 if without_jax() else jax.local_device_count()
+    return 1 if without_jax() else _asked(jax.local_device_count)
 
 
 def default_backend() -> str:
     """Name the platform that programs run on, as `jax.default_backend`."""
-    return "cpu" if without_jax() else jax.default_backend()
+    return "cpu" if without_jax() else _asked(jax.default_backend)
+
+
+def _asked(of_devices: Callable[[], Found]) -> Found:
+    """Ask JAX for devices.
+
+    Raises:
+        UsageError: there are none of the platforms that its setting names.
+    """
+    try:
+        return of_devices()
+    except (RuntimeError, AssertionError) as error:
+        config: Any = jax.config
+        if not config.jax_platforms:
+            raise
+        why = f": {error}" if str(error) else ""
+        raise UsageError(
+            f"JAX finds no device of JAX_PLATFORMS={config.jax_platforms}, set by the "
+            f"environment or the program: unset it, or name one that is here{why}"
+        ) from None
 
 
 def machine() -> str:

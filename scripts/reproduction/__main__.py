@@ -2,6 +2,7 @@
 
 import csv
 import io
+import os
 import sys
 import tempfile
 import warnings
@@ -46,26 +47,36 @@ _WORDS = {
 }
 
 
+CHAPTERS = (
+    *("examples", "arithmetic", "luo-lists", "luo-images"),
+    *("xie", "carterette", "sakai"),
+)
+"""Names of the chapters, in the order of the report."""
+
+
 def chapters(
-    data: Data, progress: Callable[[str, int, int], None] | None = None
+    data: Data,
+    progress: Callable[[str, int, int], None] | None = None,
+    names: Sequence[str] = CHAPTERS,
 ) -> list[Chapter]:
-    """Compute all chapters, in the order of the report."""
+    """Compute chapters, in the order of the report."""
     images = Images(data) if "xie2020" in data else None
-    work = [
-        examples.chapter,
-        arithmetic.chapter,
-        partial(luo_lists.chapter, data),
-        partial(luo_images.chapter, data, images),
-        partial(xie.chapter, data, images),
-        partial(carterette.chapter, data),
-        partial(sakai.chapter, data),
-    ]
-    found = []
-    for chapter in work:
-        found.append(chapter())
+    work = {
+        "examples": examples.chapter,
+        "arithmetic": arithmetic.chapter,
+        "luo-lists": partial(luo_lists.chapter, data),
+        "luo-images": partial(luo_images.chapter, data, images),
+        "xie": partial(xie.chapter, data, images),
+        "carterette": partial(carterette.chapter, data),
+        "sakai": partial(sakai.chapter, data),
+    }
+    chosen = [name for name in CHAPTERS if name in names]
+    computed = []
+    for name in chosen:
+        computed.append(work[name]())
         if progress:
-            progress("chapters", len(found), len(work))
-    return found
+            progress("chapters", len(computed), len(chosen))
+    return computed
 
 
 def page(found: Sequence[Chapter], data: Data) -> Page:
@@ -106,10 +117,17 @@ def listed(cells: Sequence[Cell]) -> str:
 @click.option(
     "--data",
     "folder",
-    default="../shared/data",
-    show_default=True,
+    default=lambda: str(Path(os.environ.get("PGCJAX_SHARED", "../shared"), "data")),
+    show_default="$PGCJAX_SHARED/data or ../shared/data",
     metavar="DIR",
     help=f"Local copies of public data; read are {', '.join(FOLDERS)}, if there.",
+)
+@click.option(
+    "--chapter",
+    "names",
+    multiple=True,
+    type=click.Choice(CHAPTERS),
+    help="Repeat for several; by default all.",
 )
 @click.option(
     "-o",
@@ -119,7 +137,7 @@ def listed(cells: Sequence[Cell]) -> str:
     metavar="DIR",
     help="Gets report.html, report.md with figures, and verdicts.csv.",
 )
-def reproduce(folder: str, output: str) -> None:
+def reproduce(folder: str, names: tuple[str, ...], output: str) -> None:
     """Write a report of the papers' tables and figures, cell by cell."""
     data, target = Data(Path(folder)), Path(output)
     if not any(name in data for name in FOLDERS):
@@ -130,7 +148,7 @@ def reproduce(folder: str, output: str) -> None:
         )
     with _folder(target):
         with ProgressDisplay() as progress:
-            found = chapters(data, progress.update)
+            found = chapters(data, progress.update, names or CHAPTERS)
         made = page(found, data)
         for suffix in (".md", ".html"):
             say(f"wrote {write(made, target / f'report{suffix}')}")

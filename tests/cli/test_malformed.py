@@ -414,3 +414,31 @@ def prepare(here):
 
 def test_there_are_enough_of_them():
     assert len(CASES) >= 80
+
+
+def test_text_of_utf_16_without_its_mark(pgcjax, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs").mkdir()
+    for order in ("utf-16-le", "utf-16"):
+        text = "q1 Q0 d1 1 2.0 r\n"
+        (tmp_path / "runs" / "a.txt").write_bytes(text.encode(order))
+        (tmp_path / "qrels.txt").write_bytes("q1 0 d1 1\n".encode("utf-16"))
+        call = ("pack", "--qrels", "qrels.txt", "runs", "--encoding", "utf-16")
+        done = pgcjax(*call, "-o", "packed.parquet")
+        if order == "utf-16":
+            assert done.code == 0
+            continue
+        assert (done.code, done.err) == (
+            2,
+            "pgcjax: error: runs/a.txt: expected utf-16 text, which begins with a "
+            "byte-order mark, found none. Name the order: "
+            "pgcjax.reading(encoding='utf-16-le'), or -be; --encoding on the command "
+            "line.\n",
+        )
+        assert not (tmp_path / "packed.parquet").exists()
+
+
+def test_missing_of_other_verbs(pgcjax):
+    done = pgcjax("evaluate", "--qrels", "q", "--missing", "shared", "runs")
+    assert done.code == 2 and done.err.count("\n") == 1
+    assert "shared leaves queries out of scores that there are" in done.err

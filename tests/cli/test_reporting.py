@@ -170,22 +170,14 @@ def test_mistakes(pgcjax, here, scores, demo_scores, line, said):
     assert sorted(here.rglob("*")) == before
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("jinja2", "pages need jinja2: pip install 'pgcjax[report]'"),
-        ("matplotlib", "figures need matplotlib: pip install 'pgcjax[plots]'"),
-    ],
-)
-def test_what_to_install_is_said_before_work_is_done(
-    pgcjax, here, scores, monkeypatch, name, said
-):
-    monkeypatch.setitem(sys.modules, name, None)
+def test_what_to_install_is_said_before_work_is_done(pgcjax, here, scores, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     done = pgcjax("report", "never-read.csv", "-o", "page.md")
     assert (done.code, done.out) == (2, "")
+    said = "figures need matplotlib: pip install 'pgcjax[plots]'"
     assert done.err == f"pgcjax: error: {said}\n"
-    if name == "matplotlib":  # which draws for Markdown, and no page to explore
-        assert pgcjax("report", scores, "-o", "page.html", *FAST).code == 0
+    # It draws for Markdown, and no page to explore.
+    assert pgcjax("report", scores, "-o", "page.html", *FAST).code == 0
 
 
 def test_odd_names_of_runs_and_of_the_page(pgcjax, here, demo_scores):

@@ -1,5 +1,6 @@
 """Folders of parts, scores that stay on disk, and means alone, as users call them."""
 
+import json
 import re
 import shutil
 import socket
@@ -186,12 +187,21 @@ def test_means_alone_as_other_files(pgcjax, demo):
     assert [f"{names}\t{float(value):.4f}" for names, value in cells] == printed
     assert pgcjax(*job, "-o", "m.txt", "--score-format", "tot").code == 0
     assert (demo / "m.txt").read_text().splitlines() == lines
-    for option in (["-q"], ["--top", "3"], ["--format", "csv"], ["--verify", "0.1"]):
+    for option in (["-q"], ["--verify", "0.1"]):
         done = pgcjax(*job, *option)
         assert done.code == 2 and done.err.endswith(
-            "--means-only keeps and prints means alone: leave out -q, --top, --format "
-            "and --verify\n"
+            "--means-only keeps and prints means alone: leave out -q and --verify\n"
         )
+    means = package.read_scores("m.csv").mean()["PGC"].sort_values(ascending=False)
+    best = [
+        {"rank": i + 1, "run_id": run, "PGC": float(mean)}
+        for i, (run, mean) in enumerate(means.items())
+    ]
+    rows = json.loads(pgcjax(*job, "-m", "PGC", "--format", "json").out)["rows"]
+    assert rows == best
+    lines = pgcjax(*job, "-m", "PGC", "--format", "csv", "--top", "2").out.splitlines()
+    assert lines[1:3] == ["rank,run_id,PGC", f"1,{means.index[0]},{means.iloc[0]}"]
+    assert len(lines) == 4
     done = pgcjax(*job, "--replicates", "5")
     assert done.err.endswith("--means-only goes without --replicates\n")
 

@@ -7,7 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from pgcjax.runtime import own_cache
-from pgcjax.runtime.own_cache import load, make_room, own_folder, save
+from pgcjax.runtime.own_cache import (
+    load,
+    make_room,
+    others_place,
+    own_folder,
+    save,
+)
 
 
 def test_what_is_kept_is_found_by_its_name_alone(tmp_path):
@@ -91,3 +97,25 @@ def test_what_cannot_be_kept_is_no_error(tmp_path):
     save(tmp_path, "one", b"code")
     assert load(tmp_path, "one") is None
     assert own_cache.MOST == 2**29
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="no owners of files here")
+def test_folders_above_are_looked_at_each_time(tmp_path, monkeypatch):
+    above, place = tmp_path / "above", tmp_path / "above" / "own"
+    folder = own_folder(str(place))
+    assert folder and stat.S_IMODE(above.stat().st_mode) == 0o700
+    above.chmod(0o777)
+    assert own_folder(str(place)) is None
+    assert others_place(place) == f"others can write to {above}"
+    above.chmod(0o1777)  # as /tmp: nobody can rename what is another's
+    assert own_folder(str(place)) == folder
+    above.chmod(0o755)
+    link = tmp_path / "link"
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open" / "to").symlink_to(above)
+    link.symlink_to(tmp_path / "open" / "to" / "own")
+    assert own_folder(str(tmp_path / "open" / "to" / "own"))
+    (tmp_path / "open").chmod(0o777)
+    assert own_folder(str(tmp_path / "open" / "to" / "own")) is None
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    assert others_place(place) == f"{place} belongs to user {os.getuid()}"

@@ -1,7 +1,10 @@
 """Programs that are kept: the same bits, and never another program's."""
 
 import logging
+import os
 import pickle
+import subprocess
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,6 +18,7 @@ from helpers.made_up import made_up
 from jax.experimental import serialize_executable
 
 import pgcjax
+from pgcjax.datasets.files import demo_folder
 from pgcjax.engine.list_batches import list_program
 from pgcjax.engine.peel_batches import tile_program
 from pgcjax.engine.tie_batches import tie_program
@@ -309,3 +313,21 @@ def test_kernels_give_the_same_bits_loaded_and_compiled(monkeypatch):
                 assert a.dtype == b.dtype
                 assert np.asarray(a).tobytes() == np.asarray(b).tobytes()
     assert len({id(program) for program, *_ in calls}) >= 4
+
+
+def test_platforms_that_are_not_here_are_said_in_one_line(tmp_path):
+    demo = demo_folder()
+    given = ["--qrels", str(demo / "qrels.txt"), str(demo / "runs/oak.txt")]
+    for call in (["evaluate", *given], ["devices"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "pgcjax", *call],
+            env={**os.environ, "JAX_PLATFORMS": "nonsense"},
+            capture_output=True,
+            text=True,
+        )
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.splitlines()[-1].startswith(
+            "pgcjax: error: JAX finds no device of JAX_PLATFORMS=nonsense, set by the "
+            "environment or the program: unset it, or name one that is here"
+        )
+        assert "Traceback" not in done.stderr

@@ -149,8 +149,8 @@ MIXED = (
     | _words(
         """orig original oracle human people model llm gpt judge annotator rater
         assessor worker labeler expert crowd prediction predicted pred truth before
-        after initial final round game trial turn a b not un non longer shorter verbose harmful toxic
-        biased"""
+        after initial final round game trial turn a b not un non longer shorter verbose
+        harmful toxic biased"""
     )
 )
 """Words that make a column of votes one of another judge or order, not of an aspect."""
