@@ -95,7 +95,7 @@ def _of_documents(
     # A cycle i > j > k > i is a walk of two steps, and one back.
     cycles = (over @ over).multiply(over.T).sum(axis=1)
     triples = (met @ met).multiply(met).sum(axis=1) / 2
-    table = rows.to_frame(index=False, name=["set", "doc"])
+    table = pd.DataFrame(list(rows), columns=["set", "doc"])
     return table.assign(
         cycles=np.asarray(cycles).reshape(-1), triples=np.asarray(triples).reshape(-1)
     )

@@ -210,9 +210,20 @@ class _Model:
         if self._spreads.any():
             spread = np.exp(shared[self._spreads])
         own = ~self._spreads[: self.fixed]
-        sways = (x[: self.fixed][own].reshape(self._groups, -1) for x in (shared, of))
+        sway, sway_error = (
+            x[: self.fixed][own].reshape(self._groups, -1) for x in (shared, of)
+        )
         looks, looks_error = shared[self.fixed :], of[self.fixed :]
-        return Joint(found.strength, error, *sways, spread, looks, looks_error, certain)
+        return Joint(
+            found.strength,
+            error,
+            sway,
+            sway_error,
+            spread,
+            looks,
+            looks_error,
+            certain,
+        )
 
     def found(
         self,

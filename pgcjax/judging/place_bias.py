@@ -73,5 +73,5 @@ def place_odds(
         variance += float((other * second).sum()) / (2 * down * down)
         size = 1 / (variance * share * (1 - share))
     ends = wilson(share * size, size)
-    odds = (sqrt(x / (1 - x)) if x < 1 else inf for x in (share, *ends))
-    return PlaceOdds(*odds, pairs)
+    odds, low, high = (sqrt(x / (1 - x)) if x < 1 else inf for x in (share, *ends))
+    return PlaceOdds(odds, low, high, pairs)
