@@ -317,6 +317,8 @@ def _told(measure: str, comparisons: pd.DataFrame) -> list[str]:
         end = "equal" if high - low < 2 * NOISE else "open"
         lines.append(f"{said}: {f'{better} is better' if better else end}")
     decided = int((comparisons["better"] != "").sum())
+    if decided:
+        lines.append("not a test: it holds if the judges do not err")
     if len(comparisons) > 1:
         lines.append(f"{decided} of {len(comparisons)} comparisons are decided")
     return lines

@@ -99,7 +99,7 @@ if TYPE_CHECKING:
     "--prior",
     type=REAL,
     help="With --strengths: standard deviation of strengths, in log-odds; inf: none. "
-    "By default 2.5.",
+    "By default it is fitted to the votes.",
 )
 @encoding_option
 @file_memory_option

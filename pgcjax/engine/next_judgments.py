@@ -144,7 +144,8 @@ def next_judgments(
     compared, undecided = _undecided(scores.uncertainty, top, interval)
     told = (
         f"{len(undecided)} of {counted(compared, 'comparison')} among the best "
-        f"{min(top, len(scores.runs))} runs are undecided by {measure}"
+        f"{min(top, len(scores.runs))} runs are undecided by {measure} (not a test: "
+        "other judges may turn decided ones round)"
     )
     about = {"top": top, "documents": documents, "interval": interval}
     about = scores.metadata | about

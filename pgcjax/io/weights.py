@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 UNIT = 2**16
 """What one judgment counts, where judgments count in fixed point."""
 
+FINE = 2**30
+"""The same, for what is printed with more digits."""
+
 SOFT = ("margin", "both", "sign")
 """What a probability of preferring a document is: its lead over the other, for the
 likelier one; a part of a judgment for each of the two; or nothing but its side."""
@@ -28,7 +31,7 @@ class Sides(NamedTuple):
     Attributes:
         doc: whole numbers.
         other: likewise.
-        unit: what one judgment counts: 1 where all are whole, else `UNIT`.
+        unit: what one judgment counts: 1 where all are whole, else as was asked.
     """
 
     doc: Int64[np.ndarray, " rows"]
@@ -63,6 +66,7 @@ def by_sides(
     weight: Float[np.ndarray, " rows"],
     probability: Float[np.ndarray, " rows"],
     soft: str,
+    unit: int = UNIT,
 ) -> Sides:
     """Say how much each row counts for either document; a tie counts for none.
 
@@ -76,6 +80,7 @@ def by_sides(
         weight: how many judgments the row stands for.
         probability: from 0 to 1.
         soft: one of `SOFT`.
+        unit: what one judgment counts, where not all are whole.
     """
     hard, whole = np.isnan(probability) | (soft == "sign"), (weight % 1 == 0).all()
     if whole and hard.all():
@@ -86,13 +91,16 @@ def by_sides(
         count = weight.astype(np.int64)
         return Sides(count * (p == 1), count * (p == 0), 1)
     # Of both sides the larger is rounded: so it does not matter which is given first.
-    won, lost = in_parts(weight, np.maximum(p, 1 - p), soft)
+    won, lost = in_parts(weight, np.maximum(p, 1 - p), soft, unit)
     upright = p > 0.5
-    return Sides(np.where(upright, won, lost), np.where(upright, lost, won), UNIT)
+    return Sides(np.where(upright, won, lost), np.where(upright, lost, won), unit)
 
 
 def in_parts(
-    weight: Float[np.ndarray, "*n rows"], most: Float[np.ndarray, " rows"], soft: str
+    weight: Float[np.ndarray, "*n rows"],
+    most: Float[np.ndarray, " rows"],
+    soft: str,
+    unit: int = UNIT,
 ) -> tuple[Int64[np.ndarray, "*n rows"], Int64[np.ndarray, "*n rows"]]:
     """Say how much rows count for the likelier document, and for the other one.
 
@@ -100,16 +108,17 @@ def in_parts(
         weight: how many judgments a row stands for.
         most: the probability that the likelier document is better, from 1/2: a tie.
         soft: `margin` or `both`.
+        unit: what one judgment counts.
 
     Returns:
-        Whole multiples of 1 / `UNIT`, times `UNIT`.
+        Whole multiples of 1 / `unit`, times `unit`.
     """
     if soft == "margin":
-        won = np.rint(weight * (2 * most - 1) * UNIT).astype(np.int64)
+        won = np.rint(weight * (2 * most - 1) * unit).astype(np.int64)
         lost = np.zeros_like(won)
     else:
-        won = np.rint(weight * most * UNIT).astype(np.int64)
-        lost = np.rint(weight * UNIT).astype(np.int64) - won
+        won = np.rint(weight * most * unit).astype(np.int64)
+        lost = np.rint(weight * unit).astype(np.int64) - won
     tied = most == 0.5
     return np.where(tied, 0, won), np.where(tied, 0, lost)
 

@@ -1,24 +1,21 @@
 """How a judge agrees with others: probes that need several judges."""
 
 from collections.abc import Iterator, Sequence
-from math import sqrt
+from math import exp, isnan, sqrt
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Int64
 
-from pgcjax.judging.audit_probes import (
-    AGREEMENT,
-    FEWEST,
-    Finding,
-    Z,
-    none,
-    odds_of,
-    wilson,
-)
+from pgcjax.judging.audit_probes import odds_of
+from pgcjax.judging.audit_shares import FEWEST, Finding, Z, none, wilson
 from pgcjax.judging.contingency import both_ways, kappa
 from pgcjax.judging.logistic import fit_votes
+
+AGREEMENT = {0.0: "none", 0.2: "slight", 0.4: "fair", 0.6: "moderate"}
+AGREEMENT |= {0.8: "substantial", 1.0: "almost perfect"}
+"""Words for kappa up to each value [Landis and Koch 1977]."""
 
 _DRIFT = ("agrees more with time", "agrees less with time")
 AT_ODDS = ["judge", "query_id", "aspect", "doc_id", "other_doc_id", "others", "against"]
@@ -176,18 +173,31 @@ def agreement(of: str, table: Int64[np.ndarray, "3 3"]) -> Finding:
         of: with whom.
         table: how often the judge says the row's, and the other the column's.
 
-    Source: Cohen 1960, also of the standard error.
+    Source: Cohen 1960; the standard error by leaving out each pair (jackknife), on the
+    scale of log(1 - κ).
     """
     n = int(table.sum())
     if n < FEWEST:
         why = f"{n} pairs that both judged, of which {FEWEST} are needed"
         return none("agreement", of, n, why)
-    both = both_ways(table).astype(np.float64)
-    chance = float(both.sum(axis=0) @ both.sum(axis=1)) / (2 * n) ** 2
-    agreed, value = float(np.trace(both)) / (2 * n), kappa(both_ways(table))
-    if not chance < 1:
+    value = kappa(both_ways(table))
+    if isnan(value):
         return none("agreement", of, n, "both always say one and the same")
-    half = Z * sqrt(agreed * (1 - agreed) / n) / (1 - chance)
+    # Each pair left out: those of one cell alike.
+    cells, without = table.ravel(), np.zeros(9)
+    for cell in np.flatnonzero(cells):
+        rest = cells - (np.arange(9) == cell)
+        without[cell] = kappa(both_ways(rest.reshape(3, 3)))
+    without = np.where(np.isnan(without), 1.0, without)
+    mean = float(cells @ without) / n
+    error = sqrt((n - 1) / n * float(cells @ (without - mean) ** 2))
+    if value < 1:
+        # Of what lacks of 1 the logarithm is nearer to normal.
+        ratio = exp(Z * error / (1 - value))
+        low, high = 1 - (1 - value) * ratio, 1 - (1 - value) / ratio
+    else:
+        both = both_ways(table).sum(axis=0) / (2 * n)
+        chance = float(both @ both)
+        low, high = (wilson(n, n)[0] - chance) / (1 - chance), 1.0
     word = next(word for most, word in AGREEMENT.items() if value <= most)
-    low, high = max(-1.0, value - half), min(1.0, value + half)
-    return Finding("agreement", of, value, low, high, n, word)
+    return Finding("agreement", of, value, max(-1.0, low), high, n, word)

@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import connected_components
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io.lengths import doublings
 from pgcjax.io.preferences import read_preferences
-from pgcjax.io.weights import by_sides
+from pgcjax.io.weights import UNIT, by_sides
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,7 @@ def compared(
     judges: bool = False,
     sway: Sequence[str] = (),
     lengths: Any = None,
+    unit: int = UNIT,
 ) -> Comparisons:
     """Count comparisons of documents by query.
 
@@ -91,6 +92,7 @@ def compared(
         sway: what may sway them: `first`, 1 towards what was shown first, and `longer`,
             the logarithm to base 2 of the ratio of lengths.
         lengths: as of `read_lengths`; None: columns length and other_length.
+        unit: what a vote counts where weights or probabilities are fractions.
 
     Raises:
         DataError: a row is malformed, or none compares two documents.
@@ -118,7 +120,7 @@ def compared(
         towards = _towards(name, table, lengths) * np.where(turned, -1.0, 1.0)
         unknown.append(int(np.isnan(towards).sum()))
         rows[name] = np.nan_to_num(towards) + 0.0  # and no negative zero
-    won, lost, tied, unit = _counts(table)
+    won, lost, tied, unit = _counts(table, unit)
     counts = {"won": np.where(turned, lost, won), "lost": np.where(turned, won, lost)}
     frame = pd.DataFrame({**rows, **counts, "tied": tied})
     sums = frame.groupby([*rows], sort=True).sum().reset_index()
@@ -176,7 +178,9 @@ def _towards(name: str, table: pd.DataFrame, lengths: Any) -> np.ndarray:
     return found
 
 
-def _counts(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+def _counts(
+    table: pd.DataFrame, unit: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """Count votes of each row for its document, for the other, and for neither."""
     preference = table["preference"].to_numpy(np.float64)
     weight, p = np.ones(len(table)), np.full(len(table), np.nan)
@@ -184,7 +188,7 @@ def _counts(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray, in
         weight = table["weight"].fillna(1.0).to_numpy(np.float64)
     if "probability" in table:
         p = table["probability"].to_numpy(np.float64)
-    sides = by_sides(preference, weight, p, "both")
+    sides = by_sides(preference, weight, p, "both", unit)
     neither = np.where(np.isnan(p), preference == 0, p == 0.5)
     tied = np.where(neither, np.rint(weight * sides.unit), 0).astype(np.int64)
     return sides.doc, sides.other, tied, sides.unit

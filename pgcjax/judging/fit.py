@@ -7,15 +7,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pgcjax.errors import Progress, UsageError, check_choice, counted
+from pgcjax.errors import Progress, UsageError, check_choice, counted, listed
+from pgcjax.io.weights import FINE
 from pgcjax.judging.choices import BY, MODELS, SWAYS
 from pgcjax.judging.comparisons import Comparisons, compared
-from pgcjax.judging.joint import Joint, Setting, fit_jointly
+from pgcjax.judging.joint import Joint, fit_jointly
 from pgcjax.judging.models import PRIOR, check_prior, fitted, refuse_one_way
+from pgcjax.judging.vote_sets import Setting
 from pgcjax.judging.votes import read_judgments
 
 _FITTED = ("bt", "davidson")  # likelihoods; the others count
 _DIGITS = 6  # of a search that ends where slopes are small
+_WIDE = 2.0  # spread of strengths above which their intervals do not hold
 _Z = 1.959963984540054  # of 95 % intervals
 
 
@@ -51,7 +54,7 @@ def fit(
     remove: Sequence[str] = (),
     lengths: Any = None,
     judges: Sequence[str] | None = None,
-    prior: float = PRIOR,
+    prior: float | None = None,
     progress: Progress | None = None,
 ) -> Fit:
     """Fit strengths of documents to comparisons in pairs, query by query.
@@ -66,6 +69,8 @@ def fit(
         lengths: as of `read_lengths`; None: columns length and other_length.
         judges: who counts; all if None.
         prior: standard deviation of the normal priors, in log-odds; infinite: none.
+            None: that of strengths is fitted to the votes, of each aspect by itself
+            where `by` is so, and the others' is 2.5.
         progress: called with `("fitting", done, total)`.
 
     Raises:
@@ -76,36 +81,40 @@ def fit(
     check_choice("by", by, BY)
     for name in remove:
         check_choice("remove", name, SWAYS)
-    check_prior(prior)
+    if prior is not None:
+        check_prior(prior)
     _check(model, reliability, remove, prior)
     table = read_judgments(preferences, judges)
     if by == "aspect" and ("aspect" not in table or table["aspect"].isna().all()):
         raise UsageError("no aspect is named: preferences have no column aspect")
     sway = tuple(name for name in SWAYS if name in remove)
     how = {"aspects": by == "aspect", "judges": reliability}
-    data = compared(table, **how, sway=sway, lengths=lengths)
-    if model == "davidson" or sway or reliability:
-        if np.isinf(prior):
+    data = compared(table, **how, sway=sway, lengths=lengths, unit=FINE)
+    if model in _FITTED and (model != "bt" or sway or reliability or prior is None):
+        if prior == np.inf:
             refuse_one_way(data)
-        setting = Setting(model == "davidson", reliability, prior**-2.0)
+        precision = (prior or PRIOR) ** -2.0
+        setting = Setting(model == "davidson", reliability, precision, prior)
         joint = fit_jointly(data, setting, progress)
         strength, error = joint.strength, joint.strength_error
     else:
         joint = None
-        strength, error = fitted(data, model, prior, progress)
+        strength, error = fitted(data, model, prior or PRIOR, progress)
     names = (*sway, *(["tie"] if model == "davidson" else []))
     return Fit(
         _documents(data, strength, error, model),
         _effects(data, joint, names),
         _judges(data, joint if reliability else None),
-        tuple(_notes(data, model, prior, sway)),
+        tuple(_notes(data, model, prior, sway, joint)),
     )
 
 
-def _check(model: str, reliability: bool, remove: Sequence[str], prior: float) -> None:
+def _check(
+    model: str, reliability: bool, remove: Sequence[str], prior: float | None
+) -> None:
     if (reliability or remove) and model not in _FITTED:
         raise UsageError(f"reliability and remove are of bt and davidson, not {model}")
-    if np.isinf(prior) and (reliability or "longer" in remove):
+    if prior == np.inf and (reliability or "longer" in remove):
         what = "reliability" if reliability else "remove longer"
         raise UsageError(f"{what} needs a finite prior, such as {PRIOR}")
 
@@ -172,7 +181,11 @@ def _judges(data: Comparisons, joint: Joint | None) -> pd.DataFrame:
 
 
 def _notes(
-    data: Comparisons, model: str, prior: float, sway: tuple[str, ...]
+    data: Comparisons,
+    model: str,
+    prior: float | None,
+    sway: tuple[str, ...],
+    joint: Joint | None,
 ) -> Iterator[str]:
     keys, what = _keys(data), "query" if len(_keys(data)) == 1 else "query and aspect"
     sets = data.items.assign(linked=data.linked, both=data.both_ways)
@@ -187,9 +200,23 @@ def _notes(
         sets_of = counted(len(one_way), "set")
         yield (
             f"of {n} of {sets_of} of documents, wins do not link all both ways: how "
-            f"far those of different ones (both_ways) are apart, the prior says, whose "
-            f"standard deviation is {prior:g}"
+            f"far those of different ones (both_ways) are apart, the prior says"
+            + (f", whose standard deviation is {prior:g}" if prior else "")
         )
+    if joint and prior is None:
+        groups = zip(_groups(data), joint.spread, strict=True)
+        spreads = [f"{x:.3g}" + (f" ({name})" if name else "") for name, x in groups]
+        yield (
+            "standard deviation of strengths, fitted to the votes: "
+            f"{listed(spreads, 8)}"
+        )
+        if joint.spread.max() > _WIDE:
+            yield (
+                "intervals of strengths are too narrow, as these are far apart: in "
+                "simulation they hold 80 to 90 %"
+            )
+    if joint and not joint.certain:
+        yield "errors are not known: the votes' most likely model is no clear maximum"
     for name, n in zip(sway, data.unknown, strict=True):
         if n:
             unknown = counted(n, "judgment")

@@ -1,27 +1,30 @@
 """Votes → strengths of items, what sways judges, and how reliable they are, together.
 
-Newton's steps for all at once: on the device, each set of items leaves out its own
-strengths; what sets share is added up over sets, and solved, on the host.
+On the device, each set of items leaves out its own strengths; what sets share is added
+up over sets, and solved, on the host. The spread of strengths is fitted, too, unless it
+is given (empirical Bayes).
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float64, Int
+from jaxtyping import Float64
 from scipy.optimize import minimize
 
 from pgcjax.errors import DataError, Progress, UsageError
 from pgcjax.judging.comparisons import Comparisons
-from pgcjax.judging.models import Sets, at_once, batches, padded
-from pgcjax.kernels.votes import Parts, Point, Rows, parts
+from pgcjax.judging.models import at_once
+from pgcjax.judging.vote_sets import Block, Setting, blocks, each_of
+from pgcjax.kernels.votes import Parameters, Parts, Point, parts
 from pgcjax.runtime.devices import over_devices, place
 from pgcjax.runtime.loop import Call, results
 from pgcjax.runtime.surroundings import local_device_count
 
-LOOKS = (4.0, 1.0)
-"""Votes that a judge is taken to have given looking, and not, before all others."""
+LOOKS = (1.0, 1.0)
+"""Votes that a judge is taken to have given looking, and not, before all others: any
+reliability is as likely, so that who guesses is not taken for who looks."""
 
 MOST_STEPS = 1000
 """Of the search for what sets share; some twenty are usual."""
@@ -29,24 +32,20 @@ MOST_STEPS = 1000
 MOST_SHARED = 4000
 """What sets may share: judges, above all."""
 
+SPREAD = 2.5
+"""Where the prior of a spread σ that is fitted, σ · exp(-σ / SPREAD), is highest: with
+few votes, the spread stays near it, and it is never 0 [Chung et al. 2013]."""
+
+STARTS = (1.386, 0.0)
+"""Log-odds of reliability of all judges from which a search starts, and one more from
+how often each agrees with most of the others: there may be several maxima."""
+
 _SLOPE = 1e-6  # where it ends, of the logarithm of the likelihood
 _ENDLESS = 10.0  # log-odds that, without a prior, have no end
-_CHUNK = 1024  # rows
-_CELLS = 2**19  # of arrays of a call
-
-
-class Setting(NamedTuple):
-    """What is fitted.
-
-    Attributes:
-        ties: whether ties are answers (Davidson); else half a vote for either.
-        judged: whether each judge's reliability is fitted.
-        precision: 1/σ² of the normal priors of strengths, of what sways, and of τ.
-    """
-
-    ties: bool
-    judged: bool
-    precision: float
+_MOVE = 1e-3  # of a parameter, to see how slopes change
+_EQUAL = 1e-6  # values of maxima that differ by no more are equal
+_CLIMB = 1e-2  # of the logarithm of the likelihood, twice what is left of it
+_FLAT = 1e-9  # of the curvature, by that of each parameter alone: there is no peak
 
 
 class Joint(NamedTuple):
@@ -58,50 +57,37 @@ class Joint(NamedTuple):
         sway: coefficients of what sways judges and, where ties are answers, τ; of each
             group.
         sway_error: likewise.
+        spread: σ of the strengths of each group, fitted or given.
         looks: log-odds of reliability of judges, if it is fitted.
         looks_error: likewise.
+        certain: whether errors are known: not where the likelihood has no peak at
+            what was found, and all errors are NaN.
     """
 
     strength: Float64[np.ndarray, " items"]
     strength_error: Float64[np.ndarray, " items"]
     sway: Float64[np.ndarray, "groups c"]
     sway_error: Float64[np.ndarray, "groups c"]
+    spread: Float64[np.ndarray, " groups"]
     looks: Float64[np.ndarray, " judges"]
     looks_error: Float64[np.ndarray, " judges"]
-
-
-class _Block(NamedTuple):
-    """Sets that a call computes.
-
-    Attributes:
-        rows: votes, on the device.
-        items: items of each set.
-        where: which of them there are.
-        shared: number of what each set shares, of all that is shared; the last: none.
-    """
-
-    rows: Rows
-    items: Int[np.ndarray, "sets n"]
-    where: Bool[np.ndarray, "sets n"]
-    shared: Int[np.ndarray, "sets g"]
+    certain: bool
 
 
 class _Found(NamedTuple):
     """What is known of what sets share.
 
     Attributes:
-        value: log-likelihood, with priors.
+        value: log-likelihood, strengths integrated out, with priors.
         score: its slope.
-        curvature: likewise.
         strength: the most likely ones.
         brought: of each block, what its sets say.
     """
 
     value: float
     score: Float64[np.ndarray, " g"]
-    curvature: Float64[np.ndarray, "g g"]
     strength: Float64[np.ndarray, " items"]
-    brought: list[tuple[_Block, Parts]]
+    brought: list[tuple[Block, Parts]]
 
 
 def fit_jointly(
@@ -119,34 +105,54 @@ def fit_jointly(
             f"reliability is fitted of {MOST_SHARED} judges at most, in each aspect "
             f"again, not of {model.shared - model.fixed}: name those that count"
         )
-    start = np.zeros(model.shared)
-    start[model.fixed :] = np.log(LOOKS[0] / LOOKS[1])
-    found, done = model.found(start, np.zeros(len(data.items))), 0
-    # Changed so that all directions are as steep, as far as can be seen from the start.
-    root = _root(found.curvature)
+    starts, found, done = model.starts(data), [], 0
+    at_rest = np.zeros(model.items)
 
-    def loss(x: np.ndarray) -> tuple[float, np.ndarray]:
-        nonlocal found, done
-        found = model.found(start + root @ x, found.strength, curved=False)
+    def told() -> None:
+        nonlocal done
         done += 1
         if progress:
-            progress("fitting", done, MOST_STEPS)
-        return -found.value, -(root.T @ found.score)
+            progress("fitting", min(done, MOST_STEPS - 1), MOST_STEPS)
 
-    how: Any = {"maxiter": MOST_STEPS, "gtol": _SLOPE, "ftol": 0.0, "maxcor": 30}
-    result = minimize(loss, 0 * start, jac=True, method="L-BFGS-B", options=how)
-    shared = start + root @ result.x
-    found = model.found(shared, found.strength)
+    # Changed so that all directions are as steep, as far as can be seen from the first
+    # start.
+    root = _root(model.curved(starts[0], model.found(starts[0], at_rest))[0])
+    for start in starts:
+        found.append(_climb(model, start, root, told))
+    # Of equal maxima the first: what is found depends on the data alone.
+    best = max(of.value for _, of in found)
+    shared, top = next(x for x in found if x[1].value >= best - _EQUAL)
     if progress:
         progress("fitting", MOST_STEPS, MOST_STEPS)
     endless = not setting.precision and np.abs(shared).max(initial=0) > _ENDLESS
-    if endless or not np.isfinite(found.value):
+    if endless or not np.isfinite(top.value):
         raise DataError(
             "votes have no most likely model",
             where="preferences",
             mend="Give a smaller prior.",
         )
-    return model.joint(shared, found)
+    return model.joint(shared, top)
+
+
+def _climb(
+    model: "_Model",
+    start: Float64[np.ndarray, " g"],
+    root: Float64[np.ndarray, "g g"],
+    told: Callable[[], None],
+) -> tuple[Float64[np.ndarray, " g"], _Found]:
+    """Find the maximum that a start leads to."""
+    found = model.found(start, np.zeros(model.items))
+
+    def loss(x: np.ndarray) -> tuple[float, np.ndarray]:
+        nonlocal found
+        found = model.found(start + root @ x, found.strength)
+        told()
+        return -found.value, -(root.T @ found.score)
+
+    how: Any = {"maxiter": MOST_STEPS, "gtol": _SLOPE, "ftol": 0.0, "maxcor": 30}
+    result = minimize(loss, 0 * start, jac=True, method="L-BFGS-B", options=how)
+    shared = start + root @ result.x
+    return shared, model.found(shared, found.strength)
 
 
 def _root(curvature: Float64[np.ndarray, "g g"]) -> Float64[np.ndarray, "g g"]:
@@ -164,74 +170,154 @@ class _Model:
     """
 
     def __init__(self, data: Comparisons, setting: Setting):
-        self._setting, self._items = setting, len(data.items)
-        self._each = data.swayed.shape[1] + setting.ties
-        self.fixed = self._each * data.groups
+        self._setting, self.items = setting, len(data.items)
+        self._each = each_of(data, setting)
+        self.fixed, self._groups = self._each * data.groups, data.groups
         self.shared = self.fixed + (len(data.judges) if setting.judged else 0)
-        self._blocks = list(_blocks(data, setting))
+        self._spreads = np.zeros(self.shared, bool)
+        if setting.spread is None:
+            self._spreads[self._each - 1 : self.fixed : self._each] = True
+        self._blocks = list(blocks(data, setting))
+
+    def starts(self, data: Comparisons) -> list[Float64[np.ndarray, " g"]]:
+        """List where to start: several places, if reliabilities are fitted."""
+        start = np.where(self._spreads, np.log(SPREAD), 0.0)
+        if not self._setting.judged:
+            return [start]
+        looks = [np.full(len(data.judges), x) for x in STARTS]
+        return [np.r_[start[: self.fixed], x] for x in (*looks, _agreed(data))]
 
     def joint(self, shared: Float64[np.ndarray, " g"], found: _Found) -> Joint:
         """Give what was found, and standard errors."""
         size = len(shared) + 1
-        wide, variance = np.zeros((size, size)), np.zeros(self._items)
-        wide[:-1, :-1] = np.linalg.pinv(found.curvature, hermitian=True)
-        for block, own in found.brought:
+        wide, variance = np.zeros((size, size)), np.zeros(self.items)
+        curvature, turns = self.curved(shared, found)
+        scale = np.sqrt(np.abs(np.diag(curvature)))
+        scaled = curvature / np.where(scale > 0, np.outer(scale, scale), 1.0)
+        certain = bool(np.linalg.eigvalsh(scaled).min(initial=1.0) > _FLAT)
+        if certain:
+            wide[:-1, :-1] = np.linalg.inv(curvature)
+            # A search that ended on a slope would have more to climb.
+            certain = float(found.score @ wide[:-1, :-1] @ found.score) < _CLIMB
+        for (block, own), turn in zip(found.brought, turns, strict=True):
             place = block.shared
             around = wide[place[:, :, None], place[:, None, :]]
-            more = ((own.turn @ around) * own.turn).sum(axis=2)
+            more = ((turn @ around) * turn).sum(axis=2)
             variance[block.items[block.where]] = (own.variance + more)[block.where]
         both = variance, np.diag(wide)[:-1]
-        error, of = (np.sqrt(np.where(x > 0, x, np.nan)) for x in both)
-        (sway, looks), (sway_error, looks_error) = (
-            np.split(x, [self.fixed]) for x in (shared, of)
+        error, of = (np.sqrt(x if certain else np.nan * x) for x in both)
+        spread = np.full(self._groups, self._setting.spread or 0.0)
+        if self._spreads.any():
+            spread = np.exp(shared[self._spreads])
+        own = ~self._spreads[: self.fixed]
+        sway, sway_error = (
+            x[: self.fixed][own].reshape(self._groups, -1) for x in (shared, of)
         )
-        shape = -1, max(1, self._each)
-        sways = (sway.reshape(shape), sway_error.reshape(shape))
-        return Joint(found.strength, error, *sways, looks, looks_error)
+        looks, looks_error = shared[self.fixed :], of[self.fixed :]
+        return Joint(
+            found.strength,
+            error,
+            sway,
+            sway_error,
+            spread,
+            looks,
+            looks_error,
+            certain,
+        )
 
     def found(
         self,
         shared: Float64[np.ndarray, " g"],
         strength: Float64[np.ndarray, " items"],
-        *,
-        curved: bool = True,
     ) -> _Found:
-        """Add up what all sets say; the curvature, which is large, only if asked."""
+        """Add up what all sets say.
+
+        Args:
+            shared: what sets share.
+            strength: to begin with.
+        """
         size = self.shared + 1  # the last place takes what padding brings
         value, score = 0.0, np.zeros(size)
-        curve = np.zeros(size * size if curved else 0)
-        strength, brought = strength.copy(), []
-        for block, out in results(self._calls(shared, strength.copy())):
-            own = Parts._make(np.asarray(x)[: len(block.items)] for x in out)
-            brought.append((block, own))
+        strength, brought = strength.copy(), self._brought(shared, strength)
+        for block, own in brought:
             value += float(own.value.sum())
-            place = block.shared
-            score += np.bincount(place.ravel(), own.score.ravel(), size)
-            if curved:
-                cell = (place[:, :, None] * size + place[:, None, :]).ravel()
-                np.add.at(curve, cell, own.curvature.ravel())
+            score += np.bincount(block.shared.ravel(), own.score.ravel(), size)
             strength[block.items[block.where]] = own.strength[block.where]
-        score, curve = score[:-1], curve.reshape(-1, size)[:-1, :-1].copy()
-        value += self._prior(shared, score, curve)
-        return _Found(value, score, curve, strength, brought)
+        score = score[:-1].copy()
+        value += self._prior(shared, score)
+        return _Found(value, score, strength, brought)
 
-    def _prior(self, shared: np.ndarray, score: np.ndarray, curve: np.ndarray) -> float:
-        """Add priors of what sets share to slopes and curvature; give their logs."""
-        own, looks = np.split(shared, [self.fixed])
+    def curved(
+        self, shared: Float64[np.ndarray, " g"], found: _Found
+    ) -> tuple[Float64[np.ndarray, "g g"], list[Float64[np.ndarray, "sets n g"]]]:
+        """Find the curvature, as strengths follow, and how strengths do.
+
+        By differences of slopes, of all sets at once: the first of what each shares is
+        moved, then the second, and so on.
+        """
+        blocks = [block for block, _ in found.brought]
+        widths = [block.shared.shape[1] for block in blocks]
+        bends = [np.zeros((*b.shared.shape, b.shared.shape[1])) for b in blocks]
+        turns = [np.zeros((*b.where.shape, b.shared.shape[1])) for b in blocks]
+        for at in range(max(widths, default=0)):
+            ends = [
+                self._brought(shared, found.strength, (at, move))
+                for move in (_MOVE, -_MOVE)
+            ]
+            for i, (up, down) in enumerate(zip(*ends, strict=True)):
+                if at < widths[i]:
+                    bends[i][:, at] = (up[1].score - down[1].score) / (2 * _MOVE)
+                    turn = (up[1].strength - down[1].strength) / (2 * _MOVE)
+                    turns[i][:, :, at] = turn
+        size = self.shared + 1
+        curve = np.zeros(size * size)
+        for block, bend in zip(blocks, bends, strict=True):
+            place, both = block.shared, (bend + bend.transpose(0, 2, 1)) / 2
+            cell = (place[:, :, None] * size + place[:, None, :]).ravel()
+            np.add.at(curve, cell, -both.ravel())
+        curve = curve.reshape(size, size)[:-1, :-1].copy()
+        slopes = []
+        for move in (_MOVE, -_MOVE):
+            slopes.append(np.zeros(self.shared))
+            self._prior(shared + move, slopes[-1])
+        curve[np.diag_indices(len(curve))] -= (slopes[0] - slopes[1]) / (2 * _MOVE)
+        return curve, turns
+
+    def _brought(
+        self,
+        shared: Float64[np.ndarray, " g"],
+        strength: Float64[np.ndarray, " items"],
+        moved: tuple[int, float] | None = None,
+    ) -> list[tuple[Block, Parts]]:
+        """Find what each set says, of whose shared parameters one may be moved."""
+        calls = self._calls(shared, strength, moved)
+        return [
+            (block, Parts._make(np.asarray(x)[: len(block.items)] for x in out))
+            for block, out in results(calls)
+        ]
+
+    def _prior(self, shared: np.ndarray, score: np.ndarray) -> float:
+        """Add priors of what sets share to slopes; give their logs."""
+        looks = shared[self.fixed :]
+        spreads, normal = self._spreads, ~self._spreads
+        normal[self.fixed :] = False
         precision, (seen, unseen) = self._setting.precision, LOOKS
-        chance = 1 / (1 + np.exp(-looks))
-        score += np.r_[-precision * own, seen - (seen + unseen) * chance]
-        alone = (seen + unseen) * chance * (1 - chance)
-        if len(curve):
-            both = np.r_[np.full(len(own), precision), alone]
-            curve[np.diag_indices(len(curve))] += both
+        wide = np.exp(shared[spreads]) / SPREAD
+        score[normal] -= precision * shared[normal]
+        score[spreads] += 1 - wide
+        score[self.fixed :] += seen - (seen + unseen) / (1 + np.exp(-looks))
         logs = seen * np.logaddexp(0, -looks) + unseen * np.logaddexp(0, looks)
-        return float(-precision / 2 * (own @ own) - logs.sum())
+        squares = shared[normal] @ shared[normal]
+        far = (shared[spreads] - wide).sum()
+        return float(far - precision / 2 * squares - logs.sum())
 
-    def _calls(self, of_all: np.ndarray, strengths: np.ndarray) -> Iterator[Call]:
-        ties, each = self._setting.ties, self._each
-        program = ties, self._setting.judged, local_device_count()
-        values, precision = np.append(of_all, 0.0), self._setting.precision
+    def _calls(
+        self, of_all: np.ndarray, strengths: np.ndarray, moved: tuple[int, float] | None
+    ) -> Iterator[Call]:
+        setting, each = self._setting, self._each
+        program = setting.fits, local_device_count()
+        sways = each - setting.ties - (setting.spread is None)
+        values = np.append(of_all, 0.0)
         for rows, items, where, shared in self._blocks:
             room, (sets, n) = len(rows.first), where.shape
             strength, there = np.zeros((room, n)), np.zeros((room, n), bool)
@@ -239,111 +325,54 @@ class _Model:
             there[:sets] = where
             of_sets = np.zeros((room, shared.shape[1]))
             of_sets[:sets] = values[shared]
-            tie = of_sets[:, each - 1] if ties else np.zeros(room)
-            point = Point(strength, of_sets[:, : each - ties], tie, of_sets[:, each:])
+            if moved and moved[0] < shared.shape[1]:
+                of_sets[:, moved[0]] += moved[1]
+            tie = of_sets[:, sways] if setting.ties else np.zeros(room)
+            given = setting.spread
+            spread = of_sets[:, each - 1] if given is None else _log(given, room)
+            sway, looks = of_sets[:, :sways], of_sets[:, each:]
+            point = Point(strength, sway, tie, spread, looks)
             shapes = rows.swayed.shape, n, shared.shape[1]
-            make = partial(_parts, program, (rows, point, there), precision)
-            block = _Block(rows, items, where, shared)
+            make = partial(_parts, program, (rows, point, there))
+            block = Block(rows, items, where, shared)
             yield Call(block, make, ("votes", program, shapes))
 
 
-def _blocks(data: Comparisons, setting: Setting) -> Iterator[_Block]:
-    """Lay out sets of like shape together: items, rows and judges."""
-    sets, of_row = Sets(data.linked), data.linked[data.first]
-    order = np.argsort(of_row, kind="stable")
-    ends = np.cumsum(np.bincount(of_row, minlength=len(sets.sizes)))[:-1]
-    rows = np.split(order, ends)
-    judges = [np.unique(data.judge[own]) for own in rows]
-    if not setting.judged:
-        judges = [own[:0] for own in judges]
-    shapes = np.array(
-        [
-            (padded(n), _room(len(own)), _room(len(who)) if setting.judged else 0)
-            for n, own, who in zip(sets.sizes.tolist(), rows, judges, strict=True)
-        ]
+def _log(spread: float, room: int) -> Float64[np.ndarray, " sets"]:
+    with np.errstate(divide="ignore"):
+        return np.full(room, np.log(spread))
+
+
+def _agreed(data: Comparisons) -> Float64[np.ndarray, " judges"]:
+    """Start from how often each judge agrees with most of the others, as log-odds."""
+    pair = np.unique(np.stack([data.first, data.second]), axis=1, return_inverse=True)[
+        1
+    ].reshape(-1)
+    lead = (data.won - data.lost).astype(np.float64)
+    others = np.sign(np.bincount(pair, lead)[pair] - lead)
+    votes = (data.won + data.lost) * (others != 0)
+    agreed = np.where(others > 0, data.won, data.lost) * (others != 0)
+    count = len(data.judges)
+    share = (np.bincount(data.judge, agreed, count) + data.unit) / (
+        np.bincount(data.judge, votes, count) + 2 * data.unit
     )
-    for shape in np.unique(shapes, axis=0).tolist():
-        size, length, many = shape
-        most = _CELLS // ((size + many) * (size + many + length))
-        same = np.flatnonzero((shapes == shape).all(axis=1))
-        for own, room in batches(same, most):
-            who = [judges[s] for s in own.tolist()]
-            of_sets = [rows[s] for s in own.tolist()]
-            yield _Block(
-                place(_table(data, sets.position, of_sets, who, (room, length))),
-                *sets.items(own, size),
-                _shared(data, setting, of_sets, who, many),
-            )
+    looks = np.clip(2 * share - 1, 0.05, 0.95)
+    return np.log(looks / (1 - looks))
 
 
-def _room(n: int) -> int:
-    """Round a number of rows, or of judges, up to one of few."""
-    size = 8
-    while size < min(n, _CHUNK):
-        size *= 4
-    return min(size, _CHUNK) if n <= _CHUNK else -(-n // _CHUNK) * _CHUNK
-
-
-def _shared(
-    data: Comparisons,
-    setting: Setting,
-    of_sets: list[np.ndarray],
-    judges: list[np.ndarray],
-    many: int,
-) -> Int[np.ndarray, "sets g"]:
-    """Number what each set shares; padding: by the number of all."""
-    each = data.swayed.shape[1] + setting.ties
-    fixed = each * data.groups
-    none = fixed + (len(data.judges) if setting.judged else 0)
-    shared = np.full((len(judges), each + many), none)
-    for row, own, who in zip(shared, of_sets, judges, strict=True):
-        row[:each] = each * data.group[data.first[own[0]]] + np.arange(each)
-        row[each : each + len(who)] = fixed + who
-    return shared
-
-
-def _table(
-    data: Comparisons,
-    position: np.ndarray,
-    of_sets: list[np.ndarray],
-    judges: list[np.ndarray],
-    shape: tuple[int, int],
-) -> Rows:
-    """Lay out the rows of sets, in chunks."""
-    whole, votes = np.zeros((3, *shape), np.int32), np.zeros((3, *shape))
-    swayed = np.zeros((*shape, data.swayed.shape[1]))
-    for i, (own, who) in enumerate(zip(of_sets, judges, strict=True)):
-        at = i, slice(len(own))
-        whole[0][at], whole[1][at] = (
-            position[data.first[own]],
-            position[data.second[own]],
-        )
-        whole[2][at] = np.searchsorted(who, data.judge[own]) if len(who) else 0
-        for side, counts in zip(votes, (data.won, data.lost, data.tied), strict=True):
-            side[at] = counts[own] / data.unit
-        swayed[at] = data.swayed[own]
-    chunks = (shape[0], -(-shape[1] // _CHUNK), min(shape[1], _CHUNK))
-    first, second, judge = (x.reshape(chunks) for x in whole)
-    won, lost, tied = (x.reshape(chunks) for x in votes)
-    swayed = swayed.reshape(*chunks, data.swayed.shape[1])
-    return Rows(first, second, judge, won, lost, tied, swayed)
-
-
-def _parts(program: tuple[bool, bool, int], cut: Any, precision: float) -> Any:
+def _parts(program: tuple[Parameters, int], cut: Any) -> Any:
     rows, *moving = cut
-    cut = (rows, *place(tuple(moving)))
-    return _program(*program)(cut, np.float64(precision))
+    return _program(*program)((rows, *place(tuple(moving))), ())
 
 
 @cache
-def _program(ties: bool, judged: bool, devices: int) -> Any:
+def _program(fits: Parameters, devices: int) -> Any:
     """Map parts of a step over sets."""
 
-    def program(cut, precision):
+    def program(cut, _):
         def one(own):
             rows, point, where = own
-            how = {"ties": ties, "judged": judged, "where": where}
-            return parts(rows, point, precision, **how)
+            return parts(rows, point, fits=fits, where=where)
 
         return at_once(one, cut)
 

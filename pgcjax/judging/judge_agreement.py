@@ -23,7 +23,10 @@ class JudgeAgreement:
     Attributes:
         kappa: Fleiss' kappa over all pairs with two votes or more; NaN if there are
             none, or all votes say the same.
-        agreement: share of equal votes among all pairs of votes on the same pair.
+        observed: Fleiss' P, of which kappa is made: the mean over pairs of documents of
+            the share of equal votes among two on the pair.
+        agreement: the share of equal votes among all two votes on a pair, which counts
+            pairs of many votes more.
         pairs: pairs of documents with two votes or more.
         votes: the votes on these.
         table: a row and a column for each option: how often one judge says the row's
@@ -34,6 +37,7 @@ class JudgeAgreement:
     """
 
     kappa: float
+    observed: float
     agreement: float
     pairs: int
     votes: int
@@ -63,14 +67,27 @@ def fleiss_kappa(counts: np.ndarray) -> float:
     Source: Fleiss 1971, equations 3-7; Xie et al. 2020, 3.2.
     """
     counts = np.asarray(counts, np.float64)
-    n = counts.sum(axis=1)
-    counts, n = counts[n > 1], n[n > 1]
+    counts = counts[counts.sum(axis=1) > 1]
     totals = counts.sum(axis=0)
     if np.count_nonzero(totals) < 2:
         return nan
-    observed = np.mean((counts * (counts - 1)).sum(axis=1) / (n * (n - 1)))
+    observed = observed_agreement(counts)
     chance = np.sum((totals / totals.sum()) ** 2)
     return float((observed - chance) / (1 - chance))
+
+
+def observed_agreement(counts: np.ndarray) -> float:
+    """Compute Fleiss' P: the mean share of equal votes among two on one item.
+
+    Args:
+        counts: as of `fleiss_kappa`.
+    """
+    counts = np.asarray(counts, np.float64)
+    n = counts.sum(axis=1)
+    counts, n = counts[n > 1], n[n > 1]
+    if not len(n):
+        return nan
+    return float(np.mean((counts * (counts - 1)).sum(axis=1) / (n * (n - 1))))
 
 
 def judge_agreement(
@@ -113,6 +130,7 @@ def judge_agreement(
     names = list(votes.options)
     return JudgeAgreement(
         fleiss_kappa(both),
+        observed_agreement(counts),
         share,
         len(counts),
         int(counts.sum()),

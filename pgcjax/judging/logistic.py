@@ -5,8 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float64, Int, Real
+from scipy import special, stats
 
 _STEPS, _NEAR = 100, 1e-10
+_PROPOSED, _TAILS = 400, 5  # draws of strengths, and degrees of freedom of these
 SPREADS = tuple(float(s) for s in 2.0 ** np.arange(-2, 3.5, 0.5))
 """Standard deviations of strengths to choose from, on the scale of log-odds."""
 
@@ -17,28 +19,32 @@ class Fit(NamedTuple):
     Attributes:
         beta: of each column.
         error: their standard errors, robust to votes of one cluster that go together.
+        z: quantile of Student's t, of 95 % intervals, by the number of clusters.
         converged: whether there is an optimum: there is none where a column parts all
             votes.
     """
 
     beta: Float64[np.ndarray, " columns"]
     error: Float64[np.ndarray, " columns"]
+    z: float
     converged: bool
 
 
 def fit_votes(
     features: Real[np.ndarray, "votes columns"],
     won: Real[np.ndarray, " votes"],
-    cluster: Int[np.ndarray, " votes"],
+    cluster: Int[np.ndarray, "votes ..."],
 ) -> Fit:
     """Fit the log-odds of votes as a sum of their features.
 
     Args:
         features: of each vote.
         won: 1, or 0.
-        cluster: votes that may go together, such as those on one pair.
+        cluster: votes that may go together, such as those on one query; or, of each
+            vote, two documents: votes that have one in common may go together.
 
-    Source: errors of clusters by Liang and Zeger 1986, without a correction for few.
+    Source: errors of clusters by Liang and Zeger 1986, of documents by Aronow, Samii
+    and Assenova 2015; for m clusters m / (m - 1) times the variance.
     """
     x, y = np.asarray(features, np.float64), np.asarray(won, np.float64)
     beta, converged = np.zeros(x.shape[1]), False
@@ -52,12 +58,32 @@ def fit_votes(
             break
     p, information = _information(x, beta)
     if not converged or np.abs(beta).max(initial=0) > 20:
-        return Fit(beta, np.full(len(beta), np.inf), False)
-    sums = np.zeros((int(cluster.max(initial=-1)) + 1, x.shape[1]))
-    np.add.at(sums, cluster, x * (y - p)[:, None])
+        return Fit(beta, np.full(len(beta), np.inf), np.nan, False)
+    scores = x * (y - p)[:, None]
+    of_vote = cluster.reshape(len(y), -1)
+    if of_vote.shape[1] == 1:
+        meats = [_squares(scores, of_vote)]
+    else:
+        ends = np.sort(of_vote, axis=1)
+        sums = np.zeros((2, int(of_vote.max()) + 1, x.shape[1]))
+        for i in (0, 1):
+            np.add.at(sums[i], of_vote[:, i], scores)
+        of_pair = _squares(scores, np.unique(ends, axis=0, return_inverse=True)[1])
+        # Votes on one pair have both documents in common, and are counted twice. By
+        # few documents the difference may be too small: it is no less than by pairs.
+        meats = [sums.sum(0).T @ sums.sum(0) - of_pair, of_pair]
+    clusters = len(np.unique(of_vote))
     bread = np.linalg.inv(information)
-    spread = np.diag(bread @ (sums.T @ sums) @ bread)
-    return Fit(beta, np.sqrt(np.maximum(spread, 0)), True)
+    spread = np.max([np.diag(bread @ meat @ bread) for meat in meats], axis=0)
+    spread = spread * clusters / max(1, clusters - 1)
+    z = float(stats.t.isf(0.025, max(1, clusters - 1)))
+    return Fit(beta, np.sqrt(spread), z, True)
+
+
+def _squares(scores: np.ndarray, cluster: np.ndarray) -> np.ndarray:
+    sums = np.zeros((int(cluster.max(initial=-1)) + 1, scores.shape[1]))
+    np.add.at(sums, cluster.reshape(-1), scores)
+    return sums.T @ sums
 
 
 def _information(x: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -79,49 +105,86 @@ class Compared(NamedTuple):
     won: Bool[np.ndarray, " pairs"]
 
 
-def spread_of_strengths(sets: Sequence[Compared]) -> float:
-    """Choose how far apart strengths are that predict each vote from the others best.
+class Drawn(NamedTuple):
+    """Strengths of a set as its votes have them, by a normal prior.
 
-    Strengths of a Bradley-Terry model have a normal prior; its standard deviation is
-    the one of `SPREADS` with the largest likelihood of each vote, left out of the fit
-    (by one step of Newton's, not by a fit of its own).
+    Attributes:
+        strength: draws, all alike.
+        log_marginal: logarithm of the likelihood, strengths integrated out.
     """
-    likelihood = [sum(_left_out(own, 1 / s**2) for own in sets) for s in SPREADS]
-    return SPREADS[int(np.argmax(likelihood))]
+
+    strength: Float64[np.ndarray, "draws items"]
+    log_marginal: float
 
 
-def _left_out(pairs: Compared, penalty: float) -> float:
+def drawn_strengths(
+    sets: Sequence[Compared], draws: int
+) -> list[Float64[np.ndarray, "draws items"]]:
+    """Draw strengths of a Bradley-Terry model as votes have them.
+
+    Strengths have a normal prior, whose standard deviation is each of `SPREADS` as
+    often as its likelihood says, of all sets together.
+    """
+    made = np.random.Generator(np.random.Philox(key=1))
+    found = [[drawn(own, s, made) for own in sets] for s in SPREADS]
+    values = [sum(one.log_marginal for one in of_spread) for of_spread in found]
+    weight = np.exp(np.array(values) - max(values)).cumsum()
+    counts = np.diff(np.rint(draws * weight / weight[-1]).astype(int), prepend=0)
+    used = [(of, n) for of, n in zip(found, counts.tolist(), strict=True) if n]
+    return [
+        np.concatenate([of[i].strength[_rows(made, n)] for of, n in used])
+        for i in range(len(sets))
+    ]
+
+
+def _rows(made: np.random.Generator, n: int) -> np.ndarray:
+    return made.integers(0, _PROPOSED, n)
+
+
+def drawn(pairs: Compared, spread: float, made: np.random.Generator) -> Drawn:
+    """Draw strengths about the most likely ones, and again by how likely they are.
+
+    The first draws have the curvature of the likelihood, and long tails (of Student's t
+    with 5 degrees of freedom).
+
+    Args:
+        pairs: of one set.
+        spread: standard deviation of the prior.
+        made: random numbers.
+    """
     a, b, won = pairs
-    n, y = int(max(a.max(), b.max())) + 1, won.astype(np.float64)
-    strength, weight, p = np.zeros(n), np.zeros(len(a)), y
-    information = np.eye(n)
+    top, information = _likeliest(pairs, spread)
+    n, root = len(top), np.linalg.cholesky(information)
+    noise = made.standard_normal((n, _PROPOSED))
+    noise /= np.sqrt(made.chisquare(_TAILS, _PROPOSED) / _TAILS)
+    strength = top + np.linalg.solve(root.T, noise).T
+    lead = np.where(won, 1, -1) * (strength[:, a] - strength[:, b])
+    logs = -np.logaddexp(0, -lead).sum(1) - (strength**2).sum(1) / 2 / spread**2
+    logs -= n * (np.log(spread) + np.log(2 * np.pi) / 2)
+    proposal = special.gammaln((_TAILS + n) / 2) - special.gammaln(_TAILS / 2)
+    proposal += np.log(np.diag(root)).sum() - n / 2 * np.log(_TAILS * np.pi)
+    far = (noise**2).sum(0) / _TAILS
+    logs -= proposal - (_TAILS + n) / 2 * np.log1p(far)
+    weight = np.exp(logs - logs.max()).cumsum()
+    value = float(logs.max() + np.log(weight[-1] / _PROPOSED))
+    again = (np.arange(_PROPOSED) + 0.5) / _PROPOSED * weight[-1]
+    return Drawn(strength[np.searchsorted(weight, again)], value)
+
+
+def _likeliest(pairs: Compared, spread: float) -> tuple[np.ndarray, np.ndarray]:
+    """Find the most likely strengths, and their information with that of the prior."""
+    a, b, won = pairs
+    n, rows = int(max(a.max(), b.max())) + 1, np.arange(len(a))
+    sides, prior = np.zeros((len(a), n)), np.eye(n) / spread**2
+    sides[rows, a], sides[rows, b] = 1, -1
+    strength, information = np.zeros(n), prior
     for _ in range(_STEPS):
-        p = 1 / (1 + np.exp(strength[b] - strength[a]))
-        weight, score = p * (1 - p), -penalty * strength
-        np.add.at(score, a, y - p)
-        np.subtract.at(score, b, y - p)
-        information = penalty * np.eye(n)
-        for i, j, sign in ((a, a, 1), (b, b, 1), (a, b, -1), (b, a, -1)):
-            np.add.at(information, (i, j), sign * weight)
-        step = np.clip(np.linalg.solve(information, score), -2, 2)
-        strength = strength + step
-        if np.abs(step).max() < _NEAR:
+        p, curvature = _information(sides, strength)
+        information = curvature + prior
+        score = sides.T @ (won - p) - prior @ strength
+        step = np.linalg.solve(information, score)
+        most = float(np.ptp(step))
+        strength = strength + step * (np.log1p(most) / most if most else 1.0)
+        if most < _NEAR:
             break
-    inverse = np.linalg.inv(information)
-    leverage = inverse[a, a] + inverse[b, b] - 2 * inverse[a, b]
-    logit = strength[a] - strength[b]
-    logit += leverage / (1 - np.minimum(leverage * weight, 0.999)) * (p - y)
-    return float(-np.logaddexp(0, np.where(won, -logit, logit)).sum())
-
-
-def usual_cycles(spread: float) -> float:
-    """Give the share of triples that are cycles, of a Bradley-Terry judge's votes.
-
-    The mean of P(i > j > k > i) + P(k > j > i > k) over normal strengths with this
-    standard deviation, by Gauss-Hermite quadrature: 1/4 where all are equally strong.
-    """
-    node, weight = np.polynomial.hermite_e.hermegauss(40)
-    weight = weight / weight.sum()
-    beats = 1 / (1 + np.exp(spread * (node[None, :] - node[:, None])))
-    cycle = np.einsum("ij,jk,ki->ijk", beats, beats, beats)
-    return float(2 * np.einsum("ijk,i,j,k->", cycle, weight, weight, weight))
+    return strength, information

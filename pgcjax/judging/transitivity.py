@@ -32,7 +32,8 @@ def transitivity(
 
     Args:
         preferences: as of `read_preferences`; strengths and bad documents play no part.
-        of: `majority`: of each pair, what most votes say; `judges`: each judge apart.
+        of: `majority`: of each pair, what more votes say than anything else, be it half
+            of them or less; `judges`: each judge apart.
         judges: who counts; all if None.
         split: a pair whose votes have no majority is not judged (`drop`), or a `tie`.
 

@@ -56,12 +56,14 @@ class Point(NamedTuple):
         strength: of items.
         sway: coefficients of what sways judges.
         tie: τ.
+        spread: log σ of the normal prior of strengths; infinite: there is none.
         looks: log-odds of r, of the judges of the set.
     """
 
     strength: Float[Any, " n"]
     sway: Float[Any, " c"]
     tie: Float[Any, ""]
+    spread: Float[Any, ""]
     looks: Float[Any, " judges"]
 
 
@@ -70,29 +72,33 @@ class Parts(NamedTuple):
 
     Attributes:
         strength: the most likely ones.
-        value: log-likelihood, with that of strengths by their prior.
-        score: its slope.
-        curvature: likewise.
-        turn: how strengths follow: by how much less than before, for each step.
+        value: log of the likelihood, strengths integrated out where they have a prior.
+        score: its slope by what sets share, as strengths follow.
         variance: of strengths less their mean, if what sets share is known.
     """
 
     strength: Float[Any, " n"]
     value: Float[Any, ""]
     score: Float[Any, " g"]
-    curvature: Float[Any, "g g"]
-    turn: Float[Any, "n g"]
     variance: Float[Any, " n"]
 
 
+class Parameters(NamedTuple):
+    """Which parameters the model has.
+
+    Attributes:
+        ties: whether ties are answers (τ); else each is half a vote for either item.
+        spread: whether σ is fitted; else it is given.
+        judged: whether reliabilities are fitted; else r = 1.
+    """
+
+    ties: bool
+    spread: bool
+    judged: bool
+
+
 def parts(
-    rows: Rows,
-    point: Point,
-    precision: Float[Array, ""],
-    *,
-    ties: bool,
-    judged: bool,
-    where: Bool[Array, " n"],
+    rows: Rows, point: Point, *, fits: Parameters, where: Bool[Array, " n"]
 ) -> Parts:
     """Find the most likely strengths of a set, and the likelihood of what sets share.
 
@@ -102,32 +108,18 @@ def parts(
     Args:
         rows: votes; those of padding count none.
         point: what sets share; and strengths to begin with.
-        precision: 1/σ² of the normal prior of strengths; 0: there is none.
-        ties: whether ties are answers; else each is half a vote for either item.
-        judged: whether reliabilities are fitted; else r = 1.
+        fits: which parameters there are.
         where: items.
     """
-    n, model = len(where), partial(_log_chances, ties=ties, judged=judged)
-
-    def curved(strength, exact):
-        own = partial(_of_rows, point=point._replace(strength=strength), ties=ties)
-        found = _over_chunks(
-            rows, lambda chunk: _curved(own(chunk, judged=judged), model, exact)
-        )
-        value, score, of_judge, curve, between, alone = found
-        value -= precision / 2 * jnp.sum(strength**2)
-        score = score.at[:n].add(-precision * strength)
-        curve = curve.at[jnp.arange(n), jnp.arange(n)].add(precision)
-        return value, score, of_judge, curve, between, alone
+    precision = jnp.exp(-2 * point.spread)
 
     def step(state):
         strength, last, count = state
         # Far away, only the curvature of an expectation step surely has a maximum
         # [EM, Dempster et al. 1977].
         exact = jnp.where(last > _FAR, 0.0, 1.0)
-        _, score, _, curve, *_ = curved(strength, exact)
-        move = inverse(pinned(curve[:n, :n], where=where)) @ score[:n]
-        most = jnp.max(move) - jnp.min(move)
+        at = point._replace(strength=strength)
+        move, most = _step(rows, at, exact, fits, where)
         return strength + move * shortened(most), most, count + 1
 
     def far(state):
@@ -135,23 +127,71 @@ def parts(
 
     state = point.strength, jnp.array(jnp.inf), jnp.array(0)
     strength, *_ = jax.lax.while_loop(far, step, state)
-    value, score, of_judge, curve, between, alone = curved(strength, jnp.array(1.0))
-    across = jnp.concatenate([curve[:n, n:], between[:n]], axis=1)
-    corner = jnp.block([[curve[n:, n:], between[n:]], [between[n:].T, jnp.diag(alone)]])
-    spread = inverse(pinned(curve[:n, :n], where=where))
-    turn = spread @ across
-    at = point._replace(strength=strength)
-    own = partial(_of_rows, point=at, ties=ties, judged=judged)
-    bent = _over_chunks(rows, lambda chunk: _bent(own(chunk), model, spread))
-    integrated = precision > 0
-    value += jnp.where(integrated, jnp.linalg.slogdet(spread)[1] / 2, 0.0)
-    score, of_judge = (
-        x + jnp.where(integrated, more, 0.0)
-        for x, more in zip((score, of_judge), bent, strict=True)
+    value, score, spread = _integrated(
+        rows, point._replace(strength=strength), fits, where
     )
-    rest = jnp.concatenate([score[n:], of_judge]) - turn.T @ score[:n]
-    variance = variances(spread, precision, where=where)
-    return Parts(strength, value, rest, corner - across.T @ turn, turn, variance)
+    return Parts(strength, value, score, variances(spread, precision, where=where))
+
+
+def _step(
+    rows: Rows, point: Point, exact: Array, fits: Parameters, where: Array
+) -> tuple[Array, Array]:
+    """Find Newton's step of strengths, and the largest change of any log-odds."""
+    n = len(where)
+    _, score, _, curve, _ = _summed(rows, point, exact, fits)
+    move = inverse(pinned(curve[:n, :n], where=where)) @ score[:n]
+    return move, jnp.max(move) - jnp.min(move)
+
+
+def _summed(
+    rows: Rows, point: Point, exact: Array, fits: Parameters
+) -> tuple[Array, ...]:
+    """Add up value, slopes and curvature of all rows, and of the prior of strengths."""
+    n, precision = len(point.strength), jnp.exp(-2 * point.spread)
+    model = partial(_log_chances, ties=fits.ties, judged=fits.judged)
+
+    def work(chunk):
+        return _curved(_of_rows(chunk, point, fits), model, exact)
+
+    value, score, of_judge, curve, between = _over_chunks(rows, work)
+    value -= precision / 2 * jnp.sum(point.strength**2)
+    score = score.at[:n].add(-precision * point.strength)
+    curve = curve.at[jnp.arange(n), jnp.arange(n)].add(precision)
+    return value, score, of_judge, curve, between
+
+
+def _integrated(
+    rows: Rows, point: Point, fits: Parameters, where: Array
+) -> tuple[Array, Array, Array]:
+    """Integrate strengths out, which are the likeliest ones here.
+
+    Returns:
+        The log of the integral, its slope by what sets share, and the variance of
+        strengths.
+    """
+    n, items = len(where), jnp.sum(where, dtype=point.strength.dtype)
+    precision = jnp.exp(-2 * point.spread)
+    model = partial(_log_chances, ties=fits.ties, judged=fits.judged)
+    found = _summed(rows, point, jnp.array(1.0), fits)
+    value, score, of_judge, curve, between = found
+    spread = inverse(pinned(curve[:n, :n], where=where))
+    bent, bent_looks = _over_chunks(
+        rows, lambda chunk: _bent(_of_rows(chunk, point, fits), model, spread)
+    )
+    prior = precision > 0
+    bent, bent_looks = (jnp.where(prior, x, 0.0) for x in (bent, bent_looks))
+    # Strengths have `items` less 1 free directions; that of their mean is pinned, and
+    # has the curvature 1 + precision.
+    logs = (items - 1) * jnp.log(precision) + jnp.log1p(precision)
+    logs += jnp.linalg.slogdet(spread)[1]
+    value += jnp.where(prior, logs / 2, 0.0)
+    followed = spread @ bent[:n]
+    own = score[n:] + bent[n:] - curve[n:, :n] @ followed
+    looks = of_judge + bent_looks - between[:n].T @ followed
+    squares = jnp.sum(point.strength**2) + jnp.sum(jnp.diag(spread), where=where)
+    squares += 2 * point.strength @ followed - 1 / (1 + precision)
+    scale = (precision * squares - (items - 1))[None]
+    return value, jnp.concatenate([own, *[scale] * fits.spread, looks]), spread
 
 
 def _over_chunks(rows: Rows, work: Callable[[Rows], Any]) -> Any:
@@ -184,18 +224,18 @@ class _Own(NamedTuple):
     judge: Float[Array, "m judges"]
 
 
-def _of_rows(rows: Rows, *, point: Point, ties: bool, judged: bool) -> _Own:
-    n, judges = len(point.strength), len(point.looks)
+def _of_rows(rows: Rows, point: Point, fits: Parameters) -> _Own:
+    n, judges, ties = len(point.strength), len(point.looks), fits.ties
     sides = jax.nn.one_hot(rows.first, n) - jax.nn.one_hot(rows.second, n)
     last = jnp.zeros((len(sides), int(ties)))
     by_odds = jnp.concatenate([sides, rows.swayed, last], axis=1)
     by_tie = jnp.concatenate([0 * sides, 0 * rows.swayed, last + 1], axis=1)
-    judge = jax.nn.one_hot(rows.judge, judges)[:, : judges * judged]
+    judge = jax.nn.one_hot(rows.judge, judges)
     log_odds = sides @ point.strength + rows.swayed @ point.sway
     at = (
         log_odds,
         jnp.full_like(log_odds, point.tie),
-        judge @ point.looks[: judges * judged],
+        judge @ point.looks,
     )
     counts = jnp.stack([rows.won, rows.tied, rows.lost])
     if not ties:
@@ -239,7 +279,6 @@ def _curved(own: _Own, model: Callable, exact: Array) -> tuple[Array, ...]:
         own.judge.T @ looks,
         by[0].T @ turned[0] + by[1].T @ turned[1],
         turned[2].T @ own.judge,
-        -(own.judge.T @ bends[2][1][2]),
     )
 
 

@@ -105,10 +105,10 @@ def _agreement(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Secti
     if TIE in options:
         by_grouping["strict"] = judge_agreement(preferences, grouping="strict", **fixed)
     rows = [
-        (name, len(f.table), f.pairs, f.votes, f.agreement, f.kappa)
+        (name, len(f.table), f.pairs, f.votes, f.observed, f.kappa)
         for name, f in by_grouping.items()
     ]
-    columns = ["grouping", "options", "pairs", "votes", "agreement", "kappa"]
+    columns = ["grouping", "options", "pairs", "votes", "P", "kappa"]
     kappas = pd.DataFrame(rows, columns=columns)
     shares = every.shares().assign(total=every.table.sum(axis=1))
     shares = shares.rename_axis("option").reset_index()
@@ -126,7 +126,7 @@ def _agreement(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Secti
 def _transitivity(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Section:
     title, judges = "Transitivity", choices.judges
     table = transitivity(preferences, split=choices.split, judges=judges)
-    parts = [Part("transitivity", "Of the majority", table, ("judge", "kind"))]
+    parts = [Part("transitivity", "Of what most votes say", table, ("judge", "kind"))]
     if "judge" in preferences and preferences["judge"].notna().any():
         each = transitivity(preferences, of="judges", judges=judges)
         each = each[each["triples"] > 0]

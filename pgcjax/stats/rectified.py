@@ -18,6 +18,14 @@ from pgcjax.stats.tests import OfPairs, RunPairs, Values
 LEAST = 5
 """Queries that people have to judge: of fewer, the interval is no narrower."""
 
+SHUFFLES = 1999
+"""Random shares of the queries that those judged by people are compared with."""
+
+NOT_RANDOM = 0.01
+"""p below which the judged queries are said to be no random share."""
+
+_SHUFFLED = 256  # shares at once
+
 _UNNAMED = "no column names the queries"
 
 
@@ -267,7 +275,61 @@ def of_both(human: Matrix, model: Matrix, missing: str) -> tuple[Matrix, list[st
         warnings.warn(notes[-1], DataWarning, stacklevel=3)
     values = np.ascontiguousarray(human.values[:, shared])
     kept = [human.query_ids[i] for i in shared]
+    if len(kept) < len(model.query_ids):
+        notes.append(_told_of_share(model, kept))
     return Matrix(human.run_ids, kept, values, human.measure), notes
+
+
+def _told_of_share(model: Matrix, judged: list[str]) -> str:
+    """Say whether judged queries look like a random share; warn where they do not."""
+    # By name: the order of queries in a file changes nothing.
+    order = np.argsort(np.array(model.query_ids, object), kind="stable")
+    chosen = np.isin(np.array(model.query_ids, object)[order], judged)
+    p, run = random_share(model.values[:, order], chosen)
+    test = f"p = {p:.3g}, permutation, largest difference of all runs"
+    if p >= NOT_RANDOM:
+        return f"judged queries as a random share, by the model's scores: {test}"
+    values = model.values[run, order]
+    note = (
+        "human scores: the judged queries are no random share: the model's mean of "
+        f"{model.run_ids[run]} is {values[chosen].mean():.4f} there and "
+        f"{values[~chosen].mean():.4f} elsewhere ({test}); estimates may be biased"
+    )
+    warnings.warn(note, DataWarning, stacklevel=4)
+    return note
+
+
+def random_share(
+    values: Float64[np.ndarray, "runs queries"], chosen: Bool[np.ndarray, " queries"]
+) -> tuple[float, int]:
+    """Test whether chosen queries are a random share, by the scores of all queries.
+
+    The largest difference of a run's means, of chosen and of other queries, in its
+    standard deviations, among those of random shares of as many queries.
+
+    Args:
+        values: scores.
+        chosen: which queries are; some, not all.
+
+    Returns:
+        p, and the run with the largest difference.
+    """
+    deviation = values.std(1, keepdims=True)
+    varies = deviation > 1e-12
+    centred = values - values.mean(1, keepdims=True)
+    scaled = np.divide(centred, deviation, out=np.zeros_like(values), where=varies)
+    sums = np.abs(scaled[:, chosen].sum(1))
+    made = np.random.Generator(np.random.Philox(key=0))
+    n, share = len(chosen), int(chosen.sum())
+    largest = np.zeros(SHUFFLES)
+    for low in range(0, SHUFFLES, _SHUFFLED):
+        count = min(_SHUFFLED, SHUFFLES - low)
+        ranks = made.random((count, n)).argsort(1)
+        drawn = np.zeros((count, n))
+        np.put_along_axis(drawn, ranks[:, :share], 1.0, 1)
+        largest[low : low + count] = np.abs(scaled @ drawn.T).max(0)
+    as_far = int((largest >= sums.max() - 1e-9 * (1 + sums.max())).sum())
+    return (1 + as_far) / (1 + SHUFFLES), int(sums.argmax())
 
 
 def _check_same(human: Matrix, model: Matrix) -> None:

@@ -224,9 +224,8 @@ def test_audit_of_judges(pgcjax, small, demo):
     assert done.code == 0, done.err
     lines = done.out.split("\n")
     assert [x for x in lines if x[:1].strip()] == ["all judges", "j1", "j2", "j3"]
-    assert (
-        "  swap not asked: what was shown first is not known (a column first)" in lines
-    )
+    why = "not asked: what was shown first is not known (a column first)"
+    assert f"  swap, first {why}" in lines
     head, *rows = map(json.loads, (small / "a.jsonl").read_text().splitlines())
     assert head["pgcjax"]["people"] == []
     names = ["judge", "probe", "of", "estimate", "low", "high", "count", "verdict"]

@@ -19,7 +19,7 @@ LINE = ["judgments", "--prefs", "votes.csv", "--strengths"]
 
 def test_strengths_are_printed_and_written(pgcjax, here):
     (here / "votes.csv").write_text(TEXT)
-    done = pgcjax(*LINE, "bt", "-o", "strengths.csv")
+    done = pgcjax(*LINE, "bt", "--prior", "2.5", "-o", "strengths.csv")
     assert (done.code, done.err) == (0, "pgcjax: wrote 5 rows to strengths.csv\n")
     assert done.out.splitlines() == [
         "query q101",
@@ -38,7 +38,7 @@ def test_strengths_are_printed_and_written(pgcjax, here):
     ]
     written = pd.read_csv("strengths.csv", comment="#")
     pd.testing.assert_frame_equal(
-        written, package.fit("votes.csv").table, check_dtype=False
+        written, package.fit("votes.csv", prior=2.5).table, check_dtype=False
     )
     how = ["--reliability", "--remove", "first", "--remove", "longer", "--prior", "1"]
     to = ["-o", "all.jsonl", "--judges-output", "judges.csv", "--quiet"]

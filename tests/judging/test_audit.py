@@ -3,21 +3,20 @@
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.twins import audits as twins
 from scipy import optimize, stats
 
 import pgcjax
 from pgcjax.errors import DataError, DataWarning, UsageError
+from pgcjax.io.double_votes import double_votes
 from pgcjax.io.preferences import read_preferences
 from pgcjax.io.reading import reading
+from pgcjax.judging import logistic
 from pgcjax.judging.audit import ALL, audit
-from pgcjax.judging.audit_probes import FEWEST, wilson
-from pgcjax.judging.logistic import (
-    SPREADS,
-    Compared,
-    fit_votes,
-    spread_of_strengths,
-    usual_cycles,
-)
+from pgcjax.judging.audit_agreement import agreement
+from pgcjax.judging.audit_shares import FEWEST, wilson
+from pgcjax.judging.logistic import Compared, fit_votes
+from pgcjax.judging.place_bias import place_odds
 
 NAMES = ["query_id", "first", "second", "winner", "judge"]
 
@@ -57,7 +56,8 @@ def test_swaps_ties_refusals_and_repeats():
     interval = stats.binomtest(29, 40).proportion_ci(method="wilson")
     assert of.loc["swap", ["low", "high"]].tolist() == pytest.approx(list(interval))
     assert of.loc["swap", "verdict"] == (
-        "partly consistent; 10 flipped, 8 of them to the first"
+        "partly consistent; of 40 pairs 10 flipped, 8 to the first; of 50 showings 10 "
+        "flipped"
     )
     assert of.loc["ties", "estimate"] == 20 / 121
     assert of.loc["ties", "verdict"] == "some ties"
@@ -89,13 +89,88 @@ def simulated(seed: int, n: int, place: float, longer: float) -> pd.DataFrame:
     )
 
 
-def test_place_and_length_are_found_together():
+def shown(
+    seed: int, n: int, place: float, better: float = 0.5, sd: float = 2.0
+) -> pd.DataFrame:
+    """Votes of a Bradley-Terry judge on all pairs in both orders.
+
+    Args:
+        seed: of the random numbers.
+        n: documents.
+        place: what it adds to the log-odds of what is shown first.
+        better: how often the better document is first in the first half of the votes.
+        sd: of strengths.
+    """
+    made = np.random.default_rng(seed)
+    strength = made.normal(0, sd, n)
+    a, b = np.triu_indices(n, 1)
+    lead = strength[a] - strength[b]
+    first = (made.random(len(a)) < better) == (lead > 0)
+    a, b, lead, first = *(np.tile(x, 2) for x in (a, b, lead)), np.r_[first, ~first]
+    odds = lead + place * np.where(first, 1, -1)
+    won = made.random(len(a)) < 1 / (1 + np.exp(-odds))
+    docs = np.array([f"d{i:02d}" for i in range(n)], object)
+    return pd.DataFrame(
+        {
+            "query_id": "q",
+            "doc_id": docs[a],
+            "other_doc_id": docs[b],
+            "preference": np.where(won, 1, -1),
+            "first": np.where(first, docs[a], docs[b]),
+        }
+    )
+
+
+def test_place_is_seen_where_a_pair_is_compared_with_itself():
+    """A judge without bias is not accused if the better document was shown first."""
+    held = {0.0: [], 0.4: []}
+    for place, of in held.items():
+        for seed in range(40):
+            row = found(audit(shown(seed, 14, place, better=1.0))).loc["first"]
+            of.append(row["low"] <= np.exp(place) <= row["high"])
+            assert row["count"] == 91
+    assert np.mean(held[0.0]) >= 0.88 and np.mean(held[0.4]) >= 0.88
+    one_order = shown(0, 14, 0.4).head(91)
+    assert found(audit(one_order)).loc["first", "verdict"] == (
+        "not asked: 0 pairs decided in both orders, of which 20 are needed: else "
+        "better documents may have been shown first"
+    )
+    both = [
+        ("q", f"d{i}", f"e{i}", 1, d) for i in range(30) for d in (f"d{i}", f"e{i}")
+    ]
+    sure = table(both, ["query_id", "doc_id", "other_doc_id", "preference", "first"])
+    assert found(audit(sure)).loc["first", "verdict"] == (
+        "not asked: no answer goes with the place"
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_odds_of_place_are_those_of_the_twin(seed):
+    made = np.random.default_rng(seed)
+    stratum, low_first = made.integers(0, 40, 300), made.choice([-1.0, 1.0], 300)
+    sign = made.choice([-1, 0, 1, 1], 300)
+    sign = np.where(made.random(300) < 0.4, low_first, sign)
+    low_first[made.random(300) < 0.1] = np.nan
+    votes = [*zip(stratum.tolist(), low_first.tolist(), sign.tolist(), strict=True)]
+    odds, low, high, pairs = twins.place_odds(votes)
+    got = place_odds(stratum, low_first, sign)
+    assert got == (pytest.approx(odds), *map(pytest.approx, (low, high)), pairs)
+    # One vote in each order: McNemar's.
+    rows = shown(seed, 14, 0.8)
+    flips = double_votes(read_preferences(rows))
+    to = flips[flips["kind"] == "flipped"]["to"].value_counts()
+    row = found(audit(rows)).loc["first"]
+    assert row["estimate"] == pytest.approx((to["first"] / to["second"]) ** 0.5)
+    interval = stats.binomtest(to["first"], to.sum()).proportion_ci(method="wilson")
+    ends = np.sqrt(np.array(interval) / (1 - np.array(interval)))
+    assert row[["low", "high"]].tolist() == pytest.approx(ends.tolist())
+
+
+def test_length_is_found():
     votes = simulated(1, 3000, place=0.7, longer=-0.4)
     result = audit(votes)
     of = found(result)
-    for probe, beta in (("first", 0.7), ("longer", -0.4)):
-        assert of.loc[probe, "low"] < np.exp(beta) < of.loc[probe, "high"]
-    assert of.loc["first", "verdict"] == "prefers the first"
+    assert of.loc["longer", "low"] < np.exp(-0.4) < of.loc["longer", "high"]
     assert of.loc["longer", "verdict"] == "prefers shorter ones"
     # Lengths of a file, or by id, are those of columns.
     lengths = pd.concat(
@@ -109,8 +184,20 @@ def test_place_and_length_are_found_together():
     assert of.loc["longer", "verdict"] == (
         "not asked: lengths are not known of all (--lengths FILE)"
     )
-    alone = simulated(3, 3000, place=0.0, longer=0.0)
-    assert found(audit(alone)).loc["first", "verdict"] == "no, or hardly"
+
+
+def test_length_that_goes_with_few_documents_is_no_bias():
+    """Votes have documents in common: those of 20 documents are no 190 coins."""
+    held = []
+    for seed in range(30):
+        votes, made = (
+            shown(seed, 20, 0, sd=1.5).head(190),
+            np.random.default_rng([seed, 1]),
+        )
+        length = {f"d{i:02d}": 2 ** made.normal(6, 1) for i in range(20)}
+        row = found(audit(votes, lengths=length)).loc["longer"]
+        held.append(row["low"] <= 1 <= row["high"])
+    assert np.mean(held) >= 0.85
 
 
 def test_the_model_is_that_of_other_tools():
@@ -133,7 +220,23 @@ def test_the_model_is_that_of_other_tools():
         score = sum(x[i] * (y[i] - p[i]) for i in np.flatnonzero(cluster == c))
         meat += np.outer(score, score)
     inverse = np.linalg.inv(bread)
-    errors = np.sqrt(np.diag(inverse @ meat @ inverse))
+    m = len(set(cluster))
+    errors = np.sqrt(np.diag(inverse @ meat @ inverse) * m / (m - 1))
+    np.testing.assert_allclose(fit.error, errors, rtol=1e-9)
+    # Votes that have a document in common go together (dyadic clusters).
+    docs = np.array([made.permutation(40)[:2] for _ in range(300)])
+    fit, meat = fit_votes(x, y, docs), np.zeros((2, 2))
+    scores = x * (y - p)[:, None]
+    for i in range(300):
+        for j in range(300):
+            if {*docs[i]} & {*docs[j]}:
+                meat += np.outer(scores[i], scores[j])
+    pairs, of_pair = [*map(frozenset, docs.tolist())], np.zeros((2, 2))
+    for pair in set(pairs):
+        score = sum(scores[i] for i in range(300) if pairs[i] == pair)
+        of_pair += np.outer(score, score)
+    several = [np.diag(inverse @ m @ inverse) for m in (meat, of_pair)]
+    errors = np.sqrt(np.max(several, axis=0) * 40 / 39)
     np.testing.assert_allclose(fit.error, errors, rtol=1e-9)
     assert not fit_votes(x, (x[:, 0] > 0) * 1.0, cluster).converged
     assert not fit_votes(0 * x, y, cluster).converged
@@ -154,32 +257,70 @@ def test_intervals_hold_what_judges_do():
 
 
 def test_cycles_are_compared_with_a_bradley_terry_judge():
-    assert usual_cycles(0) == pytest.approx(1 / 4)
-    made = np.random.default_rng(3)
-    t = made.normal(0, 2, (10**5, 3))
+    """Intervals hold the share that such a judge makes; he is not told from himself."""
+    made, held, told = np.random.default_rng(3), [], []
+    t = made.normal(0, 3, (10**6, 3))
     p, q, r = (1 / (1 + np.exp(t[:, j] - t[:, i])) for i, j in ((0, 1), (1, 2), (2, 0)))
-    mean = np.mean(p * q * r + (1 - p) * (1 - q) * (1 - r))
-    assert usual_cycles(2) == pytest.approx(mean, abs=0.002)
-    sets, rows = [], []
-    for i in range(40):
-        strength = made.normal(0, 2, 7)
-        a, b = np.triu_indices(7, 1)
-        won = made.random(21) < 1 / (1 + np.exp(strength[b] - strength[a]))
-        sets.append(Compared(a, b, won))
-        rows += [
-            (f"q{i}", f"d{x}", f"d{y}", w) for x, y, w in zip(a, b, won, strict=True)
-        ]
-    assert spread_of_strengths(sets) == 2 and 2 in SPREADS
-    frame = pd.DataFrame(
-        rows, columns=["query_id", "doc_id", "other_doc_id", "preference"]
-    )
-    frame["preference"] = np.where(frame["preference"], 1, -1)
-    of = found(audit(frame))
-    assert of.loc["cycles", "count"] == 40 * 35
-    assert of.loc["cycles", "verdict"] == "as a Bradley-Terry judge, 0.073"
-    coins = frame.assign(preference=made.choice([-1, 1], len(frame)))
-    of = found(audit(coins))
-    assert of.loc["cycles", "estimate"] == pytest.approx(0.25, abs=0.03)
+    truth = np.mean(p * q * r + (1 - p) * (1 - q) * (1 - r))
+    for seed in range(40):
+        of = found(audit(shown(seed, 12, 0, sd=3.0).head(66)))
+        held.append(of.loc["cycles", "low"] <= truth <= of.loc["cycles", "high"])
+        told.append(of.loc["cycles", "verdict"].startswith("as a Bradley-Terry judge"))
+        assert of.loc["cycles", "count"] == 220
+    assert np.mean(held) >= 0.9 and np.mean(told) >= 0.9
+
+
+def test_the_share_of_cycles_is_that_of_the_twin():
+    """Documents left out one by one; and queries, of ten or more."""
+    for queries in (3, 12):
+        rows = [shown(s, 7, 0, sd=1.0).head(21) for s in range(queries)]
+        votes = pd.concat([r.assign(query_id=f"q{i:02d}") for i, r in enumerate(rows)])
+        votes = votes[np.random.default_rng(0).random(len(votes)) < 0.9]
+        wins = {}
+        for q, a, b, sign in votes.iloc[:, :4].itertuples(index=False):
+            wins.setdefault(q, set()).add((a, b) if sign > 0 else (b, a))
+        row = found(audit(votes)).loc["cycles"]
+        share, size, units = twins.share_of_cycles(wins, by_query=queries >= 10)
+        z = stats.t.isf(0.025, units - 1)
+        assert row["estimate"] == pytest.approx(share)
+        ends = wilson(share * size, size, z)
+        assert row[["low", "high"]].tolist() == pytest.approx([*ends])
+
+
+def test_strengths_are_drawn_as_votes_have_them():
+    """Of three items the marginal likelihood by quadrature, and means of strengths."""
+    pairs = Compared(np.array([0, 0, 1]), np.array([1, 2, 2]), np.ones(3, bool))
+    node, weight = np.polynomial.hermite_e.hermegauss(60)
+    grid = np.stack(np.meshgrid(node, node, node, indexing="ij"))
+    both = weight[:, None, None] * weight[:, None] * weight
+    made = np.random.default_rng(0)
+    for spread in (0.5, 2.0, 4.0):
+        x = spread * grid
+        chance = np.prod(
+            [1 / (1 + np.exp(x[j] - x[i])) for i, j in ((0, 1), (0, 2), (1, 2))], 0
+        )
+        total = (both * chance).sum() / both.sum()
+        drawn = logistic.drawn(pairs, spread, made)
+        assert drawn.log_marginal == pytest.approx(np.log(total), abs=0.1)
+        mean = (both * chance * x[0]).sum() / (both * chance).sum()
+        assert drawn.strength[:, 0].mean() == pytest.approx(mean, abs=0.25 * spread)
+
+
+def test_shares_of_answers_that_go_together():
+    """Five judges answer each of 40 questions alike: 200 votes are as good as 40."""
+    made = np.random.default_rng(0)
+    sign = made.choice([0, 1], 40, p=[0.3, 0.7])
+    rows = [
+        ("q", f"a{i}", f"b{i}", s, f"j{j}")
+        for i, s in enumerate(sign)
+        for j in range(5)
+    ]
+    names = ["query_id", "doc_id", "other_doc_id", "preference", "judge"]
+    row = found(audit(table(rows, names))).loc["ties"]
+    hits = int((sign == 0).sum())
+    interval = stats.binomtest(hits, 40).proportion_ci(method="wilson")
+    assert row["estimate"] == hits / 40 and row["count"] == 200
+    assert row["low"] < interval.low and row["high"] > interval.high
 
 
 def test_agreement_with_others_and_with_people():
@@ -222,6 +363,20 @@ def test_agreement_with_others_and_with_people():
         sign = 1 if row.doc_id[0] == "a" else -1
         assert here["odd"] == sign and row.others == 3
         assert (here[["gpt", "ann", "bob"]] == -sign).sum() == row.against >= 2
+
+
+@pytest.mark.parametrize("noise", [0.1, 0.4])
+def test_intervals_hold_kappa(noise):
+    """Also near 1, where kappa is far from normal."""
+    made, said = np.random.default_rng(0), np.array([0.45, 0.45, 0.1])
+    both = noise * said[:, None] * said + (1 - noise) * np.diag(said)
+    held = []
+    for counts in made.multinomial(200, both.ravel(), 300):
+        row = agreement("k", counts.reshape(3, 3))
+        held.append(row.low <= 1 - noise <= row.high)
+    assert 0.92 <= np.mean(held) <= 0.98
+    alike = agreement("k", np.diag([20, 15, 5]))
+    assert alike.estimate == alike.high == 1 and 0.8 < alike.low < 0.95
 
 
 def test_a_judge_among_others_is_what_the_votes_alone_say():
@@ -271,7 +426,7 @@ def test_probes_stand_down_where_data_cannot_answer():
     assert result.table["estimate"].isna().all() and FEWEST == 20
     assert result.table["verdict"].tolist() == [
         "not asked: what was shown first is not known (a column first)",
-        "not asked: what was shown first is not known of all (a column first)",
+        "not asked: what was shown first is not known (a column first)",
         "not asked: lengths are not known of all (--lengths FILE)",
         "not asked: 2 votes, of which 20 are needed",
         "not asked: 2 votes, of which 20 are needed",
@@ -295,13 +450,13 @@ def test_a_published_judge(data):
     of = found(audit(votes))
     assert of.loc["swap", "estimate"] == 828 / 1411
     assert of.loc["swap", "verdict"] == (
-        "inconsistent; 583 flipped, 322 of them to the first"
+        "inconsistent; of 1411 pairs 583 flipped, 322 to the first"
     )
     assert of.loc["longer", "verdict"] == "prefers longer ones"
     assert of.loc["refusals", "estimate"] == 1 / 2824
     shown = of[["estimate", "low", "high"]].round(3)
-    assert shown.loc["swap"].tolist() == [0.587, 0.561, 0.612]
-    assert shown.loc["first"].tolist() == [1.097, 1.018, 1.182]
-    assert shown.loc["longer"].tolist() == [3.493, 2.679, 4.553]
-    assert shown.loc["cycles"].tolist() == [0.021, 0.012, 0.039]
-    assert of.loc["cycles", "verdict"] == "fewer than a Bradley-Terry judge, 0.073"
+    assert shown.loc["swap"].tolist() == [0.587, 0.56, 0.613]
+    assert shown.loc["first"].tolist() == [1.111, 1.024, 1.205]
+    assert shown.loc["longer"].tolist() == [3.493, 2.165, 5.634]
+    assert shown.loc["cycles"].tolist() == [0.021, 0.011, 0.043]
+    assert of.loc["cycles", "verdict"] == "as a Bradley-Terry judge, 0.022"

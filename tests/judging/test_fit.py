@@ -9,7 +9,9 @@ from scipy import optimize
 import pgcjax
 from pgcjax.errors import DataError, UsageError
 from pgcjax.judging import joint
-from pgcjax.judging.joint import LOOKS
+from pgcjax.judging.comparisons import compared
+from pgcjax.judging.joint import LOOKS, SPREAD
+from pgcjax.judging.vote_sets import Setting
 
 FIRST, LONGER, TIE = 0.4, 0.3, -0.5  # of simulated judges
 
@@ -67,6 +69,56 @@ def test_intervals_hold_what_sways_judges_and_strengths():
         assert abs(far.mean()) < 0.3
     rows = found.table.sort_values(["aspect", "query_id", "doc_id"])
     assert 0.92 <= held(rows, strength.ravel()) <= 0.98
+
+
+@pytest.mark.parametrize("sd", [0.5, 1.5])
+def test_intervals_hold_whatever_the_spread_of_strengths(sd):
+    """By a prior of 2.5 what is shown first seems to count for more than it does."""
+    table, strength, _ = simulated(1, 60, 8, 6, 15, 1, sd)
+    how = {"by": "aspect", "remove": ("first", "longer")}
+    found = pgcjax.fit(table, "davidson", **how)
+    first = found.effects[found.effects["effect"] == "first"]
+    assert 0.88 <= held(first, np.array(FIRST))
+    rows = found.table.astype({c: int for c in ("aspect", "query_id", "doc_id")})
+    truth = pd.Series(strength[rows["aspect"], rows["query_id"], rows["doc_id"]])
+    sets = [rows[c] for c in ("aspect", "query_id", "linked")]
+    assert 0.9 <= held(rows, truth - truth.groupby(sets).transform("mean"))
+    if sd == 0.5:
+        fixed = pgcjax.fit(table, "davidson", **how, prior=2.5).effects
+        fixed = fixed[fixed["effect"] == "first"]
+        for own, biased in ((first, False), (fixed, True)):
+            far = (own["log_odds"] - FIRST) / own["error"]
+            assert (abs(far.mean()) > 0.4) == biased
+
+
+def test_judges_who_guess():
+    """Half of the judges guess: their intervals hold 0, and all errors are known."""
+    table, *_ = simulated(5, 1, 20, 6, 128, 20, 1.5)
+    guess = table["judge"].astype(int) < 10
+    made = np.random.default_rng(0)
+    table["preference"] = np.where(
+        guess, made.choice([-1, 0, 1], len(table)), table["preference"]
+    )
+    found = pgcjax.fit(table, "davidson", reliability=True).judges
+    low = found[found["judge"].astype(int) < 10]
+    assert (low["low"] == 0).mean() >= 0.8 and low["reliability"].max() < 0.5
+    assert found["error"].notna().all() and found["error"].max() < 0.29  # of no votes
+
+
+def test_a_search_starts_in_several_places():
+    """What is found is at least as likely as what each start leads to."""
+    table, *_ = simulated(11, 1, 4, 5, 40, 6, 1.5)
+    data = compared(table, judges=True)
+    setting = Setting(False, True, 1 / 2.5**2)
+    model = joint._Model(data, setting)
+    found = joint.fit_jointly(data, setting)
+    at = np.r_[np.log(found.spread), found.looks]
+    best = model.found(at, np.zeros(len(data.items))).value
+    starts = model.starts(data)
+    assert len(starts) == 3
+    root = np.eye(model.shared)
+    tops = [joint._climb(model, s, root, lambda: None)[1].value for s in starts]
+    assert best >= max(tops) - 1e-5
 
 
 def test_intervals_hold_how_reliable_judges_are():
@@ -136,7 +188,7 @@ def test_what_judges_share_is_likeliest_with_strengths_integrated_out():
     chance = found.judges["reliability"].to_numpy()
     start = np.r_[found.effects["log_odds"], np.log(chance / (1 - chance))]
 
-    def integral(x):
+    def integral(x, prior=prior):
         sway, tie, looks = x[:2], x[2], x[3:]
         seen = LOOKS[0] * np.logaddexp(0, -looks) + LOOKS[1] * np.logaddexp(0, looks)
         total = -(x[:3] ** 2).sum() / 2 / prior**2 - seen.sum()
@@ -168,6 +220,37 @@ def test_what_judges_share_is_likeliest_with_strengths_integrated_out():
         up, here, down = (integral(start + k * move) for k in (1, 0, -1))
         bend = (2 * here - up - down) / 0.05**2
         assert bend > 0 and abs(up - down) / 0.1 / bend < 2e-3  # of a step to the top
+    # Errors are of the curvature of this integral, not of that of strengths at their
+    # likeliest, which need not have a peak.
+    eye, h = np.eye(len(start)), 0.02
+    bend = np.zeros((len(start), len(start)))
+    for i in range(len(start)):
+        for j in range(i + 1):
+            signs = [(a, b) for a in (1, -1) for b in (1, -1)]
+            ends = (
+                a * b * integral(start + h * (a * eye[i] + b * eye[j]))
+                for a, b in signs
+            )
+            bend[i, j] = bend[j, i] = -sum(ends) / (4 * h * h)
+    error = np.sqrt(np.diag(np.linalg.inv(bend)))
+    np.testing.assert_allclose(found.effects["error"], error[:3], rtol=0.02)
+    slope = chance * (1 - chance)
+    np.testing.assert_allclose(found.judges["error"], slope * error[3:], rtol=0.02)
+    # The spread of strengths is the likeliest one, too, if it is fitted.
+    free = pgcjax.fit(table, "davidson", remove=how["remove"])
+    (told,) = (note for note in free.notes if note.startswith("standard deviation"))
+    spread = float(told.split()[-1])
+    at = np.r_[free.effects["log_odds"], 30.0, 30.0, 30.0]  # all look
+
+    def of_spread(log):
+        value, items = np.exp(log), 3 * len(parts)
+        sways = (at[:3] ** 2).sum() / 2
+        own = integral(at, value) + sways / value**2 - items * log
+        return own + log - value / SPREAD
+
+    up, here, down = (of_spread(np.log(spread) + k * 0.1) for k in (1, 0, -1))
+    bend = (2 * here - up - down) / 0.1**2
+    assert bend > 0 and abs(up - down) / 0.2 / bend < 0.01
 
 
 def test_grades_published_of_answers(data):
@@ -196,7 +279,8 @@ def test_grades_published_of_answers(data):
     assert len(raw) == 47_320
 
     def ordered(table):
-        found = pgcjax.fit(pd.DataFrame(table, columns=names), by="aspect").table
+        table = pd.DataFrame(table, columns=names)
+        found = pgcjax.fit(table, by="aspect", prior=2.5).table
         found = found.merge(
             grades, left_on=["doc_id", "aspect"], right_on=["response", "aspect"]
         )
@@ -220,7 +304,7 @@ def test_what_cannot_be_compared_is_said():
     names = ["query_id", "doc_id", "other_doc_id", "preference"]
     rows = [("q", "a", "b", 1), ("q", "b", "c", 1), ("q", "c", "b", 1)]
     rows += [("q", "x", "y", 0), ("p", "a", "b", 0)]
-    found = pgcjax.fit(pd.DataFrame(rows, columns=names))
+    found = pgcjax.fit(pd.DataFrame(rows, columns=names), prior=2.5)
     assert found.notes == (
         "of 1 of 2 queries, nothing links all documents: those of different sets "
         "(linked) are not compared",
@@ -233,6 +317,9 @@ def test_what_cannot_be_compared_is_said():
     assert own["both_ways"].to_dict() == {"a": 1, "b": 2, "c": 2, "x": 3, "y": 3}
     assert own["votes"].to_dict() == {"a": 1, "b": 3, "c": 2, "x": 1, "y": 1}
     assert own["rank"].to_dict() == {"a": 1, "b": 5, "c": 4, "x": 2, "y": 2}
+    fitted = pgcjax.fit(pd.DataFrame(rows, columns=names)).notes
+    assert fitted[1].endswith("are apart, the prior says")
+    assert fitted[2].startswith("standard deviation of strengths, fitted to the votes")
     counted = pgcjax.fit(pd.DataFrame(rows, columns=names), "copeland")
     assert "error" not in counted.table and len(counted.notes) == 1
 
@@ -290,3 +377,10 @@ def test_votes_that_place_tells_have_no_model_without_prior():
         "preferences: votes have no most likely model. Give a smaller prior."
     )
     assert pgcjax.fit(table, remove=["first"]).effects["low"][0] > 1
+
+
+def test_probabilities_count_to_the_last_digit_that_is_printed():
+    names = ["query_id", "doc_id", "other_doc_id", "preference", "probability"]
+    table = pd.DataFrame([("q", "a", "b", 1, 0.7)], columns=names)
+    strength = pgcjax.fit(table, prior=np.inf).table["strength"]
+    assert strength.tolist() == [0.423649, -0.423649]  # ± log(.7 / .3) / 2

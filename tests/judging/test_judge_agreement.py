@@ -60,6 +60,8 @@ def test_equals_the_plain_twin(table):
         assert isnan(found.agreement) and isnan(found.kappa)
         return
     assert found.agreement == pytest.approx(agreed / total, abs=1e-12)
+    shares = [twin.share_of_equal(item) for item in votes if len(item) > 1]
+    assert found.observed == pytest.approx(sum(shares) / len(shares), abs=1e-12)
     both_ways = [*votes, *([-v for v in item] for item in votes)]
     if len({v for item in both_ways for v in item}) > 1:
         expected = twin.fleiss_kappa([[str(v) for v in item] for item in both_ways])

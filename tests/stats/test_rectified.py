@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.twins import rectified as twins
 from helpers.twins.rectified import rectified as twin
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from pgcjax.errors import DataError, DataWarning, UsageError
 from pgcjax.stats import tests
 from pgcjax.stats.compare import compare
-from pgcjax.stats.rectified import estimate
+from pgcjax.stats.rectified import NOT_RANDOM, estimate, random_share
 
 BESIDE = ["human", "model", "lambda", "effective_queries", "width_ratio"]
 PPI_PY = {"estimate": 0.3389970109052687, "lambda": 0.22713835238470637}
@@ -141,9 +142,16 @@ def test_what_is_told():
     assert kept == ["t", "holm", "t", 20]
     assert used["human_queries"] == 8 and len(used["human_scores"]) == 16
     power, width = found.table[["lambda", "width_ratio"]].median()
-    assert found.notes[2:] == (
+    share = (
+        "judged queries as a random share, by the model's scores: p = {:.3g}, "
+        "permutation, largest difference of all runs"
+    )
+    wide = model.pivot(index="run_id", columns="query_id", values="value")
+    p, _ = random_share(wide.to_numpy(), wide.columns.isin({*human.query_id}))
+    assert share.format(p) in found.notes
+    assert found.notes[-1] == (
         f"human scores of 8 of 20 queries; medians over pairs: λ {power:.2f}, "
-        f"intervals {width:.2f} as wide as by them alone",
+        f"intervals {width:.2f} as wide as by them alone"
     )
     odd = human.replace({"query_id": {human.query_id[0]: "elsewhere"}})
     said = "human scores: 1 query left out that the model lacks"
@@ -151,6 +159,37 @@ def test_what_is_told():
         found = compare(model, rectify=odd, missing="drop")
     assert said in found.notes and found.metadata["human_queries"] == 7
     assert "human_queries" not in compare(model, test="t").metadata
+
+
+def test_judged_queries_that_are_no_random_share():
+    """The test holds its level, and sees that easy queries were judged."""
+    made, low = np.random.default_rng(0), []
+    for _ in range(60):
+        level = made.normal(0, 1, 40)
+        values = level + made.normal(0, 0.7, (6, 40))
+        chosen = np.isin(np.arange(40), made.permutation(40)[:12])
+        low.append(random_share(values, chosen)[0] < NOT_RANDOM)
+        easy = level >= np.sort(level)[-12]
+        p, run = random_share(values, easy)
+        assert p < 0.01
+        lead = values[:, easy].mean(1) - values[:, ~easy].mean(1)
+        assert run == np.argmax(lead / values.std(1))
+    assert np.mean(low) <= 0.04
+    # All shares of few queries, one by one, are what p counts.
+    values, chosen = made.normal(size=(3, 7)), np.arange(7) < 3
+    assert random_share(values, chosen)[0] == pytest.approx(
+        twins.random_share(values.tolist(), [0, 1, 2]), abs=0.04
+    )
+
+
+def test_a_share_that_is_not_random_is_warned_of():
+    model, human = tables(3)
+    means = model.groupby("query_id")["value"].mean()
+    easy = means.sort_values().index[-6:]
+    some = model[model.query_id.isin(easy)]
+    with pytest.warns(DataWarning, match="are no random share") as warned:
+        found = compare(model, rectify=some)
+    assert str(warned[0].message) in found.notes
 
 
 def test_refusals():

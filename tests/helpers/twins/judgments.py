@@ -19,14 +19,17 @@ def fleiss_kappa(votes: Sequence[Sequence[str]]) -> float:
     Source: Fleiss 1971.
     """
     items = [item for item in votes if len(item) > 1]
-    shares = []
-    for item in items:
-        two = list(combinations(item, 2))
-        shares.append(sum(a == b for a, b in two) / len(two))
+    shares = [share_of_equal(item) for item in items]
     every = [vote for item in items for vote in item]
     observed = sum(shares) / len(shares)
     chance = sum((every.count(option) / len(every)) ** 2 for option in set(every))
     return (observed - chance) / (1 - chance)
+
+
+def share_of_equal(item: Sequence[str]) -> float:
+    """Share the equal votes among all two of an item."""
+    two = list(combinations(item, 2))
+    return sum(a == b for a, b in two) / len(two)
 
 
 def agreement_table(votes: Sequence[Sequence[str]]) -> dict[tuple[str, str], int]:

@@ -1,5 +1,6 @@
 """Prediction-powered means, as PPI++ prints them, number by number."""
 
+from itertools import combinations
 from math import sqrt
 
 from scipy import stats
@@ -12,6 +13,27 @@ def _mean(values: list[float]) -> float:
 def _variance(values: list[float], lost: int) -> float:
     mean = _mean(values)
     return sum((x - mean) ** 2 for x in values) / (len(values) - lost)
+
+
+def random_share(values: list[list[float]], chosen: list[int]) -> float:
+    """Share the choices of as many queries whose largest difference is as large.
+
+    Args:
+        values: scores of each run, by query.
+        chosen: queries.
+    """
+
+    def largest(queries: list[int]) -> float:
+        far = []
+        for row in values:
+            other = [x for q, x in enumerate(row) if q not in queries]
+            lead = _mean([row[q] for q in queries]) - _mean(other)
+            far.append(abs(lead) / sqrt(_variance(row, 0)))
+        return max(far)
+
+    every = [*combinations(range(len(values[0])), len(chosen))]
+    here = largest(chosen)
+    return sum(largest(list(some)) >= here - 1e-12 for some in every) / len(every)
 
 
 def rectified(
