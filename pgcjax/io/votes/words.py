@@ -28,7 +28,8 @@ BOTH_BAD = _listed(
     "neither good, both poor, equally bad"
 )
 _TIES = BOTH_BAD | _listed(
-    "tie, tied, ties, a tie, it is a tie, draw, drawn, equal, equally, about equal, "
+    "tie, tied, ties, a tie, it is a tie, it s a tie, its a tie, a draw, "
+    "it is a draw, it s a draw, draw, drawn, equal, equally, about equal, "
     "roughly equal, both equal, same, the same, about the same, similar, even, "
     "neither, n, both, indifferent, no preference, no difference, no winner, "
     "equivalent, equally good, equally relevant, both equally good, both good, "
