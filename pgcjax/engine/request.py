@@ -180,7 +180,9 @@ def read_request(
     chosen, notes = parse_all(asked, given), tuple(tell_merged(asked))
     check_needs(chosen, given | {"levels"})
     tables: dict[str, Any] = read_as_they_come(sources)
-    check_needs(chosen, given | ({"levels"} if _has_levels(tables) else set()))
+    needs = {n for m in chosen for n in m.definition.needs(m.parameters)}
+    if "levels" in needs and not _has_levels(tables):
+        check_needs(chosen, given)
     if grids is not None:
         tables = tables | {"grids": grids}
     judgments = Judgments(tables)

@@ -81,6 +81,8 @@ def _no_run(path: Path, head: bytes, container: str) -> bool:
     if not lines:
         return False
     if container == "jsonl":
+        if lines[0].strip() == "{":  # one object of many lines, as settings are
+            return True
         record = read_json(lines[0], str(path))
         return isinstance(record, dict) and _of_others(record)
     separator = {"csv": ",", "tsv": "\t"}.get(container)

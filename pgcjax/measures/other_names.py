@@ -88,12 +88,15 @@ MEANINGS = {
     ),
     "U-measure": Meaning("gain by the length of what users have read", "RBP and INST"),
 }
+_WHOLE = {"set", "prefs", "iprec_at_recall"}
+"""Names that mean nothing with a number behind them: with it, some are measures."""
 _BY_NAME = {name.lower(): name for name in MEANINGS}
 
 
 def explained(name: str) -> str:
     """Say what a name that no measure has means elsewhere; "" if nobody knows it."""
-    for asked in (name, re.sub(r"[_.]?[0-9.]+$", "", name)):
+    bare = re.sub(r"[_.]?[0-9.]+$", "", name)
+    for asked in (name, *([bare] if bare.lower() not in _WHOLE else [])):
         if known := _BY_NAME.get(asked.lower()):
             what, nearest = MEANINGS[known]
             return f"{what}; nearest here: {nearest}" if nearest else what

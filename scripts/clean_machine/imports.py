@@ -90,7 +90,7 @@ def imported(root: Path, files: list[Path]) -> dict[str, str]:
             top = name.partition(".")[0]
             if top in sys.stdlib_module_names:
                 continue
-            if not _path(root, path.parent, top):
+            if not _is_here(root, path.parent, name):
                 if not (place.startswith("pgcjax/") and top in OF_SOME_FILES):
                     libraries[top] = place
             elif not (tests and top in ("benchmarks", "scripts")):
@@ -99,6 +99,13 @@ def imported(root: Path, files: list[Path]) -> dict[str, str]:
                     seen.add(file)
                     waiting.append(file)
     return libraries
+
+
+def _is_here(root: Path, beside: Path, name: str) -> bool:
+    """Whether a module, or what it is imported from, is a file of the repository."""
+    parts = name.split(".")
+    modules = (".".join(parts[: i + 1]) for i in range(len(parts)))
+    return any(_path(root, beside, module) for module in modules)
 
 
 def _path(root: Path, beside: Path, module: str) -> Path | None:

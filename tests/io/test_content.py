@@ -9,11 +9,11 @@ import zlib
 
 import pytest
 import zstandard
+from helpers.builders import run_table
 
 from pgcjax.errors import DataError
 from pgcjax.io import content
 from pgcjax.io.memory import machine_memory
-from tests.helpers.builders import run_table
 
 LINES = [b"q%d Q0 d%d %d %d tag\n" % (i // 9, i, i % 9, -i) for i in range(900)]
 RUN = b"".join(LINES)

@@ -2,11 +2,11 @@
 
 import pandas as pd
 import pytest
+from helpers.builders import run_table
 
 from pgcjax.errors import DataWarning
 from pgcjax.io.preferences import read_preferences
 from pgcjax.io.qrels import read_qrels
-from tests.helpers.builders import run_table
 
 LARGE = 2**53
 SAID = (

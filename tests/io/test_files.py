@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from helpers.builders import run_table
 
 from pgcjax.errors import DataError
 from pgcjax.io import files
@@ -20,7 +21,6 @@ from pgcjax.io.preferences import read_preferences
 from pgcjax.io.qrels import read_qrels
 from pgcjax.io.runs import read_runs
 from pgcjax.stats.scores import read_scores
-from tests.helpers.builders import run_table
 
 RUN = "q1 Q0 d1 1 2 {tag}\nq1 Q0 d2 2 1 {tag}\n"
 

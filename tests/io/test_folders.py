@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from helpers.builders import run_table
 
 from pgcjax.cli import main
 from pgcjax.errors import DataError, DataWarning
 from pgcjax.io.folders import is_document, is_no_run
 from pgcjax.io.qrels import read_qrels
 from pgcjax.io.runs import Runs
-from tests.helpers.builders import run_table
 
 RUN = "q1 Q0 d1 1 2 {0}\nq1 Q0 d2 2 1 {0}\n"
 QRELS = "q1 0 d1 1\nq1 0 d2 0\n"

@@ -8,12 +8,12 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.builders import run_table
 
 from pgcjax.errors import DataError
 from pgcjax.io.preferences import read_preferences
 from pgcjax.io.qrels import read_qrels
 from pgcjax.io.schema import Origin, ids
-from tests.helpers.builders import run_table
 
 PLAIN = [
     "007", "1e5", "1_000", "31_1", "9007199254740993", "1.0", "-0", "inf", "nan", "NaN",

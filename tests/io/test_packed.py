@@ -13,6 +13,7 @@ import pandas as pd
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
+from helpers.builders import run_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,7 +28,6 @@ from pgcjax.io.packed import MARK, Packed, is_packed
 from pgcjax.io.packed_seal import UNSEALED
 from pgcjax.io.runs import Runs
 from pgcjax.tensors.rankings import Rankings, find, joined, merged
-from tests.helpers.builders import run_table
 
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
 DOCS = [f"d{i}" for i in range(9)] + ["ü", "Z"]

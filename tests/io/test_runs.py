@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from helpers.builders import run_table
 
 import pgcjax
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io.runs import Runs, read_runs
-from tests.helpers.builders import run_table
 
 TREC = "q1 Q0 d1 1 2.5 {0}\nq1\tQ0\td2\t2\t1e-3\t{0}\nq2  Q0  d1 \t 1 -4 {0}\n"
 COLUMNS_OF_PREFERENCES = ["query_id", "doc_id", "other_doc_id", "preference"]

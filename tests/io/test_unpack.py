@@ -13,12 +13,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zstandard
+from helpers.builders import run_table
 
 from pgcjax.errors import DataError
 from pgcjax.io import content
 from pgcjax.io.content import read_bytes
 from pgcjax.io.reading import reading
-from tests.helpers.builders import run_table
 
 PACK = {
     "gz": gzip.compress,

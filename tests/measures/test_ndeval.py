@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.builders import run_table
 from helpers.diverse import collection
 from helpers.queries import joined
 
@@ -16,7 +17,6 @@ import pgcjax
 from pgcjax.engine import plan
 from pgcjax.io.intents import read_intent_qrels
 from pgcjax.tensors.padding import at_least
-from tests.helpers.builders import run_table
 
 pyndeval = pytest.importorskip("pyndeval", reason="pip install pyndeval")
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
@@ -223,9 +223,9 @@ def test_other_parameters_on_made_up_runs():
     qrels, _, runs = joined(collection, (2, 3), queries=9, runs=6)
     names = {
         (alpha, beta): at(
-            (5, 10, 20), {"alpha-nDCG": f"alpha_nDCG(alpha={alpha})@{{k}}"}
+            (5, 10, 20), {"alpha-nDCG": f"alpha_nDCG(alpha={alpha:g})@{{k}}"}
         )
-        | {n: f"{n}(alpha={alpha},beta={beta})" for n in ("NRBP", "nNRBP")}
+        | {n: f"{n}(alpha={alpha:g},beta={beta:g})" for n in ("NRBP", "nNRBP")}
         for alpha in ALPHAS
         for beta in BETAS
     }

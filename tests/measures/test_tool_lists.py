@@ -3,6 +3,7 @@
 What all their measures have in common is tested on more data in test_graded_tools.py.
 """
 
+import re
 import warnings
 from math import exp, log, log2
 
@@ -28,7 +29,7 @@ import pgcjax
 from pgcjax.engine import plan
 from pgcjax.errors import UsageError
 from pgcjax.measures.between_rankings import parse as parse_between
-from pgcjax.measures.catalogue import parse
+from pgcjax.measures.catalogue import is_preset, parse
 from pgcjax.measures.other_names import MEANINGS, explained
 from pgcjax.tensors.padding import at_least
 
@@ -286,7 +287,10 @@ def test_every_name_of_trec_eval_and_ir_measures_is_a_measure_or_explained():
     for name, (_, nearest) in MEANINGS.items():
         with pytest.raises(UsageError, match="it is"):
             parse(name)
-        for measure in nearest.split(" with ")[0].split(" and "):
+        if preset := re.fullmatch("the preset (.*)", nearest):
+            assert is_preset(preset[1])
+            continue
+        for measure in re.split(", | and ", nearest.split(" with ")[0]):
             measure = measure.replace("@k", "@5").replace("@x", "@0.5") * bool(nearest)
             assert not measure or parse(measure, complete=False).definition
 

@@ -40,7 +40,7 @@ steps = {
     "tukey": lambda: pgcjax.compare(scores, test="tukey", resamples=100),
     "bootstrap": lambda: pgcjax.compare(scores, test="bootstrap", resamples=600),
     "permutation": lambda: pgcjax.compare(scores, test="permutation", resamples=600),
-    "strengths": lambda: pgcjax.fit(judged["preferences"]),
+    "strengths": lambda: pgcjax.fit(judged["preferences"], prior=2.5),
 }
 said = {}
 for name in sys.argv[1:] or steps:

@@ -107,7 +107,7 @@ def test_critical_difference_decides_as_p_does(seed, resamples, alpha):
     ranges = np.sort(np.random.default_rng(seed).random(resamples))
     if 1 / (1 + resamples) >= alpha:
         return
-    critical = intervals.resampled_critical_difference(ranges, alpha)
+    critical = intervals.critical_value(ranges, alpha)
     for d in np.concatenate([ranges - 1e-9, ranges + 1e-9]):
         p = (1 + (ranges >= d).sum()) / (1 + resamples)
         assert (p < alpha) == (d > critical)
@@ -123,7 +123,7 @@ def test_levels_are_the_decimals_that_they_are_written_as():
     assert found != borderline(values, pairs, weights, 28).max()
     # With 99 ranges p = 7/100 is not below .07, so that six ranges may reach d.
     ranges = np.arange(99.0)
-    assert intervals.resampled_critical_difference(ranges, 0.07) == 99 - 1 - 5
+    assert intervals.critical_value(ranges, 0.07) == 99 - 1 - 5
     # 3.5 of 50 ties are asked for: 3 and 4 are as near, and the smaller one is chosen.
     sizes = np.arange(1.0, 51)
     assert tie_threshold(sizes, np.zeros(50), 0.07) == 3

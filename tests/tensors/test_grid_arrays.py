@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.builders import run_table
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +15,6 @@ from pgcjax.kernels import ABSENT
 from pgcjax.reference import image
 from pgcjax.tensors import examination
 from pgcjax.tensors import grids as g
-from tests.helpers.builders import run_table
 
 GRID = {"C": (0, 0), "B": (0, 1), "y": (0, 2), "F": (0, 3)}
 GRID |= {"A": (1, 0), "x": (1, 1), "D": (1, 2)}

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from helpers.builders import rankings_of
+from helpers.builders import rankings_of, run_table
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,7 +15,6 @@ from pgcjax.io.run_tables import RunTable
 from pgcjax.reference.order import ordered
 from pgcjax.tensors.rankings import Rankings, find
 from pgcjax.tensors.retrieved import Retrieved, lists
-from tests.helpers.builders import run_table
 
 ids = st.text(st.characters(codec="utf-8", exclude_categories=["Z", "C"]), min_size=1)
 
