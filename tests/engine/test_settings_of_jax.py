@@ -6,56 +6,59 @@ import subprocess
 import sys
 
 import pytest
+from engine.test_every_measure import everything, names
+from engine.test_grid_batches import MEASURES, pages
+
+import pgcjax
+from pgcjax.engine import plan
+from pgcjax.tensors.padding import at_least
 
 pytestmark = pytest.mark.slow
 STRICT = {"JAX_NUMPY_RANK_PROMOTION": "raise", "JAX_NUMPY_DTYPE_PROMOTION": "strict"}
 
 # In a new process, which traces all programs: none is loaded that was kept.
-SCORES = """
+FRESH = """
 import json, sys, warnings
 warnings.simplefilter("ignore")
-import numpy as np, pgcjax
-from engine.test_every_measure import everything, some_names, VARIANTS
-from engine.test_grid_batches import MEASURES, pages
-from pgcjax.engine import plan
-from pgcjax.tensors.padding import at_least
-
-def bits(scores):
-    table = scores.table.sort_values(["measure", "run_id", "query_id"])
-    keys = table[["measure", "run_id", "query_id"]].agg(" ".join, axis=1)
-    return dict(zip(keys, (float(x).hex() for x in table["value"])))
-
-lengths = {"documents": 16, "axis": 16, "width": 16, "ranks": 15}
-asked = json.loads(sys.argv[1])
-with plan.using(runs=2, queries=2), at_least(**lengths, queries=1, runs=1):
-    found = {}
-    if asked["lists"]:
-        tables = everything(21, queries=asked["queries"], runs=2)
-        found |= bits(pgcjax.evaluate(**tables, measures=asked["lists"]))
-    if asked["grids"]:
-        grids, votes = pages(3, queries=2, systems=2)
-        scores = pgcjax.evaluate(grids, preferences=votes, measures=MEASURES)
-        found |= bits(scores)
-    if asked["others"]:
-        runs, preferences = tables["runs"], tables["preferences"]
-        for ties in ("w", "a", "b"):
-            found[ties] = pgcjax.rbo(runs, ties=ties).table.to_csv()
-        drawn = pgcjax.evaluate(
-            runs, preferences=preferences, measures="PGC", replicates=3
-        )
-        found["drawn"] = drawn.uncertainty.replicates["PGC"].tolist()
-        found["fit"] = pgcjax.fit(preferences).table.to_csv()
-print(json.dumps(found))
+from engine.test_settings_of_jax import scores
+print(json.dumps(scores(**json.loads(sys.argv[1]))))
 """
 
 
-def scores(asked: dict, settings: dict[str, str]) -> dict:
+def bits(scores: pgcjax.Scores) -> dict[str, str]:
+    table = scores.table.sort_values(["measure", "run_id", "query_id"])
+    keys = table[["measure", "run_id", "query_id"]].agg(" ".join, axis=1)
+    return dict(zip(keys, (float(x).hex() for x in table["value"]), strict=True))
+
+
+def scores(lists: list[str], queries: int, all_kinds: bool) -> dict:
+    """Score measures of lists; with `all_kinds`, what other kinds of kernels give."""
+    lengths = {"documents": 16, "axis": 16, "width": 16, "ranks": 15}
+    tables = everything(21, queries=queries, runs=2)
+    with plan.using(runs=2, queries=2), at_least(**lengths, queries=1, runs=1):
+        found: dict = bits(pgcjax.evaluate(**tables, measures=lists))
+        if all_kinds:
+            grids, votes = pages(3, queries=2, systems=2)
+            page = pgcjax.evaluate(grids, preferences=votes, measures=MEASURES)
+            found |= bits(page)
+            runs, preferences = tables["runs"], tables["preferences"]
+            for ties in ("w", "a", "b"):
+                found[ties] = pgcjax.rbo(runs, ties=ties).table.to_csv()
+            drawn = pgcjax.evaluate(
+                runs, preferences=preferences, measures="PGC", replicates=3
+            )
+            found["drawn"] = drawn.uncertainty.replicates["PGC"].tolist()
+            found["fit"] = pgcjax.fit(preferences).table.to_csv()
+    return found
+
+
+def fresh(asked: dict, settings: dict[str, str]) -> dict:
     """Score in a process of its own, in which JAX has these settings."""
     folder = os.path.dirname(os.path.dirname(__file__))
     path = os.pathsep.join([folder, os.path.dirname(folder)])
     environment = {**os.environ, "PGCJAX_PROGRAMS": "", "PYTHONPATH": path, **settings}
     done = subprocess.run(
-        [sys.executable, "-c", SCORES, json.dumps(asked)],
+        [sys.executable, "-c", FRESH, json.dumps(asked)],
         env=environment,
         capture_output=True,
         text=True,
@@ -64,19 +67,20 @@ def scores(asked: dict, settings: dict[str, str]) -> dict:
     return json.loads(done.stdout)
 
 
+@pytest.mark.filterwarnings("ignore")
 def test_strict_promotion_of_types_and_ranks_changes_no_bit():
     pytest.importorskip("sklearn", reason="pip install '.[context]'")
-    from engine.test_every_measure import names
-
-    asked = {"lists": names(), "grids": True, "queries": 2, "others": True}
-    usual, strict = scores(asked, {}), scores(asked, STRICT)
+    asked = {"lists": names(), "queries": 2, "all_kinds": True}
+    usual = scores(**asked)
     assert len(usual) > 4 * len(names())
-    assert strict == usual
+    assert fresh(asked, STRICT) == usual
 
 
+@pytest.mark.filterwarnings("ignore")
 def test_without_compilation_no_bit_changes():
     """Of each kind of kernel a measure: one operation after another takes long."""
     measures = ["PGC", "Compat", "nDCG", "wpref", "P+Q", "CCG@10"]
-    asked = {"lists": measures, "grids": False, "queries": 1, "others": False}
-    usual, alone = scores(asked, {}), scores(asked, {"JAX_DISABLE_JIT": "1"})
-    assert len(usual) == 2 * len(measures) and alone == usual
+    asked = {"lists": measures, "queries": 1, "all_kinds": False}
+    usual = scores(**asked)
+    assert len(usual) == 2 * len(measures)
+    assert fresh(asked, {"JAX_DISABLE_JIT": "1"}) == usual
