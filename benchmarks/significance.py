@@ -20,7 +20,7 @@ import numpy as np
 from scipy import stats
 
 from benchmarks.harness import Contender, NotEqualError, Report, child
-from pgcjax.stats import compare, intervals, procedures, resample, tests
+from pgcjax.stats import compare, procedures, resample, tests
 from pgcjax.stats.matrix import Matrix
 
 NEAR = 128  # pairs of a block in numpy: the fastest of 16, 32, … 256
@@ -43,7 +43,6 @@ def run(
     with _one_blas_thread(report):
         bootstrap(report, x, resamples, sampled)
         sign_flip(report, x, resamples, sampled)
-        interval(report, x, resamples, sampled)
         max_t(report, x, together)
         max_t(report, scores(many, queries), together)
         for size in families:
@@ -120,22 +119,6 @@ def sign_flip(report: Report, x: np.ndarray, resamples: int, sampled: int) -> No
     report.race(_title("sign flips", x, resamples), rows, per="pair", units=n)
 
 
-def interval(report: Report, x: np.ndarray, resamples: int, sampled: int) -> None:
-    """Race the BCa intervals of all pairs."""
-    pairs = tests.all_pairs(len(x))
-    how = {"resamples": resamples, "seed": 0, "alpha": 0.05, "corrected": True}
-    ours = partial(intervals.bootstrap, x, pairs, **how)
-    _, a, b = _sample(len(x), sampled)
-    theirs = partial(scipy_intervals, x[a] - x[b], resamples)
-    n, note = len(pairs[0]), f"{len(a)} random pairs of {len(pairs[0])}"
-    rows = [
-        Contender("scipy.stats.bootstrap, BCa", theirs, len(a), False, None, note=note),
-        Contender("numpy, one thread", partial(sorted_means, x, pairs, resamples), n),
-        Contender("pgcjax", ours, n, ours=True),
-    ]
-    report.race(_title("BCa intervals", x, resamples), rows, per="pair", units=n)
-
-
 def max_t(report: Report, x: np.ndarray, resamples: int) -> None:
     """Race the moderated bootstrap-t of all pairs together."""
     pairs = tests.all_pairs(len(x))
@@ -190,28 +173,6 @@ def moderated(
         found = np.sqrt(np.maximum.reduce(list(pool.map(largest, places))))
     below = np.searchsorted(np.sort(found), observed * (1 - 1e-9))
     return (1 + resamples - below) / (1 + resamples)
-
-
-def scipy_intervals(z: np.ndarray, resamples: int) -> list[Any]:
-    """Give scipy's interval of the mean of each row of differences."""
-    random = np.random.default_rng(1)
-    how: Any = {"n_resamples": resamples, "method": "BCa", "rng": random}
-    return [stats.bootstrap((row,), np.mean, **how).confidence_interval for row in z]
-
-
-def sorted_means(x: np.ndarray, pairs: tests.RunPairs, resamples: int) -> Any:
-    """Give the intervals of pgcjax by a few lines of numpy, in large blocks."""
-    scores, queries = resample.WholeScores.of(x), x.shape[1]
-    sums = scores.values @ resample.bootstrap_weights(0, resamples, queries)
-    bounds = np.zeros((2, len(pairs[0])))
-    for block, z in tests.differences(scores.values, pairs, 2**21 // resamples):
-        drawn = np.sort(sums[pairs[0][block]] - sums[pairs[1][block]], axis=1)
-        observed, w = z.sum(1, keepdims=True), z - z.mean(1, keepdims=True)
-        below = intervals.twice_below(drawn, observed, scores.slack)
-        levels = np.full((2, len(z)), [[0.025], [0.975]])
-        levels = intervals.bias_corrected(levels, below, resamples, w)
-        bounds[:, block] = [intervals.quantile(drawn, level) for level in levels]
-    return bounds * scores.unit / queries
 
 
 def tukey(report: Report, x: np.ndarray, resamples: int) -> None:

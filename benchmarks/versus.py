@@ -24,7 +24,7 @@ import numpy as np
 # The old version runs this file, too: it needs these modules and what is used of them.
 import pgcjax
 from benchmarks import harness, inputs, ours, packed, rbo, significance, texts
-from pgcjax.stats import compare, intervals, matrix, procedures, tests
+from pgcjax.stats import compare, matrix, procedures
 
 SAMPLES = 5  # of a job in a process, each of at least 0.2 seconds
 Jobs = Iterator[tuple[str, Callable[[], Any]]]
@@ -83,11 +83,6 @@ def _significance(_: Path) -> Jobs:
         how = {"resamples": 1000} if test in procedures.RESAMPLES else {}
         yield f"p of {test}", partial(procedures.p_values, x, test, **how)
         yield f"compare by {test}", partial(compare.compare, made, test=test, **how)
-    pairs = tests.all_pairs(len(x))
-    for resamples in (1000, 10_000):
-        bca = partial(intervals.bootstrap, seed=0, alpha=0.05, corrected=True)
-        title = f"BCa intervals, {resamples} resamples"
-        yield title, partial(bca, x, pairs, resamples=resamples)
     hundred = significance.scores(100, 50)
     yield "anova of 100 runs", partial(procedures.p_values, hundred, "anova")
 

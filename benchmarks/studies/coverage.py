@@ -29,7 +29,8 @@ from benchmarks.studies.calibration import (
     some_matrix,
     table_of,
 )
-from pgcjax.stats import intervals, tests
+from pgcjax.stats import intervals, resample, tests
+from pgcjax.stats.rounding import NOISE
 
 TOPICS = (10, 30, 50, 100)
 RESAMPLES = 1000
@@ -71,12 +72,19 @@ def _intervals(
     """Give low and high ends of each pair, by the name that `compare` gives them."""
     pairs = np.arange(0, len(values), 2), np.arange(1, len(values), 2)
     mean, deviation = tests.moments(values, pairs)
-    how: dict[str, Any] = {"resamples": RESAMPLES, "seed": seed, "alpha": alpha}
-    return {
-        "t": intervals.student(mean, deviation, values.shape[1], alpha),
-        "percentile": intervals.bootstrap(values, pairs, corrected=False, **how),
-        "bca": intervals.bootstrap(values, pairs, corrected=True, **how),
-    }
+    z, queries = values[pairs[0]] - values[pairs[1]], values.shape[1]
+    drawn = z @ resample.bootstrap_weights(seed, RESAMPLES, queries) / queries
+    below = intervals.twice_below(drawn, mean[:, None], NOISE)
+    drawn.sort(axis=1)
+    levels = np.full((2, len(z)), [[alpha / 2], [1 - alpha / 2]])
+    w = z - mean[:, None]
+    moved = intervals.bias_corrected(levels, below, RESAMPLES, w)
+    student = intervals.student(mean, deviation, queries, alpha)
+    found = {"t": student}
+    for name, level in (("percentile", levels), ("bca", moved)):
+        low, high = (intervals.quantile(drawn, bound) for bound in level)
+        found[name] = low, high
+    return found
 
 
 def tables(found: dict[str, list[dict[str, Any]]]) -> Iterator[str]:

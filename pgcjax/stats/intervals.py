@@ -1,8 +1,6 @@
 """Intervals of the mean difference of each pair."""
 
 import math
-import threading
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from jaxtyping import Float64, Int64
@@ -10,9 +8,7 @@ from scipy import stats
 from scipy.special import ndtr, ndtri
 
 from pgcjax.stats.rounding import NOISE, exact
-from pgcjax.stats.tests import OfPairs, RunPairs, Values
-
-_NEAR = 2**20  # bytes of a block of pairs in all resamples: they stay in a core's cache
+from pgcjax.stats.tests import OfPairs
 
 
 def student(
@@ -34,80 +30,6 @@ def critical_value(largest: Float64[np.ndarray, " resamples"], alpha: float) -> 
     # Significant is d if (1 + k) / (1 + B) < α, where k of them reach d.
     most = math.ceil(exact(alpha) * (1 + len(largest))) - 2
     return float(largest[len(largest) - 1 - max(most, 0)])
-
-
-def bootstrap(
-    values: Values,
-    pairs: RunPairs,
-    *,
-    resamples: int,
-    seed: int,
-    alpha: float,
-    corrected: bool,
-    budget: int = 2**24,
-) -> tuple[OfPairs, OfPairs]:
-    """Give the bootstrap interval, of level 1 - alpha, of the difference of each pair.
-
-    It is corrected for bias and acceleration (BCa), or of the percentiles as they are.
-    Resamples are those of the bootstrap test with the same seed. Threads take pairs in
-    blocks, whose means in all of them take `budget` bytes together.
-
-    Returns:
-        Low and high; both the mean where all differences are equal.
-
-    Source: Efron and Tibshirani 1993, chapters 13 and 14; quantiles are interpolated
-    as numpy does it. Bias counts a resampled mean equal to the observed one by half.
-    """
-    from pgcjax.stats import resample
-
-    scores = resample.WholeScores.of(values)
-    queries, threads = values.shape[1], resample.workers()
-    sums = scores.values @ resample.bootstrap_weights(seed, resamples, queries)
-    first, second = pairs
-    low, high = np.zeros(len(first)), np.zeros(len(first))
-    most = max(1, min(budget // (2 * threads), _NEAR) // (8 * resamples))
-    own = threading.local()  # the same memory for all blocks of a thread
-
-    def bound(start: int) -> None:
-        block = slice(start, start + most)
-        if not hasattr(own, "rooms"):
-            own.rooms = np.empty((2, min(most, len(first)), resamples))
-        drawn, other = own.rooms[:, : len(first[block])]
-        np.take(sums, first[block], axis=0, out=drawn, mode="clip")
-        np.take(sums, second[block], axis=0, out=other, mode="clip")
-        drawn -= other
-        drawn.sort(axis=1)
-        levels = np.full((2, len(drawn)), [[alpha / 2], [1 - alpha / 2]])
-        if corrected:
-            z = scores.values[first[block]] - scores.values[second[block]]
-            observed, w = z.sum(1), z - z.mean(1, keepdims=True)
-            below = _below(drawn, observed - scores.slack)
-            below += _below(drawn, observed + scores.slack, equal=True)
-            levels = bias_corrected(levels, below, resamples, w)
-        low[block], high[block] = (quantile(drawn, level) for level in levels)
-
-    with ThreadPoolExecutor(threads) as pool:
-        for _ in pool.map(bound, range(0, len(first), most)):
-            pass  # what a block raises is raised here
-    return low * scores.unit / queries, high * scores.unit / queries
-
-
-def _below(
-    ascending: Float64[np.ndarray, "pairs resamples"],
-    limits: OfPairs,
-    equal: bool = False,
-) -> Int64[np.ndarray, " pairs"]:
-    """Count the numbers of each row below a limit, or `equal` to it, by bisection."""
-    rows, last = np.arange(len(ascending)), ascending.shape[1] - 1
-    low = np.zeros(len(ascending), np.int64)
-    high = np.full(len(ascending), last + 1)
-    for _ in range((last + 1).bit_length()):
-        middle = (low + high) // 2
-        found = ascending[rows, np.minimum(middle, last)]
-        under = (found <= limits) if equal else (found < limits)
-        under &= middle < high
-        low, high = np.where(under, middle + 1, low), np.where(under, high, middle)
-    return low
 
 
 def twice_below(
