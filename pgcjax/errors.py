@@ -3,10 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import wraps
-from typing import Any, TypeVar, cast
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
 Progress = Callable[[str, int, int], None]
 """Is told how far a job is: stage, how much is done, of how much."""
 
@@ -63,26 +60,6 @@ def one_line(message: str) -> str:
     return " ".join(printable(message, keep="\t\n\r\f\v").split())
 
 
-def explains(**others: str) -> Callable[[_Function], _Function]:
-    """Refuse arguments that a function does not have, by a line that says what does.
-
-    Args:
-        **others: what such an argument is called, and what to do instead.
-    """
-
-    def decorated(function: _Function) -> _Function:
-        @wraps(function)
-        def checked(*args: Any, **given: Any) -> Any:
-            for name in others:
-                if name in given:
-                    raise UsageError(f"{function.__name__}({name}=…): {others[name]}")
-            return function(*args, **given)
-
-        return cast(_Function, checked)
-
-    return decorated
-
-
 class PgcjaxError(Exception):
     """Base of every error that pgcjax raises on purpose; its message is one line."""
 
@@ -137,14 +114,14 @@ def refuse_arguments(
     Args:
         function: its name.
         others: what it was given.
-        instead: of names that are likely, the argument that is meant.
+        instead: of names that are likely, what to do.
 
     Raises:
         UsageError: it is such a name. TypeError: it is any other.
     """
     for name in others:
         if name in instead:
-            raise UsageError(f"{function} takes no {name}=…: give {instead[name]}=…")
+            raise UsageError(f"{function} takes no {name}=…: {instead[name]}")
         raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
 
 

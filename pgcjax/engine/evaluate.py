@@ -43,10 +43,10 @@ if TYPE_CHECKING:
 
 
 _INSTEAD = {
-    "prefs": "preferences",
-    "judgments": "preferences=…, or qrels",
-    "measure": "measures",
-    "metrics": "measures",
+    "prefs": "give preferences=…",
+    "judgments": "give preferences=…, or qrels=…",
+    "measure": "give measures=…",
+    "metrics": "give measures=…",
 }
 
 

@@ -3,14 +3,14 @@
 import os
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Bool
 
 from pgcjax._version import __version__
-from pgcjax.errors import Progress, UsageError, counted, explains
+from pgcjax.errors import Progress, UsageError, counted, refuse_arguments
 from pgcjax.io.memory import memory_limit
 from pgcjax.io.reading import reading
 from pgcjax.stats import decisions, groups, intervals, inverted, procedures, tests
@@ -20,13 +20,14 @@ from pgcjax.stats.matrix import Matrix, read
 from pgcjax.stats.rectified import BothScores, of_both, read_human
 from pgcjax.stats.tests import OfPairs, RunPairs, Values
 
+_INSTEAD = {
+    "baseline": "give baselines=…, one name or several",
+    "measures": "give measure=…, one name",
+    "interval": "intervals are those of the test, so that they agree with p",
+}
 
-@explains(
-    baseline="the argument is baselines=, one name or several",
-    measures="the argument is measure=, one name",
-    interval="intervals are those of the test, so that they agree with p",
-)
-def compare(
+
+def compare(  # noqa: D417 - others are refused
     scores: Any,
     *,
     measure: str | None = None,
@@ -42,6 +43,7 @@ def compare(
     memory: str | int | None = None,
     progress: Progress | None = None,
     journal: str | os.PathLike | None = None,
+    **others: Never,
 ) -> Comparison:
     """Test which runs differ: all pairs, or all runs against baselines.
 
@@ -72,6 +74,7 @@ def compare(
             f"measure={measure!r}: compare takes one measure. For several, call it "
             "once for each: {m: compare(scores, measure=m) for m in measures}"
         )
+    refuse_arguments("compare", others, _INSTEAD)
     with reading(memory=memory):
         matrix = read(scores, measure=measure, missing=missing)
     test = test or ("max-t" if rectify is None else "t")

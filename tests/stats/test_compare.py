@@ -236,9 +236,9 @@ def test_wrong_arguments(frame):
         ({"correction": "bonf"}, "correction is one of none, holm, bh, not 'b"),
         (
             {"interval": "bca"},
-            r"compare\(interval=…\): intervals are those of the test",
+            r"compare takes no interval=…: intervals are those of the test",
         ),
-        ({"baseline": "r1"}, r"compare\(baseline=…\): the argument is baselines="),
+        ({"baseline": "r1"}, r"compare takes no baseline=…: give baselines=…"),
         ({"measure": ["AP", "RR"]}, "compare takes one measure. For several, call it"),
         ({"baselines": 7}, "baselines: expected names of runs, found 7"),
         ({"alpha": 5}, "alpha=5: expected a level between 0 and 1"),

@@ -240,8 +240,8 @@ def test_refusals():
         (
             human,
             {"interval": "bca"},
-            "compare(interval=…): intervals are those of the test, so that they agree "
-            "with p",
+            "compare takes no interval=…: intervals are those of the test, so that "
+            "they agree with p",
         ),
     ):
         with pytest.raises((DataError, UsageError)) as error:
