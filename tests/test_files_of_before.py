@@ -45,10 +45,9 @@ def test_parts(expected):
 
 @pytest.mark.filterwarnings("ignore::pgcjax.DataWarning")
 def test_packed_runs(expected):
-    judged = {name: BEFORE / f"{name}.{s}" for name, s in (("preferences", "csv"),)}
     scores = pgcjax.evaluate(
         BEFORE / "runs.parquet",
-        **judged,
+        preferences=BEFORE / "preferences.csv",
         qrels=BEFORE / "qrels.txt",
         measures=["PGC", "nDCG@10"],
     )
