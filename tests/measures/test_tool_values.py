@@ -14,7 +14,7 @@ def tool(name: str, table: pd.DataFrame, least: float = 0.0) -> list[tuple]:
 
 
 def test_equal_tables_have_the_values_that_were_computed(tmp_path, monkeypatch):
-    monkeypatch.setenv("PGCJAX_PROGRAMS", str(tmp_path / "programs"))
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path / "compiled"))
     table = pd.DataFrame({"doc_id": ["a", "b"], "relevance": [1.0, float("nan")]})
     rows = tool("run", table)
     again = tool("run", table.copy())
