@@ -7,7 +7,7 @@ import pytest
 
 from pgcjax import read_scores
 from pgcjax.errors import DataError, DataWarning, UsageError, one_line, printable
-from pgcjax.io.preferences import read_preferences
+from pgcjax.io.votes.read import read_preferences
 from pgcjax.report import canvas, plots
 from pgcjax.report.leaderboard import leaderboard, show
 from pgcjax.report.page import Page, Section, table_of, write

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pgcjax.engine.peel_batches import overlap_sums
-from pgcjax.io.preferences import read_preferences
 from pgcjax.io.qrels import read_qrels
+from pgcjax.io.votes.read import read_preferences
 from pgcjax.measures.catalogue import parse
 from pgcjax.tensors.judgments import Judgments
 from pgcjax.tensors.padding import at_least

@@ -9,8 +9,8 @@ import pytest
 import pgcjax
 from pgcjax.engine.next_judgments import next_judgments
 from pgcjax.errors import DataError
-from pgcjax.io.preferences import read_preferences
 from pgcjax.io.reading import reading
+from pgcjax.io.votes.read import read_preferences
 from pgcjax.judging.resampled import Draws
 
 pytestmark = [

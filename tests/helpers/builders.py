@@ -11,9 +11,9 @@ import polars as pl
 from pgcjax.engine import list_batches, peel_batches, plan
 from pgcjax.engine.batch import Member, Setting
 from pgcjax.io.judged import Judged
-from pgcjax.io.preferences import read_preferences
 from pgcjax.io.run_tables import RunTable
 from pgcjax.io.runs import read_runs
+from pgcjax.io.votes.read import read_preferences
 from pgcjax.kernels import ABSENT, peel, peel_packed
 from pgcjax.tensors import adjacency, rank_tables
 from pgcjax.tensors.graphs import Graph, dense, preference_graphs

@@ -6,8 +6,8 @@ from helpers.builders import run_table
 
 from pgcjax.errors import DataError
 from pgcjax.io import check
-from pgcjax.io.preferences import read_preferences
 from pgcjax.io.qrels import read_qrels
+from pgcjax.io.votes.read import read_preferences
 
 
 def test_runs(put):

@@ -5,8 +5,8 @@ import pytest
 from helpers.builders import run_table
 
 from pgcjax.errors import DataWarning
-from pgcjax.io.preferences import read_preferences
 from pgcjax.io.qrels import read_qrels
+from pgcjax.io.votes.read import read_preferences
 
 LARGE = 2**53
 SAID = (

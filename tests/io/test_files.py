@@ -17,9 +17,9 @@ from pgcjax.errors import DataError
 from pgcjax.io import files
 from pgcjax.io.grids import read_grids
 from pgcjax.io.intents import read_intents
-from pgcjax.io.preferences import read_preferences
 from pgcjax.io.qrels import read_qrels
 from pgcjax.io.runs import read_runs
+from pgcjax.io.votes.read import read_preferences
 from pgcjax.stats.scores import read_scores
 
 RUN = "q1 Q0 d1 1 2 {tag}\nq1 Q0 d2 2 1 {tag}\n"

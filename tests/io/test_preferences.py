@@ -9,7 +9,7 @@ import pytest
 
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io.check import summarise_preferences
-from pgcjax.io.preferences import read_preferences
+from pgcjax.io.votes.read import read_preferences
 
 NAMES = ["query_id", "doc_id", "other_doc_id", "preference"]
 

@@ -7,7 +7,7 @@ import pytest
 
 from pgcjax.errors import DataError
 from pgcjax.io.check import summarise_preferences
-from pgcjax.io.preferences import read_preferences
+from pgcjax.io.votes.read import read_preferences
 
 # (group, subgroup, document, level), as in the comment of trec_eval's get_prefs.c.
 EXAMPLES = {

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgcjax.errors import UsageError
-from pgcjax.io.preferences import read_preferences
+from pgcjax.io.votes.read import read_preferences
 from pgcjax.io.xie import read_xie_votes
 from pgcjax.judging.majority import majority
 from pgcjax.reference.image import most_frequent

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import pgcjax
 from pgcjax.errors import UsageError
-from pgcjax.io.preferences import read_preferences
+from pgcjax.io.votes.read import read_preferences
 from pgcjax.io.xie import read_xie_votes
 from pgcjax.judging.transitivity import KINDS, transitivity
 

@@ -9,7 +9,7 @@ from helpers.preference_cases import BALANCED, with_levels
 
 import pgcjax
 from pgcjax.errors import UsageError
-from pgcjax.io.preferences import read_preferences
+from pgcjax.io.votes.read import read_preferences
 
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
 RNONREL, RETRIEVED = BALANCED

@@ -25,7 +25,7 @@ import pgcjax
 from pgcjax.engine import list_batches
 from pgcjax.engine.batch import Member, Setting
 from pgcjax.errors import UsageError
-from pgcjax.io.preferences import read_preferences
+from pgcjax.io.votes.read import read_preferences
 from pgcjax.measures.catalogue import parse_all
 from pgcjax.reference import preference as twins
 from pgcjax.tensors.judgments import Judgments

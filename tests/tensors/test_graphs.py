@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgcjax.errors import DataError
-from pgcjax.io.preferences import read_preferences
 from pgcjax.io.qrels import read_qrels
+from pgcjax.io.votes.read import read_preferences
 from pgcjax.tensors.graphs import combined_graphs, grade_graphs, preference_graphs
 
 

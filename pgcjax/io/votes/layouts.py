@@ -230,16 +230,16 @@ _COLUMN_NAMES = {tokens(name) for side in DOCUMENTS.values() for name in side} |
 }
 
 
+def names_query(field: str) -> bool:
+    """Tell whether the first field of a line may name a column of queries."""
+    return tokens(field) in _QUERY_NAMES
+
+
 def is_header(fields: Sequence[str]) -> bool:
-    """Say whether a line without commas or tabs names columns: `topic better worse`."""
-    return tokens(fields[0]) in _QUERY_NAMES and any(
+    """Tell whether a line without separators names columns: `topic better worse`."""
+    return names_query(fields[0]) and any(
         words in _COLUMN_NAMES
         or is_answer(words)
         or (len(words) > 1 and {*words[:-1]} <= NOUNS | FILL)
         for words in map(tokens, fields[1:])
     )
-
-
-def may_be_header(field: str) -> bool:
-    """Say whether the first field of a line may name a column of queries."""
-    return field.isascii() and tokens(field) in _QUERY_NAMES

@@ -12,13 +12,11 @@ import numpy as np
 import polars as pl
 
 from pgcjax.errors import DataError, DataWarning, UsageError
-from pgcjax.io import double_votes, files
+from pgcjax.io import files
 from pgcjax.io.choices import LEVELS
-from pgcjax.io.containers import CONTAINERS, Columns, Named
+from pgcjax.io.containers import CONTAINERS, Named
 from pgcjax.io.fast_columns import PlainTable, Regular, load
-from pgcjax.io.fast_preferences import parse
 from pgcjax.io.in_memory import in_hand, is_frame
-from pgcjax.io.preference_formats import FORMATS, check_header, recognise
 from pgcjax.io.reading import chosen
 from pgcjax.io.schema import (
     PREFERENCES,
@@ -33,8 +31,10 @@ from pgcjax.io.schema import (
     seconds,
     shorten,
 )
+from pgcjax.io.votes.double import settle
 from pgcjax.io.votes.probabilities import check_probability
 from pgcjax.io.votes.reader import lay_out
+from pgcjax.io.votes.text import FORMATS, SILENT, parse_fields, read_text
 from pgcjax.io.write import HEADER_MARK
 from pgcjax.io.xie import read_xie_votes
 from pgcjax.later import pd
@@ -43,8 +43,6 @@ _MOST = 2**30  # so that sums of weights are exact
 _OPTIONAL = ("judge", "weight", "seconds", "time", "first", "aspect", "probability")
 _OPTIONAL += ("length", "other_length", *LEVELS)
 _COUNTED = ("comments", "silent")
-READ = "silent"
-"""What tables that `read_preferences` made have in `attrs`: they are read already."""
 _TABLES = tuple(c for c in CONTAINERS if c != "columns")
 
 
@@ -134,8 +132,8 @@ def _loaded(source: Any, format: str) -> Iterator[Named | Regular]:
         raise UsageError(f"format is one of {allowed}, not {format!r}")
     for path in files.expand(source):
         container = "columns" if format in FORMATS else format
-        content = load(path, container, partial(parse, format=format))
-        yield _named(content, format) if isinstance(content, Columns) else content
+        content = load(path, container, partial(parse_fields, format=format))
+        yield content if isinstance(content, Named) else read_text(content, format)
 
 
 def _is_plain(content: Named | Regular) -> bool:
@@ -194,42 +192,7 @@ def _settled(preferences: pd.DataFrame) -> pd.DataFrame:
         attrs = preferences.attrs
         preferences = preferences[column.isin(how.aspects)].reset_index(drop=True)
         preferences.attrs = attrs
-    return double_votes.settle(preferences, how.flips)
-
-
-def _named(content: Columns, format: str) -> Named:
-    """Parse a file without a header by its format, found or given."""
-    check_header(content)
-    if format == "auto":
-        widths = [len(row) for row in content.rows]
-        usual = max(dict.fromkeys(widths), key=widths.count)
-        chosen = recognise(content, usual)
-    else:
-        chosen = FORMATS[format]
-    mend = f"Read as {chosen.name}; if that is wrong, name the format."
-    content.check_width(chosen.width, chosen.layout, mend)
-    columns = list(zip(*content.rows, strict=True))
-    if misfit := chosen.misfit(columns):
-        i, reason = misfit
-        raise DataError(
-            f"expected '{chosen.layout}', found {content.text(i)}: {reason}",
-            where=content.origin.at(i),
-            mend=mend,
-        )
-    named, places = chosen.parse(columns, content.origin)
-    origin = content.origin
-    if places is not None:
-        origin = Origin(origin.name, origin.unit, np.asarray(origin.places)[places])
-    silent = len(set(columns[0]) - set(named["query_id"]))
-    if places is not None and not any(named["preference"]):
-        raise DataError(
-            "prefers no document to another: all levels of a subgroup are equal",
-            where=origin.name,
-            mend=mend,
-        )
-    frame = pd.DataFrame(named)
-    frame.attrs[READ] = silent
-    return Named(frame, origin, comments=content.comments, silent=silent)
+    return settle(preferences, how.flips)
 
 
 def _canonical_preferences(content: Named) -> tuple[pd.DataFrame, Origin]:
@@ -262,7 +225,7 @@ def _canonical_preferences(content: Named) -> tuple[pd.DataFrame, Origin]:
     )
     said = {"refused": laid.refused, "both_bad": laid.both_bad} if laid else {}
     table.attrs.clear()
-    table.attrs.update({READ: 0} | _summed([said]))
+    table.attrs.update({SILENT: 0} | _summed([said]))
     return table, origin
 
 
@@ -272,7 +235,7 @@ def _was_read(content: Named) -> bool:
     What is named of columns that it has no more is of what it was read from.
     """
     frame, named = content.frame, {*chosen().columns.values()} - {"-", "*"}
-    if READ in frame.attrs:
+    if SILENT in frame.attrs:
         return {*PREFERENCES} <= {*frame.columns}
     if content.origin.name != "preferences" or not _is_ours(frame):
         return False
