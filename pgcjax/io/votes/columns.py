@@ -60,7 +60,7 @@ def find_roles(
         if named:
             raise header.error(
                 "has no two columns that are surely compared",
-                "Name them: --columns a=…,b=…,winner=… (columns= in Python).",
+                header.guess_sides(of.values()),
             )
         return None
     pair, kind = sides
@@ -126,6 +126,8 @@ def _sides(header: Header, of: dict[str, str]) -> tuple[Pair, str] | None:
         for pair in header.pairs():
             if pair.columns == both and pair.ends in layouts.ENDS:
                 ends = pair.ends
+            elif pair.columns == both:
+                ends = pair.ends  # by result: no word is sure, nor what was shown first
             elif pair.columns == both[::-1]:  # then no word for a side is sure
                 ends = pair.ends[1], pair.ends[0]
         own = header.canonical()
@@ -342,7 +344,7 @@ def _wide(
     )
     mixed = [n for n in names if {*tokens(n)} & layouts.MIXED or n[-1:].isdigit()]
     if not each and ("judge" not in roles.of or mixed):
-        raise several(header, names)
+        raise several(header, names, next(iter(roles.wide[names[0]].values())))
     roles.wide_role = each or "aspect"
 
 
@@ -359,7 +361,7 @@ def _choose(
     if roles.wide or each and not said:
         if not roles.wide:  # columns that hold nothing but answers
             if not names:
-                raise no_answer(header, roles, names)
+                raise no_answer(header, roles, frame, names)
             roles.wide = {name: {"winner": name} for name in names}
             roles.wide_role = each
         said |= {"wide"}
@@ -367,7 +369,7 @@ def _choose(
     able = [x for x in LAYOUTS if roles.kind in x.sides and {*x.needs} <= said]
     fits = [x for x in able if said <= {*x.needs, *x.takes}]
     if not able:
-        raise no_answer(header, roles, names)
+        raise no_answer(header, roles, frame, names)
     if len(fits) != 1:
         names = [roles.of.get(role, role) for role in sorted(said)]
         one = roles.of.get("winner") or roles.of.get("preference") or names[0]

@@ -29,7 +29,6 @@ from pgcjax.io.votes.words import (
     A,
     B,
     guess_answers,
-    guess_none,
     is_code,
     normal,
     plain,
@@ -143,7 +142,7 @@ def decode(
             + ("a tie or no answer" if neutral[i] else "a side")
         )
 
-    mend = f"Say what the words mean: --answers a=…,b=… {_OPTION}; or rename the ids."
+    mend = "Rename the ids."
     active = {said[k] for k in code[~neutral].tolist()} if len(said) < _WORDS else ()
     if guess := guess_answers(sorted(active)):
         mend = f"If they are words, say so: {guess} {_OPTION}; else rename the ids."
@@ -226,8 +225,7 @@ def _leave_unread(
 
     odd = sorted({said[k] for k in code[unread].tolist()})
     active = sorted({word for word in said if word not in NEUTRAL})
-    guess = guess_answers(active) or guess_none(odd, odd == active)
-    mend = f"Say what the words mean, such as {guess} "
+    mend = f"Say what the words mean, such as {guess_answers(active, odd)} "
     refuse(doubt, problem, origin, f"{mend}{_OPTION}.")
     examples = listed([shorten(text[i], 60) for i in np.flatnonzero(unread)[:3]], 2)
     if share > most:

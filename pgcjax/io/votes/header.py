@@ -46,6 +46,7 @@ class Roles:
         wide_role: `aspect` or `judge`.
         ties: columns that say that it is a tie, beside wins_a and wins_b.
         orders: columns that may say what was shown first, and that nothing settles.
+        margins: columns of numbers that may say by how much the winner, or side a, won.
         unread: columns that say who won, too, and are left aside.
     """
 
@@ -57,6 +58,7 @@ class Roles:
     wide_role: str = "aspect"
     ties: tuple[str, ...] = ()
     orders: tuple[str, ...] = ()
+    margins: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
 
 
@@ -115,6 +117,15 @@ class Header:
         if one is None or other is None:
             return None
         return Pair((), ("a", "b"), (one, other))
+
+    def guess_sides(self, used: Iterable[str]) -> str:
+        """Write the option that names two columns that may be sides."""
+        queries = {*layouts.NAMES["query_id"], *layouts.QUERIES}
+        free = [c for c in self.columns if c not in {*used} and c not in queries]
+        if len(free) < 2:
+            return "Name two that are there."
+        sides = self.options(**dict(zip("ab", free[:2], strict=True)))
+        return f"Name them, such as {sides} (columns= in Python)."
 
     def options(self, **more: str) -> str:
         """Write `--columns` with what was named and what is to be named, too."""

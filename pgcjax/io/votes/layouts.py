@@ -99,6 +99,7 @@ ANSWERS = _words(
 )
 _EVENTS = _words("vote votes label judgment judgement decision outcome result answer")
 WORSE = _words("loser losing worse worst less least dispreferred")
+BETTER = _words("better best more most preferred winning")
 WIDE = _words("vote votes winner preference pref choice label verdict decision")
 """Ends of the columns that hold a vote for each aspect."""
 TIES = _words("tie ties tied draw draws neither none equal both bad bothbad")
@@ -121,7 +122,7 @@ CHANGES = {
     | WORSE
     | _words(
         "win wins won lost lose loses prefers rejected sign polarity golden loss "
-        "losses inverted inverse negated prediction predicted pred truth"
+        "losses inverted inverse negated prediction predicted pred truth target"
     ),
     "first": _words(
         """swap swaps swapped flip flips flipped reverse reversed order ordering ordered
@@ -132,6 +133,11 @@ CHANGES = {
     ),
 }
 """Words that change what a row means, by the role that settles them."""
+INVERTED = _words("flip flips flipped invert inverted reverse reversed negated")
+"""Words that may say, beside a better and a worse one, that the worse one won."""
+MARGINS = _words("margin diff difference delta gap strength advantage lead gain")
+OF_MARGINS = MARGINS | _words("score scores reward rewards vote votes rating of in n")
+"""Words of columns that may say by how much the winner, or the first side, won."""
 COUNTS = _words(
     "n count counts cnt freq frequency times repeats repetitions multiplicity total "
     "weight occurrences"

@@ -43,7 +43,7 @@ def probability(
                 + " + ".join(f"{given[r][i]:g}" for r in roles if r in given)
             ),
             at,
-            "If ties have one, name it: --columns p_tie=… (columns= in Python).",
+            "If ties have one, name its column p_tie.",
         )
         p = np.clip(0.5 + (given["p_a"] - given["p_b"]) / 2, 0, 1)
     elif "p_a" in given:

@@ -119,13 +119,13 @@ def lay_out(
             f"answers say what words mean, but no column has any: the layout is "
             f"{roles.layout.name}",
             where=origin.name,
-            mend="Leave them out, or name the column: --columns winner=… (columns= in "
-            "Python).",
+            mend="Leave them out.",
         )
     if roles.unread:
         _tell(
             f"{origin.name}: votes are read, and not {listed(list(roles.unread))}; "
-            "--columns winner=… reads others (columns= in Python)"
+            f"--columns winner={layouts.tokens(roles.unread[0])[-1]} reads others "
+            "(columns= in Python)"
         )
     return _joined(read.parts(), origin, named)
 
@@ -228,8 +228,7 @@ class _Reader:
             ~((counts >= 0) & (counts % 1 == 0)).all(axis=0),
             lambda i: f"expected whole numbers of wins as {listing}",
             at,
-            "Name the column that says who won: --columns winner=… (columns= in "
-            "Python).",
+            "Mend the row.",
         )
         named = any("winner" in layouts.tokens(c) for c in columns[:2])
         total = counts.sum(axis=0)
@@ -277,6 +276,7 @@ class _Reader:
         sign, is_id, bad = self._sign(cells, of, docs, words, at)
         if "tie" in cells:
             sign = tied(cells["tie"], sign, of["tie"], at)
+        self._check_margins(sign, rows, of, at)
         if "first" in cells:
             out["first"] = self._first(cells["first"], docs, of["first"], at)
         elif roles.kind == PLACED and self.named.get("first") != NOTHING:
@@ -327,6 +327,31 @@ class _Reader:
             return turned, read.ids, read.both_bad
         return np.full(length, np.nan), False, 0
 
+    def _check_margins(
+        self, sign: np.ndarray, rows: np.ndarray, of: Mapping[str, str], at: Origin
+    ) -> None:
+        """Refuse margins that are neither all above 0 nor all towards the winner."""
+        won = np.sign(np.where(np.isfinite(sign), sign, 0.0))
+        a, b = of["a"], of["b"]
+        for column in self.roles.margins:
+            margin = lenient_numbers(self.frame[column])[rows]
+            known = (won != 0) & np.isfinite(margin)
+            if (margin > 0)[known].all() or (margin * won > 0)[known].all():
+                continue
+            aside = f"winner={of.get('winner') or of.get('preference') or a}"
+            if self.roles.kind == WON:
+                aside = f"winner={a},loser={b}"
+            refuse(
+                known & (margin * won <= 0),
+                lambda i, c=column, m=margin: (
+                    f"{c} is {m[i]:g}, which may say that the other one won"
+                ),
+                at,
+                f"If {a} is better where it is above 0, say --columns "
+                f"a={a},b={b},preference={column}; --columns {aside} leaves it aside "
+                "(columns= in Python).",
+            )
+
     def _first(
         self, column: pd.Series, docs: list[pd.Series], name: str, at: Origin
     ) -> pd.Series:
@@ -373,14 +398,14 @@ def _joined(parts: Sequence[_Part], origin: Origin, named: Mapping[str, str]) ->
         raise DataError(
             "no row says which of two documents is better",
             where=Origin(origin.name, origin.unit, places[:1]).at(0),
-            mend="Name the column that does: --columns winner=… (columns= in Python).",
+            mend="Fill in answers, or name another column of them (--columns).",
         )
     if "query_id" not in table:
         table["query_id"] = ONE_SET
         if "query_id" not in named:
             _tell(
                 f"{origin.name}: no column names a query, so all rows are one set of "
-                "comparisons; --columns query_id=… names one (columns= in Python)"
+                "comparisons; --columns query_id=- says so (columns= in Python)"
             )
     kept = (~refused).to_numpy()
     return Laid(

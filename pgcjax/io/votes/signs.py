@@ -9,7 +9,7 @@ import numpy as np
 from pgcjax.errors import DataError
 from pgcjax.io.schema import Origin, ids, refuse
 from pgcjax.io.votes.layouts import WON
-from pgcjax.io.votes.words import NEUTRAL, TIE, normal, plain
+from pgcjax.io.votes.words import NEUTRAL, TIE, guess_answers, normal, plain
 from pgcjax.later import pd
 
 TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "yes": 1.0, "no": 0.0, "": 0.0}
@@ -29,7 +29,7 @@ def check_signs(sign: np.ndarray, name: str, at: Origin) -> None:
     if not np.isin(sign, (1.0, 2.0)).all():
         more = f"--columns probability={name} (that the first is better)"
         if (sign > 1).any():
-            more = "--answers a=…,b=…,tie=…"
+            more = _scale(sign)
     raise DataError(
         f"{name} is never below 0, and not always 0 or 1: it may be a place, a "
         "probability or a strength",
@@ -37,6 +37,19 @@ def check_signs(sign: np.ndarray, name: str, at: Origin) -> None:
         mend=f"Say what it is: {more}, or --columns preference={name} (above 0, the "
         f"first is better, as strongly) {_TELL}",
     )
+
+
+def _scale(values: np.ndarray) -> str:
+    """Write the option that reads a scale from the first document to the second."""
+    points = sorted({float(v) for v in values})
+    middle = (points[0] + points[-1]) / 2
+    sides = (
+        ("a", [p for p in points if p < middle]),
+        ("b", [p for p in points if p > middle]),
+        ("tie", [p for p in points if p == middle]),
+    )
+    texts = [f"{side}={'|'.join(f'{p:g}' for p in of)}" for side, of in sides if of]
+    return f"--answers '{','.join(texts)}' (a scale)"
 
 
 def outcome(column: pd.Series, of: Mapping[str, str], at: Origin) -> np.ndarray:
@@ -53,7 +66,8 @@ def outcome(column: pd.Series, of: Mapping[str, str], at: Origin) -> np.ndarray:
         lambda i: f"{name} {column.tolist()[i]!r} may change which of {a} and {b} won",
         at,
         f"If {a} won in all rows, say --columns winner={a},loser={b}; else what the "
-        f"words mean, --columns a={a},b={b},winner={name} --answers a=…,b=…,tie=… "
+        f"words mean, --columns a={a},b={b},winner={name} "
+        f"{guess_answers(sorted({*words}), sorted({*words} - {*NEUTRAL} - _WINS))} "
         f"{_TELL}",
     )
     return sign
