@@ -57,6 +57,8 @@ LAYOUTS = (
     Layout("two documents and g1_winner, g2_winner", (PLACED,), ("game_1", "game_2")),
     Layout("two documents, a judge, and ASPECT_vote for each aspect", BOTH, ("wide",)),
 )
+IN_WORDS = {"winner", "loser", "answer_a_first", "game_1", "outcome"}
+"""Roles of columns of answers, which may be words."""
 SAYING = {role for layout in LAYOUTS for role in (*layout.needs, *layout.takes)}
 
 ROLES = (

@@ -31,8 +31,8 @@ from pgcjax.io.schema import (
     seconds,
     shorten,
 )
+from pgcjax.io.votes.answers import check_probability
 from pgcjax.io.votes.double import settle
-from pgcjax.io.votes.probabilities import check_probability
 from pgcjax.io.votes.reader import lay_out
 from pgcjax.io.votes.text import FORMATS, SILENT, parse_fields, read_text
 from pgcjax.io.write import HEADER_MARK

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from math import isfinite, isnan
 
 import numpy as np
 
 from pgcjax.errors import UsageError
-from pgcjax.io.votes.layouts import NOUNS, ROLES, TIES, tokens
+from pgcjax.io.votes.layouts import FILL, NOUNS, ROLES, TIES, tokens
 
 A, TIE, B, NONE = 1.0, 0.0, -1.0, np.inf
 """Signs of a vote, as of a preference; `NONE` is a judge who gave no answer."""
@@ -44,6 +45,8 @@ _UNANSWERED = {""} | _listed(
     "idk, cannot tell, cannot decide, cannot judge"
 )
 NEUTRAL = dict.fromkeys(_TIES, TIE) | dict.fromkeys(_UNANSWERED, NONE)
+TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "yes": 1.0, "no": 0.0, "": 0.0}
+WINS = {*("win", "won", "wins", "winner", "w")}
 _FAMILIES = {
     "letters": ("a", "b"),
     "numbers": ("1", "2"),
@@ -123,6 +126,53 @@ def sides(word: str) -> Mapping[str, float]:
         if end in pair and (other is None or {end, other} == {*pair}):
             signs[family] = (size if end == pair[0] else -size) + 0.0
     return signs
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words for two sides.
+
+    Attributes:
+        families: of words, as `sides` names them.
+        columns: names of the two columns, which are words, too.
+        meant: what the user said of words.
+    """
+
+    families: Sequence[str]
+    columns: Sequence[str]
+    meant: Mapping[str, float] = field(default_factory=dict)
+
+    @cached_property
+    def names(self) -> Mapping[str, float]:
+        """The names of the two columns, with and without `_id`, as words."""
+        full = [tokens(column) for column in self.columns]
+        short = [tuple(word for word in name if word not in FILL) for name in full]
+        return {
+            "".join(name): sign
+            for names in (short, full)
+            for name, sign in zip(names, (A, B), strict=False)
+            if name
+        }
+
+    @property
+    def given(self) -> bool:
+        """Whether the user said which words are sides: then no others are, nor ids."""
+        return bool({A, B} & {*self.meant.values()})
+
+    def sign(self, word: str) -> float:
+        """Read a normal word; NaN if it is none of these."""
+        if word in self.meant:
+            return self.meant[word]
+        if word == "":
+            return NONE
+        if self.given:
+            return self.meant.get(OTHERS, NEUTRAL.get(word, np.nan))
+        named = self.names.get(word.replace(" ", ""))
+        if named is not None:
+            return named
+        read = sides(word)
+        there = [read[family] for family in self.families if family in read]
+        return there[0] if there else NEUTRAL.get(word, np.nan)
 
 
 def is_code(word: str) -> bool:
@@ -240,3 +290,16 @@ def _opposites(words: Sequence[str], sign: float) -> list[str]:
         for pair in _FAMILIES.values()
         if word == pair[sign == A]
     ]
+
+
+def scale(values: np.ndarray) -> str:
+    """Write the option that reads a scale from the first document to the second."""
+    points = sorted({float(v) for v in values})
+    middle = (points[0] + points[-1]) / 2
+    sides = (
+        ("a", [p for p in points if p < middle]),
+        ("b", [p for p in points if p > middle]),
+        ("tie", [p for p in points if p == middle]),
+    )
+    texts = [f"{side}={'|'.join(f'{p:g}' for p in of)}" for side, of in sides if of]
+    return f"--answers '{','.join(texts)}' (a scale)"

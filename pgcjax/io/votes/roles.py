@@ -8,7 +8,6 @@ import numpy as np
 
 from pgcjax.errors import UsageError, listed
 from pgcjax.io.votes import layouts
-from pgcjax.io.votes.decode import Words
 from pgcjax.io.votes.doubts import check_rest, no_answer, several
 from pgcjax.io.votes.header import (
     EACH,
@@ -22,7 +21,7 @@ from pgcjax.io.votes.header import (
     side_pairs,
 )
 from pgcjax.io.votes.layouts import CANONICAL, LAYOUTS, PLACED, WON, tokens
-from pgcjax.io.votes.words import ACCEPTED, NONE, A, B, normal, plain
+from pgcjax.io.votes.words import ACCEPTED, NONE, A, B, Words, normal, plain
 from pgcjax.later import pd
 
 _FAMILIES = ("winner", "p_a", "p_b", "p_tie")
