@@ -4,10 +4,10 @@ import pandas as pd
 import pytest
 from helpers.builders import run_table
 
+from pgcjax import read_preferences
 from pgcjax.errors import DataError
 from pgcjax.io import check
 from pgcjax.io.qrels import read_qrels
-from pgcjax.io.votes.read import read_preferences
 
 
 def test_runs(put):

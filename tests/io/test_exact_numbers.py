@@ -4,9 +4,9 @@ import pandas as pd
 import pytest
 from helpers.builders import run_table
 
+from pgcjax import read_preferences
 from pgcjax.errors import DataWarning
 from pgcjax.io.qrels import read_qrels
-from pgcjax.io.votes.read import read_preferences
 
 LARGE = 2**53
 SAID = (

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from pgcjax import read_preferences
 from pgcjax.errors import DataError
 from pgcjax.io import fast_columns
 from pgcjax.io.qrels import read_qrels
-from pgcjax.io.votes.read import read_preferences
 
 FORMATS = ("auto", "clarke", "luo", "jelsas", "trec-prefs", "trec-qrels-prefs")
 QRELS = "q 0 a 1\nq 0 b 0.5\nr 0 a -1\n"

@@ -13,13 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 from helpers.builders import run_table
 
+from pgcjax import read_preferences
 from pgcjax.errors import DataError
 from pgcjax.io import files
 from pgcjax.io.grids import read_grids
 from pgcjax.io.intents import read_intents
 from pgcjax.io.qrels import read_qrels
 from pgcjax.io.runs import read_runs
-from pgcjax.io.votes.read import read_preferences
 from pgcjax.stats.scores import read_scores
 
 RUN = "q1 Q0 d1 1 2 {tag}\nq1 Q0 d2 2 1 {tag}\n"

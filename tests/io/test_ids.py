@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 from helpers.builders import run_table
 
+from pgcjax import read_preferences
 from pgcjax.errors import DataError
 from pgcjax.io.qrels import read_qrels
 from pgcjax.io.schema import Origin, ids
-from pgcjax.io.votes.read import read_preferences
 
 PLAIN = [
     "007", "1e5", "1_000", "31_1", "9007199254740993", "1.0", "-0", "inf", "nan", "NaN",

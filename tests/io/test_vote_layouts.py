@@ -10,10 +10,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from pgcjax import read_preferences
 from pgcjax.errors import PgcjaxError, UsageError
 from pgcjax.io.file_kinds import sort_by_kind
 from pgcjax.io.reading import reading
-from pgcjax.io.votes.read import read_preferences
 
 SHAPES = tomllib.loads((Path(__file__).parent / "vote_shapes.toml").read_text())
 FIXED = ["query_id", "doc_id", "other_doc_id", "preference"]

@@ -11,9 +11,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from pgcjax import read_preferences
 from pgcjax.errors import DataError, DataWarning, UsageError
 from pgcjax.io.reading import reading
-from pgcjax.io.votes.read import read_preferences
 from pgcjax.io.write import write_table
 
 NAMES = ["query_id", "doc_id", "other_doc_id", "preference"]

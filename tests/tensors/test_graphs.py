@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pgcjax import read_preferences
 from pgcjax.errors import DataError
 from pgcjax.io.qrels import read_qrels
-from pgcjax.io.votes.read import read_preferences
 from pgcjax.tensors.graphs import combined_graphs, grade_graphs, preference_graphs
 
 

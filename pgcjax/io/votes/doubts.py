@@ -121,7 +121,7 @@ def asks(column: pd.Series) -> bool:
 
 
 def _is_third(column: str, header: Header, roles: Roles) -> bool:
-    """Say whether a column is a third side beside the two."""
+    """Tell whether a column is a third side beside the two."""
     words, side = header.words[column], header.words[roles.of["a"]]
     differ = [i for i, (x, y) in enumerate(zip(words, side, strict=False)) if x != y]
     return (

@@ -3,6 +3,10 @@
 A column has a role by its name, and a layout names the roles that say who won. All
 others of these are forbidden beside it, and so are columns whose names hold a word that
 may change what a row means (`CHANGES`), unless the user says what they are.
+
+To add a layout, add an entry to `LAYOUTS`, new names of its columns to `NAMES` (or the
+words of names to the sets of words), and a case to tests/io/vote_variants.toml. A role
+that is read in a new way has its reader in `reader.py`.
 """
 
 import re
@@ -211,7 +215,7 @@ def tokens(name: object) -> tuple[str, ...]:
 
 
 def is_answer(words: Iterable[str]) -> bool:
-    """Say whether a column of this name holds who won: `winner`, `better_doc_id`."""
+    """Tell whether a column of this name holds who won: `winner`, `better_doc_id`."""
     named = {*words}
     if not named & ANSWERS or not named <= ANSWERS | NOUNS | FILL:
         return False

@@ -137,9 +137,11 @@ def _loaded(source: Any, format: str) -> Iterator[Named | Regular]:
 
 
 def _is_plain(content: Named | Regular) -> bool:
-    """Say whether a file is canonical as it is, and nothing is to be chosen of it."""
-    how = chosen()
-    if not isinstance(content, Regular) or how.columns or how.answers or how.aspects:
+    """Tell whether a file is canonical as it is, and nothing is to be chosen of it."""
+    options = chosen()
+    if options.columns or options.answers or options.aspects:
+        return False
+    if not isinstance(content, Regular):
         return False
     doc, other = content.frame["doc_id"], content.frame["other_doc_id"]
     bad = other.is_null()
@@ -172,17 +174,17 @@ def _summed(counts: Sequence[dict[str, Any]]) -> dict[str, Any]:
     for of_file in counts:
         refused.update(of_file.get("refused", {}))
     bad = sum(of_file.get("both_bad", 0) for of_file in counts)
-    said = {"refused": dict(refused), "both_bad": bad}
-    return {name: count for name, count in said.items() if count}
+    counted = {"refused": dict(refused), "both_bad": bad}
+    return {name: count for name, count in counted.items() if count}
 
 
 def _settled(preferences: pd.DataFrame) -> pd.DataFrame:
     """Take the aspects that are asked for, and settle double votes, by `reading`."""
-    how = chosen()
-    if how.aspects:
+    options = chosen()
+    if options.aspects:
         column = preferences.get("aspect", pd.Series(None, preferences.index))
         there = sorted(set(column.dropna()))
-        if unknown := [a for a in how.aspects if a not in there]:
+        if unknown := [a for a in options.aspects if a not in there]:
             raise DataError(
                 f"has no aspect {unknown[0]!r}; "
                 + (f"there are {', '.join(there)}" if there else "no row names one"),
@@ -190,24 +192,24 @@ def _settled(preferences: pd.DataFrame) -> pd.DataFrame:
                 mend="Name one that is there, or give a column aspect.",
             )
         attrs = preferences.attrs
-        preferences = preferences[column.isin(how.aspects)].reset_index(drop=True)
+        preferences = preferences[column.isin(options.aspects)].reset_index(drop=True)
         preferences.attrs = attrs
-    return settle(preferences, how.flips)
+    return settle(preferences, options.flips)
 
 
 def _canonical_preferences(content: Named) -> tuple[pd.DataFrame, Origin]:
-    frame, origin, how = content.frame, content.origin, chosen()
+    frame, origin, options = content.frame, content.origin, chosen()
     laid = None
     if content.checked or _was_read(content):
         if origin.unit == "line":
             _tell_options(content)
-        first = how.columns.get("first", "")
+        first = options.columns.get("first", "")
         if first in ("doc_id", "other_doc_id") and "first" not in frame:
             frame = frame.assign(first=frame[first])
         table = frame if content.checked else _columns(frame, origin)
     else:
         written = bool(content.head) and content.head[0].startswith(HEADER_MARK)
-        named, meant = how.columns, how.answers
+        named, meant = options.columns, options.answers
         laid = lay_out(frame, origin, named, meant, signed=written)
         origin = laid.origin if laid else origin
         table = _columns(laid.frame if laid else frame, origin)
@@ -223,14 +225,14 @@ def _canonical_preferences(content: Named) -> tuple[pd.DataFrame, Origin]:
         origin,
         "Give other_doc_id, or a preference below 0 for a bad document.",
     )
-    said = {"refused": laid.refused, "both_bad": laid.both_bad} if laid else {}
+    counts = {"refused": laid.refused, "both_bad": laid.both_bad} if laid else {}
     table.attrs.clear()
-    table.attrs.update({SILENT: 0} | _summed([said]))
+    table.attrs.update({SILENT: 0} | _summed([counts]))
     return table, origin
 
 
 def _was_read(content: Named) -> bool:
-    """Say whether a table is as `read_preferences` returns it, which marks it.
+    """Tell whether a table is as `read_preferences` returns it, which marks it.
 
     What is named of columns that it has no more is of what it was read from.
     """
@@ -243,7 +245,7 @@ def _was_read(content: Named) -> bool:
 
 
 def _is_ours(frame: pd.DataFrame) -> bool:
-    """Say whether a table in memory has our columns alone, with signs as numbers."""
+    """Tell whether a table in memory has our columns alone, with signs as numbers."""
     names = {*map(str, frame.columns)}
     ours = {*PREFERENCES} <= names <= {*PREFERENCES, *_OPTIONAL}
     return ours and pd.api.types.is_numeric_dtype(frame["preference"])
@@ -251,12 +253,12 @@ def _is_ours(frame: pd.DataFrame) -> bool:
 
 def _tell_options(content: Named) -> None:
     """Warn that a file without a header has nothing that options could be of."""
-    how = chosen()
-    columns = {**how.columns}
+    options = chosen()
+    columns = {**options.columns}
     if columns.get("first") in ("doc_id", "other_doc_id"):
         columns.pop("first")
     names = [
-        n for n, given in (("columns", columns), ("answers", how.answers)) if given
+        n for n, given in (("columns", columns), ("answers", options.answers)) if given
     ]
     if names:
         warnings.warn(
@@ -317,8 +319,9 @@ def _columns(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
         check_probability(table, origin)
     for name in {"length", "other_length", *LEVELS} & {*table}:
         noun = "length" if "length" in name else name
-        how = f"a {noun}, 0 or more", origin, "Leave one that is not known empty."
-        table[name] = numbers_or_nan(table[name], *how, least=0)
+        mend = "Leave one that is not known empty."
+        expected = f"a {noun}, 0 or more"
+        table[name] = numbers_or_nan(table[name], expected, origin, mend, least=0)
     if "time" in table:
         table["time"] = _times(table["time"], origin)
     if "seconds" in table:

@@ -176,7 +176,7 @@ class Words:
 
 
 def is_code(word: str) -> bool:
-    """Say whether a word may be a code that somebody has to explain: `3`, `c`, `true`.
+    """Tell whether a word may be a code that somebody has to explain: `3`, `c`, `true`.
 
     Nothing of the kind is taken for a judge who gave no answer.
     """
@@ -252,8 +252,8 @@ def guess_answers(words: Sequence[str], odd: Sequence[str] = ()) -> str:
     Returns:
         Options that can be pasted; "" if nothing is likely.
     """
-    for known, *guesses in _GUESSES:
-        if words and {*words} <= {*known}:
+    for codes, *guesses in _GUESSES:
+        if words and {*words} <= {*codes}:
             return " or ".join(f"--answers {guess}" for guess in guesses)
     if {*"".join(words)} & {*",|='"} or len(odd) > _MOST_ODD:
         return "--answers 'none=*'" if odd else ""
