@@ -75,6 +75,35 @@ def test_a_table_is_read_as_it_is_meant(put, case):
         assert said(read(path, **how)) == meant(case["with"])
 
 
+_LINES = re.compile(r"--(columns|answers) ('[^']*'|[^\s;)]+)").findall
+
+
+@pytest.mark.parametrize("case", TABLES["table"], ids=lambda case: case["name"])
+def test_lines_of_a_refusal_can_be_pasted(put, case):
+    """The first options that a message names lead on: it is not met twice."""
+    path = put(case.get("file", "a.csv"), case["text"].lstrip("\n"))
+    how, messages = {}, []
+    for _ in range(4):
+        try:
+            read(path, **how)
+            break
+        except (DataError, UsageError) as error:
+            assert str(error) not in messages
+            messages.append(str(error))
+            how |= {n: x.strip("'").rstrip(",.") for n, x in _LINES(str(error))[:1]}
+            if not _LINES(str(error)):
+                break
+
+
+def test_sides_are_guessed_where_only_an_answer_is_named(put):
+    path = put("a.csv", "query_id,one,two,label\n1,x,y,x\n1,z,x,x\n")
+    with pytest.raises(DataError) as refused:
+        read(path, columns="winner=label")
+    assert "such as --columns winner=label,a=one,b=two (" in str(refused.value)
+    votes = read(path, columns="winner=label,a=one,b=two")
+    assert said(votes) == meant(["1 x>y", "1 x>z"])
+
+
 def test_shared_layouts_are_read_right_or_refused(data, monkeypatch, capsys):
     """Layouts of public tools: none is read otherwise than it is meant."""
     folder = data.parent / "golden" / "votes"

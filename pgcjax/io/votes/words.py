@@ -257,9 +257,8 @@ def guess_answers(words: Sequence[str], odd: Sequence[str] = ()) -> str:
             return " or ".join(f"--answers {guess}" for guess in guesses)
     if {*"".join(words)} & {*",|='"} or len(odd) > _MOST_ODD:
         return "--answers 'none=*'" if odd else ""
-    signs = {word: {*sides(word).values()} for word in words if word not in odd}
-    if not odd:
-        signs = {w: {*sides(w).values()} for w in words}
+    signs = {word: {*sides(word).values()} for word in words}
+    odd = [word for word in odd if len(signs[word]) != 1]
     one, other = ([w for w, x in signs.items() if x == {side}] for side in (A, B))
     if one or other:
         one, other = one or _opposites(other, A), other or _opposites(one, B)
