@@ -15,8 +15,8 @@ from pgcjax.asking.utility_measures import SHARES, asked_measure, shares
 from pgcjax.asking.utility_pools import Pool
 from pgcjax.errors import UsageError, check_choice, counted
 from pgcjax.io.choices import ORDERS
-from pgcjax.io.preferences import read_preferences
 from pgcjax.io.reading import reading
+from pgcjax.io.votes.read import read_preferences
 from pgcjax.io.weights import whole_weights
 from pgcjax.measures.spec import Measure
 
