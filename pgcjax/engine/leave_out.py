@@ -205,5 +205,10 @@ def findings(
         )
     used = how.used | {"missing": missing}
     return LeftOut(
-        left_out.names, left_out.judgments, left_out.documents, run_ids, scores, used
+        used,
+        left_out=left_out.names,
+        judgments=left_out.judgments,
+        documents=left_out.documents,
+        run_ids=run_ids,
+        scores=scores,
     )

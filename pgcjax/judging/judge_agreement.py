@@ -16,8 +16,8 @@ from pgcjax.judging.votes import Votes, collect
 _JUDGES = ["judge_a", "judge_b", "pairs", "agree", "agreement", "kappa", "jaccard"]
 
 
-@dataclass(frozen=True)
-class JudgeAgreement:
+@dataclass(frozen=True, kw_only=True)
+class JudgeAgreement(Result):
     """How far judges agree on pairs of documents.
 
     Attributes:
@@ -33,7 +33,6 @@ class JudgeAgreement:
             and another the column's, each two votes from both sides.
         judges: a row for each two judges with pairs in common: judge_a, judge_b, pairs,
             agree, agreement (share), kappa (Cohen's), jaccard.
-        notes: what was left out, a line each.
     """
 
     kappa: float
@@ -41,9 +40,7 @@ class JudgeAgreement:
     agreement: float
     pairs: int
     votes: int
-    table: pd.DataFrame
     judges: pd.DataFrame
-    notes: tuple[str, ...] = ()
 
     def shares(self) -> pd.DataFrame:
         """Give P(another judge says the column's | one says the row's)."""
@@ -129,14 +126,15 @@ def judge_agreement(
     share = float(np.trace(table) / table.sum()) if len(counts) else nan
     names = list(votes.options)
     return JudgeAgreement(
-        fleiss_kappa(both),
-        observed_agreement(counts),
-        share,
-        len(counts),
-        int(counts.sum()),
         pd.DataFrame(table, index=names, columns=names),
-        _by_judges(votes, sides),
+        used,
         votes.notes,
+        kappa=fleiss_kappa(both),
+        observed=observed_agreement(counts),
+        agreement=share,
+        pairs=len(counts),
+        votes=int(counts.sum()),
+        judges=_by_judges(votes, sides),
     )
 
 

@@ -8,8 +8,8 @@ import pandas as pd
 from rich.console import Console
 
 import pgcjax
+from pgcjax.io.text_tables import digits_of, latex, latex_text, markdown, text_table
 from pgcjax.report.leaderboard import Leaderboard, leaderboard, show
-from pgcjax.report.text_tables import digits_of, latex, latex_text, markdown, text_table
 from pgcjax.stats.scores import Scores
 
 ODD = r"a_b%#&{}~^\ $5|<x>--`''*[1]"
