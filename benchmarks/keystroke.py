@@ -38,15 +38,12 @@ def run(
         used: dict[str, list[float]] = {}
         pgc = ("--prefs", made_up.prefs, "--qrels", made_up.qrels, *made_up.plain)
         graded = ("--qrels", made_up.qrels, *_named(), *made_up.plain)
-        kept, jax_alone = _cache(folder, "kept"), _cache(folder, "jax")
+        kept = _cache(folder, "kept")
         rows: dict[str, Callable[[], str]] = {
             "ir_measures": partial(
                 *(child, "-m", "ir_measures", made_up.qrels, *made_up.plain, *MEASURES)
             ),
             "pgcjax": partial(_evaluate, *graded, **kept),
-            "programs traced again": partial(
-                _evaluate, *graded, **jax_alone | {"PGCJAX_PROGRAMS": ""}
-            ),
             "pgcjax, the first call ever": partial(_first, *graded),
             "pgcjax, PGC and Compat": partial(_evaluate, *pgc, **kept),
             "JAX and polars alone": partial(child, "-c", LIBRARIES),

@@ -72,7 +72,7 @@ def device_calls(
 
 def graphs_of(measure: str, **judgments: Any) -> dict[str, Graph]:
     """Build the graphs of a measure from judgments, as `evaluate` does."""
-    from pgcjax.io.preferences import read_preferences
+    from pgcjax import read_preferences
     from pgcjax.io.qrels import read_qrels
     from pgcjax.measures.catalogue import parse
     from pgcjax.tensors.judgments import Judgments

@@ -7,7 +7,6 @@ other libraries leave annotations unevaluated.
 """
 
 import sys
-from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -30,25 +29,9 @@ class Later:
         return getattr(self._imported or self._import(), name)
 
     def _import(self) -> ModuleType:
-        top = self.module.partition(".")[0]
-        first = top not in sys.modules
         # `import_module` waits for another thread that imports the library just now.
         self._imported = import_module(self.module)
-        if first:
-            for call in _then.get(top, ()):
-                call()
         return self._imported
-
-
-_then: dict[str, list[Callable[[], None]]] = {}
-
-
-def once_imported(library: str, call: Callable[[], None]) -> None:
-    """Call a function as soon as a name of a library is asked for that imports it.
-
-    Where other code has imported the library, the function is never called.
-    """
-    _then.setdefault(library, []).append(call)
 
 
 if TYPE_CHECKING:

@@ -82,17 +82,14 @@ def forget_compiled():
     if "jax" in sys.modules and maps.exists():
         if maps.read_bytes().count(b"\n") > _MAPPINGS:
             sys.modules["jax"].clear_caches()
-            if programs := sys.modules.get("pgcjax.runtime.programs"):
-                programs.forget_loaded()
 
 
 @pytest.fixture(autouse=True, scope="module")
 def settings_stay():
-    """Hold modules to JAX's settings: programs are kept by them, and compiled again."""
-    known = sys.modules.get("pgcjax.runtime.surroundings")
-    before = known.settings() if known else None
+    """Hold modules to JAX's settings: with others, programs are compiled again."""
+    before = dict(jax.config.values)
     yield
-    assert not known or known.settings() == before
+    assert dict(jax.config.values) == before
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -57,8 +57,6 @@ def test_what_files_hold_is_never_run_nor_written_elsewhere(
     tmp_path, monkeypatch, events
 ):
     monkeypatch.chdir(tmp_path)
-    # Kept programs are unpickled, by intent: see tests/runtime/test_programs.py.
-    monkeypatch.setenv("PGCJAX_PROGRAMS", "")
     demo = demo_folder()
     (tmp_path / "runs").mkdir()
     for name in ("oak", "reed", "sage"):

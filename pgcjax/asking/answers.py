@@ -11,8 +11,8 @@ from pgcjax.asking.asked import Answer
 from pgcjax.errors import UsageError, listed
 from pgcjax.io.files import Source
 from pgcjax.io.in_memory import in_hand
-from pgcjax.io.preferences import read_placed
 from pgcjax.io.reading import chosen
+from pgcjax.io.votes.read import read_placed
 from pgcjax.io.weights import whole_weights
 
 _MORE = ("probability", "seconds", "time")

@@ -25,10 +25,10 @@ from pgcjax.asking.utility_measures import SHARES, asked_measure, shares
 from pgcjax.asking.utility_pools import Pool, pools, rankings
 from pgcjax.errors import DataError, Progress, UsageError, check_choice
 from pgcjax.io.choices import ORDERS
-from pgcjax.io.preferences import read_preferences
 from pgcjax.io.qrels import read_qrels
 from pgcjax.io.reading import reading
 from pgcjax.io.runs import Runs
+from pgcjax.io.votes.read import read_preferences
 from pgcjax.measures.spec import Measure
 
 SIZES = (5, 10, 15, 20)

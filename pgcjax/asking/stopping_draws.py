@@ -15,12 +15,12 @@ from pgcjax.asking.utility_measures import SHARES, asked_measure, shares
 from pgcjax.asking.utility_pools import Pool
 from pgcjax.errors import UsageError, check_choice, counted
 from pgcjax.io.choices import ORDERS
-from pgcjax.io.preferences import read_preferences
 from pgcjax.io.reading import reading
+from pgcjax.io.votes.read import read_preferences
 from pgcjax.io.weights import whole_weights
 from pgcjax.measures.spec import Measure
 
-_COLUMNS = ("draw", "query_id", "doc_a", "doc_b")
+_COLUMNS = ("request_number", "query_id", "doc_a", "doc_b")
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class DrawnAnswers:
     """Pairs to ask for, drawn by chance, and what the answers so far say of two runs.
 
     Attributes:
-        table: a row for each of the next draws that has no answer: draw (its number,
-            from 1), query_id, doc_a (to be shown first), doc_b. A pair may be drawn
-            again: it is another question, for another judge if there is one.
+        table: a row for each of the next draws that has no answer:
+            request_number (from 1), query_id, doc_a (to be shown first), doc_b. A pair
+            may be drawn again, as another question, for another judge if there is one.
         comparisons: one row: run_a, run_b, low and high (confidence interval of the
             difference of their means), better (the run that is better; none if that is
             open), answers (how many draws in a row have one).

@@ -25,9 +25,9 @@ from pgcjax.asking.utility_pools import Pool, asked_of, pools, rankings
 from pgcjax.asking.utility_tiles import Graph, answered_overlaps, implied_gains
 from pgcjax.errors import Progress, UsageError, check_choice
 from pgcjax.io.choices import ORDERS
-from pgcjax.io.preferences import read_preferences
 from pgcjax.io.reading import reading
 from pgcjax.io.runs import Runs
+from pgcjax.io.votes.read import read_preferences
 from pgcjax.judging.models import strengths
 from pgcjax.kernels import ABSENT
 from pgcjax.measures.spec import Measure

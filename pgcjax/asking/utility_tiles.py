@@ -10,8 +10,8 @@ from jaxtyping import Bool, Float64, Int, Int64
 from pgcjax.errors import Progress
 from pgcjax.kernels import ABSENT, peel_packed, utility
 from pgcjax.later import jax
-from pgcjax.runtime.devices import over_devices
 from pgcjax.runtime.loop import Call, results
+from pgcjax.runtime.programs import Program
 from pgcjax.tensors.padding import padded_size, stack
 
 _QUERIES = 16  # in a call
@@ -70,7 +70,7 @@ def _gain_program() -> Callable[..., Any]:
     def of_queries(cut: Any, shared: Any) -> Any:
         return jax.lax.map(lambda query: utility.implied_gain(*query), cut, **_AT_ONCE)
 
-    return over_devices(of_queries, 1)
+    return Program(of_queries, 1)
 
 
 class Graph(NamedTuple):
@@ -171,4 +171,4 @@ def _peel_program(packed: bool) -> Callable[..., Any]:
 
         return jax.lax.map(of_pair, pairs, **_AT_ONCE)
 
-    return over_devices(of_pairs, 1)
+    return Program(of_pairs, 1)

@@ -13,7 +13,7 @@ from pgcjax.cli.commands import OUT_OF_MEMORY, cli
 from pgcjax.errors import DataWarning, PgcjaxError, VerificationError, one_line
 from pgcjax.io.memory import address_space
 from pgcjax.report.progress import say
-from pgcjax.runtime.own_cache import MOST, make_private, others_place
+from pgcjax.runtime.private_folder import make_private, others_place
 
 _MEMORY = (
     "out of memory. Let less be in work at once: --memory SIZE, --part I/N, fewer "
@@ -70,7 +70,7 @@ def _keep_for_later() -> None:
             say(f"warning: what is compiled is not kept: {problem}", always=True)
         else:
             os.environ["JAX_COMPILATION_CACHE_DIR"] = str(folder)
-            os.environ.setdefault("JAX_COMPILATION_CACHE_MAX_SIZE", str(MOST))
+            os.environ.setdefault("JAX_COMPILATION_CACHE_MAX_SIZE", str(2**29))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 

@@ -260,7 +260,7 @@ def devices() -> None:
     """List the devices that JAX would compute on."""
     import jax
 
-    from pgcjax.runtime.surroundings import default_backend
+    from pgcjax.runtime.devices import default_backend
 
     click.echo(f"jax {jax.__version__}, {default_backend()}")
     for device in jax.local_devices():

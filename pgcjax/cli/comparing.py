@@ -161,7 +161,8 @@ def compare(
                 what = "no difference is significant"
                 what = what if least is None else f"{least:.4f}"
                 notes.append(
-                    f"difference required for significance at {alpha:g}: {what}"
+                    f"difference required for significance at {alpha:g}"
+                    f"{'' if test == 'tukey' else ', uncorrected'}: {what}"
                 )
             said += [(matrix.measure, note) for note in notes]
     for line in shared(said) if len(found) > 1 else [note for _, note in said]:

@@ -84,9 +84,9 @@ def _read(
     name_by: str,
 ) -> tuple["Runs", dict[str, Any]]:
     """Open runs, and read judgments as keyword arguments."""
-    from pgcjax.io.preferences import read_preferences
     from pgcjax.io.qrels import read_qrels
     from pgcjax.io.runs import Runs
+    from pgcjax.io.votes.read import read_preferences
 
     tables = {
         "preferences": read_preferences(prefs, format=prefs_format) if prefs else None,

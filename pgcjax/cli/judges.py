@@ -127,9 +127,9 @@ def judges(
     printed = format_of(form)
     from pgcjax.engine.judges import compare_judges
     from pgcjax.io.choices import FLIPS
-    from pgcjax.io.preferences import read_preferences
     from pgcjax.io.reading import reading
     from pgcjax.io.runs import Runs
+    from pgcjax.io.votes.read import read_preferences
 
     drawing: dict[str, Any] = {"interval": interval, "alpha": alpha}
     drawing |= {"resamples": resamples, "seed": seed}

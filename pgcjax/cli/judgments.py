@@ -150,8 +150,8 @@ def judgments(
         )
     if judges_to and not reliability:
         raise click.UsageError("--judges-output is of --reliability")
-    from pgcjax.io.preferences import read_preferences
     from pgcjax.io.qrels import read_qrels
+    from pgcjax.io.votes.read import read_preferences
     from pgcjax.report.judgment_analysis import Choices, analyse, lines, tidy
 
     preferences = read_preferences(prefs, format=prefs_format)

@@ -359,7 +359,7 @@ def given_judgments(judgments: dict[str, Any]) -> dict[str, Any]:
     """Give judgments as arguments of `evaluate`, which reads all but preferences."""
     if "preferences" not in judgments:
         return judgments
-    from pgcjax.io.preferences import read_preferences_as_they_come as read
+    from pgcjax.io.votes.read import read_preferences_as_they_come as read
 
     paths, form = judgments["preferences"]
     return {**judgments, "preferences": read(paths, format=form)}

@@ -184,9 +184,9 @@ def _judged(
     """Read what is shown beside scores, if files are given."""
     if not (paths["prefs"] or paths["qrels"]):
         return None
-    from pgcjax.io.preferences import read_preferences
     from pgcjax.io.qrels import read_qrels
     from pgcjax.io.runs import Runs
+    from pgcjax.io.votes.read import read_preferences
     from pgcjax.report.judged_queries import read
 
     prefs, qrels, runs = (paths[name] for name in ("prefs", "qrels", "runs"))

@@ -132,7 +132,7 @@ def simulate(
 
             data["runs"] = Runs(runs, format=run_format, name_by=name_by)
         if votes:
-            from pgcjax.io.preferences import read_preferences
+            from pgcjax.io.votes.read import read_preferences
 
             data["votes"] = read_preferences(votes, format=prefs_format)
         found = simulate_asking(

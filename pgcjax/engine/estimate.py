@@ -12,7 +12,7 @@ from pgcjax.io.packed import Block
 from pgcjax.io.reading import reading
 from pgcjax.io.run_pieces import Piece
 from pgcjax.io.run_tables import RunTable
-from pgcjax.runtime.surroundings import default_backend
+from pgcjax.runtime.devices import default_backend
 from pgcjax.tensors.rankings import JudgedRanks, Rankings, find
 
 

@@ -18,9 +18,14 @@ from pgcjax.kernels import exact
 from pgcjax.later import Array, jax
 from pgcjax.reference.exact_pgc import exact_pgc_of
 from pgcjax.reference.pgc import pgc_of
-from pgcjax.runtime.devices import everywhere, over_devices, place
+from pgcjax.runtime.devices import (
+    default_backend,
+    everywhere,
+    local_device_count,
+    place,
+)
 from pgcjax.runtime.loop import Call, results
-from pgcjax.runtime.surroundings import default_backend, local_device_count
+from pgcjax.runtime.programs import Program
 from pgcjax.tensors.lattices import (
     Lattice,
     batch_lattices,
@@ -179,4 +184,4 @@ def exact_program(devices: int, on_cpu: bool, farthest: bool) -> Callable:
 
         return jax.lax.map(of_query, cut) if on_cpu else jax.vmap(of_query)(cut)
 
-    return over_devices(program, devices)
+    return Program(program, devices)

@@ -13,10 +13,9 @@ from pgcjax.engine.cost import Group
 from pgcjax.errors import Progress
 from pgcjax.kernels import ABSENT, image
 from pgcjax.later import jax
-from pgcjax.runtime.devices import over_devices, place
+from pgcjax.runtime.devices import local_device_count, place
 from pgcjax.runtime.loop import Call, results
-from pgcjax.runtime.surroundings import local_device_count
-from pgcjax.runtime.trees import tree_map
+from pgcjax.runtime.programs import Program
 from pgcjax.tensors import adjacency
 from pgcjax.tensors.grids import Placed, Shown
 from pgcjax.tensors.padding import least, padded_size, stack
@@ -253,7 +252,7 @@ def _elsewhere(first: np.ndarray) -> np.ndarray:
 
 
 def _call(label: Any, form: str, cut: Any, weights: np.ndarray) -> Call:
-    shapes = tree_map(np.shape, (tuple(map(tuple, cut)), weights))
+    shapes = jax.tree.map(np.shape, (tuple(map(tuple, cut)), weights))
     program = "grids", form, shapes, local_device_count()
     return Call(label, partial(_score, form, place(cut), weights), program)
 
@@ -297,4 +296,4 @@ def grid_program(form: str, devices: int) -> Callable:
         over_runs = jax.vmap(kernel, in_axes=(None, 0, None))
         return jax.vmap(over_runs, in_axes=(0, 0, None))(*cut, weights)
 
-    return over_devices(over_queries, devices)
+    return Program(over_queries, devices)

@@ -17,12 +17,12 @@ from pgcjax.engine.tally import Tally
 from pgcjax.errors import DataError, Progress, UsageError, check_choice, listed
 from pgcjax.io.check import fingerprint
 from pgcjax.io.choices import FLIPS, MISSING
-from pgcjax.io.double_votes import FLIPPED, double_votes, settle
 from pgcjax.io.judged import Judged
 from pgcjax.io.memory import memory_limit
-from pgcjax.io.preferences import read_preferences
 from pgcjax.io.qrels import read_qrels
 from pgcjax.io.reading import chosen, reading
+from pgcjax.io.votes.double import FLIPPED, double_votes, settle
+from pgcjax.io.votes.read import read_preferences
 from pgcjax.measures.catalogue import parse_all
 from pgcjax.measures.spec import Measure
 from pgcjax.stats.judge_orders import Board, JudgeOrders

@@ -15,10 +15,9 @@ from pgcjax.errors import Progress
 from pgcjax.kernels import ABSENT
 from pgcjax.kernels.ranked_list import RankedList
 from pgcjax.later import jax, jnp
-from pgcjax.runtime.devices import over_devices, place
+from pgcjax.runtime.devices import local_device_count, place
 from pgcjax.runtime.loop import Call, results
-from pgcjax.runtime.surroundings import local_device_count
-from pgcjax.runtime.trees import flatten
+from pgcjax.runtime.programs import Program
 from pgcjax.tensors.padding import axis_length, list_width, ranks_length, stack
 from pgcjax.tensors.rankings import Rankings
 from pgcjax.tensors.retrieved import Retrieved, listed
@@ -69,8 +68,8 @@ class Arrays(NamedTuple):
         numbers: dict[Hashable, int] = {}
         columns, layouts, held = [], [], []  # what is held keeps its id
         for arrays in every:
-            _, tree = flatten(next(iter(arrays.values()), ()))
-            leaves = [flatten(arrays[name])[0] for name in names]
+            _, tree = jax.tree.flatten(next(iter(arrays.values()), ()))
+            leaves = [jax.tree.flatten(arrays[name])[0] for name in names]
             which = []
             held.append(leaves)
             for column in zip(*leaves, strict=True):  # of all queries
@@ -300,4 +299,4 @@ def list_program(
         over_runs = jax.vmap(scores_of_one, in_axes=(None, 0, None))
         return jax.vmap(over_runs, in_axes=(0, 0, None))(arrays, lists, weights)
 
-    return over_devices(over_queries, devices)
+    return Program(over_queries, devices)

@@ -24,8 +24,8 @@ from pgcjax.engine.request import read_request, runs_of
 from pgcjax.errors import Progress, UsageError, check_choice, counted
 from pgcjax.io.reading import reading
 from pgcjax.kernels import peel_packed
+from pgcjax.runtime.devices import default_backend, local_device_count
 from pgcjax.runtime.loop import Call, results
-from pgcjax.runtime.surroundings import default_backend, local_device_count
 from pgcjax.stats.choices import REPLICATED
 from pgcjax.stats.uncertainty import Uncertainty
 from pgcjax.tensors.graphs import Graph

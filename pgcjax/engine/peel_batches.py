@@ -14,9 +14,9 @@ from pgcjax.engine.peel_tiles import Layout, Tile, bytes_of
 from pgcjax.errors import Progress
 from pgcjax.kernels import peel, peel_levels, peel_packed
 from pgcjax.later import Array, jax
-from pgcjax.runtime.devices import in_one_piece, over_devices
+from pgcjax.runtime.devices import default_backend, local_device_count
 from pgcjax.runtime.loop import Call, results
-from pgcjax.runtime.surroundings import default_backend, local_device_count
+from pgcjax.runtime.programs import Program, in_one_piece
 from pgcjax.tensors.graphs import Graph
 from pgcjax.tensors.padding import padded_size
 from pgcjax.tensors.rank_tables import PackedRuns
@@ -221,7 +221,7 @@ def tile_program(form: str, devices: int, backend: str, most: int = 0) -> Callab
     if form == "levels":
         at_once = partial(_levelled, most=most)
         one_by_one = in_one_piece(_levels_one_by_one)
-        return over_devices(one_by_one if backend == "cpu" else at_once, devices)
+        return Program(one_by_one if backend == "cpu" else at_once, devices)
     kernel = {"pallas": _pallas, "wide": _wide}.get(form, _packed)
 
     def one_by_one(cut, shared):
@@ -264,6 +264,6 @@ def tile_program(form: str, devices: int, backend: str, most: int = 0) -> Callab
         return jax.vmap(lambda g, r: over_runs(g, r, places, weights))(graphs, ranks)
 
     if backend != "cpu":
-        return over_devices(at_once, devices)
+        return Program(at_once, devices)
     in_pieces = form == "wide"  # which scatters
-    return over_devices(one_by_one if in_pieces else in_one_piece(one_by_one), devices)
+    return Program(one_by_one if in_pieces else in_one_piece(one_by_one), devices)

@@ -9,9 +9,14 @@ import numpy as np
 
 from pgcjax.engine import plan
 from pgcjax.kernels import peel_packed
-from pgcjax.runtime.devices import everywhere, is_host, place
+from pgcjax.runtime.devices import (
+    default_backend,
+    everywhere,
+    is_host,
+    local_device_count,
+    place,
+)
 from pgcjax.runtime.loop import THREADS
-from pgcjax.runtime.surroundings import default_backend, local_device_count
 from pgcjax.tensors import adjacency, rank_tables
 from pgcjax.tensors.adjacency import Stack
 from pgcjax.tensors.graphs import Graph

@@ -14,9 +14,9 @@ from pgcjax.kernels import ABSENT
 from pgcjax.kernels.ranking_preferences import differences
 from pgcjax.later import jax, jnp
 from pgcjax.measures.between_rankings import PairTensors
-from pgcjax.runtime.devices import over_devices, place
+from pgcjax.runtime.devices import default_backend, local_device_count, place
 from pgcjax.runtime.loop import Call, results
-from pgcjax.runtime.surroundings import default_backend, local_device_count
+from pgcjax.runtime.programs import Program
 from pgcjax.tensors.positions import Level, Levels, padded, whole_weights
 from pgcjax.tensors.rankings import Rankings
 from pgcjax.tensors.retrieved import Retrieved
@@ -290,4 +290,4 @@ def preference_program(
         out = jnp.zeros((len(rows), *shape), weights.dtype)
         return jax.lax.fori_loop(0, steps[0], step, out)
 
-    return over_devices(of_tiles, devices)
+    return Program(of_tiles, devices)

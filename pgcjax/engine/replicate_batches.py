@@ -27,8 +27,8 @@ from pgcjax.engine.replicates import Resampling
 from pgcjax.errors import DataError, Progress, UsageError
 from pgcjax.judging.resampled import BLOCK, Counts, Draws, topics
 from pgcjax.kernels import peel_packed
+from pgcjax.runtime.devices import default_backend, local_device_count
 from pgcjax.runtime.loop import Call, results
-from pgcjax.runtime.surroundings import default_backend, local_device_count
 from pgcjax.stats.score_intervals import Percentiles
 from pgcjax.stats.uncertainty import weighted_means
 from pgcjax.tensors.measure_tensors import PeelTensors

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from pgcjax.engine import plan
 from pgcjax.kernels import peel, peel_packed
 from pgcjax.later import Array, jax, jnp
-from pgcjax.runtime.devices import over_devices
+from pgcjax.runtime.programs import Program
 
 
 class Redrawn(NamedTuple):
@@ -93,4 +93,4 @@ def replicate_program(form: str, devices: int, backend: str) -> Callable:
 
         return jax.lax.map(of_query, cut)
 
-    return over_devices(program, devices)
+    return Program(program, devices)

@@ -12,9 +12,8 @@ from pgcjax.engine.plan import BUDGET
 from pgcjax.errors import DataError
 from pgcjax.io.weights import UNIT, by_sides, in_parts, weights_of
 from pgcjax.judging.resampled import Draws, edges
-from pgcjax.runtime.devices import place
-from pgcjax.runtime.surroundings import local_device_count
-from pgcjax.runtime.trees import tree_map
+from pgcjax.later import jax
+from pgcjax.runtime.devices import local_device_count, place
 from pgcjax.tensors.graphs import MOST_DEGREE, Graph
 from pgcjax.tensors.padding import list_width, padded_size, stack
 from pgcjax.tensors.rank_tables import PackedRuns, rankings_by_place
@@ -244,6 +243,6 @@ def tiles(
             stack([query.fixed for query in queries], (together, size, size), 0),
             stack([query.kept for query in queries], (together, size), False),
             padded,
-            tree_map(place, ranks),
+            jax.tree.map(place, ranks),
             max(query.most for query in queries),
         )

@@ -10,9 +10,9 @@ from pgcjax.engine import plan
 from pgcjax.errors import Progress
 from pgcjax.kernels import rbo_ties as kernel
 from pgcjax.later import jax, jnp
-from pgcjax.runtime.devices import over_devices
+from pgcjax.runtime.devices import default_backend, local_device_count
 from pgcjax.runtime.loop import Call, results
-from pgcjax.runtime.surroundings import default_backend, local_device_count
+from pgcjax.runtime.programs import Program
 from pgcjax.tensors.tied_lists import Ranked
 
 _BYTES = 192  # of a pair's arrays, by rank
@@ -290,4 +290,4 @@ def similarity_program(ties: str, at_once: int, devices: int) -> Callable:
         out = jax.tree.map(lambda x: jnp.zeros(len(first), x.dtype), shapes)
         return jax.lax.fori_loop(0, steps[0], step, out)
 
-    return over_devices(sums, devices)
+    return Program(sums, devices)

@@ -25,9 +25,9 @@ from pgcjax.judging.resampled import BLOCK
 from pgcjax.kernels import ABSENT, peel_ties
 from pgcjax.kernels.peel_ties import Order
 from pgcjax.later import Array, jax, jnp
-from pgcjax.runtime.devices import over_devices, place
+from pgcjax.runtime.devices import default_backend, local_device_count, place
 from pgcjax.runtime.loop import Call, results
-from pgcjax.runtime.surroundings import default_backend, local_device_count
+from pgcjax.runtime.programs import Program
 from pgcjax.tensors.adjacency import WideGraphs
 from pgcjax.tensors.padding import blank
 from pgcjax.tensors.rank_tables import WideRuns
@@ -257,7 +257,7 @@ def tie_program(form: str, devices: int, backend: str) -> Callable:
 
         return jax.lax.map(of_query, cut)
 
-    return over_devices(program, devices)
+    return Program(program, devices)
 
 
 def _joined(before: Spread, sums: Array, there: Array) -> Spread:

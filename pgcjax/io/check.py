@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from pgcjax.errors import DataError, counted
-from pgcjax.io.double_votes import FLIPPED, KINDS, double_votes
+from pgcjax.io.votes.double import FLIPPED, KINDS, double_votes
 from pgcjax.later import pd
 
 _ROWS = 2**16  # whose text is hashed at once

@@ -23,7 +23,7 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "preferences": Kind("--prefs", "Preference judgments.", "preferences"),
+    "preferences": Kind("--prefs", "Preference judgments.", "votes.read"),
     "qrels": Kind("--qrels", "Graded judgments.", "qrels"),
     "intent_qrels": Kind(
         "--intent-qrels",

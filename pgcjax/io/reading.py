@@ -86,7 +86,7 @@ def reading(
             may be what no rule reads, which is no answer.
         aspects: of preferences: only these.
         flips: what becomes of a judge's two votes on a pair in both orders: `keep`,
-            `tie`, `drop` or `half`, as `double_votes.settle` says.
+            `tie`, `drop` or `half`, as `votes.double.settle` says.
 
     Raises:
         UsageError: there is no such encoding or format, or `memory` is no size.

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from pgcjax.errors import DataError, Progress, UsageError, listed
-from pgcjax.io.double_votes import double_votes
 from pgcjax.io.lengths import doublings
+from pgcjax.io.votes.double import double_votes
 from pgcjax.judging.audit_agreement import AT_ODDS, Judges, contradicted
 from pgcjax.judging.audit_probes import Answers
 from pgcjax.judging.votes import read_judgments

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float64, Int, Int64, Real
 
-from pgcjax.io.double_votes import AGREEING, FLIPPED, TIED
+from pgcjax.io.votes.double import AGREEING, FLIPPED, TIED
 from pgcjax.judging.audit_cycles import Triples
 from pgcjax.judging.audit_shares import (
     FEWEST,

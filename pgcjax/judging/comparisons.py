@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import connected_components
 
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io.lengths import doublings
-from pgcjax.io.preferences import read_preferences
+from pgcjax.io.votes.read import read_preferences
 from pgcjax.io.weights import UNIT, by_sides
 
 

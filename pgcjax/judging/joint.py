@@ -18,9 +18,9 @@ from pgcjax.judging.comparisons import Comparisons
 from pgcjax.judging.models import at_once
 from pgcjax.judging.vote_sets import Block, Setting, blocks, each_of
 from pgcjax.kernels.votes import Parameters, Parts, Point, parts
-from pgcjax.runtime.devices import over_devices, place
+from pgcjax.runtime.devices import local_device_count, place
 from pgcjax.runtime.loop import Call, results
-from pgcjax.runtime.surroundings import local_device_count
+from pgcjax.runtime.programs import Program
 
 LOOKS = (1.0, 1.0)
 """Votes that a judge is taken to have given looking, and not, before all others: any
@@ -376,4 +376,4 @@ def _program(fits: Parameters, devices: int) -> Any:
 
         return at_once(one, cut)
 
-    return over_devices(program, devices)
+    return Program(program, devices)

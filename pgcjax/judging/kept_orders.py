@@ -13,7 +13,7 @@ from jaxtyping import Int64
 from pgcjax.errors import DataError
 from pgcjax.io.checkpoint import Checkpoint
 from pgcjax.judging.optimal_orders import OptimalOrders, optimal_orders
-from pgcjax.runtime.own_cache import own_folder
+from pgcjax.runtime.private_folder import private_folder
 
 FOLDER = "PGCJAX_CACHE_DIR"
 """The variable that names the folder; nothing is kept without it, or if it is empty."""
@@ -32,7 +32,7 @@ def kept_orders(
     """
     place = os.environ.get(FOLDER)
     # Only this user may write there: it decides what scores are.
-    private = own_folder(os.path.join(place, "optimal-orders")) if place else None
+    private = private_folder(os.path.join(place, "optimal-orders")) if place else None
     folder = _opened(private) if private and not seconds else None
     if folder is None:
         return optimal_orders(counts, states=states, seconds=seconds)

@@ -13,9 +13,9 @@ from pgcjax.judging.choices import STRENGTHS
 from pgcjax.judging.comparisons import Comparisons, compared
 from pgcjax.kernels.strengths import MOST_STEPS, bradley_terry, rank_centrality
 from pgcjax.later import jax, jnp
-from pgcjax.runtime.devices import over_devices, place
+from pgcjax.runtime.devices import default_backend, local_device_count, place
 from pgcjax.runtime.loop import Call, results
-from pgcjax.runtime.surroundings import default_backend, local_device_count
+from pgcjax.runtime.programs import Program
 
 PRIOR = 2.5
 """Standard deviation of the normal prior of strengths, in log-odds, as it is usual for
@@ -214,7 +214,7 @@ def _program(method: str, devices: int) -> Callable:
 
         return at_once(one, cut)
 
-    return over_devices(program, devices)
+    return Program(program, devices)
 
 
 def at_once(one: Callable, cut: Any) -> Any:

@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Bool, Float64, Int64
 
 from pgcjax.errors import DataError, UsageError, check_choice
-from pgcjax.io.preferences import read_preferences
+from pgcjax.io.votes.read import read_preferences
 from pgcjax.io.weights import weights_of
 from pgcjax.judging.choices import RESAMPLED
 from pgcjax.later import pd

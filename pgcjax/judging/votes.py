@@ -10,8 +10,8 @@ import pandas as pd
 from jaxtyping import Bool, Float64, Int, Int64
 
 from pgcjax.errors import UsageError, check_choice, counted
-from pgcjax.io.preferences import read_preferences
 from pgcjax.io.schema import Origin, seconds
+from pgcjax.io.votes.read import read_preferences
 from pgcjax.io.weights import whole_weights
 from pgcjax.judging.choices import SIDES
 from pgcjax.judging.options import Grouping, encode

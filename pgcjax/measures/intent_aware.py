@@ -11,7 +11,7 @@ import numpy as np
 from pgcjax.kernels import diversity as kernels
 from pgcjax.kernels.diversity import IntentGains
 from pgcjax.kernels.ranked_list import RankedList
-from pgcjax.later import jnp
+from pgcjax.later import jax, jnp
 from pgcjax.measures import graded
 from pgcjax.measures.derived_measures import BINARY, GRADED, define, gains_of
 from pgcjax.measures.gains import Gains
@@ -19,7 +19,6 @@ from pgcjax.measures.intents import Parameters, judged, kinds_of, weights_of
 from pgcjax.measures.spec import Definition, Parameter
 from pgcjax.reference import intents as twins
 from pgcjax.reference.diversity import ndeval_err
-from pgcjax.runtime.trees import tree_map
 from pgcjax.tensors.judgments import Judgments
 from pgcjax.tensors.padding import stack
 
@@ -33,7 +32,7 @@ def _ideals(measure: Gains, gains: np.ndarray, q: Parameters) -> Any:
         return stack(each, (len(each), *shape), 0)
 
     ideals = [measure.ideal(gain[gain > 0], q) for gain in gains]
-    return tree_map(stacked, *ideals)
+    return jax.tree.map(stacked, *ideals)
 
 
 def _gains_of_each(

@@ -24,6 +24,7 @@ def parts(found: JudgeOrders, how: Mapping[str, Any]) -> list[Part]:
     alpha, seed = how["alpha"], how["seed"]
     orders = found.orders(alpha=alpha, seed=seed)
     level = f"{100 * (1 - alpha):g} % intervals by queries drawn again 1,000 times"
+    level += ", of tau from 50 queries on"
     by = f"{found.metadata['measure']}, flips {found.metadata['flips']}"
     tables = [(f"Orders of the runs by two judges ({by}); {level}", orders)]
     if found.flipped:

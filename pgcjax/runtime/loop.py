@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pgcjax.errors import Progress, refuse_forked
-from pgcjax.runtime.trees import tree_map
+from pgcjax.later import jax
 
 THREADS = max(1, min(4, os.cpu_count() or 1))
 _log = logging.getLogger(__name__)
@@ -92,11 +92,11 @@ def _begin(call: Call, workers: int, progress: Progress | None) -> Future | _Mad
         return made
     if not call.apart:
         return _Made(call.make())
-    return pool(workers).submit(lambda: tree_map(np.asarray, call.make()))
+    return pool(workers).submit(lambda: jax.tree.map(np.asarray, call.make()))
 
 
 @cache
 def pool(workers: int = THREADS) -> ThreadPoolExecutor:
     """Give the threads that make calls."""
-    # Kept for the next job, which may be so short that starting threads is felt.
+    # It stays for the next job, which may be so short that starting threads is felt.
     return ThreadPoolExecutor(workers, "pgcjax")

@@ -17,11 +17,9 @@ import numpy as np
 from jaxtyping import Float64, Int64
 
 from pgcjax.later import jax
-from pgcjax.runtime.devices import at, is_host
+from pgcjax.runtime.devices import at, default_backend, local_device_count
 from pgcjax.runtime.loop import Call, results
-from pgcjax.runtime.programs import Kept
-from pgcjax.runtime.surroundings import default_backend, local_device_count
-from pgcjax.runtime.trees import tree_map
+from pgcjax.runtime.programs import Program
 from pgcjax.stats import paired_counts
 from pgcjax.stats.tests import RunPairs, Values
 
@@ -231,16 +229,13 @@ def with_observed(weights: Weights) -> Weights:
 
 def _before(name: str, *arguments: Any) -> Any:
     """Compute what a program takes that is called for many blocks of pairs."""
-    made = program(name)(*arguments)
-    # So it has one kind of arguments, whether JAX or `runtime.direct` ran the other.
-    return tree_map(np.asarray, made) if is_host() else made
+    return program(name)(*arguments)
 
 
 @cache
 def program(name: str) -> Callable:
     """Return a function of `paired_counts`, to be compiled for each shape."""
-    function = getattr(paired_counts, name)
-    return Kept(function, lambda: jax.jit(function))
+    return Program(getattr(paired_counts, name))
 
 
 def block_results(

@@ -96,7 +96,7 @@ def test_requests_are_drawn_and_answers_belong_to_them():
     """In any order of the file, in parts; the k-th answer is that of the k-th draw."""
     runs, how = two_runs(), {"documents": 5, "seed": 3}
     first = pgcjax.next_by_chance(runs, **how, requests=60)
-    assert first.table["draw"].tolist() == [*range(1, 61)]
+    assert first.table["request_number"].tolist() == [*range(1, 61)]
     assert first.table.duplicated(["query_id", "doc_a", "doc_b"]).any()
     votes = first.table.rename(columns={"doc_a": "doc_id", "doc_b": "other_doc_id"})
     votes["preference"] = np.where(votes.doc_id < votes.other_doc_id, 1.0, -1.0)
@@ -105,11 +105,11 @@ def test_requests_are_drawn_and_answers_belong_to_them():
     (last,) = pairs.index[pairs == pairs.iloc[25]][-1:]  # has no answer then
     some = votes.drop(index=25).sample(frac=1, random_state=1)
     part = pgcjax.next_by_chance(runs, preferences=some, **how, requests=2)
-    assert part.table["draw"].tolist() == [last + 1, 61]
+    assert part.table["request_number"].tolist() == [last + 1, 61]
     assert part.comparisons["answers"].tolist() == [last]
     whole = pgcjax.next_by_chance(runs, preferences=votes, **how, requests=1)
     row = whole.comparisons.iloc[0]
-    assert row.answers == 60 and whole.table["draw"].tolist() == [61]
+    assert row.answers == 60 and whole.table["request_number"].tolist() == [61]
     assert (row.low, row.high) != (part.comparisons.low[0], part.comparisons.high[0])
     end = f"{row.better} is better" if row.better else "open"
     assert whole.notes == (

@@ -11,7 +11,7 @@ import pytest
 from pgcjax import UsageError, __version__, evaluate, read_scores
 from pgcjax.cli import cli
 from pgcjax.io.containers import CONTAINERS
-from pgcjax.io.preference_formats import FORMATS
+from pgcjax.io.votes.text import FORMATS
 from pgcjax.measures import ir_names
 from pgcjax.measures.between_rankings import BETWEEN
 from pgcjax.measures.catalogue import catalogue

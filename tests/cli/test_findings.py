@@ -27,7 +27,7 @@ def test_runs_with_letters_and_pairs_in_a_file(pgcjax, here, scores):
     assert {run[0]: run[1] for run in runs} == {
         run: f"{mean:.4f}" for run, mean in means.items()
     }
-    assert "difference required for significance at 0.05: 0." in done.err
+    assert "difference required for significance at 0.05, uncorrected: 0." in done.err
     assert "wrote 28 pairs to pairs.csv" in done.err
     pairs = pd.read_csv(here / "pairs.csv", comment="#")
     found = package.compare(scores, measure="PGC", test="bootstrap")

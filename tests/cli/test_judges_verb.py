@@ -102,7 +102,8 @@ def test_a_page_compares_judges(pgcjax, here, scores):
     for note in found.notes(orders):
         assert f"<p>{note}</p>" in text
     for caption in (
-        "flips keep); 95 % intervals by queries drawn again 1,000 times",
+        "flips keep); 95 % intervals by queries drawn again 1,000 times, of tau from "
+        "50 queries on",
         "what becomes of pairs judged in both orders (flips); change and explained",
         "Pairs of runs in opposite orders, the surest first; p by Holm",
     ):

@@ -6,8 +6,6 @@ import sys
 
 import pytest
 
-from pgcjax.runtime.surroundings import ABLE, jaxlib_version
-
 LOADED = """
 import sys, runpy
 sys.argv = {argv}
@@ -99,14 +97,6 @@ def test_pipes(here):
     assert done.returncode == 0 and done.stdout.splitlines()[1].startswith("PGC\tall")
     assert imported(done.stderr) > {"polars", "pgcjax.engine.evaluate"}
     assert imported(done.stderr) & UNUSED == set()
-
-
-@pytest.mark.skipif(jaxlib_version not in ABLE, reason="not tried with it")
-def test_a_second_call_does_without_jax(here):
-    line = "pgcjax evaluate --prefs prefs.txt run.txt"
-    done = [program(line, here, PYTHONPROFILEIMPORTTIME="1") for _ in range(2)]
-    assert done[0].stdout == done[1].stdout and done[0].stdout.count("PGC\tall") == 1
-    assert "jax.numpy" not in imported(done[1].stderr)
 
 
 def test_errors(here):

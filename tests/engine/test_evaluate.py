@@ -8,9 +8,9 @@ import pytest
 from helpers.builders import preferences_of, run_of
 
 import pgcjax
+from pgcjax import read_preferences
 from pgcjax.errors import DataError, DataWarning, UsageError, VerificationError
 from pgcjax.io.check import fingerprint
-from pgcjax.io.preferences import read_preferences
 from pgcjax.measures.catalogue import catalogue, parse
 
 PREFS = pd.concat(

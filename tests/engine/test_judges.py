@@ -11,7 +11,7 @@ import pgcjax
 from pgcjax.engine.judges import compare_judges
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io.choices import FLIPS
-from pgcjax.io.double_votes import settle
+from pgcjax.io.votes.double import settle
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning"),

@@ -62,7 +62,7 @@ def fresh(asked: dict, settings: dict[str, str]) -> dict:
     """Score in a process of its own, in which JAX has these settings."""
     folder = os.path.dirname(os.path.dirname(__file__))
     path = os.pathsep.join([folder, os.path.dirname(folder)])
-    environment = {**os.environ, "PGCJAX_PROGRAMS": "", "PYTHONPATH": path, **settings}
+    environment = {**os.environ, "PYTHONPATH": path, **settings}
     done = subprocess.run(
         [sys.executable, "-c", FRESH, json.dumps(asked)],
         env=environment,

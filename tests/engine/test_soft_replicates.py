@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import pgcjax
+from pgcjax import read_preferences
 from pgcjax.engine.next_judgments import next_judgments
 from pgcjax.errors import DataError
-from pgcjax.io.preferences import read_preferences
 from pgcjax.io.reading import reading
 from pgcjax.judging.resampled import Draws
 

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
+from pgcjax import read_preferences
 from pgcjax.engine import list_batches, peel_batches, plan
 from pgcjax.engine.batch import Member, Setting
 from pgcjax.io.judged import Judged
-from pgcjax.io.preferences import read_preferences
 from pgcjax.io.run_tables import RunTable
 from pgcjax.io.runs import read_runs
 from pgcjax.kernels import ABSENT, peel, peel_packed

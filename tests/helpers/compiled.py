@@ -15,12 +15,10 @@ def keep_compiled() -> None:
 
     It is set before JAX is imported, and inherited by the processes of tests. JAX
     finds a program by its text alone: each kind of processor has a folder of its own,
-    as it may lack an instruction of another. pgcjax asks for the processor, and keeps
-    what the tests of several versions need. PGCJAX_TEST_CACHE names another place.
+    as it may lack an instruction of another. PGCJAX_TEST_CACHE names another place.
     """
     place = os.environ.get("PGCJAX_TEST_CACHE", f"{sys.prefix}/compiled-by-tests")
     os.environ["JAX_COMPILATION_CACHE_DIR"] = str(Path(place, _processor()))
-    os.environ["PGCJAX_PROGRAMS"] = str(Path(place, "programs"))
     os.environ["PGCJAX_CACHE_DIR"] = ""  # optimal orders are searched for
     os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
     os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"

@@ -18,8 +18,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pgcjax.runtime import own_cache
-
 Rows = list[tuple]
 """Run, query, the tool's name of a measure, and its value."""
 
@@ -40,19 +38,25 @@ def kept(*packages: str) -> Callable[[Callable[..., Rows]], Callable[..., Rows]]
             given = [*map(_content, arguments), *map(_content, sorted(named.items()))]
             parts = repr((function.__name__, text, made_by, given))
             key = sha256(parts.encode()).hexdigest()
-            programs = Path(os.environ["PGCJAX_PROGRAMS"])
-            folder = own_cache.own_folder(str(programs.with_name("tools")))
-            data = own_cache.load(folder, key) if folder else None
-            if data:
-                return [tuple(row) for row in json.loads(data)]
+            compiled = Path(os.environ["JAX_COMPILATION_CACHE_DIR"])
+            file = compiled.parent / "tools" / f"{key}.json"
+            if file.exists():
+                return [tuple(row) for row in json.loads(file.read_text())]
             rows = function(*arguments, **named)
-            if folder:
-                own_cache.save(folder, key, json.dumps(rows, default=float).encode())
+            file.parent.mkdir(parents=True, exist_ok=True)
+            write_beside(file, json.dumps(rows, default=float))
             return rows
 
         return found
 
     return decorate
+
+
+def write_beside(file: Path, text: str) -> None:
+    """Write a file whole or not at all, whatever other workers do."""
+    beside = file.with_suffix(f".{os.getpid()}")
+    beside.write_text(text)
+    beside.replace(file)
 
 
 def _version(package: str) -> str:

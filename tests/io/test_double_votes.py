@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 from helpers.twins import double_votes as twins
 
+from pgcjax import read_preferences
 from pgcjax.errors import DataWarning
 from pgcjax.io.check import summarise_preferences
-from pgcjax.io.double_votes import double_votes, settle
-from pgcjax.io.preferences import read_preferences
 from pgcjax.io.reading import reading
+from pgcjax.io.votes.double import double_votes, settle
 
 NAMES = ["query_id", "doc_id", "other_doc_id", "preference", "judge", "first"]
 NAMES += ["aspect", "weight"]

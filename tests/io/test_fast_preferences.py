@@ -8,9 +8,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from pgcjax import read_preferences
 from pgcjax.errors import DataError
-from pgcjax.io import fast_columns, fast_preferences
-from pgcjax.io.preferences import read_preferences
+from pgcjax.io import fast_columns
 from pgcjax.io.qrels import read_qrels
 
 FORMATS = ("auto", "clarke", "luo", "jelsas", "trec-prefs", "trec-qrels-prefs")
@@ -55,10 +55,6 @@ def assert_same(read, *args, **options):
     return found
 
 
-def is_fast(data, format):
-    return fast_preferences.parse(data.encode(), format) is not None
-
-
 @pytest.mark.parametrize(
     ("format", "text"), [("clarke", CLARKE), ("luo", LUO), ("jelsas", JELSAS)]
 )
@@ -66,7 +62,6 @@ def test_regular_preferences(put, format, text):
     for form in (text, text[:-1], text.replace(" ", "\t"), text.replace("a", "日本")):
         path = put("a.txt", form)
         for name in FORMATS:
-            assert is_fast(form, name) == (name in ("auto", format))
             found = assert_same(read_preferences, path, format=name)
             assert isinstance(found, str) == (name not in ("auto", format))
 
@@ -84,7 +79,6 @@ def test_regular_preferences(put, format, text):
     ],
 )
 def test_beyond_doubt(put, text):
-    assert is_fast(text, "auto")
     assert len(assert_same(read_preferences, put("a.txt", text))) > 0
 
 
@@ -106,8 +100,7 @@ DOUBTFUL = [
 
 @pytest.mark.parametrize("text", DOUBTFUL)
 @pytest.mark.parametrize("format", FORMATS)
-def test_doubt_is_left_to_the_exact_reader(put, text, format):
-    assert not is_fast(text, "auto")
+def test_doubt_is_the_same_however_lines_are_split(put, text, format):
     assert_same(read_preferences, put("a.txt", text), format=format)
 
 

@@ -13,11 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 from helpers.builders import run_table
 
+from pgcjax import read_preferences
 from pgcjax.errors import DataError
 from pgcjax.io import files
 from pgcjax.io.grids import read_grids
 from pgcjax.io.intents import read_intents
-from pgcjax.io.preferences import read_preferences
 from pgcjax.io.qrels import read_qrels
 from pgcjax.io.runs import read_runs
 from pgcjax.stats.scores import read_scores

@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 
 import pgcjax
+from pgcjax import read_preferences
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io.check import fingerprint
 from pgcjax.io.fast_columns import PlainTable
 from pgcjax.io.judgments import KINDS, by_kind, read_as_they_come, read_judgments
-from pgcjax.io.preferences import read_preferences
 from pgcjax.io.qrels import read_qrels
 from pgcjax.tensors.judgments import Judgments
 

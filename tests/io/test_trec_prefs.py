@@ -5,9 +5,9 @@ from itertools import combinations
 
 import pytest
 
+from pgcjax import read_preferences
 from pgcjax.errors import DataError
 from pgcjax.io.check import summarise_preferences
-from pgcjax.io.preferences import read_preferences
 
 # (group, subgroup, document, level), as in the comment of trec_eval's get_prefs.c.
 EXAMPLES = {

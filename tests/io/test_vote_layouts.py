@@ -10,9 +10,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from pgcjax import read_preferences
 from pgcjax.errors import PgcjaxError, UsageError
 from pgcjax.io.file_kinds import sort_by_kind
-from pgcjax.io.preferences import read_preferences
 from pgcjax.io.reading import reading
 
 SHAPES = tomllib.loads((Path(__file__).parent / "vote_shapes.toml").read_text())

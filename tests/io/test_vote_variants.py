@@ -11,8 +11,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from pgcjax import read_preferences
 from pgcjax.errors import DataError, DataWarning, UsageError
-from pgcjax.io.preferences import read_preferences
 from pgcjax.io.reading import reading
 from pgcjax.io.write import write_table
 
@@ -63,6 +63,7 @@ def test_a_table_is_read_as_it_is_meant(put, case):
     except (DataError, UsageError) as error:
         assert "votes" not in case or case.get("may"), error
         assert "\n" not in str(error)
+        assert "=…" not in str(error).replace("format=…", "")  # lines can be pasted
     else:
         assert "votes" in case, said(table)
         assert said(table) == meant(case["votes"])
@@ -72,6 +73,35 @@ def test_a_table_is_read_as_it_is_meant(put, case):
     if "with" in case:
         how = {name: case[name] for name in ("columns", "answers") if name in case}
         assert said(read(path, **how)) == meant(case["with"])
+
+
+_LINES = re.compile(r"--(columns|answers) ('[^']*'|[^\s;)]+)").findall
+
+
+@pytest.mark.parametrize("case", TABLES["table"], ids=lambda case: case["name"])
+def test_lines_of_a_refusal_can_be_pasted(put, case):
+    """The first options that a message names lead on: it is not met twice."""
+    path = put(case.get("file", "a.csv"), case["text"].lstrip("\n"))
+    how, messages = {}, []
+    for _ in range(4):
+        try:
+            read(path, **how)
+            break
+        except (DataError, UsageError) as error:
+            assert str(error) not in messages
+            messages.append(str(error))
+            how |= {n: x.strip("'").rstrip(",.") for n, x in _LINES(str(error))[:1]}
+            if not _LINES(str(error)):
+                break
+
+
+def test_sides_are_guessed_where_only_an_answer_is_named(put):
+    path = put("a.csv", "query_id,one,two,label\n1,x,y,x\n1,z,x,x\n")
+    with pytest.raises(DataError) as refused:
+        read(path, columns="winner=label")
+    assert "such as --columns winner=label,a=one,b=two (" in str(refused.value)
+    votes = read(path, columns="winner=label,a=one,b=two")
+    assert said(votes) == meant(["1 x>y", "1 x>z"])
 
 
 def test_shared_layouts_are_read_right_or_refused(data, monkeypatch, capsys):
@@ -177,6 +207,12 @@ def test_options_are_obeyed_or_said_to_be_of_no_use(put):
     sides = put("b.csv", "query_id,doc_a,doc_b,winner\n1,x,y,doc_a\n")
     turned = read(sides, columns="a=doc_b,b=doc_a")
     assert said(turned) == meant(["1 x>y"])
+
+
+def test_a_winner_that_is_named_as_a_side_was_not_shown_first(put):
+    path = put("a.csv", "query_id,winner,loser,margin\n1,x,y,2\n1,z,x,-1\n")
+    votes = read(path, columns="a=winner,b=loser,preference=margin")
+    assert "first" not in votes or votes["first"].isna().all()
 
 
 def test_requests_come_back_with_a_winner(put):

@@ -7,10 +7,10 @@ from helpers.twins import audits as twins
 from scipy import optimize, stats
 
 import pgcjax
+from pgcjax import read_preferences
 from pgcjax.errors import DataError, DataWarning, UsageError
-from pgcjax.io.double_votes import double_votes
-from pgcjax.io.preferences import read_preferences
 from pgcjax.io.reading import reading
+from pgcjax.io.votes.double import double_votes
 from pgcjax.judging import logistic
 from pgcjax.judging.audit import ALL, audit
 from pgcjax.judging.audit_agreement import agreement

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pgcjax
+from pgcjax import read_preferences
 from pgcjax.errors import UsageError
-from pgcjax.io.preferences import read_preferences
 from pgcjax.io.xie import read_xie_votes
 from pgcjax.judging.transitivity import KINDS, transitivity
 

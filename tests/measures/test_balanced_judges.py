@@ -8,8 +8,8 @@ from helpers.collections import collection
 from helpers.preference_cases import BALANCED, with_levels
 
 import pgcjax
+from pgcjax import read_preferences
 from pgcjax.errors import UsageError
-from pgcjax.io.preferences import read_preferences
 
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
 RNONREL, RETRIEVED = BALANCED

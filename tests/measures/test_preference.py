@@ -22,10 +22,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import pgcjax
+from pgcjax import read_preferences
 from pgcjax.engine import list_batches
 from pgcjax.engine.batch import Member, Setting
 from pgcjax.errors import UsageError
-from pgcjax.io.preferences import read_preferences
 from pgcjax.measures.catalogue import parse_all
 from pgcjax.reference import preference as twins
 from pgcjax.tensors.judgments import Judgments

@@ -6,8 +6,8 @@ import pytest
 from helpers.builders import run_of
 
 import pgcjax
+from pgcjax import read_preferences
 from pgcjax.errors import DataError
-from pgcjax.io.preferences import read_preferences
 from pgcjax.io.reading import reading
 from pgcjax.io.weights import SOFT, UNIT, by_sides, whole_weights
 from pgcjax.reference.rbo import rbo

@@ -14,7 +14,7 @@ def tool(name: str, table: pd.DataFrame, least: float = 0.0) -> list[tuple]:
 
 
 def test_equal_tables_have_the_values_that_were_computed(tmp_path, monkeypatch):
-    monkeypatch.setenv("PGCJAX_PROGRAMS", str(tmp_path / "programs"))
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path / "compiled"))
     table = pd.DataFrame({"doc_id": ["a", "b"], "relevance": [1.0, float("nan")]})
     rows = tool("run", table)
     again = tool("run", table.copy())
@@ -29,9 +29,7 @@ def test_equal_tables_have_the_values_that_were_computed(tmp_path, monkeypatch):
     tool("other", table)
     tool("run", table, least=1.0)
     assert CALLS == ["run"] * 5 + ["other", "run"]
-    for path in (tmp_path / "tools").iterdir():
-        path.write_bytes(path.read_bytes()[:-1])
-    assert repr(tool("run", table)) == repr(rows) and len(CALLS) == 8
+    assert len([*(tmp_path / "tools").iterdir()]) == 7
 
 
 @pytest.fixture(autouse=True)

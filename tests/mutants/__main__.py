@@ -16,8 +16,6 @@ sys.path[:0] = [str(TESTS), str(TESTS.parent)]
 from helpers.compiled import keep_compiled  # noqa: E402
 
 keep_compiled()  # before JAX is imported
-# A mistake is in memory alone; programs are kept by the text of files, too.
-os.environ["PGCJAX_PROGRAMS"] = ""
 
 from mutants.child import LIBRARIES, verdict  # noqa: E402
 from mutants.table import Mutant, mutants, stale  # noqa: E402

@@ -46,6 +46,7 @@ class Roles:
         wide_role: `aspect` or `judge`.
         ties: columns that say that it is a tie, beside wins_a and wins_b.
         orders: columns that may say what was shown first, and that nothing settles.
+        margins: columns of numbers that may say by how much the winner, or side a, won.
         unread: columns that say who won, too, and are left aside.
     """
 
@@ -57,6 +58,7 @@ class Roles:
     wide_role: str = "aspect"
     ties: tuple[str, ...] = ()
     orders: tuple[str, ...] = ()
+    margins: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
 
 
@@ -80,12 +82,12 @@ class Header:
         """
         if name in self.columns and self.columns.count(str(name)) == 1:
             return str(name)
-        found = self._columns.get(tokens(name) if isinstance(name, str) else name, [])
-        if len(found) > 1:
+        columns = self._columns.get(tokens(name) if isinstance(name, str) else name, [])
+        if len(columns) > 1:
             raise self.error(
-                f"has more than one column {found[0]!r}", "Rename or drop one."
+                f"has more than one column {columns[0]!r}", "Rename or drop one."
             )
-        return found[0] if found else None
+        return columns[0] if columns else None
 
     def first(self, names: Iterable[str], used: Iterable[str] = ()) -> str | None:
         """Return the first of these columns that is there and not used."""
@@ -116,6 +118,15 @@ class Header:
             return None
         return Pair((), ("a", "b"), (one, other))
 
+    def guess_sides(self, used: Iterable[str]) -> str:
+        """Write the option that names two columns that may be sides."""
+        queries = {*layouts.NAMES["query_id"], *layouts.QUERIES}
+        free = [c for c in self.columns if c not in {*used} and c not in queries]
+        if len(free) < 2:
+            return "Name two that are there."
+        sides = self.options(**dict(zip("ab", free[:2], strict=True)))
+        return f"Name them, such as {sides} (columns= in Python)."
+
     def options(self, **more: str) -> str:
         """Write `--columns` with what was named and what is to be named, too."""
         parts = [f"{role}={name}" for role, name in {**self.named, **more}.items()]
@@ -124,57 +135,59 @@ class Header:
 
     def error(self, problem: str, mend: str) -> DataError:
         """Refuse the table."""
-        found = f"found columns {listed(self.columns, 16)}"
-        return DataError(f"{problem} ({found})", where=self.where, mend=mend)
+        columns = f"found columns {listed(self.columns, 16)}"
+        return DataError(f"{problem} ({columns})", where=self.where, mend=mend)
 
 
 def side_pairs(header: Header) -> list[tuple[Pair, str]]:
     """List pairs of columns that may be the two documents, and their kind."""
-    found = []
+    pairs = []
     for pair in header.pairs():
         stem, kind = {*pair.stem}, WON if pair.ends in layouts.RESULTS else PLACED
         if stem <= layouts.NOUNS | layouts.FILL | layouts.WEAK and (
             stem or not pair.ends[0].isdigit()
         ):
-            found.append((pair, kind))
-    if (own := header.canonical()) and all(own.columns != p.columns for p, _ in found):
-        found.append((own, CANONICAL))
-    strong = [f for f in found if not {*f[0].stem} & layouts.WEAK]
-    return strong or found
+            pairs.append((pair, kind))
+    if (ours := header.canonical()) and all(
+        ours.columns != p.columns for p, _ in pairs
+    ):
+        pairs.append((ours, CANONICAL))
+    strong = [f for f in pairs if not {*f[0].stem} & layouts.WEAK]
+    return strong or pairs
 
 
 def of_votes(columns: Iterable[object]) -> bool:
-    """Say whether columns are of votes: two sides, and what may say which is better."""
+    """Tell whether columns are of votes: two sides, and what may say who won."""
     header = Header(columns, "", {})
     try:
-        found = side_pairs(header)
-        if not found or "score" in header.columns and found[0][1] == CANONICAL:
+        pairs = side_pairs(header)
+        if not pairs or "score" in header.columns and pairs[0][1] == CANONICAL:
             return False
-        known = header.first((*layouts.NAMES["query_id"], *layouts.SURE_QUERIES))
+        query = header.first((*layouts.NAMES["query_id"], *layouts.SURE_QUERIES))
     except DataError:
         return True
     saying = layouts.ANSWERS | layouts.CHANCE | layouts.WINS
     return bool(
-        known
-        or any(kind == WON for _, kind in found)
+        query
+        or any(kind == WON for _, kind in pairs)
         or any({*words} & saying for words in header.words.values())
     )
 
 
 def is_text(column: pd.Series) -> bool:
-    """Say whether cells are long: what somebody wrote, such as a judge's reasons."""
+    """Tell whether cells are long: what somebody wrote, such as a judge's reasons."""
     cells = [c for c in column.tolist() if isinstance(c, str) and c]
     long = [len(cell) > _TEXT and " " in cell for cell in cells]
     return 2 * sum(long) > len(cells)
 
 
 def numbers_rows(frame: pd.DataFrame, column: str | None) -> bool:
-    """Say whether a column numbers the rows from 1 on, with few numbers twice."""
+    """Tell whether a column numbers the rows from 1 on, with few numbers twice."""
     cells = lenient_numbers(frame[column]) if column else np.zeros(1)
     few = 1.1 * len({*cells.tolist()}) >= len(cells)
     return bool((cells >= 1).all() and cells.max() > 1 and few)
 
 
 def mostly_numbers(column: pd.Series) -> bool:
-    """Say whether at least half of the cells are numbers."""
+    """Tell whether at least half of the cells are numbers."""
     return bool(np.isnan(lenient_numbers(column)).mean() <= 0.5)

@@ -3,6 +3,10 @@
 A column has a role by its name, and a layout names the roles that say who won. All
 others of these are forbidden beside it, and so are columns whose names hold a word that
 may change what a row means (`CHANGES`), unless the user says what they are.
+
+To add a layout, add an entry to `LAYOUTS`, new names of its columns to `NAMES` (or the
+words of names to the sets of words), and a case to tests/io/vote_variants.toml. A role
+that is read in a new way has its reader in `reader.py`.
 """
 
 import re
@@ -57,6 +61,8 @@ LAYOUTS = (
     Layout("two documents and g1_winner, g2_winner", (PLACED,), ("game_1", "game_2")),
     Layout("two documents, a judge, and ASPECT_vote for each aspect", BOTH, ("wide",)),
 )
+IN_WORDS = {"winner", "loser", "answer_a_first", "game_1", "outcome"}
+"""Roles of columns of answers, which may be words."""
 SAYING = {role for layout in LAYOUTS for role in (*layout.needs, *layout.takes)}
 
 ROLES = (
@@ -99,6 +105,7 @@ ANSWERS = _words(
 )
 _EVENTS = _words("vote votes label judgment judgement decision outcome result answer")
 WORSE = _words("loser losing worse worst less least dispreferred")
+BETTER = _words("better best more most preferred winning")
 WIDE = _words("vote votes winner preference pref choice label verdict decision")
 """Ends of the columns that hold a vote for each aspect."""
 TIES = _words("tie ties tied draw draws neither none equal both bad bothbad")
@@ -121,7 +128,7 @@ CHANGES = {
     | WORSE
     | _words(
         "win wins won lost lose loses prefers rejected sign polarity golden loss "
-        "losses inverted inverse negated prediction predicted pred truth"
+        "losses inverted inverse negated prediction predicted pred truth target"
     ),
     "first": _words(
         """swap swaps swapped flip flips flipped reverse reversed order ordering ordered
@@ -132,6 +139,11 @@ CHANGES = {
     ),
 }
 """Words that change what a row means, by the role that settles them."""
+INVERTED = _words("flip flips flipped invert inverted reverse reversed negated")
+"""Words that may say, beside a better and a worse one, that the worse one won."""
+MARGINS = _words("margin diff difference delta gap strength advantage lead gain")
+OF_MARGINS = MARGINS | _words("score scores reward rewards vote votes rating of in n")
+"""Words of columns that may say by how much the winner, or the first side, won."""
 COUNTS = _words(
     "n count counts cnt freq frequency times repeats repetitions multiplicity total "
     "weight occurrences"
@@ -203,7 +215,7 @@ def tokens(name: object) -> tuple[str, ...]:
 
 
 def is_answer(words: Iterable[str]) -> bool:
-    """Say whether a column of this name holds who won: `winner`, `better_doc_id`."""
+    """Tell whether a column of this name holds who won: `winner`, `better_doc_id`."""
     named = {*words}
     if not named & ANSWERS or not named <= ANSWERS | NOUNS | FILL:
         return False
@@ -230,16 +242,16 @@ _COLUMN_NAMES = {tokens(name) for side in DOCUMENTS.values() for name in side} |
 }
 
 
+def names_query(field: str) -> bool:
+    """Tell whether the first field of a line may name a column of queries."""
+    return tokens(field) in _QUERY_NAMES
+
+
 def is_header(fields: Sequence[str]) -> bool:
-    """Say whether a line without commas or tabs names columns: `topic better worse`."""
-    return tokens(fields[0]) in _QUERY_NAMES and any(
+    """Tell whether a line without separators names columns: `topic better worse`."""
+    return names_query(fields[0]) and any(
         words in _COLUMN_NAMES
         or is_answer(words)
         or (len(words) > 1 and {*words[:-1]} <= NOUNS | FILL)
         for words in map(tokens, fields[1:])
     )
-
-
-def may_be_header(field: str) -> bool:
-    """Say whether the first field of a line may name a column of queries."""
-    return field.isascii() and tokens(field) in _QUERY_NAMES

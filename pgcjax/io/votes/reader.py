@@ -6,6 +6,7 @@ import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -13,19 +14,25 @@ import numpy as np
 from pgcjax.errors import DataError, DataWarning, listed
 from pgcjax.io.schema import Origin, ids, lenient_numbers, numbers, refuse
 from pgcjax.io.votes import layouts
-from pgcjax.io.votes.columns import find_roles, words_of
-from pgcjax.io.votes.decode import Words, decode
+from pgcjax.io.votes.answers import (
+    check_sides,
+    check_signs,
+    decode,
+    outcome,
+    probability,
+    tied,
+)
 from pgcjax.io.votes.header import NOTHING, Roles
-from pgcjax.io.votes.layouts import CANONICAL, PLACED, WON
-from pgcjax.io.votes.probabilities import probability
-from pgcjax.io.votes.rows import check_header, exploded, flattened, places
-from pgcjax.io.votes.signs import TRUTH, check_sides, check_signs, outcome, tied
+from pgcjax.io.votes.layouts import CANONICAL, PLACED, SAYING, WON
+from pgcjax.io.votes.roles import find_roles, words_of
 from pgcjax.io.votes.words import (
     NONE,
     POSITIONS,
     TIE,
+    TRUTH,
     A,
     B,
+    Words,
     normal,
     plain,
 )
@@ -33,11 +40,9 @@ from pgcjax.later import pd
 
 ONE_SET = "comparisons"
 """The query of a table without one: all its rows are one set of comparisons."""
-_CANONICAL = {"a": "doc_id", "b": "other_doc_id", "length_a": "length"}
-_CANONICAL |= {"length_b": "other_length"}
-_KEPT = ("query_id", "judge", "aspect", "weight", "seconds", "time", "length")
-_KEPT += ("other_length",)
-_OURS = {*_KEPT, "first", "a", "b", "preference", "probability", *_CANONICAL}
+_TAKEN = ("query_id", "judge", "aspect", "weight", "seconds", "time")
+_LENGTHS = {"length_a": "length", "length_b": "other_length"}
+_MOST_KEYS = 20  # of objects whose keys are columns; of more, keys are data
 
 
 @dataclass(frozen=True)
@@ -59,22 +64,11 @@ class Laid:
 
 @dataclass(frozen=True)
 class _Part:
-    """Rows that are read in one way: columns, origin, signs, ties that say both bad."""
+    """Rows that are read in one way: the table, its places, ties that say both bad."""
 
-    columns: dict[str, Any]
-    origin: Origin
-    sign: np.ndarray
+    table: pd.DataFrame
+    places: np.ndarray
     both_bad: int = 0
-
-    def only(self, rows: np.ndarray, sign: float, weight: np.ndarray | None) -> _Part:
-        """Take some rows, all of one sign."""
-        columns = {n: c[rows].reset_index(drop=True) for n, c in self.columns.items()}
-        if weight is not None:
-            columns["weight"] = weight[rows]
-        at = Origin(
-            self.origin.name, self.origin.unit, np.asarray(self.origin.places)[rows]
-        )
-        return _Part(columns, at, np.full(int(rows.sum()), sign))
 
 
 def lay_out(
@@ -109,39 +103,22 @@ def lay_out(
     if roles is None:
         return None
     frame = flat.loc[:, ~flat.columns.duplicated()]
-    check_header(frame, roles, origin)
-    if roles.kind == CANONICAL and {"query_id", "preference"} <= {*roles.of} <= _OURS:
-        if not roles.orders and not meant:
-            return _canonical(frame, origin, roles.of, signed or "preference" in named)
-    read = _Reader(frame, origin, roles, named, meant, signed)
-    if meant and not read.has_words:
+    _refuse_header(frame, roles, origin)
+    reader = _Reader(frame, origin, roles, named, meant, signed)
+    if meant and not reader.has_words:
         raise DataError(
             f"answers say what words mean, but no column has any: the layout is "
             f"{roles.layout.name}",
             where=origin.name,
-            mend="Leave them out, or name the column: --columns winner=… (columns= in "
-            "Python).",
+            mend="Leave them out.",
         )
     if roles.unread:
         _tell(
             f"{origin.name}: votes are read, and not {listed(list(roles.unread))}; "
-            "--columns winner=… reads others (columns= in Python)"
+            f"--columns winner={layouts.tokens(roles.unread[0])[-1]} reads others "
+            "(columns= in Python)"
         )
-    return _joined(read.parts(), origin, named)
-
-
-def _canonical(
-    frame: pd.DataFrame, origin: Origin, of: Mapping[str, str], signed: bool
-) -> Laid:
-    """Name the columns of a table that is canonical already."""
-    sign = numbers(frame[of["preference"]], "preference", origin)
-    if not signed:
-        alone = frame[of["b"]].isin(["", None]).to_numpy()  # judged bad
-        check_signs(sign[~alone], of["preference"], origin)
-    table = frame[list(of.values())].set_axis(
-        [_CANONICAL.get(role, role) for role in of], axis=1
-    )
-    return Laid(table.assign(preference=sign), origin, {}, 0)
+    return _joined(reader.parts(), origin, named)
 
 
 def _tell(text: str) -> None:
@@ -168,32 +145,26 @@ class _Reader:
     @property
     def has_words(self) -> bool:
         """Whether the layout has a column of answers, which may be words."""
-        of = self.roles.of
-        return bool(
-            self.roles.wide
-            or of.keys() & {"winner", "loser", "answer_a_first", "game_1", "outcome"}
-        )
+        return bool(self.roles.wide or {*self.roles.of} & layouts.IN_WORDS)
 
     def parts(self) -> list[_Part]:
         """Read all columns of answers."""
-        of = self.roles.of
-        if self.roles.wide:
-            return self._wide()
+        of, wide = self.roles.of, self.roles.wide
+        if wide:
+            parts = [self._part(of | columns, self.words) for columns in wide.values()]
+            for name, part in zip(wide, parts, strict=True):
+                part.table[self.roles.wide_role] = name
+            return parts
         if "answer_a_first" in of:
             return [self._in_order("a", "b"), self._in_order("b", "a")]
         if "game_1" in of:
-            return [self._game("game_1", "a"), self._game("game_2", "b")]
+            return [
+                self._game("game_1", "doc_id"),
+                self._game("game_2", "other_doc_id"),
+            ]
         if "wins_a" in of:
             return self._counted()
         return [self._part(of, self.words)]
-
-    def _wide(self) -> list[_Part]:
-        parts = []
-        for name, columns in self.roles.wide.items():
-            part = self._part(self.roles.of | columns, self.words)
-            part.columns[self.roles.wide_role] = name
-            parts.append(part)
-        return parts
 
     def _in_order(self, first: str, second: str) -> _Part:
         """Read the answers that were given when one of the two was shown first."""
@@ -206,129 +177,170 @@ class _Reader:
 
     def _game(self, role: str, first: str) -> _Part:
         """Read one of two games, whose answers name sides however they were shown."""
-        of = self.roles.of
         words = Words((), self.words.columns, self.meant)
-        part = self._part({**of, "winner": of[role]}, words)
-        part.columns["first"] = part.columns[
-            "doc_id" if first == "a" else "other_doc_id"
-        ]
+        part = self._part({**self.roles.of, "winner": self.roles.of[role]}, words)
+        part.table["first"] = part.table[first]
         return part
 
     def _counted(self) -> list[_Part]:
         """Read how often each side won, or which of several columns has the one 1."""
-        of, names = self.roles.of, ["wins_a", "wins_b"]
-        columns = [of[name] for name in names] + list(self.roles.ties)
+        of = {r: c for r, c in self.roles.of.items() if r not in ("wins_a", "wins_b")}
+        columns = [self.roles.of["wins_a"], self.roles.of["wins_b"], *self.roles.ties]
         truth = [[TRUTH.get(normal(plain(c))) for c in self.frame[x]] for x in columns]
-        flags = all(cell is not None for cells in truth for cell in cells)
-        counts = np.array(
-            truth if flags else [lenient_numbers(self.frame[x]) for x in columns], float
-        )
-        listing, at = ", ".join(columns), self.origin
+        if any(cell is None for cells in truth for cell in cells):
+            truth = [lenient_numbers(self.frame[x]) for x in columns]
+        counts, listing = np.array(truth, float), ", ".join(columns)
         refuse(
             ~((counts >= 0) & (counts % 1 == 0)).all(axis=0),
             lambda i: f"expected whole numbers of wins as {listing}",
-            at,
-            "Name the column that says who won: --columns winner=… (columns= in "
-            "Python).",
+            self.origin,
+            "Mend the row.",
         )
-        named = any("winner" in layouts.tokens(c) for c in columns[:2])
+        flags = any("winner" in layouts.tokens(c) for c in columns[:2])
         total = counts.sum(axis=0)
-        flags = named or bool((total == 1).all())
         refuse(
-            (total != 1) if named else (total == 0),
+            (total != 1) if flags else (total == 0),
             lambda i: (
                 f"expected one 1 among {listing}, and 0 in the others"
-                if named
+                if flags
                 else f"expected a win in one of {listing}, found none"
             ),
-            at,
+            self.origin,
             "If a row without a 1 is a tie, give it a column of its own, winner_tie."
-            if named
+            if flags
             else "Remove the row.",
         )
-        of = {role: c for role, c in of.items() if role not in names}
-        part = self._part({**of, "sign": ""}, self.words)
-        if not flags:
-            part.columns.pop("first", None)  # of several judgments, nobody knows it
-        given = lenient_numbers(self.frame[of["weight"]]) if "weight" in of else 1.0
+        one = flags or bool((total == 1).all())  # else several judgments of a row
+        weighted = "weight" in of or not one
+        if "weight" in of:
+            counts = counts * lenient_numbers(self.frame[of["weight"]])
+        part = self._part(of, self.words)
+        if not one:  # of which nobody knows what was shown first
+            part.table.drop(columns="first", errors="ignore", inplace=True)
         parts = []
-        ties = counts[2:].sum(axis=0)
-        for sign, count in ((A, counts[0]), (B, counts[1]), (TIE, ties)):
-            weight = None if flags and "weight" not in of else count * given
-            parts.append(part.only(count > 0, sign, weight))
-        return [p for p in parts if len(p.sign)]
+        for sign, count in ((A, counts[0]), (B, counts[1]), (TIE, counts[2:].sum(0))):
+            rows = count > 0
+            table = part.table[rows].reset_index(drop=True).assign(preference=sign)
+            if weighted:
+                table["weight"] = count[rows]
+            parts.append(_Part(table, part.places[rows]))
+        return [p for p in parts if len(p.places)]
 
     def _part(self, of: Mapping[str, str], words: Words) -> _Part:
         """Read one answer of each row, or each of a list of them."""
-        roles, frame = self.roles, self.frame
-        cells = {role: frame[column] for role, column in of.items() if column}
+        roles = self.roles
+        cells = {role: self.frame[column] for role, column in of.items()}
         cells, rows = exploded(cells, of, self.origin)
-        at = Origin(self.origin.name, self.origin.unit, places(self.origin, rows))
-        out: dict[str, Any] = {role: c for role, c in cells.items() if role in _KEPT}
-        for side, name in (("length_a", "length"), ("length_b", "other_length")):
-            if side in cells:
-                out[name] = cells[side]
-        empty = "preference" in of and roles.kind == CANONICAL
-        docs = [
-            ids(cells["a"].rename(of["a"]), at),
-            ids(cells["b"].rename(of["b"]), at, empty=empty),
-        ]
+        places = np.asarray(self.origin.places)
+        places = places[rows] if len(places) else rows + 1
+        at = Origin(
+            self.origin.name,
+            self.origin.unit,
+            places,
+        )
+        out: dict[str, Any] = {r: c for r, c in cells.items() if r in _TAKEN}
+        out |= {n: cells[r] for r, n in _LENGTHS.items() if r in cells}
+        docs = self._documents(cells, of, at)
         out["doc_id"], out["other_doc_id"] = docs
-        sign, is_id, bad = self._sign(cells, of, docs, words, at)
+        sign, by_id, both_bad = self._sign(cells, of, docs, words, at)
         if "tie" in cells:
             sign = tied(cells["tie"], sign, of["tie"], at)
+        self._check_margins(sign, rows, of, at)
         if "first" in cells:
             out["first"] = self._first(cells["first"], docs, of["first"], at)
         elif roles.kind == PLACED and self.named.get("first") != NOTHING:
-            if roles.orders and not is_id:
+            if roles.orders and not by_id:
                 raise self._unknown_order()
             if not roles.orders and roles.ends in layouts.ENDS[:-1]:
                 out["first"] = docs[0]
-        elif roles.orders and roles.kind == CANONICAL and not is_id:
+        elif roles.orders and roles.kind == CANONICAL and not by_id:
             raise self._unknown_order()
-        if (p := probability(cells, of, sign, at)) is not None:
+        if {"preference", "probability"} <= {*cells}:
+            out["probability"] = cells["probability"]  # which may be empty
+        elif (p := probability(cells, of, sign, at)) is not None:
             out["probability"] = p
             sign = np.where(np.isnan(sign), np.sign(p - 0.5), sign)
-        return _Part(out, at, sign, bad)
+        return _Part(pd.DataFrame(out | {"preference": sign}), places, both_bad)
+
+    def _documents(
+        self, cells: Mapping[str, pd.Series], of: Mapping[str, str], at: Origin
+    ) -> tuple[pd.Series, pd.Series]:
+        """Read the ids of both; without another, a document was judged bad."""
+        a, b = cells["a"].rename(of["a"]), cells["b"].rename(of["b"])
+        if self.roles.kind == CANONICAL:
+            a, b = a.rename("doc_id"), b.rename("other_doc_id")
+        if "preference" in of and not {"winner", "loser"} & {*of}:
+            return a, b  # which nothing is held against: they are checked at last
+        bad = self.roles.kind == CANONICAL and "preference" in of
+        return ids(a, at), ids(b, at, empty=bad)
 
     def _sign(
         self,
         cells: Mapping[str, pd.Series],
         of: Mapping[str, str],
-        docs: list[pd.Series],
+        docs: tuple[pd.Series, pd.Series],
         words: Words,
         at: Origin,
     ) -> tuple[np.ndarray, bool, int]:
-        """Read who won; say whether that is by ids, and how many ties say both bad."""
-        length, two = len(docs[0]), (docs[0].tolist(), docs[1].tolist())
+        """Read who won, whether that is by ids, and how many ties say both bad."""
+        kind = self.roles.kind
         if "preference" in cells:
             sign = numbers(cells["preference"], "preference", at)
-            if self.roles.kind == WON or {"winner", "loser"} & {*cells}:
-                check_sides(self.roles.kind, cells, of, docs, sign, at)
+            if kind == WON or {"winner", "loser"} & {*cells}:
+                check_sides(kind, cells, of, docs, sign, at)
             elif not self.signed:
-                check_signs(sign[docs[1].notna().to_numpy()], of["preference"], at)
-            return sign, self.roles.kind == WON, 0
-        if self.roles.kind == WON:
-            sign = np.ones(length)
+                alone = docs[1].isna() | (docs[1] == "")  # judged bad
+                check_signs(sign[~alone.to_numpy(bool)], of["preference"], at)
+            return sign, kind == WON, 0
+        if kind == WON:
             if "outcome" in cells:
-                sign = outcome(cells["outcome"], of, at)
-            return sign, True, 0
+                return outcome(cells["outcome"], of, at), True, 0
+            return np.ones(len(docs[0])), True, 0
         if "winner" in cells and "loser" in cells and not words.given:
             winner = ids(cells["winner"], at)
-            sign = np.where((winner == docs[1]).fillna(False), -1.0, 1.0)
-            check_sides(self.roles.kind, cells, of, docs, sign, at)
+            sign = np.where((winner == docs[1]).fillna(False), B, A)
+            check_sides(kind, cells, of, docs, sign, at)
             return sign, True, 0
+        two = docs[0].tolist(), docs[1].tolist()
         if "winner" in cells:
             return decode(cells["winner"].tolist(), two, words, of["winner"], at)
         if "loser" in cells:
-            cells_, name = cells["loser"].tolist(), of["loser"]
-            read = decode(cells_, two, words, name, at, "is worse")
-            turned = np.where(read.sign == NONE, NONE, 0.0 - read.sign)
-            return turned, read.ids, read.both_bad
-        return np.full(length, np.nan), False, 0
+            column, name = cells["loser"].tolist(), of["loser"]
+            read = decode(column, two, words, name, at, "is worse")
+            return np.where(read.sign == NONE, NONE, 0.0 - read.sign), *read[1:]
+        return np.full(len(docs[0]), np.nan), False, 0
+
+    def _check_margins(
+        self, sign: np.ndarray, rows: np.ndarray, of: Mapping[str, str], at: Origin
+    ) -> None:
+        """Refuse margins that are neither all above 0 nor all towards the winner."""
+        won = np.sign(np.where(np.isfinite(sign), sign, 0.0))
+        a, b = of["a"], of["b"]
+        for column in self.roles.margins:
+            margin = lenient_numbers(self.frame[column])[rows]
+            clear = (won != 0) & np.isfinite(margin)
+            if (margin > 0)[clear].all() or (margin * won > 0)[clear].all():
+                continue
+            aside = f"winner={of.get('winner') or of.get('preference') or a}"
+            if self.roles.kind == WON:
+                aside = f"winner={a},loser={b}"
+            refuse(
+                clear & (margin * won <= 0),
+                lambda i, c=column, m=margin: (
+                    f"{c} is {m[i]:g}, which may say that the other one won"
+                ),
+                at,
+                f"If {a} is better where it is above 0, say --columns "
+                f"a={a},b={b},preference={column}; --columns {aside} leaves it aside "
+                "(columns= in Python).",
+            )
 
     def _first(
-        self, column: pd.Series, docs: list[pd.Series], name: str, at: Origin
+        self,
+        column: pd.Series,
+        docs: tuple[pd.Series, pd.Series],
+        name: str,
+        at: Origin,
     ) -> pd.Series:
         """Read what was shown first, an id or a side; missing where it is not known."""
         if self.roles.kind != PLACED:
@@ -345,12 +357,11 @@ class _Reader:
         return docs[0].where(sign != B, docs[1]).where(sign != NONE)
 
     def _unknown_order(self) -> DataError:
-        column, *_ = self.roles.orders
         a, b = self.roles.of["a"], self.roles.of["b"]
         named = ",".join(f"{r}={c}" for r, c in {**self.named, "first": "-"}.items())
         return DataError(
-            f"has a column {column!r}, which may say that {b!r} was shown first, and "
-            f"that answers mean what was shown (found columns "
+            f"has a column {self.roles.orders[0]!r}, which may say that {b!r} was "
+            "shown first, and that answers mean what was shown (found columns "
             f"{listed(list(map(str, self.frame.columns)), 16)})",
             where=self.origin.name,
             mend=f"If answers name {a} and {b} whatever was shown first, say --columns "
@@ -360,32 +371,132 @@ class _Reader:
 
 def _joined(parts: Sequence[_Part], origin: Origin, named: Mapping[str, str]) -> Laid:
     """Put all rows together, by row of the table, without votes that say nothing."""
-    tables = [pd.DataFrame(p.columns).assign(preference=p.sign) for p in parts]
-    table = pd.concat(tables, ignore_index=True)
-    places = np.concatenate([np.asarray(p.origin.places) for p in parts])
+    table, places = parts[0].table, parts[0].places
     if len(parts) > 1:
+        table = pd.concat([part.table for part in parts], ignore_index=True)
+        places = np.concatenate([part.places for part in parts])
         order = np.argsort(places, kind="stable")
         table, places = table.iloc[order].reset_index(drop=True), places[order]
-    refused = table["preference"] == NONE
-    judge = table["judge"] if "judge" in table else pd.Series("", table.index)
-    counts = Counter(map(str, judge[refused].fillna("").tolist()))
+    refused = (table["preference"] == NONE).to_numpy()
     if refused.all():
         raise DataError(
             "no row says which of two documents is better",
             where=Origin(origin.name, origin.unit, places[:1]).at(0),
-            mend="Name the column that does: --columns winner=… (columns= in Python).",
+            mend="Fill in answers, or name another column of them (--columns).",
         )
+    judge = table["judge"] if "judge" in table else pd.Series("", table.index)
+    counts = Counter(map(str, judge[refused].fillna("").tolist()))
     if "query_id" not in table:
         table["query_id"] = ONE_SET
         if "query_id" not in named:
             _tell(
                 f"{origin.name}: no column names a query, so all rows are one set of "
-                "comparisons; --columns query_id=… names one (columns= in Python)"
+                "comparisons; --columns query_id=- says so (columns= in Python)"
             )
-    kept = (~refused).to_numpy()
-    return Laid(
-        table[kept].reset_index(drop=True),
-        Origin(origin.name, origin.unit, places[kept]),
-        dict(counts),
-        sum(part.both_bad for part in parts),
+    if refused.any():
+        table, places = table[~refused].reset_index(drop=True), places[~refused]
+    both_bad = sum(part.both_bad for part in parts)
+    return Laid(table, Origin(origin.name, origin.unit, places), dict(counts), both_bad)
+
+
+def flattened(frame: pd.DataFrame) -> pd.DataFrame:
+    """Make columns of the keys of objects, as JSON has them: `doc_a.id`."""
+    parts: dict[str, pd.Series] = {}
+    for place, name in enumerate(frame.columns):
+        column = frame.iloc[:, place]
+        cells = column.tolist() if column.dtype == object else []
+        there = [cell for cell in cells if cell is not None]
+        keys = list(dict.fromkeys(k for c in there if isinstance(c, dict) for k in c))
+        objects = there and all(isinstance(cell, dict) for cell in there)
+        if not objects or len(keys) > _MOST_KEYS:
+            continue
+        for key in keys:
+            values = [None if c is None else c.get(key) for c in cells]
+            parts[f"{name}.{key}"] = pd.Series(values, dtype=object, index=frame.index)
+        parts[name] = column
+    if not parts:
+        return frame
+    rest = frame.loc[:, [name not in parts for name in frame.columns]]
+    deeper = pd.DataFrame({n: c for n, c in parts.items() if n not in frame.columns})
+    return pd.concat([rest, flattened(deeper)], axis=1)
+
+
+def _refuse_header(frame: pd.DataFrame, roles: Roles, origin: Origin) -> None:
+    """Refuse a row that names columns, as where two files were put together."""
+    columns = [roles.of[r] for r in ("query_id", "a", "b") if r in roles.of]
+    if len(columns) < 3:
+        return
+    names = {str(name) for name in frame.columns}
+    bad = frame[columns[0]].isin(names).to_numpy()
+    for column in columns[1:]:
+        bad = bad & frame[column].isin(names).to_numpy() if bad.any() else bad
+    refuse(
+        bad,
+        lambda i: (
+            f"expected a vote, found the names of columns, such as {columns[1]!r}"
+        ),
+        origin,
+        "Read files with different headers by themselves, or remove the line.",
     )
+
+
+def _is_list(cell: object) -> bool:
+    return isinstance(cell, (list, tuple, np.ndarray))
+
+
+def exploded(
+    cells: dict[str, pd.Series], of: Mapping[str, str], origin: Origin
+) -> tuple[dict[str, pd.Series], np.ndarray]:
+    """Make a row of each vote in lists of votes, and number the row it came from.
+
+    Raises:
+        DataError: lists of one row differ in length, or others than votes are lists.
+    """
+    lists = [
+        role
+        for role, column in cells.items()
+        if column.dtype == object and any(map(_is_list, column.tolist()))
+    ]
+    saying = [role for role in lists if role in SAYING]
+    if "judge" in lists and not saying:
+        # One answer of several judges, as of gold labels: no single one's.
+        cells = {role: c for role, c in cells.items() if role != "judge"}
+        lists.remove("judge")
+    if not lists:
+        return cells, np.arange(len(next(iter(cells.values()))))
+    if not saying or {"a", "b", "query_id"} & {*lists}:
+        role = next(r for r in lists if not saying or r in ("a", "b", "query_id"))
+        refuse(
+            np.array([*map(_is_list, cells[role])]),
+            lambda i: f"expected one {of[role]}, found a list",
+            origin,
+            "Give each vote a row of its own.",
+        )
+    lengths = [[len(x) if _is_list(x) else -1 for x in cells[r]] for r in lists]
+    main = lists.index("winner") if "winner" in lists else 0
+    for role, length in zip(lists, lengths, strict=True):
+        refuse(
+            (np.array(length) != np.array(lengths[main])) | (np.array(length) < 0),
+            lambda i, r=role, n=length: (
+                f"expected lists of one length, found {max(lengths[main][i], 0)} of "
+                f"{of[lists[main]]} and {max(n[i], 0) or 'no list'} of {of[r]}"
+            ),
+            origin,
+            "Give each vote its judge; or name the columns that are lists of votes.",
+        )
+    if "judge" in cells and "judge" not in lists:
+        refuse(
+            np.array(lengths[main]) > 1,
+            lambda i: f"expected a judge of each vote in {of[lists[main]]}, found one",
+            origin,
+            "Give a list of judges, as long as that of votes.",
+        )
+    rows = np.repeat(np.arange(len(lengths[main])), lengths[main])
+    out = {}
+    for role, column in cells.items():
+        if role in lists:
+            column = pd.Series([*chain.from_iterable(column)], dtype=object)
+        else:
+            column = column.iloc[rows].reset_index(drop=True)
+        out[role] = column
+    return out, rows

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from math import isfinite, isnan
 
 import numpy as np
 
 from pgcjax.errors import UsageError
-from pgcjax.io.votes.layouts import NOUNS, ROLES, TIES, tokens
+from pgcjax.io.votes.layouts import FILL, NOUNS, ROLES, TIES, tokens
 
 A, TIE, B, NONE = 1.0, 0.0, -1.0, np.inf
 """Signs of a vote, as of a preference; `NONE` is a judge who gave no answer."""
@@ -31,7 +32,8 @@ _TIES = BOTH_BAD | _listed(
     "tie, tied, ties, a tie, it is a tie, it s a tie, its a tie, a draw, "
     "it is a draw, it s a draw, draw, drawn, equal, equally, about equal, "
     "roughly equal, both equal, same, the same, about the same, similar, even, "
-    "neither, n, both, indifferent, no preference, no difference, no winner, "
+    "neither, neither is better, tie inconsistent, n, both, indifferent, "
+    "no preference, no difference, no winner, "
     "equivalent, equally good, equally relevant, both equally good, both good, "
     "bothgood, both are good, tie bothgood, tie both good, =, ==, ~, ≈"
 )
@@ -43,6 +45,8 @@ _UNANSWERED = {""} | _listed(
     "idk, cannot tell, cannot decide, cannot judge"
 )
 NEUTRAL = dict.fromkeys(_TIES, TIE) | dict.fromkeys(_UNANSWERED, NONE)
+TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "yes": 1.0, "no": 0.0, "": 0.0}
+WINS = {*("win", "won", "wins", "winner", "w")}
 _FAMILIES = {
     "letters": ("a", "b"),
     "numbers": ("1", "2"),
@@ -124,8 +128,55 @@ def sides(word: str) -> Mapping[str, float]:
     return signs
 
 
+@dataclass(frozen=True)
+class Words:
+    """The words for two sides.
+
+    Attributes:
+        families: of words, as `sides` names them.
+        columns: names of the two columns, which are words, too.
+        meant: what the user said of words.
+    """
+
+    families: Sequence[str]
+    columns: Sequence[str]
+    meant: Mapping[str, float] = field(default_factory=dict)
+
+    @cached_property
+    def names(self) -> Mapping[str, float]:
+        """The names of the two columns, with and without `_id`, as words."""
+        full = [tokens(column) for column in self.columns]
+        short = [tuple(word for word in name if word not in FILL) for name in full]
+        return {
+            "".join(name): sign
+            for names in (short, full)
+            for name, sign in zip(names, (A, B), strict=False)
+            if name
+        }
+
+    @property
+    def given(self) -> bool:
+        """Whether the user said which words are sides: then no others are, nor ids."""
+        return bool({A, B} & {*self.meant.values()})
+
+    def sign(self, word: str) -> float:
+        """Read a normal word; NaN if it is none of these."""
+        if word in self.meant:
+            return self.meant[word]
+        if word == "":
+            return NONE
+        if self.given:
+            return self.meant.get(OTHERS, NEUTRAL.get(word, np.nan))
+        named = self.names.get(word.replace(" ", ""))
+        if named is not None:
+            return named
+        read = sides(word)
+        there = [read[family] for family in self.families if family in read]
+        return there[0] if there else NEUTRAL.get(word, np.nan)
+
+
 def is_code(word: str) -> bool:
-    """Say whether a word may be a code that somebody has to explain: `3`, `c`, `true`.
+    """Tell whether a word may be a code that somebody has to explain: `3`, `c`, `true`.
 
     Nothing of the kind is taken for a judge who gave no answer.
     """
@@ -178,38 +229,76 @@ def parse_answers(text: str) -> dict[str, float]:
     return meant
 
 
-def guess_answers(words: Sequence[str]) -> str:
-    """Write the options that may say what words mean, most likely ones first."""
-    said = {*words}
-    if not said:
+_GUESSES = (  # smaller sets first
+    (("0", "1"), "a=1,b=0", "a=0,b=1"),
+    (("1", "2"), "a=1,b=2"),
+    (("-1", "1"), "a=1,b=-1", "a=-1,b=1"),
+    (("true", "false"), "a=true,b=false", "a=false,b=true"),
+    (("yes", "no"), "a=yes,b=no", "a=no,b=yes"),
+    (("0", "1", "2"), "a=1,b=2,tie=0"),
+    (("1", "1.5", "2"), "a=1,b=2,tie=1.5"),
+    (("-1", "0", "1"), "a=1,b=-1,tie=0", "a=-1,b=1,tie=0"),
+)
+_MOST_ODD = 5  # words that an option may list
+
+
+def guess_answers(words: Sequence[str], odd: Sequence[str] = ()) -> str:
+    """Write the options that may say what words mean, most likely ones first.
+
+    Args:
+        words: all that are no known ties, and not empty.
+        odd: those of them that nothing is known of.
+
+    Returns:
+        Options that can be pasted; "" if nothing is likely.
+    """
+    for codes, *guesses in _GUESSES:
+        if words and {*words} <= {*codes}:
+            return " or ".join(f"--answers {guess}" for guess in guesses)
+    if {*"".join(words)} & {*",|='"} or len(odd) > _MOST_ODD:
+        return "--answers 'none=*'" if odd else ""
+    signs = {word: {*sides(word).values()} for word in words}
+    odd = [word for word in odd if len(signs[word]) != 1]
+    one, other = ([w for w, x in signs.items() if x == {side}] for side in (A, B))
+    if one or other:
+        one, other = one or _opposites(other, A), other or _opposites(one, B)
+    if one and other and len({*one, *other, *odd}) >= len(words):
+        texts = [f"a={'|'.join(one)}", f"b={'|'.join(other)}"]
+        if odd and any(map(is_code, odd)):
+            texts.append(f"tie={'|'.join(odd)}")
+        elif odd:
+            texts = [f"none={'|'.join(odd)}"]
+        return f"--answers '{','.join(texts)}'"
+    if not odd:
         return ""
-    if {"-1"} <= said <= {"-1", "0", "1"}:
-        tie = ",tie=0" if "0" in said else ""
-        return f"--answers a=1,b=-1{tie} or --answers a=-1,b=1{tie}"
-    if said <= {"0", "1"}:
-        return "--answers a=1,b=0 or --answers a=0,b=1"
-    if said <= {"1", "2"}:
-        return "--answers a=1,b=2"
-    if said <= {"0", "1", "2"}:
-        return "--answers a=1,b=2,tie=0"
-    if said <= {"true", "false", "yes", "no"}:
-        yes, no = ("true", "false") if said & {"true", "false"} else ("yes", "no")
-        return f"--answers a={yes},b={no} or --answers a={no},b={yes}"
-    read = {w: {*sides(w).values()} for w in words}
-    one = [w for w in words if read[w] == {A}]
-    other = [w for w in words if read[w] == {B}]
-    if one and other and len(one) + len(other) == len(said):
-        return f"--answers 'a={'|'.join(one)},b={'|'.join(other)}'"
-    return ""
-
-
-def guess_none(odd: Sequence[str], alone: bool) -> str:
-    """Write the option that reads odd words, which stand beside others or `alone`."""
-    if {*"".join(odd)} & {*",|='"} or len(odd) > 5:
-        return "--answers 'none=*'"
-    if not alone:
+    if len(odd) < len(words):
         return f"--answers 'none={'|'.join(odd)}'"
-    if len(odd) == 2:
-        one, other = odd
-        return f"--answers 'a={one},b={other}' or --answers 'a={other},b={one}'"
-    return "--answers a=…,b=…,tie=…"
+    if len(odd) == 1:
+        return f"--answers 'a={odd[0]}' or --answers 'b={odd[0]}'"
+    x, y, *ties = odd
+    if not ties:
+        return f"--answers 'a={x},b={y}' or --answers 'a={y},b={x}'"
+    return f"--answers 'a={x},b={y},tie={'|'.join(ties)}'"
+
+
+def _opposites(words: Sequence[str], sign: float) -> list[str]:
+    """Return the words for the other side: `b` of `a`."""
+    return [
+        pair[sign == B]
+        for word in words
+        for pair in _FAMILIES.values()
+        if word == pair[sign == A]
+    ]
+
+
+def scale(values: np.ndarray) -> str:
+    """Write the option that reads a scale from the first document to the second."""
+    points = sorted({float(v) for v in values})
+    middle = (points[0] + points[-1]) / 2
+    sides = (
+        ("a", [p for p in points if p < middle]),
+        ("b", [p for p in points if p > middle]),
+        ("tie", [p for p in points if p == middle]),
+    )
+    texts = [f"{side}={'|'.join(f'{p:g}' for p in of)}" for side, of in sides if of]
+    return f"--answers '{','.join(texts)}' (a scale)"

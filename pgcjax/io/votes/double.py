@@ -58,12 +58,12 @@ def settle(preferences: pd.DataFrame, flips: str) -> pd.DataFrame:
         return preferences
     attrs = preferences.attrs
     number = rows.merge(votes[_PAIR].assign(vote=range(len(votes))), how="left")["vote"]
-    own = number.notna().to_numpy()
-    place = rows["place"].to_numpy()[own]
-    number = number[own].astype(np.int64).to_numpy()
+    double = number.notna().to_numpy()
+    place = rows["place"].to_numpy()[double]
+    number = number[double].astype(np.int64).to_numpy()
     table = preferences.copy()
     if flips == "half":
-        rows = rows[own].assign(vote=number)
+        rows = rows[double].assign(vote=number)
         in_order = rows.groupby(["vote", "low_first"])["place"].transform("size")
         weight = (
             table["weight"].to_numpy(float)
@@ -75,17 +75,17 @@ def settle(preferences: pd.DataFrame, flips: str) -> pd.DataFrame:
         table["weight"] = weight
         table.loc[table.index[place], "first"] = None
     else:
-        table = _merged(table, rows[own], place, number, votes, flips)
+        table = _merged(table, rows[double], place, number, votes, flips)
     table.attrs = attrs
     return table
 
 
 def _sorted_rows(preferences: pd.DataFrame) -> pd.DataFrame:
-    """Give pair, judge and sign of the rows that say what was shown first."""
-    known = pd.Series(False, preferences.index)
+    """Return pair, judge and sign of the rows that say what was shown first."""
+    shown = pd.Series(False, preferences.index)
     if "first" in preferences:
-        known = preferences["first"].notna() & preferences["other_doc_id"].notna()
-    place = np.flatnonzero(known.to_numpy())
+        shown = preferences["first"].notna() & preferences["other_doc_id"].notna()
+    place = np.flatnonzero(shown.to_numpy())
     table = preferences.iloc[place]
     doc, other = (table[c].to_numpy(object) for c in ("doc_id", "other_doc_id"))
     turned = doc > other
@@ -162,8 +162,10 @@ def _merged(
     lengths = ["length", "other_length"]
     for name, other in zip(lengths, lengths[::-1], strict=True):
         if name in table and other in table:
-            own, its = (table[c].to_numpy(float)[place] for c in (name, other))
-            one[name] = mean(np.where(turned > 0, own, its))
+            length, other_length = (
+                table[c].to_numpy(float)[place] for c in (name, other)
+            )
+            one[name] = mean(np.where(turned > 0, length, other_length))
     for name in {"judge", "aspect"} & {*table}:
         one[name] = votes[name].where(votes[name] != "", None)
     one["first"] = None

@@ -8,7 +8,6 @@ import numpy as np
 
 from pgcjax.errors import UsageError, listed
 from pgcjax.io.votes import layouts
-from pgcjax.io.votes.decode import Words
 from pgcjax.io.votes.doubts import check_rest, no_answer, several
 from pgcjax.io.votes.header import (
     EACH,
@@ -22,7 +21,7 @@ from pgcjax.io.votes.header import (
     side_pairs,
 )
 from pgcjax.io.votes.layouts import CANONICAL, LAYOUTS, PLACED, WON, tokens
-from pgcjax.io.votes.words import ACCEPTED, NONE, A, B, normal, plain
+from pgcjax.io.votes.words import ACCEPTED, NONE, A, B, Words, normal, plain
 from pgcjax.later import pd
 
 _FAMILIES = ("winner", "p_a", "p_b", "p_tie")
@@ -60,7 +59,7 @@ def find_roles(
         if named:
             raise header.error(
                 "has no two columns that are surely compared",
-                "Name them: --columns a=…,b=…,winner=… (columns= in Python).",
+                header.guess_sides(of.values()),
             )
         return None
     pair, kind = sides
@@ -126,17 +125,18 @@ def _sides(header: Header, of: dict[str, str]) -> tuple[Pair, str] | None:
         for pair in header.pairs():
             if pair.columns == both and pair.ends in layouts.ENDS:
                 ends = pair.ends
+            elif pair.columns == both:
+                ends = pair.ends  # by result: no word is sure, nor what was shown first
             elif pair.columns == both[::-1]:  # then no word for a side is sure
                 ends = pair.ends[1], pair.ends[0]
-        own = header.canonical()
-        kind = CANONICAL if own and own.columns == both else PLACED
+        ours = header.canonical()
+        kind = CANONICAL if ours and ours.columns == both else PLACED
         return Pair((), ends, both), kind
     used = {column for role, column in of.items() if role != "first"}
     free = [s for s in side_pairs(header) if not {*s[0].columns} & used]
     if len(free) > 1 and any(kind != WON for _, kind in free):
         # Winner and loser are answers where two documents stand beside them.
-        said = [s for s in free if s[0].columns and s[0].ends != ("winner", "loser")]
-        free = said if len(said) < len(free) and said else free
+        free = [s for s in free if s[0].ends != ("winner", "loser")] or free
     if len(free) > 1:
         names = [" and ".join(pair.columns) for pair, _ in free]
         (one, other), kind = free[0][0].columns, free[0][1]
@@ -153,8 +153,8 @@ def _query(header: Header, frame: pd.DataFrame, of: dict[str, str]) -> None:
     """Find the column of the query; refuse several that group rows otherwise."""
     if "query_id" in header.named:
         return
-    used, known = {*of.values()}, layouts.NAMES["query_id"]
-    names = (*known, *layouts.SURE_QUERIES)
+    used, short = {*of.values()}, layouts.NAMES["query_id"]
+    names = (*short, *layouts.SURE_QUERIES)
     column = header.first(names, used)
     if column is None:
         if guess := header.first(layouts.QUERIES, used):
@@ -167,7 +167,7 @@ def _query(header: Header, frame: pd.DataFrame, of: dict[str, str]) -> None:
         return
     of["query_id"] = column
     sure = header.words[column] in (("query", "id"), ("qid",))
-    for name in known if sure else names:
+    for name in short if sure else names:
         other = header.get(name)
         if other is None or other in (column, *used) or other.lower() == "query":
             continue
@@ -192,10 +192,10 @@ def _side_roles(header: Header, roles: Roles) -> list[Pair]:
         stem = {*pair.stem}
         if {*pair.columns} & {*of.values()} or pair.ends in layouts.RESULTS:
             continue
-        for found, some, others in layouts.OF_SIDES:
-            settled = saying and found[0] != "length_a" or {*found} & {*of}
-            if stem & some and stem <= some | others and not settled:
-                of |= dict(zip(found, pair.columns, strict=True))
+        for sides, needed, allowed in layouts.OF_SIDES:
+            settled = saying and sides[0] != "length_a" or {*sides} & {*of}
+            if stem & needed and stem <= needed | allowed and not settled:
+                of |= dict(zip(sides, pair.columns, strict=True))
                 break
     chances = {
         column: {*words} - layouts.CHANCE
@@ -227,7 +227,7 @@ def _answers(
 ) -> None:
     """Find the columns that say who won."""
     of, used = roles.of, {*roles.of.values()}
-    asked = [
+    candidates = [
         column
         for column, words in header.words.items()
         if column not in used
@@ -235,9 +235,9 @@ def _answers(
         and layouts.is_answer(words)
         and not {*words} & layouts.WORSE
     ]
-    if len(asked) > 1:  # reasons are no answers
-        asked = [c for c in asked if not is_text(frame[c])] or asked
-    signed = [c for c in asked if header.words[c] in (("preference",), ("pref",))]
+    if len(candidates) > 1:  # reasons are no answers
+        candidates = [c for c in candidates if not is_text(frame[c])] or candidates
+    signed = [c for c in candidates if header.words[c] in (("preference",), ("pref",))]
     if (
         signed
         and not words_named
@@ -245,17 +245,17 @@ def _answers(
         and mostly_numbers(frame[signed[0]])
     ):
         of["preference"] = signed[0]
-        asked.remove(signed[0])
+        candidates.remove(signed[0])
     if roles.kind == CANONICAL:
         if column := header.first(("probability", "prob"), used):
             of["probability"] = column
-    if len(asked) > 1:
+    if len(candidates) > 1:
         raise header.error(
-            f"has more than one column that may say who won: {listed(asked, 6)}",
-            f"Name it: {header.options(winner=asked[0])} (columns= in Python).",
+            f"has more than one column that may say who won: {listed(candidates, 6)}",
+            f"Name it: {header.options(winner=candidates[0])} (columns= in Python).",
         )
-    if asked:
-        of["outcome" if roles.kind == WON else "winner"] = asked[0]
+    if candidates:
+        of["outcome" if roles.kind == WON else "winner"] = candidates[0]
     kinds = layouts.NOUNS | layouts.FILL | {"loser", "losing", "worse", "worst"}
     losers = [
         c
@@ -271,11 +271,6 @@ def _answers(
 
 def _columns_of_votes(header: Header, roles: Roles) -> None:
     """Find two games of a pair, or a column of votes for each aspect."""
-    for game in ("g", "game"):
-        both = [header.get((game, number, "winner")) for number in ("1", "2")]
-        if both[0] and both[1]:
-            roles.of |= {"game_1": both[0], "game_2": both[1]}
-            return
     if family := _family(header, {(end,) for end in layouts.WIDE}, roles.of.values()):
         ends = list(dict.fromkeys(end for _, end in family))
         each = next((r for r in ("aspect", "judge") if header.named.get(r) == EACH), "")
@@ -342,7 +337,7 @@ def _wide(
     )
     mixed = [n for n in names if {*tokens(n)} & layouts.MIXED or n[-1:].isdigit()]
     if not each and ("judge" not in roles.of or mixed):
-        raise several(header, names)
+        raise several(header, names, next(iter(roles.wide[names[0]].values())))
     roles.wide_role = each or "aspect"
 
 
@@ -354,22 +349,22 @@ def _choose(
     each: str,
 ) -> None:
     """Find the one layout that has all roles that say who won, and no other."""
-    said = ({*roles.of} & layouts.SAYING) | ({"ties"} if roles.ties else set())
-    names = [] if said or roles.wide else _bare(frame, roles, meant)
-    if roles.wide or each and not said:
+    saying = ({*roles.of} & layouts.SAYING) | ({"ties"} if roles.ties else set())
+    names = [] if saying or roles.wide else _bare(frame, roles, meant)
+    if roles.wide or each and not saying:
         if not roles.wide:  # columns that hold nothing but answers
             if not names:
-                raise no_answer(header, roles, names)
+                raise no_answer(header, roles, frame, names)
             roles.wide = {name: {"winner": name} for name in names}
             roles.wide_role = each
-        said |= {"wide"}
-        said -= {*_FAMILIES} - {"winner"}
-    able = [x for x in LAYOUTS if roles.kind in x.sides and {*x.needs} <= said]
-    fits = [x for x in able if said <= {*x.needs, *x.takes}]
+        saying |= {"wide"}
+        saying -= {*_FAMILIES} - {"winner"}
+    able = [x for x in LAYOUTS if roles.kind in x.sides and {*x.needs} <= saying]
+    fits = [x for x in able if saying <= {*x.needs, *x.takes}]
     if not able:
-        raise no_answer(header, roles, names)
+        raise no_answer(header, roles, frame, names)
     if len(fits) != 1:
-        names = [roles.of.get(role, role) for role in sorted(said)]
+        names = [roles.of.get(role, role) for role in sorted(saying)]
         one = roles.of.get("winner") or roles.of.get("preference") or names[0]
         raise header.error(
             f"says in more than one way who won: {listed(names, 6)}",
@@ -383,15 +378,15 @@ def _choose(
 def _bare(frame: pd.DataFrame, roles: Roles, meant: Mapping[str, float]) -> list[str]:
     """List the columns without a role that hold nothing but answers."""
     words, used = words_of(roles, meant), {*roles.of.values()}
-    found = []
+    columns = []
     for name in map(str, frame.columns):
         if name in used:
             continue
         signs = {words.sign(normal(plain(cell))) for cell in frame[name].tolist()}
         if {np.sign(s) for s in signs} & {A, B} and not any(s != s for s in signs):
             if signs != {NONE}:
-                found.append(name)
-    return found
+                columns.append(name)
+    return columns
 
 
 def words_of(roles: Roles, meant: Mapping[str, float]) -> Words:

@@ -12,13 +12,11 @@ import numpy as np
 import polars as pl
 
 from pgcjax.errors import DataError, DataWarning, UsageError
-from pgcjax.io import double_votes, files
+from pgcjax.io import files
 from pgcjax.io.choices import LEVELS
-from pgcjax.io.containers import CONTAINERS, Columns, Named
+from pgcjax.io.containers import CONTAINERS, Named
 from pgcjax.io.fast_columns import PlainTable, Regular, load
-from pgcjax.io.fast_preferences import parse
 from pgcjax.io.in_memory import in_hand, is_frame
-from pgcjax.io.preference_formats import FORMATS, check_header, recognise
 from pgcjax.io.reading import chosen
 from pgcjax.io.schema import (
     PREFERENCES,
@@ -33,8 +31,10 @@ from pgcjax.io.schema import (
     seconds,
     shorten,
 )
-from pgcjax.io.votes.probabilities import check_probability
+from pgcjax.io.votes.answers import check_probability
+from pgcjax.io.votes.double import settle
 from pgcjax.io.votes.reader import lay_out
+from pgcjax.io.votes.text import FORMATS, SILENT, parse_fields, read_text
 from pgcjax.io.write import HEADER_MARK
 from pgcjax.io.xie import read_xie_votes
 from pgcjax.later import pd
@@ -43,8 +43,6 @@ _MOST = 2**30  # so that sums of weights are exact
 _OPTIONAL = ("judge", "weight", "seconds", "time", "first", "aspect", "probability")
 _OPTIONAL += ("length", "other_length", *LEVELS)
 _COUNTED = ("comments", "silent")
-READ = "silent"
-"""What tables that `read_preferences` made have in `attrs`: they are read already."""
 _TABLES = tuple(c for c in CONTAINERS if c != "columns")
 
 
@@ -134,14 +132,16 @@ def _loaded(source: Any, format: str) -> Iterator[Named | Regular]:
         raise UsageError(f"format is one of {allowed}, not {format!r}")
     for path in files.expand(source):
         container = "columns" if format in FORMATS else format
-        content = load(path, container, partial(parse, format=format))
-        yield _named(content, format) if isinstance(content, Columns) else content
+        content = load(path, container, partial(parse_fields, format=format))
+        yield content if isinstance(content, Named) else read_text(content, format)
 
 
 def _is_plain(content: Named | Regular) -> bool:
-    """Say whether a file is canonical as it is, and nothing is to be chosen of it."""
-    how = chosen()
-    if not isinstance(content, Regular) or how.columns or how.answers or how.aspects:
+    """Tell whether a file is canonical as it is, and nothing is to be chosen of it."""
+    options = chosen()
+    if options.columns or options.answers or options.aspects:
+        return False
+    if not isinstance(content, Regular):
         return False
     doc, other = content.frame["doc_id"], content.frame["other_doc_id"]
     bad = other.is_null()
@@ -174,17 +174,17 @@ def _summed(counts: Sequence[dict[str, Any]]) -> dict[str, Any]:
     for of_file in counts:
         refused.update(of_file.get("refused", {}))
     bad = sum(of_file.get("both_bad", 0) for of_file in counts)
-    said = {"refused": dict(refused), "both_bad": bad}
-    return {name: count for name, count in said.items() if count}
+    counted = {"refused": dict(refused), "both_bad": bad}
+    return {name: count for name, count in counted.items() if count}
 
 
 def _settled(preferences: pd.DataFrame) -> pd.DataFrame:
     """Take the aspects that are asked for, and settle double votes, by `reading`."""
-    how = chosen()
-    if how.aspects:
+    options = chosen()
+    if options.aspects:
         column = preferences.get("aspect", pd.Series(None, preferences.index))
         there = sorted(set(column.dropna()))
-        if unknown := [a for a in how.aspects if a not in there]:
+        if unknown := [a for a in options.aspects if a not in there]:
             raise DataError(
                 f"has no aspect {unknown[0]!r}; "
                 + (f"there are {', '.join(there)}" if there else "no row names one"),
@@ -192,59 +192,24 @@ def _settled(preferences: pd.DataFrame) -> pd.DataFrame:
                 mend="Name one that is there, or give a column aspect.",
             )
         attrs = preferences.attrs
-        preferences = preferences[column.isin(how.aspects)].reset_index(drop=True)
+        preferences = preferences[column.isin(options.aspects)].reset_index(drop=True)
         preferences.attrs = attrs
-    return double_votes.settle(preferences, how.flips)
-
-
-def _named(content: Columns, format: str) -> Named:
-    """Parse a file without a header by its format, found or given."""
-    check_header(content)
-    if format == "auto":
-        widths = [len(row) for row in content.rows]
-        usual = max(dict.fromkeys(widths), key=widths.count)
-        chosen = recognise(content, usual)
-    else:
-        chosen = FORMATS[format]
-    mend = f"Read as {chosen.name}; if that is wrong, name the format."
-    content.check_width(chosen.width, chosen.layout, mend)
-    columns = list(zip(*content.rows, strict=True))
-    if misfit := chosen.misfit(columns):
-        i, reason = misfit
-        raise DataError(
-            f"expected '{chosen.layout}', found {content.text(i)}: {reason}",
-            where=content.origin.at(i),
-            mend=mend,
-        )
-    named, places = chosen.parse(columns, content.origin)
-    origin = content.origin
-    if places is not None:
-        origin = Origin(origin.name, origin.unit, np.asarray(origin.places)[places])
-    silent = len(set(columns[0]) - set(named["query_id"]))
-    if places is not None and not any(named["preference"]):
-        raise DataError(
-            "prefers no document to another: all levels of a subgroup are equal",
-            where=origin.name,
-            mend=mend,
-        )
-    frame = pd.DataFrame(named)
-    frame.attrs[READ] = silent
-    return Named(frame, origin, comments=content.comments, silent=silent)
+    return settle(preferences, options.flips)
 
 
 def _canonical_preferences(content: Named) -> tuple[pd.DataFrame, Origin]:
-    frame, origin, how = content.frame, content.origin, chosen()
+    frame, origin, options = content.frame, content.origin, chosen()
     laid = None
     if content.checked or _was_read(content):
         if origin.unit == "line":
             _tell_options(content)
-        first = how.columns.get("first", "")
+        first = options.columns.get("first", "")
         if first in ("doc_id", "other_doc_id") and "first" not in frame:
             frame = frame.assign(first=frame[first])
         table = frame if content.checked else _columns(frame, origin)
     else:
         written = bool(content.head) and content.head[0].startswith(HEADER_MARK)
-        named, meant = how.columns, how.answers
+        named, meant = options.columns, options.answers
         laid = lay_out(frame, origin, named, meant, signed=written)
         origin = laid.origin if laid else origin
         table = _columns(laid.frame if laid else frame, origin)
@@ -260,19 +225,19 @@ def _canonical_preferences(content: Named) -> tuple[pd.DataFrame, Origin]:
         origin,
         "Give other_doc_id, or a preference below 0 for a bad document.",
     )
-    said = {"refused": laid.refused, "both_bad": laid.both_bad} if laid else {}
+    counts = {"refused": laid.refused, "both_bad": laid.both_bad} if laid else {}
     table.attrs.clear()
-    table.attrs.update({READ: 0} | _summed([said]))
+    table.attrs.update({SILENT: 0} | _summed([counts]))
     return table, origin
 
 
 def _was_read(content: Named) -> bool:
-    """Say whether a table is as `read_preferences` returns it, which marks it.
+    """Tell whether a table is as `read_preferences` returns it, which marks it.
 
     What is named of columns that it has no more is of what it was read from.
     """
     frame, named = content.frame, {*chosen().columns.values()} - {"-", "*"}
-    if READ in frame.attrs:
+    if SILENT in frame.attrs:
         return {*PREFERENCES} <= {*frame.columns}
     if content.origin.name != "preferences" or not _is_ours(frame):
         return False
@@ -280,7 +245,7 @@ def _was_read(content: Named) -> bool:
 
 
 def _is_ours(frame: pd.DataFrame) -> bool:
-    """Say whether a table in memory has our columns alone, with signs as numbers."""
+    """Tell whether a table in memory has our columns alone, with signs as numbers."""
     names = {*map(str, frame.columns)}
     ours = {*PREFERENCES} <= names <= {*PREFERENCES, *_OPTIONAL}
     return ours and pd.api.types.is_numeric_dtype(frame["preference"])
@@ -288,12 +253,12 @@ def _is_ours(frame: pd.DataFrame) -> bool:
 
 def _tell_options(content: Named) -> None:
     """Warn that a file without a header has nothing that options could be of."""
-    how = chosen()
-    columns = {**how.columns}
+    options = chosen()
+    columns = {**options.columns}
     if columns.get("first") in ("doc_id", "other_doc_id"):
         columns.pop("first")
     names = [
-        n for n, given in (("columns", columns), ("answers", how.answers)) if given
+        n for n, given in (("columns", columns), ("answers", options.answers)) if given
     ]
     if names:
         warnings.warn(
@@ -354,8 +319,9 @@ def _columns(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
         check_probability(table, origin)
     for name in {"length", "other_length", *LEVELS} & {*table}:
         noun = "length" if "length" in name else name
-        how = f"a {noun}, 0 or more", origin, "Leave one that is not known empty."
-        table[name] = numbers_or_nan(table[name], *how, least=0)
+        mend = "Leave one that is not known empty."
+        expected = f"a {noun}, 0 or more"
+        table[name] = numbers_or_nan(table[name], expected, origin, mend, least=0)
     if "time" in table:
         table["time"] = _times(table["time"], origin)
     if "seconds" in table:

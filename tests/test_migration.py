@@ -1,0 +1,84 @@
+"""docs/migration.md: each name, verb and option of before the redesign has a place."""
+
+import importlib
+import json
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+from pgcjax.cli.commands import cli
+
+PAGE = Path(__file__).parents[1] / "docs" / "migration.md"
+BEFORE = json.loads((Path(__file__).parent / "surface_before.json").read_text())
+
+
+def rows(key: str, cell: str) -> dict[str, str]:
+    """Rows of the page whose two cells match."""
+    pattern = rf"^\| `pgcjax{key}` \| ({cell}.+) \|$"
+    return dict(re.findall(pattern, PAGE.read_text(), re.MULTILINE))
+
+
+NAMES = rows(r"\.(\w+)", "`pgcjax")
+VERBS = rows(" ([^`]+)", "`pgcjax ")
+OPTIONS = rows(" ([^`]+)", "`-")
+
+
+def is_there(path: str) -> bool:
+    """Whether a Python name like `pgcjax.judgments.fit` is there."""
+    *modules, name = path.split(".")
+    try:
+        return hasattr(importlib.import_module(".".join(modules)), name)
+    except ModuleNotFoundError:
+        return False
+
+
+def verb(words: list[str]) -> click.Command | None:
+    """The command of these words, such as `judgments fit`."""
+    command: click.Command = cli
+    for word in words:
+        if not isinstance(command, click.Group):
+            return None
+        following = command.get_command(click.Context(command), word)
+        if following is None:
+            return None
+        command = following
+    return command
+
+
+def has(words: list[str], option: str) -> bool:
+    command = verb(words)
+    return command is not None and any(option in p.opts for p in command.params)
+
+
+def verbs_in(cell: str) -> list[list[str]]:
+    """Verbs of a cell: `pgcjax judgments audit`, `agree` are two of one group."""
+    first, *others = re.findall(r"`(?:pgcjax )?([^`]+)`", cell)
+    group = first.split()[:-1]
+    return [first.split(), *([*group, other] for other in others)]
+
+
+@pytest.mark.parametrize("name", BEFORE["names"])
+def test_a_name_is_at_one_of_its_places(name):
+    assert is_there(f"pgcjax.{name}") or is_there(NAMES[name].strip("`"))
+    assert re.fullmatch(r"`pgcjax(\.\w+)+`", NAMES[name])
+
+
+@pytest.mark.parametrize("name", BEFORE["verbs"])
+def test_a_verb_and_its_options_are_at_one_of_their_places(name):
+    places = verbs_in(VERBS[name])
+    for words in places:
+        plain = [word for word in words if not word.startswith("-")]
+        assert verb(name.split()) or verb(plain), words
+    stated = re.findall(r"`(-[^`]+)`(?: \(`pgcjax ([^`]+)`\))?", OPTIONS[name])
+    assert [option for option, _ in stated] == BEFORE["verbs"][name]
+    for option, place in stated:
+        new = [place.split()] if place else places
+        plain = [[word for word in words if word[0] != "-"] for words in new]
+        assert has(name.split(), option) or any(has(w, option) for w in plain), option
+
+
+def test_the_page_has_nothing_else():
+    assert set(VERBS) == set(OPTIONS) == set(BEFORE["verbs"])
+    assert sorted(NAMES) == sorted(BEFORE["names"])
