@@ -86,13 +86,13 @@ def _read(
     """Open runs, and read judgments as keyword arguments."""
     from pgcjax.io.preferences import read_preferences
     from pgcjax.io.qrels import read_qrels
-    from pgcjax.io.runs import Runs
+    from pgcjax.io.runs import Options, open_runs
 
     tables = {
         "preferences": read_preferences(prefs, format=prefs_format) if prefs else None,
         "qrels": read_qrels(qrels) if qrels else None,
     }
-    return Runs(runs, format=run_format, name_by=name_by), tables
+    return open_runs(runs, Options(run_format, name_by)), tables
 
 
 @cli.command()

@@ -34,27 +34,30 @@ def unreadable(path: str | os.PathLike, error: OSError) -> DataError:
     )
 
 
-def read_bytes(path: Path, most: int | None = None) -> bytes:
+def read_bytes(
+    path: Path, most: int | None = None, encoding: str | None = None
+) -> bytes:
     """Read a file, decompressed; text as UTF-8, whatever its encoding.
 
     Args:
         path: of the file.
         most: bytes that it may have, decompressed; by default what `reading` allows.
+        encoding: of text; by default what `reading` chose.
 
     Raises:
         TooLargeError: it has more. DataError: it cannot be read or decompressed, is a
             device, or has an endless line.
     """
-    how = chosen()
-    most = how.memory if most is None else most
+    most = chosen().memory if most is None else most
+    encoding = encoding or chosen().encoding
     with opened(path) as file:
         data = _all(path, file, most)
     if kind := unpack.kind_of(data):
         data = _unpacked(path, kind, data, most)
     if data.startswith(b"PAR1"):
         return data
-    if how.encoding != UTF8:
-        data = recoded(path, data, how.encoding)
+    if encoding != UTF8:
+        data = recoded(path, data, encoding)
     check_lines(path, data)
     return data
 

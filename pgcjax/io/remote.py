@@ -92,6 +92,26 @@ class RemoteFile(_Path):
         return self
 
 
+def size_on_disk(path: Path) -> int:
+    """Return the size of a file; 0 of a pipe, or where reading says what is wrong."""
+    if isinstance(path, RemoteFile):
+        return path.size
+    try:
+        return path.stat().st_size if path.is_file() else 0
+    except OSError:
+        return 0
+
+
+def version_of(path: Path) -> int | str:
+    """Return what changes when the content of a file does."""
+    if isinstance(path, RemoteFile):
+        return path.version
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
 def path_of(source: str | os.PathLike) -> Path:
     """Give the path of a file, here or elsewhere."""
     if isinstance(source, RemoteFile):

@@ -20,12 +20,15 @@ from pgcjax.io.reading import UTF8, chosen
 _PART = 2**20
 
 
-def text_pieces(path: Path, size: int) -> Iterator[tuple[bytes, int]]:
+def text_pieces(
+    path: Path, size: int, encoding: str | None = None
+) -> Iterator[tuple[bytes, int]]:
     """Read a text file, decompressed and as UTF-8, in pieces of whole lines.
 
     Args:
         path: of the file.
         size: bytes of a piece, about.
+        encoding: as of `read_bytes`.
 
     Yields:
         A piece, and how many bytes of the file have been read.
@@ -33,7 +36,7 @@ def text_pieces(path: Path, size: int) -> Iterator[tuple[bytes, int]]:
     Raises:
         DataError: as of `read_bytes`.
     """
-    encoding = chosen().encoding
+    encoding = encoding or chosen().encoding
     before, waiting, count, enough = 0, [], 0, size
     with opened(path) as file:
         try:

@@ -19,14 +19,13 @@ from hypothesis import strategies as st
 
 import pgcjax
 from pgcjax.errors import DataError, UsageError
-from pgcjax.io import pack as packing
-from pgcjax.io import packed
 from pgcjax.io.choices import ORDERS
 from pgcjax.io.judged import Judged
 from pgcjax.io.order import in_order, ranked
-from pgcjax.io.packed import MARK, Packed, is_packed
-from pgcjax.io.packed_seal import UNSEALED
-from pgcjax.io.runs import Runs
+from pgcjax.io.runs import pack as packing
+from pgcjax.io.runs import packed, read_runs
+from pgcjax.io.runs.packed import MARK, Packed, is_packed
+from pgcjax.io.runs.packed_seal import UNSEALED
 from pgcjax.tensors.rankings import Rankings, find, joined, merged
 
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
@@ -58,7 +57,9 @@ def rankings(source, docs, order) -> list:
     """All that scoring sees of runs, by name; or what is said against them."""
     known = Judged({q: np.array(sorted(some), object) for q, some in docs.items()})
     try:
-        read = Runs(source).read(known, order, partial(find, judged=known, order=order))
+        read = read_runs(source).read(
+            known, order, partial(find, judged=known, order=order)
+        )
         whole = ((joined([*unit.parts]), unit.units) for unit in read)
         parts = [part for part, _ in merged(whole, 8)]
         found = Rankings(known, parts)
@@ -113,7 +114,7 @@ PEAK = """
 import resource, sys
 import polars as pl
 from pathlib import Path
-from pgcjax.io.packed import Packed
+from pgcjax.io.runs.packed import Packed
 packed = Packed(Path("runs.parquet"))
 packed.read(0, "trec")
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

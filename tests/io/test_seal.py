@@ -11,9 +11,9 @@ import pytest
 import pgcjax
 from pgcjax import Scores, read_scores
 from pgcjax.errors import DataError
-from pgcjax.io import packed_seal
 from pgcjax.io.checkpoint import Checkpoint
-from pgcjax.io.packed import MARK, Packed
+from pgcjax.io.runs import packed_seal
+from pgcjax.io.runs.packed import MARK, Packed
 from pgcjax.io.score_files import read_any_scores
 
 RUNS = {

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -31,10 +30,17 @@ from pgcjax.errors import DataError, counted
 from pgcjax.io.content import unreadable
 from pgcjax.io.json_text import NoJson, read_json
 from pgcjax.io.judged import Judged
-from pgcjax.io.packed_seal import UNSEALED, Checksums
-from pgcjax.io.prefetch import size_on_disk
-from pgcjax.io.remote import is_remote
+from pgcjax.io.remote import is_remote, size_on_disk
 from pgcjax.io.remote_bytes import arrow_file, open_file
+from pgcjax.io.runs.contract import (
+    Block,
+    Need,
+    Options,
+    RunTable,
+    Unit,
+    file_identity,
+)
+from pgcjax.io.runs.packed_seal import UNSEALED, Checksums
 from pgcjax.later import pa, pc, pq
 
 MARK = "pgcjax runs"  # the key of the metadata
@@ -44,32 +50,58 @@ _ORDERS = "position", "clarke", "rank"
 _BATCH = 2**17  # rows that are decoded at once where a block is searched
 
 
-@dataclass(frozen=True)
-class Block:
-    """Whole packed runs, or their judged documents alone.
+class PackedRuns:
+    """A file of packed runs, each block a unit.
 
     Attributes:
-        run: place of each ranking's run in `run_ids`.
-        query: place of its query in `query_ids`; rankings are by query, then by run.
-        length: documents of each ranking.
-        count: how many of them are here: documents follow, ranking after ranking.
-        position: of each document.
-        judged: its place in `docs`; None if doc tells.
-        doc: its place in `doc_ids`; None if `judged` tells.
-        docs: the documents that the file was packed for: query_id, doc_id.
+        file: the file.
+        notes: what the user should know of it.
     """
 
-    run_ids: list[str]
-    query_ids: list[str]
-    run: np.ndarray
-    query: np.ndarray
-    length: np.ndarray
-    count: np.ndarray
-    position: np.ndarray
-    judged: np.ndarray | None
-    doc: np.ndarray | None
-    doc_ids: pl.Series | None
-    docs: pl.DataFrame
+    def __init__(self, path: Path, options: Options):
+        """Read what the file says of itself; `Packed` says what is raised."""
+        self.file = Packed(path)
+        self.notes: list[str] = []
+        self._options = options
+        self._lock = Lock()
+        self._wanted: tuple[Judged | None, pl.Series | None] = None, None
+
+    def units(self) -> list[Unit]:
+        """List the blocks."""
+        file = self.file
+        counts = zip(file.sizes, file.runs, strict=True)
+        return [
+            Unit(self, file.path, size, i, runs=runs)
+            for i, (size, runs) in enumerate(counts)
+        ]
+
+    def read(self, units: Sequence[Unit], need: Need) -> Iterator[RunTable | Block]:
+        """Read blocks: see `RunSource`."""
+        for unit in units:
+            if need.judged is None:
+                frame, run_ids = self.file.frame(unit.block)
+                yield RunTable(frame, (run_ids,))
+            else:
+                ids = self._ids(need.judged)
+                yield self.file.read(unit.block, need.order, ids)
+
+    def identity(self, unit: Unit) -> str:
+        """Return a text that changes when the content of a unit does."""
+        return file_identity(unit, self._options)
+
+    def _ids(self, judged: Judged) -> pl.Series | None:
+        """List the ids to look for, if judgments ask for more than is ready."""
+        with self._lock:
+            if self._wanted[0] is not judged:
+                lacking = self.file.lacks(judged)
+                self._wanted = judged, judged.ids if lacking else None
+                if lacking:
+                    documents = counted(lacking, "judged document")
+                    self.notes.append(
+                        f"{self.file.path}: packed for other judgments, which lack "
+                        f"{documents}: all of it is read"
+                    )
+            return self._wanted[1]
 
 
 class Packed:
