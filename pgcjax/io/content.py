@@ -1,7 +1,6 @@
 """The content of a file as text: read, decompressed, decoded."""
 
 import codecs
-import os
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -9,9 +8,9 @@ from io import BufferedReader, BytesIO
 from pathlib import Path
 
 from pgcjax.errors import DataError
-from pgcjax.io import remote, unpack
+from pgcjax.io import unpack
 from pgcjax.io.reading import UTF8, chosen
-from pgcjax.io.remote_bytes import open_file
+from pgcjax.io.remote import unreadable
 
 LINE = 2**26
 """Most bytes of a line: more is no text that a person or tool meant."""
@@ -21,17 +20,6 @@ _PIECE = 2**20
 
 class TooLargeError(DataError):
     """A file is larger than may be read at once."""
-
-
-def unreadable(path: str | os.PathLike, error: OSError) -> DataError:
-    """Say that a file or folder cannot be read, and why."""
-    if remote.is_remote(path):
-        return remote.unreadable(str(path), error)
-    return DataError(
-        f"cannot read it: {error.strerror}",
-        where=str(path),
-        mend="Check the path and its permissions.",
-    )
 
 
 def read_bytes(
@@ -51,7 +39,12 @@ def read_bytes(
     most = chosen().memory if most is None else most
     encoding = encoding or chosen().encoding
     with opened(path) as file:
-        data = _all(path, file, most)
+        about = path.stat()
+        check_size(path, about.st_size, most)
+        if stat.S_ISREG(about.st_mode):
+            data = file.read()
+        else:  # a pipe, or a file elsewhere
+            data = _gathered(path, iter(lambda: file.read(_PIECE), b""), most)
     if kind := unpack.kind_of(data):
         data = _unpacked(path, kind, data, most)
     if data.startswith(b"PAR1"):
@@ -70,8 +63,8 @@ def opened(path: Path) -> Iterator[BufferedReader]:
         DataError: it cannot be read, or is a device.
     """
     try:
-        with open_file(path) as file:
-            mode = _mode(path, file)
+        mode = path.stat().st_mode
+        with path.open("rb") as file:
             if stat.S_ISCHR(mode) and not file.isatty() or stat.S_ISBLK(mode):
                 raise DataError(
                     "is a device",
@@ -81,20 +74,6 @@ def opened(path: Path) -> Iterator[BufferedReader]:
             yield file
     except OSError as error:
         raise unreadable(path, error) from None
-
-
-def _mode(path: Path, file: BufferedReader) -> int:
-    """Tell the kind of a file; 0 of one elsewhere."""
-    return 0 if remote.is_remote(path) else os.fstat(file.fileno()).st_mode
-
-
-def _all(path: Path, file: BufferedReader, most: int) -> bytes:
-    if stat.S_ISREG(_mode(path, file)):
-        check_size(path, os.fstat(file.fileno()).st_size, most)
-        return file.read()
-    if isinstance(path, remote.RemoteFile):
-        check_size(path, path.size, most)
-    return _gathered(path, iter(lambda: file.read(_PIECE), b""), most)
 
 
 def _gathered(path: Path, parts: Iterable[bytes], most: int) -> bytes:

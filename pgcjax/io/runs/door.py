@@ -107,13 +107,14 @@ def _in_files(source: Any, options: Options) -> list[Unit]:
     """List the units of files, here or elsewhere."""
     foreign = partial(is_no_run, format=options.format)
     paths = files.expand(source, foreign, "run")
-    ask = each if any(map(is_remote, paths)) else map
-    packed = ask(is_packed, paths)
+    # Stores take a while to answer, and several files come sooner each alone.
+    elsewhere = any(map(is_remote, paths))
+    packed = (each if elsewhere else map)(is_packed, paths)
     units: list[Unit] = []
     for sealed, group in groupby(zip(packed, paths, strict=True), itemgetter(0)):
         here = [path for _, path in group]
         if not sealed:
-            units += FileRuns(here, options).units()
+            units += FileRuns(here, options, together=not elsewhere).units()
         for path in here if sealed else ():
             units += PackedRuns(path, options).units()
     return units

@@ -10,7 +10,7 @@ import polars as pl
 from pgcjax.errors import DataError
 from pgcjax.io.containers import COMPRESSED, Named, container_of, read_parquet, split
 from pgcjax.io.content import TooLargeError, read_bytes
-from pgcjax.io.remote import is_remote, size_on_disk
+from pgcjax.io.remote import size_on_disk
 from pgcjax.io.runs.contract import Need, Options, RunTable, Unit, file_identity
 from pgcjax.io.runs.memory import of_pandas
 from pgcjax.io.runs.rows import Rows, checked, runs_among, table_of
@@ -18,8 +18,7 @@ from pgcjax.io.runs.text import read_pieces, read_regular, read_text
 from pgcjax.io.schema import Origin
 from pgcjax.io.text_pieces import text_pieces
 
-_PARQUET = ".parquet", ".pq"
-_TOGETHER = "auto", "columns", "parquet"
+_PACKED = *COMPRESSED, ".parquet", ".pq"
 
 
 class FileRuns:
@@ -27,29 +26,31 @@ class FileRuns:
 
     notes: Sequence[str] = ()
 
-    def __init__(self, paths: Sequence[Path], options: Options):
+    def __init__(
+        self, paths: Sequence[Path], options: Options, *, together: bool = True
+    ):
+        """Take files, of which several small ones may be read `together`."""
         self._paths, self._options = paths, options
-        self._regular = True  # until files that are read together prove not to be
+        # Until files that are read together prove not to be regular.
+        self._together = together and options.format in ("auto", "columns", "parquet")
 
     def units(self) -> list[Unit]:
         """List the files."""
-        return [self._unit(path) for path in self._paths]
-
-    def _unit(self, path: Path) -> Unit:
-        size = size_on_disk(path)
-        text = size * (4 if path.suffix in (*COMPRESSED, *_PARQUET) else 1)
-        # Files elsewhere come sooner if several are asked for at once.
-        alone = self._options.format not in _TOGETHER or is_remote(path)
-        return Unit(self, path, size, text=0 if alone else text)
+        units = []
+        for path in self._paths:
+            size = size_on_disk(path)
+            text = size * (4 if path.suffix in _PACKED else 1) * self._together
+            units.append(Unit(self, path, size, text=text))
+        return units
 
     def read(self, units: Sequence[Unit], need: Need) -> Iterator[RunTable]:
         """Read files: see `RunSource`."""
         paths = [unit.path for unit in units if unit.path is not None]
-        if len(units) > 1 and self._regular:
-            if table := self._together(paths, need):
+        if len(units) > 1 and self._together:
+            if table := self._one_table(paths, need):
                 yield table
                 return
-            self._regular = False  # nor are the others, most likely
+            self._together = False  # nor are the others, most likely
         for unit, path in zip(units, paths, strict=True):
             yield from self._alone(path, need, large=unit.size > 0)
 
@@ -82,7 +83,7 @@ class FileRuns:
             rows = _table(path, data, container, need.memory)
             yield table_of(rows, [path], self._options.name_by)
 
-    def _together(self, paths: Sequence[Path], need: Need) -> RunTable | None:
+    def _one_table(self, paths: Sequence[Path], need: Need) -> RunTable | None:
         """Read small files as one table: each alone would take twice as long.
 
         Returns:

@@ -27,11 +27,9 @@ import numpy as np
 import polars as pl
 
 from pgcjax.errors import DataError, counted
-from pgcjax.io.content import unreadable
 from pgcjax.io.json_text import NoJson, read_json
 from pgcjax.io.judged import Judged
-from pgcjax.io.remote import is_remote, size_on_disk
-from pgcjax.io.remote_bytes import arrow_file, open_file
+from pgcjax.io.remote import arrow_file, size_on_disk, unreadable
 from pgcjax.io.runs.contract import (
     Block,
     Need,
@@ -346,14 +344,14 @@ def is_packed(path: Path) -> bool:
     if not size_on_disk(path):
         return False  # a pipe can be read but once
     try:
-        with open_file(path) as file:
+        with path.open("rb") as file:
             if file.read(4) != b"PAR1":
                 return False
         with arrow_file(path) as source:
             return MARK.encode() in (pq.read_metadata(source).metadata or {})
-    except (pa.ArrowException, OSError, ValueError) as error:
-        if is_remote(path) and isinstance(error, OSError) and error.errno:
-            raise unreadable(path, error) from None  # not to ask for all of it
+    except DataError:  # of a file elsewhere: not to ask for all of it
+        raise
+    except (pa.ArrowException, OSError, ValueError):
         return False  # whoever reads it says why it cannot be read
 
 
@@ -378,7 +376,7 @@ def _sorted_codes(column: Any) -> tuple[np.ndarray, list[str]]:
 def _unreadable(path: Path, error: Exception) -> DataError:
     if isinstance(error, DataError):
         return error  # which says it all
-    if is_remote(path) and isinstance(error, OSError) and error.errno:
+    if isinstance(error, OSError) and error.errno:
         return unreadable(path, error)
     return DataError(
         f"cannot read it as packed runs: {error}",
