@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from pgcjax.errors import DataError
-from pgcjax.io.content import check_size, decode
+from pgcjax.io.bytes import check_size, decode
 from pgcjax.io.in_memory import to_frame
 from pgcjax.io.json_text import NoJson, read_json
 from pgcjax.io.reading import chosen

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 import numpy as np
 import polars as pl
 
+from pgcjax.io.bytes import read_bytes
 from pgcjax.io.containers import Columns, Named, container_of, split
-from pgcjax.io.content import read_bytes
 from pgcjax.io.schema import Origin
 from pgcjax.later import pd
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from pgcjax.errors import DataError
 from pgcjax.io import files
+from pgcjax.io.bytes import read_bytes
 from pgcjax.io.choices import FILE_KINDS
 from pgcjax.io.containers import Named, container_of, split
-from pgcjax.io.content import read_bytes
 from pgcjax.io.fast_columns import table
 from pgcjax.io.runs.text import LAYOUTS
 from pgcjax.io.schema import find_columns, lenient_number

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from pgcjax.errors import DataError, DataWarning, listed, refuse_forked
 from pgcjax.io import remote
+from pgcjax.io.bytes import read_bytes
 from pgcjax.io.containers import (
     COMPRESSED,
     CONTAINER_SUFFIXES,
@@ -19,7 +20,6 @@ from pgcjax.io.containers import (
     container_of,
     split,
 )
-from pgcjax.io.content import read_bytes
 from pgcjax.io.fast_columns import Regular
 from pgcjax.io.folders import is_document
 from pgcjax.io.in_memory import in_hand, is_frame, no_file, no_table

@@ -11,8 +11,8 @@ import pytest
 import pgcjax as package
 from pgcjax.datasets.files import demo_folder
 from pgcjax.engine.plan import using
+from pgcjax.io.bytes import text_pieces
 from pgcjax.io.remote import arrow_file, find
-from pgcjax.io.text_pieces import text_pieces
 from pgcjax.io.write import written_beside
 
 fsspec = pytest.importorskip("fsspec")

@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 
 from pgcjax.errors import DataError
 from pgcjax.io import fast_columns
-from pgcjax.io.content import read_bytes
+from pgcjax.io.bytes import read_bytes
 from pgcjax.io.runs import RunTable, read_runs, text
 
 SIX = b"q1 Q0 d1 1 2.5 tag\nq1 Q0 d2 2 -1e-3 tag\nq2 Q0 d1 1 7 tag\n"

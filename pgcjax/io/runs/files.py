@@ -8,15 +8,14 @@ from pathlib import Path
 import polars as pl
 
 from pgcjax.errors import DataError
+from pgcjax.io.bytes import TooLargeError, read_bytes, text_pieces
 from pgcjax.io.containers import COMPRESSED, Named, container_of, read_parquet, split
-from pgcjax.io.content import TooLargeError, read_bytes
 from pgcjax.io.remote import size_on_disk
 from pgcjax.io.runs.contract import Need, Options, RunTable, Unit, file_identity
 from pgcjax.io.runs.memory import of_pandas
 from pgcjax.io.runs.rows import Rows, checked, runs_among, table_of
 from pgcjax.io.runs.text import read_pieces, read_regular, read_text
 from pgcjax.io.schema import Origin
-from pgcjax.io.text_pieces import text_pieces
 
 _PACKED = *COMPRESSED, ".parquet", ".pq"
 

@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 
 from pgcjax.errors import DataError
+from pgcjax.io.bytes import line_ends, text_pieces
 from pgcjax.io.containers import Columns, comments_only, split
-from pgcjax.io.content import line_ends
 from pgcjax.io.fast_columns import (
     MARK,
     NUMBER,
@@ -36,7 +36,6 @@ from pgcjax.io.runs.rows import (
     table_of,
 )
 from pgcjax.io.schema import Origin, all_exact, lenient_number, shorten
-from pgcjax.io.text_pieces import text_pieces
 
 _SIX = dict.fromkeys(("query_id", "Q0", "doc_id"), TEXT)
 _SIX |= {"rank": NUMBER, "score": NUMBER, "run_id": TEXT}
