@@ -14,6 +14,7 @@ from pgcjax.errors import DataError
 from pgcjax.io import unpack
 from pgcjax.io.reading import UTF8, chosen
 from pgcjax.io.remote import unreadable
+from pgcjax.later import pa
 
 LINE = 2**26
 """Most bytes of a line: more is no text that a person or tool meant."""
@@ -248,6 +249,24 @@ def _without_mark(path: Path, encoding: str) -> DataError:
         mend=f"Name the order: pgcjax.reading(encoding='{encoding}-le'), or -be; "
         "--encoding on the command line.",
     )
+
+
+@contextmanager
+def decoding(path: Path, what: str, mend: str) -> Iterator[None]:
+    """Say that a file cannot be read as what it should be, where Arrow cannot read it.
+
+    Raises:
+        DataError: with what is to be done about it.
+    """
+    try:
+        yield
+    except (MemoryError, DataError):  # Arrow's MemoryError is an ArrowException, too
+        raise
+    except (pa.ArrowException, OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno:
+            raise unreadable(path, error) from None
+        problem = f"cannot read it as {what}: {error}"
+        raise DataError(problem, where=str(path), mend=mend) from None
 
 
 def line_ends(data: bytes) -> int:

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from pgcjax.errors import DataError
-from pgcjax.io.bytes import check_size, decode
+from pgcjax.io.bytes import check_size, decode, decoding
 from pgcjax.io.in_memory import to_frame
 from pgcjax.io.json_text import NoJson, read_json
 from pgcjax.io.reading import chosen
@@ -346,7 +346,8 @@ def read_parquet(
     Raises:
         DataError: it is damaged, too large, or has no rows.
     """
-    try:
+    mend = "It may be cut off, or in another format than its suffix says."
+    with decoding(path, "Parquet", mend):
         file = pq.ParquetFile(pa.BufferReader(data))
         about = file.metadata
         groups = [about.row_group(i) for i in range(about.num_row_groups)]
@@ -356,11 +357,3 @@ def read_parquet(
         if not about.num_rows or not about.num_columns:
             raise DataError("holds no rows", where=str(path), mend="Add rows.")
         return file.read(select and select(file.schema_arrow.names))
-    except (MemoryError, DataError):  # Arrow's is an ArrowException, too
-        raise
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise DataError(
-            f"cannot read it as Parquet: {error}",
-            where=str(path),
-            mend="It may be cut off, or in another format than its suffix says.",
-        ) from None

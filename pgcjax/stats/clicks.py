@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 from jaxtyping import Bool
 
 from pgcjax.errors import DataError, DataWarning, UsageError, check_choice, counted
@@ -116,7 +117,7 @@ def click_scores(
     table = table.assign(rate=rate).set_index("doc_id")
     clicked = dict(list(table.groupby("query_id")))
     discount = 1 / np.log2(np.arange(2, depth + 2))
-    table = open_runs(runs).rows()
+    table = pl.concat(open_runs(runs).tables())
     table, position, groups, lengths = ranked(table, order)
     docs = table["doc_id"]
     rows, start = [], 0

@@ -90,14 +90,10 @@ class Runs:
         Raises:
             DataError: runs are malformed.
         """
-        comments: list[int] = []
-        table = self.rows(comments).to_pandas()
-        table.attrs = {"comments": sum(comments)}
+        tables = [*self._whole()]
+        table = pl.concat([part.frame for part in tables]).to_pandas()
+        table.attrs = {"comments": sum(part.comments for part in tables)}
         return table
-
-    def rows(self, comments: list[int] | None = None) -> pl.DataFrame:
-        """Read all runs as one canonical table; arguments as of `tables`."""
-        return pl.concat(self.tables(comments=comments))
 
     def __getitem__(self, key: Any) -> NoReturn:
         """Refuse what is meant for a DataFrame, such as to go through its columns."""
@@ -152,22 +148,19 @@ class Runs:
         """Return the first units."""
         return replace(self, units=self.units[:count])
 
-    def tables(
-        self, *, progress: Progress | None = None, comments: list[int] | None = None
-    ) -> Generator[pl.DataFrame]:
+    def tables(self, *, progress: Progress | None = None) -> Generator[pl.DataFrame]:
         """Read unit by unit as canonical tables; see `read_runs`.
-
-        `comments` takes the number of comment lines of each file.
 
         Raises:
             DataError: a unit is malformed, each in its turn.
         """
+        with closing(self._whole(progress)) as tables:
+            yield from (table.frame for table in tables)
+
+    def _whole(self, progress: Progress | None = None) -> Generator[RunTable]:
         whole = cast(Callable[[RunTable | Block], RunTable], lambda table: table)
         with closing(self.read(None, "trec", whole, progress=progress)) as units:
-            for table in chain.from_iterable(unit.parts for unit in units):
-                if comments is not None:
-                    comments.append(table.comments)
-                yield table.frame
+            yield from chain.from_iterable(unit.parts for unit in units)
 
     def read(
         self,

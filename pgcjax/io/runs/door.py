@@ -8,6 +8,8 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from pgcjax.errors import refuse_forked
 from pgcjax.io import files
 from pgcjax.io.folders import is_no_run
@@ -90,17 +92,15 @@ def open_runs(
         table = of_pandas(in_order(grids), Origin("grids"))
         systems = table.partition_by("run_id", maintain_order=True)
         return Runs(TableRuns(systems).units(), options, grids)
-    if isinstance(source, Mapping):
-        tables = {key: _table(value) for key, value in source.items()}
-        return Runs(TableRuns([read_table(tables)]).units(), options)
-    if is_frame(source):
+    if isinstance(source, Mapping):  # some of it may be runs that were opened before
+        source = {
+            key: pl.concat(value.tables()) if isinstance(value, Runs) else value
+            for key, value in source.items()
+        }
+    if isinstance(source, Mapping) or is_frame(source):
         return Runs(TableRuns([read_table(source)]).units(), options)
     runs = Runs(_in_files(source, options), options)
     return runs.rounded() if options.float32 else runs
-
-
-def _table(value: Any) -> Any:
-    return value.rows() if isinstance(value, Runs) else value
 
 
 def _in_files(source: Any, options: Options) -> list[Unit]:

@@ -27,9 +27,10 @@ import numpy as np
 import polars as pl
 
 from pgcjax.errors import DataError, counted
+from pgcjax.io.bytes import decoding
 from pgcjax.io.json_text import NoJson, read_json
 from pgcjax.io.judged import Judged
-from pgcjax.io.remote import arrow_file, size_on_disk, unreadable
+from pgcjax.io.remote import arrow_file, size_on_disk
 from pgcjax.io.runs.contract import (
     Block,
     Need,
@@ -45,6 +46,7 @@ MARK = "pgcjax runs"  # the key of the metadata
 VERSION = 4
 _NAMES = ["run_id", "query_id", "doc_id"]
 _ORDERS = "position", "clarke", "rank"
+_KIND = "packed runs", "It may be cut off: pack the runs again."
 _BATCH = 2**17  # rows that are decoded at once where a block is searched
 
 
@@ -52,82 +54,27 @@ class PackedRuns:
     """A file of packed runs, each block a unit.
 
     Attributes:
-        file: the file.
-        notes: what the user should know of it.
-    """
-
-    def __init__(self, path: Path, options: Options):
-        """Read what the file says of itself; `Packed` says what is raised."""
-        self.file = Packed(path)
-        self.notes: list[str] = []
-        self._options = options
-        self._lock = Lock()
-        self._wanted: tuple[Judged | None, pl.Series | None] = None, None
-
-    def units(self) -> list[Unit]:
-        """List the blocks."""
-        file = self.file
-        counts = zip(file.sizes, file.runs, strict=True)
-        return [
-            Unit(self, file.path, size, i, runs=runs)
-            for i, (size, runs) in enumerate(counts)
-        ]
-
-    def read(self, units: Sequence[Unit], need: Need) -> Iterator[RunTable | Block]:
-        """Read blocks: see `RunSource`."""
-        for unit in units:
-            if need.judged is None:
-                frame, run_ids = self.file.frame(unit.block)
-                yield RunTable(frame, (run_ids,))
-            else:
-                ids = self._ids(need.judged)
-                yield self.file.read(unit.block, need.order, ids)
-
-    def identity(self, unit: Unit) -> str:
-        """Return a text that changes when the content of a unit does."""
-        return file_identity(unit, self._options)
-
-    def _ids(self, judged: Judged) -> pl.Series | None:
-        """List the ids to look for, if judgments ask for more than is ready."""
-        with self._lock:
-            if self._wanted[0] is not judged:
-                lacking = self.file.lacks(judged)
-                self._wanted = judged, judged.ids if lacking else None
-                if lacking:
-                    documents = counted(lacking, "judged document")
-                    self.notes.append(
-                        f"{self.file.path}: packed for other judgments, which lack "
-                        f"{documents}: all of it is read"
-                    )
-            return self._wanted[1]
-
-
-class Packed:
-    """A file of packed runs.
-
-    Attributes:
         path: of the file.
         docs: the documents that it was packed for: query_id, doc_id.
         whole: whether it has all documents, not only those.
         runs: number of runs in each block.
         sizes: bytes that the judged documents of each block take in memory, about.
+        notes: what the user should know of it.
     """
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path, options: Options):
         """Read what the file says of itself.
 
         Raises:
             DataError: it cannot be read, or a later version wrote it.
         """
-        self.path = path
-        try:
+        self.path, self._options = path, options
+        self.notes: list[str] = []
+        self._wanted: tuple[Judged | None, pl.Series | None] = None, None
+        with decoding(path, *_KIND):
             source = arrow_file(path)
             self._checksums = Checksums(source, path)
             rows = pq.read_metadata(source)
-        except MemoryError:  # Arrow's is an ArrowException, too
-            raise
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise _unreadable(path, error) from None
         about = _described(path, rows)
         self._checksums.expect(about, rows)
         self.whole: bool = about["whole"]
@@ -141,6 +88,40 @@ class Packed:
         docs = pl.from_arrow(self._table([0], names.names).cast(names))
         assert isinstance(docs, pl.DataFrame)
         self.docs = docs
+
+    def units(self) -> list[Unit]:
+        """List the blocks."""
+        return [
+            Unit(self, self.path, size, i, runs=runs)
+            for i, (size, runs) in enumerate(zip(self.sizes, self.runs, strict=True))
+        ]
+
+    def identity(self, unit: Unit) -> str:
+        """Return a text that changes when the content of a unit does."""
+        return file_identity(unit, self._options)
+
+    def read(self, units: Sequence[Unit], need: Need) -> Iterator[RunTable | Block]:
+        """Read blocks: see `RunSource`."""
+        for unit in units:
+            if need.judged is None:
+                yield self.whole_runs(unit.block)
+            else:
+                ids = self._ids(need.judged)
+                yield self.judged_runs(unit.block, need.order, ids)
+
+    def _ids(self, judged: Judged) -> pl.Series | None:
+        """List the ids to look for, if judgments ask for more than is ready."""
+        with self._lock:
+            if self._wanted[0] is not judged:
+                lacking = self.lacks(judged)
+                self._wanted = judged, judged.ids if lacking else None
+                if lacking:
+                    documents = counted(lacking, "judged document")
+                    self.notes.append(
+                        f"{self.path}: packed for other judgments, which lack "
+                        f"{documents}: all of it is read"
+                    )
+            return self._wanted[1]
 
     def lacks(self, judged: Judged) -> int:
         """Count documents that the file was not packed for.
@@ -165,7 +146,9 @@ class Packed:
             )
         return count
 
-    def read(self, block: int, order: str, ids: pl.Series | None = None) -> Block:
+    def judged_runs(
+        self, block: int, order: str, ids: pl.Series | None = None
+    ) -> Block:
         """Read the documents of a block that the file was packed for, or those of ids.
 
         Raises:
@@ -243,19 +226,14 @@ class Packed:
 
     def _batches(self, group: int, columns: list[str]) -> Iterator[pa.Table]:
         """Read a row group, which may be much, in batches."""
-        try:
-            with self._lock:
-                self._checksums.check([group], columns)
-                how: dict[str, Any] = {"batch_size": _BATCH, "row_groups": [group]}
-                for batch in self._file.iter_batches(**how, columns=columns):
-                    yield pa.Table.from_batches([batch])
-        except MemoryError:  # Arrow's is an ArrowException, too
-            raise
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise _unreadable(self.path, error) from None
+        with decoding(self.path, *_KIND), self._lock:
+            self._checksums.check([group], columns)
+            how: dict[str, Any] = {"batch_size": _BATCH, "row_groups": [group]}
+            for batch in self._file.iter_batches(**how, columns=columns):
+                yield pa.Table.from_batches([batch])
 
-    def frame(self, block: int) -> tuple[pl.DataFrame, tuple[str, ...]]:
-        """Read a block as a canonical table, and the names of its runs.
+    def whole_runs(self, block: int) -> RunTable:
+        """Read a block as a canonical table.
 
         Scores are minus the middle of the places that a document may have among those
         that it ties with, so that every order is as it was.
@@ -271,18 +249,14 @@ class Packed:
             .then(math.nan)
             .otherwise(rank.fill_null(position) + 1.0),
         )
-        return table, tuple(table["run_id"].unique().sort())
+        return RunTable(table, (tuple(table["run_id"].unique().sort()),))
 
     def _table(self, groups: list[int], columns: list[str]) -> pa.Table:
-        try:
+        with decoding(self.path, *_KIND):
             with self._lock:
                 self._checksums.check(groups, columns)
                 table = self._file.read_row_groups(groups, columns=columns)
             return table.unify_dictionaries().combine_chunks()
-        except MemoryError:  # Arrow's is an ArrowException, too
-            raise
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise _unreadable(self.path, error) from None
 
 
 def _described(path: Path, rows: pq.FileMetaData) -> dict[str, Any]:
@@ -371,15 +345,3 @@ def _sorted_codes(column: Any) -> tuple[np.ndarray, list[str]]:
     place = np.empty(len(names), np.int32)
     place[ascending] = np.arange(len(names))
     return place[codes], [names[i] for i in ascending]
-
-
-def _unreadable(path: Path, error: Exception) -> DataError:
-    if isinstance(error, DataError):
-        return error  # which says it all
-    if isinstance(error, OSError) and error.errno:
-        return unreadable(path, error)
-    return DataError(
-        f"cannot read it as packed runs: {error}",
-        where=str(path),
-        mend="It may be cut off: pack the runs again.",
-    )
