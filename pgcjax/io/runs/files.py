@@ -13,7 +13,7 @@ from pgcjax.io.containers import COMPRESSED, Named, container_of, read_parquet, 
 from pgcjax.io.remote import size_on_disk
 from pgcjax.io.runs.contract import Need, Options, RunTable, Unit, file_identity
 from pgcjax.io.runs.memory import of_pandas
-from pgcjax.io.runs.rows import Rows, checked, runs_among, table_of
+from pgcjax.io.runs.rows import Rows, cells_of, checked, runs_among, table_of
 from pgcjax.io.runs.text import read_pieces, read_regular, read_text
 from pgcjax.io.schema import Origin
 
@@ -113,14 +113,11 @@ def _table(path: Path, data: bytes, container: str, most: int) -> Rows:
     """Read a file with named columns."""
     if container == "parquet":
         origin = Origin(str(path))
-        columns: dict[str, str] = {}
-
-        def select(names: list[str]) -> list[str]:
-            columns.update(runs_among(names, origin))
-            return [*columns.values()]
-
-        table = read_parquet(path, data, most, select)
-        return checked(pl.DataFrame(table).select(**columns), origin)
+        table = read_parquet(
+            *(path, data, most),
+            select=lambda names: [*runs_among(names, origin).values()],
+        )
+        return checked(cells_of(pl.DataFrame(table), origin), origin)
     content = split(path, data, container)
     assert isinstance(content, Named)
     frame = of_pandas(content.frame, content.origin)

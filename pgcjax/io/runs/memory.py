@@ -13,6 +13,7 @@ from pgcjax.io.in_memory import in_hand, is_frame, is_of
 from pgcjax.io.runs.contract import Need, RunTable, Unit
 from pgcjax.io.runs.rows import (
     SCORES,
+    cells_of,
     checked,
     distinct,
     runs_among,
@@ -44,19 +45,17 @@ class TableRuns:
         return f"table {self._tables[unit.block].hash_rows().sum()}"
 
 
-def read_table(source: pd.DataFrame | Mapping) -> pl.DataFrame:
+def read_table(source: pl.DataFrame | pd.DataFrame | Mapping) -> pl.DataFrame:
     """Make a canonical table of a DataFrame, or of a dict of runs or of their tables.
 
     Raises:
         DataError: it is malformed.
     """
-    if is_frame(source):
+    if not isinstance(source, Mapping):
         table = _canonical(source, Origin("runs"), "run")
     else:
         held = {key: _in_hand(key, value) for key, value in source.items()}
-        if any(
-            isinstance(value, (pl.DataFrame, pd.DataFrame)) for value in held.values()
-        ):
+        if any(map(_is_table, held.values())):
             table = _of_tables(held)
         else:
             table = _of_dicts(held, Origin("runs", "entry"))
@@ -90,13 +89,27 @@ def _series(name: str, column: pd.Series) -> pl.Series:
     return pl.Series(name, cells, pl.Object)
 
 
-def _canonical(frame: pd.DataFrame, origin: Origin, name: str) -> RunTable:
-    return table_of(checked(of_pandas(frame, origin), origin), [name], "tag")
+def _canonical(
+    table: pl.DataFrame | pd.DataFrame, origin: Origin, name: str
+) -> RunTable:
+    if isinstance(table, pl.DataFrame):
+        cells = cells_of(table, origin)
+    else:
+        cells = of_pandas(table, origin)
+    return table_of(checked(cells, origin), [name], "tag")
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, (RunTable, pl.DataFrame)) or is_frame(value)
 
 
 def _in_hand(key: object, value: Any) -> Any:
     """Return what a dict has for a run or query; the key names a run of ranx."""
-    return value.to_dict() if is_of(value, "ranx") else in_hand(value, _part(key))
+    if is_of(value, "ranx"):
+        return value.to_dict()
+    if isinstance(value, (RunTable, pl.DataFrame)):
+        return value
+    return in_hand(value, _part(key))
 
 
 def _part(key: object) -> str:
@@ -111,14 +124,14 @@ def _of_tables(tables: Mapping) -> RunTable:
     parts = []
     for name, (key, table) in zip(named, tables.items(), strict=True):
         where = Origin(_part(key), "entry" if isinstance(table, Mapping) else "row")
-        if isinstance(table, pl.DataFrame):
-            part = RunTable(table)
-        elif isinstance(table, Mapping):
+        if isinstance(table, Mapping):
             part = _of_dicts({key: table}, where, runs=True)
-        elif isinstance(table, pd.DataFrame):
-            part = _canonical(table, where, name)
-        else:
+        elif not _is_table(table):
             raise _expected("tables", table, where.name)
+        elif isinstance(table, RunTable):
+            part = table
+        else:
+            part = _canonical(table, where, name)
         names = distinct(part.frame["run_id"])
         if len(names) > 1:
             raise DataError(

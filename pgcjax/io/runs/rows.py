@@ -70,6 +70,13 @@ def runs_among(
     return columns
 
 
+def cells_of(table: pl.DataFrame, origin: Origin) -> pl.DataFrame:
+    """Take the columns of runs out of a table, with their canonical names."""
+    if not len(table):
+        raise DataError("holds no rows", where=origin.name, mend="Add rows.")
+    return table.select(**runs_among(table.columns, origin))
+
+
 def checked(cells: pl.DataFrame, origin: Origin, comments: int = 0) -> Rows:
     """Make ids text and scores numbers; columns have their canonical names.
 
