@@ -91,19 +91,19 @@ def rankings_of(runs: Iterable[Path], judged: Mapping[str, np.ndarray]) -> Any:
         judged: documents of each query, ascending.
     """
     from pgcjax.io.judged import Judged
-    from pgcjax.io.runs import Runs
+    from pgcjax.io.runs import read_runs
     from pgcjax.tensors.rankings import read_rankings
 
     documents = Judged(judged)
-    files = Runs(runs, name_by="file")
+    files = read_runs(runs, name_by="file")
     return read_rankings(files, documents, "trec", documents=settings.rows)
 
 
 def read(runs: Iterable[Path]) -> None:
     """Read run files, and drop them at once."""
-    from pgcjax.io.runs import Runs
+    from pgcjax.io.runs import read_runs
 
-    for _ in Runs(runs, name_by="file").tables():
+    for _ in read_runs(runs, name_by="file").tables():
         pass
 
 
@@ -139,7 +139,7 @@ def write_packed(
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from pgcjax.io import pack, packed_seal
+    from pgcjax.io.runs import pack, packed_seal
 
     query_ids = sorted(docs)
     per_run = np.array([len(docs[query]) for query in query_ids])
@@ -232,11 +232,11 @@ def canonical_runs(runs: Mapping[str, Mapping[str, list[str]]]) -> list[Any]:
     """Lay runs out as `Runs` reads them: a table of each."""
     import polars as pl
 
-    from pgcjax.io.run_tables import RunTable
+    from pgcjax.io.runs import RunTable
 
     frame = pl.from_pandas(frame_of(runs)).with_columns(rank=-pl.col("score"))
     tables = frame.partition_by("run_id", maintain_order=True)
-    return [RunTable(table, (table["run_id"][0],), 0) for table in tables]
+    return [RunTable(table) for table in tables]
 
 
 class MeasuresJob:
@@ -345,12 +345,12 @@ class PreferenceJob:
         """Read runs and judgments."""
         from pgcjax.engine.preferring import Ranked
         from pgcjax.io.judgments import read_judgments
-        from pgcjax.io.runs import Runs
+        from pgcjax.io.runs import read_runs
         from pgcjax.measures.between_rankings import parse
 
         tables = read_judgments({"qrels": qrels})
         parsed = [parse(measure) for measure in measures]
-        self._ranked = Ranked.read(Runs(runs), parsed, tables, "trec")
+        self._ranked = Ranked.read(read_runs(runs), parsed, tables, "trec")
         self.run_ids = self._ranked.run_ids
 
     def compare(self) -> np.ndarray:

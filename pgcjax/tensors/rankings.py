@@ -13,9 +13,7 @@ from jaxtyping import Bool, Int, Int32
 from pgcjax.errors import Progress
 from pgcjax.io.judged import Judged
 from pgcjax.io.order import outline, ranked
-from pgcjax.io.packed import Block
-from pgcjax.io.run_tables import RunTable
-from pgcjax.io.runs import Runs
+from pgcjax.io.runs import Block, Runs, RunTable
 from pgcjax.tensors.retrieved import Flat, Retrieved
 
 
@@ -165,7 +163,7 @@ def read_rankings(
         return find(table, judged, order)
 
     with closing(runs.read(judged, order, look_up, progress=progress)) as units:
-        whole = ((joined([*read.parts]), read.units) for read in units)
+        whole = ((joined(read.parts), read.units) for read in units)
         if only is not None:
             kept = ((ranks.only(only), count) for ranks, count in whole)
             whole = ((ranks, count) for ranks, count in kept if ranks.run_ids)

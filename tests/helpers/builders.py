@@ -12,8 +12,7 @@ from pgcjax import read_preferences
 from pgcjax.engine import list_batches, peel_batches, plan
 from pgcjax.engine.batch import Member, Setting
 from pgcjax.io.judged import Judged
-from pgcjax.io.run_tables import RunTable
-from pgcjax.io.runs import read_runs
+from pgcjax.io.runs import RunTable, read_runs
 from pgcjax.kernels import ABSENT, peel, peel_packed
 from pgcjax.tensors import adjacency, rank_tables
 from pgcjax.tensors.graphs import Graph, dense, preference_graphs
@@ -73,7 +72,7 @@ def rankings_of(runs, judged, order="trec") -> Rankings:
     """Rankings of what read_runs takes, in a table per run."""
     table = pl.from_pandas(run_table(runs))
     known = Judged(judged)
-    tables = (RunTable(run, (), 0) for run in table.partition_by("run_id"))
+    tables = (RunTable(run) for run in table.partition_by("run_id"))
     return Rankings(known, [find(run, known, order) for run in tables])
 
 

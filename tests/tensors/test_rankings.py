@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pgcjax.errors import DataError
 from pgcjax.io.choices import ORDERS
 from pgcjax.io.judged import Judged
-from pgcjax.io.run_tables import RunTable
+from pgcjax.io.runs import RunTable
 from pgcjax.reference.order import ordered
 from pgcjax.tensors.rankings import Rankings, find
 from pgcjax.tensors.retrieved import Retrieved, lists
@@ -87,7 +87,7 @@ def test_a_table_of_several_runs_query_by_query():
     known = Judged(judged)
     rankings = Rankings(
         known,
-        [find(RunTable(pl.from_pandas(run_table(frame)), (), 0), known, "trec")],
+        [find(RunTable(pl.from_pandas(run_table(frame))), known, "trec")],
     )
     assert rankings.run_ids == ["r2", "r1"]
     for query, run, vertex, rank in (
