@@ -38,7 +38,7 @@ _BATCHES = {
     PeelTensors: "peel_batches",
     TiedTensors: "tie_batches",
     ExactTensors: "exact_batches",
-    ListTensors: "list_batches",
+    ListTensors: "list_batch",
     GridTensors: "grid_batches",
 }
 """Modules that score tensors of a kind; a job imports those that it needs."""

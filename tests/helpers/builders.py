@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
-from pgcjax.engine import list_batches, peel_batches, plan
+from pgcjax.engine import list_batch, peel_batches, plan
 from pgcjax.engine.batch import Member, Setting
 from pgcjax.io.judged import Judged
 from pgcjax.io.preferences import read_preferences
@@ -81,7 +81,7 @@ def list_scores(measures, tensors, rankings, *, budget=plan.BUDGET, progress=Non
     """Scores [runs, queries] of each measure of ranked lists, by its batch alone."""
     members = map(Member, range(len(measures)), measures, tensors)
     out: dict[int, np.ndarray] = {}
-    for batch in list_batches.batches(list(members), Setting(budget)):
+    for batch in list_batch.batches(list(members), Setting(budget)):
         parts = batch.score(rankings, progress)
         out.update(zip((m.place for m in batch.members), parts, strict=True))
     return [out[i] for i in range(len(measures))]

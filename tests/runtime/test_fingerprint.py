@@ -14,13 +14,14 @@ from helpers.made_up import made_up
 
 from pgcjax.engine.exact_batches import exact_program
 from pgcjax.engine.grid_batches import grid_program
-from pgcjax.engine.list_batches import Kernel, list_program
+from pgcjax.engine.list_batch import Kernel, list_program
 from pgcjax.engine.peel_batches import tile_program
 from pgcjax.engine.plan import using
 from pgcjax.engine.preference_tiles import preference_program
 from pgcjax.engine.replicate_batches import replicate_program
 from pgcjax.engine.similarity_tiles import similarity_program
 from pgcjax.engine.tie_batches import tie_program
+from pgcjax.engine.tiles import Pace, compiled
 from pgcjax.kernels import graded, peel_packed, preference, ranking_preferences
 from pgcjax.measures.catalogue import catalogue
 from pgcjax.measures.gains import Gains, on_gains
@@ -179,6 +180,10 @@ def test_no_two_builders_or_arguments_share_a_program():
     turned, other = ((one, (1,)), (one, (0,))), ((one, (0,)), (two, (1,)))
     places = [((0, 0), same), ((0, 1), same), ((1, 0), same)]
     places += [((0, 0), arrays) for arrays in (apart, turned, other)]
+
+    def listed(*of_measures):
+        return compiled(list_program(*of_measures, 16), Pace(), 1, "cpu")
+
     programs = [
         *(tile_program(form, 1, "cpu") for form in ("packed", "wide", "levels")),
         *(tile_program("packed", 1, "gpu"), tile_program("pallas", 1, "gpu")),
@@ -189,8 +194,8 @@ def test_no_two_builders_or_arguments_share_a_program():
         *(replicate_program(form, 1, "gpu") for form in ("packed", "wide")),
         *(tie_program(form, 1, by) for form in ("packed", "wide") for by in "ab"),
         *(similarity_program(ties, n, 1) for ties in ("", "a", "w") for n in (1, 2)),
-        *(list_program(tuple(own), (0,) * len(own), of_one, 1) for own in kernels[:-1]),
-        *(list_program(tuple(kernels[-1]), *of_two, 1) for of_two in places),
+        *(listed(tuple(own), (0,) * len(own), of_one) for own in kernels[:-1]),
+        *(listed(tuple(kernels[-1]), *of_two) for of_two in places),
         *(preference_program(own, 1) for own in (KINDS[:1], KINDS[1:], KINDS)),
     ]
     keys = [*map(key, programs)]
