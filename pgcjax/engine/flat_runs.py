@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Int32
 
+from pgcjax.kernels import ABSENT
 from pgcjax.later import Array, jnp
 from pgcjax.tensors.padding import blank
+from pgcjax.tensors.rank_tables import PackedRuns
 
 if TYPE_CHECKING:
     from pgcjax.tensors.rankings import Rankings
@@ -107,3 +109,25 @@ def listed(
     there = place < runs.count[:, None]
     value, rank = (x.at[cell].get(mode="clip") for x in map(jnp.asarray, documents))
     return value, rank, there
+
+
+def by_place(documents: Documents, runs: Where, n: int) -> PackedRuns:
+    """Lay runs out by place: documents that a run lacks follow, and then padding."""
+    vertex, rank, there = listed(documents, runs, n)
+    place = jnp.arange(n, dtype=jnp.int32)
+    row = jnp.arange(len(vertex))[:, None]
+    order = jnp.full(vertex.shape, -1, jnp.int32)
+    order = order.at[row, jnp.where(there, vertex, n)].set(place[None, :], mode="drop")
+    lacking = order < 0
+    after = runs.count[:, None] + jnp.cumsum(lacking, axis=1, dtype=jnp.int32) - 1
+    order = jnp.where(lacking, after, order)
+    inverse = jnp.zeros(order.shape, jnp.int32).at[row, order].set(place[None, :])
+    return PackedRuns(order, inverse, jnp.where(there, rank, ABSENT))
+
+
+def by_vertex(documents: Documents, runs: Where, n: int) -> Int32[Array, "runs n"]:
+    """Rank of each vertex in each run, `ABSENT` if not retrieved."""
+    vertex, rank, there = listed(documents, runs, n)
+    row = jnp.arange(len(vertex))[:, None]
+    ranks = jnp.full(vertex.shape, ABSENT, jnp.int32)
+    return ranks.at[row, jnp.where(there, vertex, n)].set(rank, mode="drop")

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 _BATCHES = {
-    PeelTensors: "peel_batches",
-    TiedTensors: "tie_batches",
-    ExactTensors: "exact_batches",
+    PeelTensors: "peel_batch",
+    TiedTensors: "tie_batch",
+    ExactTensors: "exact_batch",
     ListTensors: "list_batch",
     GridTensors: "grid_batches",
 }

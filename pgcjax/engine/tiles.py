@@ -20,7 +20,7 @@ from pgcjax.errors import Progress
 from pgcjax.later import jax
 from pgcjax.runtime.devices import everywhere, in_one_piece, over_devices, place
 from pgcjax.runtime.loop import THREADS, Call, results
-from pgcjax.runtime.surroundings import default_backend, local_device_count
+from pgcjax.runtime.surroundings import local_device_count
 from pgcjax.runtime.trees import flatten, tree_map
 from pgcjax.tensors.padding import blank
 
@@ -32,15 +32,15 @@ _LARGE = 2**23  # bytes of a tile's queries, times runs, that are worth a thread
 
 
 class Pace(NamedTuple):
-    """How a program goes through a tile.
+    """How a program goes through a tile on this device.
 
     Attributes:
-        step: most runs that a CPU computes at once; None: all of a tile.
-        in_turn: whether a CPU computes one query after another, each with its own
-            number of iterations; else all at once.
-        in_one_piece: whether it is to be one function of machine code on a CPU, which
-            spares a call for each operation: such a program may not scatter or sort.
-        near: whether the queries of a tile are to stay in a core's cache on a CPU.
+        step: most runs that are computed at once; None: all of a tile.
+        in_turn: whether one query is computed after another, each with its own number
+            of iterations, as a CPU had better; else all at once.
+        in_one_piece: whether it is to be one function of machine code, for CPUs alone,
+            which spares a call for each operation: it may not scatter or sort.
+        near: whether the queries of a tile are to stay in a core's cache.
     """
 
     step: int | None = None
@@ -144,10 +144,10 @@ def score(batch: TileBatch, progress: Progress | None = None) -> np.ndarray:
     Returns:
         `[rows, columns, …]`, as of `shape`; 0 where a query has no size.
     """
-    groups = _groups(batch)
-    done, total = 0, sum(map(len, groups.values())) * batch.columns
+    sizes = [batch.size(query) for query in range(batch.rows)]
+    done, total = 0, (len(sizes) - sizes.count(None)) * batch.columns
     out = np.zeros((batch.rows, batch.columns, *batch.shape), batch.dtype)
-    for (queries, runs), result in results(_calls(batch, groups), progress=progress):
+    for (queries, runs), result in results(calls(batch), progress=progress):
         cut = slice(len(queries)), slice(runs.stop - runs.start)
         result = tree_map(lambda x: np.asarray(x)[cut], result)  # noqa: B023
         out[queries, runs] = batch.finish(queries, runs, result)
@@ -192,9 +192,9 @@ def _blocks(
         yield block
 
 
-def _calls(batch: TileBatch, groups: dict[Any, list[int]]) -> Iterator[Call]:
-    """Lay all tiles out, and name the call of each."""
-    shared = everywhere(batch.shared)
+def calls(batch: TileBatch) -> Iterator[Call]:
+    """Lay all tiles out, and name the call of each; labels are its queries and runs."""
+    groups, shared = _groups(batch), everywhere(batch.shared)
     columns, alone = batch.columns, len(groups) == 1
     for block in _blocks(batch, groups):
         for size, queries, arrays in batch.pack_queries(block):
@@ -218,7 +218,7 @@ def _shape(
 ) -> tuple[int, int]:
     """Choose the number of queries and of runs of all tiles of a size."""
     per_query, per_pair = batch.nbytes(size)
-    near = batch.pace(size).near and default_backend() == "cpu"
+    near = batch.pace(size).near
     return plan.tile(
         queries,
         batch.most_columns,
@@ -261,15 +261,15 @@ def _make(
     """Call the program of a tile, or the fastest of those with equal bits."""
 
     def run(size: Any) -> PyTree:
-        pace, setting = batch.pace(size), (local_device_count(), default_backend())
-        return compiled(batch.program(size), pace, *setting)(cut, shared)
+        program = compiled(batch.program(size), batch.pace(size), local_device_count())
+        return program(cut, shared)
 
     return run(batch.choose(size, shape, run))
 
 
 @cache
 def compiled(
-    program: Program, pace: Pace, devices: int, backend: str
+    program: Program, pace: Pace, devices: int
 ) -> Callable[[PyTree, PyTree], PyTree]:
     """Map a program of one query over queries, those of each device by themselves.
 
@@ -277,17 +277,15 @@ def compiled(
         program: see `Program`.
         pace: how it goes through a tile.
         devices: how many.
-        backend: their platform.
 
     Returns:
         A function of arrays that are cut along queries, those that do not depend on the
         run and those that do; and of shared ones.
     """
-    cpu = backend == "cpu"
 
     def of_query(query: PyTree, runs: PyTree, shared: PyTree) -> PyTree:
         number = jax.tree.leaves(runs)[0].shape[0]
-        step = min(pace.step or number, number) if cpu else number
+        step = min(pace.step or number, number)
         step = next(n for n in range(step, 0, -1) if number % n == 0)
         if step == number:
             return program(query, runs, shared)
@@ -297,9 +295,9 @@ def compiled(
 
     def over_queries(cut: PyTree, shared: PyTree) -> PyTree:
         queries, runs = cut
-        if cpu and pace.in_turn:
+        if pace.in_turn:
             return jax.lax.map(lambda one: of_query(one[0], one[1], shared), cut)
         return jax.vmap(of_query, in_axes=(0, 0, None))(queries, runs, shared)
 
-    whole = in_one_piece(over_queries) if cpu and pace.in_one_piece else over_queries
+    whole = in_one_piece(over_queries) if pace.in_one_piece else over_queries
     return over_devices(whole, devices)

@@ -8,7 +8,7 @@ from helpers.collections import MEASURES, assert_same_bits, collection, values
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgcjax.engine.peel_batches import overlap_sums
+from pgcjax.engine.peel_batch import overlap_sums
 from pgcjax.io.preferences import read_preferences
 from pgcjax.io.qrels import read_qrels
 from pgcjax.measures.catalogue import parse

@@ -12,15 +12,14 @@ import numpy as np
 import pytest
 from helpers.made_up import made_up
 
-from pgcjax.engine.exact_batches import exact_program
+from pgcjax.engine.exact_batch import exact_program
 from pgcjax.engine.grid_batches import grid_program
 from pgcjax.engine.list_batch import Kernel, list_program
-from pgcjax.engine.peel_batches import tile_program
-from pgcjax.engine.plan import using
+from pgcjax.engine.peel_batch import Form, peel_program
 from pgcjax.engine.preference_tiles import preference_program
 from pgcjax.engine.replicate_batches import replicate_program
 from pgcjax.engine.similarity_tiles import similarity_program
-from pgcjax.engine.tie_batches import tie_program
+from pgcjax.engine.tie_batch import tie_program
 from pgcjax.engine.tiles import Pace, compiled
 from pgcjax.kernels import graded, peel_packed, preference, ranking_preferences
 from pgcjax.measures.catalogue import catalogue
@@ -144,16 +143,12 @@ def print_later():
 
 def test_a_change_in_memory_is_seen(monkeypatch):
     """As of a constant that a test or a mistake puts into a module."""
-    before = [
-        key(tile_program("packed", 1, "cpu")),
-        key(tile_program("wide", 1, "cpu")),
-    ]
-    with using(words=7):  # how a step is cut is a part of the program
-        assert key(tile_program("packed", 1, "cpu")) != before[0]
-    assert key(tile_program("packed", 1, "cpu")) == before[0]
+    packed, wide = (peel_program(Form(form, 16), 0) for form in ("packed", "wide"))
+    before = [key(compiled(program, Pace(), 1)) for program in (packed, wide)]
+    assert key(compiled(packed, Pace(7), 1)) != before[0]
     monkeypatch.setattr(peel_packed, "MOST_DEGREE", 7)
     monkeypatch.setattr(peel_packed, "peeled_overlap", graded.discounted)
-    after = [key(tile_program("packed", 1, "cpu")), key(tile_program("wide", 1, "cpu"))]
+    after = [key(compiled(program, Pace(), 1)) for program in (packed, wide)]
     assert after[0] != before[0] and after[1] == before[1]
 
 
@@ -181,18 +176,21 @@ def test_no_two_builders_or_arguments_share_a_program():
     places = [((0, 0), same), ((0, 1), same), ((1, 0), same)]
     places += [((0, 0), arrays) for arrays in (apart, turned, other)]
 
+    def mapped(program, pace=None):
+        return compiled(program, pace or Pace(), 1)
+
     def listed(*of_measures):
-        return compiled(list_program(*of_measures, 16), Pace(), 1, "cpu")
+        return mapped(list_program(*of_measures, 16))
 
     programs = [
-        *(tile_program(form, 1, "cpu") for form in ("packed", "wide", "levels")),
-        *(tile_program("packed", 1, "gpu"), tile_program("pallas", 1, "gpu")),
-        *(tile_program("levels", 1, "gpu", 8), tile_program("levels", 1, "gpu", 16)),
-        *(exact_program(1, cpu, far) for cpu in (True, False) for far in (True, False)),
+        *(mapped(peel_program(form, 0)) for form in FORMS),
+        *(mapped(peel_program(form, 8)) for form in FORMS if form.name in ASKING),
+        *(mapped(peel_program(FORMS[0], 0), pace) for pace in PACES),
+        *(mapped(exact_program(far)) for far in (True, False)),
         *(grid_program(form, 1) for form in ("packed", "wide", "pairs")),
         *(replicate_program(form, 1, "cpu") for form in ("packed", "wide")),
         *(replicate_program(form, 1, "gpu") for form in ("packed", "wide")),
-        *(tie_program(form, 1, by) for form in ("packed", "wide") for by in "ab"),
+        *(mapped(tie_program(f, on)) for f in FORMS[:2] for on in (True, False)),
         *(similarity_program(ties, n, 1) for ties in ("", "a", "w") for n in (1, 2)),
         *(listed(tuple(own), (0,) * len(own), of_one) for own in kernels[:-1]),
         *(listed(tuple(kernels[-1]), *of_two) for of_two in places),
@@ -202,6 +200,10 @@ def test_no_two_builders_or_arguments_share_a_program():
     assert None not in keys and len(set(keys)) == len(keys)
 
 
+FORMS = [Form(name, 16) for name in ("packed", "wide", "pallas", "levels")]
+FORMS += [Form("packed", 32), Form("orders", 16, 16)]
+ASKING = ("packed", "levels", "orders")  # the data, how many steps are enough
+PACES = [Pace(8), Pace(in_turn=True), Pace(in_one_piece=True)]
 KINDS = (ranking_preferences.lexirecall, ranking_preferences.lexiprecision)
 
 

@@ -20,8 +20,6 @@ from jax.experimental import serialize_executable
 import pgcjax
 from pgcjax.datasets.files import demo_folder
 from pgcjax.engine import tiles
-from pgcjax.engine.peel_batches import tile_program
-from pgcjax.engine.tie_batches import tie_program
 from pgcjax.runtime import programs, surroundings
 from pgcjax.runtime.own_cache import CACHE, FOLDER
 from pgcjax.runtime.programs import Kept, source_digest
@@ -294,8 +292,7 @@ def test_kernels_give_the_same_bits_loaded_and_compiled(monkeypatch):
         return calls[-1][-1]
 
     monkeypatch.setattr(Kept, "__call__", recorded)
-    for builder in (tile_program, tie_program, tiles.compiled):
-        builder.cache_clear()  # a test before may have switched keeping off
+    tiles.compiled.cache_clear()  # a test before may have switched keeping off
     prefs, qrels, runs = collection(5, 6, 6, most_docs=20)
     how = {"preferences": prefs, "qrels": qrels}
     names = ["PGC", "PGC(ties=mean,n=7)", "nDCG@10", "wpref"]
