@@ -117,7 +117,7 @@ def lists(queries: int, runs: int, n: int) -> Work:
     title = f"nDCG, AP, ERR and RBP, N = {n}: {queries} queries × {runs} runs"
     kernels = tuple(Kernel(on_gains(m), tuple(q.items()), None) for m, q in measures)
     one = list_program(kernels, (0, 1, 2, 3), tuple(layouts), width)
-    program = compiled(one, Pace(), 1, jax.default_backend())
+    program = compiled(one, Pace(), 1)
     pairs = queries * runs
     shared = flat.documents, weights
     return Work("lists", title, program, (cut, shared), pairs, "(query, run)", differs)
