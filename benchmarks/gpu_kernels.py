@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks import inputs
 from pgcjax.engine.flat_runs import FlatRuns
-from pgcjax.engine.grid_batches import grid_program
+from pgcjax.engine.grid_batch import grid_program
 from pgcjax.engine.list_batch import Kernel, list_program
 from pgcjax.engine.replicate_programs import replicate_program
 from pgcjax.engine.tiles import Pace, compiled
@@ -152,7 +152,8 @@ def grids(queries: int, systems: int, n: int) -> Work:
         return far
 
     title = f"PGC of grids, N = {n}: {queries} queries × {systems} systems"
-    program, units = grid_program("packed", 1), queries * systems
+    program = compiled(grid_program("packed"), Pace(), 1)
+    units = queries * systems
     return Work("grids", title, program, (cut, weights), units, "(query, run)", differs)
 
 
@@ -188,7 +189,8 @@ def grid_pairs(queries: int, systems: int, n: int) -> Work:
 
     title = f"pairs of grids, N = {n}: {queries} queries × {systems} systems"
     arguments = (fixed, cells), np.zeros(1, np.int64)
-    program, units = grid_program("pairs", 1), queries * systems
+    program = compiled(grid_program("pairs"), Pace(), 1)
+    units = queries * systems
     return Work("grid pairs", title, program, arguments, units, "(query, run)", differs)
 
 

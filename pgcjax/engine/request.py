@@ -39,7 +39,7 @@ _BATCHES = {
     TiedTensors: "tie_batch",
     ExactTensors: "exact_batch",
     ListTensors: "list_batch",
-    GridTensors: "grid_batches",
+    GridTensors: "grid_batch",
 }
 """Modules that score tensors of a kind; a job imports those that it needs."""
 

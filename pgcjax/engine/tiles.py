@@ -179,8 +179,8 @@ def _blocks(
     block: list[tuple[Any, list[int]]] = []
     room = most
     for size, queries in groups.items():
-        each = max(1, batch.nbytes(size)[0])
-        together = 1 << max(1, most // each).bit_length() - 1
+        each = batch.nbytes(size)[0]
+        together = plan.block(each)
         for low in range(0, len(queries), together):
             part = queries[low : low + together]
             if block and len(part) * each > room:
@@ -198,7 +198,8 @@ def calls(batch: TileBatch) -> Iterator[Call]:
     columns, alone = batch.columns, len(groups) == 1
     for block in _blocks(batch, groups):
         for size, queries, arrays in batch.pack_queries(block):
-            number = max(len(queries), len(groups.get(size, ())))
+            most = min(len(groups.get(size, ())), plan.block(batch.nbytes(size)[0]))
+            number = max(len(queries), most)
             together, at_once = shape = _shape(batch, size, number, alone)
             work = together * at_once * batch.nbytes(size)[0]
             for low in range(0, len(queries), together):

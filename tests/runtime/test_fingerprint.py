@@ -13,7 +13,7 @@ import pytest
 from helpers.made_up import made_up
 
 from pgcjax.engine.exact_batch import exact_program
-from pgcjax.engine.grid_batches import grid_program
+from pgcjax.engine.grid_batch import grid_program
 from pgcjax.engine.list_batch import Kernel, list_program
 from pgcjax.engine.peel_batch import Form, peel_program
 from pgcjax.engine.preference_tiles import preference_program
@@ -187,7 +187,7 @@ def test_no_two_builders_or_arguments_share_a_program():
         *(mapped(peel_program(form, 8)) for form in FORMS if form.name in ASKING),
         *(mapped(peel_program(FORMS[0], 0), pace) for pace in PACES),
         *(mapped(exact_program(far)) for far in (True, False)),
-        *(grid_program(form, 1) for form in ("packed", "wide", "pairs")),
+        *(mapped(grid_program(form)) for form in ("packed", "wide", "pairs")),
         *(replicate_program(form, 1, "cpu") for form in ("packed", "wide")),
         *(replicate_program(form, 1, "gpu") for form in ("packed", "wide")),
         *(mapped(tie_program(f, on)) for f in FORMS[:2] for on in (True, False)),
