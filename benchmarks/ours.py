@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from pgcjax.engine import peel_tiles
-from pgcjax.engine.peel_batches import overlap_sums, tile_program, tile_sums
+from pgcjax.engine import tiles
+from pgcjax.engine.peel_batch import PeelGraphs, PeelTiles, overlap_sums
 from pgcjax.engine.plan import BUDGET, settings
 from pgcjax.kernels import ABSENT
 from pgcjax.kernels.rbo import rank_weights
@@ -23,8 +23,6 @@ __all__ = [
     "Graph",
     "Retrieved",
     "overlap_sums",
-    "tile_program",
-    "tile_sums",
 ]
 
 
@@ -36,38 +34,24 @@ def scores(
     return overlap_sums(graphs, rankings, weights) / weights.sum()
 
 
-class Tile(NamedTuple):
-    """A tile as the engine calls its kernel with it: arguments of `tile_sums`."""
-
-    form: str
-    cut: tuple[Any, ...]
-    shared: tuple[Any, ...]
-    width: int
-
-
-def tiles(
-    graphs: Mapping[str, Graph], rankings: Any, weights: np.ndarray
-) -> Iterator[Tile]:
-    """Lay graphs and runs out, tile by tile, as `scores` does before each call."""
-    for tile in peel_tiles.Layout(graphs, keep=0).tiles(rankings):
-        cut = tile.graphs, tile.ranks, tile.steps
-        yield Tile(tile.form, cut, (*tile.lists, weights), tile.width)
-
-
 def device_calls(
     graphs: Mapping[str, Graph], rankings: Any, p: float, depth: int
 ) -> Callable[[], None]:
-    """Give the calls on the device alone that `scores` makes, inputs being there."""
-    ready = list(tiles(graphs, rankings, rank_weights(p, depth)))
+    """Give the calls on the device alone that `scores` makes, all being laid out."""
+    return replay(graphs, rankings, rank_weights(p, depth))
 
-    def one(tile: Tile) -> None:
-        jax.block_until_ready(tile_sums(*tile))
 
-    def replay() -> None:
-        for _ in pool().map(one, ready):
+def replay(
+    graphs: Mapping[str, Graph], rankings: Any, weights: np.ndarray
+) -> Callable[[], None]:
+    """Do the same for any weights of ranks."""
+    ready = list(tiles.calls(PeelTiles(PeelGraphs(graphs), rankings, weights)))
+
+    def every() -> None:
+        for _ in pool().map(lambda call: jax.block_until_ready(call.make()), ready):
             pass
 
-    return replay
+    return every
 
 
 def graphs_of(measure: str, **judgments: Any) -> dict[str, Graph]:
@@ -319,7 +303,7 @@ def exact_batch(
         What scores runs along them; seconds of CPU; queries that have too many.
     """
     from pgcjax.engine.batch import Member, Setting
-    from pgcjax.engine.exact_batches import ExactBatch
+    from pgcjax.engine.exact_batch import ExactBatch
     from pgcjax.measures.catalogue import parse
     from pgcjax.measures.exact import ExactTensors
 
@@ -370,7 +354,7 @@ TIES = ("min", "mean", "max")
 def tie_batch(graphs: Mapping[str, Graph], p: float, depth: int, n: int) -> Any:
     """Make what scores runs by n orders of what they lack: `TIES` of each score."""
     from pgcjax.engine.batch import Member, Setting
-    from pgcjax.engine.tie_batches import TieBatch
+    from pgcjax.engine.tie_batch import TieBatch
     from pgcjax.measures.catalogue import parse
     from pgcjax.tensors.measure_tensors import TiedTensors
 

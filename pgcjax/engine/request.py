@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     import polars as pl
 
 _BATCHES = {
-    PeelTensors: "peel_batches",
-    TiedTensors: "tie_batches",
-    ExactTensors: "exact_batches",
-    ListTensors: "list_batches",
-    GridTensors: "grid_batches",
+    PeelTensors: "peel_batch",
+    TiedTensors: "tie_batch",
+    ExactTensors: "exact_batch",
+    ListTensors: "list_batch",
+    GridTensors: "grid_batch",
 }
 """Modules that score tensors of a kind; a job imports those that it needs."""
 

@@ -142,14 +142,8 @@ def lengthened(array: np.ndarray, length: int) -> np.ndarray:
     return out
 
 
-def taken(
-    array: np.ndarray, which: np.ndarray, length: int | None = None
-) -> np.ndarray:
-    """Copy parts of an array along its first axis, with zeros behind them to a length.
-
-    Without a length, there is nothing behind them.
-    """
-    length = len(which) if length is None else length
-    out = blank((length, *array.shape[1:]), 0, array.dtype)
-    array.take(which, axis=0, out=out[: len(which)], mode="clip")
+def taken(array: np.ndarray, which: np.ndarray) -> np.ndarray:
+    """Copy parts of an array along its first axis."""
+    out = blank((len(which), *array.shape[1:]), 0, array.dtype)
+    array.take(which, axis=0, out=out, mode="clip")
     return out

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from engine.test_every_measure import ONE_TILE, everything, names
-from engine.test_grid_batches import MEASURES, pages
+from engine.test_grid_batch import MEASURES, pages
 
 import pgcjax
 from pgcjax.engine import plan
