@@ -94,15 +94,15 @@ def _unpacked(path: Path, kind: str, data: bytes, most: int) -> bytes:
         text = unpack.one_member(data, most)
         if text is not None:
             return text
-    said = None
+    last_error = None
     for parts in (unpack.parts, unpack.last_word):
         try:
             return _gathered(path, parts(kind, BytesIO(data), most), most)
         except TooLargeError:  # which is a ValueError
             raise
         except unpack.BROKEN as error:
-            said = error
-    raise _broken(path, kind, said)
+            last_error = error
+    raise _broken(path, kind, last_error)
 
 
 def text_pieces(
@@ -182,7 +182,7 @@ def _end_of_lines(data: bytes) -> int:
 
 
 def _broken(path: Path, kind: str, error: Exception | None) -> DataError:
-    """Say that a file cannot be decompressed, and why."""
+    """Return the error of a file that cannot be decompressed."""
     return DataError(
         f"cannot decompress it as {kind}: {error}",
         where=str(path),
@@ -231,7 +231,7 @@ def _recoded(path: Path, data: bytes, encoding: str) -> bytes:
 def _of_other_encoding(
     path: Path, encoding: str, error: UnicodeDecodeError, lines: int = 0
 ) -> DataError:
-    """Say where text is of another encoding, in a part that stands after `lines`."""
+    """Return the error of text in another encoding, after so many `lines`."""
     before = error.object[: error.start].decode(encoding, "replace")
     return DataError(
         f"expected {encoding} text, found byte 0x{error.object[error.start]:02x}",
@@ -242,7 +242,7 @@ def _of_other_encoding(
 
 
 def _without_mark(path: Path, encoding: str) -> DataError:
-    """Say that text lacks the mark that tells the order of bytes in UTF-16, UTF-32."""
+    """Return the error of UTF-16 or UTF-32 without the mark of its byte order."""
     return DataError(
         f"expected {encoding} text, which begins with a byte-order mark, found none",
         where=str(path),
@@ -253,7 +253,7 @@ def _without_mark(path: Path, encoding: str) -> DataError:
 
 @contextmanager
 def decoding(path: Path, what: str, mend: str) -> Iterator[None]:
-    """Say that a file cannot be read as what it should be, where Arrow cannot read it.
+    """Turn what Arrow raises for a file that it cannot read into a `DataError`.
 
     Raises:
         DataError: with what is to be done about it.
@@ -292,7 +292,7 @@ def check_lines(path: Path, data: bytes) -> None:
 
 
 def _long_line(path: Path, line: int) -> DataError:
-    """Say that a line of text is longer than any should be."""
+    """Return the error of a line of text that is longer than any should be."""
     return DataError(
         f"expected lines of at most {LINE >> 20} MiB, found a longer one",
         where=f"{path}:{line}",
@@ -328,7 +328,7 @@ def decode(path: Path, data: bytes) -> str:
 
 
 def _unix(text: str) -> str:
-    """Give lines their Unix ends; old Macs ended them with a lone return."""
+    """Replace line ends by those of Unix; old Macs ended lines with a lone return."""
     if "\r" not in text:
         return text
     return text.replace("\r\n", "\n").replace("\r", "\n")

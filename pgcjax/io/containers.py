@@ -170,7 +170,7 @@ def _columns(path: Path, text: str, split: Callable[[str], list[str]]) -> Column
 
 
 def comments_only(path: Path) -> DataError:
-    """Say that a file has nothing but comments."""
+    """Return the error of a file that has nothing but comments."""
     mend = "Expected lines of data."
     return DataError("holds comments only", where=str(path), mend=mend)
 

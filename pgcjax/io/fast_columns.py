@@ -156,7 +156,7 @@ def fields(
 def of_pandas(
     table: pd.DataFrame, names: Iterable[Hashable], *, nan_to_null: bool = True
 ) -> pl.DataFrame:
-    """Give columns of a table to polars: those that it has.
+    """Convert columns of a table to polars: those that it has.
 
     One by one, which takes a third of the time that a small table takes as a whole.
     """
@@ -170,7 +170,7 @@ def of_pandas(
 
 
 def all_differ(frame: pl.DataFrame) -> bool:
-    """Say that no row repeats another; False also where it is in doubt."""
+    """Tell that no row repeats another; False also where it is in doubt."""
     # Equal rows have equal hashes; a slower look tells whether they are equal.
     return frame.hash_rows().n_unique() == len(frame)
 
@@ -180,7 +180,7 @@ def _stripped(frame: pl.DataFrame) -> bool:
 
 
 def is_text(data: bytes) -> bool:
-    """Say whether bytes are UTF-8 text without NUL."""
+    """Tell whether bytes are UTF-8 text without NUL."""
     try:
         return b"\0" not in data and (data.isascii() or bool(data.decode()))
     except UnicodeDecodeError:

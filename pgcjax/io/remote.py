@@ -44,7 +44,7 @@ _BLOCKS = {"block_size": 2**20, "cache_options": {"maxblocks": 64}}
 
 
 def is_remote(source: Any) -> bool:
-    """Say whether a name is of a file elsewhere: it begins with `scheme://`."""
+    """Tell whether a name is of a file elsewhere: it begins with `scheme://`."""
     return isinstance(source, RemoteFile) or (
         isinstance(source, (str, os.PathLike))
         and bool(_SCHEME.match(str(os.fspath(source))))
@@ -71,8 +71,8 @@ class RemoteFile(_Path):
         self.url, self.fs, self.path = url, fs, path
         about = about or {}
         self.size = int(about.get("size") or 1)
-        told = (str(about[key]) for key in _VERSIONS if about.get(key))
-        self.told = next(told, "")
+        versions = (str(about[key]) for key in _VERSIONS if about.get(key))
+        self.told = next(versions, "")
         self.version = self.told or os.urandom(16).hex()
 
     def __str__(self) -> str:
@@ -98,7 +98,7 @@ class RemoteFile(_Path):
         return _plain(self.url).rstrip("/").rpartition("/")[2]
 
     def resolve(self, strict: bool = False) -> "RemoteFile":
-        """Give the file itself: it is no link."""
+        """Return the file itself: it is no link."""
         return self
 
     def is_file(self) -> bool:
@@ -139,15 +139,15 @@ class _Stream(io.RawIOBase):
     """The bytes of a file elsewhere: ever more at once where it is read on."""
 
     def __init__(self, file: RemoteFile, jumping: bool):
-        how: dict[str, Any] = {"cache_type": "none"}
+        caching: dict[str, Any] = {"cache_type": "none"}
         if jumping:
-            how = {"cache_type": "blockcache", **_BLOCKS}
+            caching = {"cache_type": "blockcache", **_BLOCKS}
         elif scheme_of(file.url) in WEB:
-            how = {"block_size": 0}  # not every server knows of parts
+            caching = {"block_size": 0}  # not every server knows of parts
         self._jumping, self._next = jumping, 0 if jumping else _LEAST
         self._held = memoryview(b"")
         with _asked(file.url):
-            self._file = file.fs.open(file.path, "rb", **how)
+            self._file = file.fs.open(file.path, "rb", **caching)
         self._url = file.url
 
     def readable(self) -> bool:
@@ -186,7 +186,7 @@ class _Stream(io.RawIOBase):
 
 
 def path_of(source: str | os.PathLike) -> Path:
-    """Give the path of a file, here or elsewhere."""
+    """Return the path of a file, here or elsewhere."""
     if isinstance(source, RemoteFile):
         return source
     return RemoteFile(os.fspath(source)) if is_remote(source) else Path(source)
@@ -198,7 +198,7 @@ def _plain(url: str) -> str:
 
 
 def scheme_of(url: str) -> str:
-    """Give the scheme of an address, such as `s3`; nothing of a path."""
+    """Return the scheme of an address, such as `s3`; nothing of a path."""
     match = _SCHEME.match(url)
     return match[1].lower() if match else ""
 
@@ -223,20 +223,20 @@ def find(source: str | os.PathLike) -> tuple[list[RemoteFile], bool]:
     with _asked(url):
         fs.invalidate_cache()  # of listings
         if pattern and not fs.exists(path):
-            found, folder = [*fs.glob(path, detail=True).values()], False
+            entries, folder = [*fs.glob(path, detail=True).values()], False
         else:
             web_folder = scheme_of(url) in WEB and _plain(url).endswith("/")
             about = {"type": "directory"} if web_folder else fs.info(path)
             folder = about["type"] == "directory"
-            found = fs.ls(path, detail=True) if folder else [about]
+            entries = fs.ls(path, detail=True) if folder else [about]
         one = not (folder or pattern)
-        found = [about for about in found if one or about["type"] == "file"]
+        entries = [about for about in entries if one or about["type"] == "file"]
         if not one:
-            told = each(lambda a: fs.info(a["name"]) if a["size"] is None else a, found)
-            found = sorted(told, key=lambda about: about["name"])
+            sized = lambda a: fs.info(a["name"]) if a["size"] is None else a  # noqa: E731
+            entries = sorted(each(sized, entries), key=lambda about: about["name"])
     files = [
         RemoteFile(url if one else fs.unstrip_protocol(a["name"]), fs, a["name"], a)
-        for a in found
+        for a in entries
     ]
     if not files and not folder:
         raise DataError("no file matches", where=url, mend="Check the path.")
@@ -246,8 +246,8 @@ def find(source: str | os.PathLike) -> tuple[list[RemoteFile], bool]:
 def each(ask: Callable[[Any], Any], things: Sequence[Any]) -> list[Any]:
     """Ask something of each, of several at once: answers take a while."""
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        asked = [pool.submit(copy_context().run, ask, thing) for thing in things]
-        return [answer.result() for answer in asked]
+        answers = [pool.submit(copy_context().run, ask, thing) for thing in things]
+        return [answer.result() for answer in answers]
 
 
 def place(source: str | os.PathLike) -> str:
@@ -260,7 +260,7 @@ def place(source: str | os.PathLike) -> str:
 
 
 def local_folder(path: str | os.PathLike) -> Path:
-    """Give the path of a folder that is written.
+    """Return the path of a folder that is written.
 
     Raises:
         UsageError: it is elsewhere.
@@ -273,7 +273,7 @@ def local_folder(path: str | os.PathLike) -> Path:
 
 
 def unreadable(path: str | os.PathLike, error: OSError) -> DataError:
-    """Say that a file or folder, here or elsewhere, cannot be read, and why."""
+    """Return the error of a file or folder, here or elsewhere, that cannot be read."""
     if isinstance(error, FileNotFoundError) and error.strerror == _ABSENT:
         return DataError(_ABSENT, where=str(path), mend="Check the path.")
     return DataError(
@@ -306,18 +306,18 @@ def _failing(url: str) -> Iterator[None]:
 
 
 def _reason(error: BaseException, url: str) -> str:
-    """Say in a line what a library says, or the error that it tells of."""
-    said = str(getattr(error, "strerror", None) or error).strip()
-    if not said or said.strip("/") in url:  # the path alone
+    """Return the message of a library, or that of the error behind it, in a line."""
+    text = str(getattr(error, "strerror", None) or error).strip()
+    if not text or text.strip("/") in url:  # the path alone
         cause = error.__cause__
         if cause is not None and getattr(cause, "status", 0) != 404:
             return _reason(cause, url)
-        said = _ABSENT if isinstance(error, FileNotFoundError) else type(error).__name__
-    return said.partition("\n")[0].rstrip(".")
+        text = _ABSENT if isinstance(error, FileNotFoundError) else type(error).__name__
+    return text.partition("\n")[0].rstrip(".")
 
 
 def filesystem(url: str) -> tuple[Any, str]:
-    """Give what reaches a file, and its path there.
+    """Return the file system of a file, and its path there.
 
     Raises:
         DataError: a library for that is missing, or the address is none.
@@ -386,8 +386,8 @@ def check_target(url: str) -> None:
     except PermissionError:
         pass  # who may write need not be allowed to read
     except FileNotFoundError as error:
-        if "bucket" in (said := _reason(error, url)):
-            raise _unwritable(url, OSError(errno.ENOENT, said)) from None
+        if "bucket" in (reason := _reason(error, url)):
+            raise _unwritable(url, OSError(errno.ENOENT, reason)) from None
     except OSError as error:
         raise _unwritable(url, error) from None
 

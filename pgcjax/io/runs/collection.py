@@ -100,7 +100,7 @@ class Runs:
         raise UsageError(_NO_FRAME)
 
     def __getattr__(self, name: str) -> NoReturn:
-        """Say where the DataFrame is that has such attributes."""
+        """Refuse the attributes of a DataFrame, and name where one is."""
         raise AttributeError(f"no {name}: {_NO_FRAME}" if name[:1] != "_" else name)
 
     def __repr__(self) -> str:
@@ -132,10 +132,10 @@ class Runs:
         """
         if n > len(self.units):
             packed = any(unit.runs for unit in self.units)
-            what = "blocks of packed runs" if packed else "run files"
-            what = what if self.grids is None else "systems"
+            units = "blocks of packed runs" if packed else "run files"
+            units = units if self.grids is None else "systems"
             raise UsageError(
-                f"part {i}/{n}: {len(self.units)} {what} make at most "
+                f"part {i}/{n}: {len(self.units)} {units} make at most "
                 f"{len(self.units)} parts"
             )
         return self.share(i - 1, n)

@@ -162,8 +162,10 @@ def file_identity(unit: Unit, options: Options) -> str:
         changed = unit.path.stat().st_mtime_ns
     except OSError:
         changed = 0  # whoever reads it says what is wrong
-    how = options.format, options.name_by, options.encoding
-    return "\t".join(map(str, (unit.name, unit.size, unit.block, changed, *how)))
+    file = unit.name, unit.size, unit.block, changed
+    return "\t".join(
+        map(str, (*file, options.format, options.name_by, options.encoding))
+    )
 
 
 class RunSource(Protocol):

@@ -151,9 +151,9 @@ def _of_tables(tables: Mapping) -> RunTable:
     return RunTable(frame, indistinct=sum(part.indistinct for part in parts))
 
 
-def _expected(what: str, found: object, where: str = "runs") -> DataError:
+def _expected(parts: str, value: object, where: str = "runs") -> DataError:
     return DataError(
-        f"expected a dict of {what}, found {shorten(found)}",
+        f"expected a dict of {parts}, found {shorten(value)}",
         where=where,
         mend="Pass {query: {doc: score}}; of several runs {run: that, or a table}.",
     )

@@ -228,8 +228,8 @@ class PackedRuns:
         """Read a row group, which may be much, in batches."""
         with decoding(self.path, *_KIND), self._lock:
             self._checksums.check([group], columns)
-            how: dict[str, Any] = {"batch_size": _BATCH, "row_groups": [group]}
-            for batch in self._file.iter_batches(**how, columns=columns):
+            rows: dict[str, Any] = {"batch_size": _BATCH, "row_groups": [group]}
+            for batch in self._file.iter_batches(**rows, columns=columns):
                 yield pa.Table.from_batches([batch])
 
     def whole_runs(self, block: int) -> RunTable:
@@ -260,7 +260,7 @@ class PackedRuns:
 
 
 def _described(path: Path, rows: pq.FileMetaData) -> dict[str, Any]:
-    """Give what a file of packed runs says of itself: whole, runs, groups.
+    """Read what a file of packed runs says of itself: whole, runs, groups.
 
     Raises:
         DataError: another version wrote it, or it does not fit the row groups.
@@ -309,12 +309,12 @@ def _place_in(ids: pl.Series, names: pa.Array) -> np.ndarray:
     """Find the place of each name among ids; -1 of one that is none of them."""
     places = pl.DataFrame({"id": ids, "place": np.arange(len(ids), dtype=np.int32)})
     frame = pl.DataFrame({"id": pl.from_arrow(names)})
-    found = frame.join(places, on="id", how="left", maintain_order="left")
-    return found["place"].fill_null(-1).to_numpy()
+    frame = frame.join(places, on="id", how="left", maintain_order="left")
+    return frame["place"].fill_null(-1).to_numpy()
 
 
 def is_packed(path: Path) -> bool:
-    """Say whether a file has packed runs."""
+    """Tell whether a file has packed runs."""
     if not size_on_disk(path):
         return False  # a pipe can be read but once
     try:
@@ -330,13 +330,13 @@ def is_packed(path: Path) -> bool:
 
 
 def _codes(column: Any) -> tuple[np.ndarray, Any]:
-    """Give the values of a column by their place among its distinct ones."""
+    """Return the place of each value of a column among its distinct ones."""
     array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     return array.indices.to_numpy(), array.dictionary
 
 
 def _sorted_codes(column: Any) -> tuple[np.ndarray, list[str]]:
-    """Give the values of a column by their place among its distinct, ascending ones."""
+    """Return the place of each value of a column among its ascending distinct ones."""
     codes, dictionary = _codes(column)
     names = dictionary.to_pylist()
     ascending = sorted(range(len(names)), key=names.__getitem__)

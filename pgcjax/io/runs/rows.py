@@ -209,10 +209,10 @@ def name_of(path: Path | str, name_by: str) -> str:
 
 
 def _refuse_repeats(rows: Rows, ids: pl.DataFrame) -> None:
-    again = ids.select(~pl.struct(pl.all()).is_first_distinct()).to_series()
-    if not again.any():
+    repeats = ids.select(~pl.struct(pl.all()).is_first_distinct()).to_series()
+    if not repeats.any():
         return
-    second = int(again.arg_max() or 0)
+    second = int(repeats.arg_max() or 0)
     same = [ids[name] == ids[name][second] for name in ids.columns]
     first = int((same[0] & same[1] & same[2]).arg_max() or 0)
     row = {**ids.row(second, named=True), **rows.frame.row(second, named=True)}

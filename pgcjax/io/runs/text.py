@@ -145,11 +145,11 @@ def read_pieces(path: Path, options: Options, need: Need) -> Iterator[RunTable]:
             equal = waiting.indistinct + piece.indistinct
             piece = replace(piece, frame=frame, indistinct=equal)
             _check_repeats(path, frame)
-        own = _of_ranking(piece.frame, -1)
-        whole, last = piece.frame.filter(~own), piece.frame.filter(own)
+        at_end = _of_ranking(piece.frame, -1)
+        whole, last = piece.frame.filter(~at_end), piece.frame.filter(at_end)
         here = set(whole.select(_RANKING).unique().rows())
-        if again := here & seen or seen & {last.row(0)[:2]}:
-            raise _scattered(path, *min(again), need.share)
+        if scattered := here & seen or seen & {last.row(0)[:2]}:
+            raise _scattered(path, *min(scattered), need.share)
         seen |= here
         waiting = replace(piece, frame=last, indistinct=0)
         if len(whole):
