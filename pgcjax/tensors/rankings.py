@@ -16,6 +16,7 @@ from pgcjax.io.order import outline, ranked
 from pgcjax.io.packed import Block
 from pgcjax.io.run_tables import RunTable
 from pgcjax.io.runs import Runs
+from pgcjax.tensors.padding import blank, list_room
 from pgcjax.tensors.retrieved import Flat, Retrieved
 
 
@@ -316,8 +317,10 @@ class Rankings:
             values: int32, of each of them, query after query; none is negative.
         """
         values = np.append(self._judged.spread(docs, values), np.int32(-1))
-        # At once for all parts: large pieces of memory come sooner.
-        values_out, ranks = np.empty((2, self.size), np.int32)
+        # With room for programs, that they take it as it is; what is not written to
+        # takes no memory.
+        room = (list_room(self.size, max(map(len, docs.values()), default=0)),)
+        values_out, ranks = blank(room, None), blank(room, None)
         first, count, end = [], [], 0
         for part in self._found:
             count.append(part.among(values, values_out[end:], ranks[end:]))
