@@ -15,6 +15,7 @@ from pgcjax.kernels import ABSENT
 from pgcjax.kernels.rbo import rank_weights
 from pgcjax.runtime.loop import pool
 from pgcjax.tensors.graphs import Graph
+from pgcjax.tensors.padding import lengthened, list_room
 from pgcjax.tensors.retrieved import Flat, Retrieved
 
 __all__ = [
@@ -22,6 +23,8 @@ __all__ = [
     "Flat",
     "Graph",
     "Retrieved",
+    "lengthened",
+    "list_room",
     "overlap_sums",
 ]
 

@@ -12,14 +12,11 @@ from jaxtyping import Bool, Int32
 
 from pgcjax.kernels import ABSENT
 from pgcjax.later import Array, jnp
-from pgcjax.tensors.padding import blank
+from pgcjax.tensors.padding import blank, list_room
 from pgcjax.tensors.rank_tables import PackedRuns
 
 if TYPE_CHECKING:
     from pgcjax.tensors.rankings import Rankings
-
-_ROOM = 2**16  # documents of all rankings at least: so that jobs share programs
-_BEHIND = 1024  # the last: a program may read so many at once
 
 
 class Documents(NamedTuple):
@@ -79,11 +76,13 @@ class FlatRuns:
             near = np.zeros(used + 1, np.int32)
             np.cumsum(flat.rank[:used] < depth, dtype=np.int32, out=near[1:])
             self.count = near[flat.first + flat.count] - near[flat.first]
-        behind = max([_BEHIND, *lengths])
-        length = max(room, _ROOM, 1 << (used + behind - 1).bit_length())
-        self.documents = Documents(blank((length,)), blank((length,)))
-        for array, column in zip(self.documents, (flat.value, flat.rank), strict=True):
-            array[:used] = column[:used]
+        length = max(room, list_room(used, max(lengths, default=0)))
+        self.documents = Documents(flat.value, flat.rank)
+        if len(flat.value) < length:  # fewer runs than in an earlier call
+            self.documents = Documents(blank((length,)), blank((length,)))
+            columns = flat.value[:used], flat.rank[:used]
+            for array, column in zip(self.documents, columns, strict=True):
+                array[:used] = column
 
     @property
     def room(self) -> int:

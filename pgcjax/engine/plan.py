@@ -52,7 +52,6 @@ class Settings:
     near: int = 2**18
     words: int = 3 * 2**10
     together: int = 16
-    documents: int = 2**16
     levels: int = 2**14
     block: int = 2**23
     seconds: float = 4.0

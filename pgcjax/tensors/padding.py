@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 _ALIGNED = 64
+_BEHIND, _DOCUMENTS = 1024, 2**16
 _SIZES = (16, 32, 64, 128, 192, 256, 384, 512, 768, 1024)
 
 
@@ -80,6 +81,16 @@ def list_width(n: int) -> int:
     while width < n:
         width *= 4
     return width
+
+
+def list_room(documents: int, longest: int) -> int:
+    """Round the length of a list of the documents of all rankings up to one of few.
+
+    Programs read it, and so have it in their shapes; behind the last ranking they read
+    as far as the longest one may go.
+    """
+    n = documents + max(_BEHIND, padded_size(longest))
+    return max(_DOCUMENTS, 1 << (n - 1).bit_length())
 
 
 def ranks_length(last: int) -> int:

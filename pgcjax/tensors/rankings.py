@@ -14,6 +14,7 @@ from pgcjax.errors import Progress
 from pgcjax.io.judged import Judged
 from pgcjax.io.order import outline, ranked
 from pgcjax.io.runs import Block, Runs, RunTable
+from pgcjax.tensors.padding import blank, list_room
 from pgcjax.tensors.retrieved import Flat, Retrieved
 
 
@@ -314,8 +315,10 @@ class Rankings:
             values: int32, of each of them, query after query; none is negative.
         """
         values = np.append(self._judged.spread(docs, values), np.int32(-1))
-        # At once for all parts: large pieces of memory come sooner.
-        values_out, ranks = np.empty((2, self.size), np.int32)
+        # With room for programs, that they take it as it is; what is not written to
+        # takes no memory.
+        room = (list_room(self.size, max(map(len, docs.values()), default=0)),)
+        values_out, ranks = blank(room, None), blank(room, None)
         first, count, end = [], [], 0
         for part in self._found:
             count.append(part.among(values, values_out[end:], ranks[end:]))
