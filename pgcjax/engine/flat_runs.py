@@ -103,7 +103,7 @@ def listed(
 
     Behind the last document of a ranking stand those of others.
     """
-    place = jnp.arange(width, dtype=jnp.int32)
+    place = jnp.arange(width, dtype=jnp.int32)[None, :]
     cell = runs.first[:, None] + place
     there = place < runs.count[:, None]
     value, rank = (x.at[cell].get(mode="clip") for x in map(jnp.asarray, documents))
@@ -113,14 +113,14 @@ def listed(
 def by_place(documents: Documents, runs: Where, n: int) -> PackedRuns:
     """Lay runs out by place: documents that a run lacks follow, and then padding."""
     vertex, rank, there = listed(documents, runs, n)
-    place = jnp.arange(n, dtype=jnp.int32)
+    place = jnp.arange(n, dtype=jnp.int32)[None, :]
     row = jnp.arange(len(vertex))[:, None]
     order = jnp.full(vertex.shape, -1, jnp.int32)
-    order = order.at[row, jnp.where(there, vertex, n)].set(place[None, :], mode="drop")
+    order = order.at[row, jnp.where(there, vertex, n)].set(place, mode="drop")
     lacking = order < 0
     after = runs.count[:, None] + jnp.cumsum(lacking, axis=1, dtype=jnp.int32) - 1
     order = jnp.where(lacking, after, order)
-    inverse = jnp.zeros(order.shape, jnp.int32).at[row, order].set(place[None, :])
+    inverse = jnp.zeros(order.shape, jnp.int32).at[row, order].set(place)
     return PackedRuns(order, inverse, jnp.where(there, rank, ABSENT))
 
 
