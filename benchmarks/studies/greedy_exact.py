@@ -12,12 +12,12 @@ from typing import Any
 import click
 import numpy as np
 import pandas as pd
+from pgcjax.report.text_tables import markdown, text_table
 
 import pgcjax
 from benchmarks.harness import facts, write_sections
 from benchmarks.studies.public_collections import Public, collections, data_option
 from pgcjax.report import canvas, plots
-from pgcjax.report.text_tables import markdown, text_table
 
 MEASURES = ("PGC", "ExactPGC")
 TEST, ALPHA = "tukey", 0.05

@@ -28,7 +28,7 @@ from pgcjax.io.choices import ORDERS
 from pgcjax.io.qrels import read_qrels
 from pgcjax.io.reading import reading
 from pgcjax.io.result import Result
-from pgcjax.io.runs import Runs
+from pgcjax.io.runs import open_runs
 from pgcjax.io.votes.read import read_preferences
 from pgcjax.measures.spec import Measure
 
@@ -134,7 +134,7 @@ def simulate_asking(
     else:
         check_choice("order", order, ORDERS)
         with reading():
-            lists = rankings(Runs(runs), order, None)[1]
+            lists = rankings(open_runs(runs), order, None)[1]
             truth = _voted(votes) if qrels is None else _graded(qrels)
         cases = {n: [*_of_data(lists, truth, n)] for n in sizes}
     parts = {

@@ -27,7 +27,7 @@ from pgcjax.errors import Progress, UsageError, check_choice
 from pgcjax.io.choices import ORDERS
 from pgcjax.io.reading import reading
 from pgcjax.io.result import Result
-from pgcjax.io.runs import Runs
+from pgcjax.io.runs import open_runs
 from pgcjax.io.votes.read import read_preferences
 from pgcjax.judging.models import strengths
 from pgcjax.kernels import ABSENT
@@ -130,7 +130,7 @@ def read_pools(
     """Read runs and answers: names of the runs, and the pool of each query."""
     if type(documents) is not int or documents < 2:
         raise UsageError(f"documents={documents!r}: expected a whole number, 2 or more")
-    names, lists = rankings(Runs(runs), order, queries)
+    names, lists = rankings(open_runs(runs), order, queries)
     table = None if preferences is None else read_preferences(preferences)
     if table is not None and queries is None:  # what no run has counts for the means
         judged = {*table["query_id"]} - lists.keys()

@@ -89,7 +89,11 @@ def audit(
                 progress("auditing", done, len(chosen))
     at_odds = pd.concat(odds[1:] or odds, ignore_index=True)
     rows += [(row.judge, *contradicted(row)) for row in at_odds.itertuples()]
-    used = {"judges": [*judges or named], "people": [*people], "most": most}
+    used: dict[str, Any] = {
+        "judges": [*(judges or named)],
+        "people": [*people],
+        "most": most,
+    }
     return Audit(pd.DataFrame(rows, columns=_COLUMNS), used, at_odds=at_odds)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from pgcjax.errors import DataError
+from pgcjax.io.result import Result
 from pgcjax.judging.contingency import chi_square, jaccard, kappa
 from pgcjax.judging.options import TIE, Grouping
 from pgcjax.judging.votes import Votes, collect
@@ -43,7 +44,7 @@ class JudgeAgreement(Result):
     judges: pd.DataFrame
 
     def shares(self) -> pd.DataFrame:
-        """Give P(another judge says the column's | one says the row's)."""
+        """Compute P(another judge says the column's | one says the row's)."""
         return self.table.div(self.table.sum(axis=1), axis=0)
 
 
@@ -125,6 +126,7 @@ def judge_agreement(
     both = np.vstack([counts, counts[:, votes.mirrored]]) if sides == "any" else counts
     share = float(np.trace(table) / table.sum()) if len(counts) else nan
     names = list(votes.options)
+    used = {"grouping": grouping, "judges": judges, "sides": sides, "bad": bad}
     return JudgeAgreement(
         pd.DataFrame(table, index=names, columns=names),
         used,

@@ -207,8 +207,7 @@ def _ranked(parts: Mapping[str, pd.DataFrame], used: dict[str, Any]) -> Leaderbo
     mean, low, high = (
         table.iloc[places].reset_index(drop=True) for table in (mean, low, high)
     )
-    ends = {"mean": mean, "low": low, "high": high}
-    return Leaderboard(used, runs=runs, total=len(runs), **ends)
+    return Leaderboard(used, runs=runs, mean=mean, low=low, high=high, total=len(runs))
 
 
 def show(board: Leaderboard, console: Console | None = None) -> None:

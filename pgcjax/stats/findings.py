@@ -1,5 +1,6 @@
 """Findings of a comparison: tables of pairs and of runs."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
