@@ -12,11 +12,11 @@ from typing import Any
 import click
 import numpy as np
 import pandas as pd
-from pgcjax.report.text_tables import markdown, text_table
 
 import pgcjax
 from benchmarks.harness import facts, write_sections
 from benchmarks.studies.public_collections import Public, collections, data_option
+from pgcjax.io.text_tables import markdown, text_table
 from pgcjax.report import canvas, plots
 
 MEASURES = ("PGC", "ExactPGC")

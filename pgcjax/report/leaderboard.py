@@ -140,15 +140,15 @@ def leaderboard(
         marked=" or ".join(dict.fromkeys(name for name, _, _ in marked.values())),
         level=100 * (1 - used[0]["alpha"]),
         interval=_RECTIFIED if rectified else _STUDENT,
-        notes=_said((measure, how) for measure, (_, _, how) in marked.items()),
+        notes=_unrepeated((measure, how) for measure, (_, _, how) in marked.items()),
     )
 
 
-def _said(notes: Iterable[tuple[str, str]]) -> list[str]:
+def _unrepeated(notes: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     """Say once what holds for all measures; else with the names of the measures."""
     notes = list(notes)
     lines = list(dict.fromkeys(text for _, text in notes))
-    return lines if len(lines) == 1 else shared(notes)
+    return tuple(lines if len(lines) == 1 else shared(notes))
 
 
 def _of_scores(scores: Scores) -> Leaderboard:
@@ -157,7 +157,7 @@ def _of_scores(scores: Scores) -> Leaderboard:
     board = _ranked({m: by.get_group(m) for m in scores.measures}, scores.metadata)
     used = (f"{name} {scores.metadata.get(name)}" for name in ("order", "missing"))
     used = [*used, *(["float32"] if scores.metadata.get("float32") else [])]
-    notes = [", ".join(used).capitalize()] if "order" in scores.metadata else []
+    notes = (", ".join(used).capitalize(),) if "order" in scores.metadata else ()
     return replace(board, notes=notes)
 
 
