@@ -39,7 +39,7 @@ def scores() -> pgcjax.Scores:
 
 FINDINGS = {
     "Scores": scores,
-    "Comparison": lambda: pgcjax.compare(scores(), "PGC"),
+    "Comparison": lambda: pgcjax.compare(scores(), measure="PGC"),
     "Discrimination": lambda: pgcjax.discriminate(scores()),
     "Agreement": lambda: pgcjax.agree(scores(), PAGES),
     "Leaderboard": lambda: leaderboard(scores()),
