@@ -11,9 +11,11 @@ import jax
 import numpy as np
 
 from benchmarks import inputs
-from pgcjax.engine.grid_batches import grid_program
-from pgcjax.engine.list_batches import Kernel, list_program
+from pgcjax.engine.flat_runs import FlatRuns
+from pgcjax.engine.grid_batch import grid_program
+from pgcjax.engine.list_batch import Kernel, list_program
 from pgcjax.engine.replicate_programs import replicate_program
+from pgcjax.engine.tiles import Pace, compiled
 from pgcjax.kernels import ABSENT
 from pgcjax.kernels.graded import QueryGains
 from pgcjax.kernels.rbo import rank_weights
@@ -24,7 +26,6 @@ from pgcjax.reference.pgc import greedy_ideal
 from pgcjax.stats import paired_counts, resample
 from pgcjax.tensors import adjacency, rank_tables
 from pgcjax.tensors.padding import list_width, padded_size, ranks_length, stack
-from pgcjax.tensors.retrieved import listed
 
 DEPTH, P = 1000, 0.95
 SAMPLE = 12  # results that plain numpy or Python computes, too
@@ -81,9 +82,9 @@ def lists(queries: int, runs: int, n: int) -> Work:
     drawn, rng = inputs.Drawn(runs, n), np.random.default_rng([1, n])
     grades = rng.choice(4, size=(queries, n), p=[0.3, 0.4, 0.2, 0.1]) + 1.0
     retrieved = [drawn[f"q{q}"] for q in range(queries)]
-    width = list_width(max(int(each.count.max()) for each in retrieved))
     shape, size = (queries, runs), padded_size(n)
-    vertex, rank = listed(retrieved, slice(0, runs), shape, width, None)
+    flat = FlatRuns(drawn, {f"q{q}": np.arange(n) for q in range(queries)})
+    width = list_width(int(flat.count.max()))
     arrays, layouts, weights, pools = [], [], [], []
     for measure, given in measures:
         gains = [measure.gains(grade, given, 4.0) for grade in grades]
@@ -97,7 +98,8 @@ def lists(queries: int, runs: int, n: int) -> Work:
         by_rank = measure.by_rank(given, last) if measure.by_rank else np.zeros(1)
         weights.append(by_rank)
         pools.append(gains)
-    cut = arrays, (vertex, rank, np.full(shape, DEPTH, np.int32))
+    places = flat.where(range(queries), slice(0, runs))
+    cut = arrays, (places, np.full(shape, DEPTH, np.int32))
 
     def differs(found: Any) -> float:
         far = 0.0
@@ -114,9 +116,11 @@ def lists(queries: int, runs: int, n: int) -> Work:
 
     title = f"nDCG, AP, ERR and RBP, N = {n}: {queries} queries × {runs} runs"
     kernels = tuple(Kernel(on_gains(m), tuple(q.items()), None) for m, q in measures)
-    program = list_program(kernels, (0, 1, 2, 3), tuple(layouts), 1)
+    one = list_program(kernels, (0, 1, 2, 3), tuple(layouts), width)
+    program = compiled(one, Pace(), 1)
     pairs = queries * runs
-    return Work("lists", title, program, (cut, weights), pairs, "(query, run)", differs)
+    shared = flat.documents, weights
+    return Work("lists", title, program, (cut, shared), pairs, "(query, run)", differs)
 
 
 def grids(queries: int, systems: int, n: int) -> Work:
@@ -148,7 +152,8 @@ def grids(queries: int, systems: int, n: int) -> Work:
         return far
 
     title = f"PGC of grids, N = {n}: {queries} queries × {systems} systems"
-    program, units = grid_program("packed", 1), queries * systems
+    program = compiled(grid_program("packed"), Pace(), 1)
+    units = queries * systems
     return Work("grids", title, program, (cut, weights), units, "(query, run)", differs)
 
 
@@ -184,7 +189,8 @@ def grid_pairs(queries: int, systems: int, n: int) -> Work:
 
     title = f"pairs of grids, N = {n}: {queries} queries × {systems} systems"
     arguments = (fixed, cells), np.zeros(1, np.int64)
-    program, units = grid_program("pairs", 1), queries * systems
+    program = compiled(grid_program("pairs"), Pace(), 1)
+    units = queries * systems
     return Work("grid pairs", title, program, arguments, units, "(query, run)", differs)
 
 

@@ -12,6 +12,8 @@ import numpy as np
 from benchmarks import baselines, ours
 from benchmarks.gpu_kernels import Work
 from benchmarks.inputs import Case
+from pgcjax.engine.flat_runs import Where
+from pgcjax.kernels import peel_levels, peel_packed
 from pgcjax.tensors import adjacency, rank_tables
 from pgcjax.tensors.padding import padded_size
 
@@ -111,12 +113,14 @@ def lay_out(case: Case, weights: np.ndarray, form: str) -> Arrays:
             for own in of_chunk:
                 starts[some.start + own.which, : own.size] = own.arrays[0]
         whole = tile(range(queries))
-        ranks = rank_tables.ListedRuns(whole.first, whole.count)
+        ranks = Where(whole.first, whole.count)
         shared = whole.value, whole.rank, weights
         return Arrays(adjacency.LevelGraphs(starts), ranks, whole.count.max(1), shared)
     parts = []
     for some, (own,) in zip(chunks, stacks, strict=True):
-        ranks = rank_tables.batch_rankings(form, own.vertices, tile(some), size)
+        flat_tile = tile(some)
+        documents, shape = flat_tile.documents(), flat_tile.count.shape
+        ranks = rank_tables.by_place(own.vertices, documents, shape, size)
         parts.append((own.arrays, ranks, own.vertices))
     return Arrays(*jax.tree.map(lambda *x: np.concatenate(x), *parts), (weights,))
 
@@ -157,7 +161,7 @@ def one_word(arrays: Arrays, backend: str) -> Row:
 
     A step reads a word of each vertex and of the row to subtract, and writes one.
     """
-    program = ours.tile_program("packed", 1, backend)
+    program = one_word_program(backend == "cpu")
     moved = 12 * arrays.pairs * arrays.width**2
     return _row(ONE_WORD, program, (arrays.cut, arrays.shared), moved)
 
@@ -167,9 +171,48 @@ def levels(arrays: Arrays, backend: str) -> Row:
     steps = int(np.max(arrays.steps))
     states = arrays.pairs * arrays.width * steps
     moved = 8 * states + 8 * arrays.pairs * steps
-    most = 0 if backend == "cpu" else padded_size(steps)
-    program = ours.tile_program("levels", 1, backend, most)
+    del backend
+    program = levels_program(padded_size(steps))
     return _row("levels", program, (arrays.cut, arrays.shared), moved)
+
+
+def one_word_program(in_turn: bool) -> Any:
+    """Map the peel over queries and runs: a program of arrays as of `Arrays`."""
+
+    def of_query(query: Any, weights: Any) -> Any:
+        graph, runs, vertices = query
+        steps = vertices if in_turn else runs.order.shape[-1]
+
+        def of_run(run: Any) -> Any:
+            arrays = graph.rows, graph.words, run.order, run.inverse, run.ranks
+            return peel_packed.peeled_overlap(
+                *arrays, steps, weights, where=graph.where
+            )
+
+        return jax.vmap(of_run)(runs)
+
+    def program(cut: Any, shared: Any) -> Any:
+        if in_turn:
+            return jax.lax.map(lambda query: of_query(query, *shared), cut)
+        return jax.vmap(of_query, in_axes=(0, None))(cut, *shared)
+
+    return jax.jit(program)
+
+
+def levels_program(steps: int) -> Any:
+    """Map counts per level over queries, in as many steps as are enough."""
+
+    def program(cut: Any, shared: Any) -> Any:
+        value, rank, weights = shared
+
+        def of_query(graph: Any, runs: Any) -> Any:
+            lists = value, rank, runs.first, runs.count
+            return peel_levels.levelled_overlap(graph.starts, *lists, steps, weights)
+
+        graphs, runs, _ = cut
+        return jax.vmap(of_query)(graphs, runs)
+
+    return jax.jit(program)
 
 
 def has_pallas() -> bool:
@@ -247,21 +290,11 @@ def shipped(case: Case, weights: np.ndarray, moved: int) -> Row:
     Its note says the time from graphs and ranks on the host, laying out included.
     """
     arguments = case.graphs, case.rankings, weights
-    ready = list(ours.tiles(*arguments))
     ours.overlap_sums(*arguments)  # compiles
     start = time.perf_counter()
     sums = ours.overlap_sums(*arguments).T
     seconds = time.perf_counter() - start
     note = f"{seconds:.3g} s from graphs and ranks on the host"
-    with jax.enable_x64(True):
-        placed = jax.device_put([(tile.cut, tile.shared) for tile in ready])
-
-    def call() -> Any:
-        sums = [
-            ours.tile_sums(tile.form, cut, shared, tile.width)
-            for tile, (cut, shared) in zip(ready, placed, strict=True)
-        ]
-        return jax.block_until_ready(sums)
-
+    call = ours.replay(*arguments)
     # The tiles come in any order: what is checked is what `overlap_sums` makes of them.
     return Row("pgcjax's tiles", call, lambda: sums, None, None, moved, note=note)

@@ -111,6 +111,8 @@ class Drawn:
             count = np.tile(np.diff(self._starts).astype(np.int32), (len(key), 1))
             first = np.cumsum(count, dtype=np.int32).reshape(count.shape) - count
             rank = np.tile(self._rank, len(key))
+            room = ours.list_room(len(value), self._n)
+            value, rank = (ours.lengthened(x, room) for x in (value, rank))
             self._flat = {
                 key: (
                     values,

@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from pgcjax.engine import peel_tiles
-from pgcjax.engine.peel_batches import overlap_sums, tile_program, tile_sums
+from pgcjax.engine import tiles
+from pgcjax.engine.peel_batch import PeelGraphs, PeelTiles, overlap_sums
 from pgcjax.engine.plan import BUDGET, settings
 from pgcjax.kernels import ABSENT
 from pgcjax.kernels.rbo import rank_weights
 from pgcjax.runtime.loop import pool
 from pgcjax.tensors.graphs import Graph
+from pgcjax.tensors.padding import lengthened, list_room
 from pgcjax.tensors.retrieved import Flat, Retrieved
 
 __all__ = [
@@ -22,9 +23,9 @@ __all__ = [
     "Flat",
     "Graph",
     "Retrieved",
+    "lengthened",
+    "list_room",
     "overlap_sums",
-    "tile_program",
-    "tile_sums",
 ]
 
 
@@ -36,38 +37,24 @@ def scores(
     return overlap_sums(graphs, rankings, weights) / weights.sum()
 
 
-class Tile(NamedTuple):
-    """A tile as the engine calls its kernel with it: arguments of `tile_sums`."""
-
-    form: str
-    cut: tuple[Any, ...]
-    shared: tuple[Any, ...]
-    width: int
-
-
-def tiles(
-    graphs: Mapping[str, Graph], rankings: Any, weights: np.ndarray
-) -> Iterator[Tile]:
-    """Lay graphs and runs out, tile by tile, as `scores` does before each call."""
-    for tile in peel_tiles.Layout(graphs, keep=0).tiles(rankings):
-        cut = tile.graphs, tile.ranks, tile.steps
-        yield Tile(tile.form, cut, (*tile.lists, weights), tile.width)
-
-
 def device_calls(
     graphs: Mapping[str, Graph], rankings: Any, p: float, depth: int
 ) -> Callable[[], None]:
-    """Give the calls on the device alone that `scores` makes, inputs being there."""
-    ready = list(tiles(graphs, rankings, rank_weights(p, depth)))
+    """Give the calls on the device alone that `scores` makes, all being laid out."""
+    return replay(graphs, rankings, rank_weights(p, depth))
 
-    def one(tile: Tile) -> None:
-        jax.block_until_ready(tile_sums(*tile))
 
-    def replay() -> None:
-        for _ in pool().map(one, ready):
+def replay(
+    graphs: Mapping[str, Graph], rankings: Any, weights: np.ndarray
+) -> Callable[[], None]:
+    """Do the same for any weights of ranks."""
+    ready = list(tiles.calls(PeelTiles(PeelGraphs(graphs), rankings, weights)))
+
+    def every() -> None:
+        for _ in pool().map(lambda call: jax.block_until_ready(call.make()), ready):
             pass
 
-    return replay
+    return every
 
 
 def graphs_of(measure: str, **judgments: Any) -> dict[str, Graph]:
@@ -91,19 +78,19 @@ def rankings_of(runs: Iterable[Path], judged: Mapping[str, np.ndarray]) -> Any:
         judged: documents of each query, ascending.
     """
     from pgcjax.io.judged import Judged
-    from pgcjax.io.runs import Runs
+    from pgcjax.io.runs import read_runs
     from pgcjax.tensors.rankings import read_rankings
 
     documents = Judged(judged)
-    files = Runs(runs, name_by="file")
+    files = read_runs(runs, name_by="file")
     return read_rankings(files, documents, "trec", documents=settings.rows)
 
 
 def read(runs: Iterable[Path]) -> None:
     """Read run files, and drop them at once."""
-    from pgcjax.io.runs import Runs
+    from pgcjax.io.runs import read_runs
 
-    for _ in Runs(runs, name_by="file").tables():
+    for _ in read_runs(runs, name_by="file").tables():
         pass
 
 
@@ -139,7 +126,7 @@ def write_packed(
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from pgcjax.io import pack, packed_seal
+    from pgcjax.io.runs import pack, packed_seal
 
     query_ids = sorted(docs)
     per_run = np.array([len(docs[query]) for query in query_ids])
@@ -232,11 +219,11 @@ def canonical_runs(runs: Mapping[str, Mapping[str, list[str]]]) -> list[Any]:
     """Lay runs out as `Runs` reads them: a table of each."""
     import polars as pl
 
-    from pgcjax.io.run_tables import RunTable
+    from pgcjax.io.runs import RunTable
 
     frame = pl.from_pandas(frame_of(runs)).with_columns(rank=-pl.col("score"))
     tables = frame.partition_by("run_id", maintain_order=True)
-    return [RunTable(table, (table["run_id"][0],), 0) for table in tables]
+    return [RunTable(table) for table in tables]
 
 
 class MeasuresJob:
@@ -319,7 +306,7 @@ def exact_batch(
         What scores runs along them; seconds of CPU; queries that have too many.
     """
     from pgcjax.engine.batch import Member, Setting
-    from pgcjax.engine.exact_batches import ExactBatch
+    from pgcjax.engine.exact_batch import ExactBatch
     from pgcjax.measures.catalogue import parse
     from pgcjax.measures.exact import ExactTensors
 
@@ -345,12 +332,12 @@ class PreferenceJob:
         """Read runs and judgments."""
         from pgcjax.engine.preferring import Ranked
         from pgcjax.io.judgments import read_judgments
-        from pgcjax.io.runs import Runs
+        from pgcjax.io.runs import read_runs
         from pgcjax.measures.between_rankings import parse
 
         tables = read_judgments({"qrels": qrels})
         parsed = [parse(measure) for measure in measures]
-        self._ranked = Ranked.read(Runs(runs), parsed, tables, "trec")
+        self._ranked = Ranked.read(read_runs(runs), parsed, tables, "trec")
         self.run_ids = self._ranked.run_ids
 
     def compare(self) -> np.ndarray:
@@ -370,7 +357,7 @@ TIES = ("min", "mean", "max")
 def tie_batch(graphs: Mapping[str, Graph], p: float, depth: int, n: int) -> Any:
     """Make what scores runs by n orders of what they lack: `TIES` of each score."""
     from pgcjax.engine.batch import Member, Setting
-    from pgcjax.engine.tie_batches import TieBatch
+    from pgcjax.engine.tie_batch import TieBatch
     from pgcjax.measures.catalogue import parse
     from pgcjax.tensors.measure_tensors import TiedTensors
 

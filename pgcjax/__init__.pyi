@@ -27,10 +27,10 @@ from .io.context import read_context as read_context
 from .io.grids import read_grids as read_grids
 from .io.intents import read_intent_qrels as read_intent_qrels
 from .io.intents import read_intents as read_intents
-from .io.pack import pack as pack
 from .io.qrels import read_qrels as read_qrels
 from .io.reading import reading as reading
 from .io.runs import read_runs as read_runs
+from .io.runs.pack import pack as pack
 from .io.votes.read import read_preferences as read_preferences
 from .io.xie import read_xie_votes as read_xie_votes
 from .judging.aspect_prediction import aspect_prediction as aspect_prediction

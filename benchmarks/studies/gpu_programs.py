@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from benchmarks import gpu_kernels, gpu_rows, inputs, ours
+from benchmarks import gpu_kernels, gpu_rows, inputs
 from pgcjax.engine import plan
+from pgcjax.engine.flat_runs import Where
 from pgcjax.tensors.adjacency import LevelGraphs, PackedGraphs
 from pgcjax.tensors.padding import padded_size
-from pgcjax.tensors.rank_tables import ListedRuns, PackedRuns
+from pgcjax.tensors.rank_tables import PackedRuns
 
 QUERIES, RUNS, TILE = 173, 1000, (32, 64)
 SMALL, LARGE = 16, 170
@@ -103,16 +104,16 @@ def _triton(queries: int, runs: int, n: int, **options: int) -> Any:
 def _packed(queries: int, runs: int, n: int) -> Any:
     graphs, ranks, weights = _peeled(queries, runs, n)
     cut = graphs, ranks, _of(queries)
-    return ours.tile_program("packed", 1, "gpu"), (cut, (weights,))
+    return gpu_rows.one_word_program(False), (cut, (weights,))
 
 
 def _levels(queries: int, runs: int, n: int) -> Any:
     room = round(queries * runs * n * inputs.RETRIEVED)
     each = _of(queries, runs)
-    cut = LevelGraphs(_of(queries, 8)), ListedRuns(each, each), _of(queries)
+    cut = LevelGraphs(_of(queries, 8)), Where(each, each), _of(queries)
     shared = _of(room), _of(room), _of(1001, dtype=np.int64)
     most = padded_size(round(n * min(1.0, inputs.RETRIEVED + 0.1)))
-    return ours.tile_program("levels", 1, "gpu", most), (cut, shared)
+    return gpu_rows.levels_program(most), (cut, shared)
 
 
 def _work(make: Any, n: int, runs: int = RUNS) -> Any:

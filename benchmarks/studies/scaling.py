@@ -8,7 +8,7 @@ the cuts against real calls, and that docs/scaling.md has these tables.
 from collections.abc import Iterator
 
 from pgcjax.engine.cost import Group, Job
-from pgcjax.engine.peel_tiles import bytes_of
+from pgcjax.engine.peel_batch import Form, bytes_of
 from pgcjax.engine.plan import Limits
 from pgcjax.io.memory import memory_limit
 from pgcjax.tensors.padding import padded_size
@@ -30,7 +30,7 @@ def job(runs: int, queries: int, form: str = "packed", replicates: int = 1) -> J
     found = RETRIEVED * DOCS * queries
     size = padded_size(DOCS)
     sizes = size, queries, DOCS * queries
-    group = Group(form, form, *sizes, *bytes_of(form, size))
+    group = Group(form, form, *sizes, *bytes_of(Form(form, size)))
     return Job(
         runs=runs,
         units=runs,

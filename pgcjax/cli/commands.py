@@ -103,9 +103,9 @@ def check(
         judgments["qrels"] = *judgments.get("qrels", ()), *qrels
     tables = read_judgments(judgments)
     if files["runs"]:
-        from pgcjax.io.runs import Runs
+        from pgcjax.io.runs import Options, open_runs
 
-        runs = Runs(files["runs"], format=run_format, name_by=name_by)
+        runs = open_runs(files["runs"], Options(run_format, name_by))
         tables["runs"] = runs.table
     if files["grids"]:
         from pgcjax.io.grids import read_grids

@@ -85,14 +85,14 @@ def _read(
 ) -> tuple["Runs", dict[str, Any]]:
     """Open runs, and read judgments as keyword arguments."""
     from pgcjax.io.qrels import read_qrels
-    from pgcjax.io.runs import Runs
+    from pgcjax.io.runs import Options, open_runs
     from pgcjax.io.votes.read import read_preferences
 
     tables = {
         "preferences": read_preferences(prefs, format=prefs_format) if prefs else None,
         "qrels": read_qrels(qrels) if qrels else None,
     }
-    return Runs(runs, format=run_format, name_by=name_by), tables
+    return open_runs(runs, Options(run_format, name_by)), tables
 
 
 @cli.command()
@@ -151,8 +151,8 @@ def enough(
         )
     for note in found.notes:
         say(note)
-    write_table(found.curve, output, found.metadata)
-    print_findings(found.curve, format_of(form), found.metadata)
+    write_table(found.table, output, found.metadata)
+    print_findings(found.table, format_of(form), found.metadata)
     if kept:
         remove(kept)
 

@@ -128,7 +128,7 @@ def judges(
     from pgcjax.engine.judges import compare_judges
     from pgcjax.io.choices import FLIPS
     from pgcjax.io.reading import reading
-    from pgcjax.io.runs import Runs
+    from pgcjax.io.runs import Options, open_runs
     from pgcjax.io.votes.read import read_preferences
 
     drawing: dict[str, Any] = {"interval": interval, "alpha": alpha}
@@ -143,7 +143,7 @@ def judges(
             }
             table = read_preferences(prefs, format=prefs_format) if prefs else None
         found = compare_judges(
-            Runs(runs, format=run_format, name_by=name_by),
+            open_runs(runs, Options(run_format, name_by)),
             table,
             sources=given,
             judges=list(judges) or None,
@@ -156,17 +156,17 @@ def judges(
         if show == "judges":
             used = drawing | testing
             shown = found.orders(**used, progress=progress.update)
-            notes = found.notes(shown)
+            notes = found.in_words(shown)
         elif show == "pairs":
             used = testing
             shown, notes = found.swaps(**used), []
         elif show == "flips":
             used = drawing
             shown = found.flips(**used, progress=progress.update)
-            notes = [] if found.flipped else found.notes(shown)
+            notes = [] if found.flipped else found.in_words(shown)
         else:
             shown, notes = found.runs(), []
-    for note in (*found.warned, *notes):
+    for note in (*found.notes, *notes):
         say(note)
     about = found.metadata | {"show": show} | used
     write_table(shown, output, about, spreadsheet=spreadsheet)

@@ -82,11 +82,11 @@ def pack(
     """
     if only_judged and not judgments:
         raise click.UsageError("--only-judged needs --prefs FILE or --qrels FILE")
-    from pgcjax.io.pack import pack as write
-    from pgcjax.io.runs import Runs
+    from pgcjax.io.runs import Options, open_runs
+    from pgcjax.io.runs.pack import pack as write
 
     with ProgressDisplay() as progress:
-        source = Runs(runs, format=run_format, name_by=name_by)
+        source = open_runs(runs, Options(run_format, name_by))
         tables = read_judgments(judgments)
         count = write(
             source, output, **tables, only_judged=only_judged, progress=progress.update

@@ -100,11 +100,11 @@ def rbo(
 ) -> None:
     """Compare runs with each other by rank-biased overlap, without judgments."""
     from pgcjax.engine.similarity import rbo as compare
-    from pgcjax.io.runs import Runs
+    from pgcjax.io.runs import Options, open_runs
 
     with ProgressDisplay() as progress:
         a, b = (
-            Runs(paths, format=run_format, name_by=name_by) if paths else None
+            open_runs(paths, Options(run_format, name_by)) if paths else None
             for paths in (runs, against)
         )
         similarity = compare(a, b, **how, progress=progress.update)
@@ -212,7 +212,7 @@ def prefer(
         raise click.UsageError(f"--show {show} is of one measure: name one")
     printed = format_of(form, per_query=per_query)
     from pgcjax.engine.preferring import prefer as compare
-    from pgcjax.io.runs import Runs
+    from pgcjax.io.runs import Options, open_runs
 
     how["per_query"] = per_query or show == "tests" or (show, by) == ("runs", "mc4")
     options: dict[str, Any] = {"alpha": alpha, "seed": seed}
@@ -221,7 +221,7 @@ def prefer(
         options["resamples"] = resamples
     with ProgressDisplay() as progress:
         found = compare(
-            Runs(runs, format=run_format, name_by=name_by),
+            open_runs(runs, Options(run_format, name_by)),
             **read_judgments(judgments),
             measures=measures or None,
             **how,

@@ -185,7 +185,7 @@ def _judged(
     if not (paths["prefs"] or paths["qrels"]):
         return None
     from pgcjax.io.qrels import read_qrels
-    from pgcjax.io.runs import Runs
+    from pgcjax.io.runs import Options, open_runs
     from pgcjax.io.votes.read import read_preferences
     from pgcjax.report.judged_queries import read
 
@@ -195,7 +195,7 @@ def _judged(
         findings.runs,
         read_preferences(prefs, format=prefs_format) if prefs else None,
         read_qrels(qrels) if qrels else None,
-        Runs(runs, **reading) if runs else None,
+        open_runs(runs, Options(**reading)) if runs else None,
         order,
         progress.update,
     )

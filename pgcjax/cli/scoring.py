@@ -292,9 +292,9 @@ def _open(paths: tuple[str, ...], grids: bool, **how: Any) -> "Runs":
     """Open runs or image grids."""
     from pgcjax.engine.request import runs_of
     from pgcjax.io.grids import read_grids
-    from pgcjax.io.runs import Runs
+    from pgcjax.io.runs import Options, open_runs
 
-    return runs_of(read_grids(paths)) if grids else Runs(paths, **how)
+    return runs_of(read_grids(paths)) if grids else open_runs(paths, Options(**how))
 
 
 @contextmanager

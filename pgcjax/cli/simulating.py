@@ -128,9 +128,9 @@ def simulate(
     data: dict[str, Any] = {"runs": None, "votes": None, "qrels": qrels or None}
     with ProgressDisplay() as progress:
         if runs:
-            from pgcjax.io.runs import Runs
+            from pgcjax.io.runs import Options, open_runs
 
-            data["runs"] = Runs(runs, format=run_format, name_by=name_by)
+            data["runs"] = open_runs(runs, Options(run_format, name_by))
         if votes:
             from pgcjax.io.votes.read import read_preferences
 

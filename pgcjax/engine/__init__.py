@@ -1,5 +1,5 @@
 """Measures × tables → scores: the only place with jit, vmap and shardings.
 
-`evaluate` reads a request, `job` cuts runs into chunks, and batches (`peel_batches`,
-`list_batches`, `grid_batches`) score each chunk.
+`evaluate` reads a request, `job` cuts runs into chunks, and batches score each chunk.
+`tiles` is the one pipeline; `peel_batch`, `list_batch` and others say what it computes.
 """

@@ -34,11 +34,6 @@ class Group:
     measures: int = 1
     orders: int = 1
 
-    @property
-    def tiled(self) -> bool:
-        """Whether a call computes one tile of runs; grids are computed for all runs."""
-        return not self.form.startswith("grid")
-
 
 @dataclass(frozen=True)
 class Job:
@@ -79,23 +74,20 @@ class Job:
     ) -> Iterator[tuple[Group, int, int, int]]:
         """Give the calls for a chunk: group, its queries and runs in one, how many."""
         for group in self.groups:
-            in_blocks = group.form in ("packed", "wide")
-            block = plan.block(group.size) if in_blocks else group.queries
+            block = plan.block(group.per_query)
+            queries, runs_at_once = plan.tile(
+                min(group.queries, block),
+                max(runs, self.per_chunk),
+                per_query=group.per_query,
+                per_pair=group.per_pair,
+                devices=devices,
+                budget=self.limits.tile,
+                near=self.cpu and group.form in ("packed", "wide"),
+            )
             whole, rest = divmod(group.queries, block)
-            for many, count in ((block, whole), (rest, bool(rest))):
-                queries, runs_at_once = plan.tile(
-                    many,
-                    max(runs, self.per_chunk) if group.tiled else 1,
-                    per_query=group.per_query,
-                    per_pair=group.per_pair,
-                    devices=devices,
-                    budget=self.limits.tile,
-                    near=self.cpu and in_blocks,
-                )
-                runs_at_once = runs_at_once if group.tiled else runs
-                calls = count * -(-many // queries) * -(-runs // runs_at_once)
-                if calls:
-                    yield group, queries, runs_at_once, calls
+            in_all = whole * -(-block // queries) + -(-rest // queries)
+            if calls := in_all * -(-runs // runs_at_once):
+                yield group, queries, runs_at_once, calls
 
     @property
     def calls(self) -> int:

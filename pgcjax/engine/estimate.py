@@ -8,12 +8,10 @@ from pgcjax.engine import plan
 from pgcjax.engine.cost import Job
 from pgcjax.engine.request import read_request, runs_of
 from pgcjax.io.memory import memory_limit
-from pgcjax.io.packed import Block
 from pgcjax.io.reading import reading
-from pgcjax.io.run_pieces import Piece
-from pgcjax.io.run_tables import RunTable
+from pgcjax.io.runs import Need, Options, RunTable
 from pgcjax.runtime.devices import default_backend
-from pgcjax.tensors.rankings import JudgedRanks, Rankings, find
+from pgcjax.tensors.rankings import Rankings, find
 
 
 def estimate(
@@ -31,23 +29,19 @@ def estimate(
     """
     limits = plan.Limits(memory_limit(memory))
     with reading(memory=memory):
-        runs = runs_of(runs, order, float32=float32)
+        runs = runs_of(runs, order, Options(float32=float32))
         request = read_request(judgments, measures, order, grids=runs.grids)
-        first = runs.first(1)
-
-        def look(table: RunTable | Block) -> tuple[JudgedRanks, float]:
-            read = table.read if isinstance(table, Piece) else first.units[0].size
-            rows = len(table.frame) if isinstance(table, RunTable) else 0
-            return find(table, request.judged, order), rows / max(1, read)
-
-        with closing(first.read(request.judged, order, look)) as units:
-            ranks, lines_per_byte = next(next(units).parts)
-    sample = Rankings(request.judged, [ranks])
+        first = runs.units[0]
+        need = Need(limits.memory, request.judged, order)
+        with closing(first.source.read([first], need)) as tables:
+            table = next(tables)
+    sample = Rankings(request.judged, [find(table, request.judged, order)])
     here = len(sample.run_ids)
-    packed = sum(sum(file.runs) for file in runs.packed.values())
-    others = [unit for unit in runs.units if unit.name not in runs.packed]
+    packed = sum(unit.runs for unit in runs.units)
+    others = [unit for unit in runs.units if not unit.runs]
     lines = 0.0
-    if others and lines_per_byte:
+    if others and isinstance(table, RunTable):
+        lines_per_byte = len(table.frame) / max(1, table.read or first.size)
         lines = lines_per_byte * sum(unit.size for unit in others)
     per_run = sample.size / here
     batches = request.batches(budget=limits.tile, keep=limits.kept)

@@ -33,6 +33,7 @@ from pgcjax.io.check import fingerprint
 from pgcjax.io.checkpoint import Checkpoint, remove
 from pgcjax.io.memory import memory_limit
 from pgcjax.io.reading import chosen, reading
+from pgcjax.io.runs import Options
 from pgcjax.io.score_source import ScoreSource
 from pgcjax.later import pd
 from pgcjax.runtime.processes import Processes
@@ -126,7 +127,7 @@ def evaluate(  # noqa: D417 - a line for each argument would be one too many
         "context": context,
     }
     with reading(memory=memory):
-        runs = runs_of(runs, order, float32=float32)
+        runs = runs_of(runs, order, Options(float32=float32))
         request = read_request(judgments, measures, order, missing, grids=runs.grids)
     if part is not None:
         runs = runs.part(*part)
@@ -141,7 +142,7 @@ def evaluate(  # noqa: D417 - a line for each argument would be one too many
         progress = _watching(distributed, progress)
     used = resampling.drawn if resampling else asked.used if asked else {}
     used = used | ({"means_only": True} if means_only else {})
-    rounded = {"float32": True} if runs.float32 else {}
+    rounded = {"float32": True} if runs.options.float32 else {}
     described = described_by(request, rounded | used)
     batches = request.batches(budget=limits.tile, keep=limits.kept)
     redrawn = redraw.batches(request, resampling) if resampling else []

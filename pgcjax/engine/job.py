@@ -20,10 +20,7 @@ from pgcjax.engine.request import Request
 from pgcjax.engine.verify import Sample
 from pgcjax.errors import Progress
 from pgcjax.io.checkpoint import Checkpoint
-from pgcjax.io.packed import Block
-from pgcjax.io.run_tables import RunTable
-from pgcjax.io.run_units import Read
-from pgcjax.io.runs import Runs
+from pgcjax.io.runs import Block, Read, Runs, RunTable
 from pgcjax.tensors.rankings import JudgedRanks, Rankings, find, joined, merged
 
 _log = logging.getLogger(__name__)
@@ -93,7 +90,7 @@ def run(
         return find(table, judged, order)
 
     def whole(read: Read[JudgedRanks]) -> tuple[JudgedRanks, int]:
-        ranks = joined([*read.parts])
+        ranks = joined(read.parts)
         refuse(request, ranks.run_ids, ranks.has)
         return ranks, read.units
 

@@ -21,6 +21,7 @@ from pgcjax.io.judged import Judged
 from pgcjax.io.memory import memory_limit
 from pgcjax.io.qrels import read_qrels
 from pgcjax.io.reading import chosen, reading
+from pgcjax.io.runs import Options
 from pgcjax.io.votes.double import FLIPPED, double_votes, settle
 from pgcjax.io.votes.read import read_preferences
 from pgcjax.measures.catalogue import parse_all
@@ -71,7 +72,7 @@ def compare_judges(
     given = {"preferences"} | ({"qrels"} if qrels is not None else set())
     one = _measure(measure, given)
     with reading(memory=memory, flips=FLIPS[0]):
-        runs = runs_of(runs, order, float32=float32)
+        runs = runs_of(runs, order, Options(float32=float32))
         tables = _tables(preferences, sources, judges)
         double = {judge: double_votes(table) for judge, table in tables.items()}
         double = {judge: votes for judge, votes in double.items() if len(votes)}
@@ -118,7 +119,7 @@ def compare_judges(
     found = [(scored[i][1], bool(scored[i][2].any())) for i in told]
     tally.add(total.run_ids, total.query_ids, found)
     notes = tell(members, tally, missing, names)
-    rounded = {"float32": True} if runs.float32 else {}
+    rounded = {"float32": True} if runs.options.float32 else {}
     about: dict[str, Any] = {"version": __version__, "measure": str(one)}
     about |= {
         "measures": [one.in_full()],
@@ -134,7 +135,9 @@ def compare_judges(
         for judge, votes in double.items()
     }
     said = tuple([*dict.fromkeys(runs.notes), *notes])
-    return JudgeOrders(total.run_ids, by_judge, flipped, about, said)
+    return JudgeOrders(
+        about, said, run_ids=total.run_ids, boards=by_judge, flipped=flipped
+    )
 
 
 def _measure(text: str, given: set[str]) -> Measure:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -104,8 +103,7 @@ def _of_runs(
     A judgment is of a run if one of its documents is there for that run alone; both
     documents may be of different runs.
     """
-    files = (Path(unit.name) for unit in runs.units if unit.block < 0)
-    if pipe := next((path for path in files if path.is_fifo()), None):
+    if pipe := next((path for path in runs.paths if path.is_fifo()), None):
         raise DataError(
             "a pipe is read once, and leave_out='runs' reads runs twice",
             where=str(pipe),
@@ -205,5 +203,10 @@ def findings(
         )
     used = how.used | {"missing": missing}
     return LeftOut(
-        left_out.names, left_out.judgments, left_out.documents, run_ids, scores, used
+        used,
+        left_out=left_out.names,
+        judgments=left_out.judgments,
+        documents=left_out.documents,
+        run_ids=run_ids,
+        scores=scores,
     )

@@ -34,7 +34,7 @@ class Settings:
             words; and in smaller ones it spends its time in calling.
         levels: padded vertices of graphs that prefer as a weak order does, times runs
             in a tile, from which on they are levels: fewer are sooner peeled.
-        block: bytes that matrices and their copies take while they are laid out.
+        block: bytes that queries and their copies take while they are laid out.
         seconds: of reading after which a chunk of runs ends, so that it can be kept.
         rows: rows of run files that are put together: of small files, several.
         worth: words of a tile's matrices, times runs, that are worth a call of their
@@ -52,7 +52,6 @@ class Settings:
     near: int = 2**18
     words: int = 3 * 2**10
     together: int = 16
-    documents: int = 2**16
     levels: int = 2**14
     block: int = 2**23
     seconds: float = 4.0
@@ -79,9 +78,13 @@ def using(**changes: float | None) -> Iterator[None]:
         vars(settings).update(before)
 
 
-def block(size: int) -> int:
-    """Choose how many queries of a padded size are laid out at once: a power of 2."""
-    return 1 << max(1, settings.block // max(1, 32 * size * size)).bit_length() - 1
+def block(per_query: int) -> int:
+    """Choose how many queries of a size are laid out at once: a power of 2.
+
+    What is laid out takes an eighth of `Settings.block`, and its copies the rest.
+    """
+    most = settings.block // 8 // max(1, per_query)
+    return 1 << max(1, most).bit_length() - 1
 
 
 def tile(

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int, Int32, Int64
 
-from pgcjax.engine.peel_tiles import Shapes
-from pgcjax.engine.plan import BUDGET
+from pgcjax.engine import plan
+from pgcjax.engine.peel_batch import Form, bytes_of
 from pgcjax.errors import DataError
 from pgcjax.io.weights import UNIT, by_sides, in_parts, weights_of
 from pgcjax.judging.resampled import Draws, edges
 from pgcjax.later import jax
-from pgcjax.runtime.devices import local_device_count, place
+from pgcjax.runtime.devices import default_backend, local_device_count, place
 from pgcjax.tensors.graphs import MOST_DEGREE, Graph
 from pgcjax.tensors.padding import list_width, padded_size, stack
 from pgcjax.tensors.rank_tables import PackedRuns, rankings_by_place
@@ -218,9 +218,16 @@ def tiles(
         runs: which runs.
         most_runs: padded number of them.
     """
-    shapes, size, devices = Shapes(BUDGET), group.size, local_device_count()
-    shapes.runs = most_runs
-    together, _ = shapes.of("packed", size, len(group.queries))
+    size, devices = group.size, local_device_count()
+    per_query, per_pair = bytes_of(Form("packed", size))
+    together, _ = plan.tile(
+        len(group.queries),
+        most_runs,
+        per_query=per_query,
+        per_pair=per_pair,
+        devices=devices,
+        near=default_backend() == "cpu",
+    )
     while together % (2 * devices) == 0 and together * group.width > _COUNTS:
         together //= 2
     for low in range(0, len(group.queries), together):

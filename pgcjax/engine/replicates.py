@@ -135,4 +135,6 @@ def uncertainty(
             names = list(member.tensors.docs)
             spread = np.where(has, next(spreads)[:, 0], 0.0)  # what a run lacks is 0
             single[name] = ScoreIntervals(names, scores, kept, spread)
-    return Uncertainty(run_ids, observed, drawn, how.drawn, single)
+    return Uncertainty(
+        how.drawn, run_ids=run_ids, mean=observed, replicates=drawn, single=single
+    )

@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING, Any
 from pgcjax.engine.batch import Batch, Member, Setting
 from pgcjax.errors import UsageError, check_choice
 from pgcjax.io.choices import LEVELS, MEANS, MISSING, ORDERS, SHARED
-from pgcjax.io.grids import is_grids, read_grids
-from pgcjax.io.in_memory import in_hand
 from pgcjax.io.judged import Judged
 from pgcjax.io.judgments import KINDS, by_kind, read_as_they_come
-from pgcjax.io.runs import Runs
+from pgcjax.io.runs import Options, Runs, open_runs
 from pgcjax.later import pd
 from pgcjax.measures.catalogue import parse_all, tell_merged
 from pgcjax.measures.exact import ExactTensors
@@ -35,11 +33,11 @@ if TYPE_CHECKING:
     import polars as pl
 
 _BATCHES = {
-    PeelTensors: "peel_batches",
-    TiedTensors: "tie_batches",
-    ExactTensors: "exact_batches",
-    ListTensors: "list_batches",
-    GridTensors: "grid_batches",
+    PeelTensors: "peel_batch",
+    TiedTensors: "tie_batch",
+    ExactTensors: "exact_batch",
+    ListTensors: "list_batch",
+    GridTensors: "grid_batch",
 }
 """Modules that score tensors of a kind; a job imports those that it needs."""
 
@@ -123,26 +121,23 @@ def _batches_of(kind: Any) -> Callable[[list[Member], Setting], Sequence[Batch]]
     return import_module(f"pgcjax.engine.{_BATCHES[kind]}").batches
 
 
-def runs_of(source: Any, order: str = "trec", **options: Any) -> Runs:
+def runs_of(source: Any, order: str = "trec", options: Options | None = None) -> Runs:
     """Open runs, or image grids as runs in the order of reading.
 
     Args:
         source: what `read_runs` takes or returns, or what `read_grids` returns.
         order: in which they will be.
-        options: of `Runs`.
+        options: how runs are read.
 
     Raises:
         UsageError: `float32` is asked for, and nothing is ordered by scores.
     """
-    source = in_hand(source, "runs")
-    grid = not isinstance(source, Runs) and is_grids(source)
-    if options.get("float32") and (grid or order == "rank"):
+    runs = open_runs(source, options, in_order=as_runs)
+    grid = runs.grids is not None
+    if options and options.float32 and (grid or order == "rank"):
         what = "image grids have none" if grid else "order=rank takes none"
         raise UsageError(f"float32 rounds scores, and {what}: leave it out")
-    if not grid:
-        return Runs(source, **options)
-    grids = read_grids(source)
-    return Runs(as_runs(grids), grids=grids)
+    return runs
 
 
 def read_request(

@@ -13,8 +13,7 @@ import numpy as np
 from pgcjax.engine.batch import Batch
 from pgcjax.engine.request import Request
 from pgcjax.errors import UsageError, VerificationError
-from pgcjax.io.packed import Block
-from pgcjax.io.run_tables import RunTable
+from pgcjax.io.runs import Block, RunTable
 from pgcjax.later import pd
 from pgcjax.measures.spec import Case
 from pgcjax.reference.order import ordered

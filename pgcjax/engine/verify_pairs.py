@@ -13,8 +13,7 @@ from jaxtyping import Float64
 
 from pgcjax.engine.verify import TOLERANCE, Rows, check_share, each_ranking, records_of
 from pgcjax.errors import VerificationError
-from pgcjax.io.packed import Block
-from pgcjax.io.run_tables import RunTable
+from pgcjax.io.runs import Block, RunTable
 from pgcjax.measures.spec import Case, Measure
 from pgcjax.reference.order import ordered
 

@@ -13,13 +13,13 @@ from pathlib import Path
 import numpy as np
 
 from pgcjax.errors import DataError
-from pgcjax.io.content import check_size, decode
+from pgcjax.io.bytes import check_size, decode, decoding
 from pgcjax.io.in_memory import to_frame
 from pgcjax.io.json_text import NoJson, read_json
 from pgcjax.io.reading import chosen
 from pgcjax.io.schema import Origin, known_column, shorten
 from pgcjax.io.votes.header import of_votes
-from pgcjax.later import pd
+from pgcjax.later import pa, pd, pq
 
 CONTAINERS = ("csv", "tsv", "jsonl", "parquet", "columns")
 CONTAINER_SUFFIXES = {f".{name}": name for name in CONTAINERS if name != "columns"}
@@ -156,7 +156,7 @@ def _columns(path: Path, text: str, split: Callable[[str], list[str]]) -> Column
         rows.append(fields)
         places.append(number)
     if not rows:
-        raise _comments_only(path)
+        raise comments_only(path)
     if all(map(known_column, rows[0])):
         raise DataError(
             f"expected tabs or commas between the columns of a header, found "
@@ -169,7 +169,8 @@ def _columns(path: Path, text: str, split: Callable[[str], list[str]]) -> Column
     return Columns(rows, origin, head, comments)
 
 
-def _comments_only(path: Path) -> DataError:
+def comments_only(path: Path) -> DataError:
+    """Return the error of a file that has nothing but comments."""
     mend = "Expected lines of data."
     return DataError("holds comments only", where=str(path), mend=mend)
 
@@ -181,7 +182,7 @@ def _delimited(path: Path, text: str, separator: str, any_header: bool) -> Named
         (i for i, x in enumerate(lines) if x.strip() and not x.startswith("#")), None
     )
     if skipped is None:
-        raise _comments_only(path)
+        raise comments_only(path)
     head = tuple(line for line in lines[:skipped] if line.startswith("#"))
     csv.field_size_limit(_WIDEST)  # for all programs of this process: by default 2^17
     reader = (
@@ -323,26 +324,36 @@ def _array(path: Path, text: str) -> tuple[list[dict], list[int]] | None:
 
 
 def _parquet(path: Path, data: bytes) -> Named:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    table = read_parquet(path, data)
+    head = (table.schema.metadata or {}).get(b"pgcjax", b"").decode(errors="replace")
+    return Named(to_frame(table), Origin(str(path)), (head,))
 
-    try:
-        about = pq.read_metadata(pa.BufferReader(data))
+
+def read_parquet(
+    path: Path,
+    data: bytes,
+    most: int | None = None,
+    select: Callable[[list[str]], list[str]] | None = None,
+) -> pa.Table:
+    """Read a Parquet file.
+
+    Args:
+        path: of the file.
+        data: its bytes.
+        most: bytes that it may take in memory, as of `content.read_bytes`.
+        select: chooses columns by their names; all by default.
+
+    Raises:
+        DataError: it is damaged, too large, or has no rows.
+    """
+    mend = "It may be cut off, or in another format than its suffix says."
+    with decoding(path, "Parquet", mend):
+        file = pq.ParquetFile(pa.BufferReader(data))
+        about = file.metadata
         groups = [about.row_group(i) for i in range(about.num_row_groups)]
         stored = sum(group.total_byte_size for group in groups)
         # Equal cells are stored once, and take memory each.
-        check_size(path, max(stored, 8 * about.num_rows * about.num_columns))
-        table = pq.read_table(pa.BufferReader(data))
-        frame = to_frame(table)
-    except (MemoryError, DataError):  # Arrow's is an ArrowException, too
-        raise
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise DataError(
-            f"cannot read it as Parquet: {error}",
-            where=str(path),
-            mend="It may be cut off, or in another format than its suffix says.",
-        ) from None
-    if frame.empty:
-        raise DataError("holds no rows", where=str(path), mend="Add rows.")
-    head = (table.schema.metadata or {}).get(b"pgcjax", b"").decode(errors="replace")
-    return Named(frame, Origin(str(path)), (head,))
+        check_size(path, max(stored, 8 * about.num_rows * about.num_columns), most)
+        if not about.num_rows or not about.num_columns:
+            raise DataError("holds no rows", where=str(path), mend="Add rows.")
+        return file.read(select and select(file.schema_arrow.names))

@@ -5,16 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
 
+from pgcjax.io.bytes import read_bytes
 from pgcjax.io.containers import Columns, Named, container_of, split
-from pgcjax.io.content import read_bytes
-from pgcjax.io.order import Outline, no_repeat, outline
 from pgcjax.io.schema import Origin
 from pgcjax.later import pd
 
@@ -25,11 +23,6 @@ Parse = Callable[[bytes], T | None]
 Layouts = Mapping[int, Mapping[str, type[pl.DataType]]]
 """The columns of a file by how many there are."""
 
-RUNS: Layouts = {
-    6: dict.fromkeys(("query_id", "Q0", "doc_id"), TEXT)
-    | {"rank": NUMBER, "score": NUMBER, "run_id": TEXT},
-    3: {"query_id": TEXT, "doc_id": TEXT, "score": NUMBER},
-}
 MARK = b"\xef\xbb\xbf"
 CHUNK = (
     2**20
@@ -75,52 +68,6 @@ class PlainTable:
         return table
 
 
-def read_run(
-    data: bytes, *, ranks: bool = True
-) -> tuple[tuple[pl.DataFrame, Outline], int] | None:
-    """Read a run as `parse_run`, and count its comment lines."""
-    return tidied(data, partial(parse_run, ranks=ranks))
-
-
-def parse_run(
-    data: bytes, *, ranks: bool = True
-) -> tuple[pl.DataFrame, Outline] | None:
-    """Read a run of 6 or 3 columns with one blank or one tab between fields.
-
-    Ranks that are not wanted are not looked at: the exact reader refuses no file for
-    its ranks, as they matter to one order only.
-
-    Returns:
-        Table of query_id, doc_id, score (finite) and, of 6 columns, rank (if wanted)
-        and run_id: what the exact reader gives; and the outline of its rankings. None
-        where that is anything unusual: what `table` leaves, a score that is not finite,
-        a document twice in a query of a run.
-    """
-    frame = run_fields(data, ranks=ranks)
-    rankings = None if frame is None else regular(frame)
-    return None if frame is None or rankings is None else (frame, rankings)
-
-
-def run_fields(data: bytes, *, ranks: bool = True) -> pl.DataFrame | None:
-    """Read the fields of a run as `parse_run`, and look at each field alone."""
-    frame = _fields(data, RUNS, skip=("Q0",) if ranks else ("Q0", "rank"))
-    if frame is None or not np.isfinite(frame["score"].to_numpy()).all():
-        return None
-    return frame
-
-
-def regular(frame: pl.DataFrame) -> Outline | None:
-    """Outline the fields of runs; None where a row is a comment or repeats another."""
-    ids = [name for name in ("run_id", "query_id", "doc_id") if name in frame.columns]
-    rankings = outline(frame)
-    # The first of comments has another query than the line before.
-    leads = frame["query_id"][np.flatnonzero(rankings.start)].to_list()
-    if any(query.startswith("#") for query in leads):
-        return None
-    differ = no_repeat(frame, rankings) or all_differ(frame.select(ids))
-    return rankings if differ else None
-
-
 def load(
     path: Path, container: str, parse: Parse[pl.DataFrame]
 ) -> Columns | Named | Regular:
@@ -141,7 +88,7 @@ def load(
 def tidied(data: bytes, parse: Parse[T]) -> tuple[T, int] | None:
     """Parse a file as it is, or else tidied; its table, and how many comments."""
     parsed, comments = parse(data), 0
-    if parsed is None and _is_text(data):  # also in the comments, which go
+    if parsed is None and is_text(data):  # also in the comments, which go
         tidy_data, comments = tidy(data)
         parsed = parse(tidy_data) if tidy_data != data else None
     return None if parsed is None else (parsed, comments)
@@ -167,13 +114,13 @@ def table(
     row all of its columns, and so their number leaves no row more. Polars reads fewer
     spellings of numbers than Python does, and those to the same bits.
     """
-    frame = _fields(data, layouts, skip, chunk)
+    frame = fields(data, layouts, skip, chunk)
     if frame is None or frame.to_series(0).str.starts_with("#").any():  # a comment
         return None
     return frame
 
 
-def _fields(
+def fields(
     data: bytes, layouts: Layouts, skip: Collection[str] = (), chunk: int = CHUNK
 ) -> pl.DataFrame | None:
     """Read columns as `table`, but do not look for comments."""
@@ -184,7 +131,7 @@ def _fields(
     if not layout or data.startswith(MARK):
         return None
     blanks, ascii_ = _blanks(data, chunk), True
-    if not blanks and not data.isascii() and _is_text(data):
+    if not blanks and not data.isascii() and is_text(data):
         blanks, ascii_ = _blanks(data, chunk, np.uint8), False
     if not blanks:
         return None
@@ -209,7 +156,7 @@ def _fields(
 def of_pandas(
     table: pd.DataFrame, names: Iterable[Hashable], *, nan_to_null: bool = True
 ) -> pl.DataFrame:
-    """Give columns of a table to polars: those that it has.
+    """Convert columns of a table to polars: those that it has.
 
     One by one, which takes a third of the time that a small table takes as a whole.
     """
@@ -223,7 +170,7 @@ def of_pandas(
 
 
 def all_differ(frame: pl.DataFrame) -> bool:
-    """Say that no row repeats another; False also where it is in doubt."""
+    """Tell that no row repeats another; False also where it is in doubt."""
     # Equal rows have equal hashes; a slower look tells whether they are equal.
     return frame.hash_rows().n_unique() == len(frame)
 
@@ -232,7 +179,8 @@ def _stripped(frame: pl.DataFrame) -> bool:
     return all((s.str.strip_chars() == s).all() for s in frame if s.dtype == TEXT)
 
 
-def _is_text(data: bytes) -> bool:
+def is_text(data: bytes) -> bool:
+    """Tell whether bytes are UTF-8 text without NUL."""
     try:
         return b"\0" not in data and (data.isascii() or bool(data.decode()))
     except UnicodeDecodeError:

@@ -6,12 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from pgcjax.errors import DataError
-from pgcjax.io import fast_columns, files
+from pgcjax.io import files
+from pgcjax.io.bytes import read_bytes
 from pgcjax.io.choices import FILE_KINDS
 from pgcjax.io.containers import Named, container_of, split
-from pgcjax.io.content import read_bytes
+from pgcjax.io.fast_columns import table
+from pgcjax.io.runs.text import LAYOUTS
 from pgcjax.io.schema import find_columns, lenient_number
 from pgcjax.io.votes.header import of_votes
+
+_RUN = {6: LAYOUTS[6]}
 
 
 def sort_by_kind(
@@ -33,8 +37,7 @@ def sort_by_kind(
 def _kind(path: Path) -> str:
     data = read_bytes(path)
     container = container_of(path, data)
-    run = fast_columns.read_run(data, ranks=False) if container == "columns" else None
-    if run and "run_id" in run[0][0].columns:
+    if container == "columns" and table(data, _RUN) is not None:
         return "runs"  # and no need to split it into fields
     content = split(path, data, container)
     if isinstance(content, Named):

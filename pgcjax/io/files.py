@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from pgcjax.errors import DataError, DataWarning, listed, refuse_forked
 from pgcjax.io import remote
+from pgcjax.io.bytes import read_bytes
 from pgcjax.io.containers import (
     COMPRESSED,
     CONTAINER_SUFFIXES,
@@ -19,11 +20,10 @@ from pgcjax.io.containers import (
     container_of,
     split,
 )
-from pgcjax.io.content import read_bytes, unreadable
 from pgcjax.io.fast_columns import Regular
 from pgcjax.io.folders import is_document
 from pgcjax.io.in_memory import in_hand, is_frame, no_file, no_table
-from pgcjax.io.remote import each, is_remote, path_of
+from pgcjax.io.remote import each, is_remote, path_of, unreadable
 from pgcjax.io.schema import Origin, Origins
 from pgcjax.later import pd
 

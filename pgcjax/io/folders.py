@@ -11,11 +11,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from pgcjax.errors import DataError
+from pgcjax.io.bytes import text_pieces
 from pgcjax.io.containers import COMPRESSED, container_of
 from pgcjax.io.json_text import NoJson, read_json
-from pgcjax.io.remote_bytes import arrow_file
+from pgcjax.io.remote import arrow_file
 from pgcjax.io.schema import find_columns, known_column, lenient_number
-from pgcjax.io.text_pieces import text_pieces
 
 _HEAD = 2**14  # bytes that are looked at
 _NAME = re.compile(r"(readme|licen[cs]e|copying|changelog|makefile)(?![a-z0-9])")

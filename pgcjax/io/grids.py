@@ -10,8 +10,8 @@ import numpy as np
 
 from pgcjax.errors import DataError
 from pgcjax.io import files
+from pgcjax.io.bytes import decode, read_bytes
 from pgcjax.io.containers import Named, container_of
-from pgcjax.io.content import decode, read_bytes
 from pgcjax.io.in_memory import in_hand
 from pgcjax.io.schema import (
     GRIDS,

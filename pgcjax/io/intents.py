@@ -11,8 +11,8 @@ import numpy as np
 
 from pgcjax.errors import DataError
 from pgcjax.io import files
+from pgcjax.io.bytes import decode, read_bytes
 from pgcjax.io.containers import Named
-from pgcjax.io.content import decode, read_bytes
 from pgcjax.io.graded import Grades, read, without_repeats
 from pgcjax.io.schema import (
     INTENT_QRELS,

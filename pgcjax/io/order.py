@@ -1,5 +1,6 @@
 """The order of a run: which document stands where, by each convention."""
 
+from collections.abc import Generator, Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -242,3 +243,17 @@ def _by_rank(rank: np.ndarray, first: np.ndarray) -> np.ndarray:
     position[by] = rows - first  # rankings stay where they are
     position[np.isin(first, first[useless])] = -1
     return position
+
+
+def gathered(
+    tables: Iterable[pl.DataFrame], rows: int
+) -> Generator[list[pl.DataFrame]]:
+    """Put small tables together, up to so many rows, to be worked on at once."""
+    waiting: list[pl.DataFrame] = []
+    for table in tables:
+        waiting.append(table)
+        if sum(map(len, waiting)) > rows:
+            yield waiting
+            waiting = []
+    if waiting:
+        yield waiting

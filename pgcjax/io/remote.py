@@ -1,21 +1,29 @@
-"""Files elsewhere, such as `s3://bucket/runs/a.run`: their names, and what is there.
+"""Files elsewhere, such as `s3://bucket/runs/a.run`.
 
 fsspec reaches them, with whatever it has for a scheme, and finds credentials as the
-tools of that store do.
+tools of that store do. Nothing is copied to this machine to be read: bytes come as they
+are asked for, more at once where a file is read on, and of packed runs only what the
+job needs. A `RemoteFile` is a path with `open`, `stat` and `is_file`, so that readers
+need not ask where a file is; what a library raises is a `DataError` in a line.
 """
 
 import errno
+import io
 import os
 import re
+import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from pgcjax.errors import DataError, UsageError
+from pgcjax.io.nest import nest
 
 if sys.platform == "win32":
     from pathlib import WindowsPath as _Path
@@ -30,11 +38,13 @@ _VERSIONS += ("LastModified", "last_modified", "Last-Modified", "modified", "cre
 _KINDS = (FileNotFoundError, PermissionError)
 _ABSENT = "no such file or folder"
 _AT_ONCE = 16  # questions: a store answers each after a while
-MEND = "Check the address, the network and your credentials."
+_MEND = "Check the address, the network and your credentials."
+_LEAST, _MOST = 2**16, 2**23  # bytes that are asked for at once
+_BLOCKS = {"block_size": 2**20, "cache_options": {"maxblocks": 64}}
 
 
 def is_remote(source: Any) -> bool:
-    """Say whether a name is of a file elsewhere: it begins with `scheme://`."""
+    """Tell whether a name is of a file elsewhere: it begins with `scheme://`."""
     return isinstance(source, RemoteFile) or (
         isinstance(source, (str, os.PathLike))
         and bool(_SCHEME.match(str(os.fspath(source))))
@@ -42,7 +52,7 @@ def is_remote(source: Any) -> bool:
 
 
 class RemoteFile(_Path):
-    """The name of a file elsewhere, as a path; `open_file` opens it.
+    """A file elsewhere, as a path.
 
     Attributes:
         url: of the file.
@@ -61,8 +71,8 @@ class RemoteFile(_Path):
         self.url, self.fs, self.path = url, fs, path
         about = about or {}
         self.size = int(about.get("size") or 1)
-        told = (str(about[key]) for key in _VERSIONS if about.get(key))
-        self.told = next(told, "")
+        versions = (str(about[key]) for key in _VERSIONS if about.get(key))
+        self.told = next(versions, "")
         self.version = self.told or os.urandom(16).hex()
 
     def __str__(self) -> str:
@@ -88,12 +98,95 @@ class RemoteFile(_Path):
         return _plain(self.url).rstrip("/").rpartition("/")[2]
 
     def resolve(self, strict: bool = False) -> "RemoteFile":
-        """Give the file itself: it is no link."""
+        """Return the file itself: it is no link."""
         return self
+
+    def is_file(self) -> bool:
+        """Whether it is a file: of a folder, only files are listed."""
+        return True
+
+    def stat(self, *, follow_symlinks: bool = True) -> Any:
+        """Return the size, and what changes with the content as the time of change."""
+        return SimpleNamespace(st_size=self.size, st_mtime_ns=self.version, st_mode=0)
+
+    def open(self, *mode: Any, jumping: bool = False, **how: Any) -> Any:
+        """Open the file for reading; with `jumping`, parts of it in any order.
+
+        Raises:
+            DataError: it cannot be reached; so does whoever reads on.
+        """
+        return io.BufferedReader(_Stream(self, jumping), 1 if jumping else _LEAST)
+
+
+def size_on_disk(path: Path) -> int:
+    """Return the size of a file; 0 of a pipe, or where reading says what is wrong."""
+    try:
+        return path.stat().st_size if path.is_file() else 0
+    except OSError:
+        return 0
+
+
+def arrow_file(path: Path) -> Any:
+    """Open a file here or elsewhere for a reader of Parquet."""
+    import pyarrow as pa
+
+    if isinstance(path, RemoteFile):
+        return pa.PythonFile(path.open(jumping=True), mode="r")
+    return pa.OSFile(str(path), "r")
+
+
+class _Stream(io.RawIOBase):
+    """The bytes of a file elsewhere: ever more at once where it is read on."""
+
+    def __init__(self, file: RemoteFile, jumping: bool):
+        caching: dict[str, Any] = {"cache_type": "none"}
+        if jumping:
+            caching = {"cache_type": "blockcache", **_BLOCKS}
+        elif scheme_of(file.url) in WEB:
+            caching = {"block_size": 0}  # not every server knows of parts
+        self._jumping, self._next = jumping, 0 if jumping else _LEAST
+        self._held = memoryview(b"")
+        with _asked(file.url):
+            self._file = file.fs.open(file.path, "rb", **caching)
+        self._url = file.url
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return self._jumping
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._held:
+            with _asked(self._url):
+                data = self._file.read(max(len(buffer), self._next))
+            self._held = memoryview(data)
+            self._next = min(2 * self._next, _MOST)
+        count = min(len(buffer), len(self._held))
+        buffer[:count] = self._held[:count]
+        self._held = self._held[count:]
+        return count
+
+    def seek(self, place: int, whence: int = os.SEEK_SET) -> int:
+        if not self._jumping:
+            raise io.UnsupportedOperation("seek")
+        if whence == os.SEEK_CUR:
+            place -= len(self._held)
+        self._held = memoryview(b"")
+        with _asked(self._url):
+            return self._file.seek(place, whence)
+
+    def tell(self) -> int:
+        return self._file.tell() - len(self._held)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._file.close()
+        super().close()
 
 
 def path_of(source: str | os.PathLike) -> Path:
-    """Give the path of a file, here or elsewhere."""
+    """Return the path of a file, here or elsewhere."""
     if isinstance(source, RemoteFile):
         return source
     return RemoteFile(os.fspath(source)) if is_remote(source) else Path(source)
@@ -105,7 +198,7 @@ def _plain(url: str) -> str:
 
 
 def scheme_of(url: str) -> str:
-    """Give the scheme of an address, such as `s3`; nothing of a path."""
+    """Return the scheme of an address, such as `s3`; nothing of a path."""
     match = _SCHEME.match(url)
     return match[1].lower() if match else ""
 
@@ -130,20 +223,20 @@ def find(source: str | os.PathLike) -> tuple[list[RemoteFile], bool]:
     with _asked(url):
         fs.invalidate_cache()  # of listings
         if pattern and not fs.exists(path):
-            found, folder = [*fs.glob(path, detail=True).values()], False
+            entries, folder = [*fs.glob(path, detail=True).values()], False
         else:
             web_folder = scheme_of(url) in WEB and _plain(url).endswith("/")
             about = {"type": "directory"} if web_folder else fs.info(path)
             folder = about["type"] == "directory"
-            found = fs.ls(path, detail=True) if folder else [about]
+            entries = fs.ls(path, detail=True) if folder else [about]
         one = not (folder or pattern)
-        found = [about for about in found if one or about["type"] == "file"]
+        entries = [about for about in entries if one or about["type"] == "file"]
         if not one:
-            told = each(lambda a: fs.info(a["name"]) if a["size"] is None else a, found)
-            found = sorted(told, key=lambda about: about["name"])
+            sized = lambda a: fs.info(a["name"]) if a["size"] is None else a  # noqa: E731
+            entries = sorted(each(sized, entries), key=lambda about: about["name"])
     files = [
         RemoteFile(url if one else fs.unstrip_protocol(a["name"]), fs, a["name"], a)
-        for a in found
+        for a in entries
     ]
     if not files and not folder:
         raise DataError("no file matches", where=url, mend="Check the path.")
@@ -153,8 +246,8 @@ def find(source: str | os.PathLike) -> tuple[list[RemoteFile], bool]:
 def each(ask: Callable[[Any], Any], things: Sequence[Any]) -> list[Any]:
     """Ask something of each, of several at once: answers take a while."""
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        asked = [pool.submit(copy_context().run, ask, thing) for thing in things]
-        return [answer.result() for answer in asked]
+        answers = [pool.submit(copy_context().run, ask, thing) for thing in things]
+        return [answer.result() for answer in answers]
 
 
 def place(source: str | os.PathLike) -> str:
@@ -167,7 +260,7 @@ def place(source: str | os.PathLike) -> str:
 
 
 def local_folder(path: str | os.PathLike) -> Path:
-    """Give the path of a folder that is written.
+    """Return the path of a folder that is written.
 
     Raises:
         UsageError: it is elsewhere.
@@ -179,25 +272,29 @@ def local_folder(path: str | os.PathLike) -> Path:
     return Path(path)
 
 
-def unreadable(url: str, error: OSError) -> DataError:
-    """Say that a file elsewhere cannot be read, and why."""
+def unreadable(path: str | os.PathLike, error: OSError) -> DataError:
+    """Return the error of a file or folder, here or elsewhere, that cannot be read."""
     if isinstance(error, FileNotFoundError) and error.strerror == _ABSENT:
-        return DataError(_ABSENT, where=url, mend="Check the path.")
-    return DataError(f"cannot read it: {error.strerror or error}", where=url, mend=MEND)
+        return DataError(_ABSENT, where=str(path), mend="Check the path.")
+    return DataError(
+        f"cannot read it: {error.strerror or error}",
+        where=str(path),
+        mend=_MEND if is_remote(path) else "Check the path and its permissions.",
+    )
 
 
 @contextmanager
 def _asked(url: str) -> Iterator[None]:
-    """Say what is wrong with an address as a `DataError`."""
+    """Let all that a library raises while a file is read be a `DataError`."""
     try:
-        with failing(url):
+        with _failing(url):
             yield
     except OSError as error:
         raise unreadable(url, error) from None
 
 
 @contextmanager
-def failing(url: str) -> Iterator[None]:
+def _failing(url: str) -> Iterator[None]:
     """Let all that a library raises be an `OSError` that says why."""
     try:
         yield
@@ -205,22 +302,22 @@ def failing(url: str) -> Iterator[None]:
         raise
     except Exception as error:  # of a dozen libraries, which have no base in common
         kind = type(error) if type(error) in _KINDS else OSError
-        raise kind(errno.EIO, reason(error, url)) from error
+        raise kind(errno.EIO, _reason(error, url)) from error
 
 
-def reason(error: BaseException, url: str) -> str:
-    """Say in a line what a library says, or the error that it tells of."""
-    said = str(getattr(error, "strerror", None) or error).strip()
-    if not said or said.strip("/") in url:  # the path alone
+def _reason(error: BaseException, url: str) -> str:
+    """Return the message of a library, or that of the error behind it, in a line."""
+    text = str(getattr(error, "strerror", None) or error).strip()
+    if not text or text.strip("/") in url:  # the path alone
         cause = error.__cause__
         if cause is not None and getattr(cause, "status", 0) != 404:
-            return reason(cause, url)
-        said = _ABSENT if isinstance(error, FileNotFoundError) else type(error).__name__
-    return said.partition("\n")[0].rstrip(".")
+            return _reason(cause, url)
+        text = _ABSENT if isinstance(error, FileNotFoundError) else type(error).__name__
+    return text.partition("\n")[0].rstrip(".")
 
 
 def filesystem(url: str) -> tuple[Any, str]:
-    """Give what reaches a file, and its path there.
+    """Return the file system of a file, and its path there.
 
     Raises:
         DataError: a library for that is missing, or the address is none.
@@ -243,5 +340,58 @@ def filesystem(url: str) -> tuple[Any, str]:
             mend="pip install s3fs, gcsfs or aiohttp for s3://, gs:// or https://.",
         ) from None
     except Exception as error:  # of whatever library has the scheme
-        problem = f"cannot be reached: {reason(error, '')}"
-        raise DataError(problem, where=url, mend=MEND) from None
+        problem = f"cannot be reached: {_reason(error, '')}"
+        raise DataError(problem, where=url, mend=_MEND) from None
+
+
+@contextmanager
+def sent(url: str) -> Iterator[Path]:
+    """Yield a temporary path of this machine, which is sent if the body succeeds.
+
+    The store has a file whole or not at all, where it knows transactions, as all stores
+    of objects do.
+
+    Raises:
+        DataError: it cannot be written there; what was there is as it was.
+    """
+    fs, path = filesystem(url)
+    with nest(Path(tempfile.gettempdir(), path_of(url).name)) as folder:
+        beside = folder / path_of(url).name
+        yield beside
+        try:
+            with _failing(url), fs.transaction, beside.open("rb") as file:
+                with fs.open(path, "wb") as target:
+                    shutil.copyfileobj(file, target, _MOST)
+        except OSError as error:
+            raise _unwritable(url, error) from None
+
+
+def check_target(url: str) -> None:
+    """Refuse a file elsewhere that could not be written, as far as asking tells.
+
+    Raises:
+        UsageError: it is a folder, or an address of the web. DataError: its bucket is
+            not there, or cannot be reached.
+    """
+    if scheme_of(url) in WEB:
+        raise UsageError(
+            f"{url}: the web is only read; name a file of a store, such as s3://bucket/scores.csv"
+        )
+    fs, path = filesystem(url)
+    try:
+        with _failing(url):
+            if fs.isdir(path):
+                raise UsageError(f"{url}: is a folder; name a file")
+            fs.info(path)
+    except PermissionError:
+        pass  # who may write need not be allowed to read
+    except FileNotFoundError as error:
+        if "bucket" in (reason := _reason(error, url)):
+            raise _unwritable(url, OSError(errno.ENOENT, reason)) from None
+    except OSError as error:
+        raise _unwritable(url, error) from None
+
+
+def _unwritable(url: str, error: OSError) -> DataError:
+    problem = f"cannot write there: {error.strerror or error}"
+    return DataError(problem, where=url, mend=_MEND)

@@ -133,31 +133,51 @@ def canonical(
     """
     if frame.empty:
         raise DataError("holds no rows", where=origin.name, mend="Add rows.")
-    columns = find_columns(frame.columns, (*required, *optional))
+    index = frame.index.names
+    columns = selected(frame.columns, origin, required, optional, index=index)
+    frame = frame[list(columns.values())]
+    return frame.set_axis(list(columns), axis=1).reset_index(drop=True)
+
+
+def selected(
+    names: Iterable[Any],
+    origin: Origin,
+    required: Sequence[str],
+    optional: Sequence[str] = (),
+    *,
+    index: Iterable[Any] = (),
+) -> dict[str, Any]:
+    """Find the column of each canonical name among those of a table.
+
+    Raises:
+        DataError: a required column is missing or, if need be, in the `index`; or a
+            column is there twice.
+    """
+    names = list(names)
+    columns = find_columns(names, (*required, *optional))
     missing = [name for name in required if name not in columns]
     if missing:
         mend = f"Needed: {', '.join(required)}."
-        if find_columns(frame.index.names, missing):
+        if find_columns(index, missing):
             mend = "The index has them: frame.reset_index() makes columns of it."
         raise DataError(
-            f"missing columns {missing} ({found_columns(frame)})",
+            f"missing columns {missing} ({found_columns(names)})",
             where=origin.name,
             mend=mend,
         )
-    twice = [str(c) for c in columns.values() if list(frame.columns).count(c) > 1]
+    twice = [str(c) for c in columns.values() if names.count(c) > 1]
     if twice:
         raise DataError(
             f"has more than one column {twice[0]!r}",
             where=origin.name,
             mend="Rename or drop one.",
         )
-    frame = frame[list(columns.values())]
-    return frame.set_axis(list(columns), axis=1).reset_index(drop=True)
+    return columns
 
 
-def found_columns(frame: pd.DataFrame, most: int = 12) -> str:
+def found_columns(columns: Iterable[Any], most: int = 12) -> str:
     """List the columns of a table in a message, the first ones of many."""
-    names = [str(column) for column in frame.columns]
+    names = [str(column) for column in columns]
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return f"found {names[:most]}{more}"
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from pgcjax.errors import DataError
 from pgcjax.io import files, score_text, seal
+from pgcjax.io.bytes import read_bytes
 from pgcjax.io.containers import Columns, Named, container_of, split
-from pgcjax.io.content import read_bytes
 from pgcjax.io.json_text import NoJson, read_json
 from pgcjax.io.reading import chosen
 from pgcjax.io.remote import is_remote, path_of

@@ -14,8 +14,7 @@ import numpy as np
 
 from pgcjax.errors import DataError, Progress
 from pgcjax.io import seal
-from pgcjax.io.remote import RemoteFile, find, path_of
-from pgcjax.io.remote_bytes import arrow_file, open_file
+from pgcjax.io.remote import RemoteFile, arrow_file, find, path_of
 from pgcjax.io.schema import SCORES, Origin, numbers
 from pgcjax.io.score_source import Block, ScoreSource, schema
 from pgcjax.io.write import HEADER_MARK, header, unsealed, written_beside
@@ -104,7 +103,7 @@ class ScoreFile(NamedTuple):
             DataError: it is damaged.
         """
         try:
-            with open_file(path) as file:
+            with path.open("rb") as file:
                 if file.read(4) != b"PAR1":
                     return None
             version = _version(path)

@@ -13,7 +13,7 @@ from typing import Any
 from isal.isal_zlib import crc32
 
 from pgcjax.errors import DataError
-from pgcjax.io.remote_bytes import open_file
+from pgcjax.io.remote import RemoteFile
 
 KEY = "crc32"
 UNSEALED = {KEY: "00000000"}
@@ -67,7 +67,8 @@ def check_file(path: Path, mend: str) -> bool:
     Raises:
         DataError: it is, and changed since. OSError: it cannot be read.
     """
-    with open_file(path, jumping=True) as file:
+    elsewhere = isinstance(path, RemoteFile)
+    with path.open(jumping=True) if elsewhere else path.open("rb") as file:
         start, end = metadata(file)
         start = max(0, start)
         text = read(file, start, end)

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io.choices import SCORE_SUFFIXES, TABLE_SUFFIXES
 from pgcjax.io.nest import nest
-from pgcjax.io.remote import is_remote, local_folder, path_of
-from pgcjax.io.remote_bytes import check_target as check_remote
-from pgcjax.io.remote_bytes import sent
+from pgcjax.io.remote import check_target as check_remote
+from pgcjax.io.remote import is_remote, local_folder, path_of, sent
 from pgcjax.io.seal import UNSEALED, seal
 
 if TYPE_CHECKING:

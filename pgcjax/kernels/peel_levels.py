@@ -13,6 +13,7 @@ def levelled_overlap(
     count: Int32[Array, " runs"],
     steps: Int[Array, ""] | int,
     weights: Int64[Array, " depth_plus_1"],
+    of_vertex: Int32[Array, " n"] | None = None,
 ) -> Int64[Array, " runs"]:
     """Add up RBO weights of each run and the ideal ranking nearest to it.
 
@@ -32,6 +33,7 @@ def levelled_overlap(
         count: how many there are.
         steps: the largest count; more are harmless.
         weights: from `rbo.rank_weights`.
+        of_vertex: level of each vertex; then `level` has vertices in place of levels.
 
     Source: the ideal ranking of compatibility (Clarke, Smucker and Vtyurina 2020),
     which is Greedy PGC's on the graph with an edge for each pair of unequal levels.
@@ -42,7 +44,10 @@ def levelled_overlap(
     def step(i, state: tuple) -> tuple:
         open_places, total = state
         at, there = jnp.minimum(first + i, level.shape[-1] - 1), i < count
-        own_level = levels == jnp.where(there, level[at], -1)[None, :]
+        here = (
+            level[at] if of_vertex is None else of_vertex.at[level[at]].get(mode="clip")
+        )
+        own_level = levels == jnp.where(there, here, -1)[None, :]
         ideal = jnp.sum(jnp.where(own_level, open_places, 0), axis=0, dtype=jnp.int32)
         lower = jnp.where(there, jnp.maximum(ranks[at], ideal), depth)
         left = open_places + own_level.astype(open_places.dtype)

@@ -14,7 +14,7 @@ from jaxtyping import Bool
 from pgcjax.errors import DataError, DataWarning, UsageError, check_choice, counted
 from pgcjax.io.choices import ORDERS
 from pgcjax.io.order import ranked
-from pgcjax.io.runs import Runs
+from pgcjax.io.runs import open_runs
 from pgcjax.io.schema import Origin, canonical, ids, numbers, refuse, seconds
 from pgcjax.stats.choices import COEFFICIENTS
 from pgcjax.stats.correlation import correlation
@@ -117,7 +117,7 @@ def click_scores(
     table = table.assign(rate=rate).set_index("doc_id")
     clicked = dict(list(table.groupby("query_id")))
     discount = 1 / np.log2(np.arange(2, depth + 2))
-    table = pl.concat([*Runs(runs).tables()])
+    table = pl.concat(open_runs(runs).tables())
     table, position, groups, lengths = ranked(table, order)
     docs = table["doc_id"]
     rows, start = [], 0

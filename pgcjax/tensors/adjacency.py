@@ -1,6 +1,6 @@
 """Graphs as padded adjacency tensors, in the form that suits each graph."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Int32, Int64
 
 from pgcjax.kernels import peel_packed
-from pgcjax.tensors.edges import Edges, Places, exactly
+from pgcjax.tensors.edges import Edges, Places
 from pgcjax.tensors.graphs import MOST_DEGREE, Graph, dense
 from pgcjax.tensors.padding import blank, lengthened, taken
 
@@ -63,8 +63,7 @@ class Stack:
         which: number of each graph among those that were laid out.
         vertices: of each graph. A peel takes as many steps; of `levels`, rankings
             decide.
-        arrays: what does not depend on the run, of one graph after another; there may
-            be room behind them, as behind `vertices`, for graphs of none.
+        arrays: what does not depend on the run, of one graph after another.
         level: of the documents of one graph after another; of `levels` alone.
     """
 
@@ -106,7 +105,6 @@ def matrices(
     size: int | list[int],
     *,
     levels: int = 0,
-    room: Callable[[int, int], int] | None = None,
 ) -> list[Stack]:
     """Lay graphs out as packed words or, if they do not fit, as counts.
 
@@ -115,16 +113,14 @@ def matrices(
         size: padded number of vertices; or of each graph, equal ones together.
         levels: lay weak orders out as levels, if their padded vertices are as many in
             all; 0: never.
-        room: says for how many graphs arrays are, by size and number of graphs.
 
     Raises:
         DataError: a document is in more judgments than int32 degrees hold.
     """
     if not graphs:
         return []
-    room = room or exactly
     sizes = [size] * len(graphs) if isinstance(size, int) else size
-    places = Places.of(graphs, sizes, room)
+    places = Places.of(graphs, sizes)
     edges, which, where = Edges.of(graphs, places), places.which, places.where()
     out, into = edges.degrees()
     most = np.maximum.reduceat(np.maximum(out, into), places.first)[which]
@@ -154,9 +150,8 @@ def matrices(
         if arrays and len(some):
             own, vertices = _of_places(arrays, places, cut), places.vertices[cut]
             if len(some) < mine.stop - mine.start:
-                length = room(size, len(some))
-                own = PackedGraphs(*(taken(x, some, length) for x in own))
-                vertices = taken(vertices, some, length)
+                own = PackedGraphs(*(taken(x, some) for x in own))
+                vertices = taken(vertices, some)
             stacks.append(Stack("packed", size, mine.start + some, vertices, own))
     return stacks + orders
 
@@ -265,21 +260,8 @@ def as_levels(
     return stacks
 
 
-def batch_graphs(graphs: Stack, tile: int, low: int = 0) -> Graphs:
-    """Give what does not depend on the run, with empty queries up to `tile`.
-
-    Args:
-        graphs: of one form and size.
-        tile: number of queries.
-        low: the first of them.
-    """
-    part = type(graphs.arrays)(*(array[low : low + tile] for array in graphs.arrays))
-    if len(part[0]) == tile:
-        return part
-    return type(part)(*(lengthened(array, tile) for array in part))
-
-
-def vertices_of(graphs: Stack, tile: int, low: int = 0) -> Int32[np.ndarray, " tile"]:
-    """Give the numbers of vertices of what `batch_graphs` gives."""
-    part = graphs.vertices[low : low + tile]
-    return part if len(part) == tile else lengthened(part, tile)
+def batch_graphs(graphs: Stack, tile: int) -> Graphs:
+    """Give what does not depend on the run, with empty queries up to `tile`."""
+    if len(graphs) == tile:
+        return graphs.arrays
+    return type(graphs.arrays)(*(lengthened(array, tile) for array in graphs.arrays))

@@ -1,7 +1,7 @@
 """The edges of graphs of several sizes, end to end: one set of arrays for all."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,11 +10,6 @@ from jaxtyping import Bool, Int32, Int64
 from pgcjax.kernels import peel_packed
 from pgcjax.tensors.graphs import Graph
 from pgcjax.tensors.padding import blank
-
-
-def exactly(size: int, graphs: int) -> int:
-    """Make room for as many graphs as there are."""
-    return graphs
 
 
 class Group(NamedTuple):
@@ -55,18 +50,16 @@ class Places(NamedTuple):
         cls,
         graphs: Sequence[Graph],
         sizes: Sequence[int],
-        room: Callable[[int, int], int] = exactly,
     ) -> "Places":
         """Give each graph a place.
 
         Args:
             graphs: of all sizes.
             sizes: padded number of vertices of each, equal ones together.
-            room: how many places a size and its number of graphs take.
         """
         groups, which, low, end = [], np.arange(len(graphs)), 0, 0
         for size, number in Counter(sizes).items():
-            mine, places = slice(low, low + number), end + room(size, number)
+            mine, places = slice(low, low + number), end + number
             which[mine] += end - low
             groups.append(Group(size, mine, slice(end, places)))
             low, end = mine.stop, places

@@ -94,7 +94,7 @@ class GridTensors:
         pairs: what most votes say of pairs, for counts of them; in place of graphs.
         shared: whether all systems have one ideal.
         finish: makes scores of what was computed: of sums of weights and numbers of
-            images, both `[runs, queries]`; or of `engine.grid_batches.Counts`.
+            images, both `[runs, queries]`; or of `engine.grid_batch.Counts`.
     """
 
     docs: Mapping[str, np.ndarray]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 _ALIGNED = 64
+_BEHIND, _DOCUMENTS = 1024, 2**16
 _SIZES = (16, 32, 64, 128, 192, 256, 384, 512, 768, 1024)
 
 
@@ -82,6 +83,16 @@ def list_width(n: int) -> int:
     return width
 
 
+def list_room(documents: int, longest: int) -> int:
+    """Round the length of a list of the documents of all rankings up to one of few.
+
+    Programs read it, and so have it in their shapes; behind the last ranking they read
+    as far as the longest one may go.
+    """
+    n = documents + max(_BEHIND, padded_size(longest))
+    return max(_DOCUMENTS, 1 << (n - 1).bit_length())
+
+
 def ranks_length(last: int) -> int:
     """Round the last rank of all runs up, so that few lengths are compiled."""
     return 1 << max(last, _least.ranks).bit_length()
@@ -142,14 +153,8 @@ def lengthened(array: np.ndarray, length: int) -> np.ndarray:
     return out
 
 
-def taken(
-    array: np.ndarray, which: np.ndarray, length: int | None = None
-) -> np.ndarray:
-    """Copy parts of an array along its first axis, with zeros behind them to a length.
-
-    Without a length, there is nothing behind them.
-    """
-    length = len(which) if length is None else length
-    out = blank((length, *array.shape[1:]), 0, array.dtype)
-    array.take(which, axis=0, out=out[: len(which)], mode="clip")
+def taken(array: np.ndarray, which: np.ndarray) -> np.ndarray:
+    """Copy parts of an array along its first axis."""
+    out = blank((len(which), *array.shape[1:]), 0, array.dtype)
+    array.take(which, axis=0, out=out, mode="clip")
     return out

@@ -1,15 +1,14 @@
-"""Where runs have the documents of graphs: padded arrays for each form of the peel."""
+"""Runs by place: padded arrays of where they have the documents of graphs."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Int32
 
 from pgcjax.kernels import ABSENT
-from pgcjax.tensors.adjacency import Stack
 from pgcjax.tensors.padding import blank
-from pgcjax.tensors.retrieved import Flat, Retrieved, lists
+from pgcjax.tensors.retrieved import Retrieved, lists
 
 
 class PackedRuns(NamedTuple):
@@ -21,47 +20,9 @@ class PackedRuns(NamedTuple):
         ranks: rank in the run of the vertex at each place, `ABSENT` if not retrieved.
     """
 
-    order: Int32[np.ndarray, "queries runs n"]
-    inverse: Int32[np.ndarray, "queries runs n"]
-    ranks: Int32[np.ndarray, "queries runs n"]
-
-
-class WideRuns(NamedTuple):
-    """Runs as `kernels.peel` takes them: the rank of each vertex, or `ABSENT`."""
-
-    ranks: Int32[np.ndarray, "queries runs n"]
-
-
-class ListedRuns(NamedTuple):
-    """Runs as lists of documents that lie end to end, as some kernels take them.
-
-    Attributes:
-        first: where the documents of each ranking begin in the list of all of them.
-        counts: how many there are.
-    """
-
-    first: Int32[np.ndarray, "queries runs"]
-    counts: Int32[np.ndarray, "queries runs"]
-
-
-def batch_rankings(
-    form: str, vertices: Int32[np.ndarray, " queries"], flat: Flat, size: int
-) -> PackedRuns | WideRuns:
-    """Lay runs out by place or vertex.
-
-    Args:
-        form: of the graphs: `packed` or `wide`.
-        vertices: number of those of each query of the tile.
-        flat: the tile, with vertices as values.
-        size: padded number of vertices.
-    """
-    documents = flat.documents()
-    if form == "packed":
-        return _by_place(vertices, documents, flat.count.shape, size)
-    pair, _, vertex, rank = documents
-    ranks = blank((flat.count.size * size,), ABSENT)
-    ranks[pair * size + vertex] = rank
-    return WideRuns(ranks.reshape(*flat.count.shape, size))
+    order: Int32[Any, "*queries runs n"]
+    inverse: Int32[Any, "*queries runs n"]
+    ranks: Int32[Any, "*queries runs n"]
 
 
 def rankings_by_place(
@@ -80,15 +41,23 @@ def rankings_by_place(
         tile: numbers of queries and runs, at least as many.
         size: padded number of vertices.
     """
-    return _by_place(vertices, lists(retrieved, runs, tile), tile, size)
+    return by_place(vertices, lists(retrieved, runs, tile), tile, size)
 
 
-def _by_place(
+def by_place(
     vertices: Int32[np.ndarray, " queries"],
     documents: tuple[np.ndarray, ...],
     tile: tuple[int, ...],
     size: int,
 ) -> PackedRuns:
+    """Stack runs whose documents lie end to end.
+
+    Args:
+        vertices: number of those of each query of the tile.
+        documents: what `retrieved.lists` gives.
+        tile: numbers of queries and runs.
+        size: padded number of vertices.
+    """
     pair, place, vertex, rank = documents
     # Where each run begins in flat arrays: one index is faster than three.
     begin = pair * size
@@ -110,19 +79,3 @@ def _by_place(
     number = np.tile(number, tile[0] * tile[1])
     order[left], inverse[places] = number[places], number[left]
     return PackedRuns(*(x.reshape(*tile, size) for x in (order, inverse, ranks)))
-
-
-def to_levels(flat: Flat, graphs: Stack, low: int) -> None:
-    """Put the levels of documents in the place of vertices.
-
-    Args:
-        flat: a tile, which is changed.
-        graphs: of `levels` form.
-        low: which of them is the first of the tile.
-    """
-    assert graphs.level is not None
-    starts = np.cumsum(graphs.vertices) - graphs.vertices
-    documents = flat.count.sum(1)[: len(graphs) - low]
-    value = flat.value[: documents.sum()]
-    value += np.repeat(starts[low : low + len(documents)], documents).astype(np.int32)
-    graphs.level.take(value, out=value, mode="clip")

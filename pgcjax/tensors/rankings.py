@@ -13,9 +13,8 @@ from jaxtyping import Bool, Int, Int32
 from pgcjax.errors import Progress
 from pgcjax.io.judged import Judged
 from pgcjax.io.order import outline, ranked
-from pgcjax.io.packed import Block
-from pgcjax.io.run_tables import RunTable
-from pgcjax.io.runs import Runs
+from pgcjax.io.runs import Block, Runs, RunTable
+from pgcjax.tensors.padding import blank, list_room
 from pgcjax.tensors.retrieved import Flat, Retrieved
 
 
@@ -165,7 +164,7 @@ def read_rankings(
         return find(table, judged, order)
 
     with closing(runs.read(judged, order, look_up, progress=progress)) as units:
-        whole = ((joined([*read.parts]), read.units) for read in units)
+        whole = ((joined(read.parts), read.units) for read in units)
         if only is not None:
             kept = ((ranks.only(only), count) for ranks, count in whole)
             whole = ((ranks, count) for ranks, count in kept if ranks.run_ids)
@@ -316,8 +315,10 @@ class Rankings:
             values: int32, of each of them, query after query; none is negative.
         """
         values = np.append(self._judged.spread(docs, values), np.int32(-1))
-        # At once for all parts: large pieces of memory come sooner.
-        values_out, ranks = np.empty((2, self.size), np.int32)
+        # With room for programs, that they take it as it is; what is not written to
+        # takes no memory.
+        room = (list_room(self.size, max(map(len, docs.values()), default=0)),)
+        values_out, ranks = blank(room, None), blank(room, None)
         first, count, end = [], [], 0
         for part in self._found:
             count.append(part.among(values, values_out[end:], ranks[end:]))

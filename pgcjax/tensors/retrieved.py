@@ -86,13 +86,6 @@ class Retrieved:
         """Index of the run of each document."""
         return np.repeat(np.arange(len(self.starts) - 1), self.count)
 
-    def most(self, depth: int | None = None) -> int:
-        """Count the judged documents in the run that has most of them to a depth."""
-        count = self.count
-        if depth is not None:
-            count = np.bincount(self.run, self.rank < depth, minlength=1)
-        return int(count.max(initial=0))
-
     def of_runs(self, runs: slice) -> tuple[np.ndarray, np.ndarray]:
         """Give vertices and ranks of the documents of some runs."""
         here = slice(self.starts[runs.start], self.starts[runs.stop])
@@ -134,35 +127,3 @@ def _numbered(count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     count = count.ravel()
     pair = np.repeat(np.arange(len(count)), count)
     return pair, np.arange(len(pair)) - np.repeat(np.cumsum(count) - count, count)
-
-
-def listed(
-    retrieved: Sequence[Retrieved],
-    runs: slice,
-    tile: tuple[int, int],
-    width: int,
-    depth: int | None,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Lay out the judged documents that some runs retrieved within a depth.
-
-    Args:
-        retrieved: of each query.
-        runs: which runs.
-        tile: numbers of queries and runs, at least as many as there are.
-        width: length of a list, at least as many as any run has.
-        depth: last rank that counts; None if all do.
-
-    Returns:
-        Vertices and ranks from 1, both 0 where there is none: int32
-        `[queries, runs, width]`.
-    """
-    pair, place, vertex, rank = lists(retrieved, runs, tile)
-    if depth is not None:  # ranks ascend in a run: places stay
-        near = np.flatnonzero(rank < depth)
-        pair, place, vertex, rank = (x[near] for x in (pair, place, vertex, rank))
-    cell = pair * width + place
-    cells = (tile[0] * tile[1] * width,)
-    vertices, ranks = blank(cells), blank(cells)
-    vertices[cell], ranks[cell] = vertex, rank + 1
-    shape = *tile, width
-    return vertices.reshape(shape), ranks.reshape(shape)

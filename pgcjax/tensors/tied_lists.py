@@ -9,9 +9,8 @@ import polars as pl
 from jaxtyping import Int32
 
 from pgcjax.errors import DataError, Progress
-from pgcjax.io.order import check_ranks_given, ranked, ranking_starts, steps
-from pgcjax.io.run_units import gathered
-from pgcjax.io.runs import Runs
+from pgcjax.io.order import check_ranks_given, gathered, ranked, ranking_starts, steps
+from pgcjax.io.runs import open_runs
 from pgcjax.kernels.rbo_ties import LONGEST
 
 
@@ -88,7 +87,7 @@ def read(
     """
     lists: Lists = {}
     runs: set[str] = set()
-    with closing(Runs(source).tables(progress=progress)) as tables:
+    with closing(open_runs(source).tables(progress=progress)) as tables:
         for batch in gathered(tables, rows):
             assert isinstance(batch, list)  # `tables` gives no blocks
             laid = [_laid(table, order, broken, depth) for table in batch]

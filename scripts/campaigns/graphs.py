@@ -11,7 +11,7 @@ import numpy as np
 import pgcjax
 from pgcjax.engine import plan
 from pgcjax.errors import DataWarning
-from pgcjax.io.runs import Runs
+from pgcjax.io.runs import read_runs
 from scripts.campaigns import forms, independent
 from scripts.campaigns.campaign import Campaign, pick
 from scripts.campaigns.collections import Collection, collection
@@ -107,7 +107,7 @@ def _scored(
         return pgcjax.evaluate(folder / "packed.parquet", **how)
     if way == "memory":
         return pgcjax.evaluate(runs, memory=pick(rng, ("64MiB", "1GB")), **how)
-    opened = Runs(runs)
+    opened = read_runs(runs)
     if way == "whole" or len(opened.units) == 1:
         return pgcjax.evaluate(opened, **how)
     suffix, paths, count = pick(rng, SUFFIXES), [], len(opened.units)

@@ -249,7 +249,7 @@ def test_stopped(pgcjax, monkeypatch):
     def stop(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(runs, "Runs", stop)
+    monkeypatch.setattr(runs, "open_runs", stop)
     done = pgcjax("evaluate", "--prefs", "prefs.txt", "run.txt", "-o", "out.csv")
     assert (done.code, done.out) == (130, "")
     assert done.err.strip() == "pgcjax: error: stopped"

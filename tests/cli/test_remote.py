@@ -11,9 +11,8 @@ import pytest
 import pgcjax as package
 from pgcjax.datasets.files import demo_folder
 from pgcjax.engine.plan import using
-from pgcjax.io.remote import find
-from pgcjax.io.remote_bytes import arrow_file, open_file
-from pgcjax.io.text_pieces import text_pieces
+from pgcjax.io.bytes import text_pieces
+from pgcjax.io.remote import arrow_file, find
 from pgcjax.io.write import written_beside
 
 fsspec = pytest.importorskip("fsspec")
@@ -328,7 +327,7 @@ def test_bytes_come_as_they_are_asked_for(memory, monkeypatch):
     monkeypatch.setattr(
         MemoryFile, "read", lambda *a: read.append(kept(*a)) or read[-1]
     )
-    with open_file(file) as opened:  # the head of a file in a folder
+    with file.open() as opened:  # the head of a file in a folder
         assert opened.read(9) == text[:9]
     assert len(b"".join(read)) == 2**16
     read.clear()

@@ -15,7 +15,7 @@ from pgcjax.engine.cost import Group
 from pgcjax.engine.estimate import estimate
 from pgcjax.errors import VerificationError
 from pgcjax.io.checkpoint import Checkpoint
-from pgcjax.io.runs import Runs
+from pgcjax.io.runs import read_runs
 from pgcjax.measures.catalogue import catalogue
 from pgcjax.measures.spec import Definition
 
@@ -118,7 +118,7 @@ def test_wrong_scores_of_a_kept_chunk_are_found(tmp_path):
 
 
 def test_it_is_scored_in_parts():
-    runs = Runs(DEMO / "runs")
+    runs = read_runs(DEMO / "runs")
     parts = [score(runs.part(i, 3)).table for i in (1, 2, 3)]
     by = ["run_id", "query_id"]
     table = pd.concat(parts).sort_values(by, kind="stable", ignore_index=True)

@@ -190,8 +190,7 @@ def test_verify_recomputes_with_the_twins(monkeypatch):
 def test_the_sample_is_never_empty_and_knows_no_order():
     """However small the share, and whatever queries nobody judged come first."""
     from pgcjax.engine.verify import Sample
-    from pgcjax.io.run_tables import RunTable
-    from pgcjax.io.runs import Runs
+    from pgcjax.io.runs import RunTable, read_runs
 
     runs = {
         f"r{r}": {f"{kind}{q}": {"A": 1.0} for kind in ("a", "q") for q in range(5)}
@@ -203,8 +202,8 @@ def test_the_sample_is_never_empty_and_knows_no_order():
         for names in (sorted(runs), sorted(runs, reverse=True)):
             sample = Sample(share)
             for name in names:
-                (table,) = Runs({name: runs[name]}).tables()
-                sample.take(RunTable(table, (name,), 0), judged)
+                (table,) = read_runs({name: runs[name]}).tables()
+                sample.take(RunTable(table), judged)
             kept.append(sample.chosen)
         assert kept[0] == kept[1]
         assert {query for _, query in kept[0]} <= judged

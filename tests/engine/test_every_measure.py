@@ -50,6 +50,8 @@ VARIANTS = (
     + ["CCG(missing=predicted)@10", "ERR(context=0.5,missing=predicted)@10"]
 )
 
+ONE_TILE = {"documents": 64, "axis": 64, "width": 64, "ranks": 63, "queries": 1}
+
 
 def names() -> list[str]:
     """Every measure of lists, whole and with a cutoff, and some with parameters."""
@@ -121,8 +123,7 @@ def indexed(scores: pgcjax.Scores) -> pd.Series:
 @pytest.fixture(scope="module", autouse=True)
 def one_tile():
     """Give every call the shapes of one tile, so that they share programs."""
-    lengths = {"documents": 64, "axis": 64, "width": 64, "ranks": 63}
-    with plan.using(runs=4, queries=2), at_least(**lengths, queries=1):
+    with plan.using(runs=4, queries=2), at_least(**ONE_TILE):
         yield
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pgcjax import read_preferences
-from pgcjax.engine.peel_batches import overlap_sums
+from pgcjax.engine.peel_batch import overlap_sums
 from pgcjax.io.qrels import read_qrels
 from pgcjax.measures.catalogue import parse
 from pgcjax.tensors.judgments import Judgments

@@ -14,8 +14,9 @@ from pgcjax.cli import main
 from pgcjax.datasets.files import demo_folder
 from pgcjax.engine import plan
 from pgcjax.errors import DataError, UsageError
-from pgcjax.io import checkpoint, prefetch
+from pgcjax.io import checkpoint
 from pgcjax.io.memory import machine_memory, memory_limit
+from pgcjax.io.runs import ahead
 
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
 DEMO = demo_folder()
@@ -83,8 +84,7 @@ def test_a_stopped_job_goes_on_where_it_was(runs, tmp_path, small_chunks):
 def test_a_finished_job_reads_no_run_again(runs, tmp_path, monkeypatch):
     folder = tmp_path / "kept"
     whole = pgcjax.evaluate(runs, **JUDGED, journal=folder)
-    monkeypatch.setattr("pgcjax.io.runs.read_bundle", lambda *_: 1 / 0)
-    monkeypatch.setattr("pgcjax.io.runs.read_in_pieces", lambda *_: 1 / 0)
+    monkeypatch.setattr("pgcjax.io.runs.files.FileRuns.read", lambda *_: 1 / 0)
     again = pgcjax.evaluate(runs, **JUDGED, journal=folder)
     assert again.table.equals(whole.table) and again.notes == whole.notes
 
@@ -112,9 +112,9 @@ def test_a_job_of_files_read_together_goes_on_where_it_was(
     """Other files share a table when it goes on: no score depends on it."""
     whole = pgcjax.evaluate(runs, **JUDGED)
     sizes = [path.stat().st_size for path in runs.iterdir()]
-    monkeypatch.setattr(prefetch, "_THREADS", 1)
-    monkeypatch.setattr(prefetch, "_LEAST", 3 * max(sizes))
-    monkeypatch.setattr(prefetch, "_MOST", 0)
+    monkeypatch.setattr(ahead, "_THREADS", 1)
+    monkeypatch.setattr(ahead, "_LEAST", 3 * max(sizes))
+    monkeypatch.setattr(ahead, "_MOST", 0)
     small_chunks.clear()
     with plan.using(rows=1):
         with pytest.raises(KeyboardInterrupt):
@@ -122,7 +122,7 @@ def test_a_job_of_files_read_together_goes_on_where_it_was(
             pgcjax.evaluate(runs, **JUDGED, journal=tmp_path / "kept", progress=stop)
         kept = sorted(path.stem for path in (tmp_path / "kept").glob("*.npz"))
         assert kept and all(name not in kept for name in ("0-1", "0-8"))
-        monkeypatch.setattr(prefetch, "_LEAST", 2 * max(sizes))
+        monkeypatch.setattr(ahead, "_LEAST", 2 * max(sizes))
         again = pgcjax.evaluate(runs, **JUDGED, journal=tmp_path / "kept")
     assert again.table.equals(whole.table) and again.notes == whole.notes
 

@@ -6,8 +6,8 @@ import subprocess
 import sys
 
 import pytest
-from engine.test_every_measure import everything, names
-from engine.test_grid_batches import MEASURES, pages
+from engine.test_every_measure import ONE_TILE, everything, names
+from engine.test_grid_batch import MEASURES, pages
 
 import pgcjax
 from pgcjax.engine import plan
@@ -31,11 +31,17 @@ def bits(scores: pgcjax.Scores) -> dict[str, str]:
     return dict(zip(keys, (float(x).hex() for x in table["value"]), strict=True))
 
 
+SMALL = {"documents": 16, "axis": 16, "width": 16, "ranks": 15, "queries": 1}
+
+
 def scores(lists: list[str], queries: int, all_kinds: bool) -> dict:
-    """Score measures of lists; with `all_kinds`, what other kinds of kernels give."""
-    lengths = {"documents": 16, "axis": 16, "width": 16, "ranks": 15}
+    """Score measures of lists; with `all_kinds`, what other kinds of kernels give.
+
+    All kinds have the shapes of `test_every_measure`, whose programs JAX keeps.
+    """
+    lengths = ONE_TILE if all_kinds else SMALL
     tables = everything(21, queries=queries, runs=2)
-    with plan.using(runs=2, queries=2), at_least(**lengths, queries=1, runs=1):
+    with plan.using(runs=4, queries=2), at_least(**lengths):
         found: dict = bits(pgcjax.evaluate(**tables, measures=lists))
         if all_kinds:
             grids, votes = pages(3, queries=2, systems=2)

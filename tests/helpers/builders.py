@@ -9,13 +9,15 @@ import pandas as pd
 import polars as pl
 
 from pgcjax import read_preferences
-from pgcjax.engine import list_batches, peel_batches, plan
+from pgcjax.engine import list_batch, plan
 from pgcjax.engine.batch import Member, Setting
+from pgcjax.engine.flat_runs import Documents, Where
+from pgcjax.engine.peel_batch import Form, PeelGraphs, peel_program
+from pgcjax.engine.tiles import Pace, compiled
 from pgcjax.io.judged import Judged
-from pgcjax.io.run_tables import RunTable
-from pgcjax.io.runs import read_runs
+from pgcjax.io.runs import RunTable, read_runs
 from pgcjax.kernels import ABSENT, peel, peel_packed
-from pgcjax.tensors import adjacency, rank_tables
+from pgcjax.tensors import adjacency
 from pgcjax.tensors.graphs import Graph, dense, preference_graphs
 from pgcjax.tensors.padding import lengthened, padded_size
 from pgcjax.tensors.rankings import Rankings, find
@@ -73,7 +75,7 @@ def rankings_of(runs, judged, order="trec") -> Rankings:
     """Rankings of what read_runs takes, in a table per run."""
     table = pl.from_pandas(run_table(runs))
     known = Judged(judged)
-    tables = (RunTable(run, (), 0) for run in table.partition_by("run_id"))
+    tables = (RunTable(run) for run in table.partition_by("run_id"))
     return Rankings(known, [find(run, known, order) for run in tables])
 
 
@@ -81,7 +83,7 @@ def list_scores(measures, tensors, rankings, *, budget=plan.BUDGET, progress=Non
     """Scores [runs, queries] of each measure of ranked lists, by its batch alone."""
     members = map(Member, range(len(measures)), measures, tensors)
     out: dict[int, np.ndarray] = {}
-    for batch in list_batches.batches(list(members), Setting(budget)):
+    for batch in list_batch.batches(list(members), Setting(budget)):
         parts = batch.score(rankings, progress)
         out.update(zip((m.place for m in batch.members), parts, strict=True))
     return [out[i] for i in range(len(measures))]
@@ -106,25 +108,24 @@ def form_of(graph: Graph) -> str:
 def form_sum(graph: Graph, ranks, weights, form: str | None = None) -> int:
     """The sum of weights by the form that suits the graph, or a given one.
 
-    `listed` is `packed`, with the run as a list.
+    `listed` is `packed`, with the run laid out as a CPU does it.
     """
-    size = padded_size(len(graph))
-    ready = adjacency.prepare([graph], size)[0]
-    if form is not None:
-        ready = as_form("packed" if form == "listed" else form, [graph], size)
-    form = form or ready.form
-    graphs, flat = adjacency.batch_graphs(ready, 1), flat_of(np.array([[ranks]]))
-    if form == "levels":
-        rank_tables.to_levels(flat, ready, 0)
-    lists, steps = (), ready.vertices
-    if form in ("levels", "listed"):
-        lists = tuple(lengthened(x, 2 * size) for x in (flat.value, flat.rank))
-        moving = rank_tables.ListedRuns(flat.first, flat.count)
-        steps = flat.count[0] if form == "levels" else steps
+    size, flat = padded_size(len(graph)), flat_of(np.array([[ranks]]))
+    if form is None:
+        graphs = PeelGraphs({"q": graph})
+        with plan.using(levels=1):
+            (ready,) = graphs.packed([(graphs.forms[0], [0])])
+        name, arrays = ready.size, ready.arrays
+        value = graphs.values()[flat.value] if name.name == "levels" else flat.value
     else:
-        moving = rank_tables.batch_rankings(form, steps, flat, size)
-    sums = peel_batches.tile_sums(form, (graphs, moving, steps), (*lists, weights))
-    return int(sums[0, 0])
+        stack = as_form("packed" if form == "listed" else form, [graph], size)
+        name, arrays = Form(stack.form, size), (stack.arrays, stack.vertices)
+        value = flat.value
+    documents = Documents(*(lengthened(x, 2048) for x in (value, flat.rank)))
+    program = peel_program(name, size if form == "packed" else 0)
+    cut = arrays, Where(flat.first, flat.count)
+    sums = compiled(program, Pace(in_turn=True), 1)(cut, (documents, weights))
+    return int(np.asarray(sums)[0, 0])
 
 
 def as_form(form: str, graphs: Sequence[Graph], size: int) -> adjacency.Stack:

@@ -1,6 +1,7 @@
 """The fast reader gives what the exact one gives, or nothing."""
 
 from functools import partial
+from pathlib import Path
 from unittest import mock
 
 import numpy as np
@@ -12,26 +13,35 @@ from polars.testing import assert_frame_equal
 
 from pgcjax.errors import DataError
 from pgcjax.io import fast_columns
-from pgcjax.io.content import read_bytes
-from pgcjax.io.runs import Runs
+from pgcjax.io.bytes import read_bytes
+from pgcjax.io.runs import RunTable, read_runs, text
 
 SIX = b"q1 Q0 d1 1 2.5 tag\nq1 Q0 d2 2 -1e-3 tag\nq2 Q0 d1 1 7 tag\n"
 THREE = b"q1\td1\t2.5\nq1\td2\t-1e-3\n"
 
 
-def parsed(data: bytes, **how):
-    """The table that the fast reader makes of a run; None if it leaves the file."""
-    read = fast_columns.parse_run(data, **how)
-    return None if read is None else read[0]
+def parsed(data: bytes, ranks=True) -> pl.DataFrame | None:
+    """The table of a run that is read as it is; None if it is left."""
+    table = text.read_regular([Path("a.run")], [data], "tag", ranks)
+    return table and table.frame
+
+
+def read_fast(data: bytes, ranks=True) -> RunTable | None:
+    """The table of a run that is read as it is, or tidied; None if it is left."""
+    with mock.patch.object(text, "split", side_effect=DataError("is left")):
+        try:
+            return text.read_text(Path("a.run"), data, "tag", ranks)
+        except DataError:
+            return None
 
 
 def outcome(path, exactly=False):
     """The table that a file holds, or what is said against it."""
     try:
         if not exactly:
-            return next(Runs(path).tables())
-        with mock.patch.object(fast_columns, "tidied", lambda data, parse: None):
-            return next(Runs(path).tables())
+            return next(read_runs(path).tables())
+        with mock.patch.object(text, "read_regular", return_value=None):
+            return next(read_runs(path).tables())
     except DataError as error:
         return str(error)
 
@@ -51,13 +61,17 @@ def test_regular_files():
     frame = parsed(SIX)
     assert frame is not None
     assert frame.rows() == [
-        ("q1", "d1", 1.0, 2.5, "tag"),
-        ("q1", "d2", 2.0, -0.001, "tag"),
-        ("q2", "d1", 1.0, 7.0, "tag"),
+        ("tag", "q1", "d1", 2.5, 1.0),
+        ("tag", "q1", "d2", -0.001, 2.0),
+        ("tag", "q2", "d1", 7.0, 1.0),
     ]
     frame = parsed(THREE)
     assert frame is not None
-    assert frame.rows() == [("q1", "d1", 2.5), ("q1", "d2", -0.001)]
+    assert frame.drop("rank").rows() == [
+        ("a", "q1", "d1", 2.5),
+        ("a", "q1", "d2", -0.001),
+    ]
+    assert frame["rank"].is_nan().all()
     for data in (SIX, THREE):
         for form in (data[:-1], data.replace(b"d1", "d日é".encode())):
             assert parsed(form) is not None
@@ -65,7 +79,7 @@ def test_regular_files():
 
 @pytest.mark.parametrize("size", range(1, 40))
 def test_large_files_are_looked_at_in_pieces(size):
-    table = partial(fast_columns.table, layouts=fast_columns.RUNS, chunk=size)
+    table = partial(fast_columns.table, layouts=text.LAYOUTS, chunk=size)
     assert table(SIX) is not None
     assert table(SIX.replace(b"Q0 d2", b" d2")) is None
 
@@ -126,30 +140,28 @@ def test_what_is_unusual_is_left(put, name):
     assert_same(outcome(path), outcome(path, exactly=True))
     assert isinstance(outcome(path), str) == (name in WRONG or name == "empty")
     # Of these, tidying leaves the same rows.
-    assert (fast_columns.read_run(data) is not None) == (
-        name in UNUSUAL and name != "empty"
-    )
+    assert (read_fast(data) is not None) == (name in UNUSUAL and name != "empty")
 
 
 def test_ranks_that_nobody_wants_may_be_anything():
     """A file is read as it would be with other ranks, and refused as it would be."""
     for name, data in (UNUSUAL | WRONG | ODD).items():
-        read = fast_columns.read_run(data, ranks=False)
+        read = read_fast(data, ranks=False)
         assert (read is not None) == (
             name in UNUSUAL and name != "empty" or name == "junk ranks"
         )
         if read:
             expected = parsed(SIX, ranks=False)
             assert expected is not None
-            assert_frame_equal(read[0][0], expected)
+            assert_frame_equal(read.frame, expected)
     frame = parsed(SIX)
     assert frame is not None
     for data in (SIX, SIX.replace(b" 1 ", b" - "), SIX.replace(b" 1 ", b" nan ")):
         unranked = parsed(data, ranks=False)
         assert unranked is not None
-        assert_frame_equal(unranked, frame.drop("rank"))
+        assert_frame_equal(unranked.drop("rank"), frame.drop("rank"))
     for data in (SIX.replace(b" 1 ", b"  "), SIX.replace(b" 1 ", b" ")):
-        assert fast_columns.read_run(data, ranks=False) is None
+        assert read_fast(data, ranks=False) is None
 
 
 @pytest.mark.parametrize("data", [SIX, THREE])
@@ -157,12 +169,12 @@ def test_tidied_files(put, data):
     """Any blanks between fields, any line ends, and comments, which are counted."""
     for blank in (b" ", b"\t", b" \t", b" " * 99):
         for end in (b"\n", b"\r\n", b"\r", b" \t\n", b"\n \n\n"):
-            text = data.replace(b" ", blank).replace(b"\n", end + b" # no data" + end)
-            read = fast_columns.read_run(b"\xef\xbb\xbf# one\n" + text + b"#")
+            mixed = data.replace(b" ", blank).replace(b"\n", end + b" # no data" + end)
+            read = read_fast(b"\xef\xbb\xbf# one\n" + mixed + b"#")
             assert read is not None
-            assert_frame_equal(read[0][0], parsed(data))
-            assert read[1] == 2 + data.count(b"\n")
-            path = put("a.run", text)
+            assert_frame_equal(read.frame, parsed(data))
+            assert read.comments == 2 + data.count(b"\n")
+            path = put("a.run", mixed)
             assert_same(outcome(path), outcome(path, exactly=True))
 
 
@@ -197,23 +209,19 @@ def nasty_files(draw):
 @settings(max_examples=200)
 @given(data=nasty_files())
 def test_any_file_is_read_as_the_exact_reader_reads_it(tmp_path_factory, data):
-    path = tmp_path_factory.getbasetemp() / "nasty.run"
+    path = tmp_path_factory.getbasetemp() / "a.run"
     path.write_bytes(data)
     exact = outcome(path, exactly=True)
     assert_same(outcome(path), exact)
-    unranked = fast_columns.read_run(data, ranks=False)
-    assert unranked or not fast_columns.read_run(data)
+    unranked = read_fast(data, ranks=False)
+    assert unranked or not read_fast(data)
     if unranked:
         assert isinstance(exact, pl.DataFrame)
-        assert_frame_equal(unranked[0][0], exact.select(unranked[0][0].columns))
+        assert_frame_equal(unranked.frame.drop("rank"), exact.drop("rank"))
     frame = parsed(data)
     if frame is not None:
         assert isinstance(exact, pl.DataFrame)
-        assert_same(
-            frame.select(exact.columns), exact
-        ) if "rank" in frame.columns else (
-            assert_frame_equal(frame, exact.select(frame.columns), check_exact=True)
-        )
+        assert_same(frame, exact)
 
 
 FORMATS = ["{!r}", "{:f}", "{:e}", "{:.25g}", "{:+.3f}", "{:.0f}.", "{:.40E}", "{:g}"]
@@ -227,21 +235,23 @@ FORMATS = ["{!r}", "{:f}", "{:e}", "{:.25g}", "{:+.3f}", "{:.0f}.", "{:.40E}", "
         min_size=1,
     )
 )
-def test_scores_have_the_bits_that_python_gives_them(scores):
+def test_scores_have_the_bits_that_python_gives_them(tmp_path_factory, scores):
     texts = [format.format(score) for score, format in scores]
     lines = [f"q Q0 d{i} {i} {text} t\n" for i, text in enumerate(texts)]
-    frame = parsed("".join(lines).encode())
+    path = tmp_path_factory.getbasetemp() / "scores.run"
+    path.write_text("".join(lines))
+    frame = outcome(path)
     expected = np.array([float(text) for text in texts])
     if not np.isfinite(expected).all():  # 1.8e308, rounded up
-        assert frame is None
+        assert isinstance(frame, str)
         return
-    assert frame is not None
+    assert isinstance(frame, pl.DataFrame)
     bits = frame["score"].to_numpy().view(np.int64)
     np.testing.assert_array_equal(bits, expected.view(np.int64))
 
 
 @pytest.mark.parametrize(
-    "text",
+    "number",
     [
         "1e23", "8.5e22", "9007199254740993", "2.2250738585072011e-308", "5e-324",
         "2.4703282292062327e-324", "2.4703282292062328e-324", "1.7976931348623157e308",
@@ -252,10 +262,10 @@ def test_scores_have_the_bits_that_python_gives_them(scores):
         "1.00000000000000011102230246251565404236316680908203124" + "9" * 800,
     ],
 )  # fmt: skip
-def test_hard_scores(text):
-    frame = parsed(f"q d {text}\n".encode())
-    assert frame is not None
-    assert frame["score"][0].hex() == float(text).hex()
+def test_hard_scores(put, number):
+    frame = outcome(put("a.run", f"q d {number}\n"))
+    assert isinstance(frame, pl.DataFrame)
+    assert frame["score"][0].hex() == float(number).hex()
 
 
 @pytest.mark.slow
@@ -268,8 +278,7 @@ def test_public_runs(data, folder):
         assert (parsed(content) is None) == (b"\r" in content)
         if i % 3 == 0 or b"\r" in content:
             assert_same(outcome(path), outcome(path, exactly=True))
-        unranked = fast_columns.read_run(content, ranks=False)
-        ranked = fast_columns.read_run(content)
-        assert unranked and ranked and unranked[1] == ranked[1]
-        kept = [name for name in ranked[0][0].columns if name != "rank"]
-        assert_frame_equal(unranked[0][0], ranked[0][0].select(kept))
+        unranked = read_fast(content, ranks=False)
+        ranked = read_fast(content)
+        assert unranked and ranked and unranked.comments == ranked.comments
+        assert_frame_equal(unranked.frame.drop("rank"), ranked.frame.drop("rank"))

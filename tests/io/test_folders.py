@@ -11,7 +11,7 @@ from pgcjax.cli import main
 from pgcjax.errors import DataError, DataWarning
 from pgcjax.io.folders import is_document, is_no_run
 from pgcjax.io.qrels import read_qrels
-from pgcjax.io.runs import Runs
+from pgcjax.io.runs import read_runs
 
 RUN = "q1 Q0 d1 1 2 {0}\nq1 Q0 d2 2 1 {0}\n"
 QRELS = "q1 0 d1 1\nq1 0 d2 0\n"
@@ -121,7 +121,7 @@ def test_a_folder_without_runs(put, tmp_path):
     put("runs/README.md", "")
     put("runs/qrels", QRELS)
     with pytest.raises(DataError) as error:
-        Runs(tmp_path / "runs")
+        read_runs(tmp_path / "runs")
     assert str(error.value) == (
         f"{tmp_path}/runs: is a folder that holds no run. No run: README.md, qrels."
     )

@@ -19,14 +19,13 @@ from hypothesis import strategies as st
 
 import pgcjax
 from pgcjax.errors import DataError, UsageError
-from pgcjax.io import pack as packing
-from pgcjax.io import packed
 from pgcjax.io.choices import ORDERS
 from pgcjax.io.judged import Judged
 from pgcjax.io.order import in_order, ranked
-from pgcjax.io.packed import MARK, Packed, is_packed
-from pgcjax.io.packed_seal import UNSEALED
-from pgcjax.io.runs import Runs
+from pgcjax.io.runs import Options, packed, read_runs
+from pgcjax.io.runs import pack as packing
+from pgcjax.io.runs.packed import MARK, PackedRuns, is_packed
+from pgcjax.io.runs.packed_seal import UNSEALED
 from pgcjax.tensors.rankings import Rankings, find, joined, merged
 
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
@@ -58,7 +57,9 @@ def rankings(source, docs, order) -> list:
     """All that scoring sees of runs, by name; or what is said against them."""
     known = Judged({q: np.array(sorted(some), object) for q, some in docs.items()})
     try:
-        read = Runs(source).read(known, order, partial(find, judged=known, order=order))
+        read = read_runs(source).read(
+            known, order, partial(find, judged=known, order=order)
+        )
         whole = ((joined([*unit.parts]), unit.units) for unit in read)
         parts = [part for part, _ in merged(whole, 8)]
         found = Rankings(known, parts)
@@ -113,11 +114,13 @@ PEAK = """
 import resource, sys
 import polars as pl
 from pathlib import Path
-from pgcjax.io.packed import Packed
-packed = Packed(Path("runs.parquet"))
-packed.read(0, "trec")
+from pgcjax.io.runs import Options
+from pgcjax.io.runs import Options
+from pgcjax.io.runs.packed import PackedRuns
+packed = PackedRuns(Path("runs.parquet"), Options())
+packed.judged_runs(0, "trec")
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-block = packed.read(0, "trec", pl.Series(["d0", "d7"]))
+block = packed.judged_runs(0, "trec", pl.Series(["d0", "d7"]))
 assert len(block.position) == 4000, len(block.position)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
@@ -298,7 +301,7 @@ def test_a_million_judged_documents_are_one_row_group(tmp_path):
     frames = [pl.from_pandas(run_table({"q": {"0": 1.0}}), nan_to_null=False)]
     path = tmp_path / "runs.parquet"
     packing._write(iter(frames), path, docs, whole=True)
-    assert len(Packed(path).docs) == 2**20 + 1
+    assert len(PackedRuns(path, Options()).docs) == 2**20 + 1
 
 
 MISFIT = (

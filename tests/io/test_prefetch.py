@@ -11,11 +11,11 @@ import pytest
 
 from pgcjax.datasets.files import demo_folder
 from pgcjax.errors import DataError
-from pgcjax.io import prefetch
 from pgcjax.io.judged import Judged
 from pgcjax.io.qrels import read_qrels
 from pgcjax.io.reading import reading
-from pgcjax.io.runs import Runs
+from pgcjax.io.remote import size_on_disk
+from pgcjax.io.runs import ahead, read_runs
 from pgcjax.tensors.rankings import JudgedRanks, find
 
 
@@ -44,19 +44,17 @@ def readers_alive():
 
 def test_in_order_and_a_few_ahead(paths):
     read = Reader()
-    for done, name in enumerate(
-        prefetch.read_ahead(read, paths, prefetch.size_on_disk), 1
-    ):
+    for done, name in enumerate(ahead.read_ahead(read, paths, size_on_disk), 1):
         assert name == paths[done - 1].name
-        assert len(read.begun) <= done + prefetch.FILES
+        assert len(read.begun) <= done + ahead.FILES
     assert sorted(read.begun) == [p.name for p in paths]
     assert not readers_alive()
-    assert list(prefetch.read_ahead(read, [], prefetch.size_on_disk)) == []
+    assert list(ahead.read_ahead(read, [], size_on_disk)) == []
 
 
 def test_while_one_is_worked_on_the_next_is_read(paths):
     read = Reader()
-    tables = prefetch.read_ahead(read, paths, prefetch.size_on_disk)
+    tables = ahead.read_ahead(read, paths, size_on_disk)
     next(tables)
     deadline = time.monotonic() + 60
     while len(read.begun) < 2 and time.monotonic() < deadline:
@@ -66,28 +64,28 @@ def test_while_one_is_worked_on_the_next_is_read(paths):
 
 
 def test_of_large_files_one_ahead(paths):
-    read, size = Reader(), prefetch.size_on_disk
-    for done, _ in enumerate(prefetch.read_ahead(read, paths, size, most_bytes=15), 1):
+    read, size = Reader(), size_on_disk
+    for done, _ in enumerate(ahead.read_ahead(read, paths, size, most_bytes=15), 1):
         time.sleep(0.002)
         assert len(read.begun) <= done + 1
-    assert len(list(prefetch.read_ahead(read, paths, size, most_bytes=0))) == 30
+    assert len(list(ahead.read_ahead(read, paths, size, most_bytes=0))) == 30
 
 
 def test_an_error_has_its_turn(paths):
     """An earlier file that is slow to fail comes before a later one that is quick."""
     read, seen = Reader(bad=("05", "06")), []
     with pytest.raises(ValueError, match="05"):
-        for name in prefetch.read_ahead(read, paths, prefetch.size_on_disk):
+        for name in ahead.read_ahead(read, paths, size_on_disk):
             seen.append(name)
     assert seen == [p.name for p in paths[:5]]
     assert not readers_alive()
-    assert len(read.begun) <= 6 + prefetch.FILES
+    assert len(read.begun) <= 6 + ahead.FILES
 
 
 @pytest.mark.parametrize("how", ["close", "forget", "raise"])
 def test_stopping_early(paths, how):
     read = Reader()
-    tables = prefetch.read_ahead(read, paths, prefetch.size_on_disk)
+    tables = ahead.read_ahead(read, paths, size_on_disk)
     next(tables)
     if how == "close":
         tables.close()
@@ -98,7 +96,7 @@ def test_stopping_early(paths, how):
             tables.throw(KeyboardInterrupt)
     begun = len(read.begun)
     assert not readers_alive()
-    assert begun <= 1 + prefetch.FILES
+    assert begun <= 1 + ahead.FILES
     time.sleep(0.02)
     assert len(read.begun) == begun
 
@@ -106,15 +104,15 @@ def test_stopping_early(paths, how):
 def test_a_pipe_is_read_in_its_turn_and_can_be_interrupted(paths, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     order = [paths[0], tmp_path / "pipe", paths[1]]
-    found = prefetch.read_ahead(
-        lambda _: threading.current_thread().name[:6], order, prefetch.size_on_disk
+    found = ahead.read_ahead(
+        lambda _: threading.current_thread().name[:6], order, size_on_disk
     )
     assert list(found) == ["pgcjax", "MainTh", "pgcjax"]
 
 
 def test_a_file_that_is_not_there_is_said_by_its_reader(tmp_path):
     paths = [tmp_path / "none"]
-    names = prefetch.read_ahead(lambda path: path.name, paths, prefetch.size_on_disk)
+    names = ahead.read_ahead(lambda path: path.name, paths, size_on_disk)
     assert list(names) == ["none"]
 
 
@@ -124,9 +122,9 @@ def of_threads(count: int, folder) -> list[JudgedRanks | str]:
     judged = Judged({str(query): sorted(docs) for query, docs in qrels})
     found: list[JudgedRanks | str] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prefetch, "_THREADS", count)
-        patch.setattr(prefetch, "FILES", 2 * count)
-        runs = Runs(folder, name_by="file")
+        patch.setattr(ahead, "_THREADS", count)
+        patch.setattr(ahead, "FILES", 2 * count)
+        runs = read_runs(folder, name_by="file")
         try:
             look_up = partial(find, judged=judged, order="trec")
             for read in runs.read(judged, "trec", look_up, together=False):
@@ -183,12 +181,12 @@ def test_any_number_of_threads_reads_the_same(tmp_path, broken):
 
 
 def test_many_threads_take_no_more_than_memory_allows(monkeypatch, paths):
-    monkeypatch.setattr(prefetch, "_THREADS", 8)
-    monkeypatch.setattr(prefetch, "FILES", 16)
+    monkeypatch.setattr(ahead, "_THREADS", 8)
+    monkeypatch.setattr(ahead, "FILES", 16)
     for memory, most in (("64MiB", 4), ("4GiB", 8)):
         read = Reader()
         with reading(memory=memory):
-            names = prefetch.read_ahead(read, paths, lambda _: 2**24)
+            names = ahead.read_ahead(read, paths, lambda _: 2**24)
             next(names)
         deadline = time.monotonic() + 60
         while len(read.begun) < 1 + most and time.monotonic() < deadline:

@@ -14,12 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pgcjax.errors import DataError
-from pgcjax.io import prefetch, run_bundles
 from pgcjax.io.judged import Judged
-from pgcjax.io.reading import Reading
-from pgcjax.io.run_bundles import read_bundle
-from pgcjax.io.run_units import Unit
-from pgcjax.io.runs import Runs
+from pgcjax.io.runs import Need, Options, ahead, read_runs
+from pgcjax.io.runs.files import FileRuns
 from pgcjax.tensors.rankings import Rankings, find, joined
 
 MIB = 2**20
@@ -69,9 +66,6 @@ OTHER = {
     "no UTF-8": lambda tag: text_of(tag) + b"q3 Q0 \xff 1 2 x\n",
     "cut off": lambda tag: gzip.compress(text_of(tag))[:-9],
 }
-
-
-ROWS_OF_TEXT = pd.DataFrame(ROWS, columns=["query_id", "doc_id", "score"])
 
 
 def parquet(change=lambda frame: frame):
@@ -152,11 +146,11 @@ def _outcome(source, *, together, order="trec", **how) -> tuple[list[str], str]:
         seen.append(str(step))
 
     try:
-        runs = Runs(source, **how)
+        runs = read_runs(source, **how)
         read = runs.read(judged, order, look_up, together=together, progress=progress)
         with closing(read) as units:
             for unit in units:
-                ranks = joined([*unit.parts])
+                ranks = joined(unit.parts)
                 for run in ranks.run_ids:
                     one = Rankings(judged, [ranks.only({run})])
                     found = one.retrieved(judged.docs).values()
@@ -208,29 +202,35 @@ def test_parquet_files_are_one_table(name_by, tmp_path):
     names = [n for n in REGULAR_PARQUET if n != "runs in turn" or name_by == "tag"]
     put(tmp_path / "runs", names)
     judged = Judged(JUDGED)
-    runs = Runs(tmp_path / "runs", name_by=name_by)
+    runs = read_runs(tmp_path / "runs", name_by=name_by)
     (read,) = runs.read(judged, "trec", lambda table: table)
     (table,) = read.parts
-    assert read.units == len(names) == len(table.by_file)
+    assert read.units == len(names) == len(table.by_unit)
     alone = [*runs.read(judged, "trec", lambda table: table, together=False)]
-    frames = [next(unit.parts).frame.drop("rank") for unit in alone]
+    frames = [unit.parts[0].frame.drop("rank") for unit in alone]
     assert table.frame.drop("rank").equals(pl.concat(frames))
     assert table.frame["rank"].is_nan().all()
 
 
-def test_parquet_files_of_more_than_memory_are_read_alone(tmp_path, monkeypatch):
+def tables_of(paths, memory=2**30) -> int:
+    """How many tables are made of some files that are read as one task."""
+    source = FileRuns(paths, Options())
+    return len([*source.read(source.units(), Need(memory, Judged(JUDGED)))])
+
+
+def test_parquet_files_of_more_than_memory_are_read_alone(tmp_path):
     paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
     for path in paths:
         path.write_bytes(parquet()(path.stem))
-    assert read_bundle(paths, "auto", "tag")
-    monkeypatch.setattr(run_bundles, "chosen", lambda: Reading(memory=8 * 2 * 3000))
+    assert tables_of(paths) == tables_of(paths, 8 * 2 * 3000) == 1
     assert len(paths[0].read_bytes()) < 3000
-    assert read_bundle(paths, "parquet", "tag")
     with paths[1].open("wb") as file:
-        pd.concat([ROWS_OF_TEXT] * 5000).assign(score=1.0).to_parquet(file)
-    assert len(paths[1].read_bytes()) < 9000  # of few different cells
-    monkeypatch.setattr(run_bundles, "chosen", lambda: Reading(memory=8 * 2 * 9000))
-    assert read_bundle(paths, "parquet", "tag") is None
+        queries = [f"q{i // 5}" for i in range(5000)]
+        docs = [f"d{i % 5}" for i in range(5000)]
+        columns = {"query_id": queries, "doc_id": docs, "score": 1.0}
+        pd.DataFrame(columns).to_parquet(file)
+    assert len(paths[1].read_bytes()) < 12000  # of few different cells
+    assert tables_of(paths, 8 * 2 * 12000) == 2
 
 
 def test_a_suffix_tells_the_container(tmp_path):
@@ -245,16 +245,15 @@ def test_a_run_of_another_table_is_refused(tmp_path, monkeypatch):
     """The file is named, and the one that has the run already."""
     again = "the tag of another"
     put(tmp_path / "runs", ["six columns", again, "six columns", again])
-    monkeypatch.setattr(prefetch, "_LEAST", 2 * len(text_of("again")))
-    monkeypatch.setattr(prefetch, "_MOST", 0)
+    monkeypatch.setattr(ahead, "_LEAST", 2 * len(text_of("again")))
+    monkeypatch.setattr(ahead, "_MOST", 0)
     judged = Judged(JUDGED)
-    runs = Runs(tmp_path / "runs")
-    read = runs.read(judged, "trec", lambda table: table.run_ids)
+    runs = read_runs(tmp_path / "runs")
+    read = runs.read(judged, "trec", lambda table: table.by_unit)
     first = next(read)
-    assert first.units == 2 and [*first.parts] == [("tag0", "again")]
-    second = next(read)
+    assert first.units == 2 and first.parts == [(("tag0",), ("again",))]
     with pytest.raises(DataError, match=r"03\.run.*'again', as .*01\.run does"):
-        next(second.parts)
+        next(read)
     read.close()
 
 
@@ -280,8 +279,8 @@ def test_any_files(tmp_path_factory, names, name_by, order, float32, threads, le
     put(folder / "runs", names)
     how = {"name_by": name_by, "order": order, "float32": float32}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prefetch, "_THREADS", threads)
-        patch.setattr(prefetch, "_LEAST", least)
+        patch.setattr(ahead, "_THREADS", threads)
+        patch.setattr(ahead, "_LEAST", least)
         together = outcome(folder / "runs", together=True, **how)
     alone = outcome(folder / "runs", together=False, **how)
     assert together == alone or together[1] == alone[1] != ""
@@ -292,22 +291,31 @@ def test_regular_files_are_one_table(name_by, tmp_path):
     names = [n for n in REGULAR if n != "two runs" or name_by == "tag"]
     put(tmp_path / "runs", names)
     judged = Judged(JUDGED)
-    runs = Runs(tmp_path / "runs", name_by=name_by)
+    runs = read_runs(tmp_path / "runs", name_by=name_by)
     (read,) = runs.read(judged, "trec", lambda table: table)
     (table,) = read.parts
-    assert read.units == len(names) == len(table.by_file)
-    assert table.run_ids == tuple(table.frame["run_id"].unique(maintain_order=True))
+    assert read.units == len(names) == len(table.by_unit)
+    names = [name for names in table.by_unit for name in names]
+    assert names == table.frame["run_id"].unique(maintain_order=True).to_list()
     alone = [*runs.read(judged, "trec", lambda table: table, together=False)]
-    frames = [next(unit.parts).frame for unit in alone]
+    frames = [unit.parts[0].frame for unit in alone]
     assert table.frame.equals(pl.concat(frames))
+
+
+def together(paths, **how):
+    """The table that small files are read as."""
+    runs = read_runs(paths, **how)
+    (read,) = runs.read(Judged(JUDGED), "trec", lambda table: table)
+    assert read.units == len(paths)
+    return read.parts[0]
 
 
 def test_files_of_three_columns_are_one_table(tmp_path):
     paths = [tmp_path / "a.run", tmp_path / "b.run"]
     for path in paths:
         path.write_bytes(three())
-    bundle = read_bundle(paths, "auto", "tag")
-    assert bundle and bundle.by_file == (("a",), ("b",))
+    bundle = together(paths)
+    assert bundle.by_unit == (("a",), ("b",))
     starts = np.flatnonzero(bundle.outline.start)
     assert starts.tolist() == [0, 3, 4, 5, 8, 9]  # the second file begins a ranking
 
@@ -316,9 +324,8 @@ def test_rankings_begin_with_files_that_share_a_tag(tmp_path):
     paths = [tmp_path / "a.run", tmp_path / "b.run"]
     paths[0].write_bytes(text_of("same", ROWS[:3]))
     paths[1].write_bytes(text_of("same", [("q1", "c", 9)]))
-    bundle = read_bundle(paths, "auto", "file")
-    assert bundle and np.flatnonzero(bundle.outline.start).tolist() == [0, 3]
-    assert read_bundle(paths, "auto", "tag") is None
+    bundle = together(paths, name_by="file")
+    assert np.flatnonzero(bundle.outline.start).tolist() == [0, 3]
 
 
 @pytest.mark.parametrize(
@@ -337,8 +344,8 @@ def test_rankings_begin_with_files_that_share_a_tag(tmp_path):
 )
 def test_which_are_read_together(sizes, threads, bundles, monkeypatch):
     """No more than a few MiB, no fewer tasks than threads, and all in order."""
-    monkeypatch.setattr(prefetch, "_THREADS", threads)
-    units = [Unit(str(i), size) for i, size in enumerate(sizes)]
-    found = [*prefetch.bundled(units, sizes)]
+    monkeypatch.setattr(ahead, "_THREADS", threads)
+    units = [*range(len(sizes))]
+    found = [*ahead.bundled(units, sizes)]
     assert [len(some) for some in found] == bundles
     assert [unit for some in found for unit in some] == units

@@ -121,7 +121,9 @@ def test_file_by_file(put, tmp_path):
     put("runs/a.run", TREC.format("A"))
     put("runs/b.txt", "q d 1\n")
     put("runs/c.csv", "run,qid,docno,rank\nx,q,d,1\ny,q,d,2\n")
-    tables = list(Runs(tmp_path / "runs").tables(progress=lambda *x: seen.append(x)))
+    tables = list(
+        read_runs(tmp_path / "runs").tables(progress=lambda *x: seen.append(x))
+    )
     for table in tables:
         assert list(table.schema.items()) == [
             ("run_id", pl.String),
@@ -141,21 +143,21 @@ def test_file_by_file(put, tmp_path):
     whole = pl.concat(tables).to_pandas()
     pd.testing.assert_frame_equal(whole, run_table(tmp_path / "runs"))
     for source in (DICT, run_table(DICT)):
-        (table,) = Runs(source).tables()
+        (table,) = read_runs(source).tables()
         pd.testing.assert_frame_equal(table.to_pandas(), run_table(DICT))
 
 
 def test_what_is_wrong_is_said_in_its_turn(put, tmp_path):
     """Arguments at once; a file after those before it."""
     with pytest.raises(UsageError, match="^format is one of"):
-        Runs(DICT, format="trec")
+        read_runs(DICT, format="trec")
     with pytest.raises(DataError, match="no such file"):
-        Runs(tmp_path / "none")
+        read_runs(tmp_path / "none")
     with pytest.raises(DataError, match=r"^runs: expected a dict of documents"):
-        Runs({})
+        read_runs({})
     for name, text in (("a", TREC.format("A")), ("b", "q Q0 d\n"), ("c", "q\n")):
         put(f"runs/{name}.run", text)
-    tables = Runs(tmp_path / "runs").tables()
+    tables = read_runs(tmp_path / "runs").tables()
     assert next(tables)["run_id"][0] == "A"
     with pytest.raises(DataError, match=r"b\.run:1: expected 'query doc score'"):
         next(tables)

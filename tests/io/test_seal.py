@@ -11,9 +11,9 @@ import pytest
 import pgcjax
 from pgcjax import Scores, read_scores
 from pgcjax.errors import DataError
-from pgcjax.io import packed_seal
 from pgcjax.io.checkpoint import Checkpoint
-from pgcjax.io.packed import MARK, Packed
+from pgcjax.io.runs import Options, packed_seal
+from pgcjax.io.runs.packed import MARK, PackedRuns
 from pgcjax.io.score_files import read_any_scores
 
 RUNS = {
@@ -79,12 +79,12 @@ def test_files_that_people_edit_and_older_files(tmp_path, suffix, seal):
 
 def everything(path) -> str:
     """All that is ever read from packed runs."""
-    packed = Packed(path)
-    frame = packed.frame(0)[0]
+    packed = PackedRuns(path, Options())
+    frame = packed.whole_runs(0).frame
     found = [packed.docs.rows(), frame.rows()]
     for order in ("trec", "clarke"):
         for ids in (frame["doc_id"].unique().sort(), None):
-            block = packed.read(0, order, ids)
+            block = packed.judged_runs(0, order, ids)
             arrays = block.run, block.query, block.length, block.count, block.position
             found += [block.run_ids, block.query_ids, *map(np.ndarray.tolist, arrays)]
             found += [None if block.judged is None else block.judged.tolist()]
@@ -145,7 +145,7 @@ def test_packed_runs_of_before_there_were_checksums(tmp_path):
             writer.add_key_value_metadata({MARK: json.dumps(about)})
         if said:
             with pytest.raises(DataError, match=said):
-                Packed(path)
+                PackedRuns(path, Options())
         else:
             assert everything(path) == expected
 

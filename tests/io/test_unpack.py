@@ -16,8 +16,7 @@ import zstandard
 from helpers.builders import run_table
 
 from pgcjax.errors import DataError
-from pgcjax.io import content
-from pgcjax.io.content import read_bytes
+from pgcjax.io.bytes import TooLargeError, read_bytes
 from pgcjax.io.reading import reading
 
 PACK = {
@@ -114,7 +113,7 @@ def test_no_more_is_unpacked_than_memory_allows(put, kind):
     for bomb in bombs:
         path = put("a.run", bomb)
         tracemalloc.start()
-        with reading(memory="64MiB"), pytest.raises(content.TooLargeError) as error:
+        with reading(memory="64MiB"), pytest.raises(TooLargeError) as error:
             read_bytes(path)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
@@ -131,7 +130,7 @@ def test_tables_whose_cells_are_stored_once(tmp_path):
     rows = pa.table({"score": pa.array(np.zeros(10**7, np.int8))})
     pq.write_table(rows, path)
     assert path.stat().st_size < 10**5
-    with reading(memory="64MiB"), pytest.raises(content.TooLargeError) as error:
+    with reading(memory="64MiB"), pytest.raises(TooLargeError) as error:
         run_table(path)
     assert str(error.value).startswith(f"{path}: has more than 64 MiB, decompressed, ")
 
@@ -147,5 +146,5 @@ def test_endless_pipes(tmp_path):
 
     with ThreadPoolExecutor(1) as pool:
         pool.submit(fill)
-        with reading(memory="64MiB"), pytest.raises(content.TooLargeError):
+        with reading(memory="64MiB"), pytest.raises(TooLargeError):
             run_table(path)

@@ -74,7 +74,7 @@ def test_intervals_hold_what_sways_judges_and_strengths():
 @pytest.mark.parametrize("sd", [0.5, 1.5])
 def test_intervals_hold_whatever_the_spread_of_strengths(sd):
     """By a prior of 2.5 what is shown first seems to count for more than it does."""
-    table, strength, _ = simulated(1, 60, 8, 6, 15, 1, sd)
+    table, strength, _ = simulated(1, 40, 8, 6, 15, 1, sd)
     how = {"by": "aspect", "remove": ("first", "longer")}
     found = pgcjax.fit(table, "davidson", **how)
     first = found.effects[found.effects["effect"] == "first"]

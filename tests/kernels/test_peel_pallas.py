@@ -4,13 +4,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers.builders import as_form, flat_of, graph_of
+from helpers.builders import as_form, flat_of, form_sum, graph_of
 from helpers.kernel_weights import telling_weights
 from helpers.strategies import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgcjax.engine import peel_batches
 from pgcjax.kernels import ABSENT, peel_pallas
 from pgcjax.kernels.peel_packed import MOST_DEGREE
 from pgcjax.reference.pgc import greedy_ideal
@@ -42,9 +41,9 @@ def tile_of(graphs, ranks, form: str, size: int):
         np.pad(rank, [(0, 0), (0, width - rank.shape[1])], constant_values=ABSENT)
         for rank in ranks
     ]
-    moving = rank_tables.batch_rankings(
-        form, ready.vertices, flat_of(np.array(every)), size
-    )
+    flat = flat_of(np.array(every))
+    shape = flat.count.shape
+    moving = rank_tables.by_place(ready.vertices, flat.documents(), shape, size)
     return adjacency.batch_graphs(ready, len(ready)), moving, ready.vertices
 
 
@@ -60,11 +59,12 @@ def launched_sums(tile, weights, *, more: int = 0, **options: int):
 def check(graphs, ranks, weights, size: int, **options) -> np.ndarray:
     tile = tile_of(graphs, ranks, "packed", size)
     sums = launched_sums(tile, weights, **options)
-    assert (
-        sums == np.asarray(peel_batches.tile_sums("packed", tile, (weights,)))
-    ).all()
-    wide = tile_of(graphs, ranks, "wide", size)
-    assert (sums == np.asarray(peel_batches.tile_sums("wide", wide, (weights,)))).all()
+    for form in ("packed", "wide"):
+        each = [
+            [form_sum(graph, row, weights, form) for row in of_graph]
+            for graph, of_graph in zip(graphs, ranks, strict=True)
+        ]
+        assert (sums == np.array(each)).all()
     return sums
 
 

@@ -337,7 +337,7 @@ def test_float32_is_refused_where_there_are_no_scores(tmp_path):
         pgcjax.evaluate(run, qrels=qrels, measures="AP", order="rank", float32=True)
     message = "float32 rounds scores, and order=rank takes none: leave it out"
     assert str(refused.value) == message
-    from pgcjax.io.pack import pack
+    from pgcjax.io.runs.pack import pack
 
     path = tmp_path / "runs.parquet"
     pack(run, path)

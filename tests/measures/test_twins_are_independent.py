@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import pgcjax
-from pgcjax.engine.grid_batches import Counts
+from pgcjax.engine.grid_batch import Counts
 from pgcjax.io.grids import read_grids
 from pgcjax.io.judgments import read_judgments
 from pgcjax.kernels.ranked_list import RankedList

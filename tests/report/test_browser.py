@@ -9,11 +9,11 @@ import pytest
 
 import pgcjax
 from pgcjax.datasets.files import demo_folder
-from pgcjax.io.runs import Runs
+from pgcjax.io.runs import read_runs
+from pgcjax.io.text_tables import cell_of
 from pgcjax.reference.order import ordered
 from pgcjax.reference.pgc import greedy_ideal
 from pgcjax.report import interactive, judged_queries
-from pgcjax.report.page import cell_of
 from pgcjax.report.score_findings import find
 
 DEMO = demo_folder()
@@ -35,7 +35,7 @@ def demo():
 @pytest.fixture(scope="module")
 def file(demo, tmp_path_factory):
     preferences, qrels, findings = demo
-    runs = Runs(DEMO / "runs")
+    runs = read_runs(DEMO / "runs")
     read = judged_queries.read(
         findings.queries, findings.runs, preferences, qrels, runs
     )
@@ -328,7 +328,7 @@ def test_names_are_text_whatever_they_hold(browser, tmp_path):
     }
     findings = find(scores, test="t")
     read = judged_queries.read(
-        findings.queries, findings.runs, preferences, None, Runs(retrieved)
+        findings.queries, findings.runs, preferences, None, read_runs(retrieved)
     )
     file = interactive.write(findings, tmp_path / "p.html", title=HOSTILE, judged=read)
     with opened(browser, file) as page:

@@ -13,7 +13,7 @@ import pytest
 
 import pgcjax
 from pgcjax.errors import DataError, DataWarning, UsageError
-from pgcjax.io.runs import Runs
+from pgcjax.io.runs import read_runs
 from pgcjax.report import interactive, judged_queries
 from pgcjax.report.judged_queries import JudgedQueries
 from pgcjax.report.score_findings import find
@@ -92,7 +92,9 @@ def replicated(table, names, shift=0.0):
     mean = {name: means[name].to_numpy() for name in names}
     drawn = {n: m + 0.1 * rng.standard_normal((50, len(m))) for n, m in mean.items()}
     used = {"replicates": 50, "resample": "both", "seed": 0}
-    return Uncertainty(sorted(set(table["run_id"])), mean, drawn, used)
+    return Uncertainty(
+        used, run_ids=sorted(set(table["run_id"])), mean=mean, replicates=drawn
+    )
 
 
 def test_replicates_of_judgments_are_there(tmp_path):
@@ -169,7 +171,7 @@ def test_judgments_and_runs_beside_scores(tmp_path):
     runs["other"] = runs["run000"]
     findings = find(scores, test="t")
     asked = findings.queries, findings.runs
-    read = judged_queries.read(*asked, preferences, qrels, Runs(runs))
+    read = judged_queries.read(*asked, preferences, qrels, read_runs(runs))
     assert [len(graph) for graph in read.graphs] == [3, 0, 2]
     assert read.edges().tolist() == [[0, 1, 1], [0, 2, 1], [1, 0, 2], [3, 4, 1]]
     parts = read.parts()
@@ -199,7 +201,7 @@ def test_judgments_and_runs_beside_scores(tmp_path):
         "these queries."
     )
     with pytest.raises(DataError) as error:
-        judged_queries.read(findings.queries, ["a"], preferences, None, Runs(runs))
+        judged_queries.read(findings.queries, ["a"], preferences, None, read_runs(runs))
     assert str(error.value) == (
         "runs: are called other, run000, run002; scores are of a. Name them as in the "
         "scores (name_by, --name-by)."

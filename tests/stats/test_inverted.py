@@ -1,6 +1,7 @@
 """Intervals agree with the p beside them, and are what the inverted test says."""
 
 import warnings
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -193,9 +194,15 @@ def test_the_queries_may_be_too_few_for_any_p():
 
 @pytest.mark.slow
 def test_no_test_finds_nothing_in_silence_on_public_scores(data):
-    """63 runs, 1,953 pairs of DL 2021: 872 differ by t, and most by the others."""
+    """Of 63 runs of DL 2021, 872 pairs differ by t; of 32, most by the others, too.
+
+    With 496 pairs, so few resamples as are made for one find nothing after Holm.
+    """
     path = data / "score-matrices" / "dl" / "dl2021_ndcg_cut_10.csv.gz"
-    table, counts = read(path), {}
+    whole = read(path)
+    assert compare(whole, test="t").table.significant.sum() == 872
+    half = {"run_ids": whole.run_ids[::2], "values": whole.values[::2]}
+    table, counts = replace(whole, **half), {}
     for test in (*PAIRED, "max-t"):
         found = compare(table, test=test)
         counts[test] = int(found.table.significant.sum())
@@ -205,9 +212,8 @@ def test_no_test_finds_nothing_in_silence_on_public_scores(data):
             assert (outside == found.table.significant).all()
         else:
             assert (outside == (found.table.p_value < level)).all()
-    print(counts)
-    assert counts["t"] == 872
-    assert min(counts.values()) > 500
+    assert counts["t"] > 200
+    assert min(counts.values()) > 0.6 * counts["t"]
 
 
 def test_one_pair_has_nothing_to_correct():

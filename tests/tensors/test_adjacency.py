@@ -51,7 +51,7 @@ def test_each_form_is_made_of_the_counts():
 
 
 def test_sizes_together_or_alone():
-    """Graphs of several sizes, with room for more, and each of them alone."""
+    """Graphs of several sizes, and each of them alone."""
     rng = np.random.default_rng(1)
     counts = [rng.integers(0, 3, (n, n)) for n in (20, 17, 30, 5, 9, 16, 3)]
     for each in counts:
@@ -59,9 +59,7 @@ def test_sizes_together_or_alone():
     graphs = [*map(graph_of, counts)]
     graphs[4] = graph_of(np.triu(np.ones((9, 9), int), 1))
     graphs[5] = graph_of(1024 * counts[5])
-    stacks = adjacency.matrices(
-        graphs, [32] * 3 + [16] * 4, levels=1, room=lambda size, number: number + size
-    )
+    stacks = adjacency.matrices(graphs, [32] * 3 + [16] * 4, levels=1)
     assert [(own.form, own.size, own.which.tolist()) for own in stacks] == [
         ("packed", 32, [0, 1, 2]),
         ("wide", 16, [5]),
@@ -74,7 +72,3 @@ def test_sizes_together_or_alone():
             assert alone.form == own.form and own.vertices[row] == len(graphs[i])
             for one, other in zip(own.arrays, alone.arrays, strict=True):
                 assert (one[row] == other[0]).all()
-        if own.form == "packed":
-            assert len(own.vertices) == len(own) + own.size
-            rest = own.vertices, *own.arrays
-            assert not any(array[len(own) :].any() for array in rest)

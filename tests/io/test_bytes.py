@@ -6,13 +6,14 @@ import lzma
 import random
 import struct
 import zlib
+from pathlib import Path
 
 import pytest
 import zstandard
 from helpers.builders import run_table
 
 from pgcjax.errors import DataError
-from pgcjax.io import content
+from pgcjax.io.bytes import read_bytes
 from pgcjax.io.memory import machine_memory
 
 LINES = [b"q%d Q0 d%d %d %d tag\n" % (i // 9, i, i % 9, -i) for i in range(900)]
@@ -113,7 +114,7 @@ def test_gz_is_read_and_refused_as_the_standard_library_does(put, form):
     expected = outcome(gzip.decompress, data)
     assert isinstance(expected, bytes) == (form in WHOLE)
     path = put("a.run", data)
-    found = outcome(content.read_bytes, path)
+    found = outcome(read_bytes, path)
     if isinstance(expected, bytes):
         assert found == expected
     else:
@@ -130,7 +131,7 @@ def test_gz_changed_anywhere(put):
             data[draw.randrange(2, len(data))] = draw.randrange(256)
         data = bytes(data[: draw.choice((len(data), draw.randrange(2, len(data))))])
         expected = outcome(gzip.decompress, data)
-        found = outcome(content.read_bytes, put("a.run", data))
+        found = outcome(read_bytes, put("a.run", data))
         assert type(found) is type(expected)
         assert found == expected if isinstance(found, bytes) else expected in found
 
@@ -184,11 +185,11 @@ def test_files_that_cannot_be_opened(tmp_path, monkeypatch):
 
     (tmp_path / "a.run").write_text("q d 1")
     machine_memory()  # it reads files, once
-    monkeypatch.setattr(content.Path, "open", denied)
+    monkeypatch.setattr(Path, "open", denied)
     with pytest.raises(
         DataError, match=r"a\.run: cannot read it: Permission denied\. "
     ):
         run_table(tmp_path)
-    monkeypatch.setattr(content.Path, "iterdir", denied)
+    monkeypatch.setattr(Path, "iterdir", denied)
     with pytest.raises(DataError, match=r": cannot read it: Permission denied\. "):
         run_table(tmp_path)

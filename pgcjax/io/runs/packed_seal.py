@@ -20,7 +20,7 @@ _MEND = "Pack the runs again."
 
 
 def unfilled(columns: int) -> str:
-    """Give what stands in the metadata until `fill` knows the checksums of columns."""
+    """Return what stands in the metadata until `fill` computes the checksums."""
     return "-" * 8 * columns
 
 

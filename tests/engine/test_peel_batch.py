@@ -11,8 +11,8 @@ import pytest
 from helpers.builders import graph_of, rankings_of
 from helpers.kernel_weights import telling_weights
 
-from pgcjax.engine import autotune, peel_batches, peel_tiles, plan
-from pgcjax.engine.peel_tiles import Layout
+from pgcjax.engine import autotune, plan, tiles
+from pgcjax.engine.peel_batch import PeelGraphs, PeelTiles, overlap_sums
 from pgcjax.errors import UsageError
 from pgcjax.tensors.graphs import Graph
 
@@ -42,35 +42,36 @@ def job(seed: int = 0, runs: int = 5):
     return graphs, rankings_of(every, judged), telling_weights(seed)
 
 
-def tiles_of(graphs, rankings, **how):
-    return list(Layout(graphs, **how).tiles(rankings))
+def calls_of(graphs, rankings, weights):
+    """The calls of all tiles, and the forms of their graphs."""
+    batch = PeelTiles(PeelGraphs(graphs), rankings, weights)
+    return [(call.program[1].name, call) for call in tiles.calls(batch)]
 
 
 def test_all_forms_occur():
-    graphs, rankings, _ = job()
-    for listed, form in ((True, "listed"), (False, "packed")):
-        tiles = tiles_of(graphs, rankings, listed=listed)
-        assert {tile.form for tile in tiles} == {"levels", form, "wide"}
+    with plan.using(levels=1):
+        forms = {form for form, _ in calls_of(*job())}
+    assert forms == {"levels", "orders", "packed", "wide"}
 
 
 def test_queries_at_once_or_one_by_one(monkeypatch):
     """Devices other than a CPU compute all queries at once, in steps that all need."""
     graphs, rankings, weights = job()
-    one_by_one = peel_batches.overlap_sums(graphs, rankings, weights)
+    one_by_one = overlap_sums(graphs, rankings, weights)
     assert one_by_one.shape == (5, 9) and one_by_one[:, :7].all()
     assert not one_by_one[:, 8].any()
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
-    at_once = peel_batches.overlap_sums(graphs, rankings, weights)
+    at_once = overlap_sums(graphs, rankings, weights)
     assert (at_once == one_by_one).all()
 
 
 def test_one_launch_gives_the_same(monkeypatch):
     """The engine with the kernel for GPUs, interpreted."""
     graphs, rankings, weights = job()
-    whole = peel_batches.overlap_sums(graphs, rankings, weights)
+    whole = overlap_sums(graphs, rankings, weights)
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
     monkeypatch.setattr(autotune, "choose", lambda shape, run: "pallas")
-    assert (peel_batches.overlap_sums(graphs, rankings, weights) == whole).all()
+    assert (overlap_sums(graphs, rankings, weights) == whole).all()
 
 
 def test_the_faster_peel_is_chosen(monkeypatch):
@@ -110,12 +111,12 @@ def test_compiling_is_said_once_for_a_shape(caplog):
     said = []
     with caplog.at_level("DEBUG", logger="pgcjax.runtime.loop"):
         for _ in range(2):
-            peel_batches.overlap_sums(
+            overlap_sums(
                 graphs, rankings, weights, progress=lambda *step: said.append(step)
             )
     new = [line for line in caplog.messages if line.startswith("compile ")]
     assert len(new) == len(set(new)) > 1
-    assert len(caplog.messages) == 2 * len(list(Layout(graphs).tiles(rankings)))
+    assert len(caplog.messages) == 2 * len(calls_of(graphs, rankings, weights))
     compiled = [step for step in said if step[0] == "compiling"]
     assert len(compiled) == 2 * len(new)
     assert compiled[-1][1] == compiled[-1][2]
@@ -124,37 +125,37 @@ def test_compiling_is_said_once_for_a_shape(caplog):
 @pytest.mark.parametrize("levels", [1, 2**30])
 def test_weak_orders_are_levels_or_peeled(levels):
     graphs, rankings, weights = job(6)
-    whole = peel_batches.overlap_sums(graphs, rankings, weights)
+    whole = overlap_sums(graphs, rankings, weights)
     with plan.using(levels=levels):
-        tiles = tiles_of({"levels": graphs["levels"]}, rankings)
-        assert (tiles[0].form == "levels") == (levels == 1)
-        assert (peel_batches.overlap_sums(graphs, rankings, weights) == whole).all()
+        [(form, _)] = calls_of({"levels": graphs["levels"]}, rankings, weights)
+        assert form == ("orders" if levels == 1 else "packed")
+        assert (overlap_sums(graphs, rankings, weights) == whole).all()
 
 
 def test_no_graphs():
     graphs, rankings, weights = job()
-    sums = peel_batches.overlap_sums({"empty": graphs["empty"]}, rankings, weights)
+    sums = overlap_sums({"empty": graphs["empty"]}, rankings, weights)
     assert sums.shape == (5, 1) and not sums.any()
 
 
 def test_blocks_of_queries():
     graphs, rankings, weights = job(1)
-    whole = peel_batches.overlap_sums(graphs, rankings, weights)
+    whole = overlap_sums(graphs, rankings, weights)
     for block in (1, 20_000):
         with plan.using(block=block):
-            sums = peel_batches.overlap_sums(graphs, rankings, weights)
+            sums = overlap_sums(graphs, rankings, weights)
         assert (sums == whole).all()
 
 
 @pytest.mark.parametrize("platform", ["cuda", "tpu"])
-@pytest.mark.parametrize("form", ["levels", "packed", "wide"])
-def test_lowers_for_accelerators(platform, form):
-    graphs, rankings, weights = job()
-    tiles = tiles_of(graphs, rankings, listed=False)
-    tile = next(t for t in tiles if t.form == form)
-    cut, shared = (tile.graphs, tile.ranks, tile.steps), (*tile.lists, weights)
+@pytest.mark.parametrize("form", ["levels", "orders", "packed", "wide"])
+def test_lowers_for_accelerators(platform, form, monkeypatch):
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    with plan.using(levels=1):
+        call = dict(calls_of(*job()))[form]
+    batch, size, _, cut, shared = call.make.args
+    program = tiles.compiled(batch.program(size), batch.pace(size), 1)
     with jax.enable_x64(True):
-        program = peel_batches.tile_program(form, 1, "gpu", tile.width)
         traced = program.trace(cut, shared)
         lowered = traced.lower(lowering_platforms=(platform,))
     assert "stablehlo" in lowered.as_text()
@@ -163,7 +164,7 @@ def test_lowers_for_accelerators(platform, form):
 def test_the_engine_needs_no_tables():
     """It runs where tables are read elsewhere, or not at all."""
     code = (
-        "import sys, pgcjax.engine.peel_batches; "
+        "import sys, pgcjax.engine.peel_batch; "
         "assert not {'pandas', 'polars', 'pyarrow'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -173,30 +174,19 @@ def test_the_engine_needs_no_tables():
 def test_graphs_laid_out_once_for_many_calls(keep):
     """Runs may come in chunks, of any number of runs; the second finds what is kept."""
     graphs, rankings, weights = job(2)
-    layout = Layout(graphs, keep=keep)
-    whole = peel_batches.overlap_sums(graphs, rankings, weights)
+    ready = PeelGraphs(graphs, keep=keep)
+    whole = overlap_sums(graphs, rankings, weights)
     for _ in range(2):
-        assert (peel_batches.layout_sums(layout, rankings, weights) == whole).all()
+        assert (ready.overlaps(rankings, weights) == whole).all()
 
 
-@pytest.mark.parametrize("documents", [1, 2**16])
-def test_runs_as_lists_or_by_place(documents):
-    """Whether the host lays runs out or the program; of lists of all runs or a tile."""
-    graphs, rankings, weights = job(5)
-    layout = Layout(graphs, listed=False)
-    by_place = peel_batches.layout_sums(layout, rankings, weights)
-    with plan.using(documents=documents):
-        assert (peel_batches.overlap_sums(graphs, rankings, weights) == by_place).all()
-
-
-@pytest.mark.parametrize("form", ["levels", "listed"])
+@pytest.mark.parametrize("form", ["levels", "packed"])
 def test_a_cpu_calls_one_function(form):
     """Not one for each operation of each step, which would take most of the time."""
-    graphs, rankings, weights = job()
-    tile = next(t for t in tiles_of(graphs, rankings) if t.form == form)
+    call = dict(calls_of(*job()))[form]
+    batch, size, _, cut, shared = call.make.args
+    program: Any = tiles.compiled(batch.program(size), batch.pace(size), 1)
     with jax.enable_x64(True):
-        program: Any = peel_batches.tile_program(form, 1, "cpu")
-        cut, shared = (tile.graphs, tile.ranks, tile.steps), (*tile.lists, weights)
         text = program.lower(cut, shared).compile().as_text()
     whole = text[text.index("ENTRY") :]
     assert " call(" in whole and " while(" not in whole and " while(" in text
@@ -206,21 +196,20 @@ def test_a_cpu_calls_one_function(form):
 def test_runs_and_queries_side_by_side(words):
     """However many a CPU peels in one step."""
     graphs, rankings, weights = job(3)
-    whole = peel_batches.overlap_sums(graphs, rankings, weights)
-    peel_batches.tile_program.cache_clear()  # programs are cut as settings were
+    whole = overlap_sums(graphs, rankings, weights)
     with plan.using(words=words, together=1):
-        assert (peel_batches.overlap_sums(graphs, rankings, weights) == whole).all()
-    peel_batches.tile_program.cache_clear()
+        assert (overlap_sums(graphs, rankings, weights) == whole).all()
 
 
 def test_each_thread_has_a_tile_of_graphs_of_one_size(monkeypatch):
     graphs, rankings, weights = job(6)
     alike = {"q1": graphs["q1"], "q4": graphs["q4"]}  # of 14 and 16 vertices
-    monkeypatch.setattr(peel_tiles, "THREADS", 4)
-    together = peel_batches.overlap_sums(alike, rankings, weights)
+    monkeypatch.setattr(tiles, "THREADS", 4)
+    together = overlap_sums(alike, rankings, weights)
     with plan.using(worth=1):
-        parts = peel_batches.overlap_sums(alike, rankings, weights)
-        assert [len(tile.columns) for tile in tiles_of(alike, rankings)] == [1, 1]
+        parts = overlap_sums(alike, rankings, weights)
+        calls = calls_of(alike, rankings, weights)
+        assert [len(call.label[0]) for _, call in calls] == [1, 1]
     assert (parts == together).all() and together.any()
 
 
@@ -228,9 +217,9 @@ def test_fewer_runs_than_before_need_no_other_program(caplog):
     """The last chunk of a job has few runs: it takes the shapes of those before."""
     graphs, rankings, weights = job(4)
     _, few, _ = job(4, runs=1)
-    layout = Layout(graphs)
-    whole = peel_batches.layout_sums(layout, rankings, weights)
+    ready = PeelGraphs(graphs)
+    whole = ready.overlaps(rankings, weights)
     with caplog.at_level("DEBUG", logger="pgcjax.runtime.loop"):
-        assert (peel_batches.layout_sums(layout, few, weights) == whole[:1]).all()
+        assert (ready.overlaps(few, weights) == whole[:1]).all()
     assert caplog.messages
     assert not [line for line in caplog.messages if line.startswith("compile ")]

@@ -1,7 +1,9 @@
-"""The content of a file as text: read, decompressed, decoded."""
+"""The content of a file, here or elsewhere: read, decompressed, as UTF-8.
+
+A file is read at once, by `read_bytes`, or in pieces of whole lines, by `text_pieces`.
+"""
 
 import codecs
-import os
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -9,9 +11,10 @@ from io import BufferedReader, BytesIO
 from pathlib import Path
 
 from pgcjax.errors import DataError
-from pgcjax.io import remote, unpack
+from pgcjax.io import unpack
 from pgcjax.io.reading import UTF8, chosen
-from pgcjax.io.remote_bytes import open_file
+from pgcjax.io.remote import unreadable
+from pgcjax.later import pa
 
 LINE = 2**26
 """Most bytes of a line: more is no text that a person or tool meant."""
@@ -23,38 +26,35 @@ class TooLargeError(DataError):
     """A file is larger than may be read at once."""
 
 
-def unreadable(path: str | os.PathLike, error: OSError) -> DataError:
-    """Say that a file or folder cannot be read, and why."""
-    if remote.is_remote(path):
-        return remote.unreadable(str(path), error)
-    return DataError(
-        f"cannot read it: {error.strerror}",
-        where=str(path),
-        mend="Check the path and its permissions.",
-    )
-
-
-def read_bytes(path: Path, most: int | None = None) -> bytes:
+def read_bytes(
+    path: Path, most: int | None = None, encoding: str | None = None
+) -> bytes:
     """Read a file, decompressed; text as UTF-8, whatever its encoding.
 
     Args:
         path: of the file.
         most: bytes that it may have, decompressed; by default what `reading` allows.
+        encoding: of text; by default what `reading` chose.
 
     Raises:
         TooLargeError: it has more. DataError: it cannot be read or decompressed, is a
             device, or has an endless line.
     """
-    how = chosen()
-    most = how.memory if most is None else most
+    most = chosen().memory if most is None else most
+    encoding = encoding or chosen().encoding
     with opened(path) as file:
-        data = _all(path, file, most)
+        about = path.stat()
+        check_size(path, about.st_size, most)
+        if stat.S_ISREG(about.st_mode):
+            data = file.read()
+        else:  # a pipe, or a file elsewhere
+            data = _gathered(path, iter(lambda: file.read(_PIECE), b""), most)
     if kind := unpack.kind_of(data):
         data = _unpacked(path, kind, data, most)
     if data.startswith(b"PAR1"):
         return data
-    if how.encoding != UTF8:
-        data = recoded(path, data, how.encoding)
+    if encoding != UTF8:
+        data = _recoded(path, data, encoding)
     check_lines(path, data)
     return data
 
@@ -67,8 +67,8 @@ def opened(path: Path) -> Iterator[BufferedReader]:
         DataError: it cannot be read, or is a device.
     """
     try:
-        with open_file(path) as file:
-            mode = _mode(path, file)
+        mode = path.stat().st_mode
+        with path.open("rb") as file:
             if stat.S_ISCHR(mode) and not file.isatty() or stat.S_ISBLK(mode):
                 raise DataError(
                     "is a device",
@@ -78,20 +78,6 @@ def opened(path: Path) -> Iterator[BufferedReader]:
             yield file
     except OSError as error:
         raise unreadable(path, error) from None
-
-
-def _mode(path: Path, file: BufferedReader) -> int:
-    """Tell the kind of a file; 0 of one elsewhere."""
-    return 0 if remote.is_remote(path) else os.fstat(file.fileno()).st_mode
-
-
-def _all(path: Path, file: BufferedReader, most: int) -> bytes:
-    if stat.S_ISREG(_mode(path, file)):
-        check_size(path, os.fstat(file.fileno()).st_size, most)
-        return file.read()
-    if isinstance(path, remote.RemoteFile):
-        check_size(path, path.size, most)
-    return _gathered(path, iter(lambda: file.read(_PIECE), b""), most)
 
 
 def _gathered(path: Path, parts: Iterable[bytes], most: int) -> bytes:
@@ -108,19 +94,95 @@ def _unpacked(path: Path, kind: str, data: bytes, most: int) -> bytes:
         text = unpack.one_member(data, most)
         if text is not None:
             return text
-    said = None
+    last_error = None
     for parts in (unpack.parts, unpack.last_word):
         try:
             return _gathered(path, parts(kind, BytesIO(data), most), most)
         except TooLargeError:  # which is a ValueError
             raise
         except unpack.BROKEN as error:
-            said = error
-    raise broken(path, kind, said)
+            last_error = error
+    raise _broken(path, kind, last_error)
 
 
-def broken(path: Path, kind: str, error: Exception | None) -> DataError:
-    """Say that a file cannot be decompressed, and why."""
+def text_pieces(
+    path: Path, size: int, encoding: str | None = None
+) -> Iterator[tuple[bytes, int]]:
+    """Read a text file, decompressed and as UTF-8, in pieces of whole lines.
+
+    Args:
+        path: of the file.
+        size: bytes of a piece, about.
+        encoding: as of `read_bytes`.
+
+    Yields:
+        A piece, and how many bytes of the file have been read.
+
+    Raises:
+        DataError: as of `read_bytes`.
+    """
+    encoding = encoding or chosen().encoding
+    before, waiting, count, enough = 0, [], 0, size
+    with opened(path) as file:
+        try:
+            for part in _utf8(_parts(path, file, size), encoding):
+                waiting.append(part)
+                count += len(part)
+                if count < enough:
+                    continue
+                data = b"".join(waiting)
+                end, enough = _end_of_lines(data), size
+                if end:
+                    yield data[:end], file.tell()
+                    before += line_ends(data[:end])
+                elif count > LINE:
+                    raise _long_line(path, before + 1)
+                else:
+                    # Not to put a long line together again and again.
+                    enough = min(2 * count, LINE + 1)
+                waiting, count = [data[end:]], len(data) - end
+        except UnicodeDecodeError as error:
+            before += line_ends(b"".join(waiting))
+            raise _of_other_encoding(path, encoding, error, before) from None
+        except UnicodeError:
+            raise _without_mark(path, encoding) from None
+        if count:
+            yield b"".join(waiting), file.tell()
+
+
+def _parts(path: Path, file: BufferedReader, size: int) -> Iterator[bytes]:
+    """Read a file in parts, decompressed."""
+    kind = unpack.kind_of(file.peek(unpack.HEAD))
+    if not kind:
+        yield from iter(lambda: file.read(min(_PIECE, size)), b"")
+        return
+    try:
+        yield from unpack.parts(kind, file, size)
+    except unpack.BROKEN as error:
+        if isinstance(error, OSError) and error.errno:
+            raise  # of the disk
+        raise _broken(path, kind, error) from None
+
+
+def _utf8(parts: Iterator[bytes], encoding: str) -> Iterator[bytes]:
+    """Turn parts of a text into UTF-8."""
+    if encoding == UTF8:
+        yield from parts
+        return
+    decoder = codecs.getincrementaldecoder(encoding)()
+    for part in parts:
+        yield decoder.decode(part).encode()
+    yield decoder.decode(b"", True).encode()
+
+
+def _end_of_lines(data: bytes) -> int:
+    """Tell where the last whole line ends; 0 if there is none."""
+    # Behind a return at the very end may come the other half of a line end.
+    return data.rfind(b"\n") + 1 or data.rfind(b"\r", 0, len(data) - 1) + 1
+
+
+def _broken(path: Path, kind: str, error: Exception | None) -> DataError:
+    """Return the error of a file that cannot be decompressed."""
     return DataError(
         f"cannot decompress it as {kind}: {error}",
         where=str(path),
@@ -151,7 +213,7 @@ def check_size(path: Path, size: int, most: int | None = None) -> None:
     )
 
 
-def recoded(path: Path, data: bytes, encoding: str) -> bytes:
+def _recoded(path: Path, data: bytes, encoding: str) -> bytes:
     """Turn text of an encoding into UTF-8.
 
     Raises:
@@ -161,15 +223,15 @@ def recoded(path: Path, data: bytes, encoding: str) -> bytes:
         # Text of UTF-16 without a mark would be of the order that this machine has.
         return codecs.getincrementaldecoder(encoding)().decode(data, True).encode()
     except UnicodeDecodeError as error:
-        raise of_other_encoding(path, encoding, error) from None
+        raise _of_other_encoding(path, encoding, error) from None
     except UnicodeError:
-        raise without_mark(path, encoding) from None
+        raise _without_mark(path, encoding) from None
 
 
-def of_other_encoding(
+def _of_other_encoding(
     path: Path, encoding: str, error: UnicodeDecodeError, lines: int = 0
 ) -> DataError:
-    """Say where text is of another encoding, in a part that stands after `lines`."""
+    """Return the error of text in another encoding, after so many `lines`."""
     before = error.object[: error.start].decode(encoding, "replace")
     return DataError(
         f"expected {encoding} text, found byte 0x{error.object[error.start]:02x}",
@@ -179,14 +241,32 @@ def of_other_encoding(
     )
 
 
-def without_mark(path: Path, encoding: str) -> DataError:
-    """Say that text lacks the mark that tells the order of bytes in UTF-16, UTF-32."""
+def _without_mark(path: Path, encoding: str) -> DataError:
+    """Return the error of UTF-16 or UTF-32 without the mark of its byte order."""
     return DataError(
         f"expected {encoding} text, which begins with a byte-order mark, found none",
         where=str(path),
         mend=f"Name the order: pgcjax.reading(encoding='{encoding}-le'), or -be; "
         "--encoding on the command line.",
     )
+
+
+@contextmanager
+def decoding(path: Path, what: str, mend: str) -> Iterator[None]:
+    """Turn what Arrow raises for a file that it cannot read into a `DataError`.
+
+    Raises:
+        DataError: with what is to be done about it.
+    """
+    try:
+        yield
+    except (MemoryError, DataError):  # Arrow's MemoryError is an ArrowException, too
+        raise
+    except (pa.ArrowException, OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno:
+            raise unreadable(path, error) from None
+        problem = f"cannot read it as {what}: {error}"
+        raise DataError(problem, where=str(path), mend=mend) from None
 
 
 def line_ends(data: bytes) -> int:
@@ -207,12 +287,12 @@ def check_lines(path: Path, data: bytes) -> None:
         limits = start, start + LINE + 1
         end = max(data.rfind(b"\n", *limits), data.rfind(b"\r", *limits))
         if end < 0:
-            raise long_line(path, line_ends(data[:start]) + 1)
+            raise _long_line(path, line_ends(data[:start]) + 1)
         start = end + 1
 
 
-def long_line(path: Path, line: int) -> DataError:
-    """Say that a line of text is longer than any should be."""
+def _long_line(path: Path, line: int) -> DataError:
+    """Return the error of a line of text that is longer than any should be."""
     return DataError(
         f"expected lines of at most {LINE >> 20} MiB, found a longer one",
         where=f"{path}:{line}",
@@ -248,7 +328,7 @@ def decode(path: Path, data: bytes) -> str:
 
 
 def _unix(text: str) -> str:
-    """Give lines their Unix ends; old Macs ended them with a lone return."""
+    """Replace line ends by those of Unix; old Macs ended lines with a lone return."""
     if "\r" not in text:
         return text
     return text.replace("\r\n", "\n").replace("\r", "\n")

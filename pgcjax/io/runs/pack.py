@@ -14,12 +14,12 @@ import pyarrow.parquet as pq
 
 from pgcjax.errors import DataError, Progress, UsageError
 from pgcjax.io.judgments import read_judgments
-from pgcjax.io.order import in_order
-from pgcjax.io.packed import MARK, VERSION
-from pgcjax.io.packed_seal import fill, unfilled
+from pgcjax.io.order import gathered, in_order
 from pgcjax.io.remote import path_of
-from pgcjax.io.run_units import gathered
-from pgcjax.io.runs import Runs
+from pgcjax.io.runs.collection import Runs
+from pgcjax.io.runs.door import open_runs
+from pgcjax.io.runs.packed import MARK, VERSION
+from pgcjax.io.runs.packed_seal import fill, unfilled
 from pgcjax.io.targets import keep_apart
 from pgcjax.io.write import unsealed, written_beside
 
@@ -79,7 +79,7 @@ def pack(
     if only_judged and not tables:
         raise UsageError("only_judged needs judgments: give preferences or qrels")
     judged = _judged(tables.values())
-    with closing(Runs(runs).tables(progress=progress)) as frames:
+    with closing(open_runs(runs).tables(progress=progress)) as frames:
         return _write(frames, path_of(target), judged, whole=not only_judged)
 
 

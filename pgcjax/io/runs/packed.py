@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -28,52 +27,31 @@ import numpy as np
 import polars as pl
 
 from pgcjax.errors import DataError, counted
-from pgcjax.io.content import unreadable
+from pgcjax.io.bytes import decoding
 from pgcjax.io.json_text import NoJson, read_json
 from pgcjax.io.judged import Judged
-from pgcjax.io.packed_seal import UNSEALED, Checksums
-from pgcjax.io.prefetch import size_on_disk
-from pgcjax.io.remote import is_remote
-from pgcjax.io.remote_bytes import arrow_file, open_file
+from pgcjax.io.remote import arrow_file, size_on_disk
+from pgcjax.io.runs.contract import (
+    Block,
+    Need,
+    Options,
+    RunTable,
+    Unit,
+    file_identity,
+)
+from pgcjax.io.runs.packed_seal import UNSEALED, Checksums
 from pgcjax.later import pa, pc, pq
 
 MARK = "pgcjax runs"  # the key of the metadata
 VERSION = 4
 _NAMES = ["run_id", "query_id", "doc_id"]
 _ORDERS = "position", "clarke", "rank"
+_KIND = "packed runs", "It may be cut off: pack the runs again."
 _BATCH = 2**17  # rows that are decoded at once where a block is searched
 
 
-@dataclass(frozen=True)
-class Block:
-    """Whole packed runs, or their judged documents alone.
-
-    Attributes:
-        run: place of each ranking's run in `run_ids`.
-        query: place of its query in `query_ids`; rankings are by query, then by run.
-        length: documents of each ranking.
-        count: how many of them are here: documents follow, ranking after ranking.
-        position: of each document.
-        judged: its place in `docs`; None if doc tells.
-        doc: its place in `doc_ids`; None if `judged` tells.
-        docs: the documents that the file was packed for: query_id, doc_id.
-    """
-
-    run_ids: list[str]
-    query_ids: list[str]
-    run: np.ndarray
-    query: np.ndarray
-    length: np.ndarray
-    count: np.ndarray
-    position: np.ndarray
-    judged: np.ndarray | None
-    doc: np.ndarray | None
-    doc_ids: pl.Series | None
-    docs: pl.DataFrame
-
-
-class Packed:
-    """A file of packed runs.
+class PackedRuns:
+    """A file of packed runs, each block a unit.
 
     Attributes:
         path: of the file.
@@ -81,23 +59,22 @@ class Packed:
         whole: whether it has all documents, not only those.
         runs: number of runs in each block.
         sizes: bytes that the judged documents of each block take in memory, about.
+        notes: what the user should know of it.
     """
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path, options: Options):
         """Read what the file says of itself.
 
         Raises:
             DataError: it cannot be read, or a later version wrote it.
         """
-        self.path = path
-        try:
+        self.path, self._options = path, options
+        self.notes: list[str] = []
+        self._wanted: tuple[Judged | None, pl.Series | None] = None, None
+        with decoding(path, *_KIND):
             source = arrow_file(path)
             self._checksums = Checksums(source, path)
             rows = pq.read_metadata(source)
-        except MemoryError:  # Arrow's is an ArrowException, too
-            raise
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise _unreadable(path, error) from None
         about = _described(path, rows)
         self._checksums.expect(about, rows)
         self.whole: bool = about["whole"]
@@ -111,6 +88,40 @@ class Packed:
         docs = pl.from_arrow(self._table([0], names.names).cast(names))
         assert isinstance(docs, pl.DataFrame)
         self.docs = docs
+
+    def units(self) -> list[Unit]:
+        """List the blocks."""
+        return [
+            Unit(self, self.path, size, i, runs=runs)
+            for i, (size, runs) in enumerate(zip(self.sizes, self.runs, strict=True))
+        ]
+
+    def identity(self, unit: Unit) -> str:
+        """Return a text that changes when the content of a unit does."""
+        return file_identity(unit, self._options)
+
+    def read(self, units: Sequence[Unit], need: Need) -> Iterator[RunTable | Block]:
+        """Read blocks: see `RunSource`."""
+        for unit in units:
+            if need.judged is None:
+                yield self.whole_runs(unit.block)
+            else:
+                ids = self._ids(need.judged)
+                yield self.judged_runs(unit.block, need.order, ids)
+
+    def _ids(self, judged: Judged) -> pl.Series | None:
+        """List the ids to look for, if judgments ask for more than is ready."""
+        with self._lock:
+            if self._wanted[0] is not judged:
+                lacking = self.lacks(judged)
+                self._wanted = judged, judged.ids if lacking else None
+                if lacking:
+                    documents = counted(lacking, "judged document")
+                    self.notes.append(
+                        f"{self.path}: packed for other judgments, which lack "
+                        f"{documents}: all of it is read"
+                    )
+            return self._wanted[1]
 
     def lacks(self, judged: Judged) -> int:
         """Count documents that the file was not packed for.
@@ -135,7 +146,9 @@ class Packed:
             )
         return count
 
-    def read(self, block: int, order: str, ids: pl.Series | None = None) -> Block:
+    def judged_runs(
+        self, block: int, order: str, ids: pl.Series | None = None
+    ) -> Block:
         """Read the documents of a block that the file was packed for, or those of ids.
 
         Raises:
@@ -213,19 +226,14 @@ class Packed:
 
     def _batches(self, group: int, columns: list[str]) -> Iterator[pa.Table]:
         """Read a row group, which may be much, in batches."""
-        try:
-            with self._lock:
-                self._checksums.check([group], columns)
-                how: dict[str, Any] = {"batch_size": _BATCH, "row_groups": [group]}
-                for batch in self._file.iter_batches(**how, columns=columns):
-                    yield pa.Table.from_batches([batch])
-        except MemoryError:  # Arrow's is an ArrowException, too
-            raise
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise _unreadable(self.path, error) from None
+        with decoding(self.path, *_KIND), self._lock:
+            self._checksums.check([group], columns)
+            rows: dict[str, Any] = {"batch_size": _BATCH, "row_groups": [group]}
+            for batch in self._file.iter_batches(**rows, columns=columns):
+                yield pa.Table.from_batches([batch])
 
-    def frame(self, block: int) -> tuple[pl.DataFrame, tuple[str, ...]]:
-        """Read a block as a canonical table, and the names of its runs.
+    def whole_runs(self, block: int) -> RunTable:
+        """Read a block as a canonical table.
 
         Scores are minus the middle of the places that a document may have among those
         that it ties with, so that every order is as it was.
@@ -241,22 +249,18 @@ class Packed:
             .then(math.nan)
             .otherwise(rank.fill_null(position) + 1.0),
         )
-        return table, tuple(table["run_id"].unique().sort())
+        return RunTable(table, (tuple(table["run_id"].unique().sort()),))
 
     def _table(self, groups: list[int], columns: list[str]) -> pa.Table:
-        try:
+        with decoding(self.path, *_KIND):
             with self._lock:
                 self._checksums.check(groups, columns)
                 table = self._file.read_row_groups(groups, columns=columns)
             return table.unify_dictionaries().combine_chunks()
-        except MemoryError:  # Arrow's is an ArrowException, too
-            raise
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise _unreadable(self.path, error) from None
 
 
 def _described(path: Path, rows: pq.FileMetaData) -> dict[str, Any]:
-    """Give what a file of packed runs says of itself: whole, runs, groups.
+    """Read what a file of packed runs says of itself: whole, runs, groups.
 
     Raises:
         DataError: another version wrote it, or it does not fit the row groups.
@@ -305,34 +309,34 @@ def _place_in(ids: pl.Series, names: pa.Array) -> np.ndarray:
     """Find the place of each name among ids; -1 of one that is none of them."""
     places = pl.DataFrame({"id": ids, "place": np.arange(len(ids), dtype=np.int32)})
     frame = pl.DataFrame({"id": pl.from_arrow(names)})
-    found = frame.join(places, on="id", how="left", maintain_order="left")
-    return found["place"].fill_null(-1).to_numpy()
+    frame = frame.join(places, on="id", how="left", maintain_order="left")
+    return frame["place"].fill_null(-1).to_numpy()
 
 
 def is_packed(path: Path) -> bool:
-    """Say whether a file has packed runs."""
+    """Tell whether a file has packed runs."""
     if not size_on_disk(path):
         return False  # a pipe can be read but once
     try:
-        with open_file(path) as file:
+        with path.open("rb") as file:
             if file.read(4) != b"PAR1":
                 return False
         with arrow_file(path) as source:
             return MARK.encode() in (pq.read_metadata(source).metadata or {})
-    except (pa.ArrowException, OSError, ValueError) as error:
-        if is_remote(path) and isinstance(error, OSError) and error.errno:
-            raise unreadable(path, error) from None  # not to ask for all of it
+    except DataError:  # of a file elsewhere: not to ask for all of it
+        raise
+    except (pa.ArrowException, OSError, ValueError):
         return False  # whoever reads it says why it cannot be read
 
 
 def _codes(column: Any) -> tuple[np.ndarray, Any]:
-    """Give the values of a column by their place among its distinct ones."""
+    """Return the place of each value of a column among its distinct ones."""
     array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     return array.indices.to_numpy(), array.dictionary
 
 
 def _sorted_codes(column: Any) -> tuple[np.ndarray, list[str]]:
-    """Give the values of a column by their place among its distinct, ascending ones."""
+    """Return the place of each value of a column among its ascending distinct ones."""
     codes, dictionary = _codes(column)
     names = dictionary.to_pylist()
     ascending = sorted(range(len(names)), key=names.__getitem__)
@@ -341,15 +345,3 @@ def _sorted_codes(column: Any) -> tuple[np.ndarray, list[str]]:
     place = np.empty(len(names), np.int32)
     place[ascending] = np.arange(len(names))
     return place[codes], [names[i] for i in ascending]
-
-
-def _unreadable(path: Path, error: Exception) -> DataError:
-    if isinstance(error, DataError):
-        return error  # which says it all
-    if is_remote(path) and isinstance(error, OSError) and error.errno:
-        return unreadable(path, error)
-    return DataError(
-        f"cannot read it as packed runs: {error}",
-        where=str(path),
-        mend="It may be cut off: pack the runs again.",
-    )

@@ -2,15 +2,13 @@
 
 import os
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial
-from pathlib import Path
-from typing import NoReturn, TypeVar
+from typing import TypeVar
 
 from pgcjax.io.reading import chosen
-from pgcjax.io.remote import RemoteFile
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -99,32 +97,3 @@ def bundled(units: Sequence[S], sizes: Sequence[int]) -> Generator[Sequence[S]]:
         count += size
     if units:
         yield units[first:]
-
-
-def in_turn(read: Callable[[S], T], units: Iterable[S]) -> Iterator[T]:
-    """Read units now, one after another; an error is raised in its turn."""
-    outcomes: list[Callable[[], T]] = []
-    try:
-        for unit in units:
-            outcomes.append(partial(_given, read(unit)))
-    except Exception as error:
-        outcomes.append(partial(_raised, error))
-    return (outcome() for outcome in outcomes)
-
-
-def _given(value: T) -> T:
-    return value
-
-
-def _raised(error: Exception) -> NoReturn:
-    raise error
-
-
-def size_on_disk(path: Path) -> int:
-    """Tell the size of a file; 0 of a pipe, or where reading will say what is wrong."""
-    if isinstance(path, RemoteFile):
-        return path.size
-    try:
-        return path.stat().st_size if path.is_file() else 0
-    except OSError:
-        return 0

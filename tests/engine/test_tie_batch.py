@@ -11,7 +11,7 @@ from helpers.collections import assert_same_bits, collection
 from helpers.queries import runs_of, scores_of, tables
 
 import pgcjax
-from pgcjax.engine import plan, tie_batches, tied_orders
+from pgcjax.engine import plan, tie_batch, tied_orders
 from pgcjax.errors import UsageError
 from pgcjax.reference.pgc import drawn_orders, greedy_ideal
 from pgcjax.reference.rbo import rbo
@@ -139,10 +139,9 @@ def test_grades_alone_leave_nothing_to_such_orders():
 
 def test_a_gpu_takes_as_many_steps_as_there_are_places(monkeypatch):
     """Graphs have fewer vertices than that, and other numbers of them."""
-    given, program = collection(3, queries=2, runs=3), tie_batches.tie_program
+    given = collection(3, queries=2, runs=3)
     here = values(given, named(9))
-    as_on_gpu = lambda form, devices, _: program(form, devices, "gpu")  # noqa: E731
-    monkeypatch.setattr(tie_batches, "tie_program", as_on_gpu)
+    monkeypatch.setattr(tie_batch, "default_backend", lambda: "gpu")
     assert_same_bits(here, values(given, named(9)))
 
 

@@ -1,0 +1,284 @@
+"""Measures of ranked lists: arrays about documents × runs → scores, several at once."""
+
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float64
+
+from pgcjax.engine import tiles
+from pgcjax.engine.batch import Batch, Member, Setting
+from pgcjax.engine.cost import Group
+from pgcjax.engine.flat_runs import FlatRuns, listed
+from pgcjax.engine.tiles import PackedQueries, QueryProgram, TileBatch
+from pgcjax.errors import Progress
+from pgcjax.kernels import ABSENT
+from pgcjax.kernels.ranked_list import RankedList
+from pgcjax.later import jax, jnp
+from pgcjax.tensors.padding import axis_length, list_width, ranks_length, stack
+
+if TYPE_CHECKING:
+    from pgcjax.tensors.rankings import Rankings
+
+_REACHES = (32, 128, 512)  # ranks; deeper measures are computed apart from shallow ones
+
+
+class Kernel(NamedTuple):
+    """The kernel of a measure, and what it is compiled for.
+
+    Attributes:
+        score: see `tensors.measure_tensors.ListTensors`.
+        parameters: name and value of each that it reads.
+        depth: last rank that counts; None if all do.
+    """
+
+    score: Callable[..., Any]
+    parameters: tuple[tuple[str, Any], ...]
+    depth: int | None
+
+
+class Arrays(NamedTuple):
+    """The arrays of all measures, each of them once: many measures look at the same.
+
+    XLA then computes once what several measures make of an array. Arrays are the same
+    if they are one object for every query: those that are equal by chance would make
+    another program for other judgments.
+
+    Attributes:
+        layouts: the structure of each measure's arrays, and the number of each array.
+        of_query: the arrays of each query, by number.
+    """
+
+    layouts: tuple[tuple[Any, tuple[int, ...]], ...]
+    of_query: dict[str, list[np.ndarray]]
+
+    @classmethod
+    def of(cls, every: Sequence[Mapping[str, Any]], names: Sequence[str]) -> "Arrays":
+        """Take the pytrees of all measures and queries apart, once for all runs."""
+        numbers: dict[Hashable, int] = {}
+        columns, layouts, held = [], [], []  # what is held keeps its id
+        for arrays in every:
+            _, tree = jax.tree.flatten(next(iter(arrays.values()), ()))
+            leaves = [jax.tree.flatten(arrays[name])[0] for name in names]
+            which = []
+            held.append(leaves)
+            for column in zip(*leaves, strict=True):  # of all queries
+                number = numbers.setdefault(_identity(column), len(columns))
+                if number == len(columns):
+                    columns.append([*map(np.asarray, column)])
+                which.append(number)
+            layouts.append((tree, tuple(which)))
+        of_query = {n: [c[i] for c in columns] for i, n in enumerate(names)}
+        return cls(tuple(layouts), of_query)
+
+    def shapes(self, names: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+        """Give padded shapes that hold the arrays of queries."""
+        every = zip(*(self.of_query[name] for name in names), strict=True)
+        return tuple(
+            tuple(
+                map(axis_length, map(max, zip(*(x.shape for x in each), strict=True)))
+            )
+            for each in every
+        )
+
+
+def _read(
+    parameters: Mapping[str, Any], names: tuple[str, ...] | None
+) -> tuple[tuple[str, Any], ...]:
+    """Give the parameters that a kernel reads."""
+    every = parameters.items()
+    return tuple((name, x) for name, x in every if names is None or name in names)
+
+
+def _identity(column: Sequence[Any]) -> Hashable:
+    """Tell the arrays of all queries from others; equal numbers may be one object."""
+    if all(isinstance(leaf, np.ndarray) for leaf in column):
+        return tuple(map(id, column))
+    return object()
+
+
+class ListBatch(Batch):
+    """Measures that look at the same documents, about as deep: computed in one call."""
+
+    def __init__(self, members: Sequence[Member], depth: int | None, budget: int):
+        """Take measures with the same `docs`.
+
+        Args:
+            members: the measures.
+            depth: last rank that counts for any; None if all do.
+            budget: bytes of a tile.
+        """
+        self.members, self.depth, self.budget = members, depth, budget
+        self.tensors = [member.tensors for member in members]
+        self.docs = self.tensors[0].docs
+        self.arrays = Arrays.of([t.arrays for t in self.tensors], list(self.docs))
+        self.kernels = tuple(
+            Kernel(t.kernel, _read(m.measure.parameters, t.reads), t.depth)
+            for m, t in zip(members, self.tensors, strict=True)
+        )
+        self._most_runs, self._room = 0, 0  # of any chunk: smaller ones take the same
+
+    def score(
+        self, rankings: "Rankings", progress: Progress | None = None
+    ) -> Float64[np.ndarray, "measures runs queries"]:
+        """Score every run for every query by all measures."""
+        self._most_runs = max(self._most_runs, len(rankings.run_ids))
+        chunk = ListTiles(self, rankings, self._most_runs, self._room)
+        self._room = chunk.runs.room
+        scores = tiles.score(chunk, progress)
+        return np.ascontiguousarray(scores.transpose(2, 1, 0))
+
+    def foresee(self, sample: "Rankings") -> list[Group]:
+        """Group queries by the length of their lists."""
+        chunk, names = ListTiles(self, sample), list(self.docs)
+        measures = len(self.members)
+        title = ", ".join(str(member.measure) for member in self.members)
+        title = title if measures < 4 else f"{measures} measures"
+        out = []
+        for width, queries in sorted(chunk.widths.items(), reverse=True):
+            vertices = sum(len(self.docs[names[i]]) for i in queries)
+            sizes = width, len(queries), vertices
+            costs = chunk.nbytes(width)
+            out.append(Group(title, "lists", *sizes, *costs, measures))
+        return out
+
+
+class ListTiles(TileBatch):
+    """A chunk of runs, scored by several measures: `[queries, runs, measures]`.
+
+    Attributes:
+        runs: the judged documents that they retrieved.
+        widths: queries by the padded length of their lists.
+    """
+
+    def __init__(
+        self, batch: ListBatch, rankings: "Rankings", most_runs: int = 0, room: int = 0
+    ):
+        """Look up documents, and the weights of ranks.
+
+        Args:
+            batch: the measures.
+            rankings: the runs.
+            most_runs: of any chunk.
+            room: of documents, that an earlier chunk had.
+        """
+        self._batch, self._names, docs = batch, list(batch.docs), batch.docs
+        self.runs = FlatRuns(rankings, docs, depth=batch.depth, room=room)
+        self.rows, self.columns = self.runs.count.shape
+        self.most_columns, self.budget = max(most_runs, self.columns), batch.budget
+        self.shape = (len(batch.members),)
+        depth = batch.depth or ranks_length(rankings.last)
+        which, tables = _weights(batch.tensors, depth)
+        self._measures = batch.kernels, which, batch.arrays.layouts
+        self.shared = self.runs.documents, tables
+        self._lengths = np.array([rankings.lengths(query) for query in docs], np.int32)
+        self.widths: dict[int, list[int]] = {}
+        most = self.runs.count.max(axis=1, initial=0).tolist()
+        self._width = [*map(list_width, most)]
+        for query, width in enumerate(self._width):
+            self.widths.setdefault(width, []).append(query)
+        self._shapes = {
+            width: batch.arrays.shapes([self._names[i] for i in queries])
+            for width, queries in self.widths.items()
+        }
+
+    def size(self, query: int) -> int:
+        """Padded length of its lists."""
+        return self._width[query]
+
+    def nbytes(self, size: int) -> tuple[int, int]:
+        """Bytes of the arrays of all measures, and of a list."""
+        shapes = self._shapes[size]
+        longest = max([size, *(axis for shape in shapes for axis in shape)])
+        return 8 * sum(map(math.prod, shapes)), 64 * longest
+
+    def pack_queries(
+        self, parts: Sequence[tuple[int, Sequence[int]]]
+    ) -> list[PackedQueries]:
+        """Stack each array, padded to the largest of all queries of a width."""
+        of_query, packed = self._batch.arrays.of_query, []
+        for width, queries in parts:
+            every = zip(*(of_query[self._names[i]] for i in queries), strict=True)
+            arrays = [
+                stack(each, (len(queries), *shape), 0)
+                for each, shape in zip(every, self._shapes[width], strict=True)
+            ]
+            packed.append(PackedQueries(width, queries, arrays))
+        return packed
+
+    def pack_runs(self, queries: Sequence[int], runs: slice, size: int) -> Any:
+        """Places of lists, and lengths of the runs."""
+        del size
+        return self.runs.where(queries, runs), self._lengths[queries, runs]
+
+    def program(self, size: int) -> QueryProgram:
+        """Score a query by all measures."""
+        return list_program(*self._measures, size)
+
+    def finish(self, queries: Sequence[int], runs: slice, result: Any) -> np.ndarray:
+        """Put the scores by each measure side by side."""
+        del queries, runs
+        return np.stack(result, axis=-1)
+
+
+def batches(members: Sequence[Member], setting: Setting) -> list[Batch]:
+    """Put measures of lists together that are computed in one call."""
+    groups: dict[tuple[int, int | None], list[Member]] = {}
+    for member in members:
+        depth = member.tensors.depth
+        reach = next((d for d in _REACHES if (depth or 1e9) <= d), None)
+        groups.setdefault((id(member.tensors.docs), reach), []).append(member)
+    return [ListBatch(members, d, setting.budget) for (_, d), members in groups.items()]
+
+
+def _weights(
+    tensors: Sequence[Any], depth: int
+) -> tuple[tuple[int, ...], list[np.ndarray]]:
+    """Tables of the weights of ranks 0..depth, and which of them each measure has."""
+    tables: dict[bytes, np.ndarray] = {}
+    which = []
+    for of_measure in tensors:
+        table = of_measure.by_rank(depth) if of_measure.by_rank else np.zeros(1)
+        tables.setdefault(table.tobytes(), table)
+        which.append(list(tables).index(table.tobytes()))
+    return tuple(which), list(tables.values())
+
+
+@cache
+def list_program(
+    kernels: tuple[Kernel, ...],
+    which: tuple[int, ...],
+    layouts: tuple[tuple[Any, tuple[int, ...]], ...],
+    width: int,
+) -> QueryProgram:
+    """Score one query and several runs by the kernels of measures.
+
+    Args:
+        kernels: one of each measure.
+        which: the number of each measure's table of weights.
+        layouts: the structure of each measure's arrays, and the number of each array.
+        width: padded length of lists.
+    """
+    numbers = [tree.unflatten(of_leaves) for tree, of_leaves in layouts]
+
+    def program(arrays: Any, runs: Any, shared: Any) -> Any:
+        (where, lengths), (documents, weights) = runs, shared
+
+        def of_run(vertex: Any, rank: Any, length: Any) -> Any:
+            out = []
+            for kernel, of_measure, i in zip(kernels, numbers, which, strict=True):
+                near = (rank > 0) & (rank <= (kernel.depth or ABSENT))
+                last = weights[i].shape[0] - 1
+                weight = weights[i][jnp.minimum(rank, last)]
+                run = RankedList(vertex, rank, near, weight, length)
+                own_arrays = jax.tree.map(arrays.__getitem__, of_measure)
+                out.append(kernel.score(run, own_arrays, dict(kernel.parameters)))
+            return tuple(out)
+
+        vertex, rank, there = listed(documents, where, width)
+        vertex, rank = jnp.where(there, vertex, 0), jnp.where(there, rank + 1, 0)
+        return jax.vmap(of_run)(vertex, rank, lengths)
+
+    return program

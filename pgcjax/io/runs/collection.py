@@ -1,0 +1,257 @@
+"""Runs that can be read a unit at a time, and never all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar, cast
+
+import numpy as np
+import polars as pl
+
+from pgcjax.errors import DataError, Progress, UsageError, counted
+from pgcjax.io.judged import Judged
+from pgcjax.io.reading import chosen
+from pgcjax.io.runs.ahead import bundled, read_ahead
+from pgcjax.io.runs.contract import Block, Need, Options, RunTable, Unit
+from pgcjax.io.runs.rows import SCORES
+from pgcjax.io.schema import tell_indistinct
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+T = TypeVar("T")
+_NO_FRAME = (
+    "runs are read when they are needed, and are no DataFrame: take .table, which is "
+    "one of all of them"
+)
+_FLOAT32 = float(np.finfo(np.float32).max)
+
+
+class Read(NamedTuple, Generic[T]):
+    """What was made of the tables of one unit, or of one table of several.
+
+    Attributes:
+        units: of how many units.
+        parts: what was made of each table: of a large file there are several.
+    """
+
+    units: int
+    parts: Sequence[T]
+
+
+class _Part(NamedTuple, Generic[T]):
+    """What is kept of a table."""
+
+    by_unit: Sequence[Sequence[str]]
+    indistinct: int
+    last: bool
+    value: T
+
+
+@dataclass(eq=False, repr=False)
+class Runs:
+    """Runs that can be read a unit at a time, and never all at once.
+
+    Files are read in the encoding that was chosen when they were listed.
+
+    Attributes:
+        units: what is read, in order.
+        options: how; `float32` says whether scores are rounded.
+        grids: canonical grids of all systems, where the runs are image grids.
+    """
+
+    units: list[Unit]
+    options: Options = field(default_factory=Options)
+    grids: pd.DataFrame | None = None
+
+    @property
+    def notes(self) -> list[str]:
+        """What the user should know of the files, a line each."""
+        sources = dict.fromkeys(unit.source for unit in self.units)
+        return [*chain.from_iterable(source.notes for source in sources)]
+
+    @property
+    def paths(self) -> list[Path]:
+        """List the files."""
+        return [*dict.fromkeys(unit.path for unit in self.units if unit.path)]
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """Table of all runs, which is made when it is first asked for.
+
+        Its columns are run_id, query_id, doc_id, score (float64) and rank (float64; NaN
+        where the input has none). Where there are ranks only, score = -rank.
+
+        Raises:
+            DataError: runs are malformed.
+        """
+        tables = [*self._whole()]
+        table = pl.concat([part.frame for part in tables]).to_pandas()
+        table.attrs = {"comments": sum(part.comments for part in tables)}
+        return table
+
+    def __getitem__(self, key: Any) -> NoReturn:
+        """Refuse what is meant for a DataFrame, such as to go through its columns."""
+        raise UsageError(_NO_FRAME)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Refuse the attributes of a DataFrame, and name where one is."""
+        raise AttributeError(f"no {name}: {_NO_FRAME}" if name[:1] != "_" else name)
+
+    def __repr__(self) -> str:
+        """Tell how much there is, without reading it."""
+        return f"<Runs: {counted(len(self.units), 'unit')}; .table has all of them>"
+
+    def identities(self) -> list[str]:
+        """Return of each unit a text that changes when its content does."""
+        return [unit.source.identity(unit) for unit in self.units]
+
+    def rounded(self) -> Runs:
+        """Return the same runs, whose scores are rounded to float32.
+
+        Raises:
+            UsageError: packed runs have no scores.
+        """
+        if packed := next((unit for unit in self.units if unit.runs), None):
+            raise UsageError(
+                f"float32 rounds scores, and {packed.name} holds packed runs, which "
+                "have none: give the files that it was packed of"
+            )
+        return replace(self, options=replace(self.options, float32=True))
+
+    def part(self, i: int, n: int) -> Runs:
+        """Return the i-th of n parts (from 1): every n-th unit, so that they are alike.
+
+        Raises:
+            UsageError: there are fewer units than parts.
+        """
+        if n > len(self.units):
+            packed = any(unit.runs for unit in self.units)
+            units = "blocks of packed runs" if packed else "run files"
+            units = units if self.grids is None else "systems"
+            raise UsageError(
+                f"part {i}/{n}: {len(self.units)} {units} make at most "
+                f"{len(self.units)} parts"
+            )
+        return self.share(i - 1, n)
+
+    def share(self, i: int, n: int) -> Runs:
+        """Return the i-th of n shares (from 0), which may be empty."""
+        return replace(self, units=self.units[i::n])
+
+    def first(self, count: int) -> Runs:
+        """Return the first units."""
+        return replace(self, units=self.units[:count])
+
+    def tables(self, *, progress: Progress | None = None) -> Generator[pl.DataFrame]:
+        """Read unit by unit as canonical tables; see `read_runs`.
+
+        Raises:
+            DataError: a unit is malformed, each in its turn.
+        """
+        with closing(self._whole(progress)) as tables:
+            yield from (table.frame for table in tables)
+
+    def _whole(self, progress: Progress | None = None) -> Generator[RunTable]:
+        whole = cast(Callable[[RunTable | Block], RunTable], lambda table: table)
+        with closing(self.read(None, "trec", whole, progress=progress)) as units:
+            yield from chain.from_iterable(unit.parts for unit in units)
+
+    def read(
+        self,
+        judged: Judged | None,
+        order: str,
+        then: Callable[[RunTable | Block], T],
+        *,
+        skip: int = 0,
+        together: bool = True,
+        progress: Progress | None = None,
+    ) -> Generator[Read[T]]:
+        """Read unit by unit, in threads, and keep what is made of each.
+
+        Args:
+            judged: the documents that matter: of others there may be no rows; None
+                for whole runs.
+            order: by which runs are to be ranked.
+            then: makes of a table, piece of a file or block what is kept of it: in the
+                thread that read it, so that rows are gone when the next unit is read.
+            skip: so many units at the beginning are not read.
+            together: whether small files may be one table, which takes less time.
+            progress: called with `("reading", done, total)` after each unit.
+
+        Yields:
+            What `then` makes of each unit: one, but of each piece of a file that is too
+            large to be read at once; and one of several small files. Whoever stops
+            early closes the generator.
+
+        Raises:
+            DataError: a unit is malformed, each in its turn.
+        """
+        need, units = Need(chosen().memory, judged, order), self.units[skip:]
+
+        def read(units: Sequence[Unit]) -> tuple[list[_Part[T]], Exception | None]:
+            parts: list[_Part[T]] = []
+            try:
+                for table in units[0].source.read(units, need):
+                    about = table.by_unit, table.indistinct, table.last
+                    parts.append(_Part(*about, then(self._rounded(table))))
+            except Exception as error:  # in its turn: after what was read before it
+                return parts, error
+            return parts, None
+
+        alone = need.ranks or not together
+        tasks = bundled(units, [0 if alone else unit.text for unit in units])
+        owner: dict[str, Unit] = {}
+        done = equal = 0
+        with closing(read_ahead(read, [*tasks], _size)) as answers:
+            for parts, error in answers:
+                values: list[T] = []
+                for by_unit, indistinct, last, value in parts:
+                    self._claim(units[done : done + len(by_unit)], by_unit, owner)
+                    equal += indistinct
+                    values.append(value)
+                    if not last:
+                        continue
+                    for _ in by_unit:
+                        done += 1
+                        if progress:
+                            progress("reading", skip + done, len(self.units))
+                    yield Read(len(by_unit), values)
+                    values = []
+                if error:
+                    raise error
+        tell_indistinct(equal, SCORES)
+
+    def _rounded(self, table: RunTable | Block) -> RunTable | Block:
+        if not self.options.float32 or isinstance(table, Block):
+            return table
+        score = pl.col("score").clip(-_FLOAT32, _FLOAT32)
+        score = score.cast(pl.Float32).cast(pl.Float64)
+        return replace(table, frame=table.frame.with_columns(score))
+
+    def _claim(
+        self,
+        units: Sequence[Unit],
+        by_unit: Sequence[Sequence[str]],
+        owner: dict[str, Unit],
+    ) -> None:
+        """Note whose unit each run is from; refuse a run that another unit has."""
+        for unit, run_ids in zip(units, by_unit, strict=True):
+            for run in run_ids:
+                if owner.setdefault(run, unit) is not unit:
+                    other = "file" if self.options.name_by == "tag" else "tag"
+                    raise DataError(
+                        f"claims the run name {run!r}, as {owner[run].name} does",
+                        where=unit.name,
+                        mend=f"Rename one, or name runs by {other}: name_by={other} "
+                        "(--name-by on the command line).",
+                    )
+
+
+def _size(units: Sequence[Unit]) -> int:
+    return sum(unit.size for unit in units)
