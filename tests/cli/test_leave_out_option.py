@@ -39,7 +39,7 @@ def test_tables_and_pairs_are_those_of_python(pgcjax, demo):
             )
         assert f'"leave_out": "{what}"' in done.out.splitlines()[0]
         assert ('"pool_depth": 5' in done.out) == (what == "runs")
-        assert len(package.read_scores(demo / "scores.csv").table) == 160
+        assert len(package.files.read_scores(demo / "scores.csv").table) == 160
     low = found.changes()["tau"].min()
     most = found.changes()["largest_change"].abs().max()
     assert scores.notes[-1] == (

@@ -78,7 +78,7 @@ def test_files_of_replicates_and_of_single_scores(pgcjax, demo):
     table = pd.read_csv(demo / "s.csv", comment="#")
     assert (table.pop("measure") == "PGC").all()
     pd.testing.assert_frame_equal(table, found.scores(), check_dtype=False)
-    read = package.read_uncertainty(demo / "b.csv")
+    read = package.files.read_uncertainty(demo / "b.csv")
     assert read.replicates["PGC"].tobytes() == found.replicates["PGC"].tobytes()
     done = pgcjax(
         *(
