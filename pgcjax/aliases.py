@@ -38,3 +38,19 @@ NAMES = _RENAMED | {
     for name in names.split()
 }
 """Old names of `pgcjax`, and their places below it."""
+
+VERBS = {
+    "agree": "measures agree",
+    "check": "files check",
+    "discriminate": "measures discriminate",
+    "enough": "judgments enough",
+    "judges": "judgments compare",
+    "merge": "files merge",
+    "next": "judgments next",
+    "pack": "files pack",
+    "predict": "judgments predict",
+    "prefer": "rankings prefer",
+    "rbo": "rankings rbo",
+    "simulate": "files simulate",
+}
+"""Old verbs, and what to type in their place."""

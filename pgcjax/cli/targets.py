@@ -83,7 +83,8 @@ class Verbs(click.Group):
 
 def _example(ctx: click.Context, formatter: click.HelpFormatter) -> None:
     with formatter.section("Example"):
-        formatter.write_text(EXAMPLES[ctx.command_path.partition(" ")[2]])
+        verb = ctx.command_path.partition(" ")[2]
+        formatter.write_text(f"pgcjax {verb} {EXAMPLES[verb]}")
 
 
 def kept_work(output: str | None, resume: bool, of: str = "") -> Path | None:
