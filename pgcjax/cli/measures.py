@@ -41,7 +41,7 @@ def show(name: str | None, tool: str | None) -> None:
     if definition.formula:
         click.echo(f"Formula: {definition.formula}.")
     if is_between(measure):
-        click.echo("Verb: pgcjax prefer, of two rankings.")
+        click.echo("Verb: pgcjax rankings prefer, of two rankings.")
     needs = definition.needs(measure.parameters)
     needs = sorted(needs, key=lambda kind: (kind == "levels", kind))
     # Grids are no judgments: they are the runs, and --grids says so.

@@ -285,4 +285,4 @@ def _call(tile: Tile, tried: list[_Pairs], low: int, weights: np.ndarray) -> Cal
         return program(cut, (weights,))
 
     shapes = tile.cells.shape, tile.fixed.shape, tile.ranks.order.shape, weights.shape
-    return Call((tried, low), make, ("next", form, *shapes))
+    return Call((tried, low), make, ("judgments", "next", form, *shapes))

@@ -11,7 +11,7 @@ TWO = ("runs/reed.txt", "runs/rose.txt")
 
 
 def test_pairs_by_utility_are_those_of_python(pgcjax, demo):
-    line = ("next", "--by", "utility", *TWO, "--documents", "8", "--infer")
+    line = ("judgments", "next", "--by", "utility", *TWO, "--documents", "8", "--infer")
     line = (*line, "--prefs", "preferences.csv", "--query", "q101", "--query", "q102")
     files = ("--rows", "3", "--format", "csv", "-o", "pairs.csv", "--bounds", "two.csv")
     done = pgcjax(*line, *files)
@@ -47,7 +47,17 @@ def test_pairs_by_utility_are_those_of_python(pgcjax, demo):
 
 
 def test_draws_are_those_of_python(pgcjax, demo):
-    line = ("next", "--by", "chance", *TWO, "--documents", "4", "--alpha", "0.1")
+    line = (
+        "judgments",
+        "next",
+        "--by",
+        "chance",
+        *TWO,
+        "--documents",
+        "4",
+        "--alpha",
+        "0.1",
+    )
     done = pgcjax(*line, "--rows", "5", "--seed", "2", "-m", "wpref")
     found = package.judgments.next_by_chance(
         [demo / name for name in TWO],

@@ -131,29 +131,29 @@ def test_demo(pgcjax, here):
 
 def test_simulate_makes_what_evaluate_takes(pgcjax, here):
     small = "--queries 3 --runs 2 --documents 6 --depth 5 --rows 2 --columns 2"
-    done = pgcjax("simulate", "-o", "made", *shlex.split(small))
+    done = pgcjax("files", "simulate", "-o", "made", *shlex.split(small))
     assert done == (0, "", "pgcjax: wrote 2 runs and their judgments to made\n")
-    done = pgcjax("check", "--prefs", "made/preferences.csv", "made/runs")
+    done = pgcjax("files", "check", "--prefs", "made/preferences.csv", "made/runs")
     assert done.code == 0 and "runs: 2 runs, 3 queries" in done.out
     done = pgcjax("evaluate", "--prefs", "made/preferences.csv", "made/runs")
     assert done.code == 0 and len(done.out.splitlines()) == 3
     before = sorted((here / "made").rglob("*"))
-    done = pgcjax("simulate", "-o", "made")
+    done = pgcjax("files", "simulate", "-o", "made")
     assert done == (
         2,
         "",
         "pgcjax: error: made exists already: name a new folder\n",
     )
     assert sorted((here / "made").rglob("*")) == before
-    done = pgcjax("simulate", "-o", "x" * 300, "--queries", "2", "--runs", "2")
+    done = pgcjax("files", "simulate", "-o", "x" * 300, "--queries", "2", "--runs", "2")
     said = f"pgcjax: error: {'x' * 300}: cannot write there: File name too long. "
     assert (done.code, done.out) == (2, "") and done.err.startswith(said)
-    done = pgcjax("simulate", "-o", "other", "--queries", "0")
+    done = pgcjax("files", "simulate", "-o", "other", "--queries", "0")
     assert (done.code, done.out) == (2, "") and not (here / "other").exists()
 
 
 def test_check_prints_a_summary(pgcjax):
-    done = pgcjax("check", "prefs.txt", "qrels.txt", "run.txt", "two.txt")
+    done = pgcjax("files", "check", "prefs.txt", "qrels.txt", "run.txt", "two.txt")
     assert (done.code, done.err) == (0, "")
     assert done.out.splitlines() == [
         "preferences: 2 queries, 3 judgments of 5 documents",
@@ -190,14 +190,16 @@ def test_check_refuses_what_evaluate_does(pgcjax, here, line, said):
     (here / "doubt.txt").write_text("q1 a 1\n")
     (here / "other.txt").write_text("x Q0 a 1 2 t\n")
     assert pgcjax(*line.split()) == (2, "", f"pgcjax: error: {said}\n")
-    assert pgcjax("check", "--as", "runs", "doubt.txt").code == 0
+    assert pgcjax("files", "check", "--as", "runs", "doubt.txt").code == 0
 
 
 def test_check_takes_options_too(pgcjax, here):
     (here / "doubt.txt").write_text("q1 a b 1\n")
-    done = pgcjax("check", "--prefs-format", "jelsas", "--prefs", "doubt.txt")
+    done = pgcjax("files", "check", "--prefs-format", "jelsas", "--prefs", "doubt.txt")
     assert done.code == 0 and done.out.startswith("preferences: 1 query, 1 judgment of")
-    done = pgcjax("check", "--qrels", "qrels.txt", "--name-by", "file", "run.txt")
+    done = pgcjax(
+        "files", "check", "--qrels", "qrels.txt", "--name-by", "file", "run.txt"
+    )
     assert done.code == 0 and "qrels and runs: 2 common queries" in done.out
 
 

@@ -78,7 +78,7 @@ def test_messages(pgcjax, here):
     assert done.err.startswith(r"pgcjax: error: x\x1b[1m\ny.txt:1: expected preference")
     assert done.err.count("\n") == 1
     (here / "j.csv").write_text("qid,winner,loser,judge\nq1,a,b,\x1b[1m\nq1,a,b,j\n")
-    done = pgcjax("judgments", "--prefs", "j.csv")
+    done = pgcjax("judgments", "agree", "--prefs", "j.csv")
     assert r"\x1b[1m" in done.out and "\x1b" not in done.out
     assert "\x1b[1m" in set(read_preferences(here / "j.csv")["judge"])
     for kind in (DataError, UsageError, DataWarning):

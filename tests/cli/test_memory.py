@@ -114,13 +114,16 @@ def test_text_of_another_encoding(pgcjax, here):
     done = pgcjax(*line, "--encoding", "latin-1")
     assert done.out.splitlines()[1:] == plain.out.splitlines()[1:]
     assert (done.code, done.err) == (0, plain.err)
-    assert "1 run, 2 queries" in pgcjax("check", "run.txt", "--encoding", "cp1252").out
+    assert (
+        "1 run, 2 queries"
+        in pgcjax("files", "check", "run.txt", "--encoding", "cp1252").out
+    )
     for name in ("latin-11", "hex", ""):
         said = (
             f"pgcjax: error: encoding {name!r}: expected the name of an encoding, such "
             "as latin-1 or cp1252\n"
         )
-        assert pgcjax("check", "run.txt", "--encoding", name) == (2, "", said)
+        assert pgcjax("files", "check", "run.txt", "--encoding", name) == (2, "", said)
 
 
 def limited(size: int, *line: str) -> subprocess.CompletedProcess:

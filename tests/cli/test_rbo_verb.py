@@ -1,4 +1,4 @@
-"""pgcjax rbo, as users call it."""
+"""pgcjax rankings rbo, as users call it."""
 
 import json
 from fractions import Fraction
@@ -20,7 +20,7 @@ def rows(text: str) -> list[list[str]]:
 
 
 def test_all_pairs_and_a_file_at_full_precision(pgcjax, here):
-    done = pgcjax("rbo", str(RUNS), "-o", "pairs.csv")
+    done = pgcjax("rankings", "rbo", str(RUNS), "-o", "pairs.csv")
     assert done.code == 0, done.err
     head, *pairs = rows(done.out)
     assert head == ["run_a", "run_b", "measure", "mean"]
@@ -43,7 +43,17 @@ def test_all_pairs_and_a_file_at_full_precision(pgcjax, here):
 
 def test_queries_runs_against_others_and_conventions(pgcjax):
     one = str(next(RUNS.glob("reed*")))
-    line = ["rbo", one, "--against", str(RUNS), "-p", "0.5", "--ties", "broken"]
+    line = [
+        "rankings",
+        "rbo",
+        one,
+        "--against",
+        str(RUNS),
+        "-p",
+        "0.5",
+        "--ties",
+        "broken",
+    ]
     done = pgcjax(*line, "--variant", "min", "--order", "clarke", "--depth", "10", "-q")
     assert done.code == 0, done.err
     head, *values = rows(done.out)
@@ -64,7 +74,7 @@ def test_queries_runs_against_others_and_conventions(pgcjax):
 def test_missing_queries(pgcjax, here):
     (here / "two.txt").write_text("q1 Q0 a 1 3 two\nq1 Q0 c 2 2 two\n")
     values = {
-        how: pgcjax("rbo", "run.txt", "two.txt", "--missing", how)
+        how: pgcjax("rankings", "rbo", "run.txt", "two.txt", "--missing", how)
         for how in ("zero", "skip", "error")
     }
     assert rows(values["zero"].out)[1][3] == "0.5000"

@@ -1,4 +1,4 @@
-"""`pgcjax judgments --strengths`, as users call it."""
+"""`pgcjax judgments fit --model`, as users call it."""
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ q101,dense,hybrid,tie,ann,5,7
 q101,hybrid,dense,model_b,ann,7,5
 q102,x,y,model_a,ann,1,2
 """
-LINE = ["judgments", "--prefs", "votes.csv", "--strengths"]
+LINE = ["judgments", "fit", "--prefs", "votes.csv", "--model"]
 
 
 def test_strengths_are_printed_and_written(pgcjax, here):
