@@ -1,4 +1,4 @@
-"""next --by utility and chance, and ask simulate, as users call them."""
+"""judgments next --by utility and chance, and ask simulate, as users call them."""
 
 import io
 
@@ -110,31 +110,37 @@ def test_grades_and_votes_of_files(pgcjax, demo):
     "line, said",
     [
         ("next runs", "Missing option '--prefs'."),
-        ("next --by utility --alpha 0.1 runs", "--alpha is of --by chance"),
+        ("judgments next --by utility --alpha 0.1 runs", "--alpha is of --by chance"),
         (
-            "next --by chance --replicates 9 runs",
+            "judgments next --by chance --replicates 9 runs",
             "--replicates is of --by effect",
         ),
-        ("next --prefs preferences.csv --infer runs", "--infer is of --by utility"),
-        ("next --by utility --seed 1 runs", "--seed is of --by effect or chance"),
         (
-            "next --by utility -m nDCG@10 runs",
+            "judgments next --prefs preferences.csv --infer runs",
+            "--infer is of --by utility",
+        ),
+        (
+            "judgments next --by utility --seed 1 runs",
+            "--seed is of --by effect or chance",
+        ),
+        (
+            "judgments next --by utility -m nDCG@10 runs",
             "nDCG@10: expected ppref, rpref, fpref, wpref or PGC",
         ),
         (
-            "next --by utility -m PGC --may-tie runs",
+            "judgments next --by utility -m PGC --may-tie runs",
             "may_tie: of PGC where answers may be ties, no bound is known",
         ),
         (
-            "next --by utility --query nothing runs",
+            "judgments next --by utility --query nothing runs",
             "no run has query 'nothing'. Leave it out.",
         ),
         (
-            "next --by utility runs/reed.txt",
+            "judgments next --by utility runs/reed.txt",
             "expected two runs or more to compare, found 1",
         ),
         (
-            "next --by utility --documents 1 runs",
+            "judgments next --by utility --documents 1 runs",
             "documents=1: expected a whole number, 2 or more",
         ),
         (

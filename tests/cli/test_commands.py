@@ -8,7 +8,7 @@ import click
 import numpy as np
 import pytest
 
-from pgcjax import __version__, evaluate
+from pgcjax import __version__, aliases, evaluate
 from pgcjax.cli import cli
 from pgcjax.errors import UsageError
 from pgcjax.files import read_scores
@@ -19,33 +19,44 @@ from pgcjax.measures.between_rankings import BETWEEN
 from pgcjax.measures.catalogue import catalogue
 
 VERBS = [
-    "agree",
     "ask",
-    "check",
     "compare",
     "completion",
     "correlate",
     "demo",
     "devices",
-    "discriminate",
-    "enough",
     "evaluate",
-    "judges",
+    "files",
     "judgments",
     "measures",
-    "merge",
-    "next",
-    "pack",
-    "predict",
-    "prefer",
-    "rbo",
+    "rankings",
     "report",
-    "simulate",
 ]
 
 
 def test_the_verbs():
     assert cli.list_commands(click.Context(cli)) == VERBS
+
+
+@pytest.mark.parametrize(("old", "new"), aliases.VERBS.items())
+def test_a_verb_of_before_gives_the_call_of_today(pgcjax, old, new):
+    done = pgcjax(old, "a b.csv", "-o", "x")
+    line = f"pgcjax {old} is pgcjax {new} now: pgcjax {new} 'a b.csv' -o x"
+    assert (done.code, done.out, done.err) == (2, "", f"pgcjax: error: {line}\n")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("--prefs a --bad", "agree --prefs a --bad"),
+        ("--prefs a --audit --people b", "audit --prefs a --people b"),
+        ("--strengths bt --prefs a", "fit --model bt --prefs a"),
+        ("--prefs a --strengths=win-rate", "fit --prefs a --model=win-rate"),
+    ],
+)
+def test_judgments_was_a_verb(pgcjax, old, new):
+    done = pgcjax("judgments", *old.split())
+    assert done.code == 2 and done.err.endswith(f" now: pgcjax judgments {new}\n")
 
 
 @pytest.mark.parametrize("verb", [[], *([v] for v in VERBS)])
@@ -173,14 +184,14 @@ def test_check_prints_a_summary(pgcjax):
     ("line", "said"),
     [
         ("check", "nothing to check: give FILE, --prefs or --qrels"),
-        ("check none.txt", "none.txt: no such file or folder. Check the path."),
+        ("files check none.txt", "none.txt: no such file or folder. Check the path."),
         (
-            "check doubt.txt",
+            "files check doubt.txt",
             "doubt.txt: may be any of runs and prefs. Say which: --as runs, --as prefs "
             "or --as qrels.",
         ),
         (
-            "check --prefs prefs.txt --as runs other.txt",
+            "files check --prefs prefs.txt --as runs other.txt",
             "judgments and runs have no query in common: judged are 'q1', 'q2'; runs "
             "have 'x'. Do both name queries in the same way?",
         ),

@@ -39,10 +39,10 @@ def test_scores_and_grades_that_are_only_compared(pgcjax, here):
         ("compare s.csv --test t", f"s.csv: {LIMITS.format('scores')}"),
         ("correlate s.csv", f"scores: {LIMITS.format('scores')}"),
         (
-            "judgments --prefs prefs.txt --qrels q.txt",
+            "judgments agree --prefs prefs.txt --qrels q.txt",
             f"qrels: {LIMITS.format('grades')}",
         ),
-        ("check --prefs t.csv", f"t.csv: {LIMITS.format('seconds')}"),
+        ("files check --prefs t.csv", f"t.csv: {LIMITS.format('seconds')}"),
     ],
 )
 def test_numbers_that_would_be_squared(pgcjax, here, line, said):

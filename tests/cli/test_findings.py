@@ -171,20 +171,29 @@ def test_what_is_left_out_is_said_in_a_line(pgcjax, here, scores):
         ),
         ("compare scores.parquet -m PGC --alpha 2", "alpha=2.0: expected a level betw"),
         (
-            "discriminate scores.parquet -m nDCG",
+            "measures discriminate scores.parquet -m nDCG",
             "no scores of 'nDCG'; there are PGC, Comp",
         ),
-        ("discriminate a/s.csv b/s.csv", "two files of scores are called s: rename o"),
-        ("agree scores.parquet --tie-share lots", "--tie-share lots: expected a share"),
         (
-            "agree scores.parquet --tie-share .２",
+            "measures discriminate a/s.csv b/s.csv",
+            "two files of scores are called s: rename o",
+        ),
+        (
+            "measures agree scores.parquet --tie-share lots",
+            "--tie-share lots: expected a share",
+        ),
+        (
+            "measures agree scores.parquet --tie-share .２",
             "--tie-share .２: expected a share",
         ),
         (
             "compare scores.parquet -m PGC --seed １",
             "Invalid value for '--seed': '１' is",
         ),
-        ("agree scores.parquet --serp no.csv", "no.csv: cannot read it: No such file "),
+        (
+            "measures agree scores.parquet --serp no.csv",
+            "no.csv: cannot read it: No such file ",
+        ),
         ("correlate scores.parquet -m PGC", ""),
     ],
 )

@@ -266,7 +266,7 @@ def test_the_docs_have_every_format():
             "-q prints each query as text, so not with --top; -o FILE has them all",
         ),
         (
-            "merge none.csv -o x.csv --top 3 --format text",
+            "files merge none.csv -o x.csv --top 3 --format text",
             "--top is of all formats but text, which has all runs",
         ),
         ("compare none.csv --top 0", "--top 0: expected a number of runs, 1 or more"),

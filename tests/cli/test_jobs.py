@@ -54,14 +54,17 @@ def test_orders_of_ties_are_scored_in_parts_and_verified(pgcjax, demo):
     ("line", "said"),
     [
         (
-            "pack runs -o runs.csv",
+            "files pack runs -o runs.csv",
             "runs.csv: the suffix of an output file is one of .parquet",
         ),
         (
-            "pack runs -o runs.parquet --only-judged",
+            "files pack runs -o runs.parquet --only-judged",
             "--only-judged needs --prefs FILE or --qrels FILE",
         ),
-        ("pack none -o runs.parquet", "none: no such file or folder. Check the path."),
+        (
+            "files pack none -o runs.parquet",
+            "none: no such file or folder. Check the path.",
+        ),
         (
             "evaluate --qrels qrels.txt runs --resume",
             "--resume needs -o FILE, beside which work is kept",

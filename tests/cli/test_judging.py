@@ -201,7 +201,7 @@ def test_columns_are_aligned():
 )
 def test_wrong_use_is_one_line(pgcjax, small, line, message):
     (small / "broken.csv").write_text(TEXT.splitlines()[0] + "\nq,a,b,much,x\n")
-    done = pgcjax("judgments", *line)
+    done = pgcjax("judgments", "agree", *line)
     assert done.code == 2 and done.out == ""
     assert message in done.err and done.err.count("\n") == 1
 
@@ -237,10 +237,8 @@ def test_audit_of_judges(pgcjax, small, demo):
     with_j2 = [r for r in rows if (r["judge"], r["of"]) == ("j1", "j2")]
     assert round(with_j2[0]["estimate"], 4) == 0.4087  # as `judgments` says itself
     for options, message in (
-        (["--audit", "--qrels", "qrels.txt"], "--audit goes without --qrels, --bad, "),
-        (["--people", "j1"], "--people is of --audit"),
-        (["--audit", "--people", "z"], "no judge 'z'; there are j1, j2, j3"),
-        (["--audit", "--lengths", "none.csv"], "none.csv: no such file or folder"),
+        (["--people", "z"], "no judge 'z'; there are j1, j2, j3"),
+        (["--lengths", "none.csv"], "none.csv: no such file or folder"),
     ):
-        done = pgcjax("judgments", "--prefs", "preferences.csv", *options)
+        done = pgcjax("judgments", "audit", "--prefs", "preferences.csv", *options)
         assert done.code == 2 and message in done.err

@@ -73,14 +73,14 @@ def test_panics_of_polars_and_defects(pgcjax, failing):
     [
         "evaluate run.txt --qrels large.gz",
         "evaluate run.txt --prefs large.gz --dry-run",
-        "check large.gz",
-        "pack large.gz -o new.parquet",
-        "judgments --prefs large.gz",
-        "predict --qrels qrels.txt --context large.gz",
-        "rbo large.gz run.txt",
+        "files check large.gz",
+        "files pack large.gz -o new.parquet",
+        "judgments agree --prefs large.gz",
+        "judgments predict --qrels qrels.txt --context large.gz",
+        "rankings rbo large.gz run.txt",
         "correlate large.gz qrels.txt",
         "compare large.gz",
-        "merge large.gz -o new.csv",
+        "files merge large.gz -o new.csv",
     ],
 )
 def test_a_file_that_memory_does_not_allow(pgcjax, here, line):

@@ -90,18 +90,51 @@ def test_missing_queries(pgcjax, here):
     ("line", "said"),
     [
         ("rbo", "Missing argument 'RUN...'."),
-        ("rbo run.txt", "run 'one' is the only one. Give another run to compare"),
-        ("rbo run.txt two.txt -p 1", "p=1.0: expected a number above 0 and below 1"),
-        ("rbo run.txt two.txt -p x", "Invalid value for '-p': 'x' is not a valid"),
-        ("rbo run.txt two.txt --variant low", "Invalid value for '--variant': 'low'"),
-        ("rbo run.txt two.txt --ties c", "Invalid value for '--ties': 'c' is not one"),
-        ("rbo run.txt two.txt --depth 0", "depth=0: expected a whole number from 1 up"),
-        ("rbo run.txt two.txt -o x.trec", "x.trec: the suffix of an output file is o"),
-        ("rbo run.txt two.txt -o no/x.csv", "no/x.csv: there is no folder no; make it"),
-        ("rbo run.txt none.txt", "none.txt: no such file or folder. Check the path."),
-        ("rbo run.txt empty.txt", "empty.txt: "),
-        ("rbo run.txt qrels.txt", "qrels.txt:1: expected 'query Q0 doc rank score "),
-        ("rbo run.txt --against other.txt", "no two runs have the same query. Compar"),
+        (
+            "rankings rbo run.txt",
+            "run 'one' is the only one. Give another run to compare",
+        ),
+        (
+            "rankings rbo run.txt two.txt -p 1",
+            "p=1.0: expected a number above 0 and below 1",
+        ),
+        (
+            "rankings rbo run.txt two.txt -p x",
+            "Invalid value for '-p': 'x' is not a valid",
+        ),
+        (
+            "rankings rbo run.txt two.txt --variant low",
+            "Invalid value for '--variant': 'low'",
+        ),
+        (
+            "rankings rbo run.txt two.txt --ties c",
+            "Invalid value for '--ties': 'c' is not one",
+        ),
+        (
+            "rankings rbo run.txt two.txt --depth 0",
+            "depth=0: expected a whole number from 1 up",
+        ),
+        (
+            "rankings rbo run.txt two.txt -o x.trec",
+            "x.trec: the suffix of an output file is o",
+        ),
+        (
+            "rankings rbo run.txt two.txt -o no/x.csv",
+            "no/x.csv: there is no folder no; make it",
+        ),
+        (
+            "rankings rbo run.txt none.txt",
+            "none.txt: no such file or folder. Check the path.",
+        ),
+        ("rankings rbo run.txt empty.txt", "empty.txt: "),
+        (
+            "rankings rbo run.txt qrels.txt",
+            "qrels.txt:1: expected 'query Q0 doc rank score ",
+        ),
+        (
+            "rankings rbo run.txt --against other.txt",
+            "no two runs have the same query. Compar",
+        ),
     ],
 )
 def test_mistakes(pgcjax, here, line, said):
