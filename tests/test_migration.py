@@ -9,7 +9,7 @@ import click
 import pytest
 
 import pgcjax
-from pgcjax import aliases
+from pgcjax import _aliases
 from pgcjax.cli.commands import cli
 
 PAGE = Path(__file__).parents[1] / "docs" / "migration.md"
@@ -63,7 +63,7 @@ def test_a_name_is_at_its_place_and_names_it_elsewhere(name):
     place = NAMES[name].strip("`")
     assert is_there(place)
     if place != f"pgcjax.{name}":
-        assert f"pgcjax.{aliases.NAMES[name]}" == place
+        assert f"pgcjax.{_aliases.NAMES[name]}" == place
         line = re.escape(f"pgcjax.{name} is {place} now")
         door, new = place.rsplit(".", 1)
         with pytest.warns(DeprecationWarning, match=line):

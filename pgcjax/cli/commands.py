@@ -4,8 +4,8 @@ from importlib import import_module
 
 import click
 
+from pgcjax._aliases import VERBS
 from pgcjax._version import __version__
-from pgcjax.aliases import VERBS
 from pgcjax.cli.groups import JudgmentVerbs, MeasureVerbs, moved
 from pgcjax.cli.options import (
     output_option,

@@ -84,7 +84,7 @@ class Verbs(click.Group):
 def _example(ctx: click.Context, formatter: click.HelpFormatter) -> None:
     with formatter.section("Example"):
         verb = ctx.command_path.partition(" ")[2]
-        formatter.write_text(f"pgcjax {verb} {EXAMPLES[verb]}")
+        formatter.write_text(f"pgcjax {verb} {EXAMPLES[verb]}".strip())
 
 
 def kept_work(output: str | None, resume: bool, of: str = "") -> Path | None:

@@ -109,7 +109,7 @@ def test_grades_and_votes_of_files(pgcjax, demo):
 @pytest.mark.parametrize(
     "line, said",
     [
-        ("next runs", "Missing option '--prefs'."),
+        ("judgments next runs", "Missing option '--prefs'."),
         ("judgments next --by utility --alpha 0.1 runs", "--alpha is of --by chance"),
         (
             "judgments next --by chance --replicates 9 runs",

@@ -8,7 +8,7 @@ import click
 import numpy as np
 import pytest
 
-from pgcjax import __version__, aliases, evaluate
+from pgcjax import __version__, _aliases, evaluate
 from pgcjax.cli import cli
 from pgcjax.errors import UsageError
 from pgcjax.files import read_scores
@@ -38,7 +38,7 @@ def test_the_verbs():
     assert cli.list_commands(click.Context(cli)) == VERBS
 
 
-@pytest.mark.parametrize(("old", "new"), aliases.VERBS.items())
+@pytest.mark.parametrize(("old", "new"), _aliases.VERBS.items())
 def test_a_verb_of_before_gives_the_call_of_today(pgcjax, old, new):
     done = pgcjax(old, "a b.csv", "-o", "x")
     line = f"pgcjax {old} is pgcjax {new} now: pgcjax {new} 'a b.csv' -o x"
@@ -183,7 +183,7 @@ def test_check_prints_a_summary(pgcjax):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("check", "nothing to check: give FILE, --prefs or --qrels"),
+        ("files check", "nothing to check: give FILE, --prefs or --qrels"),
         ("files check none.txt", "none.txt: no such file or folder. Check the path."),
         (
             "files check doubt.txt",

@@ -75,7 +75,8 @@ def test_pairs_are_those_of_python(pgcjax, demo):
 def test_ids_are_no_formulas(pgcjax, here):
     (here / "prefs.txt").write_text("q1 =a b =a\nq1 b c b\nq2 =a c c\n")
     (here / "two.txt").write_text((here / "run.txt").read_text().replace("one", "two"))
-    line = "judgments next --prefs prefs.txt run.txt two.txt --best 2 --replicates 9 -o p.csv"
+    given = "--prefs prefs.txt run.txt two.txt --best 2 --replicates 9"
+    line = f"judgments next {given} -o p.csv"
     done = pgcjax(*line.split(), "--spreadsheet")
     assert "1 of 1 comparison among the best 2 runs are undecided" in done.err
     ids = pd.read_csv(here / "p.csv", comment="#")["doc_a"]

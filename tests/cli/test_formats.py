@@ -191,9 +191,11 @@ def test_tables_for_papers(pgcjax, scores):
         )
     assert "t, Holm, 28 comparisons, 20 queries" in text
     assert "| t | PGC | " in pgcjax(*line, "markdown").out
-    for verb in ("agree", "correlate"):
-        assert "\n| Compat | PGC | " in pgcjax(verb, scores, "--format", "markdown").out
-        assert len(json.loads(pgcjax(verb, scores, "--format", "json").out)["rows"])
+    for verb in (["measures", "agree"], ["correlate"]):
+        assert (
+            "\n| Compat | PGC | " in pgcjax(*verb, scores, "--format", "markdown").out
+        )
+        assert len(json.loads(pgcjax(*verb, scores, "--format", "json").out)["rows"])
 
 
 def test_measures_stay_in_the_order_they_were_asked_for(pgcjax, here):
@@ -235,7 +237,7 @@ def test_commas_between_measures(pgcjax, scores):
         ["compare", "--test", "t"],
         ["correlate"],
         ["measures", "discriminate", "--test", "t"],
-        ["agree"],
+        ["measures", "agree"],
     ):
         one = pgcjax(*line, scores, "-m", "PGC,Compat")
         assert one == pgcjax(*line, scores, "-m", "PGC", "-m", "Compat")

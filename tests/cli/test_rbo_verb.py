@@ -89,7 +89,7 @@ def test_missing_queries(pgcjax, here):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("rbo", "Missing argument 'RUN...'."),
+        ("rankings rbo", "Missing argument 'RUN...'."),
         (
             "rankings rbo run.txt",
             "run 'one' is the only one. Give another run to compare",

@@ -95,7 +95,7 @@ def test_a_store_gives_the_same_bytes_as_a_disk(pgcjax, demo, memory):
         part = [runs, "--part", f"{i}/2", "-o", f"{at}/parts/{i}-of-2.parquet"]
         assert pgcjax(*job, *part, "--quiet").code == 0
     for last in (
-        ["merge", f"{at}/parts/?-of-2.parquet"],
+        ["files", "merge", f"{at}/parts/?-of-2.parquet"],
         [*job, f"{at}/packed.parquet"],
         [*job, *(f"{at}/runs/{p.name}" for p in FILES if p.parent.name == "runs")],
     ):
@@ -197,7 +197,7 @@ def test_mistakes(pgcjax, demo, memory, monkeypatch):
     ):  # fmt: skip
         assert pgcjax(*job, *line) == (2, "", f"pgcjax: error: {said}\n"), line
     for *verb, name in (
-        ("simulate", "n"),
+        ("files", "simulate", "n"),
         ("report", "s.csv", "n.md"),
         ("ask", "start", "qrels.txt", "n"),
     ):

@@ -126,7 +126,9 @@ def test_where_nothing_can_be_written(pgcjax, files, monkeypatch, line):
         (files / name).write_text("\0")
     before = contents(files)
     name = line.split()[-1]
-    suffix = {"pack": ".parquet", "report": ".md"}.get(line.split()[0], ".csv")
+    suffix = {"pack": ".parquet", "page": ".md"}.get(
+        "page" if "report" in line else line.split()[1], ".csv"
+    )
     target = "new" if name == "--figures" or "simulate" in line else f"new{suffix}"
     assert pgcjax(*line.split(), "") == (
         2,
