@@ -160,6 +160,7 @@ def demo(output: str) -> None:
     """Score the runs of the embedded collection and show a leaderboard."""
     from pgcjax.datasets.files import demo_folder
     from pgcjax.engine.evaluate import evaluate as score
+    from pgcjax.engine.job import Job
     from pgcjax.io.remote import path_of
     from pgcjax.report.leaderboard import leaderboard, show
 
@@ -169,7 +170,7 @@ def demo(output: str) -> None:
             folder / "runs",
             preferences=folder / "preferences.csv",
             qrels=folder / "qrels.txt",
-            progress=progress.update,
+            job=Job(progress=progress.update),
         )
     scores.save(output)
     for note in scores.notes:

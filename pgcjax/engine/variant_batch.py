@@ -5,9 +5,11 @@ anew on the device, of what each vote counts, and peeled. Runs are laid out once
 that count the same in all variants of a block are laid out with the grades.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -95,8 +97,10 @@ class VariantGraphs:
         docs = np.array([table["doc_id"], table["other_doc_id"]], object)
         better = np.where(sign > 0, docs, docs[::-1]), prefers & (sign != 0)
         graphs = member.tensors.graphs.items()
-        self.edges = [self._edges(*query, *better) if len(query[1]) else None
-                      for query in graphs]  # fmt: skip
+        self.edges = [
+            self._edges(name, graph, *better) if len(graph) else None
+            for name, graph in graphs
+        ]
 
     def _edges(
         self,
@@ -117,7 +121,10 @@ class VariantGraphs:
         vote = np.flatnonzero(prefers[rows])
         if self._in_parts:  # what rounds to nothing has no vertex
             vote = vote[np.isin(better[:, rows[vote]], graph.doc_ids).all(0)]
-        pairs, likely = np.searchsorted(graph.doc_ids, better[:, rows[vote]]).T, len(vote)
+        pairs, likely = (
+            np.searchsorted(graph.doc_ids, better[:, rows[vote]]).T,
+            len(vote),
+        )
         if self._in_parts and self._soft == "both":
             other = self._most[rows[vote]] < 1
             pairs = np.concatenate([pairs, pairs[other][:, ::-1]])
@@ -180,11 +187,11 @@ class Block(NamedTuple):
 class VariantBatch(Batch):
     """The scores of a measure by each variant of the judgments."""
 
-    stage = "resampling"
-
-    def __init__(self, graphs: VariantGraphs, variants: Variants):
-        """Take the graphs of a measure, and what their votes count."""
-        self.graphs, self.variants = graphs, variants
+    def __init__(
+        self, graphs: VariantGraphs, variants: Variants, stage: str = "resampling"
+    ):
+        """Take graphs, what their votes count, and what progress is called with."""
+        self.graphs, self.variants, self._stage = graphs, variants, stage
         self.members, self.docs = [graphs.member], graphs.member.tensors.docs
         self._room = 0
         words = [padded_size(len(docs)) ** 2 for docs in self.docs.values()]
@@ -202,18 +209,14 @@ class VariantBatch(Batch):
         most = plan.runs_at_once(columns)
         scores = 3 * 8 * BLOCK * max(1, len(self.docs))  # and their copies
         most = max(4, min(most, plan.BUDGET // 2 // scores // 4 * 4))
-        work = [
-            (slice(low, min(low + most, columns)), slice(first, min(first + BLOCK, number)))
-            for low in range(0, columns, most)
-            for first in range(0, number, BLOCK)
-        ]  # fmt: skip
+        work = [*product(_parts(columns, most), _parts(number, BLOCK))]
         for done, (part, some) in enumerate(work):
             batch = VariantTiles(self.graphs, self.variants, some, runs, part, shared)
             batch.most_columns = most
 
             def update(stage: str, here: int, total: int, before: int = done) -> None:
                 if progress and stage == "scoring":
-                    progress(self.stage, before * total + here, len(work) * total)
+                    progress(self._stage, before * total + here, len(work) * total)
                 elif progress:
                     progress(stage, here, total)
 
@@ -303,8 +306,8 @@ class VariantTiles(TileBatch):
                 if (drawn := self._drawn(query)) is not None:
                     form, *arrays = drawn
                     width = min(size.width, list_width(len(arrays[-2])))
-                    own = Size(form, size.vertices, width)
-                    groups.setdefault(own, []).append((query, *arrays))
+                    actual = Size(form, size.vertices, width)
+                    groups.setdefault(actual, []).append((query, *arrays))
         return [
             PackedQueries(size, queries, self._stacked(size, arrays))
             for size, (queries, *arrays) in (
@@ -472,9 +475,15 @@ class VariantMeans(VariantBatch):
 class VariantScores(VariantBatch):
     """All scores of a measure by each variant."""
 
-    def __init__(self, graphs: VariantGraphs, variants: Variants, memory: int):
+    def __init__(
+        self,
+        graphs: VariantGraphs,
+        variants: Variants,
+        stage: str = "resampling",
+        memory: float = math.inf,
+    ):
         """Take the bytes that scores may take, too."""
-        super().__init__(graphs, variants)
+        super().__init__(graphs, variants, stage)
         self._memory, self._runs = memory, 0
 
     def score(
@@ -521,8 +530,12 @@ class VariantPercentiles(VariantBatch):
         return made[:, None]
 
 
+def _parts(count: int, step: int) -> list[slice]:
+    return [slice(low, min(low + step, count)) for low in range(0, count, step)]
+
+
 def is_of_votes(member: Member) -> bool:
-    """Whether a measure peels graphs of preferences, whose votes may count otherwise."""
+    """Whether a measure peels graphs of preferences, whose votes may be others."""
     needs = member.measure.definition.needs(member.measure.parameters)
     graphs = type(member.tensors) is PeelTensors and "preferences" in needs
     return graphs and not _has_other_ideal(member)

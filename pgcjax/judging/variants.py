@@ -260,7 +260,7 @@ def left_out(votes: QueryVotes, owners: Owners) -> Variants:
 
 def both_answers(
     preferences: pd.DataFrame,
-    pairs: Mapping[str, tuple[Sequence[str], Sequence[str]]],
+    pairs: Mapping[str, tuple[np.ndarray, np.ndarray]],
 ) -> tuple[QueryVotes, Variants]:
     """Add one vote to a pair of documents of each query, for the first or the second.
 

@@ -11,6 +11,7 @@ from pgcjax.errors import UsageError, check_choice
 from pgcjax.stats import tests
 from pgcjax.stats.choices import CORRECTIONS
 from pgcjax.stats.resampled_orders import correlations
+from pgcjax.stats.scores import Scores
 from pgcjax.stats.uncertainty import weighted_means
 
 Different = Bool[np.ndarray, " pairs"]
@@ -48,6 +49,7 @@ class LeftOut:
         run_ids: the runs that are scored, ascending.
         scores: of each measure.
         metadata: leave_out, pool_depth and missing.
+        observed: the scores by all judgments, as `evaluate` gives them.
 
     Source: leaving out a run's own documents, Zobel 1998; Voorhees and Harman 2005.
     """
@@ -58,6 +60,7 @@ class LeftOut:
     run_ids: list[str]
     scores: dict[str, LeftOutScores]
     metadata: dict[str, Any] = field(default_factory=dict)
+    observed: Scores | None = None
 
     def table(
         self,
@@ -161,8 +164,8 @@ class LeftOut:
 
     @property
     def notes(self) -> list[str]:
-        """Say of each measure how far its order and its means move."""
-        told = []
+        """Notes on the scores, and how far orders and means move."""
+        told = [*self.observed.notes] if self.observed else []
         who = f"one of {len(self.left_out)} {self.metadata['leave_out']}"
         for name in self.scores:
             _, before, after = self._means(name)
