@@ -165,7 +165,7 @@ def studied(
         found["single"].append(single(public, replicates))
         found["claims"].append(claims(public, scores, redone))
         stable = pgcjax.enough(public.runs, preferences=public.preferences)
-        curve = stable.curve.assign(measure=public.name)
+        curve = stable.table.assign(measure=public.name)
         curve = curve.rename(columns={"measure": "judgments of"})
         found["enough"] += json.loads(curve.to_json(orient="records"))
         click.echo(f"{public.name}: done", err=True)
@@ -178,7 +178,7 @@ def drawings(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Give what draws the curve of each collection."""
     panels = {}
     for name, curve in pd.DataFrame(rows).groupby("judgments of", sort=False):
-        stable = pgcjax.Stability(curve.assign(measure=""), pd.DataFrame())
+        stable = pgcjax.Stability(curve.assign(measure=""), enough=pd.DataFrame())
         panels[str(name)] = partial(plots.stability, stable)
     return panels
 

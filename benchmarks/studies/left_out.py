@@ -49,7 +49,7 @@ def rows(
 
 
 def _moved(scores: Any, total: int) -> dict[str, Any]:
-    table = scores.left_out.table()
+    table = scores.left_out.changes()
     own = (table["score_without"] - table["score"]) / table["score"]
     ranks = (table["rank_without"] - table["rank"]).abs()
     pairs = len(table) * (len(table) - 1) / 2

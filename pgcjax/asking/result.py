@@ -11,13 +11,14 @@ from pgcjax.asking.query import Query
 from pgcjax.asking.state import State
 from pgcjax.asking.tournament import count_wins, new_grades
 from pgcjax.errors import check_choice
+from pgcjax.io.result import Result, computed
 
 _VOTES = ("query_id", "doc_id", "other_doc_id", "preference", "judge", "first", "round")
 _MORE = ("probability", "seconds", "time", "cost")
 
 
-@dataclass(frozen=True)
-class Finished:
+@dataclass(frozen=True, kw_only=True)
+class Finished(Result):
     """The result of a tournament.
 
     Attributes:
@@ -27,12 +28,14 @@ class Finished:
             probability, seconds, time and cost.
         top: query_id, doc_id, wins: the best documents of each query.
         undecided: queries that lack answers.
+        table: `qrels`.
     """
 
     qrels: pd.DataFrame
     votes: pd.DataFrame
     top: pd.DataFrame
     undecided: tuple[str, ...]
+    table: pd.DataFrame = computed(lambda self: self.qrels)
 
 
 def finished(state: State, grades: str) -> Finished:
@@ -49,11 +52,13 @@ def finished(state: State, grades: str) -> Finished:
         )
         qrels += [(name, document, raised[document]) for document in order]
         best += [(name, d, top[d]) for d in sorted(top, key=lambda d: (-top[d], d))]
+    undecided = tuple(n for n, query in state.queries.items() if query.top is None)
     return Finished(
-        pd.DataFrame(qrels, columns=["query_id", "doc_id", "relevance"]),
-        _votes(state.answers),
-        pd.DataFrame(best, columns=["query_id", "doc_id", "wins"]),
-        tuple(name for name, query in state.queries.items() if query.top is None),
+        {"grades": grades},
+        qrels=pd.DataFrame(qrels, columns=["query_id", "doc_id", "relevance"]),
+        votes=_votes(state.answers),
+        top=pd.DataFrame(best, columns=["query_id", "doc_id", "wins"]),
+        undecided=undecided,
     )
 
 

@@ -27,6 +27,7 @@ from pgcjax.errors import DataError, Progress, UsageError, check_choice
 from pgcjax.io.choices import ORDERS
 from pgcjax.io.qrels import read_qrels
 from pgcjax.io.reading import reading
+from pgcjax.io.result import Result
 from pgcjax.io.runs import open_runs
 from pgcjax.io.votes.read import read_preferences
 from pgcjax.measures.spec import Measure
@@ -38,7 +39,7 @@ _SEEN = 0.75  # share of the documents that a made-up run retrieves
 
 
 @dataclass(frozen=True)
-class SimulatedAsking:
+class SimulatedAsking(Result):
     """What designs of asking cost and find.
 
     Attributes:
@@ -47,11 +48,7 @@ class SimulatedAsking:
             documents that are among its k best), tau (Kendall's τ-b of its order of
             documents with the true one), right and wrong (shares of the comparisons of
             two runs that truly differ: it says so, or the opposite; the rest is open).
-        metadata: all that these depend on.
     """
-
-    table: pd.DataFrame
-    metadata: dict[str, Any]
 
 
 class _Case(NamedTuple):

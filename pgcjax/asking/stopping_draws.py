@@ -16,6 +16,7 @@ from pgcjax.asking.utility_pools import Pool
 from pgcjax.errors import UsageError, check_choice, counted
 from pgcjax.io.choices import ORDERS
 from pgcjax.io.reading import reading
+from pgcjax.io.result import Result
 from pgcjax.io.votes.read import read_preferences
 from pgcjax.io.weights import whole_weights
 from pgcjax.measures.spec import Measure
@@ -23,8 +24,8 @@ from pgcjax.measures.spec import Measure
 _COLUMNS = ("request_number", "query_id", "doc_a", "doc_b")
 
 
-@dataclass(frozen=True)
-class DrawnAnswers:
+@dataclass(frozen=True, kw_only=True)
+class DrawnAnswers(Result):
     """Pairs to ask for, drawn by chance, and what the answers so far say of two runs.
 
     Attributes:
@@ -34,14 +35,9 @@ class DrawnAnswers:
         comparisons: one row: run_a, run_b, low and high (confidence interval of the
             difference of their means), better (the run that is better; none if that is
             open), answers (how many draws in a row have one).
-        metadata: all that these depend on.
-        notes: what was compared, a line each.
     """
 
-    table: pd.DataFrame
     comparisons: pd.DataFrame
-    metadata: dict[str, Any]
-    notes: tuple[str, ...]
 
 
 class Stakes(NamedTuple):
@@ -152,9 +148,9 @@ def next_by_chance(
         told.append("nothing hangs on any pair: the runs rank these documents alike")
     return DrawnAnswers(
         pd.DataFrame(rows, columns=[*_COLUMNS]),
-        pd.DataFrame([row], columns=columns),
         used,
         tuple(told),
+        comparisons=pd.DataFrame([row], columns=columns),
     )
 
 

@@ -26,6 +26,7 @@ from pgcjax.asking.utility_tiles import Graph, answered_overlaps, implied_gains
 from pgcjax.errors import Progress, UsageError, check_choice
 from pgcjax.io.choices import ORDERS
 from pgcjax.io.reading import reading
+from pgcjax.io.result import Result
 from pgcjax.io.runs import open_runs
 from pgcjax.io.votes.read import read_preferences
 from pgcjax.judging.models import strengths
@@ -35,8 +36,8 @@ from pgcjax.measures.spec import Measure
 _COLUMNS = ("query_id", "doc_a", "doc_b", "utility")
 
 
-@dataclass(frozen=True)
-class NextAnswers:
+@dataclass(frozen=True, kw_only=True)
+class NextAnswers(Result):
     """Pairs of documents in the order of their utility, and what is decided.
 
     Attributes:
@@ -45,14 +46,9 @@ class NextAnswers:
         comparisons: a row for each two runs: run_a, run_b, low and high (between which
             the difference of their means will be), better (the run that is better,
             whatever the answers; none if that is open).
-        metadata: all that these depend on.
-        notes: what was compared, a line each.
     """
 
-    table: pd.DataFrame
     comparisons: pd.DataFrame
-    metadata: dict[str, Any]
-    notes: tuple[str, ...]
 
 
 def next_by_utility(
@@ -118,7 +114,7 @@ def next_by_utility(
         "order": order,
     }
     told = (asked_of(names, found), *_told(str(asked), comparisons))
-    return NextAnswers(table, comparisons, used, told)
+    return NextAnswers(table, used, told, comparisons=comparisons)
 
 
 def read_pools(

@@ -151,8 +151,8 @@ def enough(
         )
     for note in found.notes:
         say(note)
-    write_table(found.curve, output, found.metadata)
-    print_findings(found.curve, format_of(form), found.metadata)
+    write_table(found.table, output, found.metadata)
+    print_findings(found.table, format_of(form), found.metadata)
     if kept:
         remove(kept)
 

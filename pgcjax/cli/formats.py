@@ -15,8 +15,8 @@ from pgcjax.io.write import header
 if TYPE_CHECKING:
     import pandas as pd
 
+    from pgcjax.io.text_tables import TextTable
     from pgcjax.report.leaderboard import Leaderboard
-    from pgcjax.report.text_tables import TextTable
 
 FORMATS = ("text", "table", "csv", "json", "latex", "markdown")
 _SHOWN = 50  # runs that a terminal shows, if nobody says how many
@@ -98,8 +98,8 @@ def print_findings(
     elif form in ("csv", "json"):
         _print_data(table, form, used)
     else:
+        from pgcjax.io.text_tables import text_table
         from pgcjax.report import terminal
-        from pgcjax.report.text_tables import text_table
 
         text = text_table(table, notes=notes, best=best)
         if form == "table":
@@ -128,7 +128,7 @@ def _is_infinite(value: object) -> bool:
 
 def _print_markup(table: "TextTable", form: str, used: dict[str, Any]) -> None:
     """Print a table for a paper or a page, behind a comment on what it depends on."""
-    from pgcjax.report.text_tables import latex, markdown
+    from pgcjax.io.text_tables import latex, markdown
 
     about = header(used).removeprefix("# ")
     if form == "latex":

@@ -156,17 +156,17 @@ def judges(
         if show == "judges":
             used = drawing | testing
             shown = found.orders(**used, progress=progress.update)
-            notes = found.notes(shown)
+            notes = found.in_words(shown)
         elif show == "pairs":
             used = testing
             shown, notes = found.swaps(**used), []
         elif show == "flips":
             used = drawing
             shown = found.flips(**used, progress=progress.update)
-            notes = [] if found.flipped else found.notes(shown)
+            notes = [] if found.flipped else found.in_words(shown)
         else:
             shown, notes = found.runs(), []
-    for note in (*found.warned, *notes):
+    for note in (*found.notes, *notes):
         say(note)
     about = found.metadata | {"show": show} | used
     write_table(shown, output, about, spreadsheet=spreadsheet)

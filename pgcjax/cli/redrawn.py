@@ -134,7 +134,7 @@ def intervals_of(scores: "Scores", interval: str) -> "pd.DataFrame":
 def left_out_of(scores: "Scores") -> "pd.DataFrame":
     """Give what changes without each judge or run; of one measure without its name."""
     assert scores.left_out is not None
-    table = _of_measures(scores, scores.left_out.table)
+    table = _of_measures(scores, scores.left_out.changes)
     return table if len(scores.measures) > 1 else table.drop(columns="measure")
 
 

@@ -135,7 +135,9 @@ def compare_judges(
         for judge, votes in double.items()
     }
     said = tuple([*dict.fromkeys(runs.notes), *notes])
-    return JudgeOrders(total.run_ids, by_judge, flipped, about, said)
+    return JudgeOrders(
+        about, said, run_ids=total.run_ids, boards=by_judge, flipped=flipped
+    )
 
 
 def _measure(text: str, given: set[str]) -> Measure:

@@ -22,6 +22,7 @@ from pgcjax.engine.uncertainty import uncertainty
 from pgcjax.engine.variant_batch import VariantGraphs, VariantScores
 from pgcjax.errors import Progress, UsageError, check_choice, counted
 from pgcjax.io.reading import reading
+from pgcjax.io.result import Result
 from pgcjax.judging.variants import both_answers
 from pgcjax.stats.choices import REPLICATED
 from pgcjax.stats.uncertainty import Uncertainty
@@ -33,8 +34,8 @@ _NOISE = 1e-12  # changes that differ by no more are equal
 _COLUMNS = ("query_id", "doc_a", "doc_b", "votes_a", "votes_b", "effect", "moved")
 
 
-@dataclass(frozen=True)
-class NextJudgments:
+@dataclass(frozen=True, kw_only=True)
+class NextJudgments(Result):
     """Pairs of documents by what their next vote would move.
 
     Attributes:
@@ -44,14 +45,9 @@ class NextJudgments:
             (how many of them a vote may change).
         undecided: the comparisons of two of the best runs whose interval holds 0:
             run_a, run_b, difference, low, high, probability.
-        metadata: all that these depend on.
-        notes: what was compared, a line each.
     """
 
-    table: pd.DataFrame
     undecided: pd.DataFrame
-    metadata: dict[str, Any]
-    notes: tuple[str, ...]
 
 
 def next_judgments(
@@ -125,7 +121,7 @@ def next_judgments(
     about = scores.metadata | about
     if not len(undecided):
         none = pd.DataFrame(columns=[*_COLUMNS])
-        return NextJudgments(none, undecided, about, (told,))
+        return NextJudgments(none, about, (told,), undecided=undecided)
     names = sorted({*undecided["run_a"], *undecided["run_b"]})
     with reading(memory=memory):
         rankings = read_rankings(
@@ -143,7 +139,8 @@ def next_judgments(
     table = pd.concat(rows, ignore_index=True)
     by = ["effect", *_COLUMNS[:3]]
     table = table.sort_values(by, ascending=[False, True, True, True])
-    return NextJudgments(table.reset_index(drop=True), undecided, about, (told,))
+    table = table.reset_index(drop=True)
+    return NextJudgments(table, about, (told,), undecided=undecided)
 
 
 def _undecided(found: Uncertainty, top: int, interval: str) -> tuple[int, pd.DataFrame]:

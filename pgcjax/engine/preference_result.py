@@ -1,10 +1,8 @@
 """Preferences between runs that were found: tables, matrices, orders, tests."""
 
-import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property, partial
-from pathlib import Path
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +11,7 @@ import pandas as pd
 from pgcjax.engine.preference_tally import Tally
 from pgcjax.engine.similarity_result import named
 from pgcjax.errors import UsageError, check_choice
-from pgcjax.io.write import write_table
+from pgcjax.io.result import Result, computed
 from pgcjax.measures.between_rankings import parse
 from pgcjax.stats import rank_aggregation
 from pgcjax.stats.choices import AGGREGATIONS, PAIR_TESTS
@@ -25,8 +23,8 @@ from pgcjax.stats.tests import all_pairs
 _NONE = "neither"  # the run with which tests compare the preferences of pairs
 
 
-@dataclass(frozen=True)
-class Preferences:
+@dataclass(frozen=True, kw_only=True)
+class Preferences(Result):
     """Preferences between all pairs of runs, by one or several measures.
 
     A measure is named as it was asked for; by default the first one.
@@ -34,27 +32,20 @@ class Preferences:
     Attributes:
         run_ids: ascending.
         tallies: what was found, by measure.
-        metadata: version, conventions and measures in full.
-        notes: what was seen, a line each.
+        table: a row per pair and measure: run_a, run_b, measure, preference (of a over
+            b: the mean over queries), wins (queries that prefer a), ties, losses.
     """
 
     run_ids: list[str]
     tallies: Mapping[str, Tally]
-    metadata: dict[str, Any] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    table: pd.DataFrame = computed(lambda self: self._by_measure())
 
     @property
     def measures(self) -> list[str]:
         """The measures, as they were asked for."""
         return list(self.tallies)
 
-    @cached_property
-    def table(self) -> pd.DataFrame:
-        """A row per pair and measure.
-
-        Columns: run_a, run_b, measure, preference (of a over b: the mean over queries),
-        wins (queries that prefer a), ties, losses.
-        """
+    def _by_measure(self) -> pd.DataFrame:
         return pd.concat(map(self._rows, self.tallies), ignore_index=True)
 
     def per_query(self) -> pd.DataFrame:
@@ -204,19 +195,10 @@ class Preferences:
         found = found.rename(columns={"difference": "preference"})
         return found.assign(**self._names(), measure=name)
 
-    def save(self, path: str | os.PathLike, *, spreadsheet: bool = False) -> Path:
-        """Write the table at full precision, or that of queries if they were kept.
-
-        By suffix .csv, .tsv, .jsonl or .parquet; metadata goes where `Scores.save`
-        puts it; `spreadsheet` is as there.
-
-        Raises:
-            UsageError: the suffix is none of these.
-            DataError: the file cannot be written.
-        """
+    def _saved(self) -> tuple[pd.DataFrame, dict[str, Any]]:
+        """Return the table, or that of queries if they were kept."""
         kept = any(tally.keep for tally in self.tallies.values())
-        table = self.per_query() if kept else self.table
-        return write_table(table, path, self.metadata, spreadsheet=spreadsheet)
+        return self.per_query() if kept else self.table, self.metadata
 
     def _name(self, measure: str | None) -> str:
         if measure is None or measure in self.tallies:

@@ -149,7 +149,7 @@ def prefer(
     notes.append(
         f"{counted(len(run_ids), 'run')}, {counted(len(pairs[0]), 'pair')} of them"
     )
-    preferences = Preferences(run_ids, tallies, about, tuple(notes))
+    preferences = Preferences(about, tuple(notes), run_ids=run_ids, tallies=tallies)
     if check:
         sample.check_table(preferences.table)
     return preferences

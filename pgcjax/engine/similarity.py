@@ -92,15 +92,15 @@ def rbo(
     itself = pairs.first == pairs.second if b is None else np.zeros(len(values), bool)
     metadata = {"version": __version__, "measure": measure, "order": order}
     return Similarity(
-        measure,
-        pairs.runs_a,
-        pairs.runs_b,
-        (pairs.first[~itself], pairs.second[~itself]),
-        pairs.queries,
-        values[~itself],
-        means(values[itself]),
         metadata | {"missing": missing},
         tuple(notes),
+        measure=measure,
+        runs_a=pairs.runs_a,
+        runs_b=pairs.runs_b,
+        pairs=(pairs.first[~itself], pairs.second[~itself]),
+        queries=pairs.queries,
+        values=values[~itself],
+        own=means(values[itself]),
     )
 
 

@@ -1,21 +1,18 @@
 """What comparing runs found: a value per pair of runs and query; means, matrices."""
 
-import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Float64, Int
 
-from pgcjax.io.write import write_table
+from pgcjax.io.result import Result, computed
 
 
-@dataclass(frozen=True)
-class Similarity:
+@dataclass(frozen=True, kw_only=True)
+class Similarity(Result):
     """RBO of pairs of runs.
 
     Attributes:
@@ -26,8 +23,7 @@ class Similarity:
         queries: ascending.
         values: NaN where a pair has no value.
         own: mean of each run with itself, where runs_b are the same runs; else empty.
-        metadata: version, conventions and parameters.
-        notes: what was seen, a line each.
+        table: a row per pair and query: run_a, run_b, query_id, measure, value.
     """
 
     measure: str
@@ -37,12 +33,9 @@ class Similarity:
     queries: list[str]
     values: Float64[np.ndarray, "pairs queries"]
     own: Float64[np.ndarray, " runs"]
-    metadata: dict[str, Any] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    table: pd.DataFrame = computed(lambda self: self._by_query())
 
-    @cached_property
-    def table(self) -> pd.DataFrame:
-        """A row per pair and query: run_a, run_b, query_id, measure, value."""
+    def _by_query(self) -> pd.DataFrame:
         pair, query = np.nonzero(~np.isnan(self.values))
         return self._rows(pair, query_id=named(query, self.queries)).assign(
             value=self.values[pair, query]
@@ -67,17 +60,8 @@ class Similarity:
         rows = pd.Index(self.runs_a, name="run_a")
         return pd.DataFrame(square, rows, pd.Index(self.runs_b, name="run_b"))
 
-    def save(self, path: str | os.PathLike, *, spreadsheet: bool = False) -> Path:
-        """Write the table at full precision, whole or not at all.
-
-        By suffix .csv, .tsv, .jsonl or .parquet; metadata goes where `Scores.save`
-        puts it; `spreadsheet` is as there.
-
-        Raises:
-            UsageError: the suffix is none of these.
-            DataError: the file cannot be written.
-        """
-        return write_table(self.table, path, self.metadata, spreadsheet=spreadsheet)
+    def _shown(self) -> pd.DataFrame:
+        return self.mean()
 
     @cached_property
     def _means(self) -> np.ndarray:

@@ -178,7 +178,12 @@ class _Draws(NamedTuple):
         if verify:
             _verify_means(observed, scored)
         return Uncertainty(
-            scored.run_ids, observed, drawn, self.used, single, scored.scores
+            self.used,
+            run_ids=scored.run_ids,
+            mean=observed,
+            replicates=drawn,
+            single=single,
+            observed=scored.scores,
         )
 
 
@@ -295,13 +300,13 @@ class _Omissions(NamedTuple):
                 [*member.tensors.docs], has, whole, without, present
             )
         return LeftOut(
-            owners.names,
-            owners.judgments(votes),
-            owners.documents,
-            scored.run_ids,
-            scores,
             self.used | {"missing": missing},
-            scored.scores,
+            left_out=owners.names,
+            judgments=owners.judgments(votes),
+            documents=owners.documents,
+            run_ids=scored.run_ids,
+            scores=scores,
+            observed=scored.scores,
         )
 
     def _runs_as_owners(self, votes: QueryVotes, task: ScoringTask) -> Owners:

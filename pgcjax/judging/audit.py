@@ -10,6 +10,7 @@ import pandas as pd
 
 from pgcjax.errors import DataError, Progress, UsageError, listed
 from pgcjax.io.lengths import doublings
+from pgcjax.io.result import Result
 from pgcjax.io.votes.double import double_votes
 from pgcjax.judging.audit_agreement import AT_ODDS, Judges, contradicted
 from pgcjax.judging.audit_probes import Answers
@@ -19,8 +20,8 @@ ALL = "all judges"
 _COLUMNS = ["judge", "probe", "of", "estimate", "low", "high", "count", "verdict"]
 
 
-@dataclass(frozen=True)
-class Audit:
+@dataclass(frozen=True, kw_only=True)
+class Audit(Result):
     """What votes say of their judges.
 
     Attributes:
@@ -32,7 +33,6 @@ class Audit:
             (votes of the others) and against (those that say the opposite).
     """
 
-    table: pd.DataFrame
     at_odds: pd.DataFrame
 
 
@@ -89,7 +89,12 @@ def audit(
                 progress("auditing", done, len(chosen))
     at_odds = pd.concat(odds[1:] or odds, ignore_index=True)
     rows += [(row.judge, *contradicted(row)) for row in at_odds.itertuples()]
-    return Audit(pd.DataFrame(rows, columns=_COLUMNS), at_odds)
+    used: dict[str, Any] = {
+        "judges": [*(judges or named)],
+        "people": [*people],
+        "most": most,
+    }
+    return Audit(pd.DataFrame(rows, columns=_COLUMNS), used, at_odds=at_odds)
 
 
 def _votes(table: pd.DataFrame, lengths: Any) -> pd.DataFrame:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from pgcjax.errors import counted, listed
+from pgcjax.io.result import Result
 from pgcjax.io.weights import whole_weights
 from pgcjax.judging.choices import STATES
 from pgcjax.judging.feedback_arcs import heaviest_cycles, net_wins
@@ -18,8 +19,8 @@ from pgcjax.reference.pgc import greedy_ideal
 _EDGE = ["query_id", "doc_id", "other_doc_id"]
 
 
-@dataclass(frozen=True)
-class Contradictions:
+@dataclass(frozen=True, kw_only=True)
+class Contradictions(Result):
     """How far the judgments of each query contradict each other.
 
     Attributes:
@@ -31,12 +32,9 @@ class Contradictions:
         contradicted: a row for each preference that all orders contradict that
             contradict fewest: query_id, doc_id (preferred to), other_doc_id, and
             judgments (how many say so).
-        notes: what is not known, a line each.
     """
 
-    table: pd.DataFrame
     contradicted: pd.DataFrame
-    notes: tuple[str, ...]
 
 
 def contradictions(
@@ -94,7 +92,9 @@ def contradictions(
         "is not known. More states may do",
     )
     table = pd.DataFrame(rows, columns=[*names, "proven"])
-    return Contradictions(table, contradicted, notes if too_many else ())
+    used = {"judges": judges and [*judges], "states": states, "seconds": seconds}
+    notes = notes if too_many else ()
+    return Contradictions(table, used, notes, contradicted=contradicted)
 
 
 def _edges(table: pd.DataFrame) -> pd.DataFrame:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from pgcjax.errors import Progress, UsageError, check_choice, counted, listed
+from pgcjax.io.result import Result
 from pgcjax.io.weights import FINE
 from pgcjax.judging.choices import BY, MODELS, SWAYS
 from pgcjax.judging.comparisons import Comparisons, compared
@@ -22,8 +23,8 @@ _WIDE = 2.0  # spread of strengths above which their intervals do not hold
 _Z = 1.959963984540054  # of 95 % intervals
 
 
-@dataclass(frozen=True)
-class Fit:
+@dataclass(frozen=True, kw_only=True)
+class Fit(Result):
     """A model of judgments.
 
     Attributes:
@@ -36,13 +37,10 @@ class Fit:
             (`first`, `longer`, `tie`), log_odds, error, low, high.
         judges: a row for each judge, if reliability is fitted: aspect, judge,
             reliability, error, low, high, votes.
-        notes: what cannot be compared, and what is not known, a line each.
     """
 
-    table: pd.DataFrame
     effects: pd.DataFrame
     judges: pd.DataFrame
-    notes: tuple[str, ...] = ()
 
 
 def fit(
@@ -101,11 +99,14 @@ def fit(
         joint = None
         strength, error = fitted(data, model, prior or PRIOR, progress)
     names = (*sway, *(["tie"] if model == "davidson" else []))
+    used = {"model": model, "by": by, "reliability": reliability, "prior": prior}
+    used |= {"remove": [*sway], "judges": judges and [*judges]}
     return Fit(
         _documents(data, strength, error, model),
-        _effects(data, joint, names),
-        _judges(data, joint if reliability else None),
+        used,
         tuple(_notes(data, model, prior, sway, joint)),
+        effects=_effects(data, joint, names),
+        judges=_judges(data, joint if reliability else None),
     )
 
 

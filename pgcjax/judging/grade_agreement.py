@@ -10,6 +10,7 @@ from jaxtyping import Float64, Int
 
 from pgcjax.errors import counted
 from pgcjax.io.qrels import read_qrels
+from pgcjax.io.result import Result
 from pgcjax.io.schema import Origin, check_squares, find_columns, ids
 from pgcjax.judging import contingency
 from pgcjax.judging.votes import Votes, collect
@@ -17,8 +18,8 @@ from pgcjax.judging.votes import Votes, collect
 _BY_GRADE = {"A better by grade": 1, "B better by grade": -1, "equal grades": 0}
 
 
-@dataclass(frozen=True)
-class GradeAgreement:
+@dataclass(frozen=True, kw_only=True)
+class GradeAgreement(Result):
     """How far judges of pairs agree with grades.
 
     Attributes:
@@ -30,13 +31,10 @@ class GradeAgreement:
             A, B, tie by votes.
         options: a row for each option of a vote (as of grouping `all`), with how many
             of them are on pairs whose grades prefer A, prefer B, or are equal.
-        notes: what was left out, a line each.
     """
 
-    table: pd.DataFrame
     contingency: dict[str, Int[np.ndarray, "3 3"]]
     options: pd.DataFrame
-    notes: tuple[str, ...] = ()
 
 
 def grade_agreement(
@@ -87,7 +85,9 @@ def grade_agreement(
         kept = (graded & (higher == sign))[every.pair]
         counts = np.bincount(every.option[kept], every.weight[kept], len(options))
         options[name] = counts.astype(np.int64)
-    return GradeAgreement(pd.DataFrame(rows), tables, options, tuple(notes))
+    table, used = pd.DataFrame(rows), {"judges": judges and [*judges], "sides": sides}
+    made = {"contingency": tables, "options": options}
+    return GradeAgreement(table, used, tuple(notes), **made)
 
 
 def grades_of(

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from pgcjax.errors import DataError
+from pgcjax.io.result import Result
 from pgcjax.judging.contingency import chi_square, jaccard, kappa
 from pgcjax.judging.options import TIE, Grouping
 from pgcjax.judging.votes import Votes, collect
@@ -16,8 +17,8 @@ from pgcjax.judging.votes import Votes, collect
 _JUDGES = ["judge_a", "judge_b", "pairs", "agree", "agreement", "kappa", "jaccard"]
 
 
-@dataclass(frozen=True)
-class JudgeAgreement:
+@dataclass(frozen=True, kw_only=True)
+class JudgeAgreement(Result):
     """How far judges agree on pairs of documents.
 
     Attributes:
@@ -33,7 +34,6 @@ class JudgeAgreement:
             and another the column's, each two votes from both sides.
         judges: a row for each two judges with pairs in common: judge_a, judge_b, pairs,
             agree, agreement (share), kappa (Cohen's), jaccard.
-        notes: what was left out, a line each.
     """
 
     kappa: float
@@ -41,12 +41,10 @@ class JudgeAgreement:
     agreement: float
     pairs: int
     votes: int
-    table: pd.DataFrame
     judges: pd.DataFrame
-    notes: tuple[str, ...] = ()
 
     def shares(self) -> pd.DataFrame:
-        """Give P(another judge says the column's | one says the row's)."""
+        """Compute P(another judge says the column's | one says the row's)."""
         return self.table.div(self.table.sum(axis=1), axis=0)
 
 
@@ -128,15 +126,17 @@ def judge_agreement(
     both = np.vstack([counts, counts[:, votes.mirrored]]) if sides == "any" else counts
     share = float(np.trace(table) / table.sum()) if len(counts) else nan
     names = list(votes.options)
+    used = {"grouping": grouping, "judges": judges, "sides": sides, "bad": bad}
     return JudgeAgreement(
-        fleiss_kappa(both),
-        observed_agreement(counts),
-        share,
-        len(counts),
-        int(counts.sum()),
         pd.DataFrame(table, index=names, columns=names),
-        _by_judges(votes, sides),
+        used,
         votes.notes,
+        kappa=fleiss_kappa(both),
+        observed=observed_agreement(counts),
+        agreement=share,
+        pairs=len(counts),
+        votes=int(counts.sum()),
+        judges=_by_judges(votes, sides),
     )
 
 

@@ -8,6 +8,7 @@ import pandas as pd
 from pgcjax.errors import UsageError, check_choice
 from pgcjax.io.context import read_context
 from pgcjax.io.qrels import read_qrels
+from pgcjax.io.result import Result, computed
 from pgcjax.judging.choices import FEATURES, GROUPS
 from pgcjax.judging.predicted_grades import (
     FOLDS,
@@ -19,8 +20,8 @@ from pgcjax.judging.predicted_grades import (
 )
 
 
-@dataclass(frozen=True)
-class ContextPrediction:
+@dataclass(frozen=True, kw_only=True)
+class ContextPrediction(Result):
     """Conditional grades predicted from grades in isolation, and how good they are.
 
     `evaluate(context=…)` takes it: measures with `missing=predicted` then use it.
@@ -37,7 +38,7 @@ class ContextPrediction:
         confusion: held-out counts, a row for each conditional grade, a column for each
             predicted one.
         changes: conditional grade less grade in isolation: change, pairs, share.
-        metadata: what all this depends on.
+        table: `predictions`.
     """
 
     context: pd.DataFrame
@@ -46,7 +47,7 @@ class ContextPrediction:
     folds: pd.DataFrame
     confusion: pd.DataFrame
     changes: pd.DataFrame
-    metadata: dict[str, Any]
+    table: pd.DataFrame = computed(lambda self: self.predictions)
 
 
 def predict_context(
@@ -99,11 +100,13 @@ def predict_context(
     changes = change.value_counts().sort_index().rename("pairs").reset_index()
     metadata = {"features": features, "C": C, "folds": int(fold.max()) + 1}
     return ContextPrediction(
-        context,
-        predictions,
-        pd.DataFrame(rows, columns=["method", "accuracy", "correct", "pairs"]),
-        sizes.join(by[list(METHODS)].mean()).reset_index(),
-        pd.crosstab(pairs["conditional"], guess["logistic"].rename("predicted")),
-        changes.assign(share=changes["pairs"] / len(pairs)),
         {**metadata, "groups": groups, "seed": seed},
+        context=context,
+        predictions=predictions,
+        accuracy=pd.DataFrame(rows, columns=["method", "accuracy", "correct", "pairs"]),
+        folds=sizes.join(by[list(METHODS)].mean()).reset_index(),
+        confusion=pd.crosstab(
+            pairs["conditional"], guess["logistic"].rename("predicted")
+        ),
+        changes=changes.assign(share=changes["pairs"] / len(pairs)),
     )

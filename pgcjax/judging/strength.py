@@ -12,6 +12,7 @@ from scipy import stats
 
 from pgcjax.errors import UsageError, counted
 from pgcjax.io.qrels import read_qrels
+from pgcjax.io.result import Result
 from pgcjax.judging.grade_agreement import grades_of
 from pgcjax.judging.options import label
 from pgcjax.judging.votes import Votes, collect, read_judgments
@@ -20,8 +21,8 @@ RELATIONS = ("B - A", "B / A", "A + B", "A", "B")
 GAPS = 10  # intervals of the relevance gap, or fewer if it takes fewer values
 
 
-@dataclass(frozen=True)
-class Strength:
+@dataclass(frozen=True, kw_only=True)
+class Strength(Result):
     """How strongly judges prefer the document of higher relevance, B, to the other, A.
 
     Attributes:
@@ -32,13 +33,10 @@ class Strength:
             high (included), pairs, strength (mean) and, where times are known, seconds.
         pairs: a row for each pair: query_id, doc_id (A), other_doc_id (B), low, high
             (relevance), votes, strength (0 to 2), seconds (median; NaN if not known).
-        notes: what was left out, a line each.
     """
 
-    table: pd.DataFrame
     by_gap: pd.DataFrame
     pairs: pd.DataFrame
-    notes: tuple[str, ...] = ()
 
 
 def judgment_strength(
@@ -89,7 +87,8 @@ def judgment_strength(
     pairs["seconds"] = _medians(votes, read_judgments(preferences, judges))
     pairs = pairs[kept].reset_index(drop=True)
     table = pd.DataFrame(_correlations(pairs))
-    return Strength(table, _by_gap(pairs), pairs, tuple(notes))
+    used, gaps = {"judges": judges and [*judges]}, _by_gap(pairs)
+    return Strength(table, used, tuple(notes), by_gap=gaps, pairs=pairs)
 
 
 def _medians(votes: Votes, table: pd.DataFrame) -> Float64[np.ndarray, " pairs"]:

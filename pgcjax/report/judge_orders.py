@@ -35,7 +35,7 @@ def parts(found: JudgeOrders, how: Mapping[str, Any]) -> list[Part]:
     if len(swaps):
         caption = "Pairs of runs in opposite orders, the surest first; p by Holm"
         tables.append((caption, swaps))
-    return [*found.notes(orders), *(_table(*table) for table in tables)]
+    return [*found.in_words(orders), *(_table(*table) for table in tables)]
 
 
 def _table(caption: str, frame: pd.DataFrame) -> Part:

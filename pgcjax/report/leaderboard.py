@@ -9,10 +9,11 @@ import pandas as pd
 from rich.console import Console
 
 from pgcjax.errors import shared
+from pgcjax.io.result import Result, computed
 from pgcjax.io.score_text import is_count
+from pgcjax.io.text_tables import Column, TextTable, cells_of
 from pgcjax.report import terminal
 from pgcjax.report.marks import marks
-from pgcjax.report.text_tables import Column, TextTable, cells_of
 from pgcjax.stats.findings import Comparison
 from pgcjax.stats.run_means import run_means
 from pgcjax.stats.scores import Scores
@@ -26,8 +27,8 @@ _RECTIFIED = "of human scores, predicted with the help of a model's"
 _BAR, _LEAST_BAR = 30, 12  # characters that intervals span
 
 
-@dataclass(frozen=True)
-class Leaderboard:
+@dataclass(frozen=True, kw_only=True)
+class Leaderboard(Result):
     """Runs, the best first; all tables have a row for each.
 
     Attributes:
@@ -41,8 +42,7 @@ class Leaderboard:
         level: of the intervals, in per cent.
         interval: what they are.
         total: runs that were ranked; the best of them may be all that is here.
-        notes: how to read it, a line each.
-        metadata: what it depends on.
+        table: all numbers: rank, run_id, and of each measure its mean, …_low, …_high.
     """
 
     runs: pd.DataFrame
@@ -54,12 +54,9 @@ class Leaderboard:
     level: float = 95.0
     interval: str = _STUDENT
     total: int = 0
-    notes: Sequence[str] = ()
-    metadata: dict[str, Any] = field(default_factory=dict)
+    table: pd.DataFrame = computed(lambda self: self._numbers())
 
-    @property
-    def table(self) -> pd.DataFrame:
-        """All numbers: rank, run_id, and of each measure its mean, …_low and …_high."""
+    def _numbers(self) -> pd.DataFrame:
         parts = [self.runs]
         for measure in self.mean:
             parts += [self.mean[measure]]
@@ -143,15 +140,15 @@ def leaderboard(
         marked=" or ".join(dict.fromkeys(name for name, _, _ in marked.values())),
         level=100 * (1 - used[0]["alpha"]),
         interval=_RECTIFIED if rectified else _STUDENT,
-        notes=_said((measure, how) for measure, (_, _, how) in marked.items()),
+        notes=_unrepeated((measure, how) for measure, (_, _, how) in marked.items()),
     )
 
 
-def _said(notes: Iterable[tuple[str, str]]) -> list[str]:
+def _unrepeated(notes: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     """Say once what holds for all measures; else with the names of the measures."""
     notes = list(notes)
     lines = list(dict.fromkeys(text for _, text in notes))
-    return lines if len(lines) == 1 else shared(notes)
+    return tuple(lines if len(lines) == 1 else shared(notes))
 
 
 def _of_scores(scores: Scores) -> Leaderboard:
@@ -160,7 +157,7 @@ def _of_scores(scores: Scores) -> Leaderboard:
     board = _ranked({m: by.get_group(m) for m in scores.measures}, scores.metadata)
     used = (f"{name} {scores.metadata.get(name)}" for name in ("order", "missing"))
     used = [*used, *(["float32"] if scores.metadata.get("float32") else [])]
-    notes = [", ".join(used).capitalize()] if "order" in scores.metadata else []
+    notes = (", ".join(used).capitalize(),) if "order" in scores.metadata else ()
     return replace(board, notes=notes)
 
 
@@ -210,7 +207,7 @@ def _ranked(parts: Mapping[str, pd.DataFrame], used: dict[str, Any]) -> Leaderbo
     mean, low, high = (
         table.iloc[places].reset_index(drop=True) for table in (mean, low, high)
     )
-    return Leaderboard(runs, mean, low, high, total=len(runs), metadata=used)
+    return Leaderboard(used, runs=runs, mean=mean, low=low, high=high, total=len(runs))
 
 
 def show(board: Leaderboard, console: Console | None = None) -> None:

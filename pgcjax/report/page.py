@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-import numpy as np
 import pandas as pd
 
-from pgcjax.errors import UsageError, one_line, printable
+from pgcjax.errors import UsageError, printable
 from pgcjax.io.choices import PAGE_SUFFIXES
 from pgcjax.io.remote import is_remote, path_of
+from pgcjax.io.text_tables import cell_of, plain
 from pgcjax.io.write import check_folder, check_suffix, written_beside
 from pgcjax.report import canvas
 
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 
 _NUMBER = re.compile(r"[-+−]?((\d[\d,]*)?\.?\d+(e[-+]?\d+)?\s?%?|inf)|—|")
 _NAME = re.compile(r"[\w.+-]+")
-# What Markdown would take for more than letters: anywhere, and at the start of a line.
-_SPECIAL = re.compile(r"([\\`*_\[\]<>|#~$&])")
-_START = re.compile(r"^(\d*)([-+=.)])(?=[-+=]*(\s|$))")
 
 
 @dataclass(frozen=True)
@@ -162,19 +159,6 @@ def table_of(frame: "pd.DataFrame", caption: str = "", digits: int = 4) -> Table
     return Table([str(name) for name in frame.columns], rows, caption)
 
 
-def cell_of(value: Any, digits: int = 4) -> str:
-    """Print a value in a table; a small p as 1.2e-05, not as 0.0000."""
-    if value is None or value is pd.NA or value != value:
-        return "—"
-    if isinstance(value, (bool, np.bool_)):
-        return "yes" if value else "no"
-    if not isinstance(value, (float, np.floating)):
-        return str(value)
-    if 0 < abs(value) < 0.5 * 10**-digits:
-        return f"{value:.1e}"
-    return f"{value:.{digits}f}"
-
-
 def ready(path: str | os.PathLike, *, draws: bool = True) -> str:
     """Return the suffix of a page to be written, before work is spent on it.
 
@@ -250,9 +234,3 @@ def template(name: str) -> Any:
     )
     environment.filters["plain"] = plain
     return environment.get_template(name)
-
-
-def plain(text: str) -> str:
-    """Escape what Markdown would take for more than letters."""
-    escaped = _SPECIAL.sub(r"\\\1", one_line(text))
-    return _START.sub(r"\1\\\2", escaped)

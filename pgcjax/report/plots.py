@@ -318,8 +318,8 @@ def stability(
         measure: which one; by default the first.
         axes: where to draw.
     """
-    measure = found.curve["measure"].iloc[0] if measure is None else measure
-    curve = found.curve[found.curve["measure"] == measure]
+    measure = found.table["measure"].iloc[0] if measure is None else measure
+    curve = found.table[found.table["measure"] == measure]
     if not len(curve):
         there = ", ".join(found.enough["measure"])
         raise UsageError(f"no curve of {measure!r}; there are {there}")

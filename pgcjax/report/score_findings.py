@@ -99,7 +99,7 @@ class Findings:
         used = dict(next(iter(metadata.values())))
         queries = {name: of["queries"] for name, of in metadata.items()}
         used |= {"correction": {used["test"]: used["correction"]}, "queries": queries}
-        return Discrimination(pd.concat(pairs, ignore_index=True), used)
+        return Discrimination(used, pairs=pd.concat(pairs, ignore_index=True))
 
 
 def find(

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from pgcjax.errors import UsageError, counted
+from pgcjax.io.text_tables import cell_of
 from pgcjax.report import canvas, judge_orders, plot_labels, plots
-from pgcjax.report.page import Page, Part, Picture, Section, Table, cell_of, table_of
+from pgcjax.report.page import Page, Part, Picture, Section, Table, table_of
 from pgcjax.report.score_findings import Findings, find
 from pgcjax.stats.matrix import Matrix
 

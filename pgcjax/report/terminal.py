@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pgcjax.errors import printable
-from pgcjax.report.text_tables import Column, TextTable
+from pgcjax.io.text_tables import Column, TextTable
 
 _NAME = 12  # characters of a name in a line, at least
 _COMMA = re.compile(",(?! )")

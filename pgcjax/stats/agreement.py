@@ -12,6 +12,7 @@ import pandas as pd
 from jaxtyping import Float64, Int
 
 from pgcjax.errors import DataWarning, UsageError, counted
+from pgcjax.io.result import Result
 from pgcjax.judging import contingency
 from pgcjax.stats.aligned import align
 from pgcjax.stats.run_preferences import (
@@ -53,20 +54,17 @@ def findings(table: Int[np.ndarray, "3 3"]) -> dict[str, Any]:
     return {"pairs": int(table.sum()), **counts, **values, "undefined": "; ".join(why)}
 
 
-@dataclass(frozen=True)
-class Agreement:
+@dataclass(frozen=True, kw_only=True)
+class Agreement(Result):
     """What measures prefer beside what people prefer.
 
     Attributes:
         table: a row per measure: measure, threshold, and the columns of `findings`.
         contingency: counts by measure: rows a, b, tie by the measure, columns a, b,
             tie by people.
-        notes: what was left out, or counted as 0, a line each.
     """
 
-    table: pd.DataFrame
     contingency: dict[str, Int[np.ndarray, "3 3"]]
-    notes: tuple[str, ...] = ()
 
 
 def agree(
@@ -112,7 +110,8 @@ def agree(
         table = contingency.contingency(preferred(one, other, limit), theirs)
         rows.append({"measure": name, "threshold": limit, **findings(table)})
         tables[name] = table
-    return Agreement(pd.DataFrame(rows), tables, notes)
+    used = {"threshold": threshold, "tie_share": tie_share, "missing": missing}
+    return Agreement(pd.DataFrame(rows), used, notes, contingency=tables)
 
 
 def agree_measures(

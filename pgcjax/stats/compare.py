@@ -155,7 +155,7 @@ def compare(  # noqa: D417 - others are refused
     # Ranks and tiers hold together only if no pair is wrong, but with chance alpha.
     together = not names and made.simultaneous
     runs = _runs(matrix, both, None if names else different, together, alpha)
-    return Comparison(table, runs, metadata, notes)
+    return Comparison(table, metadata, notes, runs=runs)
 
 
 _INTERVAL = {

@@ -11,6 +11,7 @@ import pandas as pd
 from jaxtyping import Bool, Float, Float64, Int64
 
 from pgcjax.errors import Progress, UsageError
+from pgcjax.io.result import Result, computed
 from pgcjax.stats.aligned import align, by_measure, check_measures, measure_names
 from pgcjax.stats.decisions import decide
 from pgcjax.stats.findings import tested
@@ -38,8 +39,8 @@ def overlap(a: Significant, b: Significant) -> tuple[int, int, int]:
     return int((a & ~b).sum()), int((a & b).sum()), int((b & ~a).sum())
 
 
-@dataclass(frozen=True)
-class Discrimination:
+@dataclass(frozen=True, kw_only=True)
+class Discrimination(Result):
     """Tests of all pairs of runs, by several measures.
 
     Attributes:
@@ -47,19 +48,14 @@ class Discrimination:
             difference (mean of a less mean of b), p_value, p_adjusted, significant.
         metadata: alpha, resamples, seed, how missing queries were treated; the
             correction by each test, the queries of each measure, and comparisons.
-        notes: what was left out, or counted as 0, a line each.
+        table: discriminative power, a row for each test and measure: test, measure,
+            significant, pairs, power (a share), correction, queries.
     """
 
     pairs: pd.DataFrame
-    metadata: dict[str, Any]
-    notes: tuple[str, ...] = ()
+    table: pd.DataFrame = computed(lambda self: self._power())
 
-    @property
-    def table(self) -> pd.DataFrame:
-        """Discriminative power, a row for each test and measure.
-
-        test, measure, significant, pairs, power (a share), correction, queries.
-        """
+    def _power(self) -> pd.DataFrame:
         significant = self._groups()["significant"]
         table = significant.agg(significant="sum", pairs="size").reset_index()
         return table.assign(
@@ -169,7 +165,7 @@ def discriminate(
                 progress("measures", len(parts), len(tests) * len(one))
     used = {**how, "missing": missing, "correction": corrections}
     used |= {"queries": queries, "comparisons": len(parts[0])}
-    return Discrimination(pd.concat(parts, ignore_index=True), used, notes)
+    return Discrimination(used, notes, pairs=pd.concat(parts, ignore_index=True))
 
 
 def sensitivity(

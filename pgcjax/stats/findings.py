@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from pgcjax.errors import counted
-from pgcjax.io.write import write_table
+from pgcjax.io.result import Result
 from pgcjax.stats.procedures import FAMILY
 
 _CORRECTED = {"none": "uncorrected", "holm": "Holm", "bh": "Benjamini-Hochberg"}
@@ -37,8 +37,8 @@ def tested(used: Mapping[str, Any]) -> str:
     )
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, kw_only=True)
+class Comparison(Result):
     """Findings on pairs of runs.
 
     Attributes:
@@ -54,14 +54,9 @@ class Comparison:
             all of them hold together; empty with baselines, and where p is corrected
             for no family of pairs), groups (runs that share a letter are not
             significantly different; empty with baselines).
-        metadata: measure, test and all that the findings depend on.
-        notes: what the user should know of the data, a line each.
     """
 
-    table: pd.DataFrame
     runs: pd.DataFrame
-    metadata: dict[str, Any] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
 
     @property
     def tested(self) -> str:
@@ -71,14 +66,6 @@ class Comparison:
     def save(
         self, path: str | os.PathLike, *, runs: bool = False, spreadsheet: bool = False
     ) -> Path:
-        """Write the table of pairs, or of runs, at full precision, whole or not at all.
-
-        Metadata goes where `Scores.save` puts it; an infinite number is empty in JSONL;
-        `spreadsheet` is as there.
-
-        Raises:
-            UsageError: the suffix is none of .csv, .tsv, .jsonl and .parquet.
-            DataError: the file cannot be written.
-        """
-        table = self.runs if runs else self.table
-        return write_table(table, path, self.metadata, spreadsheet=spreadsheet)
+        """Write the table of pairs, or of `runs`, as `Result.save`."""
+        found = Result(self.runs, self.metadata) if runs else super()
+        return found.save(path, spreadsheet=spreadsheet)

@@ -2,10 +2,9 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
 from math import isnan, nan
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,9 +13,9 @@ from jaxtyping import Float64
 
 from pgcjax.errors import DataError, Progress, check_choice, counted
 from pgcjax.io.choices import FLIPS
+from pgcjax.io.result import Result, computed
 from pgcjax.io.schema import numbers
 from pgcjax.io.score_files import read_own_table
-from pgcjax.io.write import write_table
 from pgcjax.stats import tests
 from pgcjax.stats.choices import CORRECTIONS, RANK_INTERVALS
 from pgcjax.stats.correlation import levels
@@ -44,8 +43,8 @@ class Board(NamedTuple):
     values: Float64[np.ndarray, "runs queries"]
 
 
-@dataclass(frozen=True)
-class JudgeOrders:
+@dataclass(frozen=True, kw_only=True)
+class JudgeOrders(Result):
     """Scores of the same runs by each judge alone, and what they say of the order.
 
     Two judges are compared on the queries that both judged.
@@ -57,15 +56,13 @@ class JudgeOrders:
             policies where a judge has votes in both orders.
         flipped: of these judges, how many double votes each has, and how many of them
             are flipped.
-        metadata: measure, flips, and what else scores depend on.
-        warned: what was said of the runs, a line each.
+        table: what `orders` says.
     """
 
     run_ids: list[str]
     boards: dict[str, dict[str, Board]]
     flipped: dict[str, tuple[int, int]]
-    metadata: dict[str, Any] = field(default_factory=dict)
-    warned: tuple[str, ...] = ()
+    table: pd.DataFrame = computed(lambda self: self.orders())
 
     @property
     def policies(self) -> list[str]:
@@ -271,8 +268,8 @@ class JudgeOrders:
         surest = np.lexsort((below, above, np.maximum(*raw)))
         return table.iloc[surest].reset_index(drop=True)
 
-    def notes(self, orders: pd.DataFrame) -> list[str]:
-        """Say in a line how alike two judges order the runs, and what is flipped.
+    def in_words(self, orders: pd.DataFrame) -> list[str]:
+        """Describe in a line how alike two judges order the runs, and what is flipped.
 
         Args:
             orders: what `orders` gave.
@@ -313,16 +310,8 @@ class JudgeOrders:
             f"{row['both_significant']} by both"
         )
 
-    def save(self, path: str | os.PathLike) -> Path:
-        """Write all scores, from which `read_judge_orders` makes this.
-
-        Rows of judge, flips, run_id, query_id and value, at full precision; metadata go
-        where `Scores.save` puts them.
-
-        Raises:
-            UsageError: the suffix is none of .csv, .tsv, .jsonl and .parquet.
-            DataError: the file cannot be written.
-        """
+    def _saved(self) -> tuple[pd.DataFrame, dict[str, Any]]:
+        """Return all scores, of which `read_judge_orders` makes this."""
         parts = []
         runs = np.array(self.run_ids, object)
         for judge, boards in self.boards.items():
@@ -332,7 +321,7 @@ class JudgeOrders:
                 rows |= {"query_id": np.tile(np.array(queries, object), len(runs))}
                 parts.append(pd.DataFrame({**rows, "value": values.ravel()}))
         used = {**self.metadata, "flipped": self.flipped}
-        return write_table(pd.concat(parts, ignore_index=True), path, used)
+        return pd.concat(parts, ignore_index=True), used
 
 
 def read_judge_orders(path: str | os.PathLike) -> JudgeOrders:
@@ -366,4 +355,4 @@ def read_judge_orders(path: str | os.PathLike) -> JudgeOrders:
     if lacking or any(KEEP not in of or of != policies[0] for of in policies):
         raise DataError("lacks scores of a judge", where=origin.name, mend=mend)
     counts = {judge: (int(both), int(odd)) for judge, (both, odd) in flipped.items()}
-    return JudgeOrders(run_ids, boards, counts, about)
+    return JudgeOrders(about, run_ids=run_ids, boards=boards, flipped=counts)

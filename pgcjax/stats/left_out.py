@@ -1,6 +1,6 @@
 """How far scores, order and significant pairs move without one judge, or one run."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,6 +8,7 @@ import pandas as pd
 from jaxtyping import Bool, Float64, Int64, Real
 
 from pgcjax.errors import UsageError, check_choice
+from pgcjax.io.result import Result, computed
 from pgcjax.stats import tests
 from pgcjax.stats.choices import CORRECTIONS
 from pgcjax.stats.resampled_orders import correlations
@@ -36,8 +37,8 @@ class LeftOutScores(NamedTuple):
     present: Bool[np.ndarray, "owners queries"]
 
 
-@dataclass(frozen=True)
-class LeftOut:
+@dataclass(frozen=True, kw_only=True)
+class LeftOut(Result):
     """Scores of runs without the judgments of one judge, or one run, after the other.
 
     A measure is named as it was asked for; by default the first one.
@@ -48,8 +49,8 @@ class LeftOut:
         documents: of runs, how many judged documents each alone brought; else None.
         run_ids: the runs that are scored, ascending.
         scores: of each measure.
-        metadata: leave_out, pool_depth and missing.
         observed: the scores by all judgments, as `evaluate` gives them.
+        table: of each measure, what `changes` says.
 
     Source: leaving out a run's own documents, Zobel 1998; Voorhees and Harman 2005.
     """
@@ -59,10 +60,11 @@ class LeftOut:
     documents: Int64[np.ndarray, " owners"] | None
     run_ids: list[str]
     scores: dict[str, LeftOutScores]
-    metadata: dict[str, Any] = field(default_factory=dict)
     observed: Scores | None = None
+    table: pd.DataFrame = computed(lambda self: self._rows())
+    notes: tuple[str, ...] = computed(lambda self: self._told())
 
-    def table(
+    def changes(
         self,
         measure: str | None = None,
         *,
@@ -118,7 +120,7 @@ class LeftOut:
         alpha: float = 0.05,
         correction: str = "holm",
     ) -> pd.DataFrame:
-        """List the pairs of runs whose significance changes, by owner; see `table`.
+        """List the pairs of runs whose significance changes, by owner; see `changes`.
 
         Returns:
             left_out, run_a, run_b; difference (of the means, a less b), and
@@ -162,9 +164,14 @@ class LeftOut:
         wide = wide.rename_axis(index="run_id", columns="query_id")
         return wide.iloc[:, np.flatnonzero(queries)]
 
-    @property
-    def notes(self) -> list[str]:
-        """Notes on the scores, and how far orders and means move."""
+    def _rows(self) -> pd.DataFrame:
+        parts = [(name, self.changes(name)) for name in self.scores]
+        tables = [table.assign(measure=name) for name, table in parts]
+        table = pd.concat(tables, ignore_index=True)
+        return table[["measure", *table.columns[:-1]]]
+
+    def _told(self) -> tuple[str, ...]:
+        """Return notes on the scores, and how far orders and means move."""
         told = [*self.observed.notes] if self.observed else []
         who = f"one of {len(self.left_out)} {self.metadata['leave_out']}"
         for name in self.scores:
@@ -173,7 +180,7 @@ class LeftOut:
             tau, most = pd.Series(_taus(before, after)).min(), change.max()
             order = "" if np.isnan(tau) else f"τ with the full order is ≥ {tau:.3f}, "
             told.append(f"{name}: without {who}, {order}a mean moves by ≤ {most:.4f}")
-        return told
+        return tuple(told)
 
     def _of(self, measure: str | None) -> LeftOutScores:
         name = next(iter(self.scores)) if measure is None else measure

@@ -99,7 +99,7 @@ def ordering(
         rank_high, tier: as of `Uncertainty.ranks`. Intervals of values are percentiles.
     """
     tests.check_alpha(alpha)
-    found = Uncertainty(run_ids, {"": observed}, {"": drawn})
+    found = Uncertainty(run_ids=run_ids, mean={"": observed}, replicates={"": drawn})
     how = {"interval": "percentile", "alpha": alpha}
     values = found.means("", **how).rename(columns={"mean": "value"})
     ranks = found.ranks("", alpha=alpha).drop(columns="mean")

@@ -89,7 +89,7 @@ class ScoreIntervals:
     kept: Bool[np.ndarray, "runs queries"]
     found: Float64[np.ndarray, "3 runs queries"]
 
-    def table(self, run_ids: list[str], interval: str) -> pd.DataFrame:
+    def rows(self, run_ids: list[str], interval: str) -> pd.DataFrame:
         """Give run_id, query_id, score, low, high and mean_replicate of each score.
 
         Raises:

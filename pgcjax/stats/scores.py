@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from pgcjax.io import score_parquet
 from pgcjax.io.choices import SCORE_FORMATS
 from pgcjax.io.in_memory import no_table, scores_in_hand
 from pgcjax.io.remote import path_of
+from pgcjax.io.result import Result
 from pgcjax.io.schema import (
     SCORES,
     Origin,
@@ -38,14 +39,12 @@ from pgcjax.stats.means import by_run, of_block
 
 
 @dataclass(frozen=True)
-class Scores:
+class Scores(Result):
     """Scores, and how they came about.
 
     Attributes:
         table: columns run_id, query_id, measure, value (float64); sorted by run and
             query, measures in the order in which they were asked for.
-        metadata: version, parameters in full, and conventions.
-        notes: what the user should know of the data, a line each.
 
     Examples:
         >>> from pgcjax import evaluate
@@ -53,10 +52,6 @@ class Scores:
         >>> evaluate(run, qrels=qrels, measures="P@2").table["value"].tolist()
         [0.5]
     """
-
-    table: pd.DataFrame
-    metadata: dict[str, Any] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
 
     @property
     def measures(self) -> list[str]:
@@ -206,6 +201,9 @@ class Scores:
         if len(self.runs) == 1:  # only this line names the run then
             rest.insert(0, f"runid\tall\t{self.runs[0]}")
         return write_text("\n".join([header(unsealed(self.metadata)), *rest, ""]), path)
+
+    def _shown(self) -> pd.DataFrame:
+        return self.mean().reset_index()
 
 
 class StoredScores(Scores):

@@ -1,13 +1,14 @@
 """How stable the order of runs is when there are fewer judgments."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float64
 
+from pgcjax.io.result import Result
 from pgcjax.stats.uncertainty import order_taus
 
 LEVEL = 0.95
@@ -17,12 +18,12 @@ Means = Float64[np.ndarray, " runs"]
 Drawn = Float64[np.ndarray, "replicates runs"]
 
 
-@dataclass(frozen=True)
-class Stability:
+@dataclass(frozen=True, kw_only=True)
+class Stability(Result):
     """The order of runs by shares of the judgments, beside that by all of them.
 
     Attributes:
-        curve: a row for each measure and share, ascending: measure, share, judgments
+        table: a row for each measure and share, ascending: measure, share, judgments
             (how many), tau (mean over subsamples of Kendall's τ-b with the order by all
             judgments; 0 where a subsample ties all runs), tau_low and tau_high (95 % of
             the subsamples are between), same_best (share of the subsamples with the
@@ -31,14 +32,9 @@ class Stability:
             and judgments: the fewest of those tried from which on, at every larger
             share, too, the best run is the same in 95 % of the subsamples. Share 1 says
             that no share that was tried is enough.
-        metadata: all that these depend on.
-        notes: the same in words, a line each.
     """
 
-    curve: pd.DataFrame
     enough: pd.DataFrame
-    metadata: dict[str, Any] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
 
 
 def stability(
@@ -82,8 +78,8 @@ def stability(
         least.append({"measure": measure, "best": name, **number})
         notes.append(_note(measure, name, number, judgments[-1]))
         rows += of_measure
-    curve, fewest = pd.DataFrame(rows), pd.DataFrame(least)
-    return Stability(curve, fewest, metadata, tuple(notes))
+    fewest = pd.DataFrame(least)
+    return Stability(pd.DataFrame(rows), metadata, tuple(notes), enough=fewest)
 
 
 def _note(measure: str, best: str, enough: Mapping[str, Any], count: int) -> str:

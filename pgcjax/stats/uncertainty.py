@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,8 +11,8 @@ from jaxtyping import Bool, Float64, Real
 
 from pgcjax._version import __version__
 from pgcjax.errors import DataError, UsageError, check_choice
+from pgcjax.io.result import Result, computed
 from pgcjax.io.score_files import read_replicate_means
-from pgcjax.io.write import write_table
 from pgcjax.stats import groups, intervals, tests
 from pgcjax.stats.choices import REPLICATED
 from pgcjax.stats.rounding import NOISE
@@ -31,8 +30,8 @@ class Tau(NamedTuple):
     high: float
 
 
-@dataclass(frozen=True)
-class Uncertainty:
+@dataclass(frozen=True, kw_only=True)
+class Uncertainty(Result):
     """Means of runs by replicates of the judgments, beside those by the judgments.
 
     A measure is named as it was asked for; by default the first one. Intervals have
@@ -42,7 +41,7 @@ class Uncertainty:
         run_ids: the runs, ascending.
         mean: of each measure, the means by the judgments themselves, `[runs]`.
         replicates: of each measure, the means by each replicate, `[replicates, runs]`.
-        metadata: replicates, resample and seed.
+        table: of each measure, what `means` says.
         single: of each measure, what is kept of its single scores, if that was asked.
         observed: the scores by the judgments themselves; no file holds them.
 
@@ -52,9 +51,10 @@ class Uncertainty:
     run_ids: list[str]
     mean: dict[str, Float64[np.ndarray, " runs"]]
     replicates: dict[str, Float64[np.ndarray, "replicates runs"]]
-    metadata: dict[str, Any] = field(default_factory=dict)
     single: dict[str, ScoreIntervals] = field(default_factory=dict)
     observed: Scores | None = None
+    table: pd.DataFrame = computed(lambda self: self._rows())
+    notes: tuple[str, ...] = computed(lambda self: self._told())
 
     def means(
         self,
@@ -101,7 +101,7 @@ class Uncertainty:
                 f"no intervals of single scores by {name}: uncertainty(…, "
                 "score_intervals=True), --score-intervals on the command line"
             )
-        return self.single[name].table(self.run_ids, interval)
+        return self.single[name].rows(self.run_ids, interval)
 
     def differences(
         self,
@@ -183,15 +183,16 @@ class Uncertainty:
         ends = np.quantile(taus, [alpha / 2, 1 - alpha / 2])
         return Tau(float(taus.mean()), *map(float, ends))
 
-    def save(self, path: str | os.PathLike) -> Path:
-        """Write the means by all replicates, from which `read_uncertainty` makes this.
+    def _rows(self) -> pd.DataFrame:
+        parts = [(name, self.means(name)) for name in self.mean]
+        tables = [table.assign(measure=name) for name, table in parts]
+        table = pd.concat(tables, ignore_index=True)
+        return table[["measure", *table.columns[:-1]]]
 
-        Rows of measure, run_id, replicate (-1: by the judgments as they are) and mean,
-        at full precision; metadata go where `Scores.save` puts them.
+    def _saved(self) -> tuple[pd.DataFrame, dict[str, Any]]:
+        """Return the means by all replicates, of which `read_uncertainty` makes this.
 
-        Raises:
-            UsageError: the suffix is none of .csv, .tsv, .jsonl and .parquet.
-            DataError: the file cannot be written.
+        Rows of measure, run_id, replicate (-1: by the judgments as they are) and mean.
         """
         parts = []
         for name, drawn in self.replicates.items():
@@ -204,7 +205,7 @@ class Uncertainty:
             }
             parts.append(pd.DataFrame(columns))
         used = {"version": __version__, **self.metadata}
-        return write_table(pd.concat(parts, ignore_index=True), path, used)
+        return pd.concat(parts, ignore_index=True), used
 
     @property
     def drawn_again(self) -> str:
@@ -213,9 +214,8 @@ class Uncertainty:
         what = "queries and judgments" if what == "both" else what
         return f"{what} drawn again {self.metadata['replicates']} times"
 
-    @property
-    def notes(self) -> list[str]:
-        """Notes on the scores, and what replicates do to orders and means."""
+    def _told(self) -> tuple[str, ...]:
+        """Return notes on the scores, and what replicates do to orders and means."""
         count, again = self.metadata["replicates"], self.metadata["resample"]
         told = [*self.observed.notes] if self.observed else []
         for name, observed in self.mean.items():
@@ -233,7 +233,7 @@ class Uncertainty:
                 f"{name}: {count} replicates ({again}): {order}their means are "
                 f"{abs(moved):.4f} {side} on average"
             )
-        return told
+        return tuple(told)
 
     def _of(self, measure: str | None, interval: str, alpha: float):
         """Give the means of a measure, by the judgments and by replicates."""
@@ -276,7 +276,7 @@ def read_uncertainty(path: str | os.PathLike) -> Uncertainty:
         means = own["mean"].to_numpy()[np.argsort(cell)].reshape(-1, len(run_ids))
         mean[str(name)], replicates[str(name)] = means[0], means[1:]
     used = {key: metadata[key] for key in ("replicates", "resample", "seed")}
-    return Uncertainty(run_ids, mean, replicates, used)
+    return Uncertainty(used, run_ids=run_ids, mean=mean, replicates=replicates)
 
 
 def told_apart(drawn: Float64[np.ndarray, "replicates runs"], alpha: float) -> float:

@@ -245,7 +245,7 @@ def _curves(out: Chapter, ours: Diversity) -> None:
                 **_AS_SAKAI,
             )
             parts.append(found.pairs.assign(measure=f"B = {count}"))
-        both = Discrimination(pd.concat(parts, ignore_index=True), found.metadata)
+        both = Discrimination(found.metadata, pairs=pd.concat(parts, ignore_index=True))
         letter = "ab"[list(_TRIALS).index(test)]
         out.picture(
             f"sakai-7-{letter}-form",

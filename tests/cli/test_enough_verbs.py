@@ -24,13 +24,13 @@ def test_a_curve_is_that_of_python(pgcjax, demo):
     told = "".join(f"pgcjax: {note}\n" for note in found.notes)
     assert done.err == f"{LACKING}{told}pgcjax: wrote 2 rows to curve.csv\n"
     table = pd.read_csv(demo / "curve.csv", comment="#")
-    pd.testing.assert_frame_equal(table, found.curve, check_dtype=False)
+    pd.testing.assert_frame_equal(table, found.table, check_dtype=False)
     head = (demo / "curve.csv").read_text().splitlines()[0]
     assert '"shares": [0.5], "replicates": 8, "seed": 3' in head
-    assert pd.DataFrame(json.loads(done.out)["rows"]).equals(found.curve)
+    assert pd.DataFrame(json.loads(done.out)["rows"]).equals(found.table)
     assert not list(demo.glob("*.partial"))
     text = pgcjax(*line).out.splitlines()
-    assert text[0].split("\t") == list(found.curve)
+    assert text[0].split("\t") == list(found.table)
     assert text[2].split("\t")[1:4] == ["1.0000", "1500", "1.0000"]
 
 

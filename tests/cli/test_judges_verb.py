@@ -36,7 +36,7 @@ def test_orders_and_a_file_are_those_of_python(pgcjax, here):
     assert [row[:3] for row in printed] == orders.iloc[:, :3].values.tolist()
     assert done.err.endswith(
         "pgcjax: j1, j2, j3: 8 runs, 20 judged queries\n"
-        + "".join(f"pgcjax: {note}\n" for note in found.notes(orders))
+        + "".join(f"pgcjax: {note}\n" for note in found.in_words(orders))
         + "pgcjax: wrote 6 rows to judges.csv\n"
     )
     table = pd.read_csv(here / "judges.csv", comment="#", keep_default_na=False)
@@ -99,7 +99,7 @@ def test_a_page_compares_judges(pgcjax, here, scores):
     assert done.code == 0, done.err
     text = (here / "page.html").read_text("utf-8")
     assert '<section id="judges"><h2>Judges against each other</h2>' in text
-    for note in found.notes(orders):
+    for note in found.in_words(orders):
         assert f"<p>{note}</p>" in text
     for caption in (
         "flips keep); 95 % intervals by queries drawn again 1,000 times, of tau from "

@@ -29,7 +29,7 @@ def test_tables_and_pairs_are_those_of_python(pgcjax, demo):
         pairs = found.pairs()
         assert done.err.endswith(f"pgcjax: wrote {len(pairs)} pairs to pairs.csv\n")
         for source, expected in (
-            (io.StringIO(done.out), found.table()),
+            (io.StringIO(done.out), found.changes()),
             (demo / "pairs.csv", pairs.assign(measure="PGC")),
         ):
             written = pd.read_csv(source, comment="#", keep_default_na=False)
@@ -40,8 +40,8 @@ def test_tables_and_pairs_are_those_of_python(pgcjax, demo):
         assert f'"leave_out": "{what}"' in done.out.splitlines()[0]
         assert ('"pool_depth": 5' in done.out) == (what == "runs")
         assert len(package.read_scores(demo / "scores.csv").table) == 160
-    low = found.table()["tau"].min()
-    most = found.table()["largest_change"].abs().max()
+    low = found.changes()["tau"].min()
+    most = found.changes()["largest_change"].abs().max()
     assert scores.notes[-1] == (
         f"PGC: without one of 8 runs, τ with the full order is ≥ {low:.3f}, a mean "
         f"moves by ≤ {most:.4f}"

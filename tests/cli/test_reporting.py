@@ -42,7 +42,7 @@ def test_from_scores_of_evaluate_to_a_page(pgcjax, here):
 def test_markdown_and_figures_replace_older_ones(pgcjax, here, scores):
     boards = {j: {"keep": Board(["q1"], np.eye(2)[i, :, None])} for i, j in FLIPPED}
     about = {"measure": "PGC", "flips": "keep"}
-    JudgeOrders(["x", "y"], boards, {}, about).save("judges.csv")
+    JudgeOrders(about, run_ids=["x", "y"], boards=boards, flipped={}).save("judges.csv")
     line = ["report", scores, "-o", "page.md", *FAST, "--figures", "new/figures"]
     line += ["--judges", "judges.csv"]
     line += ["--figure-format", "png", "--figure-format", "pdf"]

@@ -115,7 +115,7 @@ def test_scores_are_those_of_a_file_of_the_subsample(tmp_path):
                 means[measure].append(alone.mean()[measure].tolist())
             lost += drawn.doc_id.nunique() < prefs.doc_id.nunique()
         for measure in MEASURES:
-            rows = found.curve.set_index(["measure", "share"])
+            rows = found.table.set_index(["measure", "share"])
             row, observed = rows.loc[(measure, share)], whole[measure].tolist()
             taus = [twin.tau_b(observed, mean) for mean in means[measure]]
             assert row["tau"] == pytest.approx(np.mean(taus), abs=1e-12)
@@ -138,10 +138,10 @@ def test_what_is_there_does_not_depend_on_chunks_or_other_shares(tmp_path):
         paths.append(tmp_path / f"{name}.csv")
     given = {"preferences": prefs, "replicates": BLOCK + 2}
     whole = pgcjax.enough(runs, shares=SHARES, **given)
-    assert (whole.curve["tau_low"] < 1).sum() == 2
+    assert (whole.table["tau_low"] < 1).sum() == 2
     part = pgcjax.enough(runs, shares=SHARES[1], **given)
     pd.testing.assert_frame_equal(
-        part.curve, whole.curve.iloc[1:].reset_index(drop=True), check_exact=True
+        part.table, whole.table.iloc[1:].reset_index(drop=True), check_exact=True
     )
     given |= {"shares": SHARES, "journal": tmp_path / "kept"}
 
@@ -155,7 +155,7 @@ def test_what_is_there_does_not_depend_on_chunks_or_other_shares(tmp_path):
             pgcjax.enough(paths, progress=stop, **given)
         rest = pgcjax.enough(paths, progress=lambda *x: stages.append(x), **given)
     assert sum(s == "resampling" and done == of for s, done, of in stages) == 2 * 3
-    pd.testing.assert_frame_equal(rest.curve, whole.curve, check_exact=True)
+    pd.testing.assert_frame_equal(rest.table, whole.table, check_exact=True)
     with pytest.raises(DataError) as error:
         pgcjax.enough(paths, **{**given, "shares": [0.3]})
     assert str(error.value) == (

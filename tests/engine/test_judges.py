@@ -75,7 +75,7 @@ def test_scores_are_those_of_evaluate_by_each_policy(prefs, measure):
             wide = pgcjax.evaluate(table, **given).matrix(measure)
             assert list(wide) == queries and list(wide.index) == found.run_ids
             assert (wide.to_numpy() == values).all()
-    assert found.warned == (
+    assert found.notes == (
         "place: 4 runs, 8 judged queries",
         "right: 4 runs, 7 judged queries; 1 unjudged query ignored",
     )

@@ -100,7 +100,7 @@ def test_each_row_is_what_evaluate_makes_of_the_other_judgments(what, missing):
     assert (lost > 0) == (what == "judges") and any(removed.values())
     changed = np.zeros(2)
     for measure, alpha in product(given["measures"], (0.15, 0.3)):
-        table = found.table(measure, alpha=alpha).set_index("left_out")
+        table = found.changes(measure, alpha=alpha).set_index("left_out")
         assert table["judgments"].to_dict() == removed
         size = table["largest_change"].abs()
         assert size.is_monotonic_decreasing and {*table.index} == {*names}
@@ -145,7 +145,7 @@ def test_order_of_lines_chunks_and_resuming_change_nothing(tmp_path):
 
     def assert_same(other):
         pd.testing.assert_frame_equal(
-            other.left_out.table(), whole.table(), check_exact=True
+            other.left_out.changes(), whole.changes(), check_exact=True
         )
 
     mixed = (table.sample(frac=1, random_state=0) for table in (runs, prefs))
@@ -180,15 +180,15 @@ def test_a_query_of_one_judge_and_one_query_alone():
     only = prefs[(prefs.query_id == "q1") | (prefs.judge == "j1")]
     only = only.assign(judge=np.where(only.query_id == "q1", "j0", "j1"))
     found = pgcjax.evaluate(runs, preferences=only, leave_out="judges").left_out
-    table = found.table().set_index("left_out")
+    table = found.changes().set_index("left_out")
     assert table["queries"].to_dict() == {"j0": 1, "j1": 1}
     assert not table[["gained", "lost"]].to_numpy().any()
     assert found.matrix("j1").columns.tolist() == ["q1"]
     one = runs[runs.run_id == "r0"]
     scores = pgcjax.evaluate(one, preferences=prefs, leave_out="judges")
     found = scores.left_out
-    most, count = found.table()["largest_change"].abs().max(), len(found.left_out)
-    assert found.table()["tau"].isna().all() and found.pairs().empty
+    most, count = found.changes()["largest_change"].abs().max(), len(found.left_out)
+    assert found.changes()["tau"].isna().all() and found.pairs().empty
     assert scores.notes[-1] == (
         f"PGC: without one of {count} judges, a mean moves by ≤ {most:.4f}"
     )
@@ -200,7 +200,7 @@ def test_a_query_of_one_judge_and_one_query_alone():
         for q in queries
     ]
     given = {"preferences": only, "leave_out": "judges", "missing": "skip"}
-    table = pgcjax.evaluate(pd.concat(both), **given).left_out.table()
+    table = pgcjax.evaluate(pd.concat(both), **given).left_out.changes()
     gone = table.set_index("left_out").loc["j1"]
     assert np.isnan(gone["mean_change"]) and np.isfinite(gone["largest_change"])
 
@@ -262,7 +262,7 @@ def test_what_cannot_be_left_out_is_refused(tmp_path):
     )
     found = pgcjax.evaluate(runs, measures="PGC", **given).left_out
     for call, message in (
-        (lambda: found.table("AP"), "nothing left out of 'AP'; there are PGC"),
+        (lambda: found.changes("AP"), "nothing left out of 'AP'; there are PGC"),
         (
             lambda: found.matrix("j9"),
             f"left_out is one of {', '.join(judges)}, not 'j9'",

@@ -102,7 +102,7 @@ def test_without_a_judge_scores_are_those_of_the_other_judgments():
         for measure in MEASURES:
             own, expected = found.matrix(judge, measure), scores.matrix(measure)
             assert own.to_numpy().tobytes() == expected.to_numpy().tobytes()
-    gone = found.table().set_index("left_out")["judgments"]
+    gone = found.changes().set_index("left_out")["judgments"]
     for judge, own in prefs.groupby("judge"):
         assert gone[judge] == pytest.approx(own["weight"].sum())
 
@@ -153,7 +153,7 @@ def test_votes_that_count_half_can_be_drawn():
     one, other = (x.uncertainty.replicates["PGC"] for x in (scores, whole))
     assert one.tobytes() == other.tobytes() and np.ptp(one, axis=0).max() > 0
     fewer = pgcjax.enough(preferences=half, shares=[0.5], replicates=5, **given)
-    assert fewer.curve["judgments"].tolist() == [15, 30]
+    assert fewer.table["judgments"].tolist() == [15, 30]
     how = {"runs": runs(), "replicates": 20, "top": 3}
     nexts = [
         next_judgments(preferences=half.assign(weight=w), **how) for w in (0.5, 1.0)

@@ -10,10 +10,10 @@ import pytest
 import pgcjax
 from pgcjax.datasets.files import demo_folder
 from pgcjax.io.runs import read_runs
+from pgcjax.io.text_tables import cell_of
 from pgcjax.reference.order import ordered
 from pgcjax.reference.pgc import greedy_ideal
 from pgcjax.report import interactive, judged_queries
-from pgcjax.report.page import cell_of
 from pgcjax.report.score_findings import find
 
 DEMO = demo_folder()

@@ -92,7 +92,9 @@ def replicated(table, names, shift=0.0):
     mean = {name: means[name].to_numpy() for name in names}
     drawn = {n: m + 0.1 * rng.standard_normal((50, len(m))) for n, m in mean.items()}
     used = {"replicates": 50, "resample": "both", "seed": 0}
-    return Uncertainty(sorted(set(table["run_id"])), mean, drawn, used)
+    return Uncertainty(
+        used, run_ids=sorted(set(table["run_id"])), mean=mean, replicates=drawn
+    )
 
 
 def test_replicates_of_judgments_are_there(tmp_path):

@@ -8,8 +8,8 @@ import pandas as pd
 from rich.console import Console
 
 import pgcjax
+from pgcjax.io.text_tables import digits_of, latex, latex_text, markdown, text_table
 from pgcjax.report.leaderboard import Leaderboard, leaderboard, show
-from pgcjax.report.text_tables import digits_of, latex, latex_text, markdown, text_table
 from pgcjax.stats.scores import Scores
 
 ODD = r"a_b%#&{}~^\ $5|<x>--`''*[1]"
@@ -143,10 +143,10 @@ def test_ranges_of_ranks_say_what_the_pairs_say():
     found = pgcjax.compare(many, test="t", correction="none")
     board = leaderboard(found)
     assert board.marked == "same as"
-    assert board.notes == [
+    assert board.notes == (
         "same as: ranks of the runs that do not differ significantly "
-        "(t, uncorrected, 435 comparisons, 20 queries, α = 0.05)"
-    ]
+        "(t, uncorrected, 435 comparisons, 20 queries, α = 0.05)",
+    )
     different = {
         frozenset(pair)
         for pair in found.table[found.table["significant"]][["run_a", "run_b"]].values
@@ -187,7 +187,7 @@ def test_letters_and_arrows():
     }
     how = "↑ significantly better, ↓ worse than good "
     how += "(t, Holm, 3 comparisons, 12 queries, α = 0.05)"
-    assert arrows.notes == [how]
+    assert arrows.notes == (how,)
     two = {"test": "t", "baselines": ["good", "worst"], "correction": "holm"}
     two = {**two, "alpha": 0.01}
     found = [pgcjax.compare(table, **two)]
@@ -199,10 +199,10 @@ def test_letters_and_arrows():
     assert marks.loc["good"].tolist() == ["↑b", "↓b"]  # though the pair is there once
     assert marks.loc["worst"].tolist() == ["↓a", "↑a"]
     assert board.level == 99.0
-    assert board.notes == [
+    assert board.notes == (
         "↑ significantly better, ↓ worse than a = good, b = worst "
-        "(t, Holm, 5 comparisons, 12 queries, α = 0.01)"
-    ]
+        "(t, Holm, 5 comparisons, 12 queries, α = 0.01)",
+    )
     assert list(board.metadata) == ["comparisons"]
 
 

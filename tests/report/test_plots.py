@@ -72,7 +72,7 @@ def by_two_tests(scores) -> Discrimination:
     other = found.pairs.assign(test="anova", p_adjusted=square)
     other["significant"] = square < 0.05
     used = found.metadata | {"correction": {"t": "holm", "anova": "none"}}
-    return Discrimination(pd.concat([found.pairs, other]), used)
+    return Discrimination(used, pairs=pd.concat([found.pairs, other]))
 
 
 KINDS = {

@@ -6,7 +6,8 @@ import pytest
 from helpers.drawn import check_legible
 
 from pgcjax.errors import DataError, DataWarning, UsageError
-from pgcjax.report.page import Table, cell_of
+from pgcjax.io.text_tables import cell_of
+from pgcjax.report.page import Table
 from pgcjax.report.score_page import summary
 from pgcjax.stats.compare import compare
 from pgcjax.stats.correlation import correlate

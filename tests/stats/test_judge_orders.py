@@ -38,7 +38,7 @@ def three() -> JudgeOrders:
         },
         "c": {"keep": board(25.0, 4, QUERIES[4:])},
     }
-    return JudgeOrders(RUNS, boards, {"b": (40, 9)}, ABOUT)
+    return JudgeOrders(ABOUT, run_ids=RUNS, boards=boards, flipped={"b": (40, 9)})
 
 
 def on(one: Board, queries: list[str]) -> np.ndarray:
@@ -166,22 +166,26 @@ def test_leaderboards_and_lines():
     assert boards["queries"].unique().tolist() == [12, 10, 11, 8]
     orders = found.orders(["tau"], resamples=50)
     value, low, high = orders.loc[0, ["value", "low", "high"]]
-    assert found.notes(orders)[0] == (
+    assert found.in_words(orders)[0] == (
         f"a and b: tau {value:.3f} ({low:.3f} to {high:.3f}), 1 of 15 pairs of runs "
         "swapped, 0 of them significant by one judge, 1 by both"
     )
-    assert found.notes(orders)[3:] == [
+    assert found.in_words(orders)[3:] == [
         "b: 9 of 40 pairs judged in both orders are flipped"
     ]
-    two = JudgeOrders(RUNS, {j: three().boards[j] for j in "ac"}, {}, ABOUT)
+    two = JudgeOrders(
+        ABOUT, run_ids=RUNS, boards={j: three().boards[j] for j in "ac"}, flipped={}
+    )
     assert two.flips().empty and "change" in two.flips()
-    assert two.notes(two.orders(interval="none"))[1:] == [
+    assert two.in_words(two.orders(interval="none"))[1:] == [
         "no pair is known to be judged in both orders: what place does to the order, "
         "these judgments do not say"
     ]
-    alone = JudgeOrders(RUNS, {"b": found.boards["b"]}, {"b": (40, 9)}, ABOUT)
+    alone = JudgeOrders(
+        ABOUT, run_ids=RUNS, boards={"b": found.boards["b"]}, flipped={"b": (40, 9)}
+    )
     assert alone.orders().empty and alone.swaps().empty and len(alone.flips()) == 2
-    assert alone.notes(alone.orders()) == found.notes(orders)[3:]
+    assert alone.in_words(alone.orders()) == found.in_words(orders)[3:]
 
 
 def test_judges_with_few_queries_in_common():
@@ -190,7 +194,7 @@ def test_judges_with_few_queries_in_common():
         "b": {"keep": board(0.1, 2, QUERIES[2:4])},
         "c": {"keep": board(0.1, 3, QUERIES[5:])},
     }
-    found = JudgeOrders(RUNS, boards, {}, ABOUT)
+    found = JudgeOrders(ABOUT, run_ids=RUNS, boards=boards, flipped={})
     table = found.orders(["tau"])
     assert table["queries"].tolist() == [1, 0, 0]
     assert table["value"].isna().tolist() == [False, True, True]
@@ -200,12 +204,14 @@ def test_judges_with_few_queries_in_common():
         *["the two have no query in common"] * 2,
     ]
     assert found.swaps().empty
-    assert found.notes(table)[1] == (
+    assert found.in_words(table)[1] == (
         "a and c: tau is undefined: the two have no query in common"
     )
-    five = JudgeOrders(RUNS, boards | {j: boards["a"] for j in "de"}, {}, ABOUT)
+    five = JudgeOrders(
+        ABOUT, run_ids=RUNS, boards=boards | {j: boards["a"] for j in "de"}, flipped={}
+    )
     low = table["value"].min()
-    assert found.notes(five.orders(["tau"], interval="none"))[0] == (
+    assert found.in_words(five.orders(["tau"], interval="none"))[0] == (
         f"10 pairs of judges: tau from {low:.3f} (a, b) to 1.000 (d, e)"
     )
     with pytest.raises(UsageError) as refused:

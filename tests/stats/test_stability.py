@@ -24,10 +24,10 @@ def test_the_curve_is_that_of_the_twins(seed, runs, steps):
     drawn = [np.where(random.random((40, 1)) < s, spread, means(40)) for s in SHARES]
     names = [f"r{i}" for i in range(runs)]
     found = stability(names, {"PGC": observed}, {"PGC": drawn}, SHARES, COUNTS, 3, {})
-    assert found.curve["share"].tolist() == [*SHARES, 1.0]
-    assert found.curve["judgments"].tolist() == [*COUNTS]
+    assert found.table["share"].tolist() == [*SHARES, 1.0]
+    assert found.table["judgments"].tolist() == [*COUNTS]
     for row, part in zip(
-        found.curve.itertuples(), [*drawn, observed[None]], strict=True
+        found.table.itertuples(), [*drawn, observed[None]], strict=True
     ):
         each = part.tolist()
         taus = [tau(observed, values) for values in each]
@@ -38,7 +38,7 @@ def test_the_curve_is_that_of_the_twins(seed, runs, steps):
         assert row.same_best == pytest.approx(twin.same_best(observed, each))
         overlap = twin.overlap(observed, each, min(3, runs))
         assert row.overlap == pytest.approx(overlap)
-    first = twin.enough(found.curve["same_best"].tolist(), LEVEL)
+    first = twin.enough(found.table["same_best"].tolist(), LEVEL)
     (least,) = found.enough.to_dict("records")
     assert least["judgments"] == COUNTS[first]
     assert least["share"] == [*SHARES, 1.0][first]
@@ -65,4 +65,4 @@ def test_what_is_told():
     one = stability(
         ["a"], {"PGC": np.ones(1)}, {"PGC": [np.ones((2, 1))]}, (0.5,), (1, 2), 1, {}
     )
-    assert one.curve.iloc[0].tolist() == ["PGC", 0.5, 1, 1.0, 1.0, 1.0, 1.0, 1.0]
+    assert one.table.iloc[0].tolist() == ["PGC", 0.5, 1, 1.0, 1.0, 1.0, 1.0, 1.0]

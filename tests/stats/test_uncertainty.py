@@ -28,7 +28,9 @@ def drawn(seed: int, runs: int = 5, steps: int = 0) -> Uncertainty:
     if steps:
         mean, means = (np.round(x * steps) / steps for x in (mean, means))
     names = [f"r{i}" for i in range(runs)]
-    return Uncertainty(names, {"PGC": mean}, {"PGC": means}, USED)
+    return Uncertainty(
+        USED, run_ids=names, mean={"PGC": mean}, replicates={"PGC": means}
+    )
 
 
 @settings(max_examples=12)
@@ -81,7 +83,12 @@ def test_ranks_and_tiers_of_equal_runs_hold_together():
     for _ in range(100):
         noise = 0.02 * random.standard_normal((1, 10))
         means = 0.02 * random.standard_normal((199, 10)) + noise
-        found = Uncertainty([*"abcdefghij"], {"": 0.5 + noise[0]}, {"": means}, USED)
+        found = Uncertainty(
+            USED,
+            run_ids=[*"abcdefghij"],
+            mean={"": 0.5 + noise[0]},
+            replicates={"": means},
+        )
         ranks = found.ranks()
         several += ranks["tier"].max() > 1
         assert ((ranks["low"] > 1) | (ranks["high"] < 10)).any() == (
@@ -89,7 +96,9 @@ def test_ranks_and_tiers_of_equal_runs_hold_together():
         )
     assert several <= 12
     few = {"": means[:19]}
-    few = Uncertainty([*"abcdefghij"], {"": np.arange(10.0)}, few, USED).ranks()
+    few = Uncertainty(
+        USED, run_ids=[*"abcdefghij"], mean={"": np.arange(10.0)}, replicates=few
+    ).ranks()
     assert (few["tier"] == 1).all() and (few["high"] == 10).all()
 
 
@@ -116,16 +125,20 @@ def test_what_is_told_and_refused():
     mean = np.array([0.5, 0.25, 0.125])
     rows = np.array([[0.5, 0.25, 0.0], [0.25, 0.5, 0.125]])
     used = {**USED, "replicates": 2}
-    found = Uncertainty(["a", "b", "c"], {"PGC": mean}, {"PGC": rows}, used)
-    assert found.notes == [
+    found = Uncertainty(
+        used, run_ids=["a", "b", "c"], mean={"PGC": mean}, replicates={"PGC": rows}
+    )
+    assert found.notes == (
         "PGC: 2 replicates (judgments): τ of their order of the runs with that of the "
         "scores is 0.667 on average, from 0.350 to 0.983 in 95 %; their means are "
-        "0.0208 lower on average"
-    ]
-    one = Uncertainty(["a"], {"PGC": mean[:1]}, {"PGC": rows[:, :1]}, used)
-    assert one.notes == [
-        "PGC: 2 replicates (judgments): their means are 0.1250 lower on average"
-    ]
+        "0.0208 lower on average",
+    )
+    one = Uncertainty(
+        used, run_ids=["a"], mean={"PGC": mean[:1]}, replicates={"PGC": rows[:, :1]}
+    )
+    assert one.notes == (
+        "PGC: 2 replicates (judgments): their means are 0.1250 lower on average",
+    )
     assert one.ranks().iloc[0].tolist() == ["a", 0.5, 1, 1, 1, 1]
     with pytest.raises(UsageError) as error:
         found.means("AP")
@@ -165,7 +178,7 @@ def test_percentiles_of_blocks_are_those_of_all(seed, count):
     has = np.array([[True, True, False], [False, True, False]])
     for interval in REPLICATED_SINGLY:
         found = ScoreIntervals(["p", "q", "r"], observed, has, kept.found)
-        table = found.table(["a", "b"], interval)
+        table = found.rows(["a", "b"], interval)
         rows = [*zip(table.run_id, table.query_id, strict=True)]
         assert rows == [("a", "p"), ("a", "q"), ("b", "q")]
         values = scores[present[:, 0], 0, 0].tolist()

@@ -1,15 +1,17 @@
 """Tables of text, as LaTeX for papers and as Markdown; `terminal` prints them."""
 
+from __future__ import annotations
+
 import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from pgcjax.errors import printable
-from pgcjax.report.page import cell_of, plain
+from pgcjax.errors import one_line, printable
+from pgcjax.later import pd
 
 _DIGITS, _MOST_DIGITS = 4, 9  # decimals: those of trec_eval, and of small numbers
 # What LaTeX would take for more than letters, or has no letter for.
@@ -32,6 +34,9 @@ _LATEX = {
 }
 _MINUS = re.compile("(?<!-)-(?!-)")
 _TO_ESCAPE = re.compile(r"-(?=-)|'(?=')|[\\~^<>|`–—↑↓α{}$&#_%]")
+# What Markdown would take for more than letters: anywhere, and at the start of a line.
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|#~$&])")
+_START = re.compile(r"^(\d*)([-+=.)])(?=[-+=]*(\s|$))")
 
 
 @dataclass(frozen=True)
@@ -100,6 +105,19 @@ def cells_of(values: pd.Series) -> list[str]:
     return [cell_of(value, digits) for value in values.tolist()]
 
 
+def cell_of(value: Any, digits: int = 4) -> str:
+    """Print a value in a table; a small p as 1.2e-05, not as 0.0000."""
+    if value is None or value is pd.NA or value != value:
+        return "—"
+    if isinstance(value, (bool, np.bool_)):
+        return "yes" if value else "no"
+    if not isinstance(value, (float, np.floating)):
+        return str(value)
+    if 0 < abs(value) < 0.5 * 10**-digits:
+        return f"{value:.1e}"
+    return f"{value:.{digits}f}"
+
+
 def digits_of(values: pd.Series) -> int:
     """Choose decimals: 4, or so many that the largest number has 3 digits that count.
 
@@ -159,6 +177,12 @@ def _latex_row(cells: Sequence[str]) -> str:
 
 def _sentence(text: str) -> str:
     return f"{text.rstrip('.')}."
+
+
+def plain(text: str) -> str:
+    """Escape what Markdown would take for more than letters."""
+    escaped = _SPECIAL.sub(r"\\\1", one_line(text))
+    return _START.sub(r"\1\\\2", escaped)
 
 
 def markdown(table: TextTable) -> str:

@@ -1,0 +1,81 @@
+"""What all findings are: a table, how it was made, and what users should know of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pgcjax.errors import printable
+from pgcjax.io.text_tables import TextTable, latex, markdown, text_table
+from pgcjax.io.write import write_table
+from pgcjax.later import pd
+
+_SHOWN = 20  # rows in a notebook
+_Value = TypeVar("_Value")
+
+
+def computed(make: Callable[[Any], _Value]) -> _Value:
+    """Declare a field that is computed from the others when it is first read."""
+    value: Any = cached_property(make)
+    return field(default=value, init=False, repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class Result:
+    """Findings; those of each kind have more tables, or other views of the same.
+
+    Attributes:
+        table: the findings, a row each.
+        metadata: all that they depend on.
+        notes: what users should know of them, a line each.
+    """
+
+    table: pd.DataFrame
+    metadata: dict[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def save(self, path: str | os.PathLike, *, spreadsheet: bool = False) -> Path:
+        """Write the findings at full precision, whole or not at all.
+
+        The suffix decides: .csv, .tsv, .jsonl or .parquet. Metadata goes where
+        `Scores.save` puts it; an infinite number is empty in .jsonl; `spreadsheet` is
+        as there.
+
+        Raises:
+            UsageError: the suffix is none of these.
+            DataError: the file cannot be written.
+        """
+        table, metadata = self._saved()
+        return write_table(table, path, metadata, spreadsheet=spreadsheet)
+
+    def text_table(self) -> TextTable:
+        """Lay the findings out as text, with the notes below."""
+        return text_table(self._shown(), notes=self.notes)
+
+    def to_latex(self) -> str:
+        r"""Return a table for a paper, whose preamble has `\usepackage{booktabs}`."""
+        return latex(self.text_table())
+
+    def to_markdown(self) -> str:
+        """Return a table for a page."""
+        return markdown(self.text_table())
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the first and the last rows, and the notes."""
+        shown = {"max_rows": _SHOWN, "show_dimensions": True, "border": 0}
+        rows = self._shown().to_html(index=False, **shown)
+        notes = (f"<p>{escape(printable(note))}</p>" for note in self.notes)
+        return "\n".join([rows, *notes])
+
+    def _saved(self) -> tuple[pd.DataFrame, dict[str, Any]]:
+        """Return what a file holds: rows, and metadata."""
+        return self.table, self.metadata
+
+    def _shown(self) -> pd.DataFrame:
+        """Return what is printed."""
+        return self.table
