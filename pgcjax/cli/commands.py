@@ -28,6 +28,7 @@ LEAST_ADDRESSES = 1280 * 2**20
 _MODULES = (
     *("asking", "comparing", "enough", "findings", "judges", "judgments", "merging"),
     *("predicting", "rankings", "reporting", "scoring", "simulating"),
+    "uncertainty",
 )
 _EARLY = {"evaluate": "scoring"}  # the verb that answers within a second
 HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 88}

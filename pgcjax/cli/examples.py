@@ -30,4 +30,5 @@ EXAMPLES = {
     "rbo": "pgcjax rbo runs/ -o overlaps.csv",
     "report": "pgcjax report scores.parquet -o report.html",
     "simulate": "pgcjax simulate --queries 50 --runs 20 -o collection",
+    "uncertainty": "pgcjax uncertainty --prefs judgments.txt -m PGC runs/",
 }

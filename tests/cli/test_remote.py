@@ -201,7 +201,9 @@ def test_mistakes(pgcjax, demo, memory, monkeypatch):
         line = [*verb, "-o", f"{at}/{name}"]
         assert pgcjax(*line) == (2, "", f"pgcjax: error: {line[-1]}: {elsewhere}\n")
     for call in (
-        lambda to: package.evaluate("runs", qrels="qrels.txt", journal=to),
+        lambda to: package.evaluate(
+            "runs", qrels="qrels.txt", job=pgcjax.Job(journal=to)
+        ),
         lambda to: package.Tournament.start(to, "qrels.txt"),
         package.Tournament,
     ):

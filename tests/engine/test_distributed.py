@@ -75,7 +75,7 @@ def test_shares_of_evaluate_are_the_whole(tmp_path):
 
 def test_processes_are_joined_first():
     with pytest.raises(UsageError) as error:
-        pgcjax.evaluate(DEMO / "runs", distributed="1/2@localhost:8476")
+        pgcjax.evaluate(DEMO / "runs", job=pgcjax.Job(processes="1/2@localhost:8476"))
     assert str(error.value) == (
         "distributed='1/2@localhost:8476': expected what "
         "pgcjax.engine.distributed.start('I/N@HOST:PORT') returns"

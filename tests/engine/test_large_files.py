@@ -43,13 +43,13 @@ def test_the_scores_are_the_same(files, tmp_path):
     whole = evaluate(folder, **how)
     kept = tmp_path / "kept"
     few = {"memory": MEMORY, "verify": 0.05}
-    pieces = evaluate(folder, **how, **few, journal=kept)
+    pieces = evaluate(folder, **how, **few, job=pgcjax.Job(journal=kept))
     pd.testing.assert_frame_equal(pieces.table, whole.table, check_exact=True)
     assert pieces.notes[:-1] == whole.notes
-    again = evaluate(folder, **how, **few, journal=kept)
+    again = evaluate(folder, **how, **few, job=pgcjax.Job(journal=kept))
     pd.testing.assert_frame_equal(again.table, whole.table, check_exact=True)
     with pytest.raises(DataError, match="^run 'run1' lacks .*'q7'"):
-        evaluate(folder, **how | {"missing": "error"}, memory=MEMORY)
+        evaluate(folder, **how | {"missing": "error"}, job=pgcjax.Job(memory=MEMORY))
 
 
 def test_what_a_large_file_takes_is_foreseen(files):

@@ -160,7 +160,7 @@ def test_order_of_lines_chunks_and_resuming_change_nothing(tmp_path):
     given |= {"preferences": prefs, "journal": tmp_path / "kept"}
     with plan.using(seconds=0.0, rows=0):
         with pytest.raises(KeyboardInterrupt):
-            pgcjax.evaluate(paths, progress=stop, **given)
+            pgcjax.evaluate(paths, job=pgcjax.Job(progress=stop), **given)
         assert [*(tmp_path / "kept").glob("*.npz")]
         # Another run may have what was one's own: nothing kept would fit.
         more = tmp_path / "r9.csv"
@@ -168,7 +168,9 @@ def test_order_of_lines_chunks_and_resuming_change_nothing(tmp_path):
         with pytest.raises(DataError) as error:
             pgcjax.evaluate([*paths, more], **given)
         assert "of another job: it differs in left out" in str(error.value)
-        rest = pgcjax.evaluate(paths, progress=lambda *s: again.append(s), **given)
+        rest = pgcjax.evaluate(
+            paths, job=pgcjax.Job(progress=lambda *s: again.append(s)), **given
+        )
     assert sum(s == "resampling" and done == of for s, done, of in again) == 4
     assert_same(rest)
 

@@ -236,7 +236,7 @@ def test_a_job_goes_on_where_it_was_stopped(tmp_path):
     given["journal"] = tmp_path / "kept"
     with plan.using(seconds=0.0, rows=0):
         with pytest.raises(KeyboardInterrupt):
-            pgcjax.evaluate(paths, progress=stop, **given)
+            pgcjax.evaluate(paths, job=pgcjax.Job(progress=stop), **given)
         assert [*(tmp_path / "kept").glob("*.npz")]
         with pytest.raises(DataError) as error:
             pgcjax.evaluate(paths, **{**given, "replicates": 4})
@@ -246,7 +246,7 @@ def test_a_job_goes_on_where_it_was_stopped(tmp_path):
             "line, start without --resume."
         )
         rest = pgcjax.evaluate(
-            paths, progress=lambda *said: again.append(said), **given
+            paths, job=pgcjax.Job(progress=lambda *said: again.append(said)), **given
         )
     assert sum(s == "resampling" and done == of for s, done, of in again) == 4
     for name, mean in whole.uncertainty.replicates.items():

@@ -164,9 +164,9 @@ def test_a_job_goes_on_where_it_was_stopped(tmp_path):
     given["journal"] = tmp_path / "kept"
     with plan.using(seconds=0.0, rows=0):
         with pytest.raises(KeyboardInterrupt):
-            pgcjax.evaluate(paths, progress=stop, **given)
+            pgcjax.evaluate(paths, job=pgcjax.Job(progress=stop), **given)
         rest = pgcjax.evaluate(
-            paths, progress=lambda *said: again.append(said), **given
+            paths, job=pgcjax.Job(progress=lambda *said: again.append(said)), **given
         )
     assert sum(stage == "scoring" and done == of for stage, done, of in again) == 2
     assert rest.table.equals(whole.table)
