@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pgcjax.cli.commands import cli
-from pgcjax.cli.formats import print_findings, print_leaderboard
+from pgcjax.cli.formats import format_of, print_findings, print_leaderboard
 from pgcjax.cli.given_scores import give
 from pgcjax.cli.options import (
     WHOLE,
@@ -134,7 +134,7 @@ def uncertainty(
             table = found.table
             if table["measure"].nunique() == 1:
                 table = table.drop(columns="measure")
-            print_findings(table, form or "table", scores.metadata)
+            print_findings(table, format_of(form), scores.metadata)
         else:
             from pgcjax.report.leaderboard import leaderboard
 

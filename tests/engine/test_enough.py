@@ -6,14 +6,14 @@ import pytest
 from helpers.builders import rankings_of
 from helpers.judged import collection
 from helpers.twins import replicates as twin
+from pgcjax.engine.replicate_batches import ReplicateBatch
+from pgcjax.engine.replicates import Resampling
+from pgcjax.judging.resampled import BLOCK, Subsample
 
 import pgcjax
 from pgcjax.engine import plan
-from pgcjax.engine.replicate_batches import ReplicateBatch
-from pgcjax.engine.replicates import Resampling
 from pgcjax.engine.request import read_request
 from pgcjax.errors import DataError, UsageError
-from pgcjax.judging.resampled import BLOCK, Subsample
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning"),
