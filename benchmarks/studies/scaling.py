@@ -1,8 +1,8 @@
 """The tables of docs/scaling.md, by simulated plans.
 
-`python -m benchmarks.studies.scaling` prints them. No job is run: `cost.Estimate` cuts each
-as `evaluate` would, chunk by chunk and call by call. tests/engine/test_cost.py checks
-the cuts against real calls, and that docs/scaling.md has these tables.
+`python -m benchmarks.studies.scaling` prints them. No job is run: `cost.Estimate` cuts
+each as `evaluate` would, chunk by chunk and call by call. tests/engine/test_cost.py
+checks the cuts against real calls, and that docs/scaling.md has these tables.
 """
 
 from collections.abc import Iterator

@@ -412,7 +412,7 @@ def variant_program(
             start = jnp.broadcast_to(fixed.reshape(-1), (together, n * n))
             edges = start.at[:, cells].add(amounts, mode="drop").reshape(-1, n, n)
             out, into = edges.sum(2, dtype=jnp.int32), edges.sum(1, dtype=jnp.int32)
-            there = (out + into > 0) | graded
+            there = (out + into > 0) | graded[None, :]
             graphs, sizes = (edges, out, into, there), there.sum(-1, dtype=jnp.int32)
             steps = sizes.max() if cpu else n
 

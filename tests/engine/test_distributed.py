@@ -54,12 +54,8 @@ def test_shares_of_evaluate_are_the_whole(tmp_path):
 
     def one(i: int) -> pgcjax.Scores:
         with start(f"{i}/3@localhost:{port}") as processes:
-            how = {
-                "distributed": processes,
-                "verify": 0.1,
-                "journal": tmp_path / f"{i}",
-            }
-            return pgcjax.evaluate(runs, **judged, **how)
+            job = pgcjax.Job(journal=tmp_path / f"{i}", processes=processes)
+            return pgcjax.evaluate(runs, **judged, verify=0.1, job=job)
 
     with ThreadPoolExecutor(3) as pool:
         found = list(pool.map(one, (1, 2, 3)))
@@ -77,7 +73,7 @@ def test_processes_are_joined_first():
     with pytest.raises(UsageError) as error:
         pgcjax.evaluate(DEMO / "runs", job=pgcjax.Job(processes="1/2@localhost:8476"))
     assert str(error.value) == (
-        "distributed='1/2@localhost:8476': expected what "
+        "processes='1/2@localhost:8476': expected what "
         "pgcjax.engine.distributed.start('I/N@HOST:PORT') returns"
     )
 

@@ -33,9 +33,9 @@ def mortal(runs, *, preferences, part, journal) -> pgcjax.Scores:
         Path("died").touch()
         os.kill(os.getpid(), signal.SIGKILL)
 
-    how = {"preferences": preferences, "part": part, "journal": journal}
+    job = pgcjax.Job(part=part, journal=journal, progress=progress)
     with using(seconds=0.0, rows=0):
-        return pgcjax.evaluate(runs, **how, job=pgcjax.Job(progress=progress))
+        return pgcjax.evaluate(runs, preferences=preferences, job=job)
 
 
 @pytest.mark.slow
@@ -104,7 +104,7 @@ def test_what_parts_return_is_merged(tmp_path):
 
 def test_nothing_is_drawn_of_a_part_and_nothing_merged_of_none():
     with pytest.raises(pgcjax.UsageError) as error:
-        pgcjax.evaluate(
+        pgcjax.uncertainty(
             "a.run", qrels={"1": {"a": 1}}, job=pgcjax.Job(part=(1, 2)), replicates=9
         )
     assert str(error.value) == (
