@@ -8,7 +8,7 @@ that count the same in all variants of a block are laid out with the grades.
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -363,8 +363,7 @@ class VariantTiles(TileBatch):
     def program(self, size: Size) -> QueryProgram:
         """Make graphs, and peel them."""
         together, at_once = self._padded, plan.runs_at_once(self.most_columns)
-        cpu = default_backend() == "cpu"
-        if cpu:
+        if cpu := default_backend() == "cpu":
             together, at_once = plan.side_by_side(together, at_once, size.vertices)
         return variant_program(size.form, size.vertices, together, at_once, cpu)
 
@@ -386,7 +385,7 @@ def variant_program(
         form: `packed` or `wide`; see `peel_batch`.
         n: padded number of vertices.
         together: variants in a step; a divisor of their number.
-        at_once: runs in a step; a divisor of their number.
+        at_once: runs in a step; if they are fewer than all, of one variant.
         cpu: whether steps may be as many as the largest graph of a step has vertices:
             a GPU would be asked for that number at each step.
     """
@@ -403,6 +402,8 @@ def variant_program(
         return peel.peeled_overlap(graph[0], ranks, weights, where=graph[-1])
 
     kernel, placed = (packed, by_place) if form == "packed" else (wide, by_vertex)
+    over_runs = jax.vmap(kernel, in_axes=(None, 0, None, None))
+    over_variants = jax.vmap(over_runs, in_axes=(0, None, None, None))
 
     def program(query: Any, where: Any, shared: Any) -> tuple[Array, Array]:
         (fixed, graded, cells, amounts), (documents, weights) = query, shared
@@ -413,22 +414,19 @@ def variant_program(
             edges = start.at[:, cells].add(amounts, mode="drop").reshape(-1, n, n)
             out, into = edges.sum(2, dtype=jnp.int32), edges.sum(1, dtype=jnp.int32)
             there = (out + into > 0) | graded[None, :]
-            graphs, sizes = (edges, out, into, there), there.sum(-1, dtype=jnp.int32)
+            sizes = there.sum(-1, dtype=jnp.int32)
             steps = sizes.max() if cpu else n
-
-            def peeled(graph: Any, run: Any) -> Array:
-                return kernel(graph, run, steps, weights)
-
+            graphs = edges, out, into, there
             if at_once >= number:
-                over_runs = jax.vmap(peeled, in_axes=(None, 0))
-                return jax.vmap(over_runs, in_axes=(0, None))(graphs, runs), sizes
+                return over_variants(graphs, runs, steps, weights), sizes
             graph = jax.tree.map(lambda x: x[0], graphs)
-            one = jax.lax.map(lambda run: peeled(graph, run), runs, batch_size=at_once)
-            return one[None], sizes
+            one = partial(kernel, graph, steps=steps, weights=weights)
+            return jax.lax.map(one, runs, batch_size=at_once)[None], sizes
 
         parts = amounts.reshape(-1, together, amounts.shape[-1])
-        sums, sizes = (x.reshape(len(amounts), -1) for x in jax.lax.map(few, parts))
-        return sums.T, jnp.broadcast_to(sizes.T, (number, len(amounts)))
+        made = jax.lax.map(few, parts)
+        sums, sizes = (x.reshape(len(amounts), -1).T for x in made)
+        return sums, jnp.broadcast_to(sizes, sums.shape)
 
     return program
 
