@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from contextlib import closing
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -83,108 +83,27 @@ def uncertainty(  # noqa: D417 - most are as of evaluate
         raise UsageError(
             f"part={job.part}: replicates and leave_out need all runs: leave it out"
         )
-    conventions = measures, order, float32, missing
-    if leave_out is not None:
-        omissions = _Omissions.of(leave_out, pool_depth, replicates)
-        return omissions.findings(
-            scoring_task(runs, judgments, *conventions, job), verify
-        )
-    draws = _Draws.of(replicates, resample, seed, score_intervals)
-    return draws.findings(scoring_task(runs, judgments, *conventions, job), verify)
-
-
-class _Draws(NamedTuple):
-    """What is drawn again; see `uncertainty`."""
-
-    replicates: int
-    resample: str
-    seed: int
-    score_intervals: bool = False
-
-    @classmethod
-    def of(
-        cls, replicates: int | None, resample: str, seed: int, single: bool
-    ) -> _Draws:
-        """Check arguments, by UsageErrors."""
+    if leave_out is None:
         check_choice("resample", resample, RESAMPLED)
-        replicates = check_replicates(replicates, seed)
-        if single and resample == "queries":
+        count = check_replicates(replicates, seed)
+        if score_intervals and resample == "queries":
             raise UsageError(
                 "score_intervals: single scores move with the judgments alone: give "
                 "resample='judgments', 'judges' or 'both' (--resample on the command "
                 "line)"
             )
-        return cls(replicates, resample, seed, single)
-
-    @property
-    def used(self) -> dict[str, Any]:
-        """What replicates depend on, by name."""
-        names = self._fields if self.score_intervals else self._fields[:-1]
-        return {name: getattr(self, name) for name in names}
-
-    def batches(self, request: Request) -> list[Batch]:
-        """Make batches of the means of each measure, and then of its single scores.
-
-        Raises:
-            UsageError: a measure has no judgments to draw. DataError: judgments name no
-                judge, and judges are to be drawn.
-        """
-        request.check_means("replicates are")
-        if self.resample == "queries":
-            return []
-        from pgcjax.engine import variant_batch as of
-        from pgcjax.judging.variants import QueryVotes, drawn_judges, drawn_votes
-
-        for member in request.members:
-            of.check_variants(member, f"resample={self.resample!r}", _QUERIES)
-        votes = QueryVotes(request.tables["preferences"])
-        draw = drawn_judges if self.resample == "judges" else drawn_votes
-        variants = draw(votes, self.replicates, self.seed)
-        queries_by = self.seed if self.resample == "both" else None
-        graphs = [of.VariantGraphs(member, votes) for member in request.members]
-        means = [
-            of.VariantMeans(each, variants, request.missing, queries_by)
-            for each in graphs
-        ]
-        single = graphs if self.score_intervals else []
-        return [*means, *(of.VariantPercentiles(each, variants) for each in single)]
-
-    def findings(self, task: ScoringTask, verify: float) -> Uncertainty:
-        """Draw, and put the means of all measures together."""
-        from pgcjax.judging.variants import drawn_queries
-        from pgcjax.stats.score_intervals import ScoreIntervals
-        from pgcjax.stats.uncertainty import Uncertainty, query_means
-
-        batches = self.batches(task.request)
-        scored = score(task, self.used, more=batches, verify=verify, whole=True)
-        missing = task.request.missing
-        observed, drawn, single = {}, {}, {}
-        means = iter(scored.more)
-        spreads = iter(scored.more[len(scored.by_measure) :])
-        for member, has, scores in scored.by_measure:
-            name, queries = str(member.measure), has.shape[1]
-            once = np.ones((1, queries))
-            observed[name] = query_means(scores, has, once, missing)[0]
-            if self.resample == "queries":
-                often = drawn_queries(self.seed, self.replicates, queries)
-                drawn[name] = query_means(scores, has, often, missing)
-            else:
-                drawn[name] = next(means)[:, 0, :, 0]
-            if self.score_intervals:
-                there = has if missing == "skip" else np.ones_like(has)
-                names = list(member.tensors.docs)
-                spread = np.where(has, next(spreads)[:, 0], 0.0)  # 0 where it lacks one
-                single[name] = ScoreIntervals(names, scores, there, spread)
-        if verify:
-            _verify_means(observed, scored)
-        return Uncertainty(
-            self.used,
-            run_ids=scored.run_ids,
-            mean=observed,
-            replicates=drawn,
-            single=single,
-            observed=scored.scores,
-        )
+        used = {"replicates": count, "resample": resample, "seed": seed}
+        used |= {"score_intervals": True} if score_intervals else {}
+    else:
+        check_choice("leave_out", leave_out, LEFT_OUT)
+        if type(pool_depth) is not int or pool_depth < 1:
+            raise UsageError(f"pool_depth={pool_depth!r}: expected a number from 1")
+        if replicates:
+            raise UsageError("leave_out and replicates: ask for one after the other")
+        used = {"leave_out": leave_out}
+        used |= {"pool_depth": pool_depth} if leave_out == "runs" else {}
+    task = scoring_task(runs, judgments, measures, order, float32, missing, job)
+    return (_drawn if leave_out is None else _left_out)(task, used, verify)
 
 
 def check_replicates(replicates: int | None, seed: int, usual: int = _USUAL) -> int:
@@ -204,6 +123,71 @@ def check_replicates(replicates: int | None, seed: int, usual: int = _USUAL) -> 
     return count
 
 
+def _drawn(task: ScoringTask, used: dict[str, Any], verify: float) -> Uncertainty:
+    """Draw, and put the means of all measures together.
+
+    Raises:
+        UsageError: a measure has no judgments to draw. DataError: judgments name no
+            judge, and judges are to be drawn.
+    """
+    from pgcjax.judging.variants import drawn_queries
+    from pgcjax.stats.score_intervals import ScoreIntervals
+    from pgcjax.stats.uncertainty import Uncertainty, query_means
+
+    batches = _batches_of_draws(task.request, used)
+    scored = score(task, used, more=batches, verify=verify, whole=True)
+    missing = task.request.missing
+    observed, drawn, single = {}, {}, {}
+    means = iter(scored.more)
+    spreads = iter(scored.more[len(scored.by_measure) :])
+    for member, has, scores in scored.by_measure:
+        name, queries = str(member.measure), has.shape[1]
+        once = np.ones((1, queries))
+        observed[name] = query_means(scores, has, once, missing)[0]
+        if used["resample"] == "queries":
+            often = drawn_queries(used["seed"], used["replicates"], queries)
+            drawn[name] = query_means(scores, has, often, missing)
+        else:
+            drawn[name] = next(means)[:, 0, :, 0]
+        if "score_intervals" in used:
+            there = has if missing == "skip" else np.ones_like(has)
+            names = list(member.tensors.docs)
+            spread = np.where(has, next(spreads)[:, 0], 0.0)  # 0 where it lacks one
+            single[name] = ScoreIntervals(names, scores, there, spread)
+    if verify:
+        _verify_means(observed, scored)
+    return Uncertainty(
+        used,
+        run_ids=scored.run_ids,
+        mean=observed,
+        replicates=drawn,
+        single=single,
+        observed=scored.scores,
+    )
+
+
+def _batches_of_draws(request: Request, used: dict[str, Any]) -> list[Batch]:
+    """Make batches of the means of each measure, and then of its single scores."""
+    request.check_means("replicates are")
+    if used["resample"] == "queries":
+        return []
+    from pgcjax.engine import variant_batch as of
+    from pgcjax.judging.variants import QueryVotes, drawn_judges, drawn_votes
+
+    for member in request.members:
+        of.check_variants(member, f"resample={used['resample']!r}", _QUERIES)
+    votes = QueryVotes(request.tables["preferences"])
+    draw = drawn_judges if used["resample"] == "judges" else drawn_votes
+    variants = draw(votes, used["replicates"], used["seed"])
+    queries_by = used["seed"] if used["resample"] == "both" else None
+    graphs = [of.VariantGraphs(member, votes) for member in request.members]
+    means = [
+        of.VariantMeans(each, variants, request.missing, queries_by) for each in graphs
+    ]
+    single = graphs if "score_intervals" in used else []
+    return [*means, *(of.VariantPercentiles(each, variants) for each in single)]
+
+
 def _verify_means(observed: dict[str, np.ndarray], scored: Scored) -> None:
     """Compare means beside which intervals stand with those that twins recomputed.
 
@@ -212,141 +196,107 @@ def _verify_means(observed: dict[str, np.ndarray], scored: Scored) -> None:
     """
     from pgcjax.engine.verify_means import TOLERANCE
 
-    means = scored.scores.mean()
+    means = scored.scores.mean().reindex(scored.run_ids)
     for measure, values in observed.items():
-        twins = means[measure].reindex(scored.run_ids).tolist()
-        for run, value, mean in zip(
-            scored.run_ids, values.tolist(), twins, strict=True
-        ):
-            if abs(mean - value) > TOLERANCE * max(1.0, abs(mean)):
-                raise VerificationError(
-                    f"run {run!r}: the mean of {measure} is {value!r}, its reference "
-                    f"{mean!r}. This is a defect of pgcjax: please report it with the "
-                    "data"
-                )
+        twins = means[measure].to_numpy()
+        far = np.abs(values - twins) > TOLERANCE * np.maximum(1.0, np.abs(twins))
+        for i in np.flatnonzero(far)[:1].tolist():
+            raise VerificationError(
+                f"run {scored.run_ids[i]!r}: the mean of {measure} is "
+                f"{float(values[i])!r}, its reference {float(twins[i])!r}. This is a "
+                "defect of pgcjax: please report it with the data"
+            )
 
 
-class _Omissions(NamedTuple):
-    """What is left out, one after the other; see `uncertainty`."""
+def _left_out(task: ScoringTask, used: dict[str, Any], verify: float) -> LeftOut:
+    """Leave out one owner after the other, and put the scores together.
 
-    leave_out: str
-    pool_depth: int
+    Raises:
+        UsageError: a measure has no judgments to leave out. DataError: there is nobody
+            to leave out, or runs cannot be read twice.
+    """
+    from pgcjax.engine.variant_batch import VariantGraphs, VariantScores, check_variants
+    from pgcjax.judging.variants import QueryVotes, judges_as_owners, left_out
+    from pgcjax.stats.left_out import LeftOut, LeftOutScores
 
-    @classmethod
-    def of(cls, leave_out: str, pool_depth: int, replicates: int | None) -> _Omissions:
-        """Check arguments, by UsageErrors."""
-        check_choice("leave_out", leave_out, LEFT_OUT)
-        if type(pool_depth) is not int or pool_depth < 1:
-            raise UsageError(f"pool_depth={pool_depth!r}: expected a number from 1")
-        if replicates:
-            raise UsageError("leave_out and replicates: ask for one after the other")
-        return cls(leave_out, pool_depth)
-
-    @property
-    def used(self) -> dict[str, Any]:
-        """What findings depend on, by name."""
-        return self._asdict() if self.leave_out == "runs" else {"leave_out": "judges"}
-
-    def check(self, request: Request) -> None:
-        """Refuse measures that have no judgments to leave out, by a UsageError."""
-        from pgcjax.engine.variant_batch import check_variants
-
-        given = f"leave_out={self.leave_out!r}"
-        request.check_means(f"{given} is")
-        for member in request.members:
-            check_variants(member, given)
-            needs = member.measure.definition.needs(member.measure.parameters)
-            if self.leave_out == "runs" and "qrels" in needs:
-                raise UsageError(
-                    f"{member.measure}: {given} is of PGC of preferences alone: grades "
-                    "say of no document who brought it"
-                )
-
-    def findings(self, task: ScoringTask, verify: float) -> LeftOut:
-        """Leave out one owner after the other, and put the scores together."""
-        from pgcjax.engine.variant_batch import VariantGraphs, VariantScores
-        from pgcjax.judging.variants import QueryVotes, judges_as_owners, left_out
-        from pgcjax.stats.left_out import LeftOut, LeftOutScores
-
-        request, missing = task.request, task.request.missing
-        self.check(request)
-        votes = QueryVotes(request.tables["preferences"])
-        if self.leave_out == "judges":
-            owners = judges_as_owners(votes)
-        else:
-            with reading(memory=task.job.memory):
-                owners = self._runs_as_owners(votes, task)
-        variants = left_out(votes, owners)
-        memory = task.limits.memory // 4 // len(request.members)
-        batches = [
-            VariantScores(VariantGraphs(member, votes), variants, memory=memory)
-            for member in request.members
-        ]
-        scored = score(
-            task,
-            self.used,
-            more=batches,
-            verify=verify,
-            whole=True,
-            owned={"left out": owners.fingerprint},
+    request, missing = task.request, task.request.missing
+    given = f"leave_out={used['leave_out']!r}"
+    request.check_means(f"{given} is")
+    for member in request.members:
+        check_variants(member, given)
+        needs = member.measure.definition.needs(member.measure.parameters)
+        if "pool_depth" in used and "qrels" in needs:
+            raise UsageError(
+                f"{member.measure}: {given} is of PGC of preferences alone: grades say "
+                "of no document who brought it"
+            )
+    votes = QueryVotes(request.tables["preferences"])
+    if "pool_depth" in used:
+        with reading(memory=task.job.memory):
+            owners = _runs_as_owners(votes, task, used["pool_depth"])
+    else:
+        owners = judges_as_owners(votes)
+    variants = left_out(votes, owners)
+    memory = task.limits.memory // 4 // len(request.members)
+    batches = [
+        VariantScores(VariantGraphs(member, votes), variants, memory=memory)
+        for member in request.members
+    ]
+    owned = {"left out": owners.fingerprint}
+    how: dict[str, Any] = {"verify": verify, "whole": True, "owned": owned}
+    scored = score(task, used, more=batches, **how)
+    scores = {}
+    for (member, has, whole), part in zip(scored.by_measure, scored.more, strict=True):
+        present: np.ndarray = np.all(~np.isnan(part[:, 0]), axis=1)
+        without = np.where(has & present[:, None], part[:, 0], 0.0)
+        scores[str(member.measure)] = LeftOutScores(
+            [*member.tensors.docs], has, whole, without, present
         )
-        scores = {}
-        for (member, has, whole), part in zip(
-            scored.by_measure, scored.more, strict=True
-        ):
-            present: np.ndarray = np.all(~np.isnan(part[:, 0]), axis=1)
-            without = np.where(has & present[:, None], part[:, 0], 0.0)
-            scores[str(member.measure)] = LeftOutScores(
-                [*member.tensors.docs], has, whole, without, present
-            )
-        return LeftOut(
-            self.used | {"missing": missing},
-            left_out=owners.names,
-            judgments=owners.judgments(votes),
-            documents=owners.documents,
-            run_ids=scored.run_ids,
-            scores=scores,
-            observed=scored.scores,
+    return LeftOut(
+        used | {"missing": missing},
+        left_out=owners.names,
+        judgments=owners.judgments(votes),
+        documents=owners.documents,
+        run_ids=scored.run_ids,
+        scores=scores,
+        observed=scored.scores,
+    )
+
+
+def _runs_as_owners(votes: QueryVotes, task: ScoringTask, depth: int) -> Owners:
+    """Read all runs for the judged documents that one alone has among its first.
+
+    A judgment is of a run if one of its documents is there for that run alone; both
+    documents may be of different runs.
+    """
+    from pgcjax.judging.variants import Owners
+
+    if pipe := next((path for path in task.runs.paths if path.is_fifo()), None):
+        raise DataError(
+            "a pipe is read once, and leave_out='runs' reads runs twice",
+            where=str(pipe),
+            mend="Write it to a file.",
         )
-
-    def _runs_as_owners(self, votes: QueryVotes, task: ScoringTask) -> Owners:
-        """Read all runs for the judged documents that one alone has among its first.
-
-        A judgment is of a run if one of its documents is there for that run alone; both
-        documents may be of different runs.
-
-        Raises:
-            DataError: there is nobody to leave out, or runs cannot be read twice.
-        """
-        if pipe := next((path for path in task.runs.paths if path.is_fifo()), None):
-            raise DataError(
-                "a pipe is read once, and leave_out='runs' reads runs twice",
-                where=str(pipe),
-                mend="Write it to a file.",
-            )
-        columns = votes.table[["query_id", "doc_id", "other_doc_id"]]
-        rows = pl.from_pandas(columns).cast(pl.String)
-        places = [
-            rows.select("query_id", doc_id=name) for name in ("doc_id", "other_doc_id")
-        ]
-        named = pl.concat(places).drop_nulls().unique()
-        docs = {
-            str(query): table["doc_id"].sort().to_list()
-            for (query,), table in named.group_by("query_id")
-        }
-        judged, order = Judged(docs), task.request.order
-        progress = task.job.progress
-        names, owner = _sole_runs(judged, task.runs, order, self.pool_depth, progress)
-        if len(names) < 2:
-            raise DataError(
-                f"there is one run alone, {names[0]!r}" if names else "there is no run",
-                mend="At least 2 are needed to leave one out.",
-            )
-        owners = [np.append(owner, -1)[judged.codes(place)] for place in places]
-        documents = np.bincount(owner[owner >= 0], minlength=len(names))
-        from pgcjax.judging.variants import Owners  # which reads preferences
-
-        return Owners(names, np.array(owners), documents)
+    columns = votes.table[["query_id", "doc_id", "other_doc_id"]]
+    rows = pl.from_pandas(columns).cast(pl.String)
+    places = [
+        rows.select("query_id", doc_id=name) for name in ("doc_id", "other_doc_id")
+    ]
+    named = pl.concat(places).drop_nulls().unique()
+    docs = {
+        str(query): table["doc_id"].sort().to_list()
+        for (query,), table in named.group_by("query_id")
+    }
+    judged, order, progress = Judged(docs), task.request.order, task.job.progress
+    names, owner = _sole_runs(judged, task.runs, order, depth, progress)
+    if len(names) < 2:
+        raise DataError(
+            f"there is one run alone, {names[0]!r}" if names else "there is no run",
+            mend="At least 2 are needed to leave one out.",
+        )
+    owners = [np.append(owner, -1)[judged.codes(place)] for place in places]
+    documents = np.bincount(owner[owner >= 0], minlength=len(names))
+    return Owners(names, np.array(owners), documents)
 
 
 def _sole_runs(

@@ -191,7 +191,7 @@ def test_mistakes(pgcjax, demo, memory, monkeypatch):
     ):  # fmt: skip
         assert pgcjax(*job, *line) == (2, "", f"pgcjax: error: {said}\n"), line
     line = (f"{at}/runs", "-o", f"{at}/a.csv", "--pairs-output", "memory:///data/a.csv")
-    said = f"memory:///data/a.csv and {at}/a.csv are one file: name two"
+    said = f"{at}/a.csv and memory:///data/a.csv are one file: name two"
     done = pgcjax("uncertainty", *job[1:], *line)
     assert done == (2, "", f"pgcjax: error: {said}\n")
     for *verb, name in (
