@@ -60,7 +60,7 @@ def processes(
     def values(out: Path) -> np.ndarray:
         import pgcjax
 
-        return _matrix(pgcjax.read_scores(out))
+        return _matrix(pgcjax.files.read_scores(out))
 
     units = expected / 1000
     contenders = [

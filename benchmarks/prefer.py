@@ -69,8 +69,8 @@ def run(
             printed = child("-m", "benchmarks.prefer", *files).split()
         seconds, processor, pairs, peak = map(float, printed)
         report.table(
-            f"pgcjax.prefer by seven measures, {large[0]} packed runs × {large[1]} "
-            f"queries × {large[2]} judged documents, in a process of its own",
+            f"pgcjax.rankings.prefer by seven measures, {large[0]} packed runs × "
+            f"{large[1]} queries × {large[2]} judged documents, in its own process",
             ["pairs of runs", "seconds", "of the processor", "peak MB"],
             [[int(pairs), seconds, processor, peak]],
         )
@@ -131,7 +131,7 @@ def race(report: Report, title: str, runs: Path, qrels: Path) -> None:
         Contender("pgcjax", job.compare, units, ours=True, values=np.ravel),
         Contender(
             "with reading and table",
-            lambda: pgcjax.prefer(runs, qrels=qrels, measures=MEASURES).table,
+            lambda: pgcjax.rankings.prefer(runs, qrels=qrels, measures=MEASURES).table,
             units,
             ours=True,
             values=None,
@@ -168,13 +168,13 @@ def _found(runs: Path, qrels: Path) -> Iterator[_Found]:
     """Read what the plain algorithm takes; it is not timed."""
     by_rank = ["run_id", "query_id", "score", "doc_id"]
     ascending = [True, True, False, False]
-    table = pgcjax.read_runs(runs).table.sort_values(by_rank, ascending=ascending)
+    table = pgcjax.files.read_runs(runs).table.sort_values(by_rank, ascending=ascending)
     ranks = {
         (run, query): {doc: i for i, doc in enumerate(rows, 1)}
         for (run, query), rows in table.groupby(["run_id", "query_id"])["doc_id"]
     }
     names = sorted({run for run, _ in ranks})
-    for query, rows in pgcjax.read_qrels(qrels).groupby("query_id"):
+    for query, rows in pgcjax.files.read_qrels(qrels).groupby("query_id"):
         grades = dict(zip(rows["doc_id"], rows["relevance"].tolist(), strict=True))
 
         def at_least(
@@ -246,7 +246,7 @@ def _first(x: list[float], y: list[float]) -> tuple[float, float]:
 
 def _main(runs: str, qrels: str) -> None:
     start, began = time.perf_counter(), time.process_time()
-    found = pgcjax.prefer(runs, qrels=qrels, measures=MEASURES)
+    found = pgcjax.rankings.prefer(runs, qrels=qrels, measures=MEASURES)
     seconds, processor = time.perf_counter() - start, time.process_time() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(seconds, processor, len(found.table) // len(MEASURES), peak)

@@ -55,8 +55,8 @@ def run(
                 seconds, pairs, peak = map(float, _alone(many, ties))
                 rows.append([ties, int(pairs), seconds, seconds / pairs * 1e6, peak])
             report.table(
-                f"pgcjax.rbo, all pairs of {large[0]} runs × {large[1]} queries × "
-                f"depth {depth}, from text files, in a process of its own",
+                f"pgcjax.rankings.rbo, all pairs of {large[0]} runs × {large[1]} "
+                f"queries × depth {depth}, from text files, in a process of its own",
                 ["ties", "pairs of rankings", "seconds", "µs per pair", "peak MB"],
                 rows,
             )

@@ -74,7 +74,7 @@ def lists(report: Report, runs: int, queries: int = 173, depth: int = 1000) -> N
     with TemporaryDirectory(prefix="pgcjax-bench-") as name:
         made_up = texts.write(Path(name), runs, queries, depth)
         files = [*map(str, made_up.plain)]
-        qrels = pgcjax.read_qrels(made_up.qrels)
+        qrels = pgcjax.files.read_qrels(made_up.qrels)
         lines = runs * made_up.lines / 1000
 
         def evaluate(source: Any) -> np.ndarray:
@@ -83,7 +83,7 @@ def lists(report: Report, runs: int, queries: int = 173, depth: int = 1000) -> N
 
         direct = Contender("files", lambda: evaluate(files), lines, ours=True)
         listed = Contender(
-            "read_runs(files)", lambda: evaluate(pgcjax.read_runs(files)), lines
+            "read_runs(files)", lambda: evaluate(pgcjax.files.read_runs(files)), lines
         )
         title = f"evaluate, {runs} made-up runs × {queries} queries × depth {depth}"
         report.race(title, [direct, listed], per=PER, units=lines)
@@ -175,7 +175,7 @@ def ir_measures(report: Report, paths: list[Path], lines: int) -> list[Contender
         return []
     import pgcjax
 
-    table = pgcjax.read_runs(paths[0], name_by="file").table
+    table = pgcjax.files.read_runs(paths[0], name_by="file").table
     columns = ["query_id", "doc_id", "score"]
     mine = set(table[columns].itertuples(index=False, name=None))
     read = list(read_trec_run(str(paths[0])))

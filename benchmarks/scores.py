@@ -145,7 +145,7 @@ def rows(scores: Any, target: Path) -> None:
 
 def matrix(scores: Any, target: Path) -> None:
     """Read one measure."""
-    from pgcjax import read_scores
+    from pgcjax.files import read_scores
 
     assert read_scores(target).matrix(MEASURES[1]).shape[1] == QUERIES
 

@@ -48,7 +48,7 @@ def run(report: Report, queries: int = 1000, items: int = 20, each: int = 500) -
     of = (places[:, None] * items + np.arange(items)).ravel()
     rows = [
         Contender(
-            "pgcjax.fit, table and errors included",
+            "pgcjax.judgments.fit, table and errors included",
             partial(_fitted, table),
             queries,
             ours=True,
@@ -84,7 +84,7 @@ def run(report: Report, queries: int = 1000, items: int = 20, each: int = 500) -
 
 
 def _fitted(table: pd.DataFrame) -> np.ndarray:
-    return pgcjax.fit(table, prior=np.inf).table["strength"].to_numpy()
+    return pgcjax.judgments.fit(table, prior=np.inf).table["strength"].to_numpy()
 
 
 def _snapped(truth: np.ndarray, values: np.ndarray) -> np.ndarray:

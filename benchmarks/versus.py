@@ -89,7 +89,10 @@ def _significance(_: Path) -> Jobs:
 
 def _rbo(folder: Path) -> Jobs:
     for ties in ("broken", "a", "b"):
-        yield f"rbo, ties={ties}", partial(pgcjax.rbo, folder / "few", p=0.9, ties=ties)
+        yield (
+            f"rbo, ties={ties}",
+            partial(pgcjax.rankings.rbo, folder / "few", p=0.9, ties=ties),
+        )
 
 
 def _memory(folder: Path) -> Iterator[tuple[str, list[str]]]:
@@ -121,7 +124,7 @@ def _write(folder: Path) -> None:
     from pgcjax.datasets.files import demo_folder
 
     runs = texts.write(folder, 8, 50).plain
-    pgcjax.pack(runs, folder / "packed.parquet", **_judged(folder))
+    pgcjax.files.pack(runs, folder / "packed.parquet", **_judged(folder))
     packed.write(folder, 240, 50, 170)
     rbo.write(folder / "few", 16, 4, 1000)
     shutil.copytree(demo_folder(), folder / "demo")

@@ -1,11 +1,26 @@
 """Score search runs against pairwise preferences: Greedy PGC and compatibility.
 
-The names are in `__init__.pyi`. Each is loaded when it is first used: `import pgcjax`
-imports neither JAX nor pandas.
+The names that most scripts type are here (`__init__.pyi` lists them), the rest in
+`pgcjax.files`, `judgments`, `rankings`, `ask`, `meta` and `errors`. Each is loaded when
+it is first used: `import pgcjax` imports neither JAX nor pandas.
 """
+
+import warnings
+from typing import Any
 
 import lazy_loader
 
 from pgcjax._version import __version__ as __version__
+from pgcjax.aliases import NAMES
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> Any:
+    """Load a name; one of before the redesign from its new place, with a warning."""
+    if name not in NAMES:
+        return _load(name)
+    door, _, new = NAMES[name].partition(".")
+    text = f"pgcjax.{name} is pgcjax.{NAMES[name]} now"
+    warnings.warn(text, DeprecationWarning, stacklevel=2)
+    return getattr(_load(door), new)

@@ -42,8 +42,10 @@ if TYPE_CHECKING:
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
     from jax import Array, lax
+    from scipy import integrate, stats
 else:
     jax, jnp, lax = Later("jax"), Later("jax.numpy"), Later("jax.lax")
     Array = sys.modules["jax"].Array if "jax" in sys.modules else Any
     pd, pa = Later("pandas"), Later("pyarrow")
     pc, pq = Later("pyarrow.compute"), Later("pyarrow.parquet")
+    stats, integrate = Later("scipy.stats"), Later("scipy.integrate")

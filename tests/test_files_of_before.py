@@ -33,17 +33,17 @@ def expected() -> pd.DataFrame:
 
 @pytest.mark.parametrize("name", ["csv", "tsv", "jsonl", "parquet"])
 def test_scores(name, expected):
-    scores = pgcjax.read_scores(BEFORE / f"scores.{name}")
+    scores = pgcjax.files.read_scores(BEFORE / f"scores.{name}")
     pd.testing.assert_frame_equal(sorted_table(scores), expected, check_dtype=False)
     assert scores.metadata["version"] == "0.1.0"
 
 
 def test_parts(expected):
-    scores = pgcjax.merge([BEFORE / f"parts.{i}.parquet" for i in (1, 2)])
+    scores = pgcjax.files.merge([BEFORE / f"parts.{i}.parquet" for i in (1, 2)])
     pd.testing.assert_frame_equal(sorted_table(scores), expected, check_dtype=False)
 
 
-@pytest.mark.filterwarnings("ignore::pgcjax.DataWarning")
+@pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
 def test_packed_runs(expected):
     scores = pgcjax.evaluate(
         BEFORE / "runs.parquet",
@@ -55,17 +55,17 @@ def test_packed_runs(expected):
 
 
 def test_replicates():
-    found = pgcjax.read_uncertainty(BEFORE / "replicates.csv")
+    found = pgcjax.files.read_uncertainty(BEFORE / "replicates.csv")
     assert found.replicates["PGC"].shape == (20, 4)
     assert found.replicates["PGC"].std(axis=0).min() > 0
 
 
 def test_scores_by_judges():
-    orders = pgcjax.read_judge_orders(BEFORE / "judges.csv").orders()
+    orders = pgcjax.files.read_judge_orders(BEFORE / "judges.csv").orders()
     assert {"judge_a", "judge_b", "low"} <= set(orders.columns) and len(orders) == 6
 
 
-@pytest.mark.filterwarnings("ignore::pgcjax.DataWarning")
+@pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
 def test_finished_work(tmp_path, monkeypatch, expected):
     """A journal is continued, and what it holds is not computed again."""
     for name in ("runs", "scores.csv.partial"):

@@ -127,10 +127,10 @@ def test_preorder(golden):
 def test_cast(golden, data):
     """Real, derived and combined graphs of CAsT 2019: sizes, ideals and scores."""
     expected = golden("cast_pgc")
-    prefs = pgcjax.read_preferences(
+    prefs = pgcjax.files.read_preferences(
         data / "cast2019/clarke-prefs/TREC-CAsT-2019.pref.gz"
     )
-    qrels = pgcjax.read_qrels(data / "cast2019/qrels/2019qrels.txt.gz")
+    qrels = pgcjax.files.read_qrels(data / "cast2019/qrels/2019qrels.txt.gz")
     runs = {}
     for i, case in enumerate(expected["cases"]):
         runs[f"r{i:02}"] = run_of(case["run"], case["topic"])
@@ -181,10 +181,10 @@ def test_cast_graph_sizes(golden, data):
     from pgcjax.tensors.graphs import combined_graphs, grade_graphs, preference_graphs
 
     stats = golden("cast_pgc")["stats"]
-    prefs = pgcjax.read_preferences(
+    prefs = pgcjax.files.read_preferences(
         data / "cast2019/clarke-prefs/TREC-CAsT-2019.pref.gz"
     )
-    qrels = pgcjax.read_qrels(data / "cast2019/qrels/2019qrels.txt.gz")
+    qrels = pgcjax.files.read_qrels(data / "cast2019/qrels/2019qrels.txt.gz")
     edges = Counter()
     for name, graphs in (
         ("real", preference_graphs(prefs)),

@@ -8,6 +8,8 @@ from pathlib import Path
 import click
 import pytest
 
+import pgcjax
+from pgcjax import aliases
 from pgcjax.cli.commands import cli
 
 PAGE = Path(__file__).parents[1] / "docs" / "migration.md"
@@ -28,10 +30,7 @@ OPTIONS = rows(" ([^`]+)", "`-")
 def is_there(path: str) -> bool:
     """Whether a Python name like `pgcjax.judgments.fit` is there."""
     *modules, name = path.split(".")
-    try:
-        return hasattr(importlib.import_module(".".join(modules)), name)
-    except ModuleNotFoundError:
-        return False
+    return hasattr(importlib.import_module(".".join(modules)), name)
 
 
 def verb(words: list[str]) -> click.Command | None:
@@ -60,9 +59,16 @@ def verbs_in(cell: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("name", BEFORE["names"])
-def test_a_name_is_at_one_of_its_places(name):
-    assert is_there(f"pgcjax.{name}") or is_there(NAMES[name].strip("`"))
-    assert re.fullmatch(r"`pgcjax(\.\w+)+`", NAMES[name])
+def test_a_name_is_at_its_place_and_names_it_elsewhere(name):
+    place = NAMES[name].strip("`")
+    assert is_there(place)
+    if place != f"pgcjax.{name}":
+        assert f"pgcjax.{aliases.NAMES[name]}" == place
+        line = re.escape(f"pgcjax.{name} is {place} now")
+        door, new = place.rsplit(".", 1)
+        with pytest.warns(DeprecationWarning, match=line):
+            old = getattr(pgcjax, name)
+        assert old is getattr(importlib.import_module(door), new)
 
 
 @pytest.mark.parametrize("name", BEFORE["verbs"])

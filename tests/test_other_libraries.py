@@ -156,4 +156,4 @@ def test_scores_of_ir_measures_are_compared(runs, qrels):
     table = pd.DataFrame(rows, columns=["run_id", "query_id", "value"])
     result = pgcjax.compare(metrics, measure="AP", test="t")
     assert result.table.equals(pgcjax.compare(table, test="t").table)
-    assert pgcjax.read_scores(metrics).measures == ["AP", "nDCG@10"]
+    assert pgcjax.files.read_scores(metrics).measures == ["AP", "nDCG@10"]

@@ -10,10 +10,14 @@ from pgcjax.measures.catalogue import catalogue, parse
 def test_dir_shows_public_names_only():
     """Also when parts of the package are loaded: neither rooms nor what loads them."""
     names = dir(pgcjax)
-    assert names == sorted(pgcjax.__all__) and {"evaluate", "read_runs"} <= {*names}
+    assert names == sorted(pgcjax.__all__) and {"evaluate", "compare"} <= {*names}
     assert [name for name in names if name[0] == "_"] == ["__version__"]
     modules = [n for n in names if isinstance(getattr(pgcjax, n), ModuleType)]
-    assert modules == ["measures"]  # which lists them
+    rooms = ["ask", "errors", "files", "judgments", "meta", "rankings"]
+    assert modules == sorted([*rooms, "measures"]) and len(names) <= 32
+    for room in rooms:
+        module = getattr(pgcjax, room)
+        assert module.__doc__ and {*getattr(module, "__all__", ())} <= {*dir(module)}
 
 
 def test_measures_lists_the_catalogue():

@@ -57,7 +57,7 @@ def test_cast2019(capsys, data, tmp_path):
     assert "PGC(p=0.8): 26 runs, 171 judged queries" in err
     two = "PGC(p=0.8,graph=combined), Compat"
     assert f"{two}: 26 runs, 173 judged queries" in err
-    scores = pgcjax.read_scores(out)
+    scores = pgcjax.files.read_scores(out)
     assert len(scores.table) == 26 * (171 + 173 + 173)
     printed = {(run, m): value for run, m, _, value in rows}
     for measure, column in scores.mean().items():

@@ -40,18 +40,20 @@ def scores() -> pgcjax.Scores:
 FINDINGS = {
     "Scores": scores,
     "Comparison": lambda: pgcjax.compare(scores(), measure="PGC"),
-    "Discrimination": lambda: pgcjax.discriminate(scores()),
-    "Agreement": lambda: pgcjax.agree(scores(), PAGES),
+    "Discrimination": lambda: pgcjax.meta.discriminate(scores()),
+    "Agreement": lambda: pgcjax.meta.agree(scores(), PAGES),
     "Leaderboard": lambda: leaderboard(scores()),
-    "Similarity": lambda: pgcjax.rbo(RUNS),
-    "Preferences": lambda: pgcjax.prefer(RUNS, preferences=VOTES),
-    "Stability": lambda: pgcjax.enough(RUNS, preferences=VOTES, replicates=10),
-    "JudgeOrders": lambda: pgcjax.compare_judges(RUNS, preferences=VOTES),
-    "Audit": lambda: pgcjax.audit(VOTES),
-    "JudgeAgreement": lambda: pgcjax.judge_agreement(VOTES),
-    "GradeAgreement": lambda: pgcjax.grade_agreement(VOTES, QRELS),
-    "Contradictions": lambda: pgcjax.contradictions(VOTES),
-    "Fit": lambda: pgcjax.fit(VOTES),
+    "Similarity": lambda: pgcjax.rankings.rbo(RUNS),
+    "Preferences": lambda: pgcjax.rankings.prefer(RUNS, preferences=VOTES),
+    "Stability": lambda: pgcjax.judgments.enough(
+        RUNS, preferences=VOTES, replicates=10
+    ),
+    "JudgeOrders": lambda: pgcjax.judgments.compare(RUNS, preferences=VOTES),
+    "Audit": lambda: pgcjax.judgments.audit(VOTES),
+    "JudgeAgreement": lambda: pgcjax.judgments.judge_agreement(VOTES),
+    "GradeAgreement": lambda: pgcjax.judgments.grade_agreement(VOTES, QRELS),
+    "Contradictions": lambda: pgcjax.judgments.contradictions(VOTES),
+    "Fit": lambda: pgcjax.judgments.fit(VOTES),
 }
 
 
@@ -112,5 +114,5 @@ def test_each_is_saved_whole(name, tmp_path: Path):
     lines = path.read_text().splitlines()
     there = [line for line in lines if not line.startswith("#")]
     assert len(there) > 1 and [*tmp_path.iterdir()] == [path]
-    with pytest.raises(pgcjax.UsageError):
+    with pytest.raises(pgcjax.errors.UsageError):
         found.save(tmp_path / "found.doc")

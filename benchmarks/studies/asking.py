@@ -41,8 +41,8 @@ def public(data: Path, pairs: int, seed: int = 0) -> pd.DataFrame:
     name a document, has an order of them in mind, too, drawn by chance.
     """
     folder = data / "dl21"
-    runs = pgcjax.read_runs(folder / "runs", name_by="file").table
-    graded = pgcjax.read_qrels(folder / "qrels.dl21-passage.txt.gz")
+    runs = pgcjax.files.read_runs(folder / "runs", name_by="file").table
+    graded = pgcjax.files.read_qrels(folder / "qrels.dl21-passage.txt.gz")
     names, random = sorted(runs["run_id"].unique()), np.random.default_rng(seed)
     order = random.random(len(graded)) / 2
     forced = graded.assign(relevance=graded["relevance"] + order)
@@ -51,7 +51,7 @@ def public(data: Path, pairs: int, seed: int = 0) -> pd.DataFrame:
         two = runs[runs["run_id"].isin(random.choice(names, 2, replace=False))]
         for answers, qrels in (("forced", forced), ("with ties", graded)):
             for over, sizes in PUBLIC.items():
-                found = pgcjax.simulate_asking(
+                found = pgcjax.ask.simulate(
                     two,
                     qrels=qrels,
                     documents=sizes,
@@ -112,8 +112,8 @@ def studied(
     command = ["python", "-m", "benchmarks.studies.asking"]
     command += ["--queries", str(queries), "--pairs", str(pairs)]
     about = facts(command)
-    made = pgcjax.simulate_asking(documents=SIZES, queries=queries)
-    noisy = pgcjax.simulate_asking(documents=15, queries=queries, error=0.1, bias=0.1)
+    made = pgcjax.ask.simulate(documents=SIZES, queries=queries)
+    noisy = pgcjax.ask.simulate(documents=15, queries=queries, error=0.1, bias=0.1)
     found = {
         "made-up": _rows(made.table),
         "noisy": _rows(noisy.table),

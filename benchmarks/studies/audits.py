@@ -351,7 +351,7 @@ def _fits(trials: int) -> Iterator[Row]:
             place, strengths, found = [], [], []
             for _ in range(trials):
                 table, strength = world(random, 30, 10, 40, sd, np.ones(1))
-                fit = pgcjax.fit(table, remove=["first"], prior=prior)
+                fit = pgcjax.judgments.fit(table, remove=["first"], prior=prior)
                 place += _held(fit.effects, np.array([0.4]))
                 strengths += _strengths(fit.table, strength)
                 found.append(_spread_of(fit))
@@ -384,7 +384,7 @@ def _reliability(trials: int) -> Iterator[Row]:
         for _ in range(trials):
             looks = make()
             table, strength = world(random, 40, 8, 60, 1.5, looks)
-            fit = pgcjax.fit(table, remove=["first"], reliability=True)
+            fit = pgcjax.judgments.fit(table, remove=["first"], reliability=True)
             known = fit.judges["low"].notna().all()
             not_known += not known
             held += _held(fit.judges, looks) if known else []

@@ -46,16 +46,16 @@ DRAWN = ("nDCG@10", "nDCG@20", "PGC", "PGC(graph=derived)", "RPP", *LEXI)
 def judged(folder: Path, collection: str) -> dict[str, Any]:
     """Give the runs of a collection, and judgments of topics that all measures have."""
     if collection == "dl21":
-        qrels = pgcjax.read_qrels(folder / "dl21/qrels.dl21-passage.txt.gz")
-        preferences = pgcjax.read_preferences(folder / "dl21/judgments.txt.gz")
+        qrels = pgcjax.files.read_qrels(folder / "dl21/qrels.dl21-passage.txt.gz")
+        preferences = pgcjax.files.read_preferences(folder / "dl21/judgments.txt.gz")
         both = set(qrels["query_id"]) & set(preferences["query_id"])
         tables = {"qrels": qrels, "preferences": preferences}
         tables = {k: t[t["query_id"].isin(both)] for k, t in tables.items()}
-        return {"runs": pgcjax.read_runs(folder / "dl21/runs"), **tables}
+        return {"runs": pgcjax.files.read_runs(folder / "dl21/runs"), **tables}
     web = folder / "web-diversity"
-    intents = pgcjax.read_intent_qrels(web / "qrels/2012.diversity.qrels.gz")
+    intents = pgcjax.files.read_intent_qrels(web / "qrels/2012.diversity.qrels.gz")
     best = intents.groupby(["query_id", "doc_id"], as_index=False)["relevance"].max()
-    runs = pgcjax.read_runs(web / "runs/*2012*.gz", name_by="file")
+    runs = pgcjax.files.read_runs(web / "runs/*2012*.gz", name_by="file")
     return {"runs": runs, "qrels": best, "intent_qrels": intents}
 
 
@@ -65,8 +65,12 @@ def rows(folder: Path, trials: int) -> dict[str, list[dict[str, Any]]]:
     for collection, measures in COLLECTIONS.items():
         tables = judged(folder, collection)
         runs = tables.pop("runs")
-        found = pgcjax.prefer(runs, **tables, measures=measures, per_query=True)
-        told = pgcjax.discriminate(found.scores(), test="tukey", missing="shared").table
+        found = pgcjax.rankings.prefer(
+            runs, **tables, measures=measures, per_query=True
+        )
+        told = pgcjax.meta.discriminate(
+            found.scores(), test="tukey", missing="shared"
+        ).table
         told = told.set_index("measure")["power"]
         queries = found.per_query()
         for measure in found.measures:

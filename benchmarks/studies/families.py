@@ -201,7 +201,7 @@ def _of_preferences(folder: Path) -> list[np.ndarray]:
     found = []
     for name, (runs, judgments) in JUDGED.items():
         of = folder / name
-        table = pgcjax.read_runs(of / runs, name_by="file")
+        table = pgcjax.files.read_runs(of / runs, name_by="file")
         given = of / judgments
         scores = pgcjax.evaluate(table, preferences=given, measures="PGC")
         wide = scores.matrix("PGC")

@@ -25,7 +25,7 @@ TEST, ALPHA = "tukey", 0.05
 
 def counted(public: Public) -> dict[str, Any]:
     """Count queries and judgments that orders contradict."""
-    table = pgcjax.contradictions(public.preferences).table
+    table = pgcjax.judgments.contradictions(public.preferences).table
     proven = table[table["proven"]]
     excess = proven[proven["excess"] > 0]
     return {

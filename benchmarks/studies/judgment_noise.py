@@ -91,7 +91,7 @@ def claims(public: Public, by_scheme: dict[str, Any], redone: int) -> dict[str, 
     first = _tested(by_scheme["judgments"].observed)
     kept, added, turned = [], [], 0
     for replicate in range(redone):
-        table = pgcjax.resample_judgments(public.preferences, replicate=replicate)
+        table = pgcjax.judgments.resample(public.preferences, replicate=replicate)
         again = _tested(pgcjax.evaluate(public.runs, preferences=table, measures="PGC"))
         both = first["significant"] & again["significant"]
         kept.append(both.sum() / max(1, first["significant"].sum()))
@@ -157,7 +157,7 @@ def studied(
         found["widths"] += widths(public.name, scores)
         found["single"].append(single(public, replicates))
         found["claims"].append(claims(public, scores, redone))
-        stable = pgcjax.enough(public.runs, preferences=public.preferences)
+        stable = pgcjax.judgments.enough(public.runs, preferences=public.preferences)
         curve = stable.table.assign(measure=public.name)
         curve = curve.rename(columns={"measure": "judgments of"})
         found["enough"] += json.loads(curve.to_json(orient="records"))
@@ -171,7 +171,9 @@ def drawings(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Give what draws the curve of each collection."""
     panels = {}
     for name, curve in pd.DataFrame(rows).groupby("judgments of", sort=False):
-        stable = pgcjax.Stability(curve.assign(measure=""), enough=pd.DataFrame())
+        stable = pgcjax.judgments.Stability(
+            curve.assign(measure=""), enough=pd.DataFrame()
+        )
         panels[str(name)] = partial(plots.stability, stable)
     return panels
 

@@ -35,8 +35,8 @@ def rows(
     """Sum up what moves, by collection and depth of the pool."""
     for name, (runs, prefs) in (collections or COLLECTIONS).items():
         files = sorted(folder.glob(prefs))
-        total = len(pgcjax.read_preferences(files))
-        table = pgcjax.read_runs(folder / runs, name_by="file").table
+        total = len(pgcjax.files.read_preferences(files))
+        table = pgcjax.files.read_runs(folder / runs, name_by="file").table
         for depth in depths:
             found = pgcjax.uncertainty(
                 table,

@@ -45,6 +45,6 @@ def collections(data: Path) -> Iterator[Public]:
     for name, (folder, prefs) in _FILES.items():
         yield Public(
             name,
-            pgcjax.read_preferences(str(data / folder / prefs)),
-            pgcjax.read_runs(data / folder / "runs", name_by="file"),
+            pgcjax.files.read_preferences(str(data / folder / prefs)),
+            pgcjax.files.read_runs(data / folder / "runs", name_by="file"),
         )

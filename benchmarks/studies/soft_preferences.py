@@ -54,8 +54,8 @@ def means(runs: object, preferences: object, soft: str = SOFT[0]) -> pd.Series:
 
 def people() -> Means:
     """Score the official runs by people's votes."""
-    votes = pgcjax.read_preferences(DATA / "dl21/judgments.txt.gz")
-    runs = pgcjax.read_runs(DATA / "dl21/runs").table
+    votes = pgcjax.files.read_preferences(DATA / "dl21/judgments.txt.gz")
+    runs = pgcjax.files.read_runs(DATA / "dl21/runs").table
     by_share = {soft: means(runs, shares(votes), soft) for soft in SOFT}
     return {"all votes": means(runs, votes)} | by_share
 
@@ -64,12 +64,12 @@ def model() -> Means:
     """Score them by a model's answers in both orders."""
     how = {"columns": "judge=round", "answers": "a=1|Passage 1,b=2,none=*"}
     path = DATA / "dl21/both-orders/gpt4o.tsv.gz"
-    runs, found = pgcjax.read_runs(DATA / "dl21/runs").table, {}
+    runs, found = pgcjax.files.read_runs(DATA / "dl21/runs").table, {}
     for flips in FLIPS:
-        with pgcjax.reading(**how, flips=flips):
-            found[f"flips {flips}"] = means(runs, pgcjax.read_preferences(path))
-    with pgcjax.reading(**how):
-        each = shares(pgcjax.read_preferences(path))
+        with pgcjax.files.reading(**how, flips=flips):
+            found[f"flips {flips}"] = means(runs, pgcjax.files.read_preferences(path))
+    with pgcjax.files.reading(**how):
+        each = shares(pgcjax.files.read_preferences(path))
     return found | {soft: means(runs, each, soft) for soft in SOFT}
 
 
@@ -77,11 +77,11 @@ def answers() -> Means:
     """Score the orders of answers by single aspects, by their overall quality."""
     folder = DATA / "cragc25"
     named = "p_a=p_a,p_tie=p_n,p_b=p_b"
-    with pgcjax.reading(columns=named, aspects="quality_overall"):
-        soft = pgcjax.read_preferences(folder / "ratings.jsonl.gz")
-    with pgcjax.reading(aspects="quality_overall"), warnings.catch_warnings():
+    with pgcjax.files.reading(columns=named, aspects="quality_overall"):
+        soft = pgcjax.files.read_preferences(folder / "ratings.jsonl.gz")
+    with pgcjax.files.reading(aspects="quality_overall"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        votes = pgcjax.read_preferences(folder / "ratings.jsonl.gz")
+        votes = pgcjax.files.read_preferences(folder / "ratings.jsonl.gz")
     grades = pd.read_json(folder / "grades.jsonl.gz", lines=True)
     topic = dict(zip(votes["doc_id"], votes["query_id"], strict=True))
     topic |= dict(zip(votes["other_doc_id"], votes["query_id"], strict=True))

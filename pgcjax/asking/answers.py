@@ -70,7 +70,7 @@ def read_answers(
     if len(several := {aspects[i] for i in kept}) != 1:
         raise UsageError(
             f"expected answers of one aspect, found {listed(sorted(map(str, several)))}"
-            ": name one, --aspect NAME (aspects= of pgcjax.reading in Python)"
+            ": name one, --aspect NAME (aspects= of pgcjax.files.reading in Python)"
             if several
             else f"no answer is of aspect {listed(wanted)}"
         )

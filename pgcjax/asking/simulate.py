@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from jaxtyping import Float64
-from scipy import stats
 
 from pgcjax.asking.bounds import Compared
 from pgcjax.asking.simulate_designs import Asking, leading, play
@@ -30,6 +29,7 @@ from pgcjax.io.reading import reading
 from pgcjax.io.result import Result
 from pgcjax.io.runs import open_runs
 from pgcjax.io.votes.read import read_preferences
+from pgcjax.later import stats
 from pgcjax.measures.spec import Measure
 
 SIZES = (5, 10, 15, 20)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from pgcjax.cli.aliases import OPTIONS
+from pgcjax.aliases import OPTIONS
 from pgcjax.cli.examples import EXAMPLES
 from pgcjax.report.progress import be_quiet, say
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Never
 import numpy as np
 
 from pgcjax._version import __version__
+from pgcjax.aliases import ARGUMENTS
 from pgcjax.engine import distributed as shares
 from pgcjax.engine import plan
 from pgcjax.engine.batch import Batch, Member
@@ -38,22 +39,13 @@ from pgcjax.later import pd
 from pgcjax.runtime.processes import Processes
 from pgcjax.stats.scores import Scores, StoredScores
 
-_JOB = "give job=pgcjax.Job({}=…)"
-_REDRAWN = "call pgcjax.uncertainty(…, {}=…)"
 _INSTEAD = {
     "prefs": "give preferences=…",
     "judgments": "give preferences=…, or qrels=…",
     "measure": "give measures=…",
     "metrics": "give measures=…",
-    "distributed": _JOB.format("processes"),
-    **{name: _JOB.format(name) for name in ("memory", "journal", "part", "progress")},
-    **{
-        name: _REDRAWN.format(name)
-        for name in ("replicates", "resample", "seed", "score_intervals", "leave_out")
-    },
-    "pool_depth": _REDRAWN.format("leave_out='runs', pool_depth"),
+    **ARGUMENTS,
 }
-"""What to do in place of arguments that are likely, or that there were."""
 
 
 def evaluate(  # noqa: D417 - a line for each argument would be one too many

@@ -208,8 +208,8 @@ def check_size(path: Path, size: int, most: int | None = None) -> None:
         f"has more than {most / 2**20:,.0f} MiB, decompressed, which is what memory "
         "allows for a file",
         where=str(path),
-        mend="Allow more: pgcjax.reading(memory=SIZE), --memory SIZE on the command "
-        "line.",
+        mend="Allow more: pgcjax.files.reading(memory=SIZE), --memory SIZE on the "
+        "command line.",
     )
 
 
@@ -236,8 +236,8 @@ def _of_other_encoding(
     return DataError(
         f"expected {encoding} text, found byte 0x{error.object[error.start]:02x}",
         where=f"{path}:{lines + _lines(before)}",
-        mend="Name another encoding: pgcjax.reading(encoding=…), --encoding on the "
-        "command line.",
+        mend="Name another encoding: pgcjax.files.reading(encoding=…), --encoding on "
+        "the command line.",
     )
 
 
@@ -246,7 +246,7 @@ def _without_mark(path: Path, encoding: str) -> DataError:
     return DataError(
         f"expected {encoding} text, which begins with a byte-order mark, found none",
         where=str(path),
-        mend=f"Name the order: pgcjax.reading(encoding='{encoding}-le'), or -be; "
+        mend=f"Name the order: pgcjax.files.reading(encoding='{encoding}-le'), or -be; "
         "--encoding on the command line.",
     )
 
@@ -313,8 +313,8 @@ def decode(path: Path, data: bytes) -> str:
         raise DataError(
             f"expected UTF-8 text, found byte 0x{error.object[error.start]:02x}",
             where=f"{path}:{_lines(before)}",
-            mend="Name its encoding: pgcjax.reading(encoding=…), --encoding on the "
-            "command line; for instance latin-1.",
+            mend="Name its encoding: pgcjax.files.reading(encoding=…), --encoding on "
+            "the command line; for instance latin-1.",
         ) from None
     if "\0" in text:
         raise DataError(

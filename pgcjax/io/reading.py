@@ -71,7 +71,7 @@ def reading(
 ) -> Iterator[None]:
     """Choose how files are read inside of the block; None leaves a choice as it is.
 
-        with pgcjax.reading(encoding="latin-1"):
+        with pgcjax.files.reading(encoding="latin-1"):
             scores = pgcjax.evaluate("runs/", qrels="qrels.txt")
 
     Args:

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from pgcjax.errors import DataError, check_choice
 from pgcjax.io.schema import Origin, canonical, ids, numbers_or_nan, refuse
+from pgcjax.later import stats
 
 ISOLATION, CONDITION = "isolation", "condition"
 _KEY = ["query_id", "doc_id", "previous_doc_id", "judge"]

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float64
-from scipy import stats
+
+from pgcjax.later import stats
 
 FEWEST = 20
 """Votes, pairs or triples that a probe needs: of fewer it says nothing."""

@@ -4,7 +4,8 @@ from math import nan, sqrt
 
 import numpy as np
 from jaxtyping import Int, Int64, Real
-from scipy import stats
+
+from pgcjax.later import stats
 
 Preferences = Int[np.ndarray, " pairs"]
 """What a source says of each pair: 1 if A is better, -1 if B is, 0 for a tie."""

@@ -5,7 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float64, Int, Real
-from scipy import special, stats
+from scipy import special
+
+from pgcjax.later import stats
 
 _STEPS, _NEAR = 100, 1e-10
 _PROPOSED, _TAILS = 400, 5  # draws of strengths, and degrees of freedom of these

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from jaxtyping import Float, Float64
-from scipy import stats
 
 from pgcjax.errors import UsageError, counted
 from pgcjax.io.qrels import read_qrels
@@ -16,6 +15,7 @@ from pgcjax.io.result import Result
 from pgcjax.judging.grade_agreement import grades_of
 from pgcjax.judging.options import label
 from pgcjax.judging.votes import Votes, collect, read_judgments
+from pgcjax.later import stats
 
 RELATIONS = ("B - A", "B / A", "A + B", "A", "B")
 GAPS = 10  # intervals of the relevance gap, or fewer if it takes fewer values

@@ -167,7 +167,7 @@ def _refuse_between(name: re.Match[str] | None) -> None:
         if between := spec.find(name[1], BETWEEN)[0]:
             raise UsageError(
                 f"{between.name} compares two rankings, and scores none: pgcjax "
-                "prefer, or pgcjax.prefer in Python, takes it"
+                "prefer, or pgcjax.rankings.prefer in Python, takes it"
             )
 
 

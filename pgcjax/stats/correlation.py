@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float, Float64, Int64, Real
-from scipy import stats
 
 from pgcjax.errors import DataError, UsageError, check_choice
+from pgcjax.later import stats
 from pgcjax.stats.aligned import align
 from pgcjax.stats.choices import COEFFICIENTS
 from pgcjax.stats.rounding import slack

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 from jaxtyping import Float64, Int64
-from scipy import stats
 from scipy.special import ndtr, ndtri
 
+from pgcjax.later import stats
 from pgcjax.stats.rounding import NOISE, exact
 from pgcjax.stats.tests import OfPairs
 

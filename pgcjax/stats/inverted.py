@@ -13,8 +13,8 @@ from functools import cache
 
 import numpy as np
 from jaxtyping import Float64
-from scipy import stats
 
+from pgcjax.later import stats
 from pgcjax.stats import resample, tests
 from pgcjax.stats.rounding import NOISE
 from pgcjax.stats.tests import OfPairs, RunPairs, Values

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float64
-from scipy import stats
 
 from pgcjax.errors import DataError, DataWarning, UsageError, counted, listed
+from pgcjax.later import stats
 from pgcjax.stats import tests
 from pgcjax.stats.matrix import Matrix, read
 from pgcjax.stats.tests import OfPairs, RunPairs, Values

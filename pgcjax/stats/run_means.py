@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
+from pgcjax.later import stats
 from pgcjax.stats.means import ARITHMETIC, averaged, given, mean_of, taken_of
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 from jaxtyping import Bool, Float64, Int
-from scipy import integrate, stats
 
 from pgcjax.errors import UsageError
+from pgcjax.later import integrate, stats
 from pgcjax.stats.rounding import NOISE
 from pgcjax.stats.studentized_range import curve_of_tail
 

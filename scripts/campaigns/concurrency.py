@@ -58,7 +58,7 @@ def compute(name: str) -> Numbers:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
         if name == "rbo":
-            table = pgcjax.rbo(inputs["runs"]).table
+            table = pgcjax.rankings.rbo(inputs["runs"]).table
             return dict(enumerate(table["value"]))
         if name == "compare":
             scores = pgcjax.evaluate(inputs.pop("runs"), measures="PGC", **inputs)

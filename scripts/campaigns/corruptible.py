@@ -97,9 +97,9 @@ def _job(kind: str, how: dict[str, Any] | None = None) -> Job:
     def job(source: Any) -> Values:
         given: dict[str, Any] = {name: tables()[name] for name in ("runs", *others)}
         if kind == "preferences" and not isinstance(source, pd.DataFrame):
-            source = pgcjax.read_preferences(source, **(how or {}))
+            source = pgcjax.files.read_preferences(source, **(how or {}))
         if kind == "grids":
-            given["runs"] = pgcjax.read_grids(source)
+            given["runs"] = pgcjax.files.read_grids(source)
         else:
             given[kind] = source
         return _values(pgcjax.evaluate(given.pop("runs"), measures=measures, **given))
@@ -194,7 +194,7 @@ def _without_header() -> dict[str, Target]:
 
 def _positions(source: Path) -> Values:
     """Read positions as Xie et al. publish them: no more than what is read."""
-    grids = pgcjax.read_grids(source)
+    grids = pgcjax.files.read_grids(source)
     rows = grids.itertuples(index=False, name=None)
     return {(q, r, d): 1000.0 * row + column for q, r, d, row, column in rows}
 
@@ -252,7 +252,7 @@ def _sealed() -> dict[str, Target]:
                 tables()["runs"], measures=["PGC", "Compat"], **judgments
             )
         packed = Path(folder, "runs.parquet")
-        pgcjax.pack(tables()["runs"], packed, **judgments)
+        pgcjax.files.pack(tables()["runs"], packed, **judgments)
         made = {"runs packed": Target(".parquet", packed.read_bytes(), _job("runs"))}
         made["runs packed"] = replace(made["runs packed"], sealed=True)
         for suffix in SCORE_SUFFIXES:
@@ -263,7 +263,7 @@ def _sealed() -> dict[str, Target]:
 
 
 def _read_scores(source: Path) -> Values:
-    return _values(pgcjax.read_scores(source))
+    return _values(pgcjax.files.read_scores(source))
 
 
 @cache
@@ -271,7 +271,7 @@ def asked_log() -> bytes:
     """Make the log of a tournament that somebody has answered."""
     with TemporaryDirectory() as folder:
         state = Path(folder, "state")
-        tournament = pgcjax.Tournament.start(state, tables()["qrels"], k=2)
+        tournament = pgcjax.ask.Tournament.start(state, tables()["qrels"], k=2)
         requests = tournament.requests()
         pair = requests[["doc_id", "other_doc_id"]]
         tournament.add(requests.assign(winner=pair.min(axis=1), judge="me"))

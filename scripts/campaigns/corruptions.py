@@ -180,7 +180,7 @@ def _log(rng: np.random.Generator, folder: Path, kinds: Counter) -> str | None:
 def _answers(path: Path) -> list[log.Record]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
-        return pgcjax.Tournament(path.parent).state.answers
+        return pgcjax.ask.Tournament(path.parent).state.answers
 
 
 CORRUPTIONS = Campaign(

@@ -50,7 +50,7 @@ def attack(
     runs = forms.given_runs(made, run_form, folder, rng)
     judgments = {"qrels": forms.given_qrels(made, grade_form, folder, rng)}
     preferences, name = forms.given_preferences(made, form, folder, rng)
-    judgments["preferences"] = pgcjax.read_preferences(preferences, format=name)
+    judgments["preferences"] = pgcjax.files.read_preferences(preferences, format=name)
     without = run_form in ("three", "dict")
     order = pick(rng, ("trec", "clarke") if without else ("trec", "clarke", "rank"))
     missing = pick(rng, ("zero", "skip"))
@@ -103,7 +103,7 @@ def _scored(
         # Packed for these judgments, for some of them, or for none.
         for kind in [k for k in own if rng.random() < 0.3]:
             del own[kind]
-        pgcjax.pack(runs, folder / "packed.parquet", **own)
+        pgcjax.files.pack(runs, folder / "packed.parquet", **own)
         return pgcjax.evaluate(folder / "packed.parquet", **how)
     if way == "memory":
         return pgcjax.evaluate(
@@ -116,8 +116,8 @@ def _scored(
     for i in range(1, count + 1):
         part = pgcjax.evaluate(opened, job=pgcjax.Job(part=(i, count)), **how)
         paths.append(part.save(folder / f"part{i}{suffix}"))
-    merged = pgcjax.merge(paths)
-    return pgcjax.read_scores(merged.save(folder / f"all{suffix}"))
+    merged = pgcjax.files.merge(paths)
+    return pgcjax.files.read_scores(merged.save(folder / f"all{suffix}"))
 
 
 def _expected(made: Collection, measures, order: str, missing: str) -> Values:
@@ -178,7 +178,7 @@ def _rbo(rng, made: Collection, runs: Any, order: str, kinds: Counter) -> str | 
     variant = pick(rng, ("ext", "min", "max", "res"))
     ties = pick(rng, ("w", "a", "b", "broken"))
     p = round(float(rng.uniform(0.1, 0.98)), 3)
-    table = pgcjax.rbo(
+    table = pgcjax.rankings.rbo(
         runs, p=p, variant=variant, ties=ties, order=order, missing="skip"
     ).table
     kinds["scores"] += len(table)

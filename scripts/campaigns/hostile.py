@@ -217,7 +217,7 @@ def _scored(
         return done.refused() or changed(before, snapshot(place))
 
     def read_back() -> None:
-        table = pgcjax.read_scores(output).table
+        table = pgcjax.files.read_scores(output).table
         for column in columns:
             if {*table[column]} != {name}:
                 raise ValueError(f"{output} calls it {[*table[column]][:3]}")

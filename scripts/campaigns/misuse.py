@@ -223,7 +223,7 @@ def wrong_calls() -> list[tuple[str, Any]]:
     calls: list[tuple[str, Any]] = []
     for what, table in _wrong_tables("runs"):
         calls.append((f"runs, {what}", partial(pgcjax.evaluate, table, qrels=qrels)))
-        calls.append((f"rbo, {what}", partial(pgcjax.rbo, table)))
+        calls.append((f"rbo, {what}", partial(pgcjax.rankings.rbo, table)))
     for name in ("qrels", "preferences"):
         for what, table in _wrong_tables(name):
             given = partial(pgcjax.evaluate, runs, **{name: table})
@@ -237,10 +237,10 @@ def wrong_calls() -> list[tuple[str, Any]]:
         ("missing", evaluate, ("drop", None, 5)),
         ("verify", evaluate, (2, "x", math.nan, -0.1, None)),
         ("memory", evaluate, (-1, "lots", [], math.nan, "１GB", 10**3)),
-        ("p", partial(pgcjax.rbo, runs), (0, 1, math.nan, "x", None, 2, True)),
-        ("depth", partial(pgcjax.rbo, runs), (0, -1, 1.5, "x", "１")),
-        ("variant", partial(pgcjax.rbo, runs), ("best", None, 5)),
-        ("ties", partial(pgcjax.rbo, runs), ("c", None, 5)),
+        ("p", partial(pgcjax.rankings.rbo, runs), (0, 1, math.nan, "x", None, 2, True)),
+        ("depth", partial(pgcjax.rankings.rbo, runs), (0, -1, 1.5, "x", "１")),
+        ("variant", partial(pgcjax.rankings.rbo, runs), ("best", None, 5)),
+        ("ties", partial(pgcjax.rankings.rbo, runs), ("c", None, 5)),
         ("test", partial(pgcjax.compare, scores), ("x", None, 5)),
         ("alpha", partial(pgcjax.compare, scores), (0, 1, math.nan, "x", None)),
         ("resamples", partial(pgcjax.compare, scores), (-1, 0, 1.5, "x")),
@@ -249,20 +249,33 @@ def wrong_calls() -> list[tuple[str, Any]]:
         ("precision", partial(pgcjax.compare, scores), (-1, 0, "x", math.nan)),
         ("correction", partial(pgcjax.compare, scores, test="t"), ("x", 5)),
         ("coefficients", partial(pgcjax.correlate, scores), (["x"], 5, [])),
-        ("test", partial(pgcjax.discriminate, scores), ("x", 5, [])),
-        ("measures", partial(pgcjax.discriminate, scores), (["x"], 5, [])),
-        ("grouping", partial(pgcjax.judge_agreement, preferences), ("x", 5, {})),
-        ("of", partial(pgcjax.transitivity, preferences), ("x", 5, None)),
-        ("format", partial(pgcjax.read_runs, runs), ("x", None, 5)),
-        ("name_by", partial(pgcjax.read_runs, runs), ("x", None, 5)),
+        ("test", partial(pgcjax.meta.discriminate, scores), ("x", 5, [])),
+        ("measures", partial(pgcjax.meta.discriminate, scores), (["x"], 5, [])),
+        (
+            "grouping",
+            partial(pgcjax.judgments.judge_agreement, preferences),
+            ("x", 5, {}),
+        ),
+        ("of", partial(pgcjax.judgments.transitivity, preferences), ("x", 5, None)),
+        ("format", partial(pgcjax.files.read_runs, runs), ("x", None, 5)),
+        ("name_by", partial(pgcjax.files.read_runs, runs), ("x", None, 5)),
     ):
         for value in values:
             about = f"{call.func.__name__}({what}={value!r})"
             calls.append((about, partial(call, **{what: value})))
     sources = (None, 5, object(), [], "", b"x", "none.txt", [None], {"a"}, "x" * 5000)
     for read in (
-        *(pgcjax.read_runs, pgcjax.read_qrels, pgcjax.read_preferences),
-        *(pgcjax.read_scores, pgcjax.read_grids, pgcjax.read_intents, pgcjax.evaluate),
+        *(
+            pgcjax.files.read_runs,
+            pgcjax.files.read_qrels,
+            pgcjax.files.read_preferences,
+        ),
+        *(
+            pgcjax.files.read_scores,
+            pgcjax.files.read_grids,
+            pgcjax.files.read_intents,
+            pgcjax.evaluate,
+        ),
     ):
         for source in sources:
             more = {"qrels": qrels} if read is pgcjax.evaluate else {}
@@ -278,7 +291,7 @@ def wrong_calls() -> list[tuple[str, Any]]:
         call = partial(pgcjax.evaluate, runs_like, qrels=qrels)
         calls.append((f"evaluate({runs_like})", call))
     for target in ("", "x.csv", "none/x.parquet", ".", "x" * 300 + ".parquet"):
-        call = partial(pgcjax.pack, runs, target)
+        call = partial(pgcjax.files.pack, runs, target)
         calls.append((f"pack(runs, {target!r:.40})", call))
     return calls
 

@@ -53,7 +53,7 @@ def _table_5(out: Chapter, title: str, runs: pd.DataFrame, qrels: pd.DataFrame) 
         for a, b in combinations(columns, 2)
     ]
     found = pd.DataFrame(rows, columns=["measure_a", "measure_b", "r"])
-    pairs = pgcjax.agree_measures(scores)
+    pairs = pgcjax.meta.agree_measures(scores)
     pairs["share"] = pairs["agree"] / (pairs["agree"] + pairs["disagree"])
     names = list(measures)
     out.table(
@@ -77,7 +77,7 @@ def _transitivity(out: Chapter, data: Data) -> None:
     }
     rows = []
     for name, preferences in said.items():
-        table = pgcjax.transitivity(preferences)
+        table = pgcjax.judgments.transitivity(preferences)
         chains = table[table["kind"] == "chains"]
         triples, share = chains["triples"].item(), chains["share"].item()
         rows.append((name, triples, 100 * share))

@@ -69,44 +69,44 @@ class Data:
     @cached_property
     def dl21_runs(self) -> pd.DataFrame:
         """63 runs."""
-        return pgcjax.read_runs(self.root / "dl21/runs").table
+        return pgcjax.files.read_runs(self.root / "dl21/runs").table
 
     @cached_property
     def dl21_qrels(self) -> pd.DataFrame:
         """Grades 0 to 3."""
-        return pgcjax.read_qrels(self.root / "dl21/qrels.dl21-passage.txt.gz")
+        return pgcjax.files.read_qrels(self.root / "dl21/qrels.dl21-passage.txt.gz")
 
     @cached_property
     def dl21_people(self) -> pd.DataFrame:
         """Preferences of people."""
-        return pgcjax.read_preferences(self.root / "dl21/judgments.txt.gz")
+        return pgcjax.files.read_preferences(self.root / "dl21/judgments.txt.gz")
 
     @cached_property
     def dl21_model(self) -> pd.DataFrame:
         """Preferences of a language model."""
-        return pgcjax.read_preferences(str(self.root / "dl21/gpt4o/judge.*"))
+        return pgcjax.files.read_preferences(str(self.root / "dl21/gpt4o/judge.*"))
 
     @cached_property
     def cast_runs(self) -> pd.DataFrame:
         """26 runs, named by their files, as seven share a tag."""
-        return pgcjax.read_runs(self.root / "cast2019/runs", name_by="file").table
+        return pgcjax.files.read_runs(self.root / "cast2019/runs", name_by="file").table
 
     @cached_property
     def cast_qrels(self) -> pd.DataFrame:
         """Grades 0 to 4, as the track made them."""
-        return pgcjax.read_qrels(self.root / "cast2019/qrels/2019qrels.txt.gz")
+        return pgcjax.files.read_qrels(self.root / "cast2019/qrels/2019qrels.txt.gz")
 
     @cached_property
     def cast_total(self) -> pd.DataFrame:
         """The total order of a tournament above the grades: levels 10 to 50."""
         folder = self.root / "cast2019/clarke-prefs"
-        return pgcjax.read_qrels(folder / "TREC-CAsT-2019.qrels.gz")
+        return pgcjax.files.read_qrels(folder / "TREC-CAsT-2019.qrels.gz")
 
     @cached_property
     def cast_preferences(self) -> pd.DataFrame:
         """Preferences of crowd workers."""
         folder = self.root / "cast2019/clarke-prefs"
-        return pgcjax.read_preferences(folder / "TREC-CAsT-2019.pref.gz")
+        return pgcjax.files.read_preferences(folder / "TREC-CAsT-2019.pref.gz")
 
     def web_intents(self, year: int) -> pd.DataFrame:
         """Intents of the Web Track, with their kinds."""
@@ -128,4 +128,6 @@ class Data:
     def web_runs(self, year: int) -> pd.DataFrame:
         """Runs of a year, named by their files, as all share a tag."""
         found = sorted((self.root / "web-diversity/runs").glob(f"*{year}*.run.gz"))
-        return pgcjax.read_runs([str(path) for path in found], name_by="file").table
+        return pgcjax.files.read_runs(
+            [str(path) for path in found], name_by="file"
+        ).table

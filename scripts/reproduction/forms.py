@@ -36,9 +36,9 @@ def compared(scores: Tables, against: Sequence[str]) -> pd.DataFrame:
         which both prefer one and agree or disagree, and τ of the orders of runs;
         sensitivity in %.
     """
-    pairs = _both_ways(pgcjax.agree_measures(scores))
+    pairs = _both_ways(pgcjax.meta.agree_measures(scores))
     order = _both_ways(pgcjax.correlate(scores, coefficients=["tau"]))
-    power = pgcjax.sensitivity(scores).set_index("measure")["sensitivity"]
+    power = pgcjax.meta.sensitivity(scores).set_index("measure")["sensitivity"]
     rows = []
     for name in scores:
         row: dict[str, Any] = {"measure": name}

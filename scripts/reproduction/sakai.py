@@ -68,7 +68,9 @@ class Diversity:
         self, setting: str, measures: Sequence[str], test: str
     ) -> Discrimination:
         """Test all pairs of runs by some measures."""
-        return pgcjax.discriminate(self.scores[setting], measures, test, **_AS_SAKAI)
+        return pgcjax.meta.discriminate(
+            self.scores[setting], measures, test, **_AS_SAKAI
+        )
 
 
 def chapter(data: Data) -> Chapter:
@@ -179,7 +181,7 @@ def _power(ours: Diversity, setting: str, test: str) -> pd.DataFrame:
             "significant pairs": found["significant"],
             "power, %": 100 * found["power"],
             "required difference": [
-                pgcjax.required_difference(scores[name], test=test)
+                pgcjax.meta.required_difference(scores[name], test=test)
                 for name in found["measure"]
             ],
         }
@@ -216,7 +218,7 @@ def _right(out: Chapter, ours: Diversity) -> None:
     """Which of two measures is right where they disagree, by simpler ones?"""
     scores, names = ours.scores["uniform"], _LEADING[1:]
     for part, gold in (("a", ["I-rec"]), ("b", ["EfP"]), ("c", ["I-rec", "EfP"])):
-        found = pgcjax.intuitiveness(scores, gold, names)
+        found = pgcjax.meta.intuitiveness(scores, gold, names)
         found["shares"] = [
             f"{a:.3f}/{b:.3f} ({n})"
             for a, b, n in zip(
@@ -237,7 +239,7 @@ def _curves(out: Chapter, ours: Diversity) -> None:
     for test, trials in _TRIALS.items():
         parts = []
         for count in trials:
-            found = pgcjax.discriminate(
+            found = pgcjax.meta.discriminate(
                 ours.scores["uniform"],
                 ["D#-nDCG"],
                 test,

@@ -169,7 +169,9 @@ def _gain(block: Block, r: pd.Series, relevance: pd.Series) -> list[Cell]:
 
 def _votes(out: Chapter, block: Block, data: Data) -> None:
     kappa = {
-        name: pgcjax.judge_agreement(data.votes, grouping=name, sides="given").kappa
+        name: pgcjax.judgments.judge_agreement(
+            data.votes, grouping=name, sides="given"
+        ).kappa
         for name in ("sign", "all")
     }
     (row,) = block.rows
@@ -178,6 +180,6 @@ def _votes(out: Chapter, block: Block, data: Data) -> None:
         f"{kappa['sign']:.3f}, all five {kappa['all']:.3f}"
     )
     out.published([block.cell(row, kappa["sign"], why=why)], "Agreement of judges")
-    found = pgcjax.transitivity(data.votes)
+    found = pgcjax.judgments.transitivity(data.votes)
     found = found.drop(columns="judge")
     out.table(found, "Transitivity of the majority, as Table 3, of the public votes")

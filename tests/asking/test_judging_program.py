@@ -17,8 +17,8 @@ QRELS = {"q": dict.fromkeys("abcd", 1), "r": dict.fromkeys("xyz", 2)}
 PAIRS = 9
 
 
-def start(folder, qrels=QRELS, **how) -> pgcjax.Tournament:
-    return pgcjax.Tournament.start(folder / "state", qrels, **how)
+def start(folder, qrels=QRELS, **how) -> pgcjax.ask.Tournament:
+    return pgcjax.ask.Tournament.start(folder / "state", qrels, **how)
 
 
 class Stub:
@@ -91,7 +91,7 @@ def test_a_program_judges_to_the_end(tmp_path, stub, sides, infer):
     assert (started, done.cost) == (1, len(requests) / 4)
     full = (28 + 3) * 2 * (2 if sides == "both" else 1)
     assert len(requests) == full if infer == "none" else len(requests) < full
-    found = pgcjax.Tournament(tournament.folder).finish()
+    found = pgcjax.ask.Tournament(tournament.folder).finish()
     tops = {q: of["doc_id"].tolist() for q, of in found.top.groupby("query_id")}
     assert tops == {"q": [*"abcde"], "r": ["x", "y"]}
     shown = {
@@ -134,7 +134,7 @@ def test_answers_that_cannot_be_read(tmp_path, stub, reply, why):
 
     done, _ = stub(tournament, answer)
     assert (done.sent, done.counted, done.aside) == (2, 1, [why])
-    (aside,) = pgcjax.Tournament(tournament.folder).state.asides
+    (aside,) = pgcjax.ask.Tournament(tournament.folder).state.asides
     assert aside["why"] == why and aside["from"] == "judge.py"
     assert json.loads(aside["said"]) is not None
     assert tournament.finish().top.values.tolist() == [["q", "a", 1.0]]
@@ -154,7 +154,7 @@ def test_bad_documents(tmp_path, stub):
     assert (done.given_up, done.aside) == ([], [])
     assert done.sent == done.cost < PAIRS
     assert tournament.state.saved() == {"bad": PAIRS - done.sent}
-    again = pgcjax.Tournament(tournament.folder)
+    again = pgcjax.ask.Tournament(tournament.folder)
     assert again.finish().top.values.tolist() == [
         ["q", "a", 3.0],
         ["q", "b", 2.0],
@@ -234,11 +234,11 @@ def test_status_recommends_the_program_that_judged(tmp_path, stub):
     assert lines(tournament.state, folder)[-1].startswith(asks)
     stub(tournament, lambda r: [first_id(r)], most=4, name="a model")
     own = f"next: pgcjax ask judge {folder} --judge-command judge.py --judge 'a model'"
-    for state in (tournament.state, pgcjax.Tournament(folder).state):
+    for state in (tournament.state, pgcjax.ask.Tournament(folder).state):
         assert lines(state, folder)[-1] == own
     votes = tournament.requests()[:1].assign(preference=1.0).drop(columns="judge")
     tournament.add(votes)  # somebody else goes on
-    for state in (tournament.state, pgcjax.Tournament(folder).state):
+    for state in (tournament.state, pgcjax.ask.Tournament(folder).state):
         assert lines(state, folder)[-1].startswith(asks)
     with pytest.raises(DataError, match="gave no answer"):
         stub(tournament, lambda r: [])
@@ -293,7 +293,7 @@ def test_a_useless_program_is_an_error(tmp_path, stub, answer, problem, calls):
     with pytest.raises(DataError) as error:
         stub(tournament, answer)
     assert str(error.value) == f"judge.py: {problem}. {TRY}"
-    again = pgcjax.Tournament(tournament.folder)
+    again = pgcjax.ask.Tournament(tournament.folder)
     assert again.state.answers == [] and calls in (None, again.state.calls)
 
 
@@ -339,7 +339,7 @@ def test_killed_at_any_answer(tmp_path, stub, monkeypatch):
             with pytest.raises(Killed):
                 stub(tournament, lambda r: [first_id(r)], window=1)
             monkeypatch.setattr(program._Judging, "_take", take)
-            again = pgcjax.Tournament(tournament.folder)
+            again = pgcjax.ask.Tournament(tournament.folder)
             assert len(again.state.answers) == when + after
             done, _ = stub(again, lambda r: [first_id(r)], window=1)
             assert done.sent == 4 - when - after

@@ -18,8 +18,8 @@ QRELS = {"q": dict.fromkeys("abcdef", 1), "r": {"x": 2, "y": 2, "z": 0}}
 COLUMNS = ["query_id", "doc_id", "other_doc_id", "preference"]
 
 
-def start(folder, qrels=QRELS, **how) -> pgcjax.Tournament:
-    return pgcjax.Tournament.start(folder / "state", qrels, **{**SMALL, **how})
+def start(folder, qrels=QRELS, **how) -> pgcjax.ask.Tournament:
+    return pgcjax.ask.Tournament.start(folder / "state", qrels, **{**SMALL, **how})
 
 
 def rows(*lines: str) -> pd.DataFrame:
@@ -85,7 +85,7 @@ def test_answers_that_do_not_count(tmp_path):
         f"preferences, row {i}" for i in (2, 3, 8, 9, 10, 13)
     ]
     assert (added.counted, added.before) == (7, 0)
-    again = pgcjax.Tournament(tournament.folder)
+    again = pgcjax.ask.Tournament(tournament.folder)
     assert [r["why"] for r in again.state.asides] == added.aside["why"].tolist()
     assert lines(again.state, "state") == [
         "1 query: 1 decided",
@@ -140,7 +140,7 @@ def test_lines_in_both_orders_need_not_say_which_was_first(tmp_path):
 def test_what_follows_is_not_asked(tmp_path, infer):
     """Of the 28 pairs of eight documents, chains of answers leave far fewer."""
     qrels = {"q": dict.fromkeys("abcdefgh", 1)}
-    tournament = pgcjax.Tournament.start(tmp_path / "state", qrels, infer=infer)
+    tournament = pgcjax.ask.Tournament.start(tmp_path / "state", qrels, infer=infer)
     asked = 0
     while len(requests := tournament.requests(at_once=1)):
         ((one, other),) = requests[COLUMNS[1:3]].values.tolist()
@@ -185,7 +185,7 @@ def test_contradictions(tmp_path):
 def test_files_may_be_added_again(tmp_path):
     """In part, grown, with answers of later rounds first: each line counts once."""
     said = all_answers(tmp_path / "one").splitlines(keepends=True)
-    expected = result(pgcjax.Tournament(tmp_path / "one/state"))
+    expected = result(pgcjax.ask.Tournament(tmp_path / "one/state"))
     tournament, path = start(tmp_path / "two"), tmp_path / "answers.txt"
     for part in (said[:3], said[:5], said, said):
         path.write_text("".join(part))
@@ -231,10 +231,10 @@ def test_a_log_cut_at_any_byte_loads(tmp_path, answered):
     ):
         own.write_bytes(data[:end])
         if {end, end + 1} & ends:
-            again = pgcjax.Tournament(tournament.folder)
+            again = pgcjax.ask.Tournament(tournament.folder)
         else:
             with pytest.warns(DataWarning, match="log.jsonl: its last line was cut"):
-                again = pgcjax.Tournament(tournament.folder)
+                again = pgcjax.ask.Tournament(tournament.folder)
         with pytest.MonkeyPatch.context() as quiet:
             quiet.setattr(log, "warn_of_rest", lambda folder: None)
             again.add(path)
@@ -267,7 +267,7 @@ def test_a_call_killed_at_any_write_loses_nothing(tmp_path, answered, monkeypatc
                     told += tournament.add(tmp_path / "one.txt").counted
             monkeypatch.setattr(log.os, "write", real)
             monkeypatch.setattr(log, "warn_of_rest", lambda folder: None)
-            again = pgcjax.Tournament(tournament.folder)
+            again = pgcjax.ask.Tournament(tournament.folder)
             assert told == when and len(again.state.answers) == when + (part == 1)
             (tmp_path / "one.txt").write_text("".join(said))
             again.add(tmp_path / "one.txt")
@@ -278,7 +278,7 @@ def test_a_call_killed_at_any_write_loses_nothing(tmp_path, answered, monkeypatc
 def test_one_adds_at_a_time(tmp_path):
     tournament = start(tmp_path)
     with tournament.adding(), pytest.raises(UsageError) as error:
-        pgcjax.Tournament(tournament.folder).add(rows("q a b 1"))
+        pgcjax.ask.Tournament(tournament.folder).add(rows("q a b 1"))
     assert str(error.value) == (
         f"{tournament.folder}: another process adds answers there. Wait for it to end, "
         "or stop it."
@@ -287,7 +287,7 @@ def test_one_adds_at_a_time(tmp_path):
 
 def test_what_another_process_added_is_seen(tmp_path):
     tournament = start(tmp_path, {"q": dict.fromkeys("abc", 1)})
-    pgcjax.Tournament(tournament.folder).add(rows("q a b 1"))
+    pgcjax.ask.Tournament(tournament.folder).add(rows("q a b 1"))
     assert tournament.add(rows("q b c 1", "q a c 1")).counted == 2
     assert tournament.finish().top.values.tolist() == [["q", "a", 2.0]]
 
@@ -348,7 +348,7 @@ def test_a_log_without_checksums_that_was_changed(tmp_path, change, problem):
     path = tournament.folder / log.NAME
     path.write_text("".join(f"{line}\n" for line in change(unsealed(path))))
     with pytest.raises(DataError) as error:
-        pgcjax.Tournament(tournament.folder)
+        pgcjax.ask.Tournament(tournament.folder)
     assert str(error.value).startswith(f"{path}:{problem}")
 
 
@@ -358,11 +358,11 @@ def test_a_log_that_was_begun_without_checksums(tmp_path):
     tournament.add(rows("q a b 1 me"))
     path = tournament.folder / log.NAME
     path.write_text("".join(f"{line}\n" for line in unsealed(path)))
-    again = pgcjax.Tournament(tournament.folder)
+    again = pgcjax.ask.Tournament(tournament.folder)
     again.add(rows("q b c 1 me", "q a c 1 me"))
     sealed = ["crc32" in line for line in path.read_text().splitlines()]
     assert sealed == [False] * 3 + [True] * 2
-    found = pgcjax.Tournament(tournament.folder).finish()
+    found = pgcjax.ask.Tournament(tournament.folder).finish()
     assert found.top.values.tolist() == [["q", "a", 2.0]]
 
 
@@ -382,7 +382,7 @@ def read_or_refused(path, data: bytes):
     """Read a log that may be damaged: what it says, or the line that is refused."""
     path.write_bytes(data)
     try:
-        state = pgcjax.Tournament(path.parent).state
+        state = pgcjax.ask.Tournament(path.parent).state
     except DataError as error:
         assert "\n" not in str(error)
         where, number, _ = str(error).split(":", 2)
@@ -436,7 +436,7 @@ def test_lines_of_a_log_that_were_lost_or_moved(logged):
     ):
         logged.write_bytes(b"".join(change))
         with pytest.raises(DataError) as error:
-            pgcjax.Tournament(logged.parent)
+            pgcjax.ask.Tournament(logged.parent)
         assert str(error.value).startswith(f"{logged}:{problem}")
 
 
@@ -451,7 +451,7 @@ def test_a_tournament_goes_on_after_a_damaged_line(tmp_path, answered):
         damaged[i] = damaged[i].replace(b"e", b"f", 1)
         own.write_bytes(b"\n".join(damaged) + b"\n")
         with pytest.raises(DataError) as error:
-            pgcjax.Tournament(folder)
+            pgcjax.ask.Tournament(folder)
         assert str(error.value) == (
             f"{own}:{i + 1}: is damaged: its checksum does not fit. Take the log back "
             f"from a copy. Without one, write {log.LOST} in the place of this line: "
@@ -459,12 +459,12 @@ def test_a_tournament_goes_on_after_a_damaged_line(tmp_path, answered):
         )
         damaged[i] = log.LOST.encode()
         own.write_bytes(b"\n".join(damaged) + b"\n")
-        again = pgcjax.Tournament(folder)
+        again = pgcjax.ask.Tournament(folder)
         assert len(again.state.answers) < len(lines) - first
         waiting = {record["why"] for record in again.state.asides}
         assert all(why.endswith(": a line of the log is lost") for why in waiting)
         again.add(path)
-        for tournament in (again, pgcjax.Tournament(folder)):
+        for tournament in (again, pgcjax.ask.Tournament(folder)):
             assert result(tournament)[0] == expected[0]
             assert len(tournament.state.answers) == len(lines) - first
             assert tournament.state.asides == []
@@ -512,7 +512,7 @@ def test_pairs_that_another_program_drew(tmp_path):
         DataError, match="1: the answers of query 'q' .* decided already"
     ):
         tournament.add(tmp_path / "other", rounds=True)
-    again = pgcjax.Tournament(tournament.folder)
+    again = pgcjax.ask.Tournament(tournament.folder)
     assert again.finish(partial=True).undecided == ("r",)
     assert again.finish(partial=True).top.values.tolist() == [["q", "e", 1.0]]
     assert again.finish(partial=True, grades="wins").qrels.values.tolist() == [
@@ -528,11 +528,14 @@ def test_answers_of_one_aspect(tmp_path):
         tournament.add(answers)
     assert str(error.value) == (
         "expected answers of one aspect, found depth, style: name one, --aspect NAME "
-        "(aspects= of pgcjax.reading in Python)"
+        "(aspects= of pgcjax.files.reading in Python)"
     )
-    with pgcjax.reading(aspects="style"):
+    with pgcjax.files.reading(aspects="style"):
         assert tournament.add(answers).counted == 1
-    with pgcjax.reading(flips="tie"), pytest.raises(UsageError, match="flips goes"):
+    with (
+        pgcjax.files.reading(flips="tie"),
+        pytest.raises(UsageError, match="flips goes"),
+    ):
         tournament.add(answers)
 
 

@@ -17,7 +17,7 @@ STOPPING = [design for design in DESIGNS if design.endswith("stop")]
 
 def test_a_judge_without_errors_is_read_right():
     """All designs that ask for all find the truth; those that stop, the better run."""
-    found = pgcjax.simulate_asking(documents=[4, 9], queries=5, systems=3, bad=0.0)
+    found = pgcjax.ask.simulate(documents=[4, 9], queries=5, systems=3, bad=0.0)
     table = found.table.set_index(["documents", "design"])
     assert [*table.index] == [(n, design) for n in (4, 9) for design in DESIGNS]
     assert (table["queries"] == 5).all()
@@ -35,7 +35,7 @@ def test_a_judge_without_errors_is_read_right():
         assert cost["utility, inference, stop"] <= cost["utility, stop"]
         assert cost["inference"] < every
     assert table.loc[(4, "tournament"), "judgments"] == 6  # all pairs at once
-    again = pgcjax.simulate_asking(
+    again = pgcjax.ask.simulate(
         documents=9, queries=5, systems=3, bad=0.0, designs=["utility, stop"]
     )
     alone = table.loc[[(9, "utility, stop")]].reset_index()
@@ -48,20 +48,20 @@ def test_means_are_told_apart_with_fewer_answers_than_queries_are():
     chosen = ["all pairs", "merge sort", *STOPPING[:2]]
     how = {"documents": 8, "queries": 6, "systems": 3, "designs": chosen}
     for seed in range(3):
-        table = pgcjax.simulate_asking(over="mean", seed=seed, **how).table
+        table = pgcjax.ask.simulate(over="mean", seed=seed, **how).table
         rows = table.set_index("design")
         assert (rows["queries"] == 6).all() and (rows["wrong"] == 0).all()
         assert (rows["right"] == 1).all() and rows.loc["all pairs", "judgments"] == 28
         cost = rows["judgments"]
         assert cost["utility, stop"] < cost["random, stop"] < 28
-    whole = pgcjax.simulate_asking(seed=2, **how).table.set_index("design")
+    whole = pgcjax.ask.simulate(seed=2, **how).table.set_index("design")
     for column in ("judgments", "top", "tau"):  # where it does not matter what is told
         told = rows.loc["all pairs", column]
         assert told == pytest.approx(whole.loc["all pairs", column])
 
 
 def test_bad_documents_and_errors():
-    bad = pgcjax.simulate_asking(documents=10, queries=6, bad=0.5).table
+    bad = pgcjax.ask.simulate(documents=10, queries=6, bad=0.5).table
     cost = bad.set_index("design")["judgments"]
     for design in ("all pairs", "merge sort", "inference"):
         assert cost[f"{design}, bad"] < cost[design]
@@ -69,13 +69,13 @@ def test_bad_documents_and_errors():
     assert cost["all pairs, bad"] <= 45 - 10 - 5 * 4 + 5
     how = {"documents": 8, "queries": 12, "designs": ["all pairs", "utility, stop"]}
     for errors, low, high in (({"error": 0.5}, 0, 0.7), ({"bias": 1.0}, 0, 0.7)):
-        rows = pgcjax.simulate_asking(**how, **errors).table.set_index("design")
+        rows = pgcjax.ask.simulate(**how, **errors).table.set_index("design")
         assert low <= rows.loc["all pairs", "top"] <= high + 0.2
         assert abs(rows.loc["all pairs", "tau"]) < 0.4
-    ties = pgcjax.simulate_asking(**how, ties=1.0).table.set_index("design")
+    ties = pgcjax.ask.simulate(**how, ties=1.0).table.set_index("design")
     assert (ties["right"] == 0).all() and (ties["wrong"] == 0).all()
     assert (ties["tau"] == 0).all() and (ties["judgments"] <= 28).all()
-    assert pgcjax.simulate_asking(**how, error=1.0).table["tau"].iloc[0] < -0.999
+    assert pgcjax.ask.simulate(**how, error=1.0).table["tau"].iloc[0] < -0.999
 
 
 def test_judges():
@@ -121,7 +121,7 @@ def test_grades_and_votes_of_real_runs():
     runs, grades, votes = data()
     chosen = ["all pairs", "merge sort", "tournament", "random, stop", "utility, stop"]
     for source in ({"qrels": grades}, {"votes": votes}):
-        found = pgcjax.simulate_asking(
+        found = pgcjax.ask.simulate(
             runs, **source, documents=[6, 30], designs=chosen, measure="wpref", k=2
         )
         table = found.table.set_index(["documents", "design"])
@@ -134,7 +134,7 @@ def test_grades_and_votes_of_real_runs():
         cost = table.loc[30, "judgments"]
         assert cost["utility, stop"] <= cost["random, stop"] <= 28
     half = votes[votes.index % 4 < 2]
-    part = pgcjax.simulate_asking(runs, votes=half, documents=30, designs=chosen).table
+    part = pgcjax.ask.simulate(runs, votes=half, documents=30, designs=chosen).table
     assert part["judgments"].iloc[0] == 14  # nobody voted on the others
 
 
@@ -166,11 +166,11 @@ def test_grades_and_votes_of_real_runs():
 )
 def test_what_is_refused(changes, said):
     with pytest.raises(UsageError) as error:
-        pgcjax.simulate_asking(**changes)
+        pgcjax.ask.simulate(**changes)
     assert str(error.value) == said
 
 
 def test_no_query_in_common():
     runs, grades, _ = data()
     with pytest.raises(DataError, match="^runs and judgments have no query in common$"):
-        pgcjax.simulate_asking(runs, qrels=grades.assign(query_id="z"))
+        pgcjax.ask.simulate(runs, qrels=grades.assign(query_id="z"))

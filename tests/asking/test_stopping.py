@@ -95,7 +95,7 @@ def test_the_mean_of_answers_gives_the_difference(measure):
 def test_requests_are_drawn_and_answers_belong_to_them():
     """In any order of the file, in parts; the k-th answer is that of the k-th draw."""
     runs, how = two_runs(), {"documents": 5, "seed": 3}
-    first = pgcjax.next_by_chance(runs, **how, requests=60)
+    first = pgcjax.judgments.next_by_chance(runs, **how, requests=60)
     assert first.table["request_number"].tolist() == [*range(1, 61)]
     assert first.table.duplicated(["query_id", "doc_a", "doc_b"]).any()
     votes = first.table.rename(columns={"doc_a": "doc_id", "doc_b": "other_doc_id"})
@@ -104,10 +104,10 @@ def test_requests_are_drawn_and_answers_belong_to_them():
     pairs = votes[["query_id", "doc_id", "other_doc_id"]].apply(frozenset, axis=1)
     (last,) = pairs.index[pairs == pairs.iloc[25]][-1:]  # has no answer then
     some = votes.drop(index=25).sample(frac=1, random_state=1)
-    part = pgcjax.next_by_chance(runs, preferences=some, **how, requests=2)
+    part = pgcjax.judgments.next_by_chance(runs, preferences=some, **how, requests=2)
     assert part.table["request_number"].tolist() == [last + 1, 61]
     assert part.comparisons["answers"].tolist() == [last]
-    whole = pgcjax.next_by_chance(runs, preferences=votes, **how, requests=1)
+    whole = pgcjax.judgments.next_by_chance(runs, preferences=votes, **how, requests=1)
     row = whole.comparisons.iloc[0]
     assert row.answers == 60 and whole.table["request_number"].tolist() == [61]
     assert (row.low, row.high) != (part.comparisons.low[0], part.comparisons.high[0])
@@ -116,12 +116,14 @@ def test_requests_are_drawn_and_answers_belong_to_them():
         f"ppref of x - y is from {row.low:.4f} to {row.high:.4f} by 60 answers: {end}",
     )
     strange = pd.concat([votes, votes.head(1).assign(query_id="elsewhere")])
-    told = pgcjax.next_by_chance(runs, preferences=strange, **how, requests=1).notes
+    told = pgcjax.judgments.next_by_chance(
+        runs, preferences=strange, **how, requests=1
+    ).notes
     assert told[1] == (
         "1 answer not used: not drawn, or after a draw that has none yet"
     )
     alike = pd.concat([runs[runs.run_id == "x"].assign(run_id=r) for r in "xy"])
-    none = pgcjax.next_by_chance(alike, **how)
+    none = pgcjax.judgments.next_by_chance(alike, **how)
     assert not len(none.table) and none.notes[1] == (
         "nothing hangs on any pair: the runs rank these documents alike"
     )
@@ -139,9 +141,9 @@ def test_requests_are_drawn_and_answers_belong_to_them():
 )
 def test_what_is_refused(changes, said):
     with pytest.raises(UsageError) as error:
-        pgcjax.next_by_chance(two_runs(), **changes)
+        pgcjax.judgments.next_by_chance(two_runs(), **changes)
     assert str(error.value) == said
     third = two_runs().query("run_id == 'x'").assign(run_id="z")
     three = pd.concat([two_runs(), third])
     with pytest.raises(UsageError, match="^expected two runs to compare, found 3$"):
-        pgcjax.next_by_chance(three)
+        pgcjax.judgments.next_by_chance(three)

@@ -95,11 +95,11 @@ def test_both_overlaps_are_one_number():
 
 def test_made_up_packed_runs_are_as_if_they_had_been_packed(tmp_path):
     packed, prefs = packed_runs.write(tmp_path, packed_runs.BLOCK + 3, 4, 9)
-    runs = pgcjax.read_runs(packed).table
+    runs = pgcjax.files.read_runs(packed).table
     assert runs.groupby(["run_id", "query_id"]).size().eq(9).all()
     scores = pgcjax.evaluate(packed, preferences=prefs, verify=0.1)
     assert len(scores.table) == 4 * (packed_runs.BLOCK + 3)
-    pgcjax.pack(runs, tmp_path / "again.parquet", preferences=prefs)
+    pgcjax.files.pack(runs, tmp_path / "again.parquet", preferences=prefs)
     again = pgcjax.evaluate(tmp_path / "again.parquet", preferences=prefs)
     assert scores.table.equals(again.table)
 

@@ -15,7 +15,7 @@ def test_rows_agree_and_absent_libraries_are_said(monkeypatch):
     strengths.run(report, queries=4, items=5, each=80)
     (race,) = report.races
     rows = [figure["name"] for figure in race["figures"]]
-    assert rows[0] == "pgcjax.fit, table and errors included"
+    assert rows[0] == "pgcjax.judgments.fit, table and errors included"
     assert rows[-1] == "scipy, BFGS" and race["units"] == 4
     assert len(rows) + len(said) == 4
     with pytest.raises(harness.NotEqualError):

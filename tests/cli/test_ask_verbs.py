@@ -252,8 +252,8 @@ def test_votes_in_lines_are_read_back(here, pgcjax):
         line = ("ask", "finish", name, "--partial", "--votes-format", form)
         done = pgcjax(*line, "--votes", "votes.txt")
         assert done.code == 0
-        read = package.read_preferences(here / "votes.txt")
-        votes = package.Tournament(here / name).finish(partial=True).votes
+        read = package.files.read_preferences(here / "votes.txt")
+        votes = package.ask.Tournament(here / name).finish(partial=True).votes
         signs = {tuple(sorted(map(str, v[1:3]))): v for v in votes.values.tolist()}
         assert len(read) == len(signs) == {"strict": 3, "bad": 6, "four": 4}[name]
         for _, doc, other, sign in read[PREFERENCES].values.tolist():

@@ -15,7 +15,7 @@ def test_pairs_by_utility_are_those_of_python(pgcjax, demo):
     line = (*line, "--prefs", "preferences.csv", "--query", "q101", "--query", "q102")
     files = ("--rows", "3", "--format", "csv", "-o", "pairs.csv", "--bounds", "two.csv")
     done = pgcjax(*line, *files)
-    found = package.next_by_utility(
+    found = package.judgments.next_by_utility(
         [demo / name for name in TWO],
         preferences=demo / "preferences.csv",
         documents=8,
@@ -49,7 +49,7 @@ def test_pairs_by_utility_are_those_of_python(pgcjax, demo):
 def test_draws_are_those_of_python(pgcjax, demo):
     line = ("next", "--by", "chance", *TWO, "--documents", "4", "--alpha", "0.1")
     done = pgcjax(*line, "--rows", "5", "--seed", "2", "-m", "wpref")
-    found = package.next_by_chance(
+    found = package.judgments.next_by_chance(
         [demo / name for name in TWO],
         measure="wpref",
         documents=4,
@@ -66,7 +66,7 @@ def test_designs_are_compared(pgcjax, here):
     line = ("ask", "simulate", "--documents", "4", "--documents", "6", "--queries", "3")
     line = (*line, "--design", "all pairs", "--design", "utility, stop", "--k", "2")
     done = pgcjax(*line, "--error", "0.1", "--format", "json", "-o", "designs.csv")
-    found = package.simulate_asking(
+    found = package.ask.simulate(
         documents=[4, 6],
         queries=3,
         designs=["all pairs", "utility, stop"],

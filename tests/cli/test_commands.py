@@ -8,8 +8,10 @@ import click
 import numpy as np
 import pytest
 
-from pgcjax import UsageError, __version__, evaluate, read_scores
+from pgcjax import __version__, evaluate
 from pgcjax.cli import cli
+from pgcjax.errors import UsageError
+from pgcjax.files import read_scores
 from pgcjax.io.containers import CONTAINERS
 from pgcjax.io.votes.text import FORMATS
 from pgcjax.measures import ir_names

@@ -20,7 +20,7 @@ def test_a_curve_is_that_of_python(pgcjax, demo):
     line = (*line, "--replicates", "8", "--seed", "3", "--best", "2")
     done = pgcjax(*line, "--format", "json", "-o", "curve.csv")
     given = {"preferences": demo / "preferences.csv", "shares": [0.5], "seed": 3}
-    found = package.enough(demo / "runs", **given, replicates=8, top=2)
+    found = package.judgments.enough(demo / "runs", **given, replicates=8, top=2)
     told = "".join(f"pgcjax: {note}\n" for note in found.notes)
     assert done.err == f"{LACKING}{told}pgcjax: wrote 2 rows to curve.csv\n"
     table = pd.read_csv(demo / "curve.csv", comment="#")
@@ -38,7 +38,7 @@ def test_pairs_are_those_of_python(pgcjax, demo):
     line = ("next", "--prefs", "preferences.csv", "runs", "-m", "PGC(p=0.9)")
     line = (*line, "--replicates", "8", "--best", "4", "--documents", "6")
     done = pgcjax(*line, "--rows", "3", "--format", "csv", "-o", "pairs.csv")
-    found = package.next_judgments(
+    found = package.judgments.next(
         demo / "runs",
         preferences=demo / "preferences.csv",
         measure="PGC(p=0.9)",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pgcjax import read_scores
+from pgcjax.files import read_scores
 
 TALL = "1.7e308"
 LIMITS = (

@@ -23,7 +23,7 @@ def test_runs_with_letters_and_pairs_in_a_file(pgcjax, here, scores):
     assert done.code == 0, done.err
     head, *runs = rows(done.out)
     assert head == ["run_id", "mean", "low", "high", "rank", *PLACES, "groups"]
-    means = package.read_scores(scores).mean()["PGC"]
+    means = package.files.read_scores(scores).mean()["PGC"]
     assert {run[0]: run[1] for run in runs} == {
         run: f"{mean:.4f}" for run, mean in means.items()
     }
@@ -47,7 +47,7 @@ def test_baselines_print_pairs(pgcjax, scores):
 
 
 def test_human_scores_rectify_those_of_a_model(pgcjax, here, scores):
-    table = package.read_scores(scores).table
+    table = package.files.read_scores(scores).table
     people = table[table["query_id"].isin(table["query_id"].unique()[::2])].copy()
     people["value"] = 0.8 * people["value"] + 0.1
     people.rename(columns={"value": "v"}).to_csv("people.csv", index=False)
@@ -118,14 +118,14 @@ def test_agreement(pgcjax, here, scores):
     (here / "people.csv").write_text("\n".join([*people, "q103,reed,sage,0\n"]))
     done = pgcjax("agree", scores, "--serp", "people.csv", "-m", "PGC")
     assert done.code == 0, done.err
-    table = package.agree(scores, pd.read_csv("people.csv"), ["PGC"]).table
+    table = package.meta.agree(scores, pd.read_csv("people.csv"), ["PGC"]).table
     assert rows(done.out)[0] == list(table.columns)
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_what_is_left_out_is_said_in_a_line(pgcjax, here, scores):
     """By every verb; of one run, or of a measure as a whole."""
-    table = package.read_scores(scores).table
+    table = package.files.read_scores(scores).table
     (query, *_), lost = table["query_id"].unique(), table["run_id"] == "oak"
     table[~(lost & (table["query_id"] == query))].to_csv("gap.csv", index=False)
     lost = table["measure"] == "Compat"

@@ -178,7 +178,7 @@ def test_tables_for_papers(pgcjax, scores):
     assert json.loads(about)["comparisons"] and (blank, title) == ("", "8 runs by PGC.")
     assert text.count("**") == 4
     line = ["discriminate", scores, "--test", "t", "--format"]
-    power = package.discriminate(scores, test="t").table
+    power = package.meta.discriminate(scores, test="t").table
     text = pgcjax(*line, "latex").out
     for _, measure, significant, pairs, share, *_ in power.itertuples(index=False):
         share = f"{share:.4f}"
@@ -204,7 +204,7 @@ def test_measures_stay_in_the_order_they_were_asked_for(pgcjax, here):
     line = ["evaluate", *judged, "run.txt", "two.txt", "-m", "Compat,PGC(p=0.95)"]
     for out in (
         pgcjax(*line, "-o", "s.csv").out,
-        "\n".join(["", *list(package.read_scores("s.csv").lines())[1:]]),
+        "\n".join(["", *list(package.files.read_scores("s.csv").lines())[1:]]),
         pgcjax(*line, "--part", "1/1", "-o", "part.csv").out,
         pgcjax("merge", "part.csv", "-o", "whole.csv").out,
     ):
@@ -215,7 +215,7 @@ def test_measures_stay_in_the_order_they_were_asked_for(pgcjax, here):
     done = pgcjax("merge", "part.csv", "-o", "whole.csv", "--format", "csv")
     assert done.out.splitlines()[1].startswith("rank,run_id,Compat,Compat_low,")
     # Without metadata, as of another tool, they are in the order of the table.
-    table = package.read_scores("s.csv").table
+    table = package.files.read_scores("s.csv").table
     assert package.Scores(table).measures == ["PGC(p=0.95)", "Compat"]
     about = {"measures": ["theirs", "Compat(p=0.95)", 7, "PGC"]}
     assert package.Scores(table, about).measures == ["Compat", "PGC(p=0.95)"]

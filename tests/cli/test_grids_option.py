@@ -43,7 +43,7 @@ def test_merged_parts_are_the_whole(pgcjax, demo):
     for part in (2, 1):
         done = pgcjax(*line, f"{part}.csv", "--part", f"{part}/2")
         assert done.code == 0, done.err
-    assert len(package.read_scores("1.csv").runs) == 4
+    assert len(package.files.read_scores("1.csv").runs) == 4
     assert pgcjax("merge", "1.csv", "2.csv", "-o", "merged.csv").code == 0
     assert (demo / "merged.csv").read_bytes() == (demo / "all.csv").read_bytes()
 

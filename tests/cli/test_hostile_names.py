@@ -5,8 +5,8 @@ import xml.etree.ElementTree as ET
 import pandas as pd
 import pytest
 
-from pgcjax import read_preferences, read_scores
 from pgcjax.errors import DataError, DataWarning, UsageError, one_line, printable
+from pgcjax.files import read_preferences, read_scores
 from pgcjax.report import canvas, plots
 from pgcjax.report.leaderboard import leaderboard, show
 from pgcjax.report.page import Page, Section, table_of, write

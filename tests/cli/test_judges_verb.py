@@ -27,7 +27,7 @@ def rows(text: str) -> list[list[str]]:
 
 
 def test_orders_and_a_file_are_those_of_python(pgcjax, here):
-    found = package.compare_judges(RUNS, PREFS)
+    found = package.judgments.compare(RUNS, PREFS)
     orders = found.orders(resamples=40, seed=3)
     done = pgcjax("judges", RUNS, "--prefs", PREFS, *DRAWN, "-o", "judges.csv")
     assert done.code == 0, done.err
@@ -71,7 +71,7 @@ def test_sources_and_votes_in_both_orders(pgcjax, here):
     done = pgcjax(*call, "--show", "flips", "--interval", "none", "--flips", "drop")
     assert done.code == 0, done.err
     named = {"model": "twice.csv", "all": PREFS}
-    found = package.compare_judges(RUNS, sources=named)
+    found = package.judgments.compare(RUNS, sources=named)
     assert found.flipped == {"model": (2, 1)}
     assert [row[:5] for row in rows(done.out)[1:]] == [
         [*row[:5]] for row in found.flips(interval="none").values.tolist()
@@ -92,7 +92,7 @@ def test_a_page_compares_judges(pgcjax, here, scores):
     call += ["--judge", "j1", "--judge", "model", "--interval", "none"]
     done = pgcjax(*call, "--scores-output", "judges.parquet")
     assert done.err.endswith("wrote the scores of 2 judges to judges.parquet\n")
-    found = package.read_judge_orders("judges.parquet")
+    found = package.files.read_judge_orders("judges.parquet")
     orders = found.orders()
     line = ["report", scores, "--test", "t", "-m", "PGC", "-o", "page.html"]
     done = pgcjax(*line, "--judges", "judges.parquet")

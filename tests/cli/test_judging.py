@@ -75,24 +75,26 @@ def test_numbers_are_those_of_python(pgcjax, demo):
     assert f"wrote {len(table)} rows to all.csv" in done.err
     numbers = {tuple(row[:5]): row[5] for row in table.to_numpy().tolist()}
     prefs, qrels = DEMO / "preferences.csv", DEMO / "qrels.txt"
-    kappa = package.judge_agreement(prefs).kappa
+    kappa = package.judgments.judge_agreement(prefs).kappa
     key = ("Agreement of judges", "agreement", "all", "", "kappa")
     assert float(numbers[key]) == kappa
     assert f"{kappa:.4f}" in done.out
-    asym = package.transitivity(prefs).iloc[0]
+    asym = package.judgments.transitivity(prefs).iloc[0]
     key = ("Transitivity", "transitivity", "majority", "asym", "share")
     assert float(numbers[key]) == asym["share"]
-    gap = package.judgment_strength(prefs, qrels).table.iloc[0]
+    gap = package.judgments.strength(prefs, qrels).table.iloc[0]
     key = ("Strength against relevance", "strength", "strength", "B - A", "pearson")
     assert float(numbers[key]) == gap["pearson"]
-    chi2 = package.grade_agreement(prefs, qrels).table["chi2"][0]
+    chi2 = package.judgments.grade_agreement(prefs, qrels).table["chi2"][0]
     key = ("Agreement with grades", "grades", "all", "", "chi2")
     assert float(numbers[key]) == chi2
 
 
 def test_simulated_judges_agree_with_grades_as_they_are_reliable(demo):
     truth = json.loads((DEMO / "truth.json").read_text())["judges"]
-    table = package.grade_agreement(DEMO / "preferences.csv", DEMO / "qrels.txt").table
+    table = package.judgments.grade_agreement(
+        DEMO / "preferences.csv", DEMO / "qrels.txt"
+    ).table
     share = (table["agree"] / (table["agree"] + table["disagree"])).set_axis(
         table["judge"]
     )

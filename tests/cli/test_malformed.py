@@ -46,13 +46,13 @@ RUNS = {
     ("x.txt", "# nothing\n"): "x.txt: holds comments only. Expected lines of data.",
     ("x.txt", b"q1 Q0 a 1 3 t\nq1 Q0 caf\xe9 1 3 t\n"): (
         "x.txt:2: expected UTF-8 text, found byte 0xe9. Name its encoding: "
-        "pgcjax.reading(encoding=…), --encoding on the command line; for instance "
-        "latin-1."
+        "pgcjax.files.reading(encoding=…), --encoding on the command line; for "
+        "instance latin-1."
     ),
     ("x.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"): (
         "x.png:1: expected UTF-8 text, found byte 0x89. Name its encoding: "
-        "pgcjax.reading(encoding=…), --encoding on the command line; for instance "
-        "latin-1."
+        "pgcjax.files.reading(encoding=…), --encoding on the command line; for "
+        "instance latin-1."
     ),
     ("x.bin", b"q1 Q0 a\x00 1 3 t\n"): (
         "x.bin:1: expected text, found a NUL character. Is this a text file in UTF-8?"
@@ -432,8 +432,8 @@ def test_text_of_utf_16_without_its_mark(pgcjax, tmp_path, monkeypatch):
             2,
             "pgcjax: error: runs/a.txt: expected utf-16 text, which begins with a "
             "byte-order mark, found none. Name the order: "
-            "pgcjax.reading(encoding='utf-16-le'), or -be; --encoding on the command "
-            "line.\n",
+            "pgcjax.files.reading(encoding='utf-16-le'), or -be; --encoding on the "
+            "command line.\n",
         )
         assert not (tmp_path / "packed.parquet").exists()
 

@@ -17,8 +17,8 @@ OUT_OF_MEMORY = (
 )
 TOO_LARGE = (
     "pgcjax: error: large.gz: has more than 64 MiB, decompressed, which is what memory "
-    "allows for a file. Allow more: pgcjax.reading(memory=SIZE), --memory SIZE on the "
-    "command line.\n"
+    "allows for a file. Allow more: pgcjax.files.reading(memory=SIZE), --memory SIZE "
+    "on the command line.\n"
 )
 LONG = "expected lines of at most 64 MiB, found a longer one. Is this a text file?\n"
 

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 import pgcjax as package
-from pgcjax import Scores, read_scores
+from pgcjax import Scores
 from pgcjax.errors import DataError, UsageError
+from pgcjax.files import read_scores
 
 SUFFIXES = [".trec", ".tsv", ".csv", ".jsonl", ".parquet"]
 BOTH = ["evaluate", "--prefs", "prefs.txt", "--qrels", "qrels.txt"]

@@ -25,7 +25,7 @@ def test_merged_parts_are_the_whole(pgcjax, demo, suffix):
     assert done.code == 0 and done.out.count("\tall\t") == 16
     whole, merged = (demo / f"{name}.{suffix}" for name in ("all", "merged"))
     assert whole.read_bytes() == merged.read_bytes()
-    assert len(package.read_scores(merged).runs) == 8
+    assert len(package.files.read_scores(merged).runs) == 8
 
 
 def test_parts_that_do_not_belong_together(pgcjax, demo):

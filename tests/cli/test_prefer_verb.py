@@ -21,8 +21,8 @@ def rows(text: str) -> list[list[str]]:
 
 
 @pytest.fixture(scope="module")
-def found() -> package.Preferences:
-    return package.prefer(RUNS, qrels=QRELS, per_query=True)
+def found() -> package.rankings.Preferences:
+    return package.rankings.prefer(RUNS, qrels=QRELS, per_query=True)
 
 
 def test_all_pairs_and_a_file_at_full_precision(pgcjax, here, found):
@@ -138,5 +138,5 @@ def test_a_measure_of_two_rankings_is_explained(pgcjax):
     assert done.code == 2
     assert done.err == (
         "pgcjax: error: lexirecall compares two rankings, and scores none: pgcjax "
-        "prefer, or pgcjax.prefer in Python, takes it\n"
+        "prefer, or pgcjax.rankings.prefer in Python, takes it\n"
     )

@@ -36,8 +36,8 @@ def test_nothing_heavy_is_loaded(argv, action):
 
 def test_names_are_loaded_when_used():
     code = (
-        "import sys, pgcjax; pgcjax.read_runs({'q': {'d': 1}}); assert 'pandas' in "
-        "sys.modules and 'jax' not in sys.modules; pgcjax.evaluate; assert "
+        "import sys, pgcjax; pgcjax.files.read_runs({'q': {'d': 1}}); assert 'pandas' "
+        "in sys.modules and 'jax' not in sys.modules; pgcjax.evaluate; assert "
         "'polars' in sys.modules and not {'jax', 'scipy.optimize'} & {*sys.modules}"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

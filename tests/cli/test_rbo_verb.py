@@ -24,7 +24,7 @@ def test_all_pairs_and_a_file_at_full_precision(pgcjax, here):
     assert done.code == 0, done.err
     head, *pairs = rows(done.out)
     assert head == ["run_a", "run_b", "measure", "mean"]
-    found = package.rbo(RUNS)
+    found = package.rankings.rbo(RUNS)
     assert pairs == [
         [row.run_a, row.run_b, NAME, f"{row.mean:.4f}"]
         for row in found.mean().itertuples(index=False)
@@ -49,7 +49,7 @@ def test_queries_runs_against_others_and_conventions(pgcjax):
     head, *values = rows(done.out)
     assert head == ["run_a", "run_b", "measure", "query_id", "value"]
     options = {"p": 0.5, "ties": "broken", "variant": "min", "depth": 10}
-    found = package.rbo(one, RUNS, order="clarke", **options)
+    found = package.rankings.rbo(one, RUNS, order="clarke", **options)
     assert {v[2] for v in values} == {
         "RBO(p=0.5,variant=min,ties=broken,depth=10)",
         found.measure,
@@ -106,7 +106,11 @@ def test_mistakes(pgcjax, here, line, said):
 @pytest.mark.parametrize("p", [0.5, np.float64(0.5), np.float32(0.5), Fraction(1, 2)])
 def test_any_real_number_is_a_persistence(p):
     lists = ["a", "b", "c"], ["b", "a", "c"]
-    assert package.rbo(*lists, p=p) == package.rbo(*lists, p=0.5)
-    assert package.rbo(*lists, p=np.float32(0.9)) != package.rbo(*lists, p=0.9)
-    with pytest.raises(package.UsageError, match="^p=0.5: expected a number above 0"):
-        package.rbo(*lists, p="0.5")  # type: ignore[arg-type]
+    assert package.rankings.rbo(*lists, p=p) == package.rankings.rbo(*lists, p=0.5)
+    assert package.rankings.rbo(*lists, p=np.float32(0.9)) != package.rankings.rbo(
+        *lists, p=0.9
+    )
+    with pytest.raises(
+        package.errors.UsageError, match="^p=0.5: expected a number above 0"
+    ):
+        package.rankings.rbo(*lists, p="0.5")  # type: ignore[arg-type]

@@ -104,14 +104,14 @@ def test_a_store_gives_the_same_bytes_as_a_disk(pgcjax, demo, memory):
     done = pgcjax("correlate", f"{at}/whole.parquet", "-o", f"{at}/c.csv")
     assert pgcjax("correlate", "whole.parquet", "-o", "c.csv").out == done.out
     assert fs.cat("data/c.csv") == (demo / "c.csv").read_bytes()
-    expected = package.read_scores("whole.parquet")
+    expected = package.files.read_scores("whole.parquet")
     for name in ("whole.parquet", "parts/"):  # of the folder, one measure at a time
-        scores = package.read_scores(f"{at}/{name}")
+        scores = package.files.read_scores(f"{at}/{name}")
         assert scores.matrix("PGC").equals(expected.matrix("PGC"))
     assert scores.table.equals(expected.table)
-    scores = package.read_scores(f"{at}/parts/")
+    scores = package.files.read_scores(f"{at}/parts/")
     fs.pipe("data/parts/2-of-2.parquet", whole)
-    with pytest.raises(package.DataError) as error:
+    with pytest.raises(package.errors.DataError) as error:
         scores.mean()
     said = "memory:///data/parts/2-of-2.parquet: changed while it was read"
     assert str(error.value) == said
@@ -126,11 +126,11 @@ def test_a_store_gives_the_same_bytes_as_a_disk(pgcjax, demo, memory):
         for name, data in change.items():
             to = f"data/parts/{name}"
             fs.rm(to) if data is None else fs.pipe(to, data)
-        with pytest.raises(package.DataError) as error:
-            package.read_scores(f"{at}/parts/")
+        with pytest.raises(package.errors.DataError) as error:
+            package.files.read_scores(f"{at}/parts/")
         said = f"memory:///data/parts/{said}" if said else "parts are missing: 2/2. "
         assert str(error.value) == said + ("" if "/data" in said else "Add them.")
-    named = package.read_runs(f"{at}/runs/oak.txt", name_by="filename").table
+    named = package.files.read_runs(f"{at}/runs/oak.txt", name_by="filename").table
     assert named["run_id"].unique().tolist() == ["oak.txt"]
     assert not list(demo.glob("*.partial*"))
 
@@ -205,14 +205,14 @@ def test_mistakes(pgcjax, demo, memory, monkeypatch):
         lambda to: package.evaluate(
             "runs", qrels="qrels.txt", job=pgcjax.Job(journal=to)
         ),
-        lambda to: package.Tournament.start(to, "qrels.txt"),
-        package.Tournament,
+        lambda to: package.ask.Tournament.start(to, "qrels.txt"),
+        package.ask.Tournament,
     ):
-        with pytest.raises(package.UsageError) as error:
+        with pytest.raises(package.errors.UsageError) as error:
             call(f"{at}/work")
         assert str(error.value) == f"{at}/work: {elsewhere}"
-    with pytest.raises(package.DataError) as error:
-        package.read_runs([f"{at}/runs/oak.txt", "memory:///data/runs/oak.txt"])
+    with pytest.raises(package.errors.DataError) as error:
+        package.files.read_runs([f"{at}/runs/oak.txt", "memory:///data/runs/oak.txt"])
     said = "memory:///data/runs/oak.txt: is named twice. Name it once."
     assert str(error.value) == said
     assert set(memory.store) == before
@@ -232,8 +232,8 @@ def test_s3(pgcjax, demo, s3):
     line = [*job, *judged(at), f"{at}/packed.parquet", "-o", f"{at}/again.parquet"]
     assert pgcjax(*line).code == 0
     assert fs.cat("data/again.parquet") == (demo / "whole.parquet").read_bytes()
-    scores = package.read_scores(f"{at}/again.parquet")
-    assert scores.table.equals(package.read_scores("whole.parquet").table)
+    scores = package.files.read_scores(f"{at}/again.parquet")
+    assert scores.table.equals(package.files.read_scores("whole.parquet").table)
 
 
 def test_a_store_that_refuses(pgcjax, demo, s3, monkeypatch):
@@ -254,7 +254,7 @@ def test_a_store_that_refuses(pgcjax, demo, s3, monkeypatch):
         to.write_text("new")
         raise ZeroDivisionError
     assert fs.cat("data/scores.csv") == b"old" and not to.parent.exists()
-    with pytest.raises(package.DataError) as error:
+    with pytest.raises(package.errors.DataError) as error:
         with written_beside("s3://data/scores.csv") as to:
             to.write_text("new")
             fs.rm("data", recursive=True)

@@ -32,7 +32,7 @@ def test_from_scores_of_evaluate_to_a_page(pgcjax, here):
     assert done.err == "pgcjax: wrote page.html\n"
     text = (here / "page.html").read_text("utf-8")
     assert "<title>scores.csv</title>" in text and text.endswith("</html>\n")
-    for run, mean in package.read_scores("scores.csv").mean()["PGC"].items():
+    for run, mean in package.files.read_scores("scores.csv").mean()["PGC"].items():
         assert f'<td>{run}</td><td class="number">{mean:.4f}</td>' in text
     assert "<dt>scores, order</dt><dd>trec</dd>" in text
     data = re.search(r'id="data">(.*)</script>', text)

@@ -47,9 +47,9 @@ def test_parts_in_a_folder_are_the_whole(pgcjax, demo, small_chunks, missing):
     assert merged.out == whole.out and merged.code == 0
     one = (demo / "one.parquet").read_bytes()
     assert (demo / "merged.parquet").read_bytes() == one
-    read = package.read_scores("set")
+    read = package.files.read_scores("set")
     assert isinstance(read, StoredScores)
-    table = package.read_scores(pgcjax(*job, "-o", "s.csv") and "s.csv").table
+    table = package.files.read_scores(pgcjax(*job, "-o", "s.csv") and "s.csv").table
     assert_frame_equal(read.table, table, check_exact=True)
     assert_frame_equal(pd.read_parquet("one.parquet"), table, check_exact=True)
     for verb in ("correlate", "compare", "discriminate"):
@@ -137,12 +137,12 @@ def test_processes_write_side_by_side(tmp_path, monkeypatch):
     with plan.using(apart=True), ThreadPoolExecutor(3) as pool:
         found = list(pool.map(one, (1, 2, 3)))
     assert [scores.count for scores in found] == [80, 40, 0]
-    for scores in (found[0], package.read_scores("set/")):
+    for scores in (found[0], package.files.read_scores("set/")):
         assert_frame_equal(scores.table, alone.table, check_exact=True)
         assert_frame_equal(scores.mean(), alone.mean(), check_exact=True)
     assert found[0].notes[:-1] == alone.notes
     assert re.fullmatch(r"\d+ of 80 scores recomputed: equal", found[0].notes[-1])
-    assert package.read_scores("set/").metadata == alone.metadata
+    assert package.files.read_scores("set/").metadata == alone.metadata
 
 
 @pytest.mark.parametrize("missing", ["zero", "skip"])
@@ -154,7 +154,7 @@ def test_means_alone(pgcjax, demo, small_chunks, missing):
     assert done.out.splitlines()[1:] == whole.out.splitlines()[1:]
     assert '"means_only": true' in head
     assert done.err.endswith("pgcjax: wrote 24 scores to m.parquet\n")
-    means, scores = (package.read_scores(f"{n}.parquet") for n in ("m", "s"))
+    means, scores = (package.files.read_scores(f"{n}.parquet") for n in ("m", "s"))
     assert_frame_equal(means.mean(), scores.mean(), check_exact=True)
     assert set(pd.read_parquet("m.parquet")["query_id"]) == {"all"}
     names = []
@@ -191,7 +191,9 @@ def test_means_alone_as_other_files(pgcjax, demo):
         assert done.code == 2 and done.err.endswith(
             "--means-only keeps and prints means alone: leave out -q and --verify\n"
         )
-    means = package.read_scores("m.csv").mean()["PGC"].sort_values(ascending=False)
+    means = (
+        package.files.read_scores("m.csv").mean()["PGC"].sort_values(ascending=False)
+    )
     best = [
         {"rank": i + 1, "run_id": run, "PGC": float(mean)}
         for i, (run, mean) in enumerate(means.items())

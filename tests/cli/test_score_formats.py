@@ -30,7 +30,7 @@ def test_counts_are_whole_numbers(pgcjax, here, form):
     rows = [row.split("\t") for row in (here / "them.out").read_text().splitlines()]
     found = {row[-1] for row in rows if "NumRet" in row}
     assert found == {"20", "400"}
-    table = package.read_scores("them.out").table
+    table = package.files.read_scores("them.out").table
     assert table["value"].dtype == "float64" and len(table) == 40
 
 
@@ -54,8 +54,8 @@ def test_every_verb_reads_each_format(pgcjax, here, scores, demo_scores, form):
             same = [out.replace("them.out\t", "scores\t") for out in same]
         assert (ours.code, theirs.code) == (0, 0), theirs.err
         assert same[0] == same[1]
-    table = package.read_scores("merged.csv").table
-    expected = package.read_scores(scores).table
+    table = package.files.read_scores("merged.csv").table
+    expected = package.files.read_scores(scores).table
     pd.testing.assert_frame_equal(table, expected, check_exact=True)
 
 
@@ -74,7 +74,7 @@ def test_files_of_trec_eval_are_put_together(pgcjax, here, demo_scores):
     files = sorted(map(str, (here / "evals").iterdir()))
     done = pgcjax("merge", *files, "-o", "all.txt", "--score-format", "tot")
     assert done.code == 0, done.err
-    assert package.read_scores("all.txt").table.equals(demo_scores.table)
+    assert package.files.read_scores("all.txt").table.equals(demo_scores.table)
     done = pgcjax("merge", files[0], *files, "-o", "all.csv")
     assert done == (
         2,

@@ -38,7 +38,7 @@ def test_strengths_are_printed_and_written(pgcjax, here):
     ]
     written = pd.read_csv("strengths.csv", comment="#")
     pd.testing.assert_frame_equal(
-        written, package.fit("votes.csv", prior=2.5).table, check_dtype=False
+        written, package.judgments.fit("votes.csv", prior=2.5).table, check_dtype=False
     )
     how = ["--reliability", "--remove", "first", "--remove", "longer", "--prior", "1"]
     to = ["-o", "all.jsonl", "--judges-output", "judges.csv", "--quiet"]
@@ -47,7 +47,7 @@ def test_strengths_are_printed_and_written(pgcjax, here):
     titles = [line for line in done.out.splitlines() if line and line[0] in "EJ"]
     assert titles == ["Effects", "Judges"]
     asked = {"reliability": True, "remove": ["first", "longer"], "prior": 1.0}
-    found = package.fit("votes.csv", "davidson", **asked)
+    found = package.judgments.fit("votes.csv", "davidson", **asked)
     judges = pd.read_csv("judges.csv", comment="#")
     assert judges["judge"].tolist() == ["ann", "gpt"]
     np.testing.assert_array_equal(judges["reliability"], found.judges["reliability"])

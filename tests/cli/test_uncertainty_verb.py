@@ -76,7 +76,7 @@ def test_files_of_replicates_and_of_single_scores(pgcjax, demo):
     table = pd.read_csv(demo / "s.csv", comment="#")
     assert (table.pop("measure") == "PGC").all()
     pd.testing.assert_frame_equal(table, found.scores(), check_dtype=False)
-    read = package.read_uncertainty(demo / "b.csv")
+    read = package.files.read_uncertainty(demo / "b.csv")
     assert read.replicates["PGC"].tobytes() == found.replicates["PGC"].tobytes()
     done = pgcjax(
         *(
@@ -157,7 +157,7 @@ def test_what_is_left_out_is_as_in_python(pgcjax, demo):
             )
         assert f'"leave_out": "{leave_out}"' in done.out.splitlines()[0]
         assert ('"pool_depth": 5' in done.out) == (leave_out == "runs")
-        assert len(package.read_scores(demo / "scores.csv").table) == 160
+        assert len(package.files.read_scores(demo / "scores.csv").table) == 160
     low = found.changes()["tau"].min()
     most = found.changes()["largest_change"].abs().max()
     assert found.notes[-1] == (

@@ -49,7 +49,7 @@ def prepared(tmp_path_factory) -> Path:
     people = ["query_id,run_a,run_b,preference"]
     people += [f"{q},reed,oak,{i % 3 - 1}" for i, q in enumerate(queries(scores))]
     (folder / "serp.csv").write_text("\n".join(people) + "\n")
-    grades = pgcjax.read_qrels(files["qrels"])
+    grades = pgcjax.files.read_qrels(files["qrels"])
     context = [
         f"{query} {doc} {before} {int(grade)}"
         for query, rows in grades.groupby("query_id")

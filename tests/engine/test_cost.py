@@ -21,7 +21,7 @@ MEASURES = ["PGC", "PGC(graph=combined)", "Compat"]
 def test_calls_and_chunks_are_as_foreseen(tmp_path, packed, caplog):
     runs = DEMO / "runs"
     if packed:
-        pgcjax.pack(runs, tmp_path / "runs.parquet", **JUDGED)
+        pgcjax.files.pack(runs, tmp_path / "runs.parquet", **JUDGED)
         runs = tmp_path / "runs.parquet"
     foreseen = estimate(runs, **JUDGED, measures=MEASURES)
     assert foreseen.runs == 8
@@ -57,7 +57,7 @@ def test_measures_of_lists_share_calls(caplog):
 
 
 def test_grids_are_foreseen(caplog):
-    grids = pgcjax.read_grids(DEMO / "grid.csv")
+    grids = pgcjax.files.read_grids(DEMO / "grid.csv")
     judged = {"preferences": DEMO / "judgments.txt"}
     measures = ["ImagePGC", "PWP"]
     foreseen = estimate(grids, **judged, measures=measures)

@@ -41,14 +41,14 @@ def test_a_subsample_has_so_many_judgments_without_replacement():
     whole, all_said, before = prefs.groupby("query_id")["weight"].sum(), said(prefs), {}
     for share in (0.0001, *SHARES, 1.0):
         how = {"share": share, "seed": 7, "replicate": BLOCK + 1}
-        table = pgcjax.subsample_judgments(prefs, **how)
+        table = pgcjax.judgments.subsample(prefs, **how)
         own = table.groupby("query_id")["weight"].sum()
         assert own.tolist() == [max(1, int(share * n + 0.5)) for n in whole]
-        votes = QueryVotes(pgcjax.read_preferences(prefs))
+        votes = QueryVotes(pgcjax.files.read_preferences(prefs))
         kept = [kept_judgments(votes, share, query) for query in votes.rows]
         assert kept == own.tolist()
         drawn = said(table)
-        assert drawn == said(pgcjax.subsample_judgments(mixed, **how))
+        assert drawn == said(pgcjax.judgments.subsample(mixed, **how))
         assert all(weight <= all_said[row] for row, weight in drawn.items())
         few = {row: weight for row, weight in drawn.items() if row[0] != "q1"}
         assert all(few[row] >= weight for row, weight in before.items())
@@ -73,11 +73,11 @@ def test_what_is_no_subsample():
     ):
         share, seed, replicate = arguments
         with pytest.raises(UsageError) as error:
-            pgcjax.subsample_judgments(prefs, share, seed=seed, replicate=replicate)
+            pgcjax.judgments.subsample(prefs, share, seed=seed, replicate=replicate)
         assert str(error.value) == message
     prefs.loc[0, "weight"] = 1e9
     with pytest.raises(DataError) as error:
-        pgcjax.subsample_judgments(prefs, 0.5)
+        pgcjax.judgments.subsample(prefs, 0.5)
     assert str(error.value) == (
         "query 'q0' has 10^9 judgments or more. Lower the weights."
     )
@@ -87,7 +87,7 @@ def test_scores_are_those_of_a_file_of_the_subsample(tmp_path):
     """To the bit; and the curve is that of their means."""
     prefs, qrels, runs = collection(2, SIZES)
     given = {"qrels": qrels, "measures": MEASURES}
-    found = pgcjax.enough(
+    found = pgcjax.judgments.enough(
         *(runs,), preferences=prefs, shares=SHARES, replicates=3, seed=5, top=2, **given
     )
     request = read_request({"preferences": prefs, "qrels": qrels}, MEASURES, "trec")
@@ -100,7 +100,7 @@ def test_scores_are_those_of_a_file_of_the_subsample(tmp_path):
         parts = [VariantScores(of, variants).score(rankings)[:, 0] for of in graphs]
         means = {measure: [] for measure in MEASURES}
         for replicate in range(3):
-            drawn = pgcjax.subsample_judgments(
+            drawn = pgcjax.judgments.subsample(
                 prefs, share, seed=5, replicate=replicate
             )
             drawn.to_csv(tmp_path / "drawn.csv", index=False)
@@ -130,9 +130,9 @@ def test_what_is_there_does_not_depend_on_chunks_or_other_shares(tmp_path):
         own.to_csv(tmp_path / f"{name}.csv", index=False)
         paths.append(tmp_path / f"{name}.csv")
     given = {"preferences": prefs, "replicates": BLOCK + 2}
-    whole = pgcjax.enough(runs, shares=SHARES, **given)
+    whole = pgcjax.judgments.enough(runs, shares=SHARES, **given)
     assert (whole.table["tau_low"] < 1).sum() == 2
-    part = pgcjax.enough(runs, shares=SHARES[1], **given)
+    part = pgcjax.judgments.enough(runs, shares=SHARES[1], **given)
     pd.testing.assert_frame_equal(
         part.table, whole.table.iloc[1:].reset_index(drop=True), check_exact=True
     )
@@ -145,12 +145,14 @@ def test_what_is_there_does_not_depend_on_chunks_or_other_shares(tmp_path):
     stages = []
     with plan.using(seconds=0.0, rows=0):
         with pytest.raises(KeyboardInterrupt):
-            pgcjax.enough(paths, progress=stop, **given)
-        rest = pgcjax.enough(paths, progress=lambda *x: stages.append(x), **given)
+            pgcjax.judgments.enough(paths, progress=stop, **given)
+        rest = pgcjax.judgments.enough(
+            paths, progress=lambda *x: stages.append(x), **given
+        )
     assert sum(s == "resampling" and done == of for s, done, of in stages) == 2 * 3
     pd.testing.assert_frame_equal(rest.table, whole.table, check_exact=True)
     with pytest.raises(DataError) as error:
-        pgcjax.enough(paths, **{**given, "shares": [0.3]})
+        pgcjax.judgments.enough(paths, **{**given, "shares": [0.3]})
     assert str(error.value) == (
         f"{tmp_path / 'kept'}: has finished work of another job: it differs in shares. "
         "Remove the folder, or name another journal; on the command line, start "
@@ -183,8 +185,8 @@ def test_what_cannot_be_asked():
         ),
     ):
         with pytest.raises(UsageError) as error:
-            pgcjax.enough(runs, **{**given, **changes})
+            pgcjax.judgments.enough(runs, **{**given, **changes})
         assert str(error.value) == message
     with pytest.raises(DataError) as error:
-        pgcjax.enough(runs, preferences=prefs.head(0))
+        pgcjax.judgments.enough(runs, preferences=prefs.head(0))
     assert str(error.value) == "preferences: holds no rows. Add rows."

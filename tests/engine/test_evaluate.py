@@ -8,8 +8,8 @@ import pytest
 from helpers.builders import preferences_of, run_of
 
 import pgcjax
-from pgcjax import read_preferences
 from pgcjax.errors import DataError, DataWarning, UsageError, VerificationError
+from pgcjax.files import read_preferences
 from pgcjax.io.check import fingerprint
 from pgcjax.measures.catalogue import catalogue, parse
 

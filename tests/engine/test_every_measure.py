@@ -215,14 +215,14 @@ def others() -> bytes:
     tables = collection(3, queries=11)
     found = [some_measures(*tables)]
     for ties in ("w", "b", "broken"):
-        table = pgcjax.rbo(tied.collection(11, runs=11), ties=ties).table
+        table = pgcjax.rankings.rbo(tied.collection(11, runs=11), ties=ties).table
         keys = ["run_a", "run_b", "query_id", "measure"]
         found.append(table.set_index(keys)["value"].sort_index())
     grades = {f"q{q}": {f"d{d:02}": d % 4 for d in range(0, 30, 1 + q)} for q in (0, 2)}
     with plan.using(lists=4):
         runs, between = tied.collection(12, runs=11), ["RPP(weight=dcg)", "lexirecall"]
         how = {"measures": between, "per_query": True}
-        table = pgcjax.prefer(runs, qrels=grades, **how).per_query()
+        table = pgcjax.rankings.prefer(runs, qrels=grades, **how).per_query()
         found.append(table["preference"])
     assert len(found[0]) == 11 * 4 * len(MEASURES)
     assert all(len(values) > 100 for values in found[1:])

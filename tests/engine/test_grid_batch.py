@@ -115,10 +115,10 @@ def test_beside_measures_of_lists():
 def test_a_query_that_a_system_lacks():
     grids, votes = pages(8)
     some = grids[(grids.run_id != "s1") | (grids.query_id != "q1")]
-    with pytest.warns(pgcjax.DataWarning, match=r"missing in 1 run \(s1\)"):
+    with pytest.warns(pgcjax.errors.DataWarning, match=r"missing in 1 run \(s1\)"):
         found = values(some, votes, ["PB"])
     assert found["s1", "q1", "PB"] == 0
-    with pytest.warns(pgcjax.DataWarning), pytest.raises(KeyError):
+    with pytest.warns(pgcjax.errors.DataWarning), pytest.raises(KeyError):
         _ = values(some, votes, ["PB"], missing="skip")["s1", "q1", "PB"]
 
 

@@ -8,8 +8,8 @@ from helpers.collections import MEASURES, assert_same_bits, collection, values
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgcjax import read_preferences
 from pgcjax.engine.peel_batch import overlap_sums
+from pgcjax.files import read_preferences
 from pgcjax.io.qrels import read_qrels
 from pgcjax.measures.catalogue import parse
 from pgcjax.tensors.judgments import Judgments

@@ -35,7 +35,7 @@ def votes() -> pd.DataFrame:
             rows.append((query, b, a, b if swayed else a, "place"))
     rows.append((QUERIES[-1], "d1", "d0", "d1", "place"))
     columns = ["query_id", "first", "second", "winner", "judge"]
-    return pgcjax.read_preferences(pd.DataFrame(rows, columns=columns))
+    return pgcjax.files.read_preferences(pd.DataFrame(rows, columns=columns))
 
 
 def runs() -> pd.DataFrame:
@@ -59,7 +59,7 @@ def prefs() -> pd.DataFrame:
 @pytest.mark.parametrize("measure", ["PGC(p=0.8)", "wpref"])
 def test_scores_are_those_of_evaluate_by_each_policy(prefs, measure):
     table, flips = runs(), list(FLIPS) if measure[0] == "P" else list(FLIPS[:3])
-    with pgcjax.reading(flips="tie"):
+    with pgcjax.files.reading(flips="tie"):
         found = compare_judges(table, prefs, measure=measure)
     assert found.metadata["flips"] == "tie" and found.policies == flips
     assert list(found.boards) == ["place", "right"]
@@ -179,7 +179,7 @@ def test_what_cannot_be_compared_is_refused(prefs):
         with pytest.raises(error) as refused:
             compare_judges(**{"runs": table, **how})
         assert str(refused.value) == message
-    with pgcjax.reading(flips="half"), pytest.raises(DataError) as refused:
+    with pgcjax.files.reading(flips="half"), pytest.raises(DataError) as refused:
         compare_judges(table, prefs, measure="wpref")
     assert str(refused.value) == (
         "preferences: expected whole numbers as weights, found 0.5: a measure of pairs "
@@ -194,11 +194,11 @@ def test_what_cannot_be_compared_is_refused(prefs):
 def test_people_and_a_model_on_deep_learning_2021(data):
     """What docs/judgments.md says, by `evaluate` and scipy."""
     folder = data / "dl21"
-    table = pgcjax.read_runs(folder / "runs").table
+    table = pgcjax.files.read_runs(folder / "runs").table
     words = "a=1|Passage 1,b=2,none=*"
-    people = pgcjax.read_preferences(folder / "judgments.txt.gz")
-    with pgcjax.reading(columns="judge=round", answers=words):
-        model = pgcjax.read_preferences(folder / "both-orders/gpt4o.tsv.gz")
+    people = pgcjax.files.read_preferences(folder / "judgments.txt.gz")
+    with pgcjax.files.reading(columns="judge=round", answers=words):
+        model = pgcjax.files.read_preferences(folder / "both-orders/gpt4o.tsv.gz")
     found = compare_judges(table, sources={"people": people, "gpt4o": model})
     assert found.flipped == {"gpt4o": (1411, 583)}
     means = {}

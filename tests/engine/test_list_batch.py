@@ -102,5 +102,7 @@ def test_progress_counts_every_score():
 
 def test_a_missing_kind_of_judgments():
     _, qrels, runs = collection(13, queries=2, runs=1, most_docs=9)
-    with pytest.raises(pgcjax.UsageError, match="PGC needs preferences: give pref"):
+    with pytest.raises(
+        pgcjax.errors.UsageError, match="PGC needs preferences: give pref"
+    ):
         pgcjax.evaluate(runs, qrels=qrels, measures=["PGC"])

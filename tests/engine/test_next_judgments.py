@@ -35,7 +35,7 @@ def test_effects_are_those_of_plain_python(missing):
     prefs, _, runs = collection(6, SIZES)
     runs = runs[(runs.run_id != "r1") | (runs.query_id != "q1")]  # one lacks a query
     given = {"preferences": prefs, "missing": missing, "measure": "PGC(p=0.8)"}
-    found = pgcjax.next_judgments(runs, **given, top=4, documents=31, replicates=9)
+    found = pgcjax.judgments.next(runs, **given, top=4, documents=31, replicates=9)
     assert list(found.table) == COLUMNS
     edges, docs = edges_of(prefs), {}
     ranked = {
@@ -102,9 +102,9 @@ def test_both_forms_of_the_peel_and_grades(monkeypatch):
     prefs, qrels, runs = collection(9, SIZES)
     name = "PGC(graph=combined)"
     how = {"preferences": prefs, "qrels": qrels, "top": 5, "replicates": 9}
-    found = pgcjax.next_judgments(runs, measure=name, **how)
+    found = pgcjax.judgments.next(runs, measure=name, **how)
     monkeypatch.setattr(peel_packed, "MOST_DEGREE", 0)  # no degrees fit words
-    wide = pgcjax.next_judgments(runs, measure=name, **how)
+    wide = pgcjax.judgments.next(runs, measure=name, **how)
     pd.testing.assert_frame_equal(found.table, wide.table, check_exact=True)
     first = found.table.iloc[0]
     undecided = list(zip(found.undecided.run_a, found.undecided.run_b, strict=True))
@@ -133,7 +133,7 @@ def test_nothing_is_undecided_or_can_be_asked():
     prefs = prefs.assign(preference=1.0)[prefs.other_doc_id.notna()].head(1)
     two = runs.groupby("run_id").head(1)
     two = two.assign(doc_id=["x", prefs.doc_id.iloc[0], "y", "z", "w"])
-    found = pgcjax.next_judgments(two, preferences=prefs, top=2, replicates=2)
+    found = pgcjax.judgments.next(two, preferences=prefs, top=2, replicates=2)
     assert found.notes == (
         "0 of 1 comparison among the best 2 runs are undecided by PGC (not a test: "
         "other judges may turn decided ones round)",
@@ -154,5 +154,5 @@ def test_nothing_is_undecided_or_can_be_asked():
         ),
     ):
         with pytest.raises(UsageError) as error:
-            pgcjax.next_judgments(two, preferences=prefs, **changes)
+            pgcjax.judgments.next(two, preferences=prefs, **changes)
         assert str(error.value) == message

@@ -63,7 +63,7 @@ def judged(seed: int, queries: int = 4) -> dict[str, pd.DataFrame]:
 def preferred(runs: pd.DataFrame, measures=MEASURES, **options) -> pd.Series:
     """All values of queries, by pair, measure and query."""
     options = {**judged(1), "measures": measures, "per_query": True} | options
-    table = pgcjax.prefer(runs, **options).per_query()
+    table = pgcjax.rankings.prefer(runs, **options).per_query()
     return table.set_index(KEYS)["preference"].sort_index()
 
 
@@ -106,16 +106,16 @@ def test_verify_compares_pairs_of_each_query_again(monkeypatch):
     runs = collection(5)
     some = [*MEASURES[:5], "lexirecall"]
     how = {**judged(1), "measures": [*some, "P@5"], "order": "rank"}
-    found = pgcjax.prefer(runs, **how, verify=1, per_query=True)
+    found = pgcjax.rankings.prefer(runs, **how, verify=1, per_query=True)
     count = int((found.per_query().measure != "P@5").sum())
     answering = runs.groupby("query_id")["run_id"].nunique().drop("q3")
     there = 6 * int((answering * (answering - 1) // 2).sum())
     assert there < count  # a run lacks a query, and there is nothing to compare again
     assert f"{there} of {count} preferences recomputed: equal" in found.notes
     assert any(note.endswith("scores recomputed: equal") for note in found.notes)
-    few = pgcjax.prefer(runs, **how, verify=1e-9).notes
+    few = pgcjax.rankings.prefer(runs, **how, verify=1e-9).notes
     assert f"18 of {count} preferences recomputed: equal" in few  # 6 × 3 queries
-    assert "recomputed" not in str(pgcjax.prefer(runs, **how).notes)
+    assert "recomputed" not in str(pgcjax.rankings.prefer(runs, **how).notes)
 
     def wrong(*arguments, **options):
         for one in compared(*arguments, **options):
@@ -128,13 +128,13 @@ def test_verify_compares_pairs_of_each_query_again(monkeypatch):
         r"^runs 'r0' and 'r1', query 'q0': the preference by RPP is 0\.\d+, its refer"
     )
     with pytest.raises(VerificationError, match=said):
-        pgcjax.prefer(runs, **how, verify=1)
+        pgcjax.rankings.prefer(runs, **how, verify=1)
 
 
 @pytest.mark.parametrize("missing", ["zero", "skip"])
 def test_verify_recomputes_means_and_counts_of_pairs(monkeypatch, missing):
     how = {**judged(1), "measures": ["RPP", "lexirecall"], "missing": missing}
-    pgcjax.prefer(collection(5), **how, verify=1)
+    pgcjax.rankings.prefer(collection(5), **how, verify=1)
 
     def wrong(tally, query, values, has=None, **options):
         right(tally, query, values, has, **options)
@@ -143,7 +143,7 @@ def test_verify_recomputes_means_and_counts_of_pairs(monkeypatch, missing):
     right = Tally.add
     monkeypatch.setattr(Tally, "add", wrong)
     with pytest.raises(VerificationError, match="wins, ties and losses by RPP are"):
-        pgcjax.prefer(collection(5), **how, verify=1)
+        pgcjax.rankings.prefer(collection(5), **how, verify=1)
 
 
 def same_bits(a: pd.Series, b: pd.Series) -> None:
@@ -184,14 +184,14 @@ def test_a_run_that_is_ahead_at_every_place_wins_by_exactly_1():
     qrels = {"q": {doc: 1 + i % 3 for i, doc in enumerate(docs)}}
     weights = [f"RPP(weight={w}{r})" for w in WEIGHTS for r in ("", ",rel=1")]
     runs = {"a": {"q": ahead}, "b": {"q": behind}}
-    found = pgcjax.prefer(runs, qrels=qrels, measures=weights)
+    found = pgcjax.rankings.prefer(runs, qrels=qrels, measures=weights)
     assert found.table["preference"].tolist() == [1.0] * 6
 
 
 def test_equal_rankings_tie_by_every_measure():
     runs = collection(6)
     twice = runs[runs.run_id == "r0"].assign(run_id="r9")
-    every = pgcjax.prefer(
+    every = pgcjax.rankings.prefer(
         pd.concat([runs, twice]), **judged(1), measures=MEASURES, per_query=True
     )
     pair = every.table[(every.table.run_a == "r0") & (every.table.run_b == "r9")]
@@ -205,7 +205,7 @@ def test_equal_rankings_tie_by_every_measure():
 
 def test_what_is_made_of_the_values():
     runs = collection(7)
-    found = pgcjax.prefer(
+    found = pgcjax.rankings.prefer(
         runs, **judged(1), measures=["RPP", "lexirecall"], per_query=True
     )
     queries = found.per_query()
@@ -250,7 +250,9 @@ def test_what_is_made_of_the_values():
 
 
 def test_significance_is_that_of_the_preferences_of_a_pair():
-    found = pgcjax.prefer(collection(8, queries=9), **judged(1, 9), per_query=True)
+    found = pgcjax.rankings.prefer(
+        collection(8, queries=9), **judged(1, 9), per_query=True
+    )
     tested = found.compare("lexiprecision", test="t", correction="holm")
     queries = found.per_query().set_index(KEYS)["preference"].sort_index()
     assert list(tested.columns[:3]) == ["run_a", "run_b", "preference"]
@@ -267,7 +269,7 @@ def test_significance_is_that_of_the_preferences_of_a_pair():
 def test_measures_with_scores_prefer_the_higher_one():
     runs = collection(9)
     scores = pgcjax.evaluate(runs, qrels=judged(1)["qrels"], measures="nDCG@5")
-    found = pgcjax.prefer(
+    found = pgcjax.rankings.prefer(
         runs, qrels=judged(1)["qrels"], measures=["RPP", "nDCG@5"], per_query=True
     )
     assert found.measures == ["RPP", "nDCG@5"]
@@ -291,7 +293,7 @@ QRELS = {"1": {"a": 1}, "2": {"b": 1}, "3": {"a": 0}}
 def test_spellings_of_one_measure_are_named():
     runs = {"a": {"q": {"x": 2.0, "y": 1.0}}, "b": {"q": {"y": 2.0, "x": 1.0}}}
     names = ["invrpp", "RPP(weight=inverse)"]
-    found = pgcjax.prefer(runs, qrels={"q": {"x": 1}}, measures=names)
+    found = pgcjax.rankings.prefer(runs, qrels={"q": {"x": 1}}, measures=names)
     assert found.notes[0] == (
         "invrpp and RPP(weight=inverse) are one measure: it is computed once, as "
         "RPP(weight=inverse)"
@@ -303,11 +305,13 @@ def test_a_query_that_a_run_lacks():
         r"^RPP, lexiprecision, lexirecall: judged queries are missing in 1 run \(y\), "
     )
     with pytest.warns(DataWarning, match=said + "1 query in all: as if it had found"):
-        found = pgcjax.prefer(lacking(), qrels=QRELS)
+        found = pgcjax.rankings.prefer(lacking(), qrels=QRELS)
     assert found.matrix("RPP").loc["x"].tolist() == [0, 0.5, 0]
     assert found.notes[0].endswith("2 queries; nothing to find of 1 query: left out")
     with pytest.warns(DataWarning, match="left out of its pairs"):
-        found = pgcjax.prefer(lacking(), qrels=QRELS, missing="skip", per_query=True)
+        found = pgcjax.rankings.prefer(
+            lacking(), qrels=QRELS, missing="skip", per_query=True
+        )
     assert found.matrix("RPP").loc["x"].tolist() == [0, 0, 0]
     assert len(found.per_query()) == 3 * (3 + 1)
     with pytest.raises(UsageError, match="leaves pairs without queries: test prefer"):
@@ -315,7 +319,7 @@ def test_a_query_that_a_run_lacks():
     with pytest.raises(
         DataError, match="^run 'y' lacks query '2', which is judged for"
     ):
-        pgcjax.prefer(lacking(), qrels=QRELS, missing="error")
+        pgcjax.rankings.prefer(lacking(), qrels=QRELS, missing="error")
 
 
 @pytest.mark.parametrize(
@@ -347,25 +351,25 @@ def test_a_query_that_a_run_lacks():
 )
 def test_wrong_arguments(options, said):
     with pytest.raises(UsageError) as error:
-        pgcjax.prefer(lacking(), **{"qrels": QRELS, **options})
+        pgcjax.rankings.prefer(lacking(), **{"qrels": QRELS, **options})
     assert str(error.value).startswith(said)
 
 
 def test_nothing_to_compare_or_too_much(monkeypatch):
     with pytest.raises(DataError, match="run 'run' is the only one. Give another run"):
-        pgcjax.prefer({"1": {"a": 1}}, qrels=QRELS)
+        pgcjax.rankings.prefer({"1": {"a": 1}}, qrels=QRELS)
     with pytest.raises(DataError, match="judgments and runs have no query in common"):
-        pgcjax.prefer({"9": {"a": 1}}, qrels=QRELS)
+        pgcjax.rankings.prefer({"9": {"a": 1}}, qrels=QRELS)
     monkeypatch.setattr("pgcjax.engine.preferring.memory_limit", lambda _: 300)
     said = (
         r"^3 pairs of runs by 3 measures take 0 MiB, and 0 MiB are allowed: allow more"
     )
     with pytest.raises(UsageError, match=said):
-        pgcjax.prefer(lacking(), qrels=QRELS)
+        pgcjax.rankings.prefer(lacking(), qrels=QRELS)
 
 
 def test_questions_that_have_no_answer():
-    found = pgcjax.prefer(lacking(), qrels=QRELS)
+    found = pgcjax.rankings.prefer(lacking(), qrels=QRELS)
     for ask in (found.per_query, found.compare, lambda: found.order(by="mc4")):
         with pytest.raises(
             UsageError, match="the preferences of each query were not ke"
@@ -384,7 +388,7 @@ def test_questions_that_have_no_answer():
 
 def test_files_progress_and_metadata(tmp_path):
     seen = []
-    found = pgcjax.prefer(
+    found = pgcjax.rankings.prefer(
         lacking(), qrels=QRELS, progress=lambda *step: seen.append(step)
     )
     assert [step for step in seen if step[0] == "comparing"][-1] == ("comparing", 4, 4)
@@ -399,7 +403,7 @@ def test_files_progress_and_metadata(tmp_path):
 
 def test_public_data_as_the_authors_script(data, golden):
     expected = golden("rankings_preferences")
-    found = pgcjax.prefer(
+    found = pgcjax.rankings.prefer(
         data / "dl21/runs",
         qrels=data / "dl21/qrels.dl21-passage.txt.gz",
         measures=list(expected["pairs"]),

@@ -49,12 +49,12 @@ def scores(lists: list[str], queries: int, all_kinds: bool) -> dict:
             found |= bits(page)
             runs, preferences = tables["runs"], tables["preferences"]
             for ties in ("w", "a", "b"):
-                found[ties] = pgcjax.rbo(runs, ties=ties).table.to_csv()
+                found[ties] = pgcjax.rankings.rbo(runs, ties=ties).table.to_csv()
             drawn = pgcjax.uncertainty(
                 runs, preferences=preferences, measures="PGC", replicates=3
             )
             found["drawn"] = drawn.replicates["PGC"].tolist()
-            found["fit"] = pgcjax.fit(preferences).table.to_csv()
+            found["fit"] = pgcjax.judgments.fit(preferences).table.to_csv()
     return found
 
 

@@ -39,7 +39,7 @@ def ranking(runs: pd.DataFrame, run: str, query: str, ties: str, order: str = "t
 @pytest.mark.parametrize("order", ["trec", "clarke", "rank"])
 def test_every_value_is_the_twins(variant, ties, order):
     runs = collection()
-    found = pgcjax.rbo(
+    found = pgcjax.rankings.rbo(
         runs, p=0.8, variant=variant, ties=ties, order=order, missing="skip"
     )
     name = f"RBO(p=0.8,variant={variant},ties={ties})"
@@ -68,7 +68,7 @@ def test_every_value_is_the_twins(variant, ties, order):
 @silent
 def test_means_and_matrix():
     runs = collection(1)
-    found = pgcjax.rbo(runs)
+    found = pgcjax.rankings.rbo(runs)
     means = found.table.groupby(["run_a", "run_b"])["value"].mean()
     mean = found.mean().set_index(["run_a", "run_b"])["mean"]
     assert mean.to_numpy() == pytest.approx(means.to_numpy()) and len(mean) == 10
@@ -77,7 +77,11 @@ def test_means_and_matrix():
     assert (square == square.T).all(axis=None)
     for (a, b), value in mean.items():
         assert square.loc[a, b] == value
-    own = pgcjax.rbo(runs[runs.run_id == "r1"], runs).mean().set_index("run_b")["mean"]
+    own = (
+        pgcjax.rankings.rbo(runs[runs.run_id == "r1"], runs)
+        .mean()
+        .set_index("run_b")["mean"]
+    )
     assert square.loc["r1", "r1"] == own["r1"]
     assert own.index.tolist() == [f"r{i}" for i in range(5)]
 
@@ -86,14 +90,14 @@ def test_means_and_matrix():
 def test_runs_against_others():
     runs = collection(2, runs=6)
     few, rest = runs[runs.run_id < "r2"], runs[runs.run_id >= "r2"]
-    found = pgcjax.rbo(few, rest, variant="min", ties="b")
+    found = pgcjax.rankings.rbo(few, rest, variant="min", ties="b")
     assert found.matrix().shape == (2, 4) and not len(found.own)
-    every = pgcjax.rbo(runs, variant="min", ties="b").table
+    every = pgcjax.rankings.rbo(runs, variant="min", ties="b").table
     keys = ["run_a", "run_b", "query_id"]
     every = every.set_index(keys)["value"]
     mine = found.table.set_index(keys)["value"]
     assert (every.loc[mine.index] == mine).all()  # the same bits
-    turned = pgcjax.rbo(rest, few, variant="min", ties="b").table
+    turned = pgcjax.rankings.rbo(rest, few, variant="min", ties="b").table
     turned = turned.set_index(["run_b", "run_a", "query_id"])["value"]
     assert (turned.loc[mine.index] == mine).all()
 
@@ -106,22 +110,22 @@ def missing() -> dict:
 def test_a_query_that_one_run_lacks():
     said = "in 2 pairs of runs, only one has a query: 2 values in all"
     with pytest.warns(DataWarning, match=said):
-        found = pgcjax.rbo(missing())
+        found = pgcjax.rankings.rbo(missing())
     values = found.mean()["mean"]
     assert values.tolist() == pytest.approx([0.5, 1.0, 0.5])
     assert len(found.table) == 6
     with pytest.warns(DataWarning, match=r"in all are left out$"):
-        found = pgcjax.rbo(missing(), missing="skip")
+        found = pgcjax.rankings.rbo(missing(), missing="skip")
     assert found.mean()["mean"].tolist() == pytest.approx([1, 1, 1])
     assert len(found.table) == 4
     with pytest.raises(DataError, match=r"^run 'y' lacks query '2', which another"):
-        pgcjax.rbo(missing(), missing="error")
+        pgcjax.rankings.rbo(missing(), missing="error")
 
 
 def test_pairs_without_a_common_query_have_no_mean():
     runs = {"x": {"1": {"a": 1}}, "y": {"2": {"a": 1}}, "z": {"1": {"b": 1}}}
     with pytest.warns(DataWarning):
-        found = pgcjax.rbo(runs, missing="skip")
+        found = pgcjax.rankings.rbo(runs, missing="skip")
     assert np.isnan(found.mean()["mean"]).tolist() == [True, False, True]
     assert np.isnan(found.matrix().loc["x", "y"])
 
@@ -129,14 +133,16 @@ def test_pairs_without_a_common_query_have_no_mean():
 def test_depth_cuts_but_no_tie():
     tied = {"a": 3, "b": 2, "c": 2, "d": 1}
     other = {"b": 4, "a": 3, "d": 2, "c": 1}
-    found = pgcjax.rbo({"x": {"1": tied}, "y": {"1": other}}, depth=2)
+    found = pgcjax.rankings.rbo({"x": {"1": tied}, "y": {"1": other}}, depth=2)
     assert found.measure == "RBO(p=0.9,variant=ext,ties=a,depth=2)"
     expected = rbo_of_ties([["a"], ["b", "c"]], [["b"], ["a"]], 0.9)["ext"]
     assert found.mean()["mean"][0] == pytest.approx(expected)
-    broken = pgcjax.rbo({"x": {"1": tied}, "y": {"1": other}}, depth=2, ties="broken")
+    broken = pgcjax.rankings.rbo(
+        {"x": {"1": tied}, "y": {"1": other}}, depth=2, ties="broken"
+    )
     expected = rbo_of_ties([["a"], ["c"]], [["b"], ["a"]], 0.9)["ext"]
     assert broken.mean()["mean"][0] == pytest.approx(expected)
-    lists = pgcjax.rbo(["a", ["b", "c"], "d"], ["b", "a", "d", "c"], depth=2)
+    lists = pgcjax.rankings.rbo(["a", ["b", "c"], "d"], ["b", "a", "d", "c"], depth=2)
     assert lists == found.mean()["mean"][0]
 
 
@@ -144,11 +150,11 @@ def test_depth_cuts_but_no_tie():
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_two_lists(ties, variant):
     a, b = ["x", ("y", "z"), "u"], ["y", {"x"}, "v", ["w", "z"]]
-    found = pgcjax.rbo(a, b, p=0.7, ties=ties, variant=variant)
+    found = pgcjax.rankings.rbo(a, b, p=0.7, ties=ties, variant=variant)
     groups = [["x"], ["y", "z"], ["u"]], [["y"], ["x"], ["v"], ["w", "z"]]
     expected = rbo_of_ties(*groups, 0.7, ties)[variant]
     assert isinstance(found, float) and found == pytest.approx(expected, abs=1e-14)
-    assert pgcjax.rbo([1, 2], (2, 1), p=0.5, ties="broken") == 0.5
+    assert pgcjax.rankings.rbo([1, 2], (2, 1), p=0.5, ties="broken") == 0.5
 
 
 def test_lists_that_are_none(tmp_path):
@@ -159,14 +165,14 @@ def test_lists_that_are_none(tmp_path):
         ([{"a": 1}], "list a: expected document ids, or lists of those that tie"),
     ):
         with pytest.raises(DataError) as error:
-            pgcjax.rbo(bad, ["a"])
+            pgcjax.rankings.rbo(bad, ["a"])
         assert str(error.value).startswith(said)
     with pytest.raises(UsageError, match="ties=broken: a list has no order in its"):
-        pgcjax.rbo(["a", ["b", "c"]], ["a"], ties="broken")
+        pgcjax.rankings.rbo(["a", ["b", "c"]], ["a"], ties="broken")
     path = tmp_path / "run.txt"
     path.write_text("1 Q0 a 1 1 x\n")
     with pytest.raises(UsageError, match=r"give their runs as read_runs\(\[\.\.\.\]\)"):
-        pgcjax.rbo([path], [str(path)])
+        pgcjax.rankings.rbo([path], [str(path)])
 
 
 @pytest.mark.parametrize(
@@ -185,18 +191,18 @@ def test_lists_that_are_none(tmp_path):
 )
 def test_wrong_arguments(options, said):
     with pytest.raises(UsageError) as error:
-        pgcjax.rbo(missing(), **options)
+        pgcjax.rankings.rbo(missing(), **options)
     assert str(error.value).startswith(said)
 
 
 def test_nothing_to_compare():
     with pytest.raises(DataError, match="run 'run' is the only one. Give another"):
-        pgcjax.rbo({"1": {"a": 1}})
+        pgcjax.rankings.rbo({"1": {"a": 1}})
     with pytest.raises(DataError, match="no two runs have the same query"):
-        pgcjax.rbo({"1": {"a": 1}}, {"2": {"a": 1}})
+        pgcjax.rankings.rbo({"1": {"a": 1}}, {"2": {"a": 1}})
     frame = pd.DataFrame({"query_id": ["1"], "doc_id": ["a"], "score": [1.0]})
     with pytest.raises(DataError, match="run 'run' has no usable rank for document"):
-        pgcjax.rbo(frame, frame, order="rank")
+        pgcjax.rankings.rbo(frame, frame, order="rank")
 
 
 @silent
@@ -208,8 +214,8 @@ def test_files_progress_and_metadata(tmp_path):
         path = tmp_path / f"{name}.txt"
         mine[columns].to_csv(path, sep=" ", header=False, index=False)
     seen = []
-    found = pgcjax.rbo(tmp_path, progress=lambda *step: seen.append(step))
-    pd.testing.assert_frame_equal(found.table, pgcjax.rbo(runs).table)
+    found = pgcjax.rankings.rbo(tmp_path, progress=lambda *step: seen.append(step))
+    pd.testing.assert_frame_equal(found.table, pgcjax.rankings.rbo(runs).table)
     assert ("reading", 5, 5) in seen
     comparing = [step for step in seen if step[0] == "comparing"]
     assert comparing[-1][1] == comparing[-1][2] > 0

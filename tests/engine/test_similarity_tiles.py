@@ -13,7 +13,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
 
 def values(runs: pd.DataFrame, **options) -> pd.Series:
     keys = ["run_a", "run_b", "query_id", "measure"]
-    return pgcjax.rbo(runs, **options).table.set_index(keys)["value"].sort_index()
+    return (
+        pgcjax.rankings.rbo(runs, **options).table.set_index(keys)["value"].sort_index()
+    )
 
 
 def assert_same_bits(a: pd.Series, b: pd.Series) -> None:
@@ -69,9 +71,11 @@ def test_means_do_not_depend_on_queries_of_others():
     runs = collection(8)
     extra = runs[runs.run_id == "r4"].assign(run_id="r5")
     extra = extra.assign(query_id="p" + extra.query_id)
-    both = pgcjax.rbo(pd.concat([runs, extra])).mean()
+    both = pgcjax.rankings.rbo(pd.concat([runs, extra])).mean()
     both = both[both.run_b < "r5"].reset_index(drop=True)
-    pd.testing.assert_frame_equal(both, pgcjax.rbo(runs).mean(), check_exact=True)
+    pd.testing.assert_frame_equal(
+        both, pgcjax.rankings.rbo(runs).mean(), check_exact=True
+    )
 
 
 def test_small_batches_of_files_number_documents_alike(tmp_path):

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import pgcjax
-from pgcjax import read_preferences
 from pgcjax.engine.next_judgments import next_judgments
 from pgcjax.errors import DataError
+from pgcjax.files import read_preferences
 from pgcjax.io.reading import reading
 from pgcjax.judging.variants import QueryVotes, drawn_votes
 
@@ -68,7 +68,7 @@ def test_a_replicate_is_what_evaluate_makes_of_its_table(resample):
     how = {"replicates": 2, "resample": resample, "seed": 4}
     whole = pgcjax.uncertainty(preferences=prefs, **GIVEN, **how)
     for b in range(2):
-        table = pgcjax.resample_judgments(prefs, resample, seed=4, replicate=b)
+        table = pgcjax.judgments.resample(prefs, resample, seed=4, replicate=b)
         alone = pgcjax.evaluate(preferences=table, **GIVEN, verify=1.0)
         for measure in MEASURES:
             means = whole.replicates[measure][b]
@@ -126,11 +126,11 @@ def test_a_row_of_weight_w_is_so_many_judgments():
     ).all()
     mean = found.mean(0)  # on average, each row counts its weight
     assert np.abs(mean - weight).max() < 3 * (parts * np.sqrt(3 / 128)).max()
-    table = pgcjax.resample_judgments(prefs, replicate=5)
+    table = pgcjax.judgments.resample(prefs, replicate=5)
     kept = draws.rows["q"][counts[5] > 0]
     again = pd.Series(found[5], draws.rows["q"])[np.sort(kept)]
     assert table["weight"].tolist() == again.tolist()
-    subset = pgcjax.subsample_judgments(prefs, 1.0)
+    subset = pgcjax.judgments.subsample(prefs, 1.0)
     assert subset["weight"].tolist() == prefs["weight"].tolist()
 
 
@@ -152,7 +152,9 @@ def test_votes_that_count_half_can_be_drawn():
     )
     one, other = (x.replicates["PGC"] for x in (scores, whole))
     assert one.tobytes() == other.tobytes() and np.ptp(one, axis=0).max() > 0
-    fewer = pgcjax.enough(preferences=half, shares=[0.5], replicates=5, **given)
+    fewer = pgcjax.judgments.enough(
+        preferences=half, shares=[0.5], replicates=5, **given
+    )
     assert fewer.table["judgments"].tolist() == [15, 30]
     how = {"runs": runs(), "replicates": 20, "top": 3}
     nexts = [

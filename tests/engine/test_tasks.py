@@ -80,7 +80,7 @@ def test_tasks_of_dask(tmp_path, monkeypatch):
 def test_parts_that_are_none(tmp_path, part, said):
     run = tmp_path / "a.run"
     run.write_text("1 Q0 a 1 2.0 a\n")
-    with pytest.raises(pgcjax.UsageError) as error:
+    with pytest.raises(pgcjax.errors.UsageError) as error:
         pgcjax.evaluate(run, qrels={"1": {"a": 1}}, job=pgcjax.Job(part=part))
     assert str(error.value) == said
 
@@ -98,24 +98,24 @@ def test_what_parts_return_is_merged(tmp_path):
         for i in (3, 1, 2)
     ]
     assert [part.metadata["part"] for part in parts] == [[3, 3], [1, 3], [2, 3]]
-    merged = pgcjax.merge(pickle.loads(pickle.dumps(part)) for part in parts)
+    merged = pgcjax.files.merge(pickle.loads(pickle.dumps(part)) for part in parts)
     assert merged.table.equals(whole.table) and merged.metadata == whole.metadata
 
 
 def test_nothing_is_drawn_of_a_part_and_nothing_merged_of_none():
-    with pytest.raises(pgcjax.UsageError) as error:
+    with pytest.raises(pgcjax.errors.UsageError) as error:
         pgcjax.uncertainty(
             "a.run", qrels={"1": {"a": 1}}, job=pgcjax.Job(part=(1, 2)), replicates=9
         )
     assert str(error.value) == (
         "part=(1, 2): replicates and leave_out need all runs: leave it out"
     )
-    with pytest.raises(pgcjax.DataError) as error:
-        pgcjax.merge([])
+    with pytest.raises(pgcjax.errors.DataError) as error:
+        pgcjax.files.merge([])
     assert str(error.value) == "no part was given. Name files, or give what was scored."
     run = {"1": {"a": 1.0}}
     scores = pgcjax.evaluate({"x": run, "y": run}, qrels={"1": {"a": 1}})
     scores.metadata["part"] = [1, 2]
-    with pytest.raises(pgcjax.DataError) as error:
-        pgcjax.merge([scores, scores])
+    with pytest.raises(pgcjax.errors.DataError) as error:
+        pgcjax.files.merge([scores, scores])
     assert str(error.value) == "parts[1]: is part 1/2, as parts[0] is"

@@ -53,7 +53,7 @@ def test_scores_and_means_are_those_of_the_table_of_a_replicate(resample):
             runs, preferences=prefs, qrels=qrels, measures=MEASURES, **how
         )
         for b in range(3):
-            table = pgcjax.resample_judgments(prefs, resample, seed=seed, replicate=b)
+            table = pgcjax.judgments.resample(prefs, resample, seed=seed, replicate=b)
             alone = pgcjax.evaluate(
                 runs, preferences=table, qrels=qrels, measures=MEASURES
             )
@@ -122,7 +122,7 @@ def test_large_degrees_are_peeled_without_words():
     how = {"replicates": 2, "resample": "judgments", "seed": 0}
     found = scored((prefs, qrels, runs), how)
     for b in range(2):
-        table = pgcjax.resample_judgments(prefs, replicate=b)
+        table = pgcjax.judgments.resample(prefs, replicate=b)
         alone = pgcjax.evaluate(runs, preferences=table, qrels=qrels, measures=MEASURES)
         for measure, (_, scores, _) in found.items():
             assert scores[b].tobytes() == alone.matrix(measure).to_numpy().tobytes()

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
-from pgcjax import read_preferences
 from pgcjax.engine import list_batch, plan
 from pgcjax.engine.batch import Member, Setting
 from pgcjax.engine.flat_runs import Documents, Where
 from pgcjax.engine.peel_batch import Form, PeelGraphs, peel_program
 from pgcjax.engine.tiles import Pace, compiled
+from pgcjax.files import read_preferences
 from pgcjax.io.judged import Judged
 from pgcjax.io.runs import RunTable, read_runs
 from pgcjax.kernels import ABSENT, peel, peel_packed

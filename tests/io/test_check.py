@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 from helpers.builders import run_table
 
-from pgcjax import read_preferences
 from pgcjax.errors import DataError
+from pgcjax.files import read_preferences
 from pgcjax.io import check
 from pgcjax.io.qrels import read_qrels
 

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from helpers.twins import double_votes as twins
 
-from pgcjax import read_preferences
 from pgcjax.errors import DataWarning
+from pgcjax.files import read_preferences
 from pgcjax.io.check import summarise_preferences
 from pgcjax.io.reading import reading
 from pgcjax.io.votes.double import double_votes, settle

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pgcjax import read_preferences
 from pgcjax.errors import DataError
+from pgcjax.files import read_preferences
 from pgcjax.io import fast_columns
 from pgcjax.io.qrels import read_qrels
 

@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 from helpers.builders import run_table
 
-from pgcjax import read_preferences
 from pgcjax.errors import DataError
+from pgcjax.files import read_preferences
 from pgcjax.io import files
 from pgcjax.io.grids import read_grids
 from pgcjax.io.intents import read_intents

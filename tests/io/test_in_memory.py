@@ -84,7 +84,7 @@ def rows(table):
 
 @pytest.mark.parametrize("kind", TABLES)
 def test_runs(kind):
-    runs = pgcjax.read_runs(TABLES[kind]).table
+    runs = pgcjax.files.read_runs(TABLES[kind]).table
     assert rows(runs) == ROWS
     assert runs["run_id"].unique().tolist() == ["run"]
 
@@ -92,13 +92,13 @@ def test_runs(kind):
 def test_runs_by_their_names():
     several = {"a": POLARS, 7: DOCS, "c": NESTED, "d": RanxRun(), "e": FRAME.copy()}
     several["e"]["tag"] = "x"  # the name in the dict counts
-    runs = pgcjax.read_runs(several).table
+    runs = pgcjax.files.read_runs(several).table
     assert runs["run_id"].unique().tolist() == ["a", "7", "c", "d", "e"]
     for _, own in runs.groupby("run_id"):
         assert rows(own) == ROWS
     for ranx in (RanxRun("x"), [RanxRun("x")], {"x": RanxRun("y")}):
-        assert pgcjax.read_runs(ranx).table["run_id"].unique().tolist() == ["x"]
-    both = pgcjax.read_runs([RanxRun("x"), RanxRun("y")]).table
+        assert pgcjax.files.read_runs(ranx).table["run_id"].unique().tolist() == ["x"]
+    both = pgcjax.files.read_runs([RanxRun("x"), RanxRun("y")]).table
     assert both["run_id"].unique().tolist() == ["x", "y"]
 
 
@@ -110,7 +110,7 @@ def test_numbers_and_ids_are_as_they_were():
         pl.col("score").cast(pl.Float32), pl.col("qid").cast(pl.UInt8)
     )
     for source in (table, table.to_arrow(), table.to_dicts()):
-        runs = pgcjax.read_runs(source).table
+        runs = pgcjax.files.read_runs(source).table
         assert rows(runs) == [("1", str(big), float(np.float32(0.1))), ("2", "5", 0.25)]
 
 
@@ -120,19 +120,19 @@ def test_judgments_of_every_kind():
     )
     expected = [("q", "d", 1.0)]
     for source in (qrels, qrels.to_dicts(), [*qrels.to_pandas().itertuples()]):
-        assert [*pgcjax.read_qrels(source).itertuples(False, None)] == expected
-    intents = pgcjax.read_intent_qrels(qrels.to_arrow())
+        assert [*pgcjax.files.read_qrels(source).itertuples(False, None)] == expected
+    intents = pgcjax.files.read_intent_qrels(qrels.to_arrow())
     assert [*intents.itertuples(False, None)] == [("q", "d", "1", 1.0)]
     table = pl.DataFrame({"qid": "q", "intent": "1", "probability": 1.0})
-    assert len(pgcjax.read_intents(table)) == 1
+    assert len(pgcjax.files.read_intents(table)) == 1
     table = pl.DataFrame({"qid": "q", "winner": ["a", "b"], "loser": ["b", None]})
     with pytest.raises(DataError, match=r"^preferences, row 2: expected loser, found"):
-        pgcjax.read_preferences(table)
-    assert pgcjax.read_preferences(table[:1])["doc_id"].tolist() == ["a"]
+        pgcjax.files.read_preferences(table)
+    assert pgcjax.files.read_preferences(table[:1])["doc_id"].tolist() == ["a"]
     table = pl.DataFrame({"qid": "q", "docno": ["a"], "previous": ["b"], "rel": 1})
-    assert len(pgcjax.read_context(table.lazy())) == 1
+    assert len(pgcjax.files.read_context(table.lazy())) == 1
     grid = pl.DataFrame({"qid": "q", "docno": "a", "row": 0, "column": 1})
-    assert pgcjax.read_grids(grid)["run_id"].tolist() == ["run"]
+    assert pgcjax.files.read_grids(grid)["run_id"].tolist() == ["run"]
     # Grades of intents may be given as qrels, as in files.
     both = POLARS.select("qid", "docno", intent_id=pl.lit("1"), rel=1).lazy()
     scores = pgcjax.evaluate(POLARS.lazy(), qrels=both, measures="I-rec@5")
@@ -158,9 +158,9 @@ def test_scores():
     two = pl.concat([long, long.with_columns(measure=pl.lit("R"))])
     tau = pgcjax.correlate(iter(two.to_dicts()))
     assert tau.equals(pgcjax.correlate(two.to_pandas()))
-    read = pgcjax.read_scores(long)
+    read = pgcjax.files.read_scores(long)
     assert read.table["value"].tolist() == [1.0, 0.5, 0.25, 0.0]
-    assert pgcjax.read_scores(by_run).runs == ["a", "b"]
+    assert pgcjax.files.read_scores(by_run).runs == ["a", "b"]
     for source in (5, {"a": 5}, {"a": long}):
         with pytest.raises(UsageError) as error:
             pgcjax.compare(source)
@@ -268,7 +268,7 @@ REFUSED = [
 @pytest.mark.parametrize(("source", "message"), REFUSED)
 def test_what_is_refused_says_what_to_do(source, message):
     with pytest.raises((DataError, UsageError)) as error:
-        pgcjax.read_runs(source)
+        pgcjax.files.read_runs(source)
     said = str(error.value)
     if message.endswith("…"):  # what follows is an address, or said elsewhere
         said = said[: len(message) - 1] + "…"

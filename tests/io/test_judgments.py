@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 import pgcjax
-from pgcjax import read_preferences
 from pgcjax.errors import DataError, UsageError
+from pgcjax.files import read_preferences
 from pgcjax.io.check import fingerprint
 from pgcjax.io.fast_columns import PlainTable
 from pgcjax.io.judgments import KINDS, by_kind, read_as_they_come, read_judgments
@@ -93,4 +93,4 @@ def test_files_that_need_a_look_are_read_exactly(tmp_path):
 
 def test_no_such_kind(tmp_path):
     with pytest.raises(UsageError, match="grades is none of preferences, qrels, in"):
-        pgcjax.pack({"q": {"a": 1.0}}, tmp_path / "x.parquet", grades=GRADES)
+        pgcjax.files.pack({"q": {"a": 1.0}}, tmp_path / "x.parquet", grades=GRADES)

@@ -198,7 +198,7 @@ QRELS = {"q1": {"a": 2, "b": 1, "c": 1}, "q2": {"z": 1}}
 
 def test_scores_are_the_same_bit_for_bit(tmp_path):
     path = tmp_path / "runs.parquet"
-    assert pgcjax.pack(RUNS, path, qrels=QRELS) == 2
+    assert pgcjax.files.pack(RUNS, path, qrels=QRELS) == 2
     assert is_packed(path) and not is_packed(tmp_path)
     for order in ("trec", "clarke"):
         one, other = (
@@ -212,8 +212,8 @@ def test_scores_are_the_same_bit_for_bit(tmp_path):
 
 def test_other_judgments(tmp_path):
     everything, judged = tmp_path / "all.parquet", tmp_path / "judged.parquet"
-    pgcjax.pack(RUNS, everything, qrels=QRELS)
-    pgcjax.pack(RUNS, judged, qrels=QRELS, only_judged=True)
+    pgcjax.files.pack(RUNS, everything, qrels=QRELS)
+    pgcjax.files.pack(RUNS, judged, qrels=QRELS, only_judged=True)
     assert judged.stat().st_size < everything.stat().st_size
     other = {**QRELS, "q1": {"a": 1, "x": 2, "new": 1}}
     one = pgcjax.evaluate(RUNS, qrels=other, verify=1.0)
@@ -236,17 +236,17 @@ def test_other_judgments(tmp_path):
 
 
 def test_several_sources_of_runs(tmp_path):
-    pgcjax.pack({"r1": RUNS["r1"]}, tmp_path / "1.parquet", qrels=QRELS)
+    pgcjax.files.pack({"r1": RUNS["r1"]}, tmp_path / "1.parquet", qrels=QRELS)
     (tmp_path / "2.run").write_text("q1 Q0 b 1 1.0 r2\nq1 Q0 a 2 1.0 r2\n")
     both = pgcjax.evaluate(tmp_path, qrels=QRELS)
     assert both.table.equals(pgcjax.evaluate(RUNS, qrels=QRELS).table)
     with pytest.raises(UsageError) as error:
-        pgcjax.pack(tmp_path, tmp_path / "1.parquet", qrels=QRELS)
+        pgcjax.files.pack(tmp_path, tmp_path / "1.parquet", qrels=QRELS)
     assert str(error.value) == (
         f"{tmp_path}/1.parquet: would overwrite {tmp_path}/1.parquet, which this call "
         "reads; name another file"
     )
-    pgcjax.pack(RUNS, tmp_path / "3.parquet")
+    pgcjax.files.pack(RUNS, tmp_path / "3.parquet")
     with pytest.raises(DataError, match=r"3\.parquet: claims the run name 'r1', as "):
         pgcjax.evaluate(tmp_path, qrels=QRELS)
 
@@ -254,12 +254,12 @@ def test_several_sources_of_runs(tmp_path):
 def test_ranks_that_order_nothing_are_said_when_they_are_wanted(tmp_path):
     path = tmp_path / "runs.parquet"
     frame = table_of([("r", "q", "a", 1.0, 1.0), ("r", "q", "b", 2.0, 1.0)])
-    pgcjax.pack(frame, path)
+    pgcjax.files.pack(frame, path)
     assert len(pgcjax.evaluate(path, qrels={"q": {"a": 1}}).table) == 2
     for judged in ("a", "z"):  # also where no document is judged
         with pytest.raises(DataError) as error:
             pgcjax.evaluate(path, qrels={"q": {judged: 1}}, order="rank")
-        pgcjax.pack(frame, path, qrels={"q": {"z": 1}})
+        pgcjax.files.pack(frame, path, qrels={"q": {"z": 1}})
     assert str(error.value) == (
         f"{path}: run 'r' had no usable ranks for query 'q' when it was packed. Order "
         "runs by score: order=trec or clarke (--order on the command line)."
@@ -269,9 +269,9 @@ def test_ranks_that_order_nothing_are_said_when_they_are_wanted(tmp_path):
 def test_mistakes(tmp_path):
     path = tmp_path / "runs.parquet"
     with pytest.raises(UsageError, match=r"runs\.csv: packed runs are a \.parquet"):
-        pgcjax.pack(RUNS, tmp_path / "runs.csv")
+        pgcjax.files.pack(RUNS, tmp_path / "runs.csv")
     with pytest.raises(UsageError, match="only_judged needs judgments"):
-        pgcjax.pack(RUNS, path, only_judged=True)
+        pgcjax.files.pack(RUNS, path, only_judged=True)
     frame = pl.from_pandas(run_table({"r": RUNS["r1"]}), nan_to_null=False)
     with pytest.raises(DataError, match="run 'r' comes twice"):
         known = packing._judged([])
@@ -281,7 +281,7 @@ def test_mistakes(tmp_path):
 
 def test_files_that_cannot_be_read(tmp_path):
     path = tmp_path / "runs.parquet"
-    pgcjax.pack(RUNS, path, qrels=QRELS)
+    pgcjax.files.pack(RUNS, path, qrels=QRELS)
     whole = path.read_bytes()
     path.write_bytes(whole[:4] + bytes(60) + whole[64:])
     with pytest.raises(
@@ -347,7 +347,7 @@ CHANGED = [
 
 def test_metadata_that_are_wrong(tmp_path):
     path, copy = tmp_path / "runs.parquet", tmp_path / "copy.parquet"
-    pgcjax.pack(RUNS, path, qrels=QRELS)
+    pgcjax.files.pack(RUNS, path, qrels=QRELS)
     file = pq.ParquetFile(path)
     about = json.loads(file.metadata.metadata[MARK.encode()])
     about |= {"version": UNSEALED, "crc32": None, "crcs": None}

@@ -7,8 +7,8 @@ from collections import Counter
 import pandas as pd
 import pytest
 
-from pgcjax import read_preferences
 from pgcjax.errors import DataError, UsageError
+from pgcjax.files import read_preferences
 from pgcjax.io.check import summarise_preferences
 
 NAMES = ["query_id", "doc_id", "other_doc_id", "preference"]

@@ -148,8 +148,8 @@ BROKEN = {  # what is put before the last line of a file, and what is said of it
     "06": (
         b"31_1 Q0 d\xff 1 2.5 t\n",
         "expected UTF-8 text, found byte 0xff. Name its encoding: "
-        "pgcjax.reading(encoding=…), --encoding on the command line; for instance "
-        "latin-1.",
+        "pgcjax.files.reading(encoding=…), --encoding on the command line; for "
+        "instance latin-1.",
     ),
 }
 

@@ -149,7 +149,7 @@ def test_what_pieces_alone_are_refused_for(put):
     assert message(path) == (
         f"{path}: has more than 8 MiB, and query 'q0' of run 'run0' is in several "
         "places. Put the lines of each run and query together, or allow eight times "
-        "the size of the file: pgcjax.reading(memory=SIZE), --memory SIZE on the "
+        "the size of the file: pgcjax.files.reading(memory=SIZE), --memory SIZE on the "
         "command line."
     )
     doc = "d" * 120

@@ -419,23 +419,29 @@ def test_whatever_takes_runs_takes_what_was_listed(put, tmp_path, monkeypatch):
     prefs = {"preferences": DICT_PREFERENCES}
     expected = {
         "evaluate": pgcjax.evaluate(paths, **prefs).table,
-        "rbo": pgcjax.rbo(paths).table,
-        "prefer": pgcjax.prefer(paths, qrels={"q1": {"d1": 1}}, measures="RPP").table,
-        "next": pgcjax.next_judgments(paths, **prefs).table,
+        "rbo": pgcjax.rankings.rbo(paths).table,
+        "prefer": pgcjax.rankings.prefer(
+            paths, qrels={"q1": {"d1": 1}}, measures="RPP"
+        ).table,
+        "next": pgcjax.judgments.next(paths, **prefs).table,
     }
     monkeypatch.setattr(Runs, "table", property(lambda self: 1 / 0))
     runs = read_runs(paths)
     found = {
         "evaluate": pgcjax.evaluate(runs, **prefs).table,
-        "rbo": pgcjax.rbo(runs).table,
-        "prefer": pgcjax.prefer(runs, qrels={"q1": {"d1": 1}}, measures="RPP").table,
-        "next": pgcjax.next_judgments(runs, **prefs).table,
+        "rbo": pgcjax.rankings.rbo(runs).table,
+        "prefer": pgcjax.rankings.prefer(
+            runs, qrels={"q1": {"d1": 1}}, measures="RPP"
+        ).table,
+        "next": pgcjax.judgments.next(runs, **prefs).table,
     }
     for name, table in expected.items():
         pd.testing.assert_frame_equal(found[name], table)
-    assert pgcjax.pack(runs, tmp_path / "packed.parquet") == 2
+    assert pgcjax.files.pack(runs, tmp_path / "packed.parquet") == 2
     with pytest.raises(UsageError, match="would overwrite"):
-        pgcjax.pack(read_runs(tmp_path / "packed.parquet"), tmp_path / "packed.parquet")
+        pgcjax.files.pack(
+            read_runs(tmp_path / "packed.parquet"), tmp_path / "packed.parquet"
+        )
     monkeypatch.undo()
     named = pgcjax.evaluate(
         {"x": read_runs(paths[0]), "y": read_runs(paths[1])}, **prefs
@@ -445,14 +451,14 @@ def test_whatever_takes_runs_takes_what_was_listed(put, tmp_path, monkeypatch):
 
 def test_runs_keep_the_encoding_with_which_they_were_listed(put):
     path = put("a.run", "q Q0 caf\xe9 1 2 t\n".encode("latin-1") * 1)
-    with pgcjax.reading(encoding="latin-1"):
+    with pgcjax.files.reading(encoding="latin-1"):
         runs = read_runs(path)
     assert runs.table["doc_id"].tolist() == ["café"]
     prefs = pd.DataFrame([["q", "café", "d", 1]], columns=COLUMNS_OF_PREFERENCES)
     assert pgcjax.evaluate(runs, preferences=prefs).mean().loc["t", "PGC"] > 0
     utf8 = put("b.run", "q Q0 café 1 2 t\n".encode())
     runs = read_runs(utf8)
-    with pgcjax.reading(encoding="latin-1"):
+    with pgcjax.files.reading(encoding="latin-1"):
         assert runs.table["doc_id"].tolist() == ["café"]
 
 

@@ -14,13 +14,13 @@ from pgcjax.io.judged import Judged
 from pgcjax.io.runs import Block, Need, Options, open_runs
 
 RUNS = sorted((demo_folder() / "runs").iterdir())
-TABLE = pgcjax.read_runs(RUNS).table
+TABLE = pgcjax.files.read_runs(RUNS).table
 _RANKING = ["run_id", "query_id"]
 NEED = Need(2**30, Judged({"q101": ["x"]}))
 
 
 def packed(folder):
-    pgcjax.pack(RUNS, folder / "packed.parquet")
+    pgcjax.files.pack(RUNS, folder / "packed.parquet")
     return folder / "packed.parquet"
 
 

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pgcjax import Scores, read_scores
+from pgcjax import Scores
 from pgcjax.errors import DataError, UsageError
+from pgcjax.files import read_scores
 from pgcjax.io.choices import SCORE_FORMATS, SCORE_SUFFIXES
 
 NAMES = [

@@ -10,8 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 from pandas.testing import assert_frame_equal
 
-from pgcjax import Scores, compare, read_scores
+from pgcjax import Scores, compare
 from pgcjax.errors import DataError, UsageError
+from pgcjax.files import read_scores
 from pgcjax.io import score_parquet, score_source, seal
 from pgcjax.io.score_parts import part_path
 from pgcjax.io.score_source import TableScores

@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pgcjax import Scores, read_scores, reading
+from pgcjax import Scores
 from pgcjax.errors import DataError, UsageError
+from pgcjax.files import read_scores, reading
 from pgcjax.io.choices import SCORE_FORMATS
 from pgcjax.io.score_files import read_any_scores
 

@@ -9,8 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import pgcjax
-from pgcjax import Scores, read_scores
+from pgcjax import Scores
 from pgcjax.errors import DataError
+from pgcjax.files import read_scores
 from pgcjax.io.checkpoint import Checkpoint
 from pgcjax.io.runs import Options, packed_seal
 from pgcjax.io.runs.packed import MARK, PackedRuns
@@ -93,7 +94,7 @@ def everything(path) -> str:
 
 def test_packed_runs(tmp_path):
     path = tmp_path / "runs.parquet"
-    pgcjax.pack(RUNS, path, qrels=QRELS)
+    pgcjax.files.pack(RUNS, path, qrels=QRELS)
     whole, expected = path.read_bytes(), everything(path)
     rows = pq.read_metadata(path)
     # What nothing is ever read of: these columns of these kinds of row groups.
@@ -131,7 +132,7 @@ def test_packed_runs(tmp_path):
 
 def test_packed_runs_of_before_there_were_checksums(tmp_path):
     path = tmp_path / "runs.parquet"
-    pgcjax.pack(RUNS, path, qrels=QRELS)
+    pgcjax.files.pack(RUNS, path, qrels=QRELS)
     expected = everything(path)
     with pq.ParquetFile(path) as file:
         about = json.loads(file.metadata.metadata[MARK.encode()])

@@ -5,8 +5,8 @@ from itertools import combinations
 
 import pytest
 
-from pgcjax import read_preferences
 from pgcjax.errors import DataError
+from pgcjax.files import read_preferences
 from pgcjax.io.check import summarise_preferences
 
 # (group, subgroup, document, level), as in the comment of trec_eval's get_prefs.c.

@@ -120,8 +120,8 @@ def test_no_more_is_unpacked_than_memory_allows(put, kind):
         assert peak < 2**28
         assert str(error.value) == (
             f"{path}: has more than 64 MiB, decompressed, which is what memory allows "
-            "for a file. Allow more: pgcjax.reading(memory=SIZE), --memory SIZE on the "
-            "command line."
+            "for a file. Allow more: pgcjax.files.reading(memory=SIZE), --memory SIZE "
+            "on the command line."
         )
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pgcjax import read_preferences
 from pgcjax.errors import PgcjaxError, UsageError
+from pgcjax.files import read_preferences
 from pgcjax.io.file_kinds import sort_by_kind
 from pgcjax.io.reading import reading
 

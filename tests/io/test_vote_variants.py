@@ -11,8 +11,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pgcjax import read_preferences
 from pgcjax.errors import DataError, DataWarning, UsageError
+from pgcjax.files import read_preferences
 from pgcjax.io.reading import reading
 from pgcjax.io.write import write_table
 

@@ -4,8 +4,8 @@ import gzip
 
 import pytest
 
-from pgcjax import read_preferences
 from pgcjax.errors import DataError
+from pgcjax.files import read_preferences
 from pgcjax.io.xie import read_xie_votes
 
 HEADER = "Query\tImage_pair(Search engine/query_imageID.jpg)\tthree preference_tags\n"

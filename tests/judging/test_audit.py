@@ -7,8 +7,8 @@ from helpers.twins import audits as twins
 from scipy import optimize, stats
 
 import pgcjax
-from pgcjax import read_preferences
 from pgcjax.errors import DataError, DataWarning, UsageError
+from pgcjax.files import read_preferences
 from pgcjax.io.reading import reading
 from pgcjax.io.votes.double import double_votes
 from pgcjax.judging import logistic
@@ -333,7 +333,7 @@ def test_agreement_with_others_and_with_people():
     names = ["query_id", "doc_id", "other_doc_id", "preference", "judge", "time"]
     votes = pd.DataFrame(rows, columns=names)
     result = audit(votes, people=["ann", "bob"])
-    pairs = pgcjax.judge_agreement(votes, grouping="sign").judges
+    pairs = pgcjax.judgments.judge_agreement(votes, grouping="sign").judges
     for row in pairs.itertuples():
         for one, other in ((row.judge_a, row.judge_b), (row.judge_b, row.judge_a)):
             of = found(result, one)
@@ -349,7 +349,7 @@ def test_agreement_with_others_and_with_people():
             {doc: i for i, doc in enumerate(wide.index)}
         )
     ]
-    expected = pgcjax.judge_agreement(two, grouping="sign").judges["kappa"][0]
+    expected = pgcjax.judgments.judge_agreement(two, grouping="sign").judges["kappa"][0]
     assert gpt.loc["people", "estimate"] == pytest.approx(expected)
     assert gpt.loc["people", "low"] < expected < gpt.loc["people", "high"]
     assert found(result, "odd").loc["the others", "verdict"] in ("none", "slight")

@@ -59,7 +59,7 @@ def held(table: pd.DataFrame, truth: np.ndarray) -> float:
 def test_intervals_hold_what_sways_judges_and_strengths():
     """Of 100 simulated worlds, each fitted by itself, in one program."""
     table, strength, _ = simulated(1, 100, 2, 6, 32, 1, 1.5)
-    found = pgcjax.fit(
+    found = pgcjax.judgments.fit(
         table, "davidson", by="aspect", remove=("first", "longer"), prior=1.5
     )
     for name, truth in (("first", FIRST), ("longer", LONGER), ("tie", TIE)):
@@ -76,7 +76,7 @@ def test_intervals_hold_whatever_the_spread_of_strengths(sd):
     """By a prior of 2.5 what is shown first seems to count for more than it does."""
     table, strength, _ = simulated(1, 40, 8, 6, 15, 1, sd)
     how = {"by": "aspect", "remove": ("first", "longer")}
-    found = pgcjax.fit(table, "davidson", **how)
+    found = pgcjax.judgments.fit(table, "davidson", **how)
     first = found.effects[found.effects["effect"] == "first"]
     assert 0.88 <= held(first, np.array(FIRST))
     rows = found.table.astype({c: int for c in ("aspect", "query_id", "doc_id")})
@@ -84,7 +84,7 @@ def test_intervals_hold_whatever_the_spread_of_strengths(sd):
     sets = [rows[c] for c in ("aspect", "query_id", "linked")]
     assert 0.9 <= held(rows, truth - truth.groupby(sets).transform("mean"))
     if sd == 0.5:
-        fixed = pgcjax.fit(table, "davidson", **how, prior=2.5).effects
+        fixed = pgcjax.judgments.fit(table, "davidson", **how, prior=2.5).effects
         fixed = fixed[fixed["effect"] == "first"]
         for own, biased in ((first, False), (fixed, True)):
             far = (own["log_odds"] - FIRST) / own["error"]
@@ -99,7 +99,7 @@ def test_judges_who_guess():
     table["preference"] = np.where(
         guess, made.choice([-1, 0, 1], len(table)), table["preference"]
     )
-    found = pgcjax.fit(table, "davidson", reliability=True).judges
+    found = pgcjax.judgments.fit(table, "davidson", reliability=True).judges
     low = found[found["judge"].astype(int) < 10]
     assert (low["low"] == 0).mean() >= 0.8 and low["reliability"].max() < 0.5
     assert found["error"].notna().all() and found["error"].max() < 0.29  # of no votes
@@ -124,7 +124,7 @@ def test_a_search_starts_in_several_places():
 def test_intervals_hold_how_reliable_judges_are():
     table, strength, looks = simulated(2, 1, 40, 6, 128, 50, 1.5)
     how = {"reliability": True, "remove": ("first", "longer"), "prior": 1.5}
-    found = pgcjax.fit(table, "davidson", **how)
+    found = pgcjax.judgments.fit(table, "davidson", **how)
     assert 0.92 <= held(found.judges, looks[0]) <= 0.98
     assert np.corrcoef(found.judges["reliability"], looks[0])[0, 1] > 0.7
     assert found.judges["votes"].sum() == len(table)
@@ -157,7 +157,7 @@ def test_davidson_without_prior_is_the_likeliest():
         return -log_likelihood(votes, [*x[:3], 0.0], x[3:4], x[4])
 
     best = optimize.minimize(loss, np.zeros(5), method="BFGS", options={"gtol": 1e-7})
-    found = pgcjax.fit(table, "davidson", remove=["first"], prior=np.inf)
+    found = pgcjax.judgments.fit(table, "davidson", remove=["first"], prior=np.inf)
     expected = np.append(best.x[:3], 0.0)
     strength = found.table["strength"]
     np.testing.assert_allclose(strength, expected - expected.mean(), atol=2e-6)
@@ -178,9 +178,9 @@ def test_what_judges_share_is_likeliest_with_strengths_integrated_out():
     """Laplace's integral of the twin has no slope at what is found."""
     table, *_ = simulated(4, 1, 2, 3, 24, 3, 1.0)
     how, prior = {"reliability": True, "remove": ("first", "longer")}, 1.2
-    found = pgcjax.fit(table, "davidson", **how, prior=prior)
+    found = pgcjax.judgments.fit(table, "davidson", **how, prior=prior)
     # The order of rows moves nothing.
-    mixed = pgcjax.fit(table[::-1], "davidson", **how, prior=prior)
+    mixed = pgcjax.judgments.fit(table[::-1], "davidson", **how, prior=prior)
     for name in ("table", "effects", "judges"):
         one, other = getattr(found, name), getattr(mixed, name)
         pd.testing.assert_frame_equal(one, other, check_exact=True)
@@ -237,7 +237,7 @@ def test_what_judges_share_is_likeliest_with_strengths_integrated_out():
     slope = chance * (1 - chance)
     np.testing.assert_allclose(found.judges["error"], slope * error[3:], rtol=0.02)
     # The spread of strengths is the likeliest one, too, if it is fitted.
-    free = pgcjax.fit(table, "davidson", remove=how["remove"])
+    free = pgcjax.judgments.fit(table, "davidson", remove=how["remove"])
     (told,) = (note for note in free.notes if note.startswith("standard deviation"))
     spread = float(told.split()[-1])
     at = np.r_[free.effects["log_odds"], 30.0, 30.0, 30.0]  # all look
@@ -280,7 +280,7 @@ def test_grades_published_of_answers(data):
 
     def ordered(table):
         table = pd.DataFrame(table, columns=names)
-        found = pgcjax.fit(table, by="aspect", prior=2.5).table
+        found = pgcjax.judgments.fit(table, by="aspect", prior=2.5).table
         found = found.merge(
             grades, left_on=["doc_id", "aspect"], right_on=["response", "aspect"]
         )
@@ -304,7 +304,7 @@ def test_what_cannot_be_compared_is_said():
     names = ["query_id", "doc_id", "other_doc_id", "preference"]
     rows = [("q", "a", "b", 1), ("q", "b", "c", 1), ("q", "c", "b", 1)]
     rows += [("q", "x", "y", 0), ("p", "a", "b", 0)]
-    found = pgcjax.fit(pd.DataFrame(rows, columns=names), prior=2.5)
+    found = pgcjax.judgments.fit(pd.DataFrame(rows, columns=names), prior=2.5)
     assert found.notes == (
         "of 1 of 2 queries, nothing links all documents: those of different sets "
         "(linked) are not compared",
@@ -317,10 +317,10 @@ def test_what_cannot_be_compared_is_said():
     assert own["both_ways"].to_dict() == {"a": 1, "b": 2, "c": 2, "x": 3, "y": 3}
     assert own["votes"].to_dict() == {"a": 1, "b": 3, "c": 2, "x": 1, "y": 1}
     assert own["rank"].to_dict() == {"a": 1, "b": 5, "c": 4, "x": 2, "y": 2}
-    fitted = pgcjax.fit(pd.DataFrame(rows, columns=names)).notes
+    fitted = pgcjax.judgments.fit(pd.DataFrame(rows, columns=names)).notes
     assert fitted[1].endswith("are apart, the prior says")
     assert fitted[2].startswith("standard deviation of strengths, fitted to the votes")
-    counted = pgcjax.fit(pd.DataFrame(rows, columns=names), "copeland")
+    counted = pgcjax.judgments.fit(pd.DataFrame(rows, columns=names), "copeland")
     assert "error" not in counted.table and len(counted.notes) == 1
 
 
@@ -352,7 +352,7 @@ def test_mistakes_are_one_line(message):
     names = ["query_id", "doc_id", "other_doc_id", "preference"]
     table = pd.DataFrame([("q", "a", "b", 1), ("q", "b", "a", 1)], columns=names)
     with pytest.raises(UsageError) as refused:
-        pgcjax.fit(table, **MISTAKES[message])
+        pgcjax.judgments.fit(table, **MISTAKES[message])
     assert str(refused.value) == message
 
 
@@ -360,7 +360,7 @@ def test_judges_may_be_too_many(monkeypatch):
     monkeypatch.setattr(joint, "MOST_SHARED", 2)
     table, *_ = simulated(4, 1, 2, 3, 24, 3, 1.0)
     with pytest.raises(UsageError) as refused:
-        pgcjax.fit(table, reliability=True)
+        pgcjax.judgments.fit(table, reliability=True)
     assert str(refused.value) == (
         "reliability is fitted of 2 judges at most, in each aspect again, not of 3: "
         "name those that count"
@@ -372,15 +372,15 @@ def test_votes_that_place_tells_have_no_model_without_prior():
     rows = [("q", "a", "b", 1, "a"), ("q", "a", "b", -1, "b")] * 9
     table = pd.DataFrame(rows, columns=names)
     with pytest.raises(DataError) as refused:
-        pgcjax.fit(table, remove=["first"], prior=np.inf)
+        pgcjax.judgments.fit(table, remove=["first"], prior=np.inf)
     assert str(refused.value) == (
         "preferences: votes have no most likely model. Give a smaller prior."
     )
-    assert pgcjax.fit(table, remove=["first"]).effects["low"][0] > 1
+    assert pgcjax.judgments.fit(table, remove=["first"]).effects["low"][0] > 1
 
 
 def test_probabilities_count_to_the_last_digit_that_is_printed():
     names = ["query_id", "doc_id", "other_doc_id", "preference", "probability"]
     table = pd.DataFrame([("q", "a", "b", 1, 0.7)], columns=names)
-    strength = pgcjax.fit(table, prior=np.inf).table["strength"]
+    strength = pgcjax.judgments.fit(table, prior=np.inf).table["strength"]
     assert strength.tolist() == [0.423649, -0.423649]  # ± log(.7 / .3) / 2

@@ -32,7 +32,7 @@ def test_a_small_example_by_hand():
         ("q", "a", "c", 0, "y"),  # a tie
         ("q", "a", "e", 1, "y"),  # e has no grade
     )
-    found = pgcjax.grade_agreement(table, QRELS)
+    found = pgcjax.judgments.grade_agreement(table, QRELS)
     rows = found.table.set_index("judge")
     whole = rows.loc["all"]
     names = ["votes", "agree", "disagree", "ties_grades", "ties_votes", "ties_both"]
@@ -58,7 +58,7 @@ graded = st.dictionaries(
 
 @given(judgments(), graded)
 def test_counts_one_by_one(table, qrels):
-    found = pgcjax.grade_agreement(table, qrels)
+    found = pgcjax.judgments.grade_agreement(table, qrels)
     expected = np.zeros((3, 3), int)
     place = {1: 0, -1: 1, 0: 2}
     for (query, a, b), votes in single_votes(table, np.sign).items():
@@ -89,8 +89,8 @@ def test_counts_one_by_one(table, qrels):
 
 @given(judgments(), graded)
 def test_order_and_sides_of_rows_mean_nothing(table, qrels):
-    one = pgcjax.grade_agreement(table, qrels)
-    other = pgcjax.grade_agreement(shuffled(table), qrels)
+    one = pgcjax.judgments.grade_agreement(table, qrels)
+    other = pgcjax.judgments.grade_agreement(shuffled(table), qrels)
     pd.testing.assert_frame_equal(one.table, other.table, check_exact=True)
     pd.testing.assert_frame_equal(one.options, other.options)
 
@@ -102,7 +102,7 @@ def test_sides_as_given_make_a_table_of_two_sides():
     grades = {f"l{i}": int(i < 6) for i in range(12)} | {
         f"r{i}": 0.5 for i in range(12)
     }
-    found = pgcjax.grade_agreement(prefs(*rows), {"q": grades}, sides="given")
+    found = pgcjax.judgments.grade_agreement(prefs(*rows), {"q": grades}, sides="given")
     corner = np.array([[6, 0], [2, 4]])
     assert found.contingency["all"][:2, :2].tolist() == corner.tolist()
     expected = stats.chi2_contingency(corner, correction=False)
@@ -110,7 +110,7 @@ def test_sides_as_given_make_a_table_of_two_sides():
 
 
 def test_public_preferences_follow_grades(data):
-    found = pgcjax.grade_agreement(
+    found = pgcjax.judgments.grade_agreement(
         sorted((data / "dl21" / "gpt4o").glob("judge.0*")),
         data / "dl21" / "qrels.dl21-passage.txt.gz",
     )
@@ -183,9 +183,9 @@ def test_wrong_use():
     with pytest.raises(DataError, match="two grades"):
         both = [("q", "a", 1), ("q", "a", 2)]
         columns = ["query_id", "doc_id", "relevance"]
-        pgcjax.grade_agreement(table, pd.DataFrame(both, columns=columns))
+        pgcjax.judgments.grade_agreement(table, pd.DataFrame(both, columns=columns))
     with pytest.raises(UsageError, match="no judge 'z'"):
-        pgcjax.grade_agreement(table, QRELS, judges=["z"])
-    nothing = pgcjax.grade_agreement(table, {"p": {"a": 1}})
+        pgcjax.judgments.grade_agreement(table, QRELS, judges=["z"])
+    nothing = pgcjax.judgments.grade_agreement(table, {"p": {"a": 1}})
     assert nothing.table["votes"].tolist() == [0, 0]
     assert "chi2" in nothing.table["undefined"][0]

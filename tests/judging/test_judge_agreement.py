@@ -200,7 +200,7 @@ def test_votes_of_xie(data):
 
 
 def test_judgments_without_names(data):
-    found = pgcjax.judge_agreement(data / "dl21" / "judgments.txt.gz")
+    found = pgcjax.judgments.judge_agreement(data / "dl21" / "judgments.txt.gz")
     assert found.judges.empty and list(found.table) == ["A<B", "A>B"]
     assert found.pairs > 1000 and found.kappa < 0.2
 

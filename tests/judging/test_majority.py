@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgcjax import read_preferences
 from pgcjax.errors import UsageError
+from pgcjax.files import read_preferences
 from pgcjax.io.xie import read_xie_votes
 from pgcjax.judging.majority import majority
 from pgcjax.reference.image import most_frequent

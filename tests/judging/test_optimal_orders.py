@@ -96,7 +96,7 @@ def test_contradictions_are_those_of_all_orders(rows, seed):
     table.loc[turned, columns[1:]] = table.loc[turned, columns[:0:-1]].to_numpy()
     table.loc[turned, "preference"] = -1.0
     ties = table.assign(preference=0.0)
-    found = pgcjax.contradictions(pd.concat([table, ties]))
+    found = pgcjax.judgments.contradictions(pd.concat([table, ties]))
     assert found.notes == ()
     expected, wrong = [], []
     for query in sorted({row[0] for row in rows}):
@@ -127,7 +127,7 @@ def test_what_is_not_known_is_said():
     cycle = [("q", "x", "y", 1), ("q", "y", "z", 1), ("q", "z", "x", 1)]
     columns = ["query_id", "doc_id", "other_doc_id", "preference"]
     table = pd.DataFrame([*pairs, *cycle], columns=columns)
-    found = pgcjax.contradictions(table, states=10)
+    found = pgcjax.judgments.contradictions(table, states=10)
     # The peel reaches the lower bound that cycles give, which so is the minimum.
     assert found.table.iloc[0].tolist() == ["q", 15, 9, 1, 1, 0, True]
     assert found.contradicted.empty

@@ -258,7 +258,7 @@ def test_scores_say_how_good_predictions_are(drawn):
     runs = {"q000": {"d1": 2.0, "d0": 1.0}}
     names = ["CCG(missing=predicted)@5", "ERR(context=0.5,missing=predicted)"]
     found = predict_context(qrels, context)
-    with pytest.warns(pgcjax.DataWarning, match="judged queries are missing"):
+    with pytest.warns(pgcjax.errors.DataWarning, match="judged queries are missing"):
         scores = pgcjax.evaluate(runs, qrels=qrels, context=context, measures=names)
     shares = [f"{100 * share:.1f} %" for share in found.accuracy["accuracy"]]
     right, isolation, majority = shares
@@ -269,7 +269,7 @@ def test_scores_say_how_good_predictions_are(drawn):
     )
     assert len(scores.notes) == 2  # each once for both measures
     one = context[context["query_id"] == "q000"]
-    with pytest.warns(pgcjax.DataWarning):
+    with pytest.warns(pgcjax.errors.DataWarning):
         scores = pgcjax.evaluate(runs, qrels=qrels, context=one, measures=names[:1])
     assert scores.notes[-1].endswith(
         "how well is not known: that takes grades of two queries"
@@ -302,7 +302,7 @@ def test_the_verb(drawn, tmp_path, capsys):
 
 
 def test_one_name_for_all():
-    assert pgcjax.predict_context is predict_context
+    assert pgcjax.judgments.predict_context is predict_context
 
 
 @pytest.mark.parametrize(

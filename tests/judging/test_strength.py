@@ -28,7 +28,7 @@ def test_a_small_example_by_hand():
         ("q", "b", "d", 1, "x"),
         ("q", "b", "e", 1, "x"),
     )
-    found = pgcjax.judgment_strength(table, QRELS)
+    found = pgcjax.judgments.strength(table, QRELS)
     rows = found.pairs[["doc_id", "other_doc_id", "low", "high", "votes", "strength"]]
     assert rows.to_numpy().tolist() == [
         ["b", "a", 60, 90, 2, 1.5],  # a definite vote counts as any other
@@ -56,7 +56,7 @@ def test_a_small_example_by_hand():
     st.dictionaries(st.sampled_from("abcde"), st.integers(0, 9), min_size=3),
 )
 def test_equals_the_plain_twin(table, grades):
-    found = pgcjax.judgment_strength(table, {"p": grades, "q": grades})
+    found = pgcjax.judgments.strength(table, {"p": grades, "q": grades})
     x, y = [], []
     for (_, a, b), votes in single_votes(table, np.sign).items():
         if votes and a in grades and b in grades and grades[a] != grades[b]:
@@ -76,8 +76,8 @@ def test_equals_the_plain_twin(table, grades):
 @given(judgments())
 def test_order_and_sides_of_rows_mean_nothing(table):
     qrels = {q: {"a": 4, "b": 2, "c": 1, "d": 1} for q in "pq"}
-    one = pgcjax.judgment_strength(table, qrels)
-    other = pgcjax.judgment_strength(shuffled(table), qrels)
+    one = pgcjax.judgments.strength(table, qrels)
+    other = pgcjax.judgments.strength(shuffled(table), qrels)
     pd.testing.assert_frame_equal(one.pairs, other.pairs)
     pd.testing.assert_frame_equal(one.table, other.table, check_exact=True)
 
@@ -99,20 +99,20 @@ def simulated(slope: float, n: int = 60) -> tuple[pd.DataFrame, dict]:
 
 def test_strength_and_time_follow_the_gap_as_simulated():
     table, qrels = simulated(1.0)
-    found = pgcjax.judgment_strength(table, qrels).table
+    found = pgcjax.judgments.strength(table, qrels).table
     of = found.set_index(["of", "relation"])
     assert found["relation"].tolist() == [*RELATIONS, *RELATIONS]
     assert of.loc[("strength", "B - A"), "spearman"] > 0.6
     assert of.loc[("seconds", "B - A"), "pearson"] < -0.95
     table, qrels = simulated(0.0)
-    of = pgcjax.judgment_strength(table, qrels).table.set_index(["of", "relation"])
+    of = pgcjax.judgments.strength(table, qrels).table.set_index(["of", "relation"])
     assert of.loc[("strength", "B - A"), "pearson_p"] > 0.05
     assert of.loc[("seconds", "B - A"), "pearson_p"] > 0.05
 
 
 def test_ten_intervals_of_the_gap():
     table, qrels = simulated(1.0)
-    found = pgcjax.judgment_strength(table, qrels)
+    found = pgcjax.judgments.strength(table, qrels)
     gap = found.pairs["high"] - found.pairs["low"]
     assert found.by_gap["pairs"].sum() == len(found.pairs)
     assert found.by_gap["high"].max() == pytest.approx(gap.max())
@@ -130,7 +130,7 @@ def test_votes_of_xie(data):
     qrels = pd.read_csv(
         path, sep="\t", names=names, skiprows=1, dtype={"query_id": "str"}
     )
-    found = pgcjax.judgment_strength(read_xie_votes(data / "xie2020"), qrels)
+    found = pgcjax.judgments.strength(read_xie_votes(data / "xie2020"), qrels)
     assert len(found.pairs) == 41_538 - 471
     gap = found.table.iloc[0]
     assert gap["pearson"] == pytest.approx(0.2872, abs=5e-5) and gap["pearson_p"] < 1e-9
@@ -149,7 +149,7 @@ TIMED = prefs(
 
 
 def test_times():
-    found = pgcjax.judgment_times(TIMED)
+    found = pgcjax.judgments.times(TIMED)
     rows = {(group, name): row for group, name, *row in found.to_numpy().tolist()}
     assert rows["all", "all"] == [3, 3.0, 4.0, 1, 2.0]
     assert rows["option", "A>>B"] == [1, 1.0, 1.0, 1, 1.0]
@@ -160,16 +160,16 @@ def test_times():
     assert rows["judge", "y"] == [2, 5.5, 5.5, 1, 3.0]
     assert rows["query", "q"] == [3, 3.0, 4.0, 1, 2.0]
     assert ("query", "p") not in rows and ("option", "A=B") not in rows
-    mine = pgcjax.judgment_times(TIMED, judges=["x"])
+    mine = pgcjax.judgments.times(TIMED, judges=["x"])
     assert mine["judgments"].tolist() == [1, 1, 1, 1]
 
 
 def test_times_that_are_not_there_or_no_times():
     with pytest.raises(UsageError, match="no column seconds"):
-        pgcjax.judgment_times(TIMED.drop(columns="seconds"))
+        pgcjax.judgments.times(TIMED.drop(columns="seconds"))
     with pytest.raises(UsageError, match="no column seconds"):
-        pgcjax.judgment_times(TIMED.assign(seconds=nan))
+        pgcjax.judgments.times(TIMED.assign(seconds=nan))
     for wrong in ("fast", -1.0, np.inf, True):
         bad = TIMED.assign(seconds=[1.0, wrong, 1.0, 1.0, 1.0])
         with pytest.raises(DataError, match="preferences, row 2: expected seconds"):
-            pgcjax.judgment_times(bad)
+            pgcjax.judgments.times(bad)

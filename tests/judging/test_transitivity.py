@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pgcjax
-from pgcjax import read_preferences
 from pgcjax.errors import UsageError
+from pgcjax.files import read_preferences
 from pgcjax.io.xie import read_xie_votes
 from pgcjax.judging.transitivity import KINDS, transitivity
 
@@ -164,8 +164,8 @@ def test_public_judgments_equal_the_plain_twin(data):
 def test_wrong_use():
     table = prefs(("q", "a", "b", 1, "x"))
     with pytest.raises(UsageError, match="of is one of majority, judges, not 'all'"):
-        pgcjax.transitivity(table, of="all")
+        pgcjax.judgments.transitivity(table, of="all")
     with pytest.raises(UsageError, match="split is one of drop, tie, not 'left'"):
-        pgcjax.transitivity(table, split="left")
+        pgcjax.judgments.transitivity(table, split="left")
     with pytest.raises(UsageError, match="no judgment names its judge"):
-        pgcjax.transitivity(table.drop(columns="judge"), of="judges")
+        pgcjax.judgments.transitivity(table.drop(columns="judge"), of="judges")

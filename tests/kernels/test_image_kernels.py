@@ -10,7 +10,7 @@ from helpers.kernel_weights import telling_weights
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from pgcjax import read_preferences
+from pgcjax.files import read_preferences
 from pgcjax.kernels import ABSENT
 from pgcjax.kernels.rbo import rank_weights
 from pgcjax.reference import image, pgc

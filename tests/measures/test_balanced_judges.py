@@ -8,8 +8,8 @@ from helpers.collections import collection
 from helpers.preference_cases import BALANCED, with_levels
 
 import pgcjax
-from pgcjax import read_preferences
 from pgcjax.errors import UsageError
+from pgcjax.files import read_preferences
 
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
 RNONREL, RETRIEVED = BALANCED
@@ -80,7 +80,7 @@ def test_preferences_without_levels_are_refused():
         [("q", "a", "b", 1.0)],
         columns=["query_id", "doc_id", "other_doc_id", "preference"],
     )
-    for verb in (pgcjax.evaluate, pgcjax.prefer):
+    for verb in (pgcjax.evaluate, pgcjax.rankings.prefer):
         with pytest.raises(UsageError) as refused:
             verb(
                 {"r": run_of("ab"), "s": run_of("ba")},

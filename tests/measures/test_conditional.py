@@ -353,7 +353,7 @@ def test_people_who_judge_in_context_agree_with_measures_that_do():
         rows.append((query, "r0", "r1", 0 if abs(gap) < 1e-9 else np.sign(gap)))
     people = pd.DataFrame(rows, columns=["query_id", "run_a", "run_b", "preference"])
     assert {-1, 1} <= set(people["preference"])
-    found = pgcjax.agree(scores, people, tie_share="preferences").table
+    found = pgcjax.meta.agree(scores, people, tie_share="preferences").table
     found = found.set_index("measure")
     assert found.loc[names[0], ["kappa", "jaccard"]].tolist() == [1, 1]
     assert (found.loc[names[1:], "kappa"] < 1).all()

@@ -218,7 +218,7 @@ def test_the_real_data_equal_their_twins(data):
         intents.append(read_intents(folder / f"topics/wt{year}.topics.xml.gz"))
         runs.append(folder / f"runs/dssa_wt{year}.run.gz")
     scores = pgcjax.evaluate(
-        pgcjax.read_runs(runs, name_by="file").table,
+        pgcjax.files.read_runs(runs, name_by="file").table,
         intent_qrels=pd.concat(qrels),
         intents=pd.concat(intents),
         measures=[name.replace("@7", "@20") for name in every()],

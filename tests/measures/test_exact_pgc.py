@@ -154,7 +154,7 @@ def test_the_peel_in_its_place_is_said_in_a_warning_and_in_the_metadata():
     easy = preferences_of([("a", "b"), ("b", "c")], "p")
     preferences = pd.concat([easy, hard(18, 3)])
     runs = {**run_of(["a", "b"], "p"), **run_of(["d01", "d02"], "q")}
-    with pytest.warns(pgcjax.DataWarning) as said:
+    with pytest.warns(pgcjax.errors.DataWarning) as said:
         scores = pgcjax.evaluate(
             runs, preferences=preferences, measures="ExactPGC(states=30)"
         )
@@ -172,9 +172,9 @@ def test_public_judgments(data):
 
     The benchmark `exact` counts those of the default limit.
     """
-    preferences = pgcjax.read_preferences(
+    preferences = pgcjax.files.read_preferences(
         data / "cast2019/clarke-prefs/TREC-CAsT-2019.pref.gz"
     )
-    table = pgcjax.contradictions(preferences, states=1_000).table
+    table = pgcjax.judgments.contradictions(preferences, states=1_000).table
     assert len(table) == 171 and table["proven"].sum() >= 155
     assert (table["greedy"] >= table["minimum"]).all()

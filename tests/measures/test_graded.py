@@ -137,7 +137,7 @@ def test_queries_without_relevant_documents_score_zero():
 
 
 def test_a_query_without_documents_of_a_grade_is_told():
-    with pytest.warns(pgcjax.DataWarning, match=r"AP\(rel=3.*1 judged query"):
+    with pytest.warns(pgcjax.errors.DataWarning, match=r"AP\(rel=3.*1 judged query"):
         assert value("AP(rel=3)", "a", {"a": 2}) == 0.0
 
 

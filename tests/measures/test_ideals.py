@@ -146,7 +146,9 @@ def test_what_is_refused():
             score(run_of("ab"), preferences=prefs, measures=measure, **options)
         assert str(error.value) == message
     with pytest.raises(UsageError) as error:
-        pgcjax.enough(run_of("ab"), preferences=prefs, measures="PGC(ideal=borda)")
+        pgcjax.judgments.enough(
+            run_of("ab"), preferences=prefs, measures="PGC(ideal=borda)"
+        )
     assert str(error.value) == (
         "PGC(ideal=borda): expected PGC of preferences, whose judgments can be fewer "
         "or more: graph=real or graph=combined, and ideal=greedy"

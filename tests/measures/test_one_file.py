@@ -60,16 +60,20 @@ def test_registered(failure):
 )
 def test_names_that_are_refused(failure, changes, message):
     before = dict(catalogue())
-    with pytest.raises(pgcjax.UsageError, match=message):
+    with pytest.raises(pgcjax.errors.UsageError, match=message):
         pgcjax.register(replace(failure, **changes))
     assert catalogue() == before
 
 
 def test_two_measures_of_one_name(failure):
     pgcjax.register(failure)
-    with pytest.raises(pgcjax.UsageError, match="'failure' is a name of Failure"):
+    with pytest.raises(
+        pgcjax.errors.UsageError, match="'failure' is a name of Failure"
+    ):
         pgcjax.register(replace(failure, name="failure", meaning="Another"))
-    with pytest.raises(pgcjax.UsageError, match=r"expected a Definition.*'P@5' \(str"):
+    with pytest.raises(
+        pgcjax.errors.UsageError, match=r"expected a Definition.*'P@5' \(str"
+    ):
         pgcjax.register("P@5")  # pyright: ignore
 
 
@@ -128,7 +132,7 @@ def test_a_measure_of_another_package(tmp_path):
         )
         assert not done.returncode, done.stderr
     assert "4 of 4 scores recomputed: equal" in done.stderr
-    scores = pgcjax.read_scores(tmp_path / "scores.csv").table
+    scores = pgcjax.files.read_scores(tmp_path / "scores.csv").table
     assert scores.set_index(["measure", "query_id"])["value"].to_dict() == {
         ("Failure@1", "q1"): 1.0,
         ("Failure@5", "q1"): 0.0,
@@ -153,7 +157,7 @@ def test_a_package_that_brings_a_defect(tmp_path, monkeypatch, module, cause):
     before = dict(catalogue())
     monkeypatch.syspath_prepend(wheel(tmp_path, module))
     monkeypatch.delitem(sys.modules, "pgcjax_failure", raising=False)
-    with pytest.warns(pgcjax.DataWarning) as warned:
+    with pytest.warns(pgcjax.errors.DataWarning) as warned:
         register_installed()
     assert re.fullmatch(
         "package pgcjax-failure: measures of pgcjax_failure:FAILURE are left out, by "

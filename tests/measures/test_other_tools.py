@@ -117,7 +117,7 @@ def test_rbo_of_the_package_rbo():
             }
             for side in (0, 1)
         )
-        found = pgcjax.rbo({"a": a, "b": b}, p=p, variant="ext", ties="broken")
+        found = pgcjax.rankings.rbo({"a": a, "b": b}, p=p, variant="ext", ties="broken")
         theirs = [package.RankingSimilarity(*pair).rbo_ext(p) for pair in pairs]
         ours = found.table.set_index("query_id")["value"]
         ours = ours[[*a]].to_numpy()

@@ -22,10 +22,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import pgcjax
-from pgcjax import read_preferences
 from pgcjax.engine import list_batch
 from pgcjax.engine.batch import Member, Setting
 from pgcjax.errors import UsageError
+from pgcjax.files import read_preferences
 from pgcjax.measures.catalogue import parse_all
 from pgcjax.reference import preference as twins
 from pgcjax.tensors.judgments import Judgments
@@ -380,7 +380,7 @@ def test_queries_without_preferences_score_0():
     table, run = LONGEST
     judged = [("q", "a", "b", 0.0, None, 1), ("q", "a", None, -1.0, None, 1)]
     judged = [pd.DataFrame([row], columns=table.columns) for row in judged]
-    with pytest.warns(pgcjax.DataWarning, match=r"ppref.*: .* 2 judged queries"):
+    with pytest.warns(pgcjax.errors.DataWarning, match=r"ppref.*: .* 2 judged queries"):
         scores = score_every([table] * 9 + judged, [run] * 9 + ["ab", "ab"], verify=1.0)
     total = scores.sum(axis=1).to_numpy()
     assert (total[:9] > 0).all() and (total[9:] == 0).all()

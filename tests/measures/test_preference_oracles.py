@@ -17,8 +17,8 @@ from helpers.preference_cases import (
 )
 
 import pgcjax
-from pgcjax import read_preferences
 from pgcjax.engine import plan
+from pgcjax.files import read_preferences
 from pgcjax.reference.preference import Prefs, counted
 from pgcjax.tensors.padding import at_least
 

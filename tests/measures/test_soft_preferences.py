@@ -6,8 +6,8 @@ import pytest
 from helpers.builders import run_of
 
 import pgcjax
-from pgcjax import read_preferences
 from pgcjax.errors import DataError
+from pgcjax.files import read_preferences
 from pgcjax.io.reading import reading
 from pgcjax.io.weights import SOFT, UNIT, by_sides, whole_weights
 from pgcjax.reference.rbo import rbo
@@ -140,9 +140,9 @@ def test_measures_of_whole_judgments_refuse_fractions():
     table = read_preferences(drawn(6, 15).drop(columns="probability").assign(pref=1))
     for refusing in (
         lambda: score(table, "ppref"),
-        lambda: pgcjax.contradictions(table),
-        lambda: pgcjax.majority(table),
-        lambda: pgcjax.judge_agreement(table),
+        lambda: pgcjax.judgments.contradictions(table),
+        lambda: pgcjax.judgments.majority(table),
+        lambda: pgcjax.judgments.judge_agreement(table),
     ):
         with pytest.raises(DataError, match="^preferences: expected whole numbers as "):
             refusing()

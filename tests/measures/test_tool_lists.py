@@ -358,7 +358,7 @@ def test_float32_makes_ties():
     again = pgcjax.evaluate(close, float32=True, verify=1.0, **asked)
     assert again.table["value"].tolist() == [1.0, (1 + 2 / 4) / 2]
     assert again.metadata["float32"] and "float32" not in scores.metadata
-    frame = pgcjax.read_runs(close, float32=True).table
+    frame = pgcjax.files.read_runs(close, float32=True).table
     assert frame["score"].nunique() == 2
 
 

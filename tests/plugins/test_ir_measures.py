@@ -36,12 +36,14 @@ class Demo(NamedTuple):
 @pytest.fixture(scope="module")
 def demo() -> Demo:
     folder = demo_folder()
-    runs = pgcjax.read_runs([folder / "runs/oak.txt", folder / "runs/rose.txt"]).table
+    runs = pgcjax.files.read_runs(
+        [folder / "runs/oak.txt", folder / "runs/rose.txt"]
+    ).table
     return Demo(
-        pgcjax.read_preferences(folder / "preferences.csv"),
-        pgcjax.read_qrels(folder / "qrels.txt").astype({"relevance": int}),
-        pgcjax.read_intent_qrels(folder / "diversity.qrels.txt"),
-        pgcjax.read_intents(folder / "intents.csv"),
+        pgcjax.files.read_preferences(folder / "preferences.csv"),
+        pgcjax.files.read_qrels(folder / "qrels.txt").astype({"relevance": int}),
+        pgcjax.files.read_intent_qrels(folder / "diversity.qrels.txt"),
+        pgcjax.files.read_intents(folder / "intents.csv"),
         {str(run): rows.drop(columns="rank") for run, rows in runs.groupby("run_id")},
     )
 
@@ -285,9 +287,9 @@ def test_public_runs_score_alike_in_all_three(data, offline):
     """Deep Learning 2021: the same bits in ir_measures, PyTerrier and evaluate."""
     folder = data / "dl21"
     paths = sorted((folder / "runs").iterdir())[::30]
-    runs = pgcjax.read_runs(paths, name_by="file").table.drop(columns="rank")
-    prefs = pgcjax.read_preferences(folder / "judgments.txt.gz")
-    qrels = pgcjax.read_qrels(folder / "qrels.dl21-passage.txt.gz")
+    runs = pgcjax.files.read_runs(paths, name_by="file").table.drop(columns="rank")
+    prefs = pgcjax.files.read_preferences(folder / "judgments.txt.gz")
+    qrels = pgcjax.files.read_qrels(folder / "qrels.dl21-passage.txt.gz")
     bound = PGC.bind(prefs)
     qrels = qrels[qrels["query_id"].isin(bound.queries)].astype({"relevance": int})
     asked = [bound, bound(p=0.8), Compat, ERR @ 20, plugin.nDCG @ 10]

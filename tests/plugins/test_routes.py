@@ -24,7 +24,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
 @pytest.fixture(scope="module")
 def scores():
     """Three measures; two queries have grades and no preferences."""
-    preferences = pgcjax.read_preferences(DEMO / "preferences.csv")
+    preferences = pgcjax.files.read_preferences(DEMO / "preferences.csv")
     few = sorted(set(preferences["query_id"]))[2:]
     return pgcjax.evaluate(
         sorted((DEMO / "runs").iterdir()),
@@ -47,7 +47,7 @@ def test_routes_of_pgcjax_agree(scores, measure, tmp_path):
     found = pgcjax.compare(scores, measure=measure)
     queries = {"nDCG@10": 20, "PGC": 18}[measure]
     assert found.tested == f"max-t, 28 comparisons, {queries} queries, α = 0.05"
-    told = pgcjax.discriminate(scores)
+    told = pgcjax.meta.discriminate(scores)
     pairs = told.pairs[told.pairs["measure"] == measure].reset_index(drop=True)
     for name in ("p_value", "p_adjusted", "significant"):
         assert pairs[name].tolist() == found.table[name].tolist(), name
@@ -64,7 +64,7 @@ def test_routes_of_pgcjax_agree(scores, measure, tmp_path):
     pd.testing.assert_frame_equal(ours.table, found.table)
     pd.testing.assert_frame_equal(ours.runs, found.runs)
     # Measures on the same queries are another question, which has a name.
-    shared = pgcjax.discriminate(scores, missing="shared").table
+    shared = pgcjax.meta.discriminate(scores, missing="shared").table
     assert set(shared["queries"]) == {18}
 
 
@@ -96,7 +96,7 @@ def test_pyterrier_gives_the_p_that_the_guide_says(scores, measure):
         name = str(measure)
         wide = scores.matrix(name)
         if measure is PGC:
-            preferences = pgcjax.read_preferences(DEMO / "preferences.csv")
+            preferences = pgcjax.files.read_preferences(DEMO / "preferences.csv")
             few = preferences["query_id"].isin(wide.columns)
             measure = PGC.bind(preferences[few])
             qrels = {"qid": measure.queries, "docno": "none", "label": 0}
@@ -124,7 +124,7 @@ def test_pyterrier_gives_the_p_that_the_guide_says(scores, measure):
 def test_measures_stay_as_they_were_asked_for(scores, tmp_path):
     """In every verb and file, even where the first one lacks the first query."""
     asked = ["PGC", "nDCG@10"]
-    preferences = pgcjax.read_preferences(DEMO / "preferences.csv")
+    preferences = pgcjax.files.read_preferences(DEMO / "preferences.csv")
     first = min(preferences["query_id"])
     some = pgcjax.evaluate(
         sorted((DEMO / "runs").iterdir())[:3],
@@ -133,11 +133,11 @@ def test_measures_stay_as_they_were_asked_for(scores, tmp_path):
         measures=asked,
     )
     for suffix in (".csv", ".parquet", ".jsonl"):
-        again = pgcjax.read_scores(some.save(tmp_path / f"scores{suffix}"))
+        again = pgcjax.files.read_scores(some.save(tmp_path / f"scores{suffix}"))
         for one in (some, again):
             assert one.measures == asked
             assert list(find(one, test="t").scores) == asked
-            told = pgcjax.discriminate(one, test="t").table
+            told = pgcjax.meta.discriminate(one, test="t").table
             assert told["measure"].tolist() == asked
             tau = pgcjax.correlate(one, missing="shared")
             assert tau["measure_a"][0] == "PGC"
@@ -155,7 +155,7 @@ def test_measures_are_found_however_they_are_spelled(scores):
 
 
 def test_preferences_print_the_measure_as_it_was_asked_for():
-    found = pgcjax.prefer(
+    found = pgcjax.rankings.prefer(
         sorted((DEMO / "runs").iterdir())[:2],
         qrels=DEMO / "qrels.txt",
         measures=["RPP(rel=1)", "RPP(rel=2)"],

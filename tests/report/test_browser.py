@@ -25,9 +25,9 @@ COMMENT = "<!--<script> {{ 7*7 }} &lt; é"
 @pytest.fixture(scope="module")
 def demo():
     """Judgments, runs and findings of the demo collection."""
-    preferences = pgcjax.read_preferences(DEMO / "preferences.csv")
-    qrels = pgcjax.read_qrels(DEMO / "qrels.txt")
-    with pytest.warns(pgcjax.DataWarning):
+    preferences = pgcjax.files.read_preferences(DEMO / "preferences.csv")
+    qrels = pgcjax.files.read_qrels(DEMO / "qrels.txt")
+    with pytest.warns(pgcjax.errors.DataWarning):
         scores = pgcjax.evaluate(DEMO / "runs", preferences=preferences, qrels=qrels)
     return preferences, qrels, find(scores, test="t")
 
@@ -108,7 +108,7 @@ def go(page, address):
 def test_a_leaderboard_says_how_far_the_judgments_carry(browser, demo, tmp_path):
     """Of the measure that has replicates: intervals, tiers and ranks."""
     preferences, qrels, findings = demo
-    with pytest.warns(pgcjax.DataWarning):
+    with pytest.warns(pgcjax.errors.DataWarning):
         drawn = pgcjax.uncertainty(
             DEMO / "runs", preferences=preferences, measures="PGC", replicates=8
         )
@@ -179,7 +179,7 @@ def test_a_leaderboard_sorts_filters_searches_and_changes_its_measure(
 
 def test_the_ideal_rankings_are_those_of_the_reference(browser, file, demo):
     preferences, _, findings = demo
-    runs = pgcjax.read_runs(DEMO / "runs").table
+    runs = pgcjax.files.read_runs(DEMO / "runs").table
     rows = runs.groupby(["query_id", "run_id"])[["doc_id", "score", "rank"]]
     true = {}
     for query, judged in preferences.groupby("query_id"):
@@ -322,7 +322,7 @@ def test_names_are_text_whatever_they_hold(browser, tmp_path):
     scores = pd.DataFrame(rows, columns=["run_id", "query_id", "measure", "value"])
     judged = [(query, *docs, 1.0, HOSTILE) for query in queries]
     columns = ["query_id", "doc_id", "other_doc_id", "preference", "judge"]
-    preferences = pgcjax.read_preferences(pd.DataFrame(judged, columns=columns))
+    preferences = pgcjax.files.read_preferences(pd.DataFrame(judged, columns=columns))
     retrieved = {
         r: {q: {d: i for i, d in enumerate(docs)} for q in queries} for r in runs
     }

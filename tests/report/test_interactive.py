@@ -165,8 +165,8 @@ def test_judgments_and_runs_beside_scores(tmp_path):
         ("q2", "x", "z", 1, "j"),
     ]
     columns = ["query_id", "doc_id", "other_doc_id", "preference", "judge"]
-    preferences = pgcjax.read_preferences(pd.DataFrame(rows, columns=columns))
-    qrels = pgcjax.read_qrels({"q0": {"a": 2, "d": 1}, "q2": {"z": 0.5}})
+    preferences = pgcjax.files.read_preferences(pd.DataFrame(rows, columns=columns))
+    qrels = pgcjax.files.read_qrels({"q0": {"a": 2, "d": 1}, "q2": {"z": 0.5}})
     runs = {"run002": {"q0": {"n": 9, "c": 8, "b": 7}}, "run000": {"q2": {"z": 1}}}
     runs["other"] = runs["run000"]
     findings = find(scores, test="t")

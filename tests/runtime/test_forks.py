@@ -57,11 +57,11 @@ def test_a_forked_child_says_so_at_once():
     scores = score()
     for work in (
         score,
-        lambda: pgcjax.rbo(DEMO / "runs"),
-        lambda: pgcjax.read_runs(pd.DataFrame()).table,
-        lambda: pgcjax.read_preferences(DEMO / "preferences.csv"),
+        lambda: pgcjax.rankings.rbo(DEMO / "runs"),
+        lambda: pgcjax.files.read_runs(pd.DataFrame()).table,
+        lambda: pgcjax.files.read_preferences(DEMO / "preferences.csv"),
         lambda: pgcjax.compare(scores, measure="PGC", test="bootstrap"),
-        lambda: pgcjax.majority(pd.DataFrame()),
+        lambda: pgcjax.judgments.majority(pd.DataFrame()),
     ):
         assert in_a_child(work) == SAID
     # What needs no threads works.

@@ -227,7 +227,7 @@ def test_a_file_gives_back_what_was_written(tmp_path):
     found = three()
     for suffix in (".csv", ".jsonl", ".parquet"):
         path = found.save(tmp_path / f"judges{suffix}")
-        again = pgcjax.read_judge_orders(path)
+        again = pgcjax.files.read_judge_orders(path)
         assert again.metadata == found.metadata and again.flipped == found.flipped
         assert again.run_ids == RUNS and list(again.boards) == ["a", "b", "c"]
         for judge, boards in found.boards.items():

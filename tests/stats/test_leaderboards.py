@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from pgcjax import Scores, correlate, correlate_leaderboards
+from pgcjax import Scores, correlate
 from pgcjax.errors import DataError, DataWarning, UsageError
+from pgcjax.meta import correlate_leaderboards
 from pgcjax.stats import resample
 from pgcjax.stats.choices import COEFFICIENTS
 from pgcjax.stats.correlation import correlated, correlation

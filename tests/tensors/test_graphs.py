@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgcjax import read_preferences
 from pgcjax.errors import DataError
+from pgcjax.files import read_preferences
 from pgcjax.io.qrels import read_qrels
 from pgcjax.tensors.graphs import combined_graphs, grade_graphs, preference_graphs
 

@@ -8,7 +8,7 @@ from helpers.preference_cases import COLUMNS, judged_collection, judgments
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgcjax import read_preferences
+from pgcjax.files import read_preferences
 from pgcjax.reference.pgc import derived_edges
 from pgcjax.reference.preference import counted, delta_gains
 from pgcjax.tensors.pairs import JudgedPairs, combined_pairs, graded_pairs, judged_pairs

@@ -239,6 +239,6 @@ def _scattered(path: Path, run: str, query: str, share: int) -> DataError:
         "is in several places",
         where=str(path),
         mend="Put the lines of each run and query together, or allow eight times the "
-        "size of the file: pgcjax.reading(memory=SIZE), --memory SIZE on the command "
-        "line.",
+        "size of the file: pgcjax.files.reading(memory=SIZE), --memory SIZE on the "
+        "command line.",
     )

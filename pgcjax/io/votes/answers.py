@@ -121,12 +121,13 @@ class _Column:
         self.docs, self.words, self.name, self.origin = docs, words, name, origin
         self.text = np.array([*map(plain, cells), ""], object)[:-1]
         self.code, distinct = pd.factorize(self.text)
-        self.distinct = [normal(cell) for cell in distinct]
-        self.by_word = self.of_word(words.sign, float)
         first, second = (np.array([*side, ""], object)[:-1] for side in docs)
         self.by_id = np.where(
             self.text == first, A, np.where(self.text == second, B, np.nan)
         )
+        known = {*self.text[~np.isnan(self.by_id)]}
+        self.distinct = words.normal(distinct, known)
+        self.by_word = self.of_word(words.sign, float)
         if words.given:
             self.by_id[:] = np.nan
         marks = self.of_word(lambda word: word in NEUTRAL) | words.given

@@ -3,26 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
-import numpy as np
-
 from pgcjax.errors import DataError, listed
-from pgcjax.io.schema import lenient_numbers
 from pgcjax.io.votes import layouts
-from pgcjax.io.votes.layouts import (
-    CANONICAL,
-    LAYOUTS,
-    PLACED,
-    WON,
-    Layout,
-    tokens,
-)
-from pgcjax.later import pd
+from pgcjax.io.votes.layouts import CANONICAL, PLACED, WON, tokens
 
-NOTHING, EACH = "-", "*"
-_TEXT = 30  # characters from which cells are text that somebody wrote, and no answers
+_IN_PYTHON = "(columns= in Python)."
 
 
 class Pair(NamedTuple):
@@ -31,35 +18,6 @@ class Pair(NamedTuple):
     stem: tuple[str, ...]
     ends: tuple[str, str]
     columns: tuple[str, str]
-
-
-@dataclass
-class Roles:
-    """Which column of a table is for what.
-
-    Attributes:
-        kind: of its sides.
-        ends: what tells the names of both sides apart.
-        of: the column of each role; `a` and `b` are the two documents.
-        layout: that it has.
-        wide: aspects or judges that are columns: for each, its columns by role.
-        wide_role: `aspect` or `judge`.
-        ties: columns that say that it is a tie, beside wins_a and wins_b.
-        orders: columns that may say what was shown first, and that nothing settles.
-        margins: columns of numbers that may say by how much the winner, or side a, won.
-        unread: columns that say who won, too, and are left aside.
-    """
-
-    kind: str
-    ends: tuple[str, str]
-    of: dict[str, str]
-    layout: Layout = LAYOUTS[0]
-    wide: dict[str, dict[str, str]] = field(default_factory=dict)
-    wide_role: str = "aspect"
-    ties: tuple[str, ...] = ()
-    orders: tuple[str, ...] = ()
-    margins: tuple[str, ...] = ()
-    unread: tuple[str, ...] = ()
 
 
 class Header:
@@ -89,10 +47,19 @@ class Header:
             )
         return columns[0] if columns else None
 
-    def first(self, names: Iterable[str], used: Iterable[str] = ()) -> str | None:
-        """Return the first of these columns that is there and not used."""
+    def first(self, names: Iterable[str], taken: Iterable[str] = ()) -> str | None:
+        """Return the first of these columns that is there and not taken."""
         there = (self.get(name) for name in names)
-        return next((c for c in there if c is not None and c not in used), None)
+        return next((c for c in there if c is not None and c not in taken), None)
+
+    def family(self, end: str) -> dict[str, str]:
+        """Return columns such as `coverage_vote` by what stands before the end."""
+        last = tokens(end)
+        return {
+            "_".join(words[: -len(last)]): self.get(words) or ""
+            for words in self._columns
+            if len(words) > len(last) and words[-len(last) :] == last
+        }
 
     def pairs(self) -> list[Pair]:
         """List pairs of columns whose names differ in one word, as sides do."""
@@ -118,14 +85,20 @@ class Header:
             return None
         return Pair((), ("a", "b"), (one, other))
 
-    def guess_sides(self, used: Iterable[str]) -> str:
-        """Write the option that names two columns that may be sides."""
-        queries = {*layouts.NAMES["query_id"], *layouts.QUERIES}
-        free = [c for c in self.columns if c not in {*used} and c not in queries]
-        if len(free) < 2:
-            return "Name two that are there."
-        sides = self.options(**dict(zip("ab", free[:2], strict=True)))
-        return f"Name them, such as {sides} (columns= in Python)."
+    def sides(self) -> list[tuple[Pair, str]]:
+        """List pairs of columns that may be the two documents, and their kind."""
+        pairs = []
+        for pair in self.pairs():
+            stem, kind = {*pair.stem}, WON if pair.ends in layouts.RESULTS else PLACED
+            if stem <= layouts.NOUNS | layouts.FILL | layouts.WEAK and (
+                stem or not pair.ends[0].isdigit()
+            ):
+                pairs.append((pair, kind))
+        if (ours := self.canonical()) and all(
+            ours.columns != p.columns for p, _ in pairs
+        ):
+            pairs.append((ours, CANONICAL))
+        return [s for s in pairs if not {*s[0].stem} & layouts.WEAK] or pairs
 
     def options(self, **more: str) -> str:
         """Write `--columns` with what was named and what is to be named, too."""
@@ -134,33 +107,18 @@ class Header:
         return f"--columns {text!r}" if " " in text else f"--columns {text}"
 
     def error(self, problem: str, mend: str) -> DataError:
-        """Refuse the table."""
+        """Refuse the table; say what options are in Python, if it is mended by some."""
+        if "--columns" in mend:
+            mend += f" {_IN_PYTHON}"
         columns = f"found columns {listed(self.columns, 16)}"
         return DataError(f"{problem} ({columns})", where=self.where, mend=mend)
-
-
-def side_pairs(header: Header) -> list[tuple[Pair, str]]:
-    """List pairs of columns that may be the two documents, and their kind."""
-    pairs = []
-    for pair in header.pairs():
-        stem, kind = {*pair.stem}, WON if pair.ends in layouts.RESULTS else PLACED
-        if stem <= layouts.NOUNS | layouts.FILL | layouts.WEAK and (
-            stem or not pair.ends[0].isdigit()
-        ):
-            pairs.append((pair, kind))
-    if (ours := header.canonical()) and all(
-        ours.columns != p.columns for p, _ in pairs
-    ):
-        pairs.append((ours, CANONICAL))
-    strong = [f for f in pairs if not {*f[0].stem} & layouts.WEAK]
-    return strong or pairs
 
 
 def of_votes(columns: Iterable[object]) -> bool:
     """Tell whether columns are of votes: two sides, and what may say who won."""
     header = Header(columns, "", {})
     try:
-        pairs = side_pairs(header)
+        pairs = header.sides()
         if not pairs or "score" in header.columns and pairs[0][1] == CANONICAL:
             return False
         query = header.first((*layouts.NAMES["query_id"], *layouts.SURE_QUERIES))
@@ -172,22 +130,3 @@ def of_votes(columns: Iterable[object]) -> bool:
         or any(kind == WON for _, kind in pairs)
         or any({*words} & saying for words in header.words.values())
     )
-
-
-def is_text(column: pd.Series) -> bool:
-    """Tell whether cells are long: what somebody wrote, such as a judge's reasons."""
-    cells = [c for c in column.tolist() if isinstance(c, str) and c]
-    long = [len(cell) > _TEXT and " " in cell for cell in cells]
-    return 2 * sum(long) > len(cells)
-
-
-def numbers_rows(frame: pd.DataFrame, column: str | None) -> bool:
-    """Tell whether a column numbers the rows from 1 on, with few numbers twice."""
-    cells = lenient_numbers(frame[column]) if column else np.zeros(1)
-    few = 1.1 * len({*cells.tolist()}) >= len(cells)
-    return bool((cells >= 1).all() and cells.max() > 1 and few)
-
-
-def mostly_numbers(column: pd.Series) -> bool:
-    """Tell whether at least half of the cells are numbers."""
-    return bool(np.isnan(lenient_numbers(column)).mean() <= 0.5)

@@ -1,12 +1,13 @@
 """The layouts of tables of votes: the columns of each, and how it says who won.
 
-A column has a role by its name, and a layout names the roles that say who won. All
-others of these are forbidden beside it, and so are columns whose names hold a word that
-may change what a row means (`CHANGES`), unless the user says what they are.
+A column has a role by its name: one of `NAMES`, or a `Pattern` of words. A layout names
+the roles that say who won, and the kind of its answers, for each of which `reader.py`
+has one method. Other roles that say who won are refused beside it. So is every column
+without a role whose name may bear on the outcome (`BEARINGS`), until the user says what
+it is.
 
-To add a layout, add an entry to `LAYOUTS`, new names of its columns to `NAMES` (or the
-words of names to the sets of words), and a case to tests/io/vote_variants.toml. A role
-that is read in a new way has its reader in `reader.py`.
+To add a layout, add an entry to `LAYOUTS`, new names of its columns to `NAMES` (or
+their words to a pattern), and a case to tests/io/vote_variants.toml.
 """
 
 import re
@@ -24,42 +25,69 @@ class Layout:
     Attributes:
         name: as messages have it.
         sides: kinds of sides that it has.
+        answer: how it says who won.
         needs: roles that say who won.
-        takes: other such roles that may stand beside them.
+        takes: other such roles that may stand beside them, and are read or checked.
     """
 
     name: str
     sides: tuple[str, ...]
+    answer: str
     needs: tuple[str, ...]
     takes: tuple[str, ...] = ()
 
 
+ONE, COUNTS, ORDERS, GAMES, ASPECTS = "one", "counts", "orders", "games", "aspects"
+"""Kinds of answers: one a row; how often each side won; one for each order of display;
+one for each of two games, the second with sides exchanged; one for each aspect."""
 BOTH = (PLACED, CANONICAL)
 LAYOUTS = (
     Layout(
         "doc_id, other_doc_id, preference (a sign)",
         BOTH,
+        ONE,
         ("preference",),
         ("winner", "loser", "tie", "probability"),
     ),
     Layout(
         "two documents and winner (a side or an id)",
         BOTH,
+        ONE,
         ("winner",),
         ("loser", "tie", "p_a", "p_tie", "p_b", "probability", "confidence"),
     ),
-    Layout("two documents and loser", BOTH, ("loser",), ("tie",)),
-    Layout("winner, loser", (WON,), (), ("tie", "outcome", "preference", "confidence")),
-    Layout("two documents and p_a, p_tie, p_b", BOTH, ("p_a",), ("p_tie", "p_b")),
-    Layout("doc_id, other_doc_id, probability", BOTH, ("probability",)),
-    Layout("two documents and wins_a, wins_b", BOTH, ("wins_a", "wins_b"), ("ties",)),
+    Layout("two documents and loser", BOTH, ONE, ("loser",), ("tie",)),
+    Layout(
+        "winner, loser",
+        (WON,),
+        ONE,
+        (),
+        ("tie", "outcome", "preference", "confidence"),
+    ),
+    Layout("two documents and p_a, p_tie, p_b", BOTH, ONE, ("p_a",), ("p_tie", "p_b")),
+    Layout("doc_id, other_doc_id, probability", BOTH, ONE, ("probability",)),
+    Layout(
+        "two documents and wins_a, wins_b",
+        BOTH,
+        COUNTS,
+        ("wins_a", "wins_b"),
+        ("ties",),
+    ),
     Layout(
         "two documents and answer_a_first, answer_b_first",
         (PLACED,),
+        ORDERS,
         ("answer_a_first", "answer_b_first"),
     ),
-    Layout("two documents and g1_winner, g2_winner", (PLACED,), ("game_1", "game_2")),
-    Layout("two documents, a judge, and ASPECT_vote for each aspect", BOTH, ("wide",)),
+    Layout(
+        "two documents and g1_winner, g2_winner", (PLACED,), GAMES, ("game_1", "game_2")
+    ),
+    Layout(
+        "two documents, a judge, and ASPECT_vote for each aspect",
+        BOTH,
+        ASPECTS,
+        ("wide",),
+    ),
 )
 IN_WORDS = {"winner", "loser", "answer_a_first", "game_1", "outcome"}
 """Roles of columns of answers, which may be words."""
@@ -113,50 +141,104 @@ WINS = _words("winner wins win won votes")
 CHANCE = _words("p prob probability")
 LENGTH = _words("length len")
 
-OF_SIDES = (
-    (("length_a", "length_b"), LENGTH, NOUNS | FILL),
-    (("p_a", "p_b"), CHANCE, NOUNS | FILL),
-    (("wins_a", "wins_b"), WINS, NOUNS | FILL | {"n", "num", "count"}),
-    (("wins_a", "wins_b"), {"better"}, {"is"}),
-    (("answer_a_first", "answer_b_first"), {"first"}, ANSWERS),
-)
-"""Roles of two columns that say something of each side: some words, and others."""
 
-CHANGES = {
-    "tie": _words("tie ties tied draw draws drawn bothbad"),
-    "winner": (ANSWERS - {"answer", "judgment", "judgement"})
+@dataclass(frozen=True)
+class Pattern:
+    """Names of columns by their words.
+
+    Attributes:
+        needs: sets of words, of each of which a name has one.
+        only: all words that it may have; empty if any.
+    """
+
+    needs: tuple[frozenset[str], ...]
+    only: frozenset[str] = frozenset()
+
+    def fits(self, words: Iterable[str]) -> bool:
+        """Tell whether a name of these words is meant."""
+        named = {*words}
+        return all(named & n for n in self.needs) and named <= (self.only or named)
+
+
+_DOCUMENT = NOUNS | FILL
+TIES_OF_WINS = Pattern((TIES,), WINS | TIES | _words("n num count is"))
+LOSER = Pattern((WORSE,), _DOCUMENT | _words("loser losing worse worst"))
+_NUMBER = _words("n num count")
+OF_SIDES = (
+    (("length_a", "length_b"), Pattern((LENGTH,), LENGTH | _DOCUMENT)),
+    (("p_a", "p_b"), Pattern((CHANCE,), CHANCE | _DOCUMENT)),
+    (("wins_a", "wins_b"), Pattern((WINS,), WINS | _DOCUMENT | _NUMBER)),
+    (("wins_a", "wins_b"), Pattern((_words("better"),), _words("better is"))),
+    (
+        ("answer_a_first", "answer_b_first"),
+        Pattern((_words("first"),), ANSWERS | _words("first")),
+    ),
+)
+"""Roles of two columns that say something of each side, by the words they share."""
+
+
+def chances(end: str) -> dict[str, Pattern]:
+    """Return the names of the probabilities of side a, as its name ends, and a tie."""
+    neither = TIES | {"n"}
+    return {
+        "p_a": Pattern((CHANCE, frozenset({end})), CHANCE | _DOCUMENT | {end}),
+        "p_tie": Pattern((CHANCE, neither), CHANCE | neither),
+    }
+
+
+_DRAWN = _words("tie ties tied draw draws drawn bothbad")
+_DECIDED = (
+    (ANSWERS - {"answer", "judgment", "judgement"})
     | WORSE
     | _words(
         "win wins won lost lose loses prefers rejected sign polarity golden loss "
         "losses inverted inverse negated prediction predicted pred truth target"
-    ),
-    "first": _words(
-        """swap swaps swapped flip flips flipped reverse reversed order ordering ordered
-        position positions presentation presented shown show showing display displayed
-        permutation permuted shuffle shuffled first second left right ab ba leftmost
-        mirrored rotated switched sequence slot placement arrangement counterbalanced
-        mirror turned pos randomized side sides direction forward backward"""
-    ),
-}
-"""Words that change what a row means, by the role that settles them."""
+    )
+)
+_SHOWN = _words(
+    """swap swaps swapped flip flips flipped reverse reversed order ordering ordered
+    position positions presentation presented shown show showing display displayed
+    permutation permuted shuffle shuffled first second left right ab ba leftmost
+    mirrored rotated switched sequence slot placement arrangement counterbalanced
+    mirror turned pos randomized side sides direction forward backward"""
+)
 INVERTED = _words("flip flips flipped invert inverted reverse reversed negated")
 """Words that may say, beside a better and a worse one, that the worse one won."""
-MARGINS = _words("margin diff difference delta gap strength advantage lead gain")
-OF_MARGINS = MARGINS | _words("score scores reward rewards vote votes rating of in n")
-"""Words of columns that may say by how much the winner, or the first side, won."""
-COUNTS = _words(
+_COUNTS = _words(
     "n count counts cnt freq frequency times repeats repetitions multiplicity total "
     "weight occurrences"
 )
-_COUNTED = (
-    COUNTS | WINS | _words("num number of judges raters annotators comparisons matches")
+_COUNTED = WINS | _words("judges raters annotators comparisons matches")
+_OF = _words("num number of")
+_SAME = _words("same equal neither both")
+_LIKELY = _words("p prob probability winrate chance likelihood")
+_IS = frozenset({"is"})
+BEARINGS = (
+    ("weight", Pattern((_COUNTS,), _COUNTS | _COUNTED | _OF)),
+    ("weight", Pattern((_COUNTED, _OF - {"of"}), _COUNTED | _OF)),
+    ("tie", Pattern((_SAME,), _SAME | _IS)),
+    ("probability", Pattern((_LIKELY,), _LIKELY | _IS)),
+    ("tie", Pattern((_DRAWN,))),
+    ("winner", Pattern((_DECIDED,))),
+    ("first", Pattern((_SHOWN,))),
 )
-_WHOLE = {
-    "tie": _words("same equal neither both"),
-    "probability": _words("p prob probability winrate chance likelihood"),
+"""Names that may bear on the outcome, by the role that settles it; the first fits."""
+MAY = {
+    "winner": "say who won otherwise",
+    "a": "be compared, too",
+    "probability": "be the probability of some side",
+    "weight": "say how many votes a row stands for",
+    "tie": "say that a row is a tie",
 }
+"""What a column may do that settles nothing, by that role."""
+_MARGINS = _words("margin diff difference delta gap strength advantage lead gain")
+MARGIN = Pattern(
+    (_MARGINS,),
+    _MARGINS | _words("score scores reward rewards vote votes rating of in n"),
+)
+"""Names of columns that may say by how much the winner, or the first side, won."""
 MIXED = (
-    CHANGES["first"]
+    _SHOWN
     | WORSE
     | _words(
         """orig original oracle human people model llm gpt judge annotator rater
@@ -214,26 +296,22 @@ def tokens(name: object) -> tuple[str, ...]:
     return tuple(words)
 
 
+_ANSWER = Pattern((ANSWERS,), ANSWERS | _DOCUMENT)
+
+
 def is_answer(words: Iterable[str]) -> bool:
     """Tell whether a column of this name holds who won: `winner`, `better_doc_id`."""
     named = {*words}
-    if not named & ANSWERS or not named <= ANSWERS | NOUNS | FILL:
-        return False
     # vote_id numbers the votes; winner_id names who won.
-    return not (named & FILL and named & ANSWERS <= _EVENTS)
+    return _ANSWER.fits(named) and not (named & FILL and named & ANSWERS <= _EVENTS)
 
 
-def changes(words: tuple[str, ...]) -> str:
-    """Find the role that has to settle what a column means; "" if it means nothing."""
+def bearing(words: tuple[str, ...]) -> str:
+    """Return the role that settles what a column of this name bears on; "" for none."""
     named = {*words}
-    if named <= _COUNTED and len(named & (_COUNTED - {"of"})) > (not named & COUNTS):
-        return "weight"
-    for role, whole in _WHOLE.items():
-        if named <= whole | {"is"} and named & whole:
-            return role
     if words[-1:] == ("id",) and named & ANSWERS <= _EVENTS:
         named -= ANSWERS
-    return next((role for role, words in CHANGES.items() if named & words), "")
+    return next((role for role, pattern in BEARINGS if pattern.fits(named)), "")
 
 
 _QUERY_NAMES = {tokens(name) for name in (*NAMES["query_id"], *QUERIES)} - {("id",)}

@@ -22,9 +22,8 @@ from pgcjax.io.votes.answers import (
     probability,
     tied,
 )
-from pgcjax.io.votes.header import NOTHING, Roles
 from pgcjax.io.votes.layouts import CANONICAL, PLACED, SAYING, WON
-from pgcjax.io.votes.roles import find_roles, words_of
+from pgcjax.io.votes.roles import NOTHING, Roles, find_roles
 from pgcjax.io.votes.words import (
     NONE,
     POSITIONS,
@@ -140,7 +139,7 @@ class _Reader:
         self.frame, self.origin, self.roles = frame, origin, roles
         self.named, self.meant = named, meant
         self.signed = signed or "preference" in named
-        self.words = words_of(roles, meant)
+        self.words = roles.words(meant)
 
     @property
     def has_words(self) -> bool:
@@ -148,23 +147,30 @@ class _Reader:
         return bool(self.roles.wide or {*self.roles.of} & layouts.IN_WORDS)
 
     def parts(self) -> list[_Part]:
-        """Read all columns of answers."""
-        of, wide = self.roles.of, self.roles.wide
-        if wide:
-            parts = [self._part(of | columns, self.words) for columns in wide.values()]
-            for name, part in zip(wide, parts, strict=True):
-                part.table[self.roles.wide_role] = name
-            return parts
-        if "answer_a_first" in of:
-            return [self._in_order("a", "b"), self._in_order("b", "a")]
-        if "game_1" in of:
-            return [
-                self._game("game_1", "doc_id"),
-                self._game("game_2", "other_doc_id"),
-            ]
-        if "wins_a" in of:
-            return self._counted()
-        return [self._part(of, self.words)]
+        """Read all columns of answers, by the kind of answers that the layout has."""
+        readers = {
+            layouts.ONE: lambda: [self._part(self.roles.of, self.words)],
+            layouts.COUNTS: self._counts,
+            layouts.ORDERS: lambda: [
+                self._in_order("a", "b"),
+                self._in_order("b", "a"),
+            ],
+            layouts.GAMES: lambda: [
+                self._game("1", "doc_id"),
+                self._game("2", "other_doc_id"),
+            ],
+            layouts.ASPECTS: self._aspects,
+        }
+        return readers[self.roles.layout.answer]()
+
+    def _aspects(self) -> list[_Part]:
+        """Read the answers of each aspect or judge."""
+        parts = []
+        for name, columns in self.roles.wide.items():
+            part = self._part(self.roles.of | columns, self.words)
+            part.table[self.roles.each or "aspect"] = name
+            parts.append(part)
+        return parts
 
     def _in_order(self, first: str, second: str) -> _Part:
         """Read the answers that were given when one of the two was shown first."""
@@ -175,14 +181,16 @@ class _Reader:
                     of[f"{role}{side}"] = self.roles.of[f"{role}{other}"]
         return self._part(of, Words(POSITIONS, (), self.meant))
 
-    def _game(self, role: str, first: str) -> _Part:
+    def _game(self, number: str, first: str) -> _Part:
         """Read one of two games, whose answers name sides however they were shown."""
         words = Words((), self.words.columns, self.meant)
-        part = self._part({**self.roles.of, "winner": self.roles.of[role]}, words)
+        part = self._part(
+            self.roles.of | {"winner": self.roles.of[f"game_{number}"]}, words
+        )
         part.table["first"] = part.table[first]
         return part
 
-    def _counted(self) -> list[_Part]:
+    def _counts(self) -> list[_Part]:
         """Read how often each side won, or which of several columns has the one 1."""
         of = {r: c for r, c in self.roles.of.items() if r not in ("wins_a", "wins_b")}
         columns = [self.roles.of["wins_a"], self.roles.of["wins_b"], *self.roles.ties]

@@ -1,31 +1,83 @@
-"""Which layout a table of votes has, and what each of its columns is for."""
+"""Which layout a table of votes has, and what each of its columns is for.
+
+Columns get roles by their names, or by what the user said. The layout is the one that
+has all roles that say who won. A column that is left and may bear on the outcome all
+the same is refused, with the line that says what it is.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from pgcjax.errors import UsageError, listed
+from pgcjax.errors import DataError, UsageError, listed
+from pgcjax.io.schema import lenient_numbers
 from pgcjax.io.votes import layouts
-from pgcjax.io.votes.doubts import check_rest, no_answer, several
-from pgcjax.io.votes.header import (
-    EACH,
-    NOTHING,
-    Header,
-    Pair,
-    Roles,
-    is_text,
-    mostly_numbers,
-    numbers_rows,
-    side_pairs,
-)
-from pgcjax.io.votes.layouts import CANONICAL, LAYOUTS, PLACED, WON, tokens
+from pgcjax.io.votes.header import Header, Pair
+from pgcjax.io.votes.layouts import CANONICAL, LAYOUTS, PLACED, WON, Layout
 from pgcjax.io.votes.words import ACCEPTED, NONE, A, B, Words, normal, plain
 from pgcjax.later import pd
 
+NOTHING, EACH = "-", "*"
+_TEXT = 30  # characters from which cells are text that somebody wrote, and no answers
+_FEW = 8  # words that a column of answers may have, at least
 _FAMILIES = ("winner", "p_a", "p_b", "p_tie")
 """Roles that may name the end of several columns, one for each aspect or judge."""
+
+
+@dataclass
+class Roles:
+    """Which column of a table is for what.
+
+    Attributes:
+        header: its columns by their names, and what the user named.
+        frame: the table.
+        kind: of its sides.
+        ends: what tells the names of both sides apart.
+        of: the column of each role; `a` and `b` are the two documents.
+        layout: that it has.
+        wide: aspects or judges that are columns: for each, its columns by role.
+        ties: columns that say that it is a tie, beside wins_a and wins_b.
+        orders: columns that may say what was shown first, and that nothing settles.
+        margins: columns of numbers that may say by how much the winner, or side a, won.
+        unread: columns that say who won, too, and are left aside.
+    """
+
+    header: Header
+    frame: pd.DataFrame
+    kind: str
+    ends: tuple[str, str]
+    of: dict[str, str]
+    layout: Layout = LAYOUTS[0]
+    wide: dict[str, dict[str, str]] = field(default_factory=dict)
+    ties: tuple[str, ...] = ()
+    orders: tuple[str, ...] = ()
+    margins: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+
+    @property
+    def each(self) -> str:
+        """The role of which each column of answers is one, if the user said so."""
+        named = self.header.named
+        return next((r for r in ("aspect", "judge") if named.get(r) == EACH), "")
+
+    @property
+    def named_answers(self) -> set[str]:
+        """Roles that say who won, and that the user named."""
+        return {*self.header.named} & layouts.SAYING - {"tie"}
+
+    def words(self, meant: Mapping[str, float]) -> Words:
+        """Return the words that may stand for the two sides."""
+        columns = self.of["a"], self.of["b"]
+        return Words(ACCEPTED.get(self.ends, ()), columns, meant)
+
+    def free(self) -> list[str]:
+        """List the columns without a role."""
+        wide = [column for of in self.wide.values() for column in of.values()]
+        taken = {*self.of.values(), *self.ties, *self.unread, *wide}
+        return [column for column in self.header.columns if column not in taken]
 
 
 def find_roles(
@@ -50,44 +102,33 @@ def find_roles(
             others mean and no layout claims it. UsageError: roles do not go together.
     """
     header = Header(frame.columns, where, named)
-    frame = frame.loc[:, ~frame.columns.duplicated()]
     of, families = _named(header)
     if meant and "preference" in of:
         of["winner"] = of.pop("preference")
     sides = _sides(header, of)
     if sides is None:
         if named:
-            raise header.error(
-                "has no two columns that are surely compared",
-                header.guess_sides(of.values()),
-            )
+            raise _no_sides(header, of)
         return None
     pair, kind = sides
     of |= dict(zip(("a", "b"), pair.columns, strict=True))
-    roles = Roles(kind, pair.ends, of)
-    for role, names in layouts.NAMES.items():
-        if role not in named and role != "query_id":
-            if column := header.first(names, of.values()):
-                of[role] = column
-    if numbers_rows(frame, of.get("tie")) and "tie" not in named:
-        of["number"] = of.pop("tie")  # as `next` writes it: which draw it was
-    if kind == CANONICAL:
-        of |= {x: x for x in ("length", "other_length") if header.get(x) == x}
-    _query(header, frame, of)
-    pairs = _side_roles(header, roles)
-    each = next((r for r in ("aspect", "judge") if named.get(r) == EACH), "")
-    saying = {*named} & layouts.SAYING - {"tie", "confidence"}
+    frame = frame.loc[:, ~frame.columns.duplicated()]
+    roles = Roles(header, frame, kind, pair.ends, of)
+    _beside(roles)
+    _query(roles)
+    _of_each_side(roles)
     if families:
-        _wide(header, roles, families, each, ())
-    elif each and not saying:
-        _columns_of_votes(header, roles)
-    elif not saying:
-        _answers(header, roles, frame, bool(meant))
+        _wide(roles, families)
+    elif not roles.named_answers - {"confidence"}:
+        if not roles.each:
+            _answers(roles, signed=not meant)
+        if not ({*of} & layouts.SAYING - {"tie", "confidence"} or kind == WON):
+            _columns_of_votes(roles)
     if kind == WON and "outcome" in of and meant:
         of["winner"] = of.pop("outcome")
         roles.kind = PLACED
-    _choose(header, roles, frame, meant, each)
-    check_rest(header, roles, pairs, frame)
+    _choose(roles, meant)
+    _refuse_rest(roles)
     return roles
 
 
@@ -103,7 +144,7 @@ def _named(header: Header) -> tuple[dict[str, str], dict[str, str]]:
                 column = pair.columns[name == "other_doc_id"]
         if column is not None:
             of[role] = column
-        elif role in _FAMILIES and _family(header, {tokens(name)}):
+        elif role in _FAMILIES and header.family(name):
             families[role] = name
         else:
             raise header.error(
@@ -120,276 +161,352 @@ def _sides(header: Header, of: dict[str, str]) -> tuple[Pair, str] | None:
         both = of.pop("winner"), of.pop("loser")
         return Pair((), ("winner", "loser"), both), WON
     if "a" in of:
-        both = of["a"], of["b"]
-        ends = ("a", "b")
+        both, ends = (of["a"], of["b"]), ("a", "b")
         for pair in header.pairs():
-            if pair.columns == both and pair.ends in layouts.ENDS:
+            if pair.columns == both:  # if by result: nobody knows what was shown first
                 ends = pair.ends
-            elif pair.columns == both:
-                ends = pair.ends  # by result: no word is sure, nor what was shown first
             elif pair.columns == both[::-1]:  # then no word for a side is sure
                 ends = pair.ends[1], pair.ends[0]
         ours = header.canonical()
         kind = CANONICAL if ours and ours.columns == both else PLACED
         return Pair((), ends, both), kind
-    used = {column for role, column in of.items() if role != "first"}
-    free = [s for s in side_pairs(header) if not {*s[0].columns} & used]
+    taken = {column for role, column in of.items() if role != "first"}
+    free = [s for s in header.sides() if not {*s[0].columns} & taken]
     if len(free) > 1 and any(kind != WON for _, kind in free):
         # Winner and loser are answers where two documents stand beside them.
         free = [s for s in free if s[0].ends != ("winner", "loser")] or free
     if len(free) > 1:
         names = [" and ".join(pair.columns) for pair, _ in free]
         (one, other), kind = free[0][0].columns, free[0][1]
-        both = ("winner", "loser") if kind == WON else ("a", "b")
-        mend = header.options(**dict(zip(both, (one, other), strict=True)))
+        both = (
+            {"winner": one, "loser": other} if kind == WON else {"a": one, "b": other}
+        )
         raise header.error(
             f"has more than one pair of columns to compare: {listed(names, 4)}",
-            f"Name them: {mend} (columns= in Python).",
+            f"Name them: {header.options(**both)}",
         )
     return free[0] if free else None
 
 
-def _query(header: Header, frame: pd.DataFrame, of: dict[str, str]) -> None:
+def _no_sides(header: Header, of: Mapping[str, str]) -> DataError:
+    queries = {*layouts.NAMES["query_id"], *layouts.QUERIES}
+    free = [c for c in header.columns if c not in {*of.values()} and c not in queries]
+    mend = "Name two that are there."
+    if len(free) > 1:
+        mend = f"Name them, such as {header.options(a=free[0], b=free[1])}"
+    return header.error("has no two columns that are surely compared", mend)
+
+
+def _beside(roles: Roles) -> None:
+    """Find columns of other roles by their whole names."""
+    header, of = roles.header, roles.of
+    for role, names in layouts.NAMES.items():
+        if role not in header.named and role != "query_id":
+            if column := header.first(names, of.values()):
+                of[role] = column
+    if "tie" in of and "tie" not in header.named:
+        cells = lenient_numbers(roles.frame[of["tie"]])
+        few = 1.1 * len({*cells.tolist()}) >= len(cells)
+        if (cells >= 1).all() and cells.max() > 1 and few:
+            of["number"] = of.pop("tie")  # as `next` writes it: which draw it was
+    if roles.kind == CANONICAL:
+        of |= {x: x for x in ("length", "other_length") if header.get(x) == x}
+
+
+def _query(roles: Roles) -> None:
     """Find the column of the query; refuse several that group rows otherwise."""
+    header = roles.header
     if "query_id" in header.named:
         return
-    used, short = {*of.values()}, layouts.NAMES["query_id"]
+    taken, short = {*roles.of.values()}, layouts.NAMES["query_id"]
     names = (*short, *layouts.SURE_QUERIES)
-    column = header.first(names, used)
+    column = header.first(names, taken)
     if column is None:
-        if guess := header.first(layouts.QUERIES, used):
+        if guess := header.first(layouts.QUERIES, taken):
             raise header.error(
                 "has no column that surely names the query",
                 f"If {guess!r} does, say {header.options(query_id=guess)}; if all rows "
-                f"are one set of comparisons, {header.options(query_id=NOTHING)} "
-                "(columns= in Python).",
+                f"are one set of comparisons, {header.options(query_id=NOTHING)}",
             )
         return
-    of["query_id"] = column
+    roles.of["query_id"] = column
     sure = header.words[column] in (("query", "id"), ("qid",))
     for name in short if sure else names:
         other = header.get(name)
-        if other is None or other in (column, *used) or other.lower() == "query":
+        if other is None or other in (column, *taken) or other.lower() == "query":
             continue
-        keys = frame[[column, other]].astype(str)
-        if len(keys.drop_duplicates()) != keys[column].nunique() or (
-            keys[column].nunique() != keys[other].nunique()
-        ):
+        keys = roles.frame[[column, other]].astype(str)
+        groups = len(keys.drop_duplicates())
+        if {groups} != {keys[column].nunique(), keys[other].nunique()}:
             raise header.error(
                 f"has two columns that may name the query, and group rows otherwise: "
                 f"{column}, {other}",
                 f"Name it: {header.options(query_id=column)} or "
-                f"{header.options(query_id=other)} (columns= in Python).",
+                f"{header.options(query_id=other)}",
             )
 
 
-def _side_roles(header: Header, roles: Roles) -> list[Pair]:
-    """Find what columns say of each side; return all pairs of columns."""
-    of, named, nouns = roles.of, header.named, layouts.NOUNS | layouts.FILL
-    pairs = header.pairs()
-    saying = {*named} & layouts.SAYING - {"tie"}
-    for pair in pairs:
-        stem = {*pair.stem}
+def _of_each_side(roles: Roles) -> None:
+    """Find what columns say of each side: lengths, probabilities, wins, orders."""
+    of, header, named = roles.of, roles.header, roles.named_answers
+    for pair in header.pairs():
         if {*pair.columns} & {*of.values()} or pair.ends in layouts.RESULTS:
             continue
-        for sides, needed, allowed in layouts.OF_SIDES:
-            settled = saying and sides[0] != "length_a" or {*sides} & {*of}
-            if stem & needed and stem <= needed | allowed and not settled:
+        for sides, pattern in layouts.OF_SIDES:
+            settled = named and sides[0] != "length_a" or {*sides} & {*of}
+            if pattern.fits(pair.stem) and not settled:
                 of |= dict(zip(sides, pair.columns, strict=True))
                 break
-    chances = {
-        column: {*words} - layouts.CHANCE
-        for column, words in header.words.items()
-        if {*words} & layouts.CHANCE and column not in of.values() and not saying
-    }
-    for column, rest in chances.items():
-        if (
-            "p_a" not in of
-            and roles.ends[0] in rest
-            and rest <= {roles.ends[0]} | nouns
-        ):
-            of["p_a"] = column
-        elif "p_tie" not in of and rest and rest <= layouts.TIES | {"n"}:
-            of["p_tie"] = column
+    for role, pattern in layouts.chances(roles.ends[0]).items():
+        fits = [c for c in roles.free() if pattern.fits(header.words[c])]
+        if fits and role not in of and not named:
+            of[role] = fits[0]
     if "wins_a" in of:
-        extra = layouts.WINS | layouts.TIES | {"n", "num", "count", "is"}
+        of.pop("tie", None)
         roles.ties = tuple(
             column
             for column, words in header.words.items()
-            if {*words} <= extra and {*words} & layouts.TIES and words[-1:] != ("n",)
+            if layouts.TIES_OF_WINS.fits(words) and words[-1] != "n"
         )
-        of.pop("tie", None)
-    return pairs
+    if "ties" in of:
+        roles.ties = (of["ties"],)
 
 
-def _answers(
-    header: Header, roles: Roles, frame: pd.DataFrame, words_named: bool
-) -> None:
-    """Find the columns that say who won."""
-    of, used = roles.of, {*roles.of.values()}
-    candidates = [
-        column
-        for column, words in header.words.items()
-        if column not in used
-        and column not in roles.ties
-        and layouts.is_answer(words)
-        and not {*words} & layouts.WORSE
-    ]
-    if len(candidates) > 1:  # reasons are no answers
-        candidates = [c for c in candidates if not is_text(frame[c])] or candidates
-    signed = [c for c in candidates if header.words[c] in (("preference",), ("pref",))]
-    if (
-        signed
-        and not words_named
-        and (roles.kind != PLACED)
-        and mostly_numbers(frame[signed[0]])
-    ):
-        of["preference"] = signed[0]
-        candidates.remove(signed[0])
+def _answers(roles: Roles, *, signed: bool) -> None:
+    """Find the columns that say who won; `signed` if `preference` may be a sign."""
+    of, header, frame, free = roles.of, roles.header, roles.frame, roles.free()
+    answers = [c for c in free if layouts.is_answer(header.words[c])]
+    if len(answers) > 1:  # reasons are no answers
+        answers = [c for c in answers if not _is_text(frame[c])] or answers
+    signs = [c for c in answers if header.words[c] in (("preference",), ("pref",))]
+    if signs and signed and roles.kind != PLACED:
+        if np.isnan(lenient_numbers(frame[signs[0]])).mean() <= 0.5:
+            of["preference"] = signs[0]
+            answers.remove(signs[0])
     if roles.kind == CANONICAL:
-        if column := header.first(("probability", "prob"), used):
+        if column := header.first(("probability", "prob"), of.values()):
             of["probability"] = column
-    if len(candidates) > 1:
+    if len(answers) > 1:
         raise header.error(
-            f"has more than one column that may say who won: {listed(candidates, 6)}",
-            f"Name it: {header.options(winner=candidates[0])} (columns= in Python).",
+            f"has more than one column that may say who won: {listed(answers, 6)}",
+            f"Name it: {header.options(winner=answers[0])}",
         )
-    if candidates:
-        of["outcome" if roles.kind == WON else "winner"] = candidates[0]
-    kinds = layouts.NOUNS | layouts.FILL | {"loser", "losing", "worse", "worst"}
-    losers = [
-        c
-        for c, words in header.words.items()
-        if {*words} <= kinds and {*words} & layouts.WORSE and c not in used
-    ]
+    if answers:
+        of["outcome" if roles.kind == WON else "winner"] = answers[0]
+    losers = [c for c in free if layouts.LOSER.fits(header.words[c])]
     if roles.kind != WON and len(losers) == 1:
         of["loser"] = losers[0]
-    if of.keys() & (layouts.SAYING - {"tie", "confidence"}) or roles.kind == WON:
-        return
-    _columns_of_votes(header, roles)
 
 
-def _columns_of_votes(header: Header, roles: Roles) -> None:
+def _columns_of_votes(roles: Roles) -> None:
     """Find two games of a pair, or a column of votes for each aspect."""
-    if family := _family(header, {(end,) for end in layouts.WIDE}, roles.of.values()):
-        ends = list(dict.fromkeys(end for _, end in family))
-        each = next((r for r in ("aspect", "judge") if header.named.get(r) == EACH), "")
-        votes = [end for end in ends if end in ("vote", "votes")]
-        if len(family) < 2 and each:
-            return  # perhaps columns that hold nothing but answers
-        if len(ends) > 1 and not votes:
-            raise header.error(
-                "has more than one kind of columns that may say who won: "
-                + listed([f"*_{end}" for end in ends], 6),
-                f"Name it: {header.options(winner=ends[0])} (columns= in Python).",
-            )
-        every = _family(header, {(end,) for end in layouts.ANSWERS})
-        _wide(header, roles, {"winner": (votes or ends)[0]}, each, every)
-
-
-def _family(
-    header: Header, ends: Iterable[tuple[str, ...]], used: Iterable[str] = ()
-) -> list[tuple[tuple[str, ...], str]]:
-    """List stem and end of columns such as `coverage_vote`."""
-    return [
-        (words[: -len(end)], "_".join(end))
-        for end in ends
-        for column, words in header.words.items()
-        if len(words) > len(end) and words[-len(end) :] == end and column not in {*used}
-    ]
-
-
-def _wide(
-    header: Header,
-    roles: Roles,
-    ends: Mapping[str, str],
-    each: str,
-    answers: Sequence[tuple[tuple[str, ...], str]],
-) -> None:
-    """Take columns such as `coverage_vote` and `depth_vote` for those of aspects."""
-    for role, end in ends.items():
-        for stem, _ in _family(header, {tokens(end)}):
-            column = header.get((*stem, *tokens(end)))
-            assert column is not None
-            roles.wide.setdefault("_".join(stem), {})[role] = column
-    names = list(roles.wide)
-    games = [
-        [word for word in tokens(name) if word not in ("g", "game")] for name in names
-    ]
-    if sorted(games) == [["1"], ["2"]] and "winner" in ends and not each:
-        one, other = sorted(names)
-        roles.of |= {f"game_{x[-1]}": roles.wide[x]["winner"] for x in (one, other)}
-        roles.wide = {}
-        return
-    if len(names) == 1 and not each:
-        (column,) = next(iter(roles.wide.values())).values()
+    header, free = roles.header, roles.free()
+    last = [words[-1] for c in free if len(words := header.words[c]) > 1]
+    columns = [word for word in last if word in layouts.WIDE]
+    if not columns or len(columns) == 1 and roles.each:
+        return  # perhaps columns that hold nothing but answers
+    ends = list(dict.fromkeys(columns))
+    votes = [end for end in ends if end in ("vote", "votes")]
+    if len(ends) > 1 and not votes:
         raise header.error(
-            "has no column that surely says who won",
-            f"If {column!r} does, say {header.options(winner=column)} (columns= in "
-            "Python).",
+            "has more than one kind of columns that may say who won: "
+            + listed([f"*_{end}" for end in ends], 6),
+            f"Name it: {header.options(winner=ends[0])}",
         )
+    _wide(roles, {"winner": (votes or ends)[0]})
+    others = [header.family(end) for end in sorted(layouts.ANSWERS)]
     roles.unread = tuple(
         column
-        for stem, end in answers
-        if "_".join(stem) in names
-        and (column := header.get((*stem, end))) is not None
-        and column not in [c for of in roles.wide.values() for c in of.values()]
+        for column in roles.free()
+        if any(of.get(name) == column for of in others for name in roles.wide)
     )
-    mixed = [n for n in names if {*tokens(n)} & layouts.MIXED or n[-1:].isdigit()]
-    if not each and ("judge" not in roles.of or mixed):
-        raise several(header, names, next(iter(roles.wide[names[0]].values())))
-    roles.wide_role = each or "aspect"
 
 
-def _choose(
-    header: Header,
-    roles: Roles,
-    frame: pd.DataFrame,
-    meant: Mapping[str, float],
-    each: str,
-) -> None:
+def _wide(roles: Roles, ends: Mapping[str, str]) -> None:
+    """Take columns such as `coverage_vote` and `depth_vote` for those of aspects."""
+    wide: dict[str, dict[str, str]] = {}
+    for role, end in ends.items():
+        for name, column in roles.header.family(end).items():
+            wide.setdefault(name, {})[role] = column
+    columns = [next(iter(of.values())) for of in wide.values()]
+    games = {"_".join({*name.split("_")} - {"g", "game"}): name for name in wide}
+    if (
+        {*games} == {"1", "2"}
+        and len(wide) == 2
+        and "winner" in ends
+        and not roles.each
+    ):
+        roles.of |= {f"game_{n}": wide[games[n]]["winner"] for n in "12"}
+        return
+    mixed = [n for n in wide if {*n.split("_")} & layouts.MIXED or n[-1:].isdigit()]
+    if not roles.each and (len(wide) == 1 or "judge" not in roles.of or mixed):
+        raise _no_answer(roles, columns, list(wide))
+    roles.wide = wide
+
+
+def _choose(roles: Roles, meant: Mapping[str, float]) -> None:
     """Find the one layout that has all roles that say who won, and no other."""
-    saying = ({*roles.of} & layouts.SAYING) | ({"ties"} if roles.ties else set())
-    names = [] if saying or roles.wide else _bare(frame, roles, meant)
-    if roles.wide or each and not saying:
-        if not roles.wide:  # columns that hold nothing but answers
-            if not names:
-                raise no_answer(header, roles, frame, names)
-            roles.wide = {name: {"winner": name} for name in names}
-            roles.wide_role = each
-        saying |= {"wide"}
-        saying -= {*_FAMILIES} - {"winner"}
+    of, saying = roles.of, {*roles.of} & layouts.SAYING
+    saying |= {"ties"} if roles.ties else set()
+    bare = [] if saying or roles.wide else _bare(roles, meant)
+    if roles.each and not saying and not roles.wide and bare:
+        roles.wide = {name: {"winner": name} for name in bare}
+    if roles.wide:
+        saying = (saying | {"wide"}) - ({*_FAMILIES} - {"winner"})
     able = [x for x in LAYOUTS if roles.kind in x.sides and {*x.needs} <= saying]
     fits = [x for x in able if saying <= {*x.needs, *x.takes}]
-    if not able:
-        raise no_answer(header, roles, frame, names)
+    if not able or roles.each and not saying:
+        raise _no_answer(roles, bare, bare)
     if len(fits) != 1:
-        names = [roles.of.get(role, role) for role in sorted(saying)]
-        one = roles.of.get("winner") or roles.of.get("preference") or names[0]
-        raise header.error(
+        names = [of.get(role, role) for role in sorted(saying)]
+        one = of.get("winner") or of.get("preference") or names[0]
+        raise roles.header.error(
             f"says in more than one way who won: {listed(names, 6)}",
-            f"Name one: {header.options(winner=one)} (columns= in Python). Layouts: "
-            + "; ".join(x.name for x in LAYOUTS if roles.kind in x.sides)
-            + ".",
+            f"{_layouts(roles)} Name one: {roles.header.options(winner=one)}",
         )
     roles.layout = fits[0]
 
 
-def _bare(frame: pd.DataFrame, roles: Roles, meant: Mapping[str, float]) -> list[str]:
+def _layouts(roles: Roles) -> str:
+    names = [layout.name for layout in LAYOUTS if roles.kind in layout.sides]
+    return f"Layouts: {'; '.join(names)}."
+
+
+def _bare(roles: Roles, meant: Mapping[str, float]) -> list[str]:
     """List the columns without a role that hold nothing but answers."""
-    words, used = words_of(roles, meant), {*roles.of.values()}
-    columns = []
-    for name in map(str, frame.columns):
-        if name in used:
-            continue
-        signs = {words.sign(normal(plain(cell))) for cell in frame[name].tolist()}
+    words, columns = roles.words(meant), []
+    for name in dict.fromkeys(roles.free()):
+        signs = {words.sign(normal(plain(cell))) for cell in roles.frame[name].tolist()}
         if {np.sign(s) for s in signs} & {A, B} and not any(s != s for s in signs):
             if signs != {NONE}:
                 columns.append(name)
     return columns
 
 
-def words_of(roles: Roles, meant: Mapping[str, float]) -> Words:
-    """Return the words that may stand for the two sides of a table."""
-    columns = roles.of["a"], roles.of["b"]
-    return Words(ACCEPTED.get(roles.ends, ()), columns, meant)
+def _no_answer(roles: Roles, columns: Sequence[str], names: Sequence[str]) -> DataError:
+    """Refuse a table that does not surely say who won.
+
+    Args:
+        roles: of its columns.
+        columns: those that perhaps do.
+        names: what each of them is perhaps of: an aspect, a judge or an order.
+    """
+    options = roles.header.options
+    if len(columns) > 1:
+        return roles.header.error(
+            "has answers in several columns, which may be aspects or judges: "
+            + listed(list(names), 4),
+            f"Say which: {options(aspect=EACH)} or {options(judge=EACH)}; or name the "
+            f"one that counts, {options(winner=columns[0])}",
+        )
+    if columns:
+        return roles.header.error(
+            "has no column that surely says who won",
+            f"If {columns[0]!r} does, say {options(winner=columns[0])}",
+        )
+    guess = "Add one, such as winner."
+    for column in roles.free():
+        values = lenient_numbers(roles.frame[column])
+        if (values < 0).any() and (values > 0).any() and np.isfinite(values).all():
+            guess = f"If {column!r} is above 0 where {roles.of['a']} is better, say "
+            guess += options(preference=column)
+            break
+        cells = {*map(str, roles.frame[column].tolist())}
+        if len(cells) <= _FEW and np.isnan(values).all():
+            guess = f"If {column!r} does, say {options(winner=column)}"
+            break
+    mend = guess if "--" in guess else f"{guess} {_layouts(roles)}"
+    return roles.header.error("has no column that says who won", mend)
+
+
+def _refuse_rest(roles: Roles) -> None:
+    """Refuse columns that may bear on the outcome, and that nothing claims."""
+    header, of = roles.header, roles.of
+    free, named = roles.free(), roles.named_answers
+    stems = {
+        column: pair.stem
+        for pair in header.pairs()
+        for column in pair.columns
+        if {*pair.columns} <= {*free}
+    }
+    settled = {*header.named} | ({"winner", "probability"} if named else set())
+    if {"confidence", "probability", "p_a"} & {*of}:
+        settled.add("probability")
+    doubts: dict[str, str] = {}
+    # An aspect may be that of being worse.
+    for column in (*free, *(of[r] for r in ("aspect",) if r in of)):
+        words = stems.get(column, header.words[column])
+        if layouts.MARGIN.fits(words) and not named:
+            roles.margins += (column,)
+        role = _bearing(roles, column, words)
+        if not role or role in settled:
+            continue
+        if role == "first":
+            roles.orders += (column,)
+        elif role != "winner" or not _is_text(roles.frame[column]):
+            doubts.setdefault(role, column)
+    if doubts:
+        raise _doubt(roles, doubts)
+
+
+def _bearing(roles: Roles, column: str, words: tuple[str, ...]) -> str:
+    """Return the role that settles what a column bears on; "" if on nothing."""
+    side, (end, _) = roles.header.words[roles.of["a"]], roles.ends
+    third = [tuple(x if w == end else w for w in side) for x in layouts.THIRD]
+    if roles.header.words[column] in third and "a" not in roles.header.named:
+        return "a"
+    if roles.kind == WON and {*words} & layouts.INVERTED:
+        return "winner"
+    if role := layouts.bearing(words):
+        return role
+    return "winner" if _asks(roles.frame[column]) else ""
+
+
+def _is_text(column: pd.Series) -> bool:
+    """Tell whether cells are long: what somebody wrote, such as a judge's reasons."""
+    cells = [c for c in column.tolist() if isinstance(c, str) and c]
+    long = [len(cell) > _TEXT and " " in cell for cell in cells]
+    return 2 * sum(long) > len(cells)
+
+
+def _asks(column: pd.Series) -> bool:
+    """Tell whether all cells ask for the better or the worse one, and some for that."""
+    if column.dtype != object and not pd.api.types.is_string_dtype(column.dtype):
+        return False
+    cells: set[str] = set()
+    for cell in column.tolist():
+        if not isinstance(cell, str) or len(cells) > _FEW:
+            return False
+        cells.add(cell)
+    words = [{*normal(cell).split()} for cell in cells]
+    return all(w & (layouts.WORSE | layouts.BETTER) for w in words) and any(
+        w & layouts.WORSE for w in words
+    )
+
+
+def _doubt(roles: Roles, doubts: Mapping[str, str]) -> DataError:
+    """Refuse a table for what columns may mean, with a line that settles all."""
+    of, header = roles.of, roles.header
+    sides = {"a": of["a"], "b": of["b"]}
+    if roles.kind == WON:
+        answer = {"winner": of["a"], "loser": of["b"]}
+    elif one := of.get("winner") or of.get("preference"):
+        answer = {"winner": one}
+    else:
+        answer = {role: of[role] for role in roles.layout.needs if role in of}
+    yes: dict[str, str] = {}
+    no: dict[str, str] = {}
+    for role, column in doubts.items():
+        if role in ("winner", "a"):  # whatever the column says, others count
+            yes |= answer if role == "winner" else sides
+            no |= answer if role == "winner" else sides
+        else:
+            yes["confidence" if role == "probability" else role] = column
+            no[role] = NOTHING
+    mend = header.options(**yes)
+    mend += f" if so, else {header.options(**no)}" if yes != no else " leaves it aside"
+    role, column = next(iter(doubts.items()))
+    return header.error(
+        f"has a column {column!r}, which may {layouts.MAY[role]}",
+        f"Say what counts: {mend}",
+    )

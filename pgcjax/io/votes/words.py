@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from math import isfinite, isnan
@@ -81,6 +81,8 @@ _VERSUS = re.compile(
     rf"{_SIDE} ?(?P<mark>>>|>|<<|<|≻|≺|==|=|~|≈) ?"
     + _SIDE.replace("?P<end>", "?P<other>")
 )
+_OTHER_DIGIT = re.compile("[3-9]").search
+"""Finds a digit that no word for a side, a tie or no answer has, but most ids have."""
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.ASCII)
 
 
@@ -108,9 +110,13 @@ def normal(text: str) -> str:
     return bare or text
 
 
-@lru_cache(2**16)
 def sides(word: str) -> Mapping[str, float]:
     """Read a normal word as a side, in each family of words that it may be of."""
+    return {} if _OTHER_DIGIT(word) else _sides(word)
+
+
+@lru_cache(2**16)
+def _sides(word: str) -> Mapping[str, float]:
     if match := _VERSUS.fullmatch(word):
         end, other = (_SHORT.get(match[n], match[n]) for n in ("end", "other"))
         mark = match["mark"]
@@ -153,6 +159,12 @@ class Words:
             for name, sign in zip(names, (A, B), strict=False)
             if name
         }
+
+    def normal(self, texts: Iterable[str], known: Container[str]) -> list[str]:
+        """Write cells as words; known ids stay as they are where they can be none."""
+        if any(map(_OTHER_DIGIT, (*self.meant, *self.names))):
+            known = ()
+        return [t if t in known and _OTHER_DIGIT(t) else normal(t) for t in texts]
 
     @property
     def given(self) -> bool:
