@@ -14,6 +14,7 @@ PACKAGE = Path(pgcjax.__file__).parent
 # From the ground up: a room imports rooms before it in this list, and itself.
 ROOMS = [
     "_version",
+    "aliases",  # a table, and no room
     "errors",
     "later",
     "kernels",
@@ -33,7 +34,7 @@ ROOMS = [
     "__main__",
 ]
 # Public modules, which import names and compute nothing.
-DOORS = {"aliases", "ask", "files", "judgments", "meta", "rankings"}
+DOORS = {"ask", "files", "judgments", "meta", "rankings"}
 MOST_ROOMS, MOST_FLOORS, MOST_ARROWS = 16, 7, 70
 FILES = sorted(PACKAGE.rglob("*.py"))
 ENGINE = {"jit", "vmap", "pmap", "shard_map", "device_put", "NamedSharding"}
@@ -93,7 +94,10 @@ def imported(path: Path) -> set[str]:
 
 def test_every_room_is_known():
     assert {room(f) for f in FILES} - {"__init__"} == {*ROOMS, *DOORS}
-    assert len([name for name in ROOMS if name[0] != "_"]) <= MOST_ROOMS
+    assert (
+        len([name for name in ROOMS if name[0] != "_" and name != "aliases"])
+        <= MOST_ROOMS
+    )
 
 
 def test_rooms_are_few_floors_with_few_arrows():
@@ -112,7 +116,7 @@ def test_rooms_are_few_floors_with_few_arrows():
 
 
 def test_doors_only_import():
-    for door in DOORS - {"aliases"}:
+    for door in DOORS:
         body = ast.parse((PACKAGE / f"{door}.py").read_text()).body
         assert {type(x) for x in body} <= {ast.Expr, ast.ImportFrom, ast.Assign}
         assert not any(door in imported(file) for file in FILES)
@@ -123,7 +127,9 @@ def test_contributing_lists_the_rooms():
     if not guide.exists():
         pytest.skip("not in a checkout")
     rows = re.findall(r"^\| `(\w+)(?:/|\.py)` \|", guide.read_text(), re.MULTILINE)
-    assert rows == [name for name in reversed(ROOMS) if name[0] != "_"]
+    assert rows == [
+        name for name in reversed(ROOMS) if name[0] != "_" and name != "aliases"
+    ]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda f: str(f.relative_to(PACKAGE)))

@@ -203,7 +203,7 @@ def test_mistakes(pgcjax, demo, memory, monkeypatch):
         assert pgcjax(*line) == (2, "", f"pgcjax: error: {line[-1]}: {elsewhere}\n")
     for call in (
         lambda to: package.evaluate(
-            "runs", qrels="qrels.txt", job=pgcjax.Job(journal=to)
+            "runs", qrels="qrels.txt", job=package.Job(journal=to)
         ),
         lambda to: package.ask.Tournament.start(to, "qrels.txt"),
         package.ask.Tournament,
