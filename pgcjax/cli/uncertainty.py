@@ -116,21 +116,26 @@ def uncertainty(
         options["score_intervals"] = bool(score_intervals)
         tables = given_judgments(sources.judgments)
         found = score(sources.opened(), **tables, **options, job=work.job)
+    from pgcjax.stats.left_out import LeftOut
+
     scores = found.observed
     if work.first and scores is not None:
         how = {"spreadsheet": spreadsheet}
         give(scores, output, notes=found.notes, score_format=score_format, **how)
-        used = scores.metadata | ({} if leaves else {"interval": interval})
+        drawn = {} if leaves else {"interval": interval}
+        used = scores.metadata | drawn
         if pairs_output:
-            write_table(_pairs(found, interval), pairs_output, used, "pairs", **how)
+            pairs = "pairs" if leaves else "differences"
+            table = _of_measures(found, pairs, **drawn)
+            write_table(table, pairs_output, used, "pairs", **how)
         if score_intervals:
-            table = _of_measures(found, "scores", interval=interval)
+            table = _of_measures(found, "scores", **drawn)
             write_table(table, score_intervals, used, "intervals", **how)
         if replicates_output:
             found.save(replicates_output)
             count = found.metadata["replicates"]
             say(f"wrote {count} replicates to {replicates_output}")
-        if leaves:
+        if isinstance(found, LeftOut):
             table = found.table
             if table["measure"].nunique() == 1:
                 table = table.drop(columns="measure")
@@ -141,13 +146,6 @@ def uncertainty(
             board = leaderboard(found, interval=interval)
             print_leaderboard(board, form or "table", top)
     work.end(resume)
-
-
-def _pairs(found: "Uncertainty | LeftOut", interval: str) -> "pd.DataFrame":
-    """Differences of all pairs of runs, or those whose significance changes."""
-    if found.metadata.get("leave_out"):
-        return _of_measures(found, "pairs")
-    return _of_measures(found, "differences", interval=interval)
 
 
 def _of_measures(

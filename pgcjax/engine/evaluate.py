@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple, Never
 
 import numpy as np
@@ -35,7 +36,6 @@ from pgcjax.io.memory import memory_limit
 from pgcjax.io.reading import chosen, reading
 from pgcjax.io.runs import Options, Runs
 from pgcjax.io.score_source import ScoreSource
-from pgcjax.later import pd
 from pgcjax.runtime.processes import Processes
 from pgcjax.stats.scores import Scores, StoredScores
 
@@ -155,7 +155,7 @@ def score(
     verify: float = 0.0,
     means_only: bool = False,
     whole: bool = False,
-    owned: Mapping[str, str] | None = None,
+    owned: Mapping[str, str] = MappingProxyType({}),
 ) -> Scored:
     """Score runs in a job.
 
@@ -184,7 +184,9 @@ def score(
     def work() -> list[Chunk | KeptChunk]:
         finished = None
         if job.journal:
-            about = identity(described.result(), runs.grids) | dict(owned or {})
+            about = described.result() | {**owned}
+            if runs.grids is not None:  # a score may depend on all systems
+                about |= {"grids": fingerprint(runs.grids)}
             finished = Checkpoint(job.journal, about)
         with reading(memory=job.memory):
             return run(
@@ -269,8 +271,3 @@ def described_by(request: Request, drawn: dict[str, Any]) -> Future[dict[str, An
         return pool.submit(describe)
     finally:
         pool.shutdown(wait=False)
-
-
-def identity(described: dict[str, Any], grids: pd.DataFrame | None) -> dict[str, Any]:
-    """Name what a checkpoint depends on: a score may depend on all systems."""
-    return described | ({"grids": fingerprint(grids)} if grids is not None else {})

@@ -89,17 +89,15 @@ class VariantGraphs:
         if "probability" in table:
             p = table["probability"].to_numpy(np.float64)
         self._in_parts = by_sides(sign, votes.weight, p, soft).unit != 1
-        self._soft, self._most = "both" if soft == "both" else "margin", np.ones(0)
-        prefers = table["other_doc_id"].notna().to_numpy() & (sign != 0)
-        if self._in_parts:
-            p = np.where(np.isnan(p) | (soft == "sign"), 0.5 + sign / 2, p)
-            sign, self._most = np.sign(p - 0.5), np.maximum(p, 1 - p)
+        p = np.where(np.isnan(p) | (soft == "sign"), 0.5 + sign / 2, p)
+        self._soft = "both" if soft == "both" else "margin"
+        self._most = np.maximum(p, 1 - p)  # of the likelier document
         docs = np.array([table["doc_id"], table["other_doc_id"]], object)
-        better = np.where(sign > 0, docs, docs[::-1]), prefers & (sign != 0)
-        graphs = member.tensors.graphs.items()
+        better = np.where(p > 0.5, docs, docs[::-1])
+        prefers = table["other_doc_id"].notna().to_numpy() & (p != 0.5)
         self.edges = [
-            self._edges(name, graph, *better) if len(graph) else None
-            for name, graph in graphs
+            self._edges(query, graph, better, prefers) if len(graph) else None
+            for query, graph in member.tensors.graphs.items()
         ]
 
     def _edges(
@@ -121,19 +119,16 @@ class VariantGraphs:
         vote = np.flatnonzero(prefers[rows])
         if self._in_parts:  # what rounds to nothing has no vertex
             vote = vote[np.isin(better[:, rows[vote]], graph.doc_ids).all(0)]
-        pairs, likely = (
-            np.searchsorted(graph.doc_ids, better[:, rows[vote]]).T,
-            len(vote),
-        )
-        if self._in_parts and self._soft == "both":
+        pairs = np.searchsorted(graph.doc_ids, better[:, rows[vote]]).T
+        likely = len(vote)
+        if self._soft == "both":
             other = self._most[rows[vote]] < 1
             pairs = np.concatenate([pairs, pairs[other][:, ::-1]])
             vote = np.concatenate([vote, vote[other]])
         unit = UNIT if self._in_parts else 1
         alone = replace(graph, wins=np.zeros((0, 3), np.int64), unit=unit)
-        graded = np.zeros(len(graph), bool)
-        if graph.levels is not None:
-            graded = graph.levels >= 0
+        none = np.zeros(len(graph), bool)
+        graded = none if graph.levels is None else graph.levels >= 0
         return VoteEdges(vote, pairs, likely, alone.edges(), graded)
 
     def amounts(self, query: str, edges: VoteEdges, counts: Counts) -> Amounts:
