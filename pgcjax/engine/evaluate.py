@@ -90,7 +90,13 @@ def evaluate(  # noqa: D417 - a line for each argument would be one too many
     judgments = {"preferences": preferences, "qrels": qrels}
     judgments |= {"intent_qrels": intent_qrels, "intents": intents, "context": context}
     task = scoring_task(
-        runs, judgments, measures, order, float32, missing, job or Job()
+        runs,
+        judgments,
+        measures,
+        order,
+        float32,
+        missing,
+        Job() if job is None else job,
     )
     used = {"means_only": True} if means_only else {}
     return score(task, used, verify=verify, means_only=means_only).scores
@@ -135,9 +141,12 @@ def scoring_task(
     order: str,
     float32: bool,
     missing: str,
-    job: Job,
+    job: Job | None,
 ) -> ScoringTask:
     """Open runs, and read judgments for measures; arguments are as of `evaluate`."""
+    job = Job() if job is None else job
+    if not isinstance(job, Job):
+        raise UsageError(f"job={job!r}: expected a pgcjax.Job")
     limits = Limits(memory_limit(job.memory))
     with reading(memory=job.memory):
         opened = runs_of(runs, order, Options(float32=float32))

@@ -78,8 +78,7 @@ def uncertainty(  # noqa: D417 - most are as of evaluate
     """
     judgments = {"preferences": preferences, "qrels": qrels}
     judgments |= {"intent_qrels": intent_qrels, "intents": intents, "context": context}
-    job = job or Job()
-    if job.part is not None:
+    if isinstance(job, Job) and job.part:
         raise UsageError(
             f"part={job.part}: replicates and leave_out need all runs: leave it out"
         )

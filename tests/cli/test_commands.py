@@ -41,6 +41,7 @@ VERBS = [
     "rbo",
     "report",
     "simulate",
+    "uncertainty",
 ]
 
 
