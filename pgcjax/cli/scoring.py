@@ -117,7 +117,7 @@ class Sources(NamedTuple):
 
     runs: tuple[str, ...]
     judgments: dict[str, Any]
-    reading: dict[str, str]
+    reading: dict[str, Any]
     grids: bool
 
     @classmethod

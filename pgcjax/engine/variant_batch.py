@@ -298,10 +298,8 @@ class VariantTiles(TileBatch):
         groups: dict[Size, list[tuple]] = {}
         for size, queries in parts:
             for query in queries:
-                if (drawn := self._drawn(query)) is not None:
-                    form, *arrays = drawn
-                    width = min(size.width, list_width(len(arrays[-2])))
-                    actual = Size(form, size.vertices, width)
+                if (drawn := self._drawn(query, size)) is not None:
+                    actual, *arrays = drawn
                     groups.setdefault(actual, []).append((query, *arrays))
         return [
             PackedQueries(size, queries, self._stacked(size, arrays))
@@ -310,8 +308,8 @@ class VariantTiles(TileBatch):
             )
         ]
 
-    def _drawn(self, query: int) -> tuple | None:
-        """Form, fixed edges, graded vertices, and pairs and amounts of those that vary.
+    def _drawn(self, query: int, size: Size) -> tuple | None:
+        """Size, fixed edges, graded vertices, and pairs and amounts of those that vary.
 
         None where a query has no variants of this block.
         """
@@ -327,15 +325,16 @@ class VariantTiles(TileBatch):
             amounts = self._graphs.amounts(name, edges, counts)
         degree = edges.most_degree(amounts)
         self._graphs.check(name, degree)
-        n, fixed, pairs = len(edges.graded), edges.fixed, edges.pairs
-        vary = (amounts != amounts[0]).any(0)
-        if list_width(int(vary.sum())) < list_width(len(vary)):
+        fixed, pairs, vary = edges.fixed, edges.pairs, (amounts != amounts[0]).any(0)
+        width = list_width(max(int(vary.sum()), BLOCK))  # of one vote more in each
+        if width < size.width:
             fixed = fixed.copy()
             np.add.at(fixed, tuple(pairs[~vary].T), amounts[0, ~vary].astype(np.int32))
             pairs, amounts = pairs[vary], amounts[:, vary]
-        small = n <= peel_packed.MOST_VERTICES and degree < peel_packed.MOST_DEGREE
-        form = "packed" if small else "wide"
-        return form, fixed, edges.graded, pairs, amounts
+        n, most = len(fixed), peel_packed.MOST_DEGREE
+        form = "packed" if n <= peel_packed.MOST_VERTICES and degree < most else "wide"
+        actual = Size(form, size.vertices, min(width, size.width))
+        return actual, fixed, edges.graded, pairs, amounts
 
     def _stacked(self, size: Size, arrays: Sequence[Any]) -> Any:
         fixed, graded, pairs, amounts = arrays
