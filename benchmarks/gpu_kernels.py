@@ -14,8 +14,8 @@ from benchmarks import inputs
 from pgcjax.engine.flat_runs import FlatRuns
 from pgcjax.engine.grid_batch import grid_program
 from pgcjax.engine.list_batch import Kernel, list_program
-from pgcjax.engine.replicate_programs import replicate_program
 from pgcjax.engine.tiles import Pace, compiled
+from pgcjax.engine.variant_batch import variant_program
 from pgcjax.kernels import ABSENT
 from pgcjax.kernels.graded import QueryGains
 from pgcjax.kernels.rbo import rank_weights
@@ -24,7 +24,7 @@ from pgcjax.measures.gains import Gains, on_gains
 from pgcjax.measures.graded import ERR_GAINS, NDCG_GAINS
 from pgcjax.reference.pgc import greedy_ideal
 from pgcjax.stats import paired_counts, resample
-from pgcjax.tensors import adjacency, rank_tables
+from pgcjax.tensors import adjacency
 from pgcjax.tensors.padding import list_width, padded_size, ranks_length, stack
 
 DEPTH, P = 1000, 0.95
@@ -252,12 +252,11 @@ def replicates(queries: int, runs: int, n: int, backend: str = "gpu") -> Work:
         rows = len(graph.wins)
         cells[q, :rows] = graph.wins[:, 0] * size + graph.wins[:, 1]
         counts[q, :, :rows] = rng.poisson(1.0, (REPLICATES, rows))
-    vertices = np.full(queries, n, np.int32)
     found = [case.rankings[f"q{q}"] for q in range(queries)]
-    shape, part = (queries, runs), slice(0, runs)
-    ranks = rank_tables.rankings_by_place(vertices, found, part, shape, size)
-    fixed = np.zeros((queries, size, size), np.int32)
-    cut = fixed, np.zeros((queries, size), bool), cells, counts, ranks
+    flat = FlatRuns(case.rankings, {f"q{q}": np.arange(n) for q in range(queries)})
+    where = flat.where(range(queries), slice(0, runs))
+    fixed, shape = np.zeros((queries, size, size), np.int32), (queries, runs)
+    cut = (fixed, np.zeros((queries, size), bool), cells, counts), where
 
     def differs(result: Any) -> float:
         far = 0.0
@@ -271,12 +270,14 @@ def replicates(queries: int, runs: int, n: int, backend: str = "gpu") -> Work:
             ideal = greedy_ideal(edges, [d for d in ranks if d in docs])
             lower = [max(ranks.get(d, DEPTH), i) for i, d in enumerate(ideal)]
             total = weights[np.minimum(lower, DEPTH)].sum()
-            far = max(far, float(total != int(result[0][q, b, r])))
+            far = max(far, float(total != int(result[0][q, r, b])))
         return far
 
     title = f"replicates, N = {n}: {REPLICATES} × {queries} queries × {runs} runs"
-    program = replicate_program("packed", 1, backend)
-    units, arguments = REPLICATES * queries * runs, (cut, (weights,))
+    of_query = variant_program("packed", size, REPLICATES, runs, backend == "cpu")
+    program = compiled(of_query, Pace(in_turn=True), 1)
+    shared = flat.documents, weights
+    units, arguments = REPLICATES * queries * runs, (cut, shared)
     per = "(replicate, query, run)"
     return Work("replicates", title, program, arguments, units, per, differs)
 

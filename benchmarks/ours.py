@@ -270,14 +270,16 @@ class Replicated:
 
     def __init__(self, preferences: Path, runs: Iterable[Path], replicates: int):
         """Read judgments and runs, and lay the judgments out."""
-        from pgcjax.engine import replicates as redraw
         from pgcjax.engine.request import read_request
+        from pgcjax.engine.variant_batch import VariantGraphs, VariantMeans
+        from pgcjax.judging.variants import QueryVotes, drawn_votes
 
         self._request = read_request({"preferences": preferences}, ["PGC"], "trec")
         self.judged = self._request.judged.docs
         self.rankings = rankings_of(runs, self.judged)
-        how = redraw.Resampling(replicates, "judgments", 0)
-        (self._batch,) = redraw.batches(self._request, how)
+        votes = QueryVotes(self._request.tables["preferences"])
+        graphs = VariantGraphs(self._request.members[0], votes)
+        self._batch = VariantMeans(graphs, drawn_votes(votes, replicates), "zero")
 
     def means(self) -> np.ndarray:
         """Average the scores of all runs by each replicate: `[replicates, runs]`."""
@@ -285,7 +287,7 @@ class Replicated:
 
     def one_by_one(self, replicates: int) -> np.ndarray:
         """Do the same for the first few: draw a table, build graphs, peel them."""
-        from pgcjax.judging.resampled import resample_judgments
+        from pgcjax.judging.variants import resample_judgments
         from pgcjax.tensors.graphs import preference_graphs
 
         table, tensors = self._request.tables["preferences"], self._batch.members[0]
@@ -392,7 +394,7 @@ def each_order(
     Of graphs whose vertices stand in another order, ties are decided by that order.
     """
     from pgcjax.engine.tied_orders import drawn
-    from pgcjax.judging.resampled import BLOCK
+    from pgcjax.judging.variants import BLOCK
 
     docs = {query: graph.doc_ids for query, graph in graphs.items()}
     own = rankings.retrieved(docs)

@@ -8,6 +8,8 @@ from . import meta as meta
 from . import rankings as rankings
 from ._version import __version__ as __version__
 from .engine.evaluate import evaluate as evaluate
+from .engine.job import Job as Job
+from .engine.uncertainty import uncertainty as uncertainty
 from .measures.catalogue import register as register
 from .stats.compare import compare as compare
 from .stats.correlation import correlate as correlate

@@ -54,3 +54,25 @@ VERBS = {
     "simulate": "files simulate",
 }
 """Old verbs, and what to type in their place."""
+
+_JOB = "give job=pgcjax.Job({}=…)"
+_DRAWN = "call pgcjax.uncertainty(…, {}=…)"
+ARGUMENTS = {
+    **{name: _JOB.format(name) for name in ("memory", "journal", "part", "progress")},
+    "distributed": _JOB.format("processes"),
+    **{
+        name: _DRAWN.format(name)
+        for name in ("replicates", "resample", "seed", "score_intervals", "leave_out")
+    },
+    "pool_depth": _DRAWN.format("leave_out='runs', pool_depth"),
+}
+"""Old arguments of `evaluate`, and what to give or call in their place."""
+
+OPTIONS = {
+    ("evaluate", f"--{option}"): f"pgcjax uncertainty --{option}"
+    for option in """
+        replicates resample seed interval leave-out pool-depth pairs-output
+        score-intervals replicates-output
+    """.split()
+}
+"""Old options of verbs, and what to type in their place."""

@@ -1,5 +1,6 @@
 """What users are told: errors in one line, warnings, progress. Imports none of ours."""
 
+import inspect
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -104,6 +105,14 @@ def check_choice(name: str, value: object, allowed: Iterable[str]) -> None:
     allowed = tuple(allowed)
     if value not in allowed:
         raise UsageError(f"{name} is one of {', '.join(allowed)}, not {value!r}")
+
+
+def outside() -> int:
+    """Stack level of the nearest caller outside of this package, for a warning."""
+    frame, level = inspect.currentframe(), 0
+    while frame and frame.f_globals.get("__name__", "").split(".")[0] == "pgcjax":
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def refuse_arguments(

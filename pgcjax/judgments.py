@@ -29,11 +29,11 @@ from pgcjax.judging.judge_agreement import judge_agreement as judge_agreement
 from pgcjax.judging.judge_agreement import share_ties as share_ties
 from pgcjax.judging.majority import majority as majority
 from pgcjax.judging.prediction import predict_context as predict_context
-from pgcjax.judging.resampled import resample_judgments as resample
-from pgcjax.judging.resampled import subsample_judgments as subsample
 from pgcjax.judging.strength import judgment_strength as strength
 from pgcjax.judging.strength import judgment_times as times
 from pgcjax.judging.transitivity import transitivity as transitivity
+from pgcjax.judging.variants import resample_judgments as resample
+from pgcjax.judging.variants import subsample_judgments as subsample
 from pgcjax.stats.judge_orders import JudgeOrders as JudgeOrders
 from pgcjax.stats.left_out import LeftOut as LeftOut
 from pgcjax.stats.stability import Stability as Stability

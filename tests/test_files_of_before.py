@@ -83,7 +83,7 @@ def test_finished_work(tmp_path, monkeypatch, expected):
         preferences=BEFORE / "preferences.csv",
         qrels=BEFORE / "qrels.txt",
         measures=["PGC", "nDCG@10"],
-        journal=journal,
+        job=pgcjax.Job(journal=journal),
     )
     pd.testing.assert_frame_equal(sorted_table(scores), expected, check_dtype=False)
     assert before == {file.name: file.read_bytes() for file in journal.iterdir()}

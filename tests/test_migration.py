@@ -1,12 +1,14 @@
 """docs/migration.md: each name, verb and option of before the redesign has a place."""
 
 import importlib
+import inspect
 import json
 import re
 from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 import pgcjax
 from pgcjax import _aliases
@@ -89,3 +91,28 @@ def test_a_verb_and_its_options_are_at_one_of_their_places(name):
 def test_the_page_has_nothing_else():
     assert set(VERBS) == set(OPTIONS) == set(BEFORE["verbs"])
     assert sorted(NAMES) == sorted(BEFORE["names"])
+
+
+@pytest.mark.parametrize(("place", "new"), _aliases.OPTIONS.items())
+def test_a_removed_option_names_its_place(place, new):
+    name, option = place
+    _, *words, same = new.split()
+    assert not has([name], option) and has(words, same)
+    done = CliRunner().invoke(cli, [name, "runs", option, "judges"])
+    assert (done.exit_code, f"{name} has no {option}: {new}" in done.output) == (
+        2,
+        True,
+    )
+
+
+@pytest.mark.parametrize(("name", "new"), _aliases.ARGUMENTS.items())
+def test_a_removed_argument_names_its_place(name, new):
+    with pytest.raises(pgcjax.errors.UsageError) as error:
+        pgcjax.evaluate("runs", **{name: None})
+    assert str(error.value) == f"evaluate takes no {name}=…: {new}"
+    place = pgcjax.Job if "Job" in new else pgcjax.uncertainty
+    assert re.findall(r"(\w+)=…", new)[-1] in inspect.signature(place).parameters
+
+
+def test_evaluate_has_few_arguments():
+    assert len(inspect.signature(pgcjax.evaluate).parameters) <= 14  # **others is one

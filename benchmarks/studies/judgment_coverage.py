@@ -110,7 +110,7 @@ def _evaluate(
     resample: str,
     seed: int,
 ) -> Any:
-    scores = pgcjax.evaluate(
+    return pgcjax.uncertainty(
         collection.runs,
         preferences=prefs,
         measures="PGC",
@@ -118,7 +118,6 @@ def _evaluate(
         resample=resample,
         seed=seed,
     )
-    return scores.uncertainty
 
 
 def _counts(

@@ -2,7 +2,7 @@
 
 `python -m benchmarks.studies.judgment_noise` prints the tables of
 docs/judgment-noise.md, and the curves of docs/enough.md. Intervals are those of
-`evaluate --replicates`, tests randomised Tukey HSD. A claim is redone by scoring the
+`pgcjax uncertainty`, tests randomised Tukey HSD. A claim is redone by scoring the
 runs by the judgments of a replicate, and testing them again.
 """
 
@@ -26,10 +26,10 @@ SECTIONS = ("widths", "single", "claims", "enough")
 SCHEMES = ("judgments", "queries", "both")
 
 
-def drawn(public: Public, replicates: int) -> dict[str, pgcjax.Scores]:
+def drawn(public: Public, replicates: int) -> dict[str, Any]:
     """Score all runs, with replicates of each scheme."""
     return {
-        scheme: pgcjax.evaluate(
+        scheme: pgcjax.uncertainty(
             public.runs,
             preferences=public.preferences,
             measures="PGC",
@@ -40,12 +40,10 @@ def drawn(public: Public, replicates: int) -> dict[str, pgcjax.Scores]:
     }
 
 
-def widths(name: str, scores: dict[str, pgcjax.Scores]) -> list[dict[str, Any]]:
+def widths(name: str, by_scheme: dict[str, Any]) -> list[dict[str, Any]]:
     """Say how wide the intervals are, and how much of the order replicates keep."""
     rows = []
-    for scheme, of_scheme in scores.items():
-        found = of_scheme.uncertainty
-        assert found is not None
+    for scheme, found in by_scheme.items():
         means, pairs, ranks = found.means(), found.differences(), found.ranks()
         tau = found.tau()
         rows.append(
@@ -69,15 +67,14 @@ def widths(name: str, scores: dict[str, pgcjax.Scores]) -> list[dict[str, Any]]:
 
 def single(public: Public, replicates: int) -> dict[str, Any]:
     """Say how wide the intervals of single scores are, of a run and query."""
-    scores = pgcjax.evaluate(
+    found: Any = pgcjax.uncertainty(
         public.runs,
         preferences=public.preferences,
         measures="PGC",
         replicates=replicates,
         score_intervals=True,
     )
-    assert scores.uncertainty is not None
-    table = scores.uncertainty.scores()
+    table = found.scores()
     half = (table["high"] - table["low"]) / 2
     return {
         "judgments of": public.name,
@@ -89,11 +86,9 @@ def single(public: Public, replicates: int) -> dict[str, Any]:
     }
 
 
-def claims(
-    public: Public, scores: dict[str, pgcjax.Scores], redone: int
-) -> dict[str, Any]:
+def claims(public: Public, by_scheme: dict[str, Any], redone: int) -> dict[str, Any]:
     """Say what becomes of significant differences by other draws of the judgments."""
-    first = _tested(scores["judgments"])
+    first = _tested(by_scheme["judgments"].observed)
     kept, added, turned = [], [], 0
     for replicate in range(redone):
         table = pgcjax.judgments.resample(public.preferences, replicate=replicate)
@@ -109,9 +104,7 @@ def claims(
         "significant": int(significant.sum()),
     }
     for scheme in ("judgments", "both"):
-        found = scores[scheme].uncertainty
-        assert found is not None
-        pairs = found.differences()
+        pairs = by_scheme[scheme].differences()
         holds = ((pairs["low"] <= 0) & (pairs["high"] >= 0)).to_numpy()
         row[f"of these hold 0, {scheme}"] = int((holds & significant).sum())
     return row | {

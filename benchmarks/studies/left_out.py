@@ -38,18 +38,18 @@ def rows(
         total = len(pgcjax.files.read_preferences(files))
         table = pgcjax.files.read_runs(folder / runs, name_by="file").table
         for depth in depths:
-            scores = pgcjax.evaluate(
+            found = pgcjax.uncertainty(
                 table,
                 preferences=files,
                 measures="PGC",
                 leave_out="runs",
                 pool_depth=depth,
             )
-            yield {"collection": name, "depth": depth, **_moved(scores, total)}
+            yield {"collection": name, "depth": depth, **_moved(found, total)}
 
 
-def _moved(scores: Any, total: int) -> dict[str, Any]:
-    table = scores.left_out.changes()
+def _moved(found: Any, total: int) -> dict[str, Any]:
+    table = found.changes()
     own = (table["score_without"] - table["score"]) / table["score"]
     ranks = (table["rank_without"] - table["rank"]).abs()
     pairs = len(table) * (len(table) - 1) / 2

@@ -1,13 +1,13 @@
 """The tables of docs/scaling.md, by simulated plans.
 
-`python -m benchmarks.studies.scaling` prints them. No job is run: `cost.Job` cuts each
-as `evaluate` would, chunk by chunk and call by call. tests/engine/test_cost.py checks
-the cuts against real calls, and that docs/scaling.md has these tables.
+`python -m benchmarks.studies.scaling` prints them. No job is run: `cost.Estimate` cuts
+each as `evaluate` would, chunk by chunk and call by call. tests/engine/test_cost.py
+checks the cuts against real calls, and that docs/scaling.md has these tables.
 """
 
 from collections.abc import Iterator
 
-from pgcjax.engine.cost import Group, Job
+from pgcjax.engine.cost import Estimate, Group
 from pgcjax.engine.peel_batch import Form, bytes_of
 from pgcjax.engine.plan import Limits
 from pgcjax.io.memory import memory_limit
@@ -25,13 +25,13 @@ STEPS = (  # runs, queries, replicates of the judgments
 )
 
 
-def job(runs: int, queries: int, form: str = "packed", replicates: int = 1) -> Job:
+def job(runs: int, queries: int, form: str = "packed", replicates: int = 1) -> Estimate:
     """Make up a job: all replicates score the same runs, each reading them again."""
     found = RETRIEVED * DOCS * queries
     size = padded_size(DOCS)
     sizes = size, queries, DOCS * queries
     group = Group(form, form, *sizes, *bytes_of(Form(form, size)))
-    return Job(
+    return Estimate(
         runs=runs,
         units=runs,
         lines=0.0,

@@ -20,6 +20,7 @@ LEAST_ADDRESSES = 1280 * 2**20
 _MODULES = (
     *("asking", "comparing", "enough", "files", "findings", "judges", "judgments"),
     *("measures", "predicting", "rankings", "reporting", "scoring", "simulating"),
+    "uncertainty",
 )
 _EARLY = {"evaluate": "scoring"}  # the verb that answers within a second
 HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 88}
@@ -109,6 +110,7 @@ def demo(output: str) -> None:
     """Score the runs of the embedded collection and show a leaderboard."""
     from pgcjax.datasets.files import demo_folder
     from pgcjax.engine.evaluate import evaluate as score
+    from pgcjax.engine.job import Job
     from pgcjax.io.remote import path_of
     from pgcjax.report.leaderboard import leaderboard, show
 
@@ -118,7 +120,7 @@ def demo(output: str) -> None:
             folder / "runs",
             preferences=folder / "preferences.csv",
             qrels=folder / "qrels.txt",
-            progress=progress.update,
+            job=Job(progress=progress.update),
         )
     scores.save(output)
     for note in scores.notes:

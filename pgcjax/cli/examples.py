@@ -36,4 +36,5 @@ EXAMPLES = {
     "rankings rbo": "runs/ -o overlaps.csv",
     "rankings": "rbo runs/",
     "report": "scores.parquet -o report.html",
+    "uncertainty": "--prefs judgments.txt -m PGC runs/",
 }

@@ -1,10 +1,10 @@
 """Scores as verbs give them: notes on stderr, a file, and what is printed."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pgcjax.cli.formats import print_findings, print_leaderboard, print_line
 from pgcjax.report.progress import ProgressDisplay, say
-from pgcjax.stats.choices import REPLICATED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -13,10 +13,15 @@ if TYPE_CHECKING:
 
 
 def give(
-    scores: "Scores", output: str | None, *, written: bool = False, **how: Any
+    scores: "Scores",
+    output: str | None,
+    *,
+    written: bool = False,
+    notes: Sequence[str] | None = None,
+    **how: Any,
 ) -> None:
-    """Print the notes of scores, and write them, if that is not done."""
-    for note in scores.notes:
+    """Print the notes of scores, or others, and write them, if that is not done."""
+    for note in scores.notes if notes is None else notes:
         say(note)
     if output and not written:
         with ProgressDisplay() as progress:
@@ -30,7 +35,6 @@ def print_scores(
     form: str,
     top: int | None,
     per_query: bool = False,
-    interval: str = REPLICATED[0],
 ) -> None:
     """Print the lines of trec_eval, or a leaderboard."""
     if form == "text":
@@ -42,7 +46,7 @@ def print_scores(
         return
     from pgcjax.report.leaderboard import leaderboard
 
-    print_leaderboard(leaderboard(scores, interval=interval), form, top)
+    print_leaderboard(leaderboard(scores), form, top)
 
 
 def _ranked(scores: "Scores") -> "pd.DataFrame":

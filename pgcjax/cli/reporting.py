@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     "--replicates",
     type=FILE,
     metavar="FILE",
-    help="What evaluate --replicates-output wrote with SCORES: leaderboards get "
+    help="What uncertainty --replicates-output wrote with SCORES: leaderboards get "
     "intervals, tiers and ranks that say how far the judgments carry.",
 )
 @click.option(

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from pgcjax._aliases import OPTIONS
 from pgcjax.cli.examples import EXAMPLES
 from pgcjax.report.progress import be_quiet, say
 
@@ -58,6 +59,18 @@ class Verb(click.Command):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Show the example of the verb."""
         _example(ctx, formatter)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read options; of one that the verb had, say where it is now."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            place = OPTIONS.get((self.name or "", error.option_name))
+            if place is None:
+                raise
+            raise click.UsageError(
+                f"{self.name} has no {error.option_name}: {place}", ctx
+            ) from None
 
     def invoke(self, ctx: click.Context) -> Any:
         """Refuse a call that would, before any work."""

@@ -36,7 +36,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Job:
+class Estimate:
     """A job: what there is to read and to compute.
 
     Attributes:

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from pgcjax.engine.cost import Job
+from pgcjax.engine.cost import Estimate
 from pgcjax.errors import counted
 
 
-def describe(job: Job) -> Iterator[str]:
+def describe(job: Estimate) -> Iterator[str]:
     """Describe how a job would be cut, and what memory it would take."""
     text = f", {job.lines:,.0f} lines of text" if job.lines else ""
     yield (

@@ -8,20 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from pgcjax.engine import job
-from pgcjax.engine.chunk import together
-from pgcjax.engine.evaluate import described_by, identity
-from pgcjax.engine.missing import tell
-from pgcjax.engine.plan import Limits
-from pgcjax.engine.replicate_batches import ReplicateBatch, is_resamplable
-from pgcjax.engine.replicates import Resampling
-from pgcjax.engine.request import Request, read_request, runs_of
-from pgcjax.engine.scored import by_measure, counting
+from pgcjax.engine.evaluate import score, scoring_task
+from pgcjax.engine.job import Job
+from pgcjax.engine.request import Request
+from pgcjax.engine.uncertainty import check_replicates
+from pgcjax.engine.variant_batch import VariantGraphs, VariantMeans, is_of_votes
 from pgcjax.errors import Progress, UsageError
-from pgcjax.io.checkpoint import Checkpoint
-from pgcjax.io.memory import memory_limit
-from pgcjax.io.reading import reading
-from pgcjax.judging.resampled import Subsample, check_share
+from pgcjax.judging.variants import QueryVotes, check_share, kept_judgments
+from pgcjax.judging.variants import shares as drawn_shares
 from pgcjax.stats.choices import SHARES
 from pgcjax.stats.stability import Stability, stability
 from pgcjax.stats.uncertainty import query_means
@@ -66,60 +60,38 @@ def enough(
     Raises:
         DataError: the data cannot be scored. UsageError: an argument is wrong.
     """
-    how = Resampling.of(replicates, "judgments", seed)
     chosen = _checked(shares, top)
-    if how is None:
-        raise UsageError("replicates=0: expected 2 or more; 200 are usual")
-    limits = Limits(memory_limit(memory))
-    with reading(memory=memory):
-        runs = runs_of(runs)
-        sources = {"preferences": preferences, "qrels": qrels}
-        request = read_request(sources, measures, order, missing, grids=runs.grids)
+    replicates = check_replicates(replicates, seed, 200)
+    judgments = {"preferences": preferences, "qrels": qrels}
+    how = Job(memory=memory, journal=journal, progress=progress)
+    task = scoring_task(runs, judgments, measures, order, False, missing, how)
+    request = task.request
     check_preferences(request)
-    table = request.tables["preferences"]
-    draws = [Subsample(table, share, seed) for share in [*chosen, 1.0]]
+    votes = QueryVotes(request.tables["preferences"])
+    drawn = [drawn_shares(votes, share, replicates, seed) for share in chosen]
+    graphs = [VariantGraphs(member, votes) for member in request.members]
+    batches = [VariantMeans(of, each, missing) for of in graphs for each in drawn]
     used = {"shares": chosen, "replicates": replicates, "seed": seed}
-    described = described_by(request, used)
-    batches = request.batches(budget=limits.tile, keep=limits.kept)
-    drawn: list[ReplicateBatch] = []
-    for member in request.members:
-        like = None
-        for draw in draws[:-1]:
-            drawn.append(ReplicateBatch(member, table, draw, how, missing, like))
-            like = drawn[-1]
-    tally, seen = counting(request, batches)
-    with reading(memory=memory):
-        chunks = job.run(
-            runs,
-            request,
-            [*batches, *drawn],
-            limits=limits,
-            checkpoint=Checkpoint(journal, identity(described.result(), runs.grids))
-            if journal
-            else None,
-            seen=seen,
-            progress=progress,
-        )
-    total = together([chunk.open() for chunk in chunks])
-    parts = iter(part[:, 0, :, 0] for part in total.parts[len(batches) :])
-    total = replace(total, parts=total.parts[: len(batches)])
-    scored = [*by_measure(request, batches, total)]
-    notes = [*runs.notes, *tell(request.members, tally, missing)]
+    scored = score(task, used, more=batches, whole=True)
+    parts = (part[:, 0, :, 0] for part in scored.more)
     means, again = {}, {}
-    for member, has, scores in scored:
+    for member, has, scores in scored.by_measure:
         name, once = str(member.measure), np.ones((1, has.shape[1]))
         means[name] = query_means(scores, has, once, missing)[0]
         again[name] = [next(parts) for _ in chosen]
-    counts = [draw.judgments for draw in draws]
-    about = described.result() | {"top": top}
-    found = stability(total.run_ids, means, again, chosen, counts, top, about)
-    return replace(found, notes=(*notes, *found.notes))
+    counts = [
+        sum(kept_judgments(votes, share, query) for query in votes.rows)
+        for share in [*chosen, 1.0]
+    ]
+    about = scored.scores.metadata | {"top": top}
+    found = stability(scored.run_ids, means, again, chosen, counts, top, about)
+    return replace(found, notes=(*scored.scores.notes, *found.notes))
 
 
 def check_preferences(request: Request) -> None:
     """Refuse a measure that peels no graph of preferences, by a UsageError."""
     for member in request.members:
-        if not is_resamplable(member):
+        if not is_of_votes(member):
             raise UsageError(
                 f"{member.measure}: expected PGC of preferences, whose judgments can "
                 "be fewer or more: graph=real or graph=combined, and ideal=greedy"

@@ -5,7 +5,7 @@ from contextlib import closing
 from typing import Any
 
 from pgcjax.engine import plan
-from pgcjax.engine.cost import Job
+from pgcjax.engine.cost import Estimate
 from pgcjax.engine.request import read_request, runs_of
 from pgcjax.io.memory import memory_limit
 from pgcjax.io.reading import reading
@@ -22,7 +22,7 @@ def estimate(
     float32: bool = False,
     memory: str | int | None = None,
     **judgments: Any,
-) -> Job:
+) -> Estimate:
     """Estimate a job. Arguments, and what is raised: as of `evaluate`.
 
     Of runs, the first file or block is read, and stands for all of its size.
@@ -45,7 +45,7 @@ def estimate(
         lines = lines_per_byte * sum(unit.size for unit in others)
     per_run = sample.size / here
     batches = request.batches(budget=limits.tile, keep=limits.kept)
-    return Job(
+    return Estimate(
         runs=packed + len(others) * here,
         units=len(runs.units),
         lines=lines,

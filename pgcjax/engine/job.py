@@ -2,10 +2,12 @@
 
 import logging
 import math
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from itertools import chain
@@ -18,12 +20,49 @@ from pgcjax.engine.chunk import Chunk, KeptChunk
 from pgcjax.engine.missing import refuse
 from pgcjax.engine.request import Request
 from pgcjax.engine.verify import Sample
-from pgcjax.errors import Progress
+from pgcjax.errors import Progress, UsageError
 from pgcjax.io.checkpoint import Checkpoint
 from pgcjax.io.runs import Block, Read, Runs, RunTable
+from pgcjax.runtime.processes import Processes
 from pgcjax.tensors.rankings import JudgedRanks, Rankings, find, joined, merged
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Job:
+    """How runs are scored; no score depends on it.
+
+    Attributes:
+        memory: bytes that runs in work, or a file, may take, or a size such as `2GB`.
+        journal: folder for finished work, with which the same call goes on.
+        part: `(3, 16)` scores the third of 16 parts of the runs alone, for `merge`.
+        processes: what `engine.distributed.start` returned, in each of the processes.
+        progress: called with `(stage, done, total)`.
+    """
+
+    memory: str | int | None = None
+    journal: str | os.PathLike | None = None
+    part: tuple[int, int] | None = None
+    processes: Processes | None = None
+    progress: Progress | None = None
+
+    def __post_init__(self):
+        """Refuse a part that is none, and processes that are none, by a UsageError."""
+        match self.part:
+            case None:
+                pass
+            case (i, n) if type(i) is type(n) is int and 1 <= i <= n:
+                pass
+            case _:
+                raise UsageError(
+                    f"part={self.part!r}: expected (i, n) such as (3, 16), 1 <= i <= n"
+                )
+        if not isinstance(self.processes, Processes | None):
+            raise UsageError(
+                f"processes={self.processes!r}: expected what "
+                "pgcjax.engine.distributed.start('I/N@HOST:PORT') returns"
+            )
 
 
 def run(

@@ -8,7 +8,7 @@ import numpy as np
 from pgcjax.engine.batch import Member
 from pgcjax.engine.request import Request
 from pgcjax.engine.tally import MeasureTally, Tally
-from pgcjax.errors import DataError, DataWarning, counted, listed, shared
+from pgcjax.errors import DataError, DataWarning, counted, listed, outside, shared
 from pgcjax.io.check import check_common_queries
 
 
@@ -65,7 +65,7 @@ def tell(
         [_all_zero(count) for count in tally.measures],
     ):
         for line in shared(_named(names, warned)):
-            warnings.warn(line, DataWarning, stacklevel=3)  # at the caller of evaluate
+            warnings.warn(line, DataWarning, stacklevel=outside())
     return shared(_named(names, [_counted(m.tensors.docs, tally) for m in members]))
 
 

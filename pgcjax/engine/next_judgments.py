@@ -14,27 +14,22 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float64, Int, Real
 
-from pgcjax.engine import plan
 from pgcjax.engine.batch import Member
 from pgcjax.engine.enough import check_preferences
-from pgcjax.engine.evaluate import evaluate
-from pgcjax.engine.replicate_programs import replicate_program
-from pgcjax.engine.replicate_tiles import Query, Tile, groups, tiles
+from pgcjax.engine.job import Job
 from pgcjax.engine.request import read_request, runs_of
+from pgcjax.engine.uncertainty import uncertainty
+from pgcjax.engine.variant_batch import VariantGraphs, VariantScores
 from pgcjax.errors import Progress, UsageError, check_choice, counted
 from pgcjax.io.reading import reading
 from pgcjax.io.result import Result
-from pgcjax.kernels import peel_packed
-from pgcjax.runtime.devices import default_backend, local_device_count
-from pgcjax.runtime.loop import Call, results
+from pgcjax.judging.variants import both_answers
 from pgcjax.stats.choices import REPLICATED
 from pgcjax.stats.uncertainty import Uncertainty
 from pgcjax.tensors.graphs import Graph
-from pgcjax.tensors.padding import blank, stack
 from pgcjax.tensors.rankings import Rankings, read_rankings
 from pgcjax.tensors.retrieved import Retrieved
 
-_VOTES = 256  # that are tried in one call: even, so that both ways of a pair are in it
 _NOISE = 1e-12  # changes that differ by no more are equal
 _COLUMNS = ("query_id", "doc_a", "doc_b", "votes_a", "votes_b", "effect", "moved")
 
@@ -53,27 +48,6 @@ class NextJudgments(Result):
     """
 
     undecided: pd.DataFrame
-
-
-class _Pairs(NamedTuple):
-    """Pairs of documents of a query that may be judged next.
-
-    Attributes:
-        query: as the tiles of replicates take it.
-        vertices: of each pair.
-        votes: for the first and for the second one.
-        unit: what one more vote counts, as of `Graph`.
-    """
-
-    query: Query
-    vertices: Int[np.ndarray, "pairs 2"]
-    votes: Real[np.ndarray, "pairs 2"]
-    unit: int
-
-    def cells(self, size: int) -> Int[np.ndarray, " votes"]:
-        """Give the cell of each vote: for the first of a pair, then for the second."""
-        both = np.stack([self.vertices, self.vertices[:, ::-1]], 1).reshape(-1, 2)
-        return (both[:, 0] * size + both[:, 1]).astype(np.int32)
 
 
 def next_judgments(
@@ -125,7 +99,7 @@ def next_judgments(
     check_preferences(request)
     (member,) = request.members
     tables: dict[str, Any] = {**request.judgments}
-    scores = evaluate(
+    drawn = uncertainty(
         runs,
         **tables,
         measures=[measure],
@@ -133,11 +107,11 @@ def next_judgments(
         missing=missing,
         replicates=replicates,
         seed=seed,
-        memory=memory,
-        progress=progress,
+        job=Job(memory=memory, progress=progress),
     )
-    assert scores.uncertainty is not None
-    compared, undecided = _undecided(scores.uncertainty, top, interval)
+    assert isinstance(drawn, Uncertainty) and drawn.observed
+    scores = drawn.observed
+    compared, undecided = _undecided(drawn, top, interval)
     told = (
         f"{len(undecided)} of {counted(compared, 'comparison')} among the best "
         f"{min(top, len(scores.runs))} runs are undecided by {measure} (not a test: "
@@ -158,7 +132,8 @@ def next_judgments(
     before = scores.matrix(str(member.measure))
     before = before.reindex(index=rankings.run_ids, columns=[*member.tensors.docs])
     rows = _effects(
-        *(member, rankings, before.fillna(0.0).to_numpy(), np.stack(both)),
+        *(member, request.tables["preferences"], rankings),
+        *(before.fillna(0.0).to_numpy(), np.stack(both)),
         *(documents, missing, progress),
     )
     table = pd.concat(rows, ignore_index=True)
@@ -177,8 +152,23 @@ def _undecided(found: Uncertainty, top: int, interval: str) -> tuple[int, pd.Dat
     return len(pairs), pairs[holds].reset_index(drop=True)
 
 
+class _Pairs(NamedTuple):
+    """Pairs of documents of a query that may be judged next.
+
+    Attributes:
+        first: document of each pair.
+        second: likewise.
+        votes: for the first and for the second one.
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+    votes: Real[np.ndarray, "pairs 2"]
+
+
 def _effects(
     member: Member,
+    preferences: pd.DataFrame,
     rankings: Rankings,
     before: Float64[np.ndarray, "runs queries"],
     compared: Int[np.ndarray, "2 comparisons"],
@@ -190,6 +180,7 @@ def _effects(
 
     Args:
         member: PGC of preferences.
+        preferences: canonical, of which its graphs were made.
         rankings: the compared runs.
         before: their scores as they are.
         compared: the two runs of each undecided comparison.
@@ -200,55 +191,47 @@ def _effects(
     Yields:
         Rows of some pairs of a query.
     """
-    tensors, runs = member.tensors, len(rankings.run_ids)
+    tensors = member.tensors
     answered = rankings.answered(list(tensors.docs))
     queries = answered.sum(1) if missing == "skip" else len(tensors.docs)
     share = answered / np.maximum(1, queries).reshape(-1, 1)  # of a score in the mean
     graphs = {name: graph for name, graph in tensors.graphs.items() if len(graph) > 1}
     retrieved = rankings.retrieved({name: g.doc_ids for name, g in graphs.items()})
-    column = {name: i for i, name in enumerate(tensors.graphs)}
     pairs = {
-        name: _pairs(column[name], graph, retrieved[name], documents)
+        name: _pairs(graph, retrieved[name], documents)
         for name, graph in graphs.items()
     }
-    calls = (
-        _call(tile, [pairs[query.name] for query in tile.queries], low, tensors.weights)
-        for group in groups([of_query.query for of_query in pairs.values()])
-        for tile in tiles(group, retrieved, slice(0, runs), plan.runs_at_once(runs))
-        for low in range(0, _most_votes(pairs, tile), _VOTES)
+    votes, variants = both_answers(
+        preferences, {name: (of.first, of.second) for name, of in pairs.items()}
     )
-    done, total = 0, sum(len(of_query.vertices) for of_query in pairs.values())
-    for (tried, low), made in results(calls, progress=progress):
-        sums, sizes = (np.asarray(array)[: len(tried)] for array in made)
-        for of_query, own, count in zip(tried, sums, sizes, strict=True):
-            votes = of_query.votes[low // 2 : (low + _VOTES) // 2]
-            if not len(votes):
-                continue  # another query of the tile has more pairs
-            some = slice(0, 2 * len(votes)), slice(0, runs)
-            after = tensors.finish(own[some][..., None], count[some[0], None, None])
-            i = of_query.query.column
-            change = (after[..., 0] - before[:, i]) * share[:, i]
-            moved = np.abs(change[:, compared[0]] - change[:, compared[1]])
-            moved = moved.reshape(len(votes), 2, -1)
-            chance = (votes + 0.5) / (votes.sum(1, keepdims=True) + 1)
-            doc_ids = graphs[of_query.query.name].doc_ids
-            first, second = of_query.vertices[low // 2 :][: len(votes)].T
-            columns = (
-                *(of_query.query.name, doc_ids[first], doc_ids[second], *votes.T),
-                (moved * chance[:, :, None]).sum(1).mean(1),
-                (moved.max(1) > _NOISE).sum(1),
-            )
-            yield pd.DataFrame(dict(zip(_COLUMNS, columns, strict=True)))
-            done += len(votes)
-            if progress:
-                progress("next judgments", done, total)
+    batch = VariantScores(VariantGraphs(member, votes), variants, "next judgments")
+    after = batch.score(rankings, progress)[:, 0]
+    for i, name in enumerate(tensors.docs):
+        if name in pairs:
+            change = after[: 2 * len(pairs[name].votes), :, i] - before[:, i]
+            yield _moved(name, pairs[name], change * share[:, i], compared)
 
 
-def _most_votes(pairs: dict[str, _Pairs], tile: Tile) -> int:
-    return max(2 * len(pairs[query.name].vertices) for query in tile.queries)
+def _moved(
+    query: str,
+    pairs: _Pairs,
+    change: Float64[np.ndarray, "votes runs"],
+    compared: Int[np.ndarray, "2 comparisons"],
+) -> pd.DataFrame:
+    """Rows of the pairs of a query, by what one more vote changes of each mean."""
+    votes = pairs.votes
+    moved = np.abs(change[:, compared[0]] - change[:, compared[1]])
+    moved = moved.reshape(len(votes), 2, -1)
+    chance = (votes + 0.5) / (votes.sum(1, keepdims=True) + 1)
+    columns = (
+        *(query, pairs.first, pairs.second, *votes.T),
+        (moved * chance[:, :, None]).sum(1).mean(1),
+        (moved.max(1) > _NOISE).sum(1),
+    )
+    return pd.DataFrame(dict(zip(_COLUMNS, columns, strict=True)))
 
 
-def _pairs(column: int, graph: Graph, retrieved: Retrieved, documents: int) -> _Pairs:
+def _pairs(graph: Graph, retrieved: Retrieved, documents: int) -> _Pairs:
     """Pair the documents of a query that runs rank highest."""
     n = len(graph)
     high = np.bincount(retrieved.vertex, 1 / (1 + retrieved.rank), minlength=n)
@@ -256,33 +239,6 @@ def _pairs(column: int, graph: Graph, retrieved: Retrieved, documents: int) -> _
     first, second = (near[side] for side in np.triu_indices(len(near), 1))
     votes = np.zeros((n, n), np.int64)
     np.add.at(votes, (graph.wins[:, 0], graph.wins[:, 1]), graph.wins[:, 2])
-    fixed, none = graph.edges(), np.zeros((0, 2), np.int64)
-    most = int(max(fixed.sum(0).max(), fixed.sum(1).max())) + graph.unit
-    tried = np.arange(_VOTES)  # so many cells has a call
-    query = Query(
-        *(column, graph.query_id, n, tried, none, fixed, np.ones(n, bool), most)
-    )
     both = np.stack([votes[first, second], votes[second, first]], 1)
     both = both if graph.unit == 1 else both / graph.unit
-    return _Pairs(query, np.stack([first, second], 1), both, graph.unit)
-
-
-def _call(tile: Tile, tried: list[_Pairs], low: int, weights: np.ndarray) -> Call:
-    """Lay out a call: each replicate of a query is its graph with one more vote."""
-    together, size = tile.kept.shape
-    packed = size <= peel_packed.MOST_VERTICES and tile.most < peel_packed.MOST_DEGREE
-    form, width = "packed" if packed else "wide", tile.cells.shape[1]
-
-    def make():
-        votes = [of_query.cells(size)[low : low + _VOTES] for of_query in tried]
-        cells = stack(votes, (together, width), size**2)
-        counts = blank((together, _VOTES, width))
-        counts[:] = np.eye(_VOTES, width)
-        for count, of_query in zip(counts, tried, strict=False):
-            count *= of_query.unit
-        cut = tile.fixed, tile.kept, cells, counts, tile.ranks
-        program = replicate_program(form, local_device_count(), default_backend())
-        return program(cut, (weights,))
-
-    shapes = tile.cells.shape, tile.fixed.shape, tile.ranks.order.shape, weights.shape
-    return Call((tried, low), make, ("judgments", "next", form, *shapes))
+    return _Pairs(graph.doc_ids[first], graph.doc_ids[second], both)

@@ -13,6 +13,7 @@ from jaxtyping import Bool
 from pgcjax._version import __version__
 from pgcjax.engine import plan, preference_tiles
 from pgcjax.engine.evaluate import evaluate
+from pgcjax.engine.job import Job
 from pgcjax.engine.preference_result import Preferences
 from pgcjax.engine.preference_tally import Tally, bytes_of
 from pgcjax.engine.request import check_needs, runs_of
@@ -121,8 +122,8 @@ def prefer(
             notes += ranked.told(missing)
         if others:
             how: dict[str, Any] = {"order": order, "missing": missing}
-            how |= {"measures": others, "memory": memory, "progress": progress}
-            how |= {"verify": verify}
+            how |= {"measures": others, "verify": verify}
+            how["job"] = Job(memory=memory, progress=progress)
             scores = evaluate(runs, **sources, **how)
             about["judgments"] |= scores.metadata["judgments"]
             notes += scores.notes

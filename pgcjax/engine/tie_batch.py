@@ -27,7 +27,7 @@ from pgcjax.engine.peel_batch import (
 from pgcjax.engine.tied_orders import blocks, drawn, listed, padded
 from pgcjax.engine.tiles import Pace, PackedQueries, QueryProgram
 from pgcjax.errors import Progress
-from pgcjax.judging.resampled import BLOCK
+from pgcjax.judging.variants import BLOCK
 from pgcjax.kernels import peel_ties
 from pgcjax.kernels.peel_ties import Order
 from pgcjax.later import Array, jax, jnp

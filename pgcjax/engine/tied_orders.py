@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Int32
 
-from pgcjax.judging.resampled import BLOCK, generator
+from pgcjax.judging.variants import BLOCK, generator
 from pgcjax.kernels.peel_ties import Order
 
 

@@ -70,6 +70,7 @@ class TileBatch(ABC):
         columns: number of runs, or of whatever stands in the second.
         most_columns: of any call; a call with fewer has the same programs.
         budget: bytes of a tile.
+        rounds: how often a call goes through a tile's queries, for each run.
         shared: arrays that every call needs as a whole.
         shape: of a score.
         dtype: of a score.
@@ -79,6 +80,7 @@ class TileBatch(ABC):
     columns: int
     most_columns: int
     budget: int = plan.BUDGET
+    rounds: int = 1
     shared: PyTree = ()
     shape: tuple[int, ...] = ()
     dtype: Any = np.float64
@@ -200,7 +202,7 @@ def calls(batch: TileBatch) -> Iterator[Call]:
             most = min(len(groups.get(size, ())), plan.block(batch.nbytes(size)[0]))
             number = max(len(queries), most)
             together, at_once = shape = _shape(batch, size, number, alone)
-            work = together * at_once * batch.nbytes(size)[0]
+            work = together * at_once * batch.nbytes(size)[0] * batch.rounds
             for low in range(0, len(queries), together):
                 part = queries[low : low + together]
                 fixed = place(_cut(arrays, low, together))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from pgcjax.engine.request import Request
 from pgcjax.errors import VerificationError
@@ -11,9 +11,6 @@ from pgcjax.later import pd
 from pgcjax.reference.means import interval, judged_queries, mean
 from pgcjax.stats.run_means import run_means
 from pgcjax.stats.scores import Scores
-
-if TYPE_CHECKING:
-    from pgcjax.stats.uncertainty import Uncertainty
 
 TOLERANCE = 1e-12
 """Largest difference between a mean and its twin, relative to one above 1."""
@@ -87,8 +84,6 @@ def verify_means(
         ends = interval(values, kinds[measure])
         twins[run, measure, "low"], twins[run, measure, "high"] = ends
     shown = [_lines(scores), _table(scores), _board(table)]
-    if scores.uncertainty is not None:
-        shown.append(_replicated(scores.uncertainty))
     for printed in shown:
         there = {(p.run_id, p.measure, p.noun): p.value for p in printed}
         for key, twin in twins.items():
@@ -119,13 +114,6 @@ def _table(scores: Scores) -> Iterator[_Printed]:
     for run, row in scores.mean().iterrows():
         for measure, value in row.items():
             yield _Printed(str(run), str(measure), "mean", float(value))
-
-
-def _replicated(uncertainty: Uncertainty) -> Iterator[_Printed]:
-    """List the means beside which intervals of replicates stand."""
-    for measure, means in uncertainty.mean.items():
-        for run, value in zip(uncertainty.run_ids, means.tolist(), strict=True):
-            yield _Printed(run, measure, "mean", value)
 
 
 def _board(table: pd.DataFrame) -> Iterator[_Printed]:

@@ -107,7 +107,7 @@ def read_replicate_means(
     Raises:
         DataError: the file is no such table, or lacks its metadata.
     """
-    mend = "Restore what evaluate --replicates-output wrote."
+    mend = "Restore what uncertainty --replicates-output wrote."
     needs = ("replicates", "resample", "seed")
     table, origin, metadata = read_own_table(path, REPLICATES, 2, needs, mend)
     table["replicate"] = numbers(table["replicate"], "replicate", origin)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from pgcjax.errors import DataWarning, UsageError
+from pgcjax.errors import DataWarning, UsageError, outside
 from pgcjax.measures.catalogue import is_preset, parse
 from pgcjax.measures.spec import Measure, spell, usual_mean
 
@@ -344,7 +344,7 @@ def warn_of_other_numbers(measures: Any) -> None:
     new = {text: note for text, note in said.items() if note and text not in SAID}
     if new:
         notes = "; ".join(dict.fromkeys(new.values()))
-        warnings.warn(f"{notes}. {_LISTS}", DataWarning, stacklevel=4)
+        warnings.warn(f"{notes}. {_LISTS}", DataWarning, stacklevel=outside())
         SAID.update(new)
 
 

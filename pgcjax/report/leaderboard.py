@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from rich.console import Console
 
-from pgcjax.errors import shared
+from pgcjax.errors import UsageError, shared
 from pgcjax.io.result import Result, computed
 from pgcjax.io.score_text import is_count
 from pgcjax.io.text_tables import Column, TextTable, cells_of
@@ -106,23 +106,32 @@ class Leaderboard(Result):
 
 
 def leaderboard(
-    findings: "Scores | Comparison | Sequence[Comparison]", *, interval: str = "centred"
+    findings: "Scores | Uncertainty | Comparison | Sequence[Comparison]",
+    *,
+    interval: str = "centred",
 ) -> Leaderboard:
     """Rank runs by their means.
 
     The intervals are Student's t over queries: how far a mean would move with other
     queries of the same kind. They are no test between two runs; what `compare` found
-    is, and stands beside the means. Scores with replicates of the judgments have the
-    intervals of these in their place, and tiers and ranks by the first measure.
+    is, and stands beside the means. With replicates of the judgments, their intervals
+    are in that place, and tiers and ranks by the first measure.
 
     Args:
         findings: scores of one or several measures, of which the first orders the runs;
-            or what `compare` found of one measure, or of each of several.
+            what `uncertainty` returned; or what `compare` did of one measure, or of
+            each of several.
         interval: of the replicates; see `stats.choices.REPLICATED`.
     """
     if isinstance(findings, Scores):
-        board = _of_scores(findings)
-        return _with_replicates(board, findings.uncertainty, interval)
+        return _of_scores(findings)
+    from pgcjax.stats.uncertainty import Uncertainty
+
+    if isinstance(findings, Uncertainty):
+        if findings.observed is None:
+            raise UsageError("replicates of a file have no scores: give report both")
+        board = _of_scores(findings.observed)
+        return _with_replicates(board, findings, interval)
     found = [findings] if isinstance(findings, Comparison) else list(findings)
     of = {each.metadata["measure"] or "mean": each for each in found}
     parts = {measure: each.runs.set_index("run_id") for measure, each in of.items()}
@@ -169,11 +178,9 @@ def _cells(measure: Hashable, values: pd.Series) -> list[str]:
 
 
 def _with_replicates(
-    board: Leaderboard, uncertainty: "Uncertainty | None", interval: str
+    board: Leaderboard, uncertainty: "Uncertainty", interval: str
 ) -> Leaderboard:
     """Put the intervals of replicates in the place of those over queries."""
-    if uncertainty is None:
-        return board
     low, high = board.low.copy(), board.high.copy()
     names = board.runs["run_id"].to_list()
     for measure in uncertainty.mean:

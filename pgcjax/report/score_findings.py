@@ -169,7 +169,7 @@ def _check(uncertainty: Uncertainty, scores: Mapping[str, Matrix]) -> None:
         DataError: of other measures, runs or means.
     """
     there = [name for name in scores if name in uncertainty.mean]
-    where, mend = "replicates", "Make both by one call of evaluate."
+    where, mend = "replicates", "Make both by one call of uncertainty."
     if not there:
         ours, theirs = (", ".join(names) for names in (scores, uncertainty.mean))
         raise DataError(f"of {theirs}, and scores of {ours}", where=where, mend=mend)

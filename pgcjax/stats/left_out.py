@@ -12,6 +12,7 @@ from pgcjax.io.result import Result, computed
 from pgcjax.stats import tests
 from pgcjax.stats.choices import CORRECTIONS
 from pgcjax.stats.resampled_orders import correlations
+from pgcjax.stats.scores import Scores
 from pgcjax.stats.uncertainty import weighted_means
 
 Different = Bool[np.ndarray, " pairs"]
@@ -48,6 +49,7 @@ class LeftOut(Result):
         documents: of runs, how many judged documents each alone brought; else None.
         run_ids: the runs that are scored, ascending.
         scores: of each measure.
+        observed: the scores by all judgments, as `evaluate` gives them.
         table: of each measure, what `changes` says.
 
     Source: leaving out a run's own documents, Zobel 1998; Voorhees and Harman 2005.
@@ -58,6 +60,7 @@ class LeftOut(Result):
     documents: Int64[np.ndarray, " owners"] | None
     run_ids: list[str]
     scores: dict[str, LeftOutScores]
+    observed: Scores | None = None
     table: pd.DataFrame = computed(lambda self: self._rows())
     notes: tuple[str, ...] = computed(lambda self: self._told())
 
@@ -168,8 +171,8 @@ class LeftOut(Result):
         return table[["measure", *table.columns[:-1]]]
 
     def _told(self) -> tuple[str, ...]:
-        """Tell of each measure how far its order and its means move."""
-        told = []
+        """Return notes on the scores, and how far orders and means move."""
+        told = [*self.observed.notes] if self.observed else []
         who = f"one of {len(self.left_out)} {self.metadata['leave_out']}"
         for name in self.scores:
             _, before, after = self._means(name)

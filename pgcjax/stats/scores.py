@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -37,10 +37,6 @@ from pgcjax.io.write import check_suffix, header, unsealed, write_table, write_t
 from pgcjax.later import pd
 from pgcjax.stats.means import by_run, of_block
 
-if TYPE_CHECKING:  # they import scipy, which few need here
-    from pgcjax.stats.left_out import LeftOut
-    from pgcjax.stats.uncertainty import Uncertainty
-
 
 @dataclass(frozen=True)
 class Scores(Result):
@@ -49,9 +45,6 @@ class Scores(Result):
     Attributes:
         table: columns run_id, query_id, measure, value (float64); sorted by run and
             query, measures in the order in which they were asked for.
-        uncertainty: what replicates of the judgments say, if there are any; no file
-            of scores holds it.
-        left_out: what changes without each judge or run, if that was asked; likewise.
 
     Examples:
         >>> from pgcjax import evaluate
@@ -59,9 +52,6 @@ class Scores(Result):
         >>> evaluate(run, qrels=qrels, measures="P@2").table["value"].tolist()
         [0.5]
     """
-
-    uncertainty: Uncertainty | None = None
-    left_out: LeftOut | None = None
 
     @property
     def measures(self) -> list[str]:
@@ -229,18 +219,14 @@ class StoredScores(Scores):
         source: ScoreSource,
         metadata: dict[str, Any],
         notes: tuple[str, ...] = (),
-        uncertainty: Uncertainty | None = None,
-        left_out: LeftOut | None = None,
     ):
         """Take what gives the scores; the rest is as of `Scores`."""
         given = {"source": source, "metadata": metadata, "notes": notes}
-        given |= {"uncertainty": uncertainty, "left_out": left_out}
         self.__dict__.update(given)  # the class is frozen
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Send the table to another process, which may lack the chunks and files."""
-        more = self.notes, self.uncertainty, self.left_out
-        return Scores, (self.table, self.metadata, *more)
+        return Scores, (self.table, self.metadata, self.notes)
 
     @cached_property
     def table(self) -> pd.DataFrame:  # pyright: ignore[reportIncompatibleVariableOverride]

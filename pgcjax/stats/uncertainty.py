@@ -17,6 +17,7 @@ from pgcjax.stats import groups, intervals, tests
 from pgcjax.stats.choices import REPLICATED
 from pgcjax.stats.rounding import NOISE
 from pgcjax.stats.score_intervals import ScoreIntervals
+from pgcjax.stats.scores import Scores
 
 _NEAR = 2**24  # bytes of the pairs that are worked on at the same time
 
@@ -42,6 +43,7 @@ class Uncertainty(Result):
         replicates: of each measure, the means by each replicate, `[replicates, runs]`.
         table: of each measure, what `means` says.
         single: of each measure, what is kept of its single scores, if that was asked.
+        observed: the scores by the judgments themselves; no file holds them.
 
     Source: Efron and Tibshirani 1993, chapter 13, and 14.3 (`bc`: no acceleration).
     """
@@ -50,6 +52,7 @@ class Uncertainty(Result):
     mean: dict[str, Float64[np.ndarray, " runs"]]
     replicates: dict[str, Float64[np.ndarray, "replicates runs"]]
     single: dict[str, ScoreIntervals] = field(default_factory=dict)
+    observed: Scores | None = None
     table: pd.DataFrame = computed(lambda self: self._rows())
     notes: tuple[str, ...] = computed(lambda self: self._told())
 
@@ -82,7 +85,7 @@ class Uncertainty(Result):
     def scores(
         self, measure: str | None = None, *, interval: str = REPLICATED[0]
     ) -> pd.DataFrame:
-        """Give the 95 % interval of each score, of `evaluate(score_intervals=True)`.
+        """Give the 95 % interval of each score, of `uncertainty(score_intervals=True)`.
 
         Returns:
             run_id, query_id, score, low, high and mean_replicate. Replicates in which
@@ -95,7 +98,7 @@ class Uncertainty(Result):
         name = self._name(measure)
         if name not in self.single:
             raise UsageError(
-                f"no intervals of single scores by {name}: evaluate(…, "
+                f"no intervals of single scores by {name}: uncertainty(…, "
                 "score_intervals=True), --score-intervals on the command line"
             )
         return self.single[name].rows(self.run_ids, interval)
@@ -212,9 +215,9 @@ class Uncertainty(Result):
         return f"{what} drawn again {self.metadata['replicates']} times"
 
     def _told(self) -> tuple[str, ...]:
-        """Tell of each measure what replicates do to its order and its means."""
+        """Return notes on the scores, and what replicates do to orders and means."""
         count, again = self.metadata["replicates"], self.metadata["resample"]
-        told = []
+        told = [*self.observed.notes] if self.observed else []
         for name, observed in self.mean.items():
             tau, drawn = self.tau(name), self.replicates[name]
             moved = float(np.nanmean(drawn - observed))
@@ -251,7 +254,7 @@ class Uncertainty(Result):
 
 
 def read_uncertainty(path: str | os.PathLike) -> Uncertainty:
-    """Read what `Uncertainty.save`, or `evaluate --replicates-output`, wrote.
+    """Read what `Uncertainty.save`, or `pgcjax uncertainty --replicates-output`, wrote.
 
     Raises:
         DataError: the file is no such table, or lacks rows of it.
@@ -268,7 +271,7 @@ def read_uncertainty(path: str | os.PathLike) -> Uncertainty:
                 f"expected the mean of each run by {name} once for each of the "
                 f"replicates -1 to {count - 1}",
                 where=str(path),
-                mend="Restore what evaluate --replicates-output wrote.",
+                mend="Restore what uncertainty --replicates-output wrote.",
             )
         means = own["mean"].to_numpy()[np.argsort(cell)].reshape(-1, len(run_ids))
         mean[str(name)], replicates[str(name)] = means[0], means[1:]

@@ -1,6 +1,5 @@
 """Runs by place: padded arrays of where they have the documents of graphs."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,7 +7,6 @@ from jaxtyping import Int32
 
 from pgcjax.kernels import ABSENT
 from pgcjax.tensors.padding import blank
-from pgcjax.tensors.retrieved import Retrieved, lists
 
 
 class PackedRuns(NamedTuple):
@@ -23,25 +21,6 @@ class PackedRuns(NamedTuple):
     order: Int32[Any, "*queries runs n"]
     inverse: Int32[Any, "*queries runs n"]
     ranks: Int32[Any, "*queries runs n"]
-
-
-def rankings_by_place(
-    vertices: Int32[np.ndarray, " queries"],
-    retrieved: Sequence[Retrieved],
-    runs: slice,
-    tile: tuple[int, int],
-    size: int,
-) -> PackedRuns:
-    """Stack runs as `kernels.peel_packed` takes them.
-
-    Args:
-        vertices: number of those of each query of the tile.
-        retrieved: judged documents that the runs retrieved, for each query.
-        runs: which runs.
-        tile: numbers of queries and runs, at least as many.
-        size: padded number of vertices.
-    """
-    return by_place(vertices, lists(retrieved, runs, tile), tile, size)
 
 
 def by_place(

@@ -174,7 +174,9 @@ def _resumed(names: list[str], moment: float) -> None:
     def job() -> Numbers:
         with plan.using(chunk=1, seconds=0.0, rows=1), warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)
-            scores = pgcjax.evaluate("runs", measures="PGC", journal="kept", **inputs)
+            scores = pgcjax.evaluate(
+                "runs", measures="PGC", job=pgcjax.Job(journal="kept"), **inputs
+            )
         return dict(enumerate(scores.table["value"]))
 
     def interrupt(*_: Any) -> None:

@@ -287,7 +287,9 @@ def checkpoint(folder: Path) -> Job:
 
     def job(source: Path) -> Values:
         with plan.using(chunk=1, seconds=0.0, rows=1):
-            made = pgcjax.evaluate(folder / "runs", journal=source, **_judgments())
+            made = pgcjax.evaluate(
+                folder / "runs", job=pgcjax.Job(journal=source), **_judgments()
+            )
             return _values(made)
 
     return job

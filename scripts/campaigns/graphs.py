@@ -106,13 +106,15 @@ def _scored(
         pgcjax.files.pack(runs, folder / "packed.parquet", **own)
         return pgcjax.evaluate(folder / "packed.parquet", **how)
     if way == "memory":
-        return pgcjax.evaluate(runs, memory=pick(rng, ("64MiB", "1GB")), **how)
+        return pgcjax.evaluate(
+            runs, job=pgcjax.Job(memory=pick(rng, ("64MiB", "1GB"))), **how
+        )
     opened = read_runs(runs)
     if way == "whole" or len(opened.units) == 1:
         return pgcjax.evaluate(opened, **how)
     suffix, paths, count = pick(rng, SUFFIXES), [], len(opened.units)
     for i in range(1, count + 1):
-        part = pgcjax.evaluate(opened, part=(i, count), **how)
+        part = pgcjax.evaluate(opened, job=pgcjax.Job(part=(i, count)), **how)
         paths.append(part.save(folder / f"part{i}{suffix}"))
     merged = pgcjax.files.merge(paths)
     return pgcjax.files.read_scores(merged.save(folder / f"all{suffix}"))

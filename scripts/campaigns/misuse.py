@@ -222,6 +222,9 @@ def _wrong_tables(name: str) -> list[tuple[str, pd.DataFrame]]:
     return wrong
 
 
+_MEMORIES = -1, "lots", [], math.nan, "１GB", 10**3
+
+
 def wrong_calls() -> list[tuple[str, Any]]:
     """List wrong calls, with what to call them."""
     good = _tables()
@@ -244,7 +247,7 @@ def wrong_calls() -> list[tuple[str, Any]]:
         ("order", evaluate, ("best", None, 5, ["trec"])),
         ("missing", evaluate, ("drop", None, 5)),
         ("verify", evaluate, (2, "x", math.nan, -0.1, None)),
-        ("memory", evaluate, (-1, "lots", [], math.nan, "１GB", 10**3)),
+        ("job", evaluate, (5, "x", *map(pgcjax.Job, _MEMORIES))),
         ("p", partial(pgcjax.rankings.rbo, runs), (0, 1, math.nan, "x", None, 2, True)),
         ("depth", partial(pgcjax.rankings.rbo, runs), (0, -1, 1.5, "x", "１")),
         ("variant", partial(pgcjax.rankings.rbo, runs), ("best", None, 5)),

@@ -31,6 +31,7 @@ VERBS = [
     "measures",
     "rankings",
     "report",
+    "uncertainty",
 ]
 
 

@@ -191,11 +191,12 @@ def test_mistakes(pgcjax, demo, memory, monkeypatch):
         (["memory:///data/runs", "-o", f"{at}/runs/oak.txt", "--score-format", "tot"],
          f"{at}/runs/oak.txt: would overwrite memory:///data/runs/oak.txt, which this "
          "call reads; name another file"),
-        ([f"{at}/runs", "--replicates", "9", "-o", f"{at}/a.csv", "--pairs-output",
-          "memory:///data/a.csv"],
-         f"memory:///data/a.csv and {at}/a.csv are one file: name two"),
     ):  # fmt: skip
         assert pgcjax(*job, *line) == (2, "", f"pgcjax: error: {said}\n"), line
+    line = (f"{at}/runs", "-o", f"{at}/a.csv", "--pairs-output", "memory:///data/a.csv")
+    said = f"{at}/a.csv and memory:///data/a.csv are one file: name two"
+    done = pgcjax("uncertainty", *job[1:], *line)
+    assert done == (2, "", f"pgcjax: error: {said}\n")
     for *verb, name in (
         ("files", "simulate", "n"),
         ("report", "s.csv", "n.md"),
@@ -204,7 +205,9 @@ def test_mistakes(pgcjax, demo, memory, monkeypatch):
         line = [*verb, "-o", f"{at}/{name}"]
         assert pgcjax(*line) == (2, "", f"pgcjax: error: {line[-1]}: {elsewhere}\n")
     for call in (
-        lambda to: package.evaluate("runs", qrels="qrels.txt", journal=to),
+        lambda to: package.evaluate(
+            "runs", qrels="qrels.txt", job=package.Job(journal=to)
+        ),
         lambda to: package.ask.Tournament.start(to, "qrels.txt"),
         package.ask.Tournament,
     ):

@@ -71,7 +71,6 @@ def test_a_folder_for_other_parts(pgcjax, demo):
     )
     for option, said in (
         (("--score-format", "tot"), "--score-format is of files, not of folders"),
-        (("--replicates", "5"), "-o DIR/ goes without --replicates"),
         (("-o", "judgments.txt/"), "judgments.txt/: is no folder"),
         (("-o", "set"), "set: is a folder; name a file, or set/ for a folder of parts"),
         (("-o", "runs/"), "runs/: would overwrite runs/alder.txt, which this call "),
@@ -131,8 +130,8 @@ def test_processes_write_side_by_side(tmp_path, monkeypatch):
         with start(f"{i}/3@localhost:{port}") as processes:
             part = PartFolder.of("set/", None, processes)
             assert part
-            how = {"distributed": processes, "verify": 0.1}
-            scores = package.evaluate(runs, **judged, **how)
+            job = package.Job(processes=processes)
+            scores = package.evaluate(runs, **judged, verify=0.1, job=job)
             return part.save(scores, lambda *_: None)
 
     with plan.using(apart=True), ThreadPoolExecutor(3) as pool:
@@ -204,8 +203,6 @@ def test_means_alone_as_other_files(pgcjax, demo):
     lines = pgcjax(*job, "-m", "PGC", "--format", "csv", "--top", "2").out.splitlines()
     assert lines[1:3] == ["rank,run_id,PGC", f"1,{means.index[0]},{means.iloc[0]}"]
     assert len(lines) == 4
-    done = pgcjax(*job, "--replicates", "5")
-    assert done.err.endswith("--means-only goes without --replicates\n")
 
 
 def test_means_alone_go_on_where_they_were(pgcjax, demo, small_chunks, monkeypatch):

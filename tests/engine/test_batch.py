@@ -94,9 +94,9 @@ def test_it_is_resumed(tmp_path, caplog):
 
     with plan.using(rows=0, seconds=0.0):
         with pytest.raises(KeyboardInterrupt):
-            score(journal=kept, progress=stop)
+            score(job=pgcjax.Job(journal=kept, progress=stop))
         with caplog.at_level("DEBUG", logger="pgcjax.engine.job"):
-            again = score(journal=kept, verify=1.0)
+            again = score(job=pgcjax.Job(journal=kept), verify=1.0)
     assert 0 < len(caplog.messages) < 8
     assert again.table.equals(whole.table)
     # Scores of kept chunks are verified as well.
@@ -107,14 +107,14 @@ def test_wrong_scores_of_a_kept_chunk_are_found(tmp_path):
     """Whoever computed them: here, a checkpoint whose scores were changed."""
     kept = tmp_path / "kept"
     with plan.using(rows=0, seconds=0.0):
-        score(journal=kept)
+        score(job=pgcjax.Job(journal=kept))
         job = json.loads((kept / "job.json").read_text())
         del job["crc32"]
         checkpoint = Checkpoint(kept, job)
         changed = checkpoint.load("2-3")
         checkpoint.save("2-3", **changed | {"part0": changed["part0"] + 1.0})
         with pytest.raises(VerificationError, match="Length is"):
-            score(journal=kept, verify=1.0)
+            score(job=pgcjax.Job(journal=kept), verify=1.0)
 
 
 def test_it_is_scored_in_parts():

@@ -38,7 +38,7 @@ def made(caplog, module: str) -> int:
     return sum(record.name == f"pgcjax.{module}" for record in caplog.records)
 
 
-def calls_of(foreseen: cost.Job) -> int:
+def calls_of(foreseen: cost.Estimate) -> int:
     calls = sum(
         number for runs in foreseen.chunks() for *_, number in foreseen.tiles(runs)
     )
@@ -73,10 +73,10 @@ def test_text_is_counted_by_its_size():
     assert foreseen.lines == pytest.approx(lines, rel=0.2)
 
 
-def a_job(runs: int, queries: int, memory: str, found: float = 100.0) -> cost.Job:
+def a_job(runs: int, queries: int, memory: str, found: float = 100.0) -> cost.Estimate:
     sizes = 192, queries, 170 * queries
     group = cost.Group("PGC", "packed", *sizes, 4 * 192**2, 48 * 192)
-    return cost.Job(
+    return cost.Estimate(
         runs=runs,
         units=runs,
         lines=0.0,

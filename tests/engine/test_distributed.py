@@ -54,12 +54,8 @@ def test_shares_of_evaluate_are_the_whole(tmp_path):
 
     def one(i: int) -> pgcjax.Scores:
         with start(f"{i}/3@localhost:{port}") as processes:
-            how = {
-                "distributed": processes,
-                "verify": 0.1,
-                "journal": tmp_path / f"{i}",
-            }
-            return pgcjax.evaluate(runs, **judged, **how)
+            job = pgcjax.Job(journal=tmp_path / f"{i}", processes=processes)
+            return pgcjax.evaluate(runs, **judged, verify=0.1, job=job)
 
     with ThreadPoolExecutor(3) as pool:
         found = list(pool.map(one, (1, 2, 3)))
@@ -75,9 +71,9 @@ def test_shares_of_evaluate_are_the_whole(tmp_path):
 
 def test_processes_are_joined_first():
     with pytest.raises(UsageError) as error:
-        pgcjax.evaluate(DEMO / "runs", distributed="1/2@localhost:8476")
+        pgcjax.evaluate(DEMO / "runs", job=pgcjax.Job(processes="1/2@localhost:8476"))
     assert str(error.value) == (
-        "distributed='1/2@localhost:8476': expected what "
+        "processes='1/2@localhost:8476': expected what "
         "pgcjax.engine.distributed.start('I/N@HOST:PORT') returns"
     )
 
@@ -197,6 +193,6 @@ def test_a_part_that_dies_goes_on(tmp_path, here):
     spoil(runs[2])  # was kept, and is not read again
     here(*job, "3.parquet", "--part", "3/4")
     names = [f"{i}.parquet" for i in range(1, 5)]
-    assert here("merge", *names, "-o", "merged.parquet") == alone
+    assert here("files", "merge", *names, "-o", "merged.parquet") == alone
     files = (tmp_path / f"{name}.parquet" for name in ("one", "merged"))
     assert len({file.read_bytes() for file in files}) == 1

@@ -9,11 +9,10 @@ from helpers.twins import replicates as twin
 
 import pgcjax
 from pgcjax.engine import plan
-from pgcjax.engine.replicate_batches import ReplicateBatch
-from pgcjax.engine.replicates import Resampling
 from pgcjax.engine.request import read_request
+from pgcjax.engine.variant_batch import VariantGraphs, VariantScores
 from pgcjax.errors import DataError, UsageError
-from pgcjax.judging.resampled import BLOCK, Subsample
+from pgcjax.judging.variants import BLOCK, QueryVotes, kept_judgments, shares
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning"),
@@ -45,8 +44,9 @@ def test_a_subsample_has_so_many_judgments_without_replacement():
         table = pgcjax.judgments.subsample(prefs, **how)
         own = table.groupby("query_id")["weight"].sum()
         assert own.tolist() == [max(1, int(share * n + 0.5)) for n in whole]
-        draws = Subsample(pgcjax.files.read_preferences(prefs), share, 7)
-        assert draws.judgments == own.sum()
+        votes = QueryVotes(pgcjax.files.read_preferences(prefs))
+        kept = [kept_judgments(votes, share, query) for query in votes.rows]
+        assert kept == own.tolist()
         drawn = said(table)
         assert drawn == said(pgcjax.judgments.subsample(mixed, **how))
         assert all(weight <= all_said[row] for row, weight in drawn.items())
@@ -54,10 +54,11 @@ def test_a_subsample_has_so_many_judgments_without_replacement():
         assert all(few[row] >= weight for row, weight in before.items())
         before = few
     assert drawn == all_said
-    draws = Subsample(pgcjax.files.read_preferences(prefs), 0.5, 0)
+    draws = shares(votes, 0.5, 8 * BLOCK)
+    blocks = [slice(low, low + BLOCK) for low in range(0, 8 * BLOCK, BLOCK)]
     for query in ("q0", "q1"):  # each judgment is drawn as often as others
-        counts = np.concatenate([draws.counts(query, b, BLOCK) for b in range(8)])
-        weight = prefs["weight"].to_numpy()[draws.rows[query]]
+        counts = np.concatenate([draws.counts(query, part) for part in blocks])
+        weight = prefs["weight"].to_numpy()[votes.rows[query]]
         assert counts.mean(0) / weight == pytest.approx(0.5, abs=0.06)
 
 
@@ -92,16 +93,11 @@ def test_scores_are_those_of_a_file_of_the_subsample(tmp_path):
     request = read_request({"preferences": prefs, "qrels": qrels}, MEASURES, "trec")
     rankings = rankings_of(runs, request.judged.docs)
     whole = pgcjax.evaluate(runs, preferences=prefs, **given).mean()
-    table, lost = request.tables["preferences"], 0
+    votes, lost = QueryVotes(request.tables["preferences"]), 0
     for share in SHARES:
-        parts = [
-            [
-                *ReplicateBatch(
-                    m, table, Subsample(table, share, 5), HOW, "zero"
-                ).blocks(rankings)
-            ]
-            for m in request.members
-        ]
+        variants = shares(votes, share, 3, 5)
+        graphs = [VariantGraphs(member, votes) for member in request.members]
+        parts = [VariantScores(of, variants).score(rankings)[:, 0] for of in graphs]
         means = {measure: [] for measure in MEASURES}
         for replicate in range(3):
             drawn = pgcjax.judgments.subsample(
@@ -109,9 +105,9 @@ def test_scores_are_those_of_a_file_of_the_subsample(tmp_path):
             )
             drawn.to_csv(tmp_path / "drawn.csv", index=False)
             alone = pgcjax.evaluate(runs, preferences=tmp_path / "drawn.csv", **given)
-            for measure, (block,) in zip(MEASURES, parts, strict=True):
+            for measure, each in zip(MEASURES, parts, strict=True):
                 own = alone.matrix(measure).to_numpy()
-                assert block.scores[replicate].tobytes() == own.tobytes()
+                assert each[replicate].tobytes() == own.tobytes()
                 means[measure].append(alone.mean()[measure].tolist())
             lost += drawn.doc_id.nunique() < prefs.doc_id.nunique()
         for measure in MEASURES:
@@ -125,9 +121,6 @@ def test_scores_are_those_of_a_file_of_the_subsample(tmp_path):
     assert lost
     about = {"shares": [*SHARES], "replicates": 3, "seed": 5, "top": 2, "order": "trec"}
     assert about.items() <= found.metadata.items()
-
-
-HOW = Resampling(3, "judgments", 5)
 
 
 def test_what_is_there_does_not_depend_on_chunks_or_other_shares(tmp_path):
@@ -175,8 +168,8 @@ def test_what_cannot_be_asked():
         "without being asked for"
     )
     for changes, message in (
-        ({"replicates": 0}, "replicates=0: expected 2 or more; 200 are usual"),
-        ({"replicates": 1}, "replicates=1: expected 2 to 1000000; 1000 are usual"),
+        ({"replicates": 0}, "replicates=0: expected 2 to 1000000; 200 are usual"),
+        ({"replicates": 1}, "replicates=1: expected 2 to 1000000; 200 are usual"),
         ({"shares": []}, shares),
         ({"shares": [0.5, 1]}, shares),
         ({"shares": "0.1"}, "share='0.1': expected a number above 0, and 1 at most"),

@@ -171,7 +171,9 @@ def test_no_common_query():
 def test_progress_reaches_its_end():
     seen = []
     pgcjax.evaluate(
-        RUNS["good"], preferences=PREFS, progress=lambda *step: seen.append(step)
+        RUNS["good"],
+        preferences=PREFS,
+        job=pgcjax.Job(progress=lambda *step: seen.append(step)),
     )
     assert seen[-1] == ("scoring", 3, 3)
 

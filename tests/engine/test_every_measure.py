@@ -232,9 +232,8 @@ def others() -> bytes:
         assert p.shape == (66,)
         found.append(pd.Series(p))
     prefs, _, runs = tables
-    scores = pgcjax.evaluate(runs, preferences=prefs, measures="PGC", replicates=8)
-    assert scores.uncertainty
-    found.append(pd.Series(scores.uncertainty.replicates["PGC"].ravel()))
+    drawn = pgcjax.uncertainty(runs, preferences=prefs, measures="PGC", replicates=8)
+    found.append(pd.Series(drawn.replicates["PGC"].ravel()))
     orders = ["PGC(ties=min,n=9)", "PGC(ties=mean,n=9)", "PGC(ties=max,n=9)"]
     scores = pgcjax.evaluate(runs, preferences=prefs, measures=orders)
     found += [scores.matrix(name).stack() for name in orders]

@@ -83,7 +83,7 @@ def test_no_cut_changes_a_bit():
     grids, votes = pages(5, queries=6)
     whole = values(grids, votes)
     with plan.using(queries=1, chunk=0, rows=0):
-        assert (values(grids, votes, memory="64MiB") == whole).all()
+        assert (values(grids, votes, job=pgcjax.Job(memory="64MiB")) == whole).all()
     shuffled = (
         grids.sample(frac=1, random_state=0),
         votes.sample(frac=1, random_state=1),

@@ -69,23 +69,25 @@ def test_a_stopped_job_goes_on_where_it_was(runs, tmp_path, small_chunks):
     small_chunks.clear()
     with pytest.raises(KeyboardInterrupt):
         stop = stopped_after(5, small_chunks)
-        pgcjax.evaluate(runs, **JUDGED, journal=folder, progress=stop)
+        pgcjax.evaluate(runs, **JUDGED, job=pgcjax.Job(journal=folder, progress=stop))
     done = len(small_chunks.records)
     small_chunks.clear()
-    again = pgcjax.evaluate(runs, **JUDGED, journal=folder)
+    again = pgcjax.evaluate(runs, **JUDGED, job=pgcjax.Job(journal=folder))
     assert again.table.equals(whole.table) and again.notes == whole.notes
     assert 8 - done <= len(small_chunks.records) < 8
     small_chunks.clear()
-    assert pgcjax.evaluate(runs, **JUDGED, journal=folder).table.equals(whole.table)
+    assert pgcjax.evaluate(runs, **JUDGED, job=pgcjax.Job(journal=folder)).table.equals(
+        whole.table
+    )
     assert not small_chunks.records  # a finished job reads no run again
     assert checkpoint.remove(folder) and not folder.exists()
 
 
 def test_a_finished_job_reads_no_run_again(runs, tmp_path, monkeypatch):
     folder = tmp_path / "kept"
-    whole = pgcjax.evaluate(runs, **JUDGED, journal=folder)
+    whole = pgcjax.evaluate(runs, **JUDGED, job=pgcjax.Job(journal=folder))
     monkeypatch.setattr("pgcjax.io.runs.files.FileRuns.read", lambda *_: 1 / 0)
-    again = pgcjax.evaluate(runs, **JUDGED, journal=folder)
+    again = pgcjax.evaluate(runs, **JUDGED, job=pgcjax.Job(journal=folder))
     assert again.table.equals(whole.table) and again.notes == whole.notes
 
 
@@ -99,7 +101,9 @@ def test_what_was_read_for_some_seconds_is_kept(runs, tmp_path, monkeypatch):
             raise KeyboardInterrupt
 
     with plan.using(rows=0), pytest.raises(KeyboardInterrupt):
-        pgcjax.evaluate(runs, **JUDGED, journal=tmp_path / "kept", progress=stop)
+        pgcjax.evaluate(
+            runs, **JUDGED, job=pgcjax.Job(journal=tmp_path / "kept", progress=stop)
+        )
     assert sorted(path.name for path in (tmp_path / "kept").glob("*.npz")) == [
         "0-2.npz",
         "2-4.npz",
@@ -119,42 +123,48 @@ def test_a_job_of_files_read_together_goes_on_where_it_was(
     with plan.using(rows=1):
         with pytest.raises(KeyboardInterrupt):
             stop = stopped_after(1, small_chunks)
-            pgcjax.evaluate(runs, **JUDGED, journal=tmp_path / "kept", progress=stop)
+            pgcjax.evaluate(
+                runs, **JUDGED, job=pgcjax.Job(journal=tmp_path / "kept", progress=stop)
+            )
         kept = sorted(path.stem for path in (tmp_path / "kept").glob("*.npz"))
         assert kept and all(name not in kept for name in ("0-1", "0-8"))
         monkeypatch.setattr(ahead, "_LEAST", 2 * max(sizes))
-        again = pgcjax.evaluate(runs, **JUDGED, journal=tmp_path / "kept")
+        again = pgcjax.evaluate(
+            runs, **JUDGED, job=pgcjax.Job(journal=tmp_path / "kept")
+        )
     assert again.table.equals(whole.table) and again.notes == whole.notes
 
 
 def test_what_has_changed_is_computed_again(runs, tmp_path, small_chunks):
     folder = tmp_path / "kept"
-    pgcjax.evaluate(runs, **JUDGED, journal=folder)
+    pgcjax.evaluate(runs, **JUDGED, job=pgcjax.Job(journal=folder))
     small_chunks.clear()
     names = sorted(runs.iterdir())
     lines = names[4].read_text().splitlines(keepends=True)
     names[4].write_text("".join(lines[1:]))
     whole = pgcjax.evaluate(runs, **JUDGED)
     small_chunks.clear()
-    again = pgcjax.evaluate(runs, **JUDGED, journal=folder)
+    again = pgcjax.evaluate(runs, **JUDGED, job=pgcjax.Job(journal=folder))
     assert again.table.equals(whole.table)
     assert len(small_chunks.records) == 4  # it and all after it
     (folder / "2-3.npz").write_bytes(b"cut off")
     small_chunks.clear()
-    assert pgcjax.evaluate(runs, **JUDGED, journal=folder).table.equals(whole.table)
+    assert pgcjax.evaluate(runs, **JUDGED, job=pgcjax.Job(journal=folder)).table.equals(
+        whole.table
+    )
     assert len(small_chunks.records) == 6
 
 
 def test_the_work_of_another_job_is_refused(runs, tmp_path, small_chunks):
     folder = tmp_path / "kept"
-    pgcjax.evaluate(runs, **JUDGED, journal=folder)
+    pgcjax.evaluate(runs, **JUDGED, job=pgcjax.Job(journal=folder))
     for other, what in (
         ({"order": "clarke"}, "order"),
         ({"measures": "PGC"}, "measures"),
         ({"qrels": {"1": {"a": 1}}}, "judgments"),
     ):
         with pytest.raises(DataError) as error:
-            pgcjax.evaluate(runs, **{**JUDGED, **other}, journal=folder)
+            pgcjax.evaluate(runs, **{**JUDGED, **other}, job=pgcjax.Job(journal=folder))
         assert str(error.value) == (
             f"{folder}: has finished work of another job: it differs in {what}. Remove "
             "the folder, or name another journal; on the command line, start without "
@@ -165,7 +175,7 @@ def test_the_work_of_another_job_is_refused(runs, tmp_path, small_chunks):
 def test_work_cannot_be_kept_in_a_file(runs, tmp_path, small_chunks):
     (tmp_path / "kept").write_text("")
     with pytest.raises(DataError, match="kept: finished work cannot be kept there: "):
-        pgcjax.evaluate(runs, **JUDGED, journal=tmp_path / "kept")
+        pgcjax.evaluate(runs, **JUDGED, job=pgcjax.Job(journal=tmp_path / "kept"))
 
 
 CHILD = """

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pgcjax import evaluate
+from pgcjax import Job, evaluate
 from pgcjax.engine.estimate import estimate
 from pgcjax.errors import DataError
 
@@ -42,14 +42,14 @@ def test_the_scores_are_the_same(files, tmp_path):
     how = {"qrels": qrels, "measures": ["nDCG@10"], "missing": "skip"}
     whole = evaluate(folder, **how)
     kept = tmp_path / "kept"
-    few = {"memory": MEMORY, "verify": 0.05}
-    pieces = evaluate(folder, **how, **few, journal=kept)
+    few = {"verify": 0.05, "job": Job(memory=MEMORY, journal=kept)}
+    pieces = evaluate(folder, **how, **few)
     pd.testing.assert_frame_equal(pieces.table, whole.table, check_exact=True)
     assert pieces.notes[:-1] == whole.notes
-    again = evaluate(folder, **how, **few, journal=kept)
+    again = evaluate(folder, **how, **few)
     pd.testing.assert_frame_equal(again.table, whole.table, check_exact=True)
     with pytest.raises(DataError, match="^run 'run1' lacks .*'q7'"):
-        evaluate(folder, **how | {"missing": "error"}, memory=MEMORY)
+        evaluate(folder, **how | {"missing": "error"}, job=Job(memory=MEMORY))
 
 
 def test_what_a_large_file_takes_is_foreseen(files):

@@ -1,6 +1,7 @@
 """Scores without a judge, or a run, are those of `evaluate` on the other judgments."""
 
 import os
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -11,11 +12,12 @@ from helpers.builders import rankings_of
 from helpers.twins import left_out as twin
 
 import pgcjax
-from pgcjax.engine import leave_out, plan
+from pgcjax.engine import plan
 from pgcjax.engine.request import read_request
+from pgcjax.engine.variant_batch import VariantGraphs, VariantScores
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io.order import ranked
-from pgcjax.judging.left_out import of_judges
+from pgcjax.judging.variants import QueryVotes, judges_as_owners, left_out
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning"),
@@ -74,12 +76,12 @@ def test_each_row_is_what_evaluate_makes_of_the_other_judgments(what, missing):
         grades = [("q0", "d01", 1.0), ("q8", "d02", 2.0), ("q9", "d03", 1.0)]
         given["qrels"] = pd.DataFrame(grades, columns=QRELS)
         given["measures"] = [*MEASURES, "PGC(p=0.8,graph=combined)"]
-    scores = pgcjax.evaluate(
+    found = pgcjax.uncertainty(
         runs, preferences=prefs, leave_out=what, pool_depth=DEPTH, **given
     )
-    found = scores.left_out
+    scores = found.observed
     whole = pgcjax.evaluate(runs, preferences=prefs, **given)
-    assert scores.table.equals(whole.table) and scores.uncertainty is None
+    assert scores.table.equals(whole.table)
     names = sorted(prefs.judge.unique() if what == "judges" else runs.run_id.unique())
     assert found.left_out == names and len(names) == 4 + (what == "runs")
     lines = prefs[["query_id", "doc_id", "other_doc_id"]].itertuples(index=False)
@@ -141,15 +143,15 @@ def test_order_of_lines_chunks_and_resuming_change_nothing(tmp_path):
         paths.append(tmp_path / f"{name}.csv")
         rows.to_csv(paths[-1], index=False)
     given = {"measures": "PGC", "leave_out": "runs", "pool_depth": DEPTH}
-    whole = pgcjax.evaluate(paths, preferences=prefs, **given).left_out
+    whole = pgcjax.uncertainty(paths, preferences=prefs, **given)
 
     def assert_same(other):
         pd.testing.assert_frame_equal(
-            other.left_out.changes(), whole.changes(), check_exact=True
+            other.changes(), whole.changes(), check_exact=True
         )
 
     mixed = (table.sample(frac=1, random_state=0) for table in (runs, prefs))
-    assert_same(pgcjax.evaluate(next(mixed), preferences=next(mixed), **given))
+    assert_same(pgcjax.uncertainty(next(mixed), preferences=next(mixed), **given))
 
     def stop(stage, done, total):
         ended.append(stage == "resampling" and done == total)
@@ -157,18 +159,20 @@ def test_order_of_lines_chunks_and_resuming_change_nothing(tmp_path):
             raise KeyboardInterrupt
 
     ended, again = [], []
-    given |= {"preferences": prefs, "journal": tmp_path / "kept"}
+    given |= {"preferences": prefs}
+    kept = pgcjax.Job(journal=tmp_path / "kept")
     with plan.using(seconds=0.0, rows=0):
         with pytest.raises(KeyboardInterrupt):
-            pgcjax.evaluate(paths, progress=stop, **given)
+            pgcjax.uncertainty(paths, job=replace(kept, progress=stop), **given)
         assert [*(tmp_path / "kept").glob("*.npz")]
         # Another run may have what was one's own: nothing kept would fit.
         more = tmp_path / "r9.csv"
         runs[runs.run_id == "r1"].assign(run_id="r9").to_csv(more, index=False)
         with pytest.raises(DataError) as error:
-            pgcjax.evaluate([*paths, more], **given)
+            pgcjax.uncertainty([*paths, more], job=kept, **given)
         assert "of another job: it differs in left out" in str(error.value)
-        rest = pgcjax.evaluate(paths, progress=lambda *s: again.append(s), **given)
+        following = replace(kept, progress=lambda *s: again.append(s))
+        rest = pgcjax.uncertainty(paths, job=following, **given)
     assert sum(s == "resampling" and done == of for s, done, of in again) == 4
     assert_same(rest)
 
@@ -179,17 +183,16 @@ def test_a_query_of_one_judge_and_one_query_alone():
     runs = runs[(runs.query_id == "q1") | (runs.run_id == "r0")]
     only = prefs[(prefs.query_id == "q1") | (prefs.judge == "j1")]
     only = only.assign(judge=np.where(only.query_id == "q1", "j0", "j1"))
-    found = pgcjax.evaluate(runs, preferences=only, leave_out="judges").left_out
+    found = pgcjax.uncertainty(runs, preferences=only, leave_out="judges")
     table = found.changes().set_index("left_out")
     assert table["queries"].to_dict() == {"j0": 1, "j1": 1}
     assert not table[["gained", "lost"]].to_numpy().any()
     assert found.matrix("j1").columns.tolist() == ["q1"]
     one = runs[runs.run_id == "r0"]
-    scores = pgcjax.evaluate(one, preferences=prefs, leave_out="judges")
-    found = scores.left_out
+    found = pgcjax.uncertainty(one, preferences=prefs, leave_out="judges")
     most, count = found.changes()["largest_change"].abs().max(), len(found.left_out)
     assert found.changes()["tau"].isna().all() and found.pairs().empty
-    assert scores.notes[-1] == (
+    assert found.notes[-1] == (
         f"PGC: without one of {count} judges, a mean moves by ≤ {most:.4f}"
     )
     # A run that answers no query but one, which is gone: it has no mean.
@@ -200,7 +203,7 @@ def test_a_query_of_one_judge_and_one_query_alone():
         for q in queries
     ]
     given = {"preferences": only, "leave_out": "judges", "missing": "skip"}
-    table = pgcjax.evaluate(pd.concat(both), **given).left_out.changes()
+    table = pgcjax.uncertainty(pd.concat(both), **given).changes()
     gone = table.set_index("left_out").loc["j1"]
     assert np.isnan(gone["mean_change"]) and np.isfinite(gone["largest_change"])
 
@@ -241,18 +244,21 @@ def test_what_cannot_be_left_out_is_refused(tmp_path):
     ):
         how = {"runs": runs, "measures": "PGC", **given, **changes}
         with pytest.raises((DataError, UsageError)) as error:
-            pgcjax.evaluate(how.pop("runs"), **how)
+            pgcjax.uncertainty(how.pop("runs"), **how)
         assert str(error.value) == message
     pipe = tmp_path / "run.txt"
     os.mkfifo(pipe)
     with pytest.raises(DataError) as error:
-        pgcjax.evaluate(pipe, preferences=prefs, measures="PGC", leave_out="runs")
+        pgcjax.uncertainty(pipe, preferences=prefs, measures="PGC", leave_out="runs")
     assert str(error.value) == (
         f"{pipe}: a pipe is read once, and leave_out='runs' reads runs twice. Write it "
         "to a file."
     )
     request = read_request({"preferences": prefs}, ["PGC"], "trec")
-    (batch,) = leave_out.batches(request, of_judges(request.tables["preferences"]), 200)
+    votes = QueryVotes(request.tables["preferences"])
+    variants = left_out(votes, judges_as_owners(votes))
+    graphs = VariantGraphs(request.members[0], votes)
+    batch = VariantScores(graphs, variants, memory=200)
     judges = sorted(prefs.judge.unique())
     with pytest.raises(DataError) as error:
         batch.score(rankings_of(runs, request.judged.docs))
@@ -260,7 +266,7 @@ def test_what_cannot_be_left_out_is_refused(tmp_path):
         "scores of 4 runs without each of 4 judges or runs take 256 bytes, of 200. "
         "Give more memory, or fewer runs."
     )
-    found = pgcjax.evaluate(runs, measures="PGC", **given).left_out
+    found = pgcjax.uncertainty(runs, measures="PGC", **given)
     for call, message in (
         (lambda: found.changes("AP"), "nothing left out of 'AP'; there are PGC"),
         (
@@ -275,4 +281,3 @@ def test_what_cannot_be_left_out_is_refused(tmp_path):
         with pytest.raises(UsageError) as error:
             call()
         assert str(error.value) == message
-    assert pgcjax.evaluate(runs, preferences=prefs, measures="PGC").left_out is None

@@ -50,10 +50,10 @@ def scores(lists: list[str], queries: int, all_kinds: bool) -> dict:
             runs, preferences = tables["runs"], tables["preferences"]
             for ties in ("w", "a", "b"):
                 found[ties] = pgcjax.rankings.rbo(runs, ties=ties).table.to_csv()
-            drawn = pgcjax.evaluate(
+            drawn = pgcjax.uncertainty(
                 runs, preferences=preferences, measures="PGC", replicates=3
             )
-            found["drawn"] = drawn.uncertainty.replicates["PGC"].tolist()
+            found["drawn"] = drawn.replicates["PGC"].tolist()
             found["fit"] = pgcjax.judgments.fit(preferences).table.to_csv()
     return found
 

@@ -11,7 +11,7 @@ from pgcjax.engine.next_judgments import next_judgments
 from pgcjax.errors import DataError
 from pgcjax.files import read_preferences
 from pgcjax.io.reading import reading
-from pgcjax.judging.resampled import Draws
+from pgcjax.judging.variants import QueryVotes, drawn_votes
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning"),
@@ -66,12 +66,12 @@ def test_a_replicate_is_what_evaluate_makes_of_its_table(resample):
     """To the last bit, and each score of the table is that of the plain twin."""
     prefs = votes(1)
     how = {"replicates": 2, "resample": resample, "seed": 4}
-    whole = pgcjax.evaluate(preferences=prefs, **GIVEN, **how)
+    whole = pgcjax.uncertainty(preferences=prefs, **GIVEN, **how)
     for b in range(2):
         table = pgcjax.judgments.resample(prefs, resample, seed=4, replicate=b)
         alone = pgcjax.evaluate(preferences=table, **GIVEN, verify=1.0)
         for measure in MEASURES:
-            means = whole.uncertainty.replicates[measure][b]
+            means = whole.replicates[measure][b]
             expected = alone.matrix(measure).to_numpy().mean(1)
             assert means == pytest.approx(expected, abs=1e-15)
     # What counts does not depend on the order of lines, nor of the two documents.
@@ -87,7 +87,7 @@ def test_a_replicate_is_what_evaluate_makes_of_its_table(resample):
     both = {**GIVEN, "measures": "PGC(soft=both)", **how}
     mixed, same = mixed[plain[mixed.index]], prefs[plain]
     one, other = (
-        pgcjax.evaluate(preferences=table, **both).uncertainty.replicates
+        pgcjax.uncertainty(preferences=table, **both).replicates
         for table in (mixed, same)
     )
     assert one["PGC(soft=both)"].tobytes() == other["PGC(soft=both)"].tobytes()
@@ -95,7 +95,7 @@ def test_a_replicate_is_what_evaluate_makes_of_its_table(resample):
 
 def test_without_a_judge_scores_are_those_of_the_other_judgments():
     prefs = votes(2)
-    found = pgcjax.evaluate(preferences=prefs, **GIVEN, leave_out="judges").left_out
+    found = pgcjax.uncertainty(preferences=prefs, **GIVEN, leave_out="judges")
     for judge in "abc":
         rest = prefs[prefs["judge"] != judge]
         scores = pgcjax.evaluate(preferences=rest, **GIVEN, verify=1.0)
@@ -112,9 +112,9 @@ def test_a_row_of_weight_w_is_so_many_judgments():
     rows = [("q", "a", "b", 1.0, w) for w in (0.25, 1, 2.3, 3)]
     names = ["query_id", "doc_id", "other_doc_id", "preference", "weight"]
     prefs = read_preferences(pd.DataFrame(rows, columns=names))
-    draws = Draws(prefs, "judgments", 0)
+    draws = QueryVotes(prefs)
     assert draws.total("q") == 1 + 1 + 3 + 3
-    counts = draws.counts("q", 0, 128)
+    counts = drawn_votes(draws, 128).counts("q", slice(0, 128))
     assert (counts.sum(1) == 8).all()
     weight = prefs["weight"].to_numpy()[draws.rows["q"]]
     found = draws.weights("q", counts)
@@ -145,12 +145,12 @@ def test_votes_that_count_half_can_be_drawn():
     with reading(flips="half"):
         half = read_preferences(pd.DataFrame(rows, columns=columns))
     assert (half["weight"] == 0.5).all()
-    scores = pgcjax.evaluate(preferences=half, replicates=130, **given)
+    scores = pgcjax.uncertainty(preferences=half, replicates=130, **given)
     # Half of everything: the same draws, and the same order of everything.
-    whole = pgcjax.evaluate(
+    whole = pgcjax.uncertainty(
         preferences=half.assign(weight=1.0), replicates=130, **given
     )
-    one, other = (x.uncertainty.replicates["PGC"] for x in (scores, whole))
+    one, other = (x.replicates["PGC"] for x in (scores, whole))
     assert one.tobytes() == other.tobytes() and np.ptp(one, axis=0).max() > 0
     fewer = pgcjax.judgments.enough(
         preferences=half, shares=[0.5], replicates=5, **given
@@ -171,13 +171,13 @@ def test_votes_that_count_half_can_be_drawn():
 def test_more_than_degrees_hold_is_refused():
     prefs = votes(3).assign(weight=5000.5)
     with pytest.raises(DataError) as refused:
-        pgcjax.evaluate(preferences=prefs, **GIVEN, replicates=2)
+        pgcjax.uncertainty(preferences=prefs, **GIVEN, replicates=2)
     assert str(refused.value) == (
         "query 'q0' has a document in 16384 judgments or more. Lower the weights."
     )
     prefs = votes(3).assign(weight=np.where(np.arange(90) % 18 == 3, 9000.5, 1))
     with pytest.raises(DataError) as refused:
-        pgcjax.evaluate(
+        pgcjax.uncertainty(
             preferences=prefs, **GIVEN, replicates=40, resample="judges", seed=1
         )
     assert str(refused.value) == (

@@ -33,9 +33,9 @@ def mortal(runs, *, preferences, part, journal) -> pgcjax.Scores:
         Path("died").touch()
         os.kill(os.getpid(), signal.SIGKILL)
 
-    how = {"preferences": preferences, "part": part, "journal": journal}
+    job = pgcjax.Job(part=part, journal=journal, progress=progress)
     with using(seconds=0.0, rows=0):
-        return pgcjax.evaluate(runs, **how, progress=progress)
+        return pgcjax.evaluate(runs, preferences=preferences, job=job)
 
 
 @pytest.mark.slow
@@ -81,7 +81,7 @@ def test_parts_that_are_none(tmp_path, part, said):
     run = tmp_path / "a.run"
     run.write_text("1 Q0 a 1 2.0 a\n")
     with pytest.raises(pgcjax.errors.UsageError) as error:
-        pgcjax.evaluate(run, qrels={"1": {"a": 1}}, part=part)
+        pgcjax.evaluate(run, qrels={"1": {"a": 1}}, job=pgcjax.Job(part=part))
     assert str(error.value) == said
 
 
@@ -93,7 +93,10 @@ def test_what_parts_return_is_merged(tmp_path):
         lines = (f"{q} Q0 {d} 0 {-i} {name}\n" for i, (q, d) in enumerate(scores))
         (tmp_path / f"{name}.run").write_text("".join(lines))
     whole = pgcjax.evaluate(tmp_path, **judged)
-    parts = [pgcjax.evaluate(tmp_path, **judged, part=(i, 3)) for i in (3, 1, 2)]
+    parts = [
+        pgcjax.evaluate(tmp_path, **judged, job=pgcjax.Job(part=(i, 3)))
+        for i in (3, 1, 2)
+    ]
     assert [part.metadata["part"] for part in parts] == [[3, 3], [1, 3], [2, 3]]
     merged = pgcjax.files.merge(pickle.loads(pickle.dumps(part)) for part in parts)
     assert merged.table.equals(whole.table) and merged.metadata == whole.metadata
@@ -101,7 +104,9 @@ def test_what_parts_return_is_merged(tmp_path):
 
 def test_nothing_is_drawn_of_a_part_and_nothing_merged_of_none():
     with pytest.raises(pgcjax.errors.UsageError) as error:
-        pgcjax.evaluate("a.run", qrels={"1": {"a": 1}}, part=(1, 2), replicates=9)
+        pgcjax.uncertainty(
+            "a.run", qrels={"1": {"a": 1}}, job=pgcjax.Job(part=(1, 2)), replicates=9
+        )
     assert str(error.value) == (
         "part=(1, 2): replicates and leave_out need all runs: leave it out"
     )

@@ -161,13 +161,14 @@ def test_a_job_goes_on_where_it_was_stopped(tmp_path):
         if sum(ended) == 2:
             raise KeyboardInterrupt
 
-    given["journal"] = tmp_path / "kept"
+    journal = tmp_path / "kept"
     with plan.using(seconds=0.0, rows=0):
         with pytest.raises(KeyboardInterrupt):
-            pgcjax.evaluate(paths, progress=stop, **given)
-        rest = pgcjax.evaluate(
-            paths, progress=lambda *said: again.append(said), **given
-        )
+            pgcjax.evaluate(
+                paths, job=pgcjax.Job(journal=journal, progress=stop), **given
+            )
+        job = pgcjax.Job(journal=journal, progress=lambda *said: again.append(said))
+        rest = pgcjax.evaluate(paths, job=job, **given)
     assert sum(stage == "scoring" and done == of for stage, done, of in again) == 2
     assert rest.table.equals(whole.table)
 
@@ -201,7 +202,7 @@ def test_what_makes_no_sense_is_refused():
         assert str(error.value) == message
     for measure in ("PGC(ties=mean)", "ExactPGC"):
         with pytest.raises(UsageError) as error:
-            pgcjax.evaluate(run_of(["a"]), measures=measure, replicates=3, **given)
+            pgcjax.uncertainty(run_of(["a"]), measures=measure, **given)
         assert str(error.value) == (
             f"{measure}: resample='judgments' is of PGC of preferences alone; "
             "resample='queries' is of every measure (--resample on the command line)"

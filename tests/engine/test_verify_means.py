@@ -65,7 +65,7 @@ def test_a_mean_beside_replicates_is_recomputed(judged, monkeypatch):
     monkeypatch.setattr(uncertainty, "query_means", lambda *a: right(*a) * 0.99)
     how = {"replicates": 3, "resample": "queries", "verify": 0.01}
     with pytest.raises(VerificationError, match="the mean of P@5 is"):
-        pgcjax.evaluate(**judged, measures=["P@5"], **how)
+        pgcjax.uncertainty(**judged, measures=["P@5"], **how)
 
 
 @pytest.mark.parametrize("measure", MEASURES)

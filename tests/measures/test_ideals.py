@@ -141,9 +141,9 @@ def test_what_is_refused():
         ),
     ):
         with pytest.raises(UsageError) as error:
-            pgcjax.evaluate(
-                run_of("ab"), preferences=prefs, measures=measure, **options
-            )
+            drawn = options.keys() - {"qrels"}
+            score = pgcjax.uncertainty if drawn else pgcjax.evaluate
+            score(run_of("ab"), preferences=prefs, measures=measure, **options)
         assert str(error.value) == message
     with pytest.raises(UsageError) as error:
         pgcjax.judgments.enough(

@@ -249,7 +249,7 @@ def test_geometric_means_and_sums(capsys):
     )
     assert board.mean["NumRet"].tolist() == [3.0, 1.0]
     with pytest.raises(UsageError) as refused:
-        pgcjax.evaluate(
+        pgcjax.uncertainty(
             runs, qrels=qrels, measures="NumRet", replicates=9, resample="queries"
         )
     assert (

@@ -109,13 +109,13 @@ def test_a_leaderboard_says_how_far_the_judgments_carry(browser, demo, tmp_path)
     """Of the measure that has replicates: intervals, tiers and ranks."""
     preferences, qrels, findings = demo
     with pytest.warns(pgcjax.errors.DataWarning):
-        scores = pgcjax.evaluate(
+        drawn = pgcjax.uncertainty(
             DEMO / "runs", preferences=preferences, measures="PGC", replicates=8
         )
-    found = replace(findings, uncertainty=scores.uncertainty)
+    found = replace(findings, uncertainty=drawn)
     file = interactive.write(found, tmp_path / "page.html")
-    ranks = scores.uncertainty.ranks()
-    ends = scores.uncertainty.means().set_index("run_id").loc[ranks["run_id"]]
+    ranks = drawn.ranks()
+    ends = drawn.means().set_index("run_id").loc[ranks["run_id"]]
     with opened(browser, file) as page:
         assert column(page, "#board", 7) == [""] * 8  # drawn, and said to who hears
         drawn = page.locator("#board tbody tr > :nth-child(7) svg")

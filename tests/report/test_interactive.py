@@ -112,7 +112,7 @@ def test_replicates_of_judgments_are_there(tmp_path):
         assert one[f"rank_{end}"] == ranks[end].tolist()
     assert one["tier"] == ranks["tier"].tolist()
     assert "<dt>replicates, resample</dt><dd>both</dd>" in text
-    mend = "Make both by one call of evaluate."
+    mend = "Make both by one call of uncertainty."
     lacking = " Queries that a measure lacks are left out for all: name one measure."
     mean = scores.groupby(["measure", "run_id"])["value"].mean()["PGC", "run000"]
     for other, message in (

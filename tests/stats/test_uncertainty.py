@@ -205,7 +205,7 @@ def test_a_file_of_replicates_gives_them_back(tmp_path):
     path = tmp_path / "all.csv"
     head, columns, *rows = path.read_text().splitlines()
     head = head.replace(head.split('"crc32": ')[1].split(",")[0], '""')
-    mend = "Restore what evaluate --replicates-output wrote."
+    mend = "Restore what uncertainty --replicates-output wrote."
     complete = (
         "expected the mean of each run by PGC once for each of the replicates -1 to 59"
     )
@@ -237,7 +237,7 @@ def test_single_scores_that_were_not_asked_for():
     with pytest.raises(UsageError) as error:
         drawn(0).scores()
     assert str(error.value) == (
-        "no intervals of single scores by PGC: evaluate(…, score_intervals=True), "
+        "no intervals of single scores by PGC: uncertainty(…, score_intervals=True), "
         "--score-intervals on the command line"
     )
     found = drawn(0)

@@ -1,5 +1,7 @@
 """A replicate of the judgments is what `evaluate` makes of them in a table."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,9 +9,11 @@ from helpers.builders import rankings_of
 from helpers.judged import SIZES, collection
 
 import pgcjax
-from pgcjax.engine import plan, replicates
+from pgcjax.engine import plan
 from pgcjax.engine.request import read_request
+from pgcjax.engine.variant_batch import VariantGraphs, VariantScores
 from pgcjax.errors import DataError, UsageError
+from pgcjax.judging.variants import QueryVotes, drawn_judges, drawn_queries, drawn_votes
 from pgcjax.tensors.padding import at_least
 
 pytestmark = [
@@ -26,23 +30,15 @@ def scored(tables, how, measures=MEASURES):
     """Scores [replicates, runs, queries] and what is present, by measure."""
     prefs, qrels, runs = tables
     request = read_request({"preferences": prefs, "qrels": qrels}, measures, "trec")
-    found = {}
-    for batch in replicates.batches(request, how):
-        blocks = [*batch.blocks(rankings_of(runs, request.judged.docs))]
-        firsts = sorted({block.first for block in blocks})
-        scores, present = (
-            np.concatenate(
-                [
-                    np.concatenate(
-                        [getattr(b, name) for b in blocks if b.first == first],
-                        axis=1 if name == "scores" else 0,
-                    )[: how.replicates]
-                    for first in firsts
-                ]
-            )
-            for name in ("scores", "present")
-        )
-        found[str(batch.members[0].measure)] = list(batch.docs), scores, present
+    votes = QueryVotes(request.tables["preferences"])
+    draw = {"judgments": drawn_votes, "judges": drawn_judges}[how["resample"]]
+    variants = draw(votes, how["replicates"], how["seed"])
+    rankings, found = rankings_of(runs, request.judged.docs), {}
+    for member in request.members:
+        batch = VariantScores(VariantGraphs(member, votes), variants)
+        scores = batch.score(rankings)[:, 0]
+        present = ~np.isnan(scores).any(1)
+        found[str(member.measure)] = list(batch.docs), scores, present
     return found
 
 
@@ -51,10 +47,10 @@ def test_scores_and_means_are_those_of_the_table_of_a_replicate(resample):
     dropped = lost = 0
     for seed in range(2):
         prefs, qrels, runs = collection(seed)
-        how = replicates.Resampling(3, resample, seed)
+        how = {"replicates": 3, "resample": resample, "seed": seed}
         found = scored((prefs, qrels, runs), how)
-        whole = pgcjax.evaluate(
-            runs, preferences=prefs, qrels=qrels, measures=MEASURES, **how._asdict()
+        whole = pgcjax.uncertainty(
+            runs, preferences=prefs, qrels=qrels, measures=MEASURES, **how
         )
         for b in range(3):
             table = pgcjax.judgments.resample(prefs, resample, seed=seed, replicate=b)
@@ -67,7 +63,7 @@ def test_scores_and_means_are_those_of_the_table_of_a_replicate(resample):
                 assert (present[b] == there).all()
                 own = expected.to_numpy()
                 assert scores[b][:, there].tobytes() == own.tobytes()
-                means = whole.uncertainty.replicates[measure][b]
+                means = whole.replicates[measure][b]
                 assert means == pytest.approx(own.mean(1), abs=1e-15)
                 lost += int((~there).sum())
             edges = table[table.preference != 0].dropna()
@@ -75,8 +71,10 @@ def test_scores_and_means_are_those_of_the_table_of_a_replicate(resample):
             for q in before.query_id.unique():
                 one, other = (t[t.query_id == q] for t in (before, edges))
                 dropped += len({*one.doc_id} - {*other.doc_id, *other.other_doc_id})
-        for measure, mean in whole.uncertainty.mean.items():
-            assert mean == pytest.approx(whole.mean()[measure].to_numpy(), abs=1e-15)
+        for measure, mean in whole.mean.items():
+            assert mean == pytest.approx(
+                whole.observed.mean()[measure].to_numpy(), abs=1e-15
+            )
     assert dropped > 30
     assert (lost > 0) == (resample == "judges")
 
@@ -85,10 +83,10 @@ def test_replicates_do_not_depend_on_the_order_in_which_runs_are_given():
     prefs, _, runs = collection(0)
     tables = {run: own.drop(columns="run_id") for run, own in runs.groupby("run_id")}
     found = [
-        pgcjax.evaluate(given, preferences=prefs, measures="PGC", replicates=3)
+        pgcjax.uncertainty(given, preferences=prefs, measures="PGC", replicates=3)
         for given in (tables, dict(reversed(tables.items())))
     ]
-    one, other = (scores.uncertainty.replicates["PGC"] for scores in found)
+    one, other = (each.replicates["PGC"] for each in found)
     assert one.tobytes() == other.tobytes()
     assert len({*one[0]}) == len(tables)
 
@@ -97,12 +95,12 @@ def test_replicates_do_not_depend_on_the_order_in_which_runs_are_given():
 def test_intervals_of_single_scores_are_those_of_all_replicates(missing):
     prefs, qrels, runs = collection(1)
     runs = runs[(runs.run_id != "r1") | (runs.query_id != "q2")]  # one lacks a query
-    how = replicates.Resampling(130, "judges", 2, True)
-    scores = pgcjax.evaluate(
-        runs, preferences=prefs, measures="PGC", missing=missing, **how._asdict()
-    )
+    how = {"replicates": 130, "resample": "judges", "seed": 2}
+    given = {"preferences": prefs, "measures": "PGC", "missing": missing}
+    drawn = pgcjax.uncertainty(runs, **given, **how, score_intervals=True)
+    scores = drawn.observed
     assert {"score_intervals": True, "seed": 2}.items() <= scores.metadata.items()
-    table = scores.uncertainty.scores(interval="percentile")
+    table = drawn.scores(interval="percentile")
     asked = scores.table.rename(columns={"value": "score"}).drop(columns="measure")
     pd.testing.assert_frame_equal(table[list(asked)], asked)
     queries, each, present = scored((prefs, qrels, runs), how, ["PGC"])["PGC"]
@@ -121,7 +119,7 @@ def test_intervals_of_single_scores_are_those_of_all_replicates(missing):
 def test_large_degrees_are_peeled_without_words():
     prefs, qrels, runs = collection(5)
     prefs["weight"] *= np.where(prefs.query_id == "q1", 400, 1)
-    how = replicates.Resampling(2, "judgments", 0)
+    how = {"replicates": 2, "resample": "judgments", "seed": 0}
     found = scored((prefs, qrels, runs), how)
     for b in range(2):
         table = pgcjax.judgments.resample(prefs, replicate=b)
@@ -143,13 +141,13 @@ def test_queries_and_both_count_a_query_as_often_as_it_is_drawn():
     runs = runs[(runs.run_id != "r1") | (runs.query_id != "q2")]  # one lacks a query
     measures = ["PGC", "nDCG@10"]
     alone, both, votes = (
-        pgcjax.evaluate(runs, resample=how, measures=m, missing="skip", **given)
+        pgcjax.uncertainty(runs, resample=how, measures=m, missing="skip", **given)
         for how, m in (("queries", measures), ("both", "PGC"), ("judgments", "PGC"))
     )
     drawn = np.array([topics_of(3, b, len(SIZES)) for b in range(5)])
     assert (drawn.sum(1) == len(SIZES)).all() and (drawn > 1).any()
     for measure in measures:
-        scores = alone.matrix(measure).to_numpy()
+        scores = alone.observed.matrix(measure).to_numpy()
         expected = [
             [
                 np.average(row[~np.isnan(row)], weights=w[~np.isnan(row)])
@@ -157,26 +155,22 @@ def test_queries_and_both_count_a_query_as_often_as_it_is_drawn():
             ]
             for w in drawn
         ]
-        assert alone.uncertainty.replicates[measure] == pytest.approx(
-            np.array(expected), abs=1e-15
-        )
-    how = replicates.Resampling(5, "judgments", 3)
+        assert alone.replicates[measure] == pytest.approx(np.array(expected), abs=1e-15)
+    how = {"replicates": 5, "resample": "judgments", "seed": 3}
     queries, scores, _ = scored((prefs, qrels, runs), how, ["PGC"])["PGC"]
     for b, w in enumerate(drawn):
         for r, run in enumerate([f"r{i}" for i in range(5)]):
             has = np.isin(queries, runs[runs.run_id == run].query_id)
-            mean = both.uncertainty.replicates["PGC"][b, r]
+            mean = both.replicates["PGC"][b, r]
             assert mean == pytest.approx(
                 np.average(scores[b, r, has], weights=w[has]), abs=1e-15
             )
-            mean = votes.uncertainty.replicates["PGC"][b, r]
+            mean = votes.replicates["PGC"][b, r]
             assert mean == pytest.approx(scores[b, r, has].mean(), abs=1e-15)
 
 
 def topics_of(seed: int, replicate: int, queries: int) -> np.ndarray:
-    from pgcjax.judging.resampled import topics
-
-    return topics(seed, replicate + 1, queries)[replicate]
+    return drawn_queries(seed, replicate + 1, queries)[replicate]
 
 
 def test_any_cut_and_any_order_of_lines_give_the_same_bytes():
@@ -185,8 +179,8 @@ def test_any_cut_and_any_order_of_lines_give_the_same_bytes():
     given = {"preferences": prefs, "qrels": qrels, "measures": measures, "seed": 7}
 
     def means(runs=runs, **changes) -> list[np.ndarray]:
-        found = pgcjax.evaluate(runs, **{"replicates": 130, **given, **changes})
-        return [*found.uncertainty.replicates.values()]
+        found = pgcjax.uncertainty(runs, **{"replicates": 130, **given, **changes})
+        return [*found.replicates.values()]
 
     repeated = prefs.loc[prefs.index.repeat(prefs.weight)].drop(columns="weight")
     turned, pairs = prefs.copy(), prefs.other_doc_id.notna()
@@ -224,7 +218,7 @@ def test_a_job_goes_on_where_it_was_stopped(tmp_path):
         paths.append(tmp_path / f"{name}.csv")
         rows.to_csv(paths[-1], index=False)
     given = {"preferences": prefs, "measures": "PGC", "replicates": 5}
-    whole = pgcjax.evaluate(paths, **given)
+    whole = pgcjax.uncertainty(paths, **given)
 
     def stop(stage, done, total):
         """Stop in the second chunk: a run each."""
@@ -233,24 +227,24 @@ def test_a_job_goes_on_where_it_was_stopped(tmp_path):
             raise KeyboardInterrupt
 
     ended, again = [], []
-    given["journal"] = tmp_path / "kept"
+    kept = pgcjax.Job(journal=tmp_path / "kept")
     with plan.using(seconds=0.0, rows=0):
         with pytest.raises(KeyboardInterrupt):
-            pgcjax.evaluate(paths, progress=stop, **given)
+            pgcjax.uncertainty(paths, job=replace(kept, progress=stop), **given)
         assert [*(tmp_path / "kept").glob("*.npz")]
         with pytest.raises(DataError) as error:
-            pgcjax.evaluate(paths, **{**given, "replicates": 4})
+            pgcjax.uncertainty(paths, job=kept, **{**given, "replicates": 4})
         assert str(error.value) == (
             f"{tmp_path / 'kept'}: has finished work of another job: it differs in "
             "replicates. Remove the folder, or name another journal; on the command "
             "line, start without --resume."
         )
-        rest = pgcjax.evaluate(
-            paths, progress=lambda *said: again.append(said), **given
+        rest = pgcjax.uncertainty(
+            paths, job=replace(kept, progress=lambda *said: again.append(said)), **given
         )
     assert sum(s == "resampling" and done == of for s, done, of in again) == 4
-    for name, mean in whole.uncertainty.replicates.items():
-        assert rest.uncertainty.replicates[name].tobytes() == mean.tobytes()
+    for name, mean in whole.replicates.items():
+        assert rest.replicates[name].tobytes() == mean.tobytes()
 
 
 def test_what_cannot_be_drawn_is_refused():
@@ -278,14 +272,10 @@ def test_what_cannot_be_drawn_is_refused():
             "Compat: resample='judgments' is of PGC of preferences alone; "
             "resample='queries' is of every measure (--resample on the command line)",
         ),
-        *(
-            (
-                {"score_intervals": True, **changes},
-                "score_intervals: single scores move with the judgments alone: give "
-                "replicates, and resample='judgments', 'judges' or 'both' "
-                "(--replicates and --resample on the command line)",
-            )
-            for changes in ({"resample": "queries"}, {"replicates": 0})
+        (
+            {"score_intervals": True, "resample": "queries"},
+            "score_intervals: single scores move with the judgments alone: give "
+            "resample='judgments', 'judges' or 'both' (--resample on the command line)",
         ),
         (
             {"measures": "ExactPGC"},
@@ -299,11 +289,13 @@ def test_what_cannot_be_drawn_is_refused():
         ),
     ):
         with pytest.raises(UsageError) as error:
-            pgcjax.evaluate(runs, **{"replicates": 5, **given, **changes})
+            pgcjax.uncertainty(runs, **{"replicates": 5, **given, **changes})
         assert str(error.value) == message
     given["preferences"] = prefs.assign(judge=prefs.judge.where(prefs.index > 2))
     with pytest.raises(DataError) as error:
-        pgcjax.evaluate(runs, measures="PGC", replicates=5, resample="judges", **given)
+        pgcjax.uncertainty(
+            runs, measures="PGC", replicates=5, resample="judges", **given
+        )
     assert str(error.value) == (
         f"preferences: 3 of {len(prefs)} judgments name no judge, and judges are to be "
         "resampled. Give a column judge, or resample judgments."

@@ -1,4 +1,4 @@
-"""evaluate --replicates: intervals, tiers and ranks; pairs in a file; refusals."""
+"""uncertainty: draws and what is left out, in tables and files; refusals."""
 
 import io
 import json
@@ -8,14 +8,15 @@ import pytest
 
 import pgcjax as package
 
-JUDGED = ("--prefs", "preferences.csv", "runs", "-m", "PGC", "--replicates", "8")
+JUDGED = ("uncertainty", "--prefs", "preferences.csv", "runs", "-m", "PGC")
+DRAWN = (*JUDGED, "--replicates", "8")
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
 
 
 def test_a_leaderboard_and_pairs_are_those_of_python(pgcjax, demo):
-    line = ("evaluate", *JUDGED, "--resample", "judges", "--seed", "3")
+    line = (*DRAWN, "--resample", "judges", "--seed", "3")
     done = pgcjax(*line, "--format", "csv", "--pairs-output", "pairs.csv")
-    scores = package.evaluate(
+    found = package.uncertainty(
         demo / "runs",
         preferences=demo / "preferences.csv",
         measures="PGC",
@@ -23,13 +24,11 @@ def test_a_leaderboard_and_pairs_are_those_of_python(pgcjax, demo):
         resample="judges",
         seed=3,
     )
-    found = scores.uncertainty
-    assert found is not None
-    told = "".join(f"pgcjax: {note}\n" for note in scores.notes)
+    told = "".join(f"pgcjax: {note}\n" for note in found.notes)
     assert done.err.endswith(f"{told}pgcjax: wrote 28 pairs to pairs.csv\n")
     used = found.metadata
     assert used == {"replicates": 8, "resample": "judges", "seed": 3}
-    assert used.items() <= scores.metadata.items()
+    assert used.items() <= found.observed.metadata.items()
     table = pd.read_csv(io.StringIO(done.out), comment="#").set_index("run_id")
     ranks, means = (x.set_index("run_id") for x in (found.ranks(), found.means()))
     assert list(table.index) == list(ranks.index)
@@ -48,7 +47,7 @@ def test_a_leaderboard_and_pairs_are_those_of_python(pgcjax, demo):
     assert (pairs.pop("measure") == "PGC").all()
     pd.testing.assert_frame_equal(pairs, found.differences(), check_dtype=False)
     # Of two measures, both are there; queries are drawn for any measure.
-    line = ("evaluate", *JUDGED, "-m", "nDCG@5", "--qrels", "qrels.txt")
+    line = (*DRAWN, "-m", "nDCG@5", "--qrels", "qrels.txt")
     line = (*line, "--resample", "queries", "--interval", "bc")
     done = pgcjax(*line, "--format", "markdown", "--pairs-output", "pairs.csv")
     heads = " | run | PGC | 95 % interval | nDCG@5 | tier | ranks |"
@@ -59,17 +58,16 @@ def test_a_leaderboard_and_pairs_are_those_of_python(pgcjax, demo):
 
 
 def test_files_of_replicates_and_of_single_scores(pgcjax, demo):
-    line = ("evaluate", *JUDGED, "--seed", "3", "-o", "scores.csv")
+    line = (*DRAWN, "--seed", "3", "-o", "scores.csv")
     done = pgcjax(*line, "--score-intervals", "s.csv", "--replicates-output", "b.csv")
-    found = package.evaluate(
+    found = package.uncertainty(
         demo / "runs",
         preferences=demo / "preferences.csv",
         measures="PGC",
         replicates=8,
         seed=3,
         score_intervals=True,
-    ).uncertainty
-    assert found is not None
+    )
     assert done.err.endswith(
         "pgcjax: wrote 160 scores to scores.csv\n"
         "pgcjax: wrote 160 intervals to s.csv\n"
@@ -106,7 +104,7 @@ def test_files_of_replicates_and_of_single_scores(pgcjax, demo):
 
 
 def test_every_format_has_intervals_tiers_and_ranks(pgcjax, demo):
-    out = {form: pgcjax("evaluate", *JUDGED, "--format", form).out for form in FORMS}
+    out = {form: pgcjax(*DRAWN, "--format", form).out for form in FORMS}
     rows = json.loads(out["json"])["rows"]
     table = pd.read_csv(io.StringIO(out["csv"]), comment="#")
     assert [*rows[0]] == [*table] == COLUMNS
@@ -126,18 +124,66 @@ COLUMNS += ["PGC", "PGC_low", "PGC_high"]
 
 
 def test_without_a_format_a_table_is_drawn(pgcjax, demo):
-    done = pgcjax("evaluate", *JUDGED)
+    done = pgcjax(*DRAWN)
     assert "95 % interval" in done.out
     assert "Intervals: judgments drawn again 8 times (centred)" in done.out
     assert done.out.count("●") == 8
 
 
-def test_options_that_do_not_go_together(pgcjax, demo):
-    for line, said in (
-        (("-q",), "-q prints no intervals of --replicates"),
-        (("--format", "text"), "--format text prints no intervals of --replicates"),
-        (("--part", "1/2"), "--part goes without --replicates"),
-        (("--dry-run",), "--dry-run goes without --replicates"),
+def test_what_is_left_out_is_as_in_python(pgcjax, demo):
+    for leave_out, depth in (("judges", 10), ("runs", 5)):
+        found = package.uncertainty(
+            demo / "runs",
+            preferences=demo / "preferences.csv",
+            measures="PGC",
+            leave_out=leave_out,
+            pool_depth=depth,
+        )
+        line = (*JUDGED, "--leave-out", leave_out, "--pool-depth", str(depth))
+        line = (*line, "--pairs-output", "pairs.csv", "-o", "scores.csv")
+        done = pgcjax(*line, "--format", "csv")
+        assert done.code == 0, done.err
+        assert f"pgcjax: {found.notes[-1]}\n" in done.err
+        pairs = found.pairs()
+        assert done.err.endswith(f"pgcjax: wrote {len(pairs)} pairs to pairs.csv\n")
+        for source, expected in (
+            (io.StringIO(done.out), found.changes()),
+            (demo / "pairs.csv", pairs.assign(measure="PGC")),
+        ):
+            written = pd.read_csv(source, comment="#", keep_default_na=False)
+            same = expected[written.columns]
+            pd.testing.assert_frame_equal(
+                written, same, check_dtype=False, check_exact=True
+            )
+        assert f'"leave_out": "{leave_out}"' in done.out.splitlines()[0]
+        assert ('"pool_depth": 5' in done.out) == (leave_out == "runs")
+        assert len(package.files.read_scores(demo / "scores.csv").table) == 160
+    low = found.changes()["tau"].min()
+    most = found.changes()["largest_change"].abs().max()
+    assert found.notes[-1] == (
+        f"PGC: without one of 8 runs, τ with the full order is ≥ {low:.3f}, a mean "
+        f"moves by ≤ {most:.4f}"
+    )
+
+
+def test_measures_beside_each_other_in_a_drawn_table(pgcjax, demo):
+    line = (*JUDGED, "-m", "PGC(p=0.8)", "--leave-out", "judges")
+    done = pgcjax(*line, "--format", "table")
+    assert done.out.count("│ PGC(p=0.8) │") == 3 and " gained ┃" in done.out
+    head, *rows = pgcjax(*line).out.splitlines()
+    assert head.split("\t")[:3] == ["measure", "left_out", "judgments"]
+    assert len(rows) == 6
+
+
+LEFT = ("--leave-out", "judges")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (("--format", "text"), "--format text prints no intervals of replicates"),
+        (("-o", "set/"), "-o DIR/ is of evaluate: give -o FILE"),
+        (("--score-format", "tot"), "--score-format needs -o FILE"),
         (
             ("-m", "P@5", "--qrels", "qrels.txt"),
             "P@5: resample='judgments' is of PGC of preferences alone; "
@@ -147,33 +193,38 @@ def test_options_that_do_not_go_together(pgcjax, demo):
             ("--replicates", "-1"),
             "replicates=-1: expected a whole number, 0 or more",
         ),
-        *(
-            (
-                ("--replicates", "0", option, "pairs.csv"),
-                f"{option} needs --replicates B{also}",
-            )
-            for option, also in (
-                ("--pairs-output", " or --leave-out"),
-                ("--score-intervals", ""),
-                ("--replicates-output", ""),
-            )
-        ),
         (
             ("--score-intervals", "pairs.csv", "--interval", "bc"),
             "--score-intervals: expected --interval centred|basic|percentile",
         ),
-    ):
-        done = pgcjax("evaluate", *JUDGED, *line)
-        assert (done.code, done.err) == (2, f"pgcjax: error: {said}\n")
-        assert not (demo / "pairs.csv").exists()
+        *(
+            ((*LEFT, *option), f"{option[0]} goes without --leave-out")
+            for option in (
+                ("--top", "3"),
+                ("--replicates", "5"),
+                ("--score-intervals", "pairs.csv"),
+                ("--replicates-output", "pairs.csv"),
+            )
+        ),
+        ((*LEFT, "--pool-depth", "0"), "pool_depth=0: expected a number from 1"),
+        (
+            (*LEFT, "-m", "P@5", "--qrels", "qrels.txt"),
+            "P@5: leave_out='judges' is of PGC of preferences alone",
+        ),
+    ],
+)
+def test_options_that_do_not_go_together(pgcjax, demo, line, said):
+    done = pgcjax(*JUDGED, *line)
+    assert (done.code, done.err) == (2, f"pgcjax: error: {said}\n")
+    assert not (demo / "pairs.csv").exists()
 
 
 def test_a_stopped_call_is_gone_on_with(pgcjax, demo, monkeypatch):
-    from pgcjax.engine.replicate_batches import ReplicateBatch
+    from pgcjax.engine.variant_batch import VariantMeans
 
-    line = ("evaluate", *JUDGED, "--format", "csv", "-o", "scores.csv")
+    line = (*DRAWN, "--format", "csv", "-o", "scores.csv")
     whole = pgcjax(*line)
-    score, calls = ReplicateBatch.score, []
+    score, calls = VariantMeans.score, []
 
     def stopped(self, *given):
         calls.append(1)
@@ -184,9 +235,9 @@ def test_a_stopped_call_is_gone_on_with(pgcjax, demo, monkeypatch):
     from pgcjax.engine import plan
 
     with plan.using(seconds=0.0, rows=0):
-        monkeypatch.setattr(ReplicateBatch, "score", stopped)
+        monkeypatch.setattr(VariantMeans, "score", stopped)
         assert pgcjax(*line).code == 130
         assert [*(demo / "scores.csv.partial").glob("*.npz")]
-        monkeypatch.setattr(ReplicateBatch, "score", score)
+        monkeypatch.setattr(VariantMeans, "score", score)
         again = pgcjax(*line, "--resume")
     assert (again.code, again.out) == (0, whole.out)

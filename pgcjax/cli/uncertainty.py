@@ -1,0 +1,163 @@
+"""The verb that says how far the judgments carry: uncertainty."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pgcjax.cli.commands import cli
+from pgcjax.cli.formats import format_of, print_findings, print_leaderboard
+from pgcjax.cli.given_scores import give
+from pgcjax.cli.options import (
+    WHOLE,
+    choice_option,
+    given_judgments,
+    is_by_hand,
+    is_folder,
+    output_option,
+    write_table,
+)
+from pgcjax.cli.scoring import Sources, scoring_options, working
+from pgcjax.io.choices import TABLE_SUFFIXES
+from pgcjax.judging.choices import LEFT_OUT, RESAMPLED
+from pgcjax.report.progress import say
+from pgcjax.stats.choices import REPLICATED, REPLICATED_SINGLY
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pgcjax.stats.left_out import LeftOut
+    from pgcjax.stats.uncertainty import Uncertainty
+
+_OF_DRAWS = ("replicates", "score_intervals", "replicates_output", "top")
+
+
+@cli.command()
+@scoring_options
+@click.option(
+    "--replicates",
+    type=WHOLE,
+    metavar="B",
+    help="How often to draw what --resample says; 1000 by default.",
+)
+@choice_option(
+    "--resample",
+    allowed=RESAMPLED,
+    help="Draw with replacement: each query's judgments; whole judges; queries (of "
+    "every measure; the others are of PGC of --prefs); both queries and judgments.",
+)
+@click.option("--seed", type=WHOLE, default=0, show_default=True)
+@choice_option("--interval", allowed=REPLICATED, help="Of replicates.")
+@click.option(
+    "--leave-out",
+    type=click.Choice(LEFT_OUT),
+    help="In place of replicates, print what changes without each judge, or without "
+    "the judgments of documents that each run alone brought: of PGC of --prefs.",
+)
+@click.option(
+    "--pool-depth",
+    type=WHOLE,
+    default=10,
+    show_default=True,
+    metavar="K",
+    help="Ranks of a run that brought documents to be judged: of --leave-out runs.",
+)
+@output_option(
+    "Write the difference of each pair of runs, or pairs whose significance changes by "
+    "--leave-out",
+    TABLE_SUFFIXES,
+    "--pairs-output",
+)
+@output_option(
+    "Write the interval of each single score, which takes twice the time",
+    TABLE_SUFFIXES,
+    "--score-intervals",
+)
+@output_option(
+    "Write the means by all replicates, for report --replicates",
+    TABLE_SUFFIXES,
+    "--replicates-output",
+)
+@click.pass_context
+def uncertainty(
+    context: click.Context,
+    form: str | None,
+    top: int | None,
+    interval: str,
+    pairs_output: str | None,
+    score_intervals: str | None,
+    replicates_output: str | None,
+    output: str | None,
+    score_format: str | None,
+    spreadsheet: bool,
+    **options: Any,
+) -> None:
+    """Score runs by judgments that are drawn again, or left out one after the other.
+
+    The leaderboard has intervals, tiers and ranks that say how far the judgments carry.
+    """
+    sources = Sources.of(options)
+    leaves = options["leave_out"]
+    for option in context.command.params if leaves else ():
+        if option.name in _OF_DRAWS and is_by_hand(context, option.name):
+            raise click.UsageError(f"{option.opts[0]} goes without --leave-out")
+    if score_intervals and interval not in REPLICATED_SINGLY:
+        kinds = "|".join(REPLICATED_SINGLY)
+        raise click.UsageError(f"--score-intervals: expected --interval {kinds}")
+    if form == "text" and not leaves:
+        raise click.UsageError("--format text prints no intervals of replicates")
+    if is_folder(output):
+        raise click.UsageError("-o DIR/ is of evaluate: give -o FILE")
+    if score_format and not output:
+        raise click.UsageError("--score-format needs -o FILE")
+    resume = options["resume"]
+    with working(output, options) as work:
+        from pgcjax.engine.uncertainty import uncertainty as score
+
+        options["score_intervals"] = bool(score_intervals)
+        tables = given_judgments(sources.judgments)
+        found = score(sources.opened(), **tables, **options, job=work.job)
+    from pgcjax.stats.left_out import LeftOut
+
+    scores = found.observed
+    if work.first and scores is not None:
+        how = {"spreadsheet": spreadsheet}
+        give(scores, output, notes=found.notes, score_format=score_format, **how)
+        drawn = {} if leaves else {"interval": interval}
+        used = scores.metadata | drawn
+        if pairs_output:
+            pairs = "pairs" if leaves else "differences"
+            table = _of_measures(found, pairs, **drawn)
+            write_table(table, pairs_output, used, "pairs", **how)
+        if score_intervals:
+            table = _of_measures(found, "scores", **drawn)
+            write_table(table, score_intervals, used, "intervals", **how)
+        if replicates_output:
+            found.save(replicates_output)
+            count = found.metadata["replicates"]
+            say(f"wrote {count} replicates to {replicates_output}")
+        if isinstance(found, LeftOut):
+            table = found.table
+            if table["measure"].nunique() == 1:
+                table = table.drop(columns="measure")
+            print_findings(table, format_of(form), scores.metadata)
+        else:
+            from pgcjax.report.leaderboard import leaderboard
+
+            board = leaderboard(found, interval=interval)
+            print_leaderboard(board, form or "table", top)
+    work.end(resume)
+
+
+def _of_measures(
+    found: "Uncertainty | LeftOut", table: str, **how: Any
+) -> "pd.DataFrame":
+    """Put the tables of all measures together, each with the name of its measure."""
+    import pandas as pd
+
+    assert found.observed is not None
+    parts = []
+    for measure in found.observed.measures:
+        part = getattr(found, table)(measure, **how)
+        part.insert(0, "measure", measure)
+        parts.append(part)
+    return pd.concat(parts, ignore_index=True)

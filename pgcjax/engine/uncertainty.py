@@ -1,0 +1,321 @@
+"""How far the judgments carry: scores by judgments as they might have been."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import closing
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from pgcjax.engine.batch import Batch
+from pgcjax.engine.evaluate import Scored, ScoringTask, score, scoring_task
+from pgcjax.engine.job import Job
+from pgcjax.engine.request import Request
+from pgcjax.errors import (
+    DataError,
+    Progress,
+    UsageError,
+    VerificationError,
+    check_choice,
+)
+from pgcjax.io.judged import Judged
+from pgcjax.io.reading import reading
+from pgcjax.io.runs import Runs
+from pgcjax.judging.choices import LEFT_OUT, RESAMPLED
+from pgcjax.tensors.rankings import find
+
+if TYPE_CHECKING:
+    from pgcjax.judging.variants import Owners, QueryVotes
+    from pgcjax.stats.left_out import LeftOut
+    from pgcjax.stats.uncertainty import Uncertainty
+
+_USUAL, _MOST = 1000, 10**6
+_QUERIES = "; resample='queries' is of every measure (--resample on the command line)"
+
+
+def uncertainty(  # noqa: D417 - most are as of evaluate
+    runs: Any,
+    *,
+    preferences: Any = None,
+    qrels: Any = None,
+    intent_qrels: Any = None,
+    intents: Any = None,
+    context: Any = None,
+    measures: str | Iterable[str] | None = None,
+    order: str = "trec",
+    float32: bool = False,
+    missing: str = "zero",
+    verify: float = 0.0,
+    replicates: int | None = None,
+    resample: str = "judgments",
+    seed: int = 0,
+    score_intervals: bool = False,
+    leave_out: str | None = None,
+    pool_depth: int = 10,
+    job: Job | None = None,
+) -> Uncertainty | LeftOut:
+    """Score runs by judgments that are drawn again, or left out one after the other.
+
+    Runs, judgments, measures, order, float32, missing, verify and job are as of
+    `evaluate`, whose scores are `observed` of what is returned.
+
+    Args:
+        runs: what `read_runs` takes or returns, or what `read_grids` returns.
+        replicates: how often to draw; 1000 if None.
+        resample: what is drawn: `judgments`, `judges`, `queries` or `both`.
+        seed: of what is drawn.
+        score_intervals: whether to give those of single scores, too: twice the work.
+        leave_out: `judges` or `runs`, one after the other, in place of replicates.
+        pool_depth: ranks of a run that brought documents to be judged, to leave it out.
+
+    Raises:
+        DataError: the data cannot be scored, or have nobody to leave out. UsageError:
+            an argument is wrong. VerificationError: as of `evaluate`.
+    """
+    judgments = {"preferences": preferences, "qrels": qrels}
+    judgments |= {"intent_qrels": intent_qrels, "intents": intents, "context": context}
+    if isinstance(job, Job) and job.part:
+        raise UsageError(
+            f"part={job.part}: replicates and leave_out need all runs: leave it out"
+        )
+    if leave_out is None:
+        check_choice("resample", resample, RESAMPLED)
+        count = check_replicates(replicates, seed)
+        if score_intervals and resample == "queries":
+            raise UsageError(
+                "score_intervals: single scores move with the judgments alone: give "
+                "resample='judgments', 'judges' or 'both' (--resample on the command "
+                "line)"
+            )
+        used = {"replicates": count, "resample": resample, "seed": seed}
+        used |= {"score_intervals": True} if score_intervals else {}
+    else:
+        check_choice("leave_out", leave_out, LEFT_OUT)
+        if type(pool_depth) is not int or pool_depth < 1:
+            raise UsageError(f"pool_depth={pool_depth!r}: expected a number from 1")
+        if replicates:
+            raise UsageError("leave_out and replicates: ask for one after the other")
+        used = {"leave_out": leave_out}
+        used |= {"pool_depth": pool_depth} if leave_out == "runs" else {}
+    task = scoring_task(runs, judgments, measures, order, float32, missing, job)
+    return (_drawn if leave_out is None else _left_out)(task, used, verify)
+
+
+def check_replicates(replicates: int | None, seed: int, usual: int = _USUAL) -> int:
+    """Check how often is drawn, and a seed.
+
+    Raises:
+        UsageError: a number is wrong.
+    """
+    count = usual if replicates is None else replicates
+    for name, number in (("replicates", count), ("seed", seed)):
+        if type(number) is not int or number < 0:
+            raise UsageError(f"{name}={number!r}: expected a whole number, 0 or more")
+    if count < 2 or count > _MOST:
+        raise UsageError(
+            f"replicates={count}: expected 2 to {_MOST}; {usual} are usual"
+        )
+    return count
+
+
+def _drawn(task: ScoringTask, used: dict[str, Any], verify: float) -> Uncertainty:
+    """Draw, and put the means of all measures together.
+
+    Raises:
+        UsageError: a measure has no judgments to draw. DataError: judgments name no
+            judge, and judges are to be drawn.
+    """
+    from pgcjax.judging.variants import drawn_queries
+    from pgcjax.stats.score_intervals import ScoreIntervals
+    from pgcjax.stats.uncertainty import Uncertainty, query_means
+
+    batches = _batches_of_draws(task.request, used)
+    scored = score(task, used, more=batches, verify=verify, whole=True)
+    missing = task.request.missing
+    observed, drawn, single = {}, {}, {}
+    means = iter(scored.more)
+    spreads = iter(scored.more[len(scored.by_measure) :])
+    for member, has, scores in scored.by_measure:
+        name, queries = str(member.measure), has.shape[1]
+        once = np.ones((1, queries))
+        observed[name] = query_means(scores, has, once, missing)[0]
+        if used["resample"] == "queries":
+            often = drawn_queries(used["seed"], used["replicates"], queries)
+            drawn[name] = query_means(scores, has, often, missing)
+        else:
+            drawn[name] = next(means)[:, 0, :, 0]
+        if "score_intervals" in used:
+            there = has if missing == "skip" else np.ones_like(has)
+            names = list(member.tensors.docs)
+            spread = np.where(has, next(spreads)[:, 0], 0.0)  # 0 where it lacks one
+            single[name] = ScoreIntervals(names, scores, there, spread)
+    if verify:
+        _verify_means(observed, scored)
+    return Uncertainty(
+        used,
+        run_ids=scored.run_ids,
+        mean=observed,
+        replicates=drawn,
+        single=single,
+        observed=scored.scores,
+    )
+
+
+def _batches_of_draws(request: Request, used: dict[str, Any]) -> list[Batch]:
+    """Make batches of the means of each measure, and then of its single scores."""
+    request.check_means("replicates are")
+    if used["resample"] == "queries":
+        return []
+    from pgcjax.engine import variant_batch as of
+    from pgcjax.judging.variants import QueryVotes, drawn_judges, drawn_votes
+
+    for member in request.members:
+        of.check_variants(member, f"resample={used['resample']!r}", _QUERIES)
+    votes = QueryVotes(request.tables["preferences"])
+    draw = drawn_judges if used["resample"] == "judges" else drawn_votes
+    variants = draw(votes, used["replicates"], used["seed"])
+    queries_by = used["seed"] if used["resample"] == "both" else None
+    graphs = [of.VariantGraphs(member, votes) for member in request.members]
+    means = [
+        of.VariantMeans(each, variants, request.missing, queries_by) for each in graphs
+    ]
+    single = graphs if "score_intervals" in used else []
+    return [*means, *(of.VariantPercentiles(each, variants) for each in single)]
+
+
+def _verify_means(observed: dict[str, np.ndarray], scored: Scored) -> None:
+    """Compare means beside which intervals stand with those that twins recomputed.
+
+    Raises:
+        VerificationError: they differ.
+    """
+    from pgcjax.engine.verify_means import TOLERANCE
+
+    means = scored.scores.mean().reindex(scored.run_ids)
+    for measure, values in observed.items():
+        twins = means[measure].to_numpy()
+        far = np.abs(values - twins) > TOLERANCE * np.maximum(1.0, np.abs(twins))
+        for i in np.flatnonzero(far)[:1].tolist():
+            raise VerificationError(
+                f"run {scored.run_ids[i]!r}: the mean of {measure} is "
+                f"{float(values[i])!r}, its reference {float(twins[i])!r}. This is a "
+                "defect of pgcjax: please report it with the data"
+            )
+
+
+def _left_out(task: ScoringTask, used: dict[str, Any], verify: float) -> LeftOut:
+    """Leave out one owner after the other, and put the scores together.
+
+    Raises:
+        UsageError: a measure has no judgments to leave out. DataError: there is nobody
+            to leave out, or runs cannot be read twice.
+    """
+    from pgcjax.engine.variant_batch import VariantGraphs, VariantScores, check_variants
+    from pgcjax.judging.variants import QueryVotes, judges_as_owners, left_out
+    from pgcjax.stats.left_out import LeftOut, LeftOutScores
+
+    request, missing = task.request, task.request.missing
+    given = f"leave_out={used['leave_out']!r}"
+    request.check_means(f"{given} is")
+    for member in request.members:
+        check_variants(member, given)
+        needs = member.measure.definition.needs(member.measure.parameters)
+        if "pool_depth" in used and "qrels" in needs:
+            raise UsageError(
+                f"{member.measure}: {given} is of PGC of preferences alone: grades say "
+                "of no document who brought it"
+            )
+    votes = QueryVotes(request.tables["preferences"])
+    if "pool_depth" in used:
+        with reading(memory=task.job.memory):
+            owners = _runs_as_owners(votes, task, used["pool_depth"])
+    else:
+        owners = judges_as_owners(votes)
+    variants = left_out(votes, owners)
+    memory = task.limits.memory // 4 // len(request.members)
+    batches = [
+        VariantScores(VariantGraphs(member, votes), variants, memory=memory)
+        for member in request.members
+    ]
+    owned = {"left out": owners.fingerprint}
+    how: dict[str, Any] = {"verify": verify, "whole": True, "owned": owned}
+    scored = score(task, used, more=batches, **how)
+    scores = {}
+    for (member, has, whole), part in zip(scored.by_measure, scored.more, strict=True):
+        present: np.ndarray = np.all(~np.isnan(part[:, 0]), axis=1)
+        without = np.where(has & present[:, None], part[:, 0], 0.0)
+        scores[str(member.measure)] = LeftOutScores(
+            [*member.tensors.docs], has, whole, without, present
+        )
+    return LeftOut(
+        used | {"missing": missing},
+        left_out=owners.names,
+        judgments=owners.judgments(votes),
+        documents=owners.documents,
+        run_ids=scored.run_ids,
+        scores=scores,
+        observed=scored.scores,
+    )
+
+
+def _runs_as_owners(votes: QueryVotes, task: ScoringTask, depth: int) -> Owners:
+    """Read all runs for the judged documents that one alone has among its first.
+
+    A judgment is of a run if one of its documents is there for that run alone; both
+    documents may be of different runs.
+    """
+    from pgcjax.judging.variants import Owners
+
+    if pipe := next((path for path in task.runs.paths if path.is_fifo()), None):
+        raise DataError(
+            "a pipe is read once, and leave_out='runs' reads runs twice",
+            where=str(pipe),
+            mend="Write it to a file.",
+        )
+    columns = votes.table[["query_id", "doc_id", "other_doc_id"]]
+    rows = pl.from_pandas(columns).cast(pl.String)
+    places = [
+        rows.select("query_id", doc_id=name) for name in ("doc_id", "other_doc_id")
+    ]
+    named = pl.concat(places).drop_nulls().unique()
+    docs = {
+        str(query): table["doc_id"].sort().to_list()
+        for (query,), table in named.group_by("query_id")
+    }
+    judged, order, progress = Judged(docs), task.request.order, task.job.progress
+    names, owner = _sole_runs(judged, task.runs, order, depth, progress)
+    if len(names) < 2:
+        raise DataError(
+            f"there is one run alone, {names[0]!r}" if names else "there is no run",
+            mend="At least 2 are needed to leave one out.",
+        )
+    owners = [np.append(owner, -1)[judged.codes(place)] for place in places]
+    documents = np.bincount(owner[owner >= 0], minlength=len(names))
+    return Owners(names, np.array(owners), documents)
+
+
+def _sole_runs(
+    judged: Judged, runs: Runs, order: str, depth: int, progress: Progress | None
+) -> tuple[list[str], np.ndarray]:
+    """All runs, ascending, and the one that alone has a document, by its code."""
+    number: dict[str, int] = {}
+    count = np.zeros(judged.end, np.int64)
+    owner = np.full(judged.end, -1)
+    look_up = partial(find, judged=judged, order=order)
+    with closing(runs.read(judged, order, look_up, progress=progress)) as units:
+        for ranks in chain.from_iterable(read.parts for read in units):
+            numbers = [number.setdefault(run, len(number)) for run in ranks.run_ids]
+            run = np.repeat(np.array(numbers, np.int64)[ranks.run], ranks.count)
+            code = ranks.known[ranks.code]
+            top = (ranks.position < depth) & (code >= 0)
+            np.add.at(count, code[top], 1)
+            owner[code[top]] = run[top]
+    names = sorted(number)
+    place = np.array([names.index(run) for run in number], np.int64)
+    alone = count == 1
+    owner[alone], owner[~alone] = place[owner[alone]], -1
+    return names, owner

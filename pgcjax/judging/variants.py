@@ -1,0 +1,418 @@
+"""Judgments as they might have been: how often each vote counts, in each variant.
+
+A variant is the judgments with other weights: `weights[variant, vote]`, and a name for
+each variant. Votes are drawn again, left out, fewer, or one more. Each function here
+that returns `Variants` is such an idea; `engine.variant_batch` scores runs by all of
+them.
+
+Random numbers are numpy's Philox by seed, kind, block of `BLOCK` variants and query,
+made on the host: a variant does not depend on how many there are, on other queries, or
+on how the work is cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from hashlib import sha256
+from numbers import Real
+from typing import Any, NamedTuple
+from zlib import crc32
+
+import numpy as np
+from jaxtyping import Float64, Int, Int64
+
+from pgcjax.errors import DataError, UsageError, check_choice
+from pgcjax.io.votes.read import read_preferences
+from pgcjax.io.weights import weights_of
+from pgcjax.judging.choices import RESAMPLED
+from pgcjax.later import pd
+
+BLOCK = 128
+"""Variants that are drawn together."""
+
+# Apart from those of tests.
+_KINDS = {"judgments": 16, "judges": 17, "queries": 18, "subsample": 19, "orders": 20}
+_MOST = 10**9  # judgments of a query, of which numpy draws without replacement
+_SEVERAL = 2**14  # judgments of a query that are drawn one by one
+
+Counts = Int64[np.ndarray, "variants votes"]
+
+
+class QueryVotes:
+    """Votes of each query, in an order that depends on what they say alone.
+
+    A vote of weight w is w judgments; if w is a fraction, it is as many as the next
+    whole number m, each of which counts w / m. A tie is a vote, and so is a document
+    judged bad. A probability is what a vote says: it stays as it is.
+
+    Attributes:
+        table: canonical preferences.
+        rows: places in the table of the votes of each query, queries ascending.
+        weight: of each row of the table.
+        judgments: how many of them each row is.
+    """
+
+    def __init__(self, preferences: pd.DataFrame):
+        """Take canonical preferences."""
+        self.table, self.weight = preferences, weights_of(preferences)
+        self.judgments = np.ceil(self.weight).astype(np.int64)
+        number, names = pd.factorize(preferences["query_id"], sort=True)
+        order = np.lexsort([*_meaning(preferences), number])
+        ends = np.cumsum(np.bincount(number, minlength=len(names)))
+        parts = np.split(order, ends[:-1]) if len(names) else []
+        self.rows = dict(zip(map(str, names), parts, strict=True))
+
+    def total(self, query: str) -> int:
+        """Number of judgments of a query."""
+        return int(self.judgments[self.rows[query]].sum())
+
+    def weights(
+        self, query: str, counts: Counts
+    ) -> Float64[np.ndarray, "variants votes"]:
+        """Weights that the votes of a query have by how often they count.
+
+        Whole ones are the counts themselves, and of a vote that counts as often as it
+        has judgments the weight is what it was: no rounding in either.
+        """
+        weight, judgments = (x[self.rows[query]] for x in (self.weight, self.judgments))
+        part = weight * counts / np.maximum(1, judgments)
+        return np.where(counts == judgments, weight, part)
+
+    def of_variant(self, variants: Variants, number: int) -> pd.DataFrame:
+        """Rows of the table that count in a variant, with what each counts as weight.
+
+        Args:
+            variants: of these votes.
+            number: of one of them.
+        """
+        weight = np.zeros(len(self.table))
+        first = number // BLOCK * BLOCK
+        for query, rows in self.rows.items():
+            counts = variants.counts(query, slice(first, number + 1))[number - first :]
+            weight[rows] = self.weights(query, counts)[0]
+        return self.table.assign(weight=weight)[weight > 0].reset_index(drop=True)
+
+
+class Variants(NamedTuple):
+    """Judgments as they might have been.
+
+    Attributes:
+        names: of the variants.
+        counts: `counts(query, part)` tells how often each vote of a query counts in
+            some of the variants: those of `part`, which begin at a multiple of `BLOCK`
+            and are as many at most. A query that has fewer variants has fewer rows.
+    """
+
+    names: Sequence[Any]
+    counts: Callable[[str, slice], Counts]
+
+
+def drawn_votes(votes: QueryVotes, number: int, seed: int = 0) -> Variants:
+    """Draw judgments of each query with replacement, as many as it has."""
+
+    def counts(query: str, part: slice) -> Counts:
+        judgments, size = votes.judgments[votes.rows[query]], part.stop - part.start
+        random = generator(seed, "judgments", part.start // BLOCK, query)
+        total = judgments.sum()
+        if total > _SEVERAL:  # one by one, they would take long
+            return random.multinomial(total, judgments / total, size)
+        drawn = random.integers(0, total, (size, total))
+        if len(judgments) < total:
+            drawn = np.repeat(np.arange(len(judgments)), judgments)[drawn]
+        return _counted(drawn, len(judgments))
+
+    return Variants(range(number), counts)
+
+
+def drawn_judges(votes: QueryVotes, number: int, seed: int = 0) -> Variants:
+    """Draw judges with replacement, as many as there are, each with all votes.
+
+    Raises:
+        DataError: a judgment names no judge.
+    """
+    judge = judges_of(votes.table, "resampled", "resample judgments")
+    judges = int(judge.max(initial=-1)) + 1
+
+    @lru_cache(1)  # queries ask for the same block, one after the other
+    def drawn(block: int) -> np.ndarray:
+        random = generator(seed, "judges", block)
+        return _counted(random.integers(0, judges, (BLOCK, judges)), judges)
+
+    def counts(query: str, part: slice) -> Counts:
+        rows, size = votes.rows[query], part.stop - part.start
+        return drawn(part.start // BLOCK)[:size, judge[rows]] * votes.judgments[rows]
+
+    return Variants(range(number), counts)
+
+
+def drawn_queries(
+    seed: int, number: int, queries: int
+) -> Int64[np.ndarray, "variants queries"]:
+    """Draw as many queries as there are, with replacement: how often each is drawn."""
+    parts = []
+    for block, low in enumerate(range(0, number, BLOCK)):
+        shape = min(BLOCK, number - low), queries
+        drawn = generator(seed, "queries", block).integers(0, queries, shape)
+        parts.append(_counted(drawn, queries))
+    return np.concatenate([np.zeros((0, queries), np.int64), *parts])
+
+
+def shares(votes: QueryVotes, share: float, number: int, seed: int = 0) -> Variants:
+    """Draw a share of the judgments of each query without replacement.
+
+    What is drawn of a small share is among that of a larger one with the same seed,
+    unless a query has very many judgments.
+
+    Args:
+        votes: the judgments.
+        share: above 0, and 1 at most; see `kept_judgments`.
+        number: of variants.
+        seed: of the random numbers.
+
+    Raises:
+        DataError: a query has more judgments than numpy draws from.
+    """
+    for query in votes.rows:
+        if votes.total(query) >= _MOST:
+            raise DataError(
+                f"query {query!r} has 10^9 judgments or more",
+                mend="Lower the weights.",
+            )
+
+    def counts(query: str, part: slice) -> Counts:
+        judgments, size = votes.judgments[votes.rows[query]], part.stop - part.start
+        total, number = votes.total(query), kept_judgments(votes, share, query)
+        random = generator(seed, "subsample", part.start // BLOCK, query)
+        if total > _SEVERAL:
+            return random.multivariate_hypergeometric(
+                judgments, number, size, method="marginals"
+            )
+        order = np.argpartition(random.random((size, total)), number - 1, axis=1)
+        vote = np.repeat(np.arange(len(judgments)), judgments)
+        return _counted(vote[order[:, :number]], len(judgments))
+
+    return Variants(range(number), counts)
+
+
+def kept_judgments(votes: QueryVotes, share: float, query: str) -> int:
+    """Number of judgments of a query that are a share of them, and 1 at least."""
+    return max(1, int(share * votes.total(query) + 0.5))
+
+
+class Owners(NamedTuple):
+    """Who has the votes: judges, or runs that alone brought a document to be judged.
+
+    Attributes:
+        names: the owners, ascending.
+        of: whose each row of the table is, by number, or -1: nobody's, or everybody's.
+            The two documents of a vote may be of different runs.
+        documents: of runs, how many judged documents each of them alone brought.
+    """
+
+    names: list[str]
+    of: Int[np.ndarray, "2 rows"]
+    documents: Int64[np.ndarray, " owners"] | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """Name of all that counts depend on, beside the judgments."""
+        text = "\n".join(self.names).encode()
+        return sha256(text + b"\0" + self.of.tobytes()).hexdigest()[:16]
+
+    def judgments(self, votes: QueryVotes) -> np.ndarray:
+        """Number of judgments of each owner; a vote of weight w is w judgments."""
+        out, weight = np.zeros(len(self.names)), votes.weight
+        first, second = self.of
+        np.add.at(out, first[first >= 0], weight[first >= 0])
+        other = (second >= 0) & (second != first)  # one that is twice of a run is one
+        np.add.at(out, second[other], weight[other])
+        return out.astype(np.int64) if (weight % 1 == 0).all() else out
+
+
+def judges_as_owners(votes: QueryVotes) -> Owners:
+    """Take the judges as the owners of their votes.
+
+    Raises:
+        DataError: a judgment names no judge, or there is one judge alone.
+    """
+    judge = judges_of(votes.table, "left out", "leave out runs")
+    names = sorted(votes.table["judge"].unique()) if len(votes.table) else []
+    if len(names) < 2:
+        raise DataError(
+            f"there is one judge alone, {names[0]!r}" if names else "there is no judge",
+            where="preferences",
+            mend="At least 2 are needed to leave one out.",
+        )
+    return Owners(names, np.array([judge, np.full_like(judge, -1)]))
+
+
+def left_out(votes: QueryVotes, owners: Owners) -> Variants:
+    """Leave out all votes of one owner, one after the other."""
+
+    def counts(query: str, part: slice) -> Counts:
+        rows, owner = votes.rows[query], np.arange(part.start, part.stop)
+        stays = (owners.of[:, rows] != owner[:, None, None]).all(1)
+        return stays * votes.judgments[rows]
+
+    return Variants(owners.names, counts)
+
+
+def both_answers(
+    preferences: pd.DataFrame,
+    pairs: Mapping[str, tuple[np.ndarray, np.ndarray]],
+) -> tuple[QueryVotes, Variants]:
+    """Add one vote to a pair of documents of each query, for the first or the second.
+
+    Args:
+        preferences: canonical.
+        pairs: of each query, their first and their second documents.
+
+    Returns:
+        The votes with all those that may be added, and variants that add the vote for
+        the first of a pair, for its second, for the first of the next pair, and so on.
+    """
+    first = len(preferences)
+    columns = {
+        "query_id": np.repeat(list(pairs), [2 * len(a) for a, _ in pairs.values()]),
+        "doc_id": [d for pair in pairs.values() for d in np.ravel(pair, "F")],
+        "other_doc_id": [d for a, b in pairs.values() for d in np.ravel((b, a), "F")],
+    }
+    added = pd.DataFrame(columns).assign(preference=1.0)
+    votes = QueryVotes(pd.concat([preferences, added], ignore_index=True))
+    begin = np.cumsum([first, *(2 * len(a) for a, _ in pairs.values())])
+    starts = dict(zip(pairs, begin.tolist(), strict=False))
+    ends = dict(zip(pairs, begin[1:].tolist(), strict=True))
+
+    def counts(query: str, part: slice) -> Counts:
+        rows, start = votes.rows[query], starts.get(query, first)
+        new = np.arange(start + part.start, start + part.stop)
+        new = new[new < ends.get(query, first)]
+        return ((rows < first) | (rows == new[:, None])) * votes.judgments[rows]
+
+    most = max((len(a) for a, _ in pairs.values()), default=0)
+    return votes, Variants(range(2 * most), counts)
+
+
+def generator(seed: int, kind: str, block: int, query: str = "") -> np.random.Generator:
+    """Make the random numbers of a block of variants, and of a query if one is named.
+
+    A query is known by its name, so that its draws do not depend on the others.
+    """
+    key = (_KINDS[kind], block, crc32(query.encode()), len(query))
+    sequence = np.random.SeedSequence(seed, spawn_key=key)
+    return np.random.Generator(np.random.Philox(sequence))
+
+
+def resample_judgments(
+    preferences: object, resample: str = "judgments", *, seed: int = 0, replicate: int
+) -> pd.DataFrame:
+    """Return the judgments of one replicate, as `uncertainty(replicates=…)` draws them.
+
+    Args:
+        preferences: what `read_preferences` takes.
+        resample: `judgments`, with replacement within each query; or `judges`.
+        seed: as of `uncertainty`.
+        replicate: its number, from 0.
+
+    Returns:
+        The canonical rows that were drawn; `weight` is how often, times what one of
+        its judgments counts.
+
+    Raises:
+        UsageError: an argument is wrong. DataError: a judgment is malformed, or names
+            no judge and judges are drawn.
+    """
+    check_choice("resample", resample, RESAMPLED[:2])
+    _check_replicate(seed, replicate)
+    votes = QueryVotes(read_preferences(preferences))
+    drawn = drawn_judges if resample == "judges" else drawn_votes
+    return votes.of_variant(drawn(votes, replicate + 1, seed), replicate)
+
+
+def subsample_judgments(
+    preferences: object, share: float, *, seed: int = 0, replicate: int = 0
+) -> pd.DataFrame:
+    """Return the judgments of one subsample, as `enough` draws them.
+
+    Args:
+        preferences: what `read_preferences` takes.
+        share: of the judgments of each query, above 0 and 1 at most; 1 at least stays.
+        seed: as of `enough`.
+        replicate: its number, from 0.
+
+    Returns:
+        The canonical rows that were drawn; `weight` is how often, times what one of
+        its judgments counts.
+
+    Raises:
+        UsageError: an argument is wrong. DataError: a judgment is malformed.
+    """
+    check_share(share)
+    _check_replicate(seed, replicate)
+    votes = QueryVotes(read_preferences(preferences))
+    return votes.of_variant(shares(votes, share, replicate + 1, seed), replicate)
+
+
+def check_share(share: float) -> None:
+    """Refuse what is no share of the judgments."""
+    if not (isinstance(share, Real) and 0 < share <= 1):
+        raise UsageError(f"share={share!r}: expected a number above 0, and 1 at most")
+
+
+def _check_replicate(seed: int, replicate: int) -> None:
+    """Refuse a seed that numpy would refuse, and a number of no replicate."""
+    for name, number in (("seed", seed), ("replicate", replicate)):
+        if number < 0:
+            raise UsageError(f"{name}={number}: expected a whole number from 0")
+
+
+def _meaning(preferences: pd.DataFrame) -> list[np.ndarray]:
+    """Columns that votes of a query are sorted by: what they say, and then who says it.
+
+    So a draw depends neither on the order of lines, nor on which document of a pair
+    is given first.
+    """
+    rows = len(preferences)
+    both = pd.concat([preferences["doc_id"], preferences["other_doc_id"]])
+    doc, other = pd.factorize(both, sort=True)[0].reshape(2, rows)
+    sign = np.sign(preferences["preference"].to_numpy())
+    low, high = np.minimum(doc, other), np.maximum(doc, other)
+    judge = preferences.get("judge", pd.Series("", preferences.index))
+    who = pd.factorize(judge, sort=True)[0]
+    turned = doc > other
+    p = preferences.get("probability", pd.Series(np.nan, preferences.index))
+    p = p.to_numpy(np.float64)
+    likely = np.where(turned, 1 - p, p)
+    # What counts in part counts as much wherever its row stands.
+    weight = weights_of(preferences)
+    part = np.where(weight % 1 == 0, 1.0, weight)
+    return [part, likely, who, np.where(turned, -sign, sign), high, low]
+
+
+def judges_of(preferences: pd.DataFrame, what: str, else_: str) -> np.ndarray:
+    """Number the judges, ascending by name.
+
+    Args:
+        preferences: canonical.
+        what: what is to be done to judges.
+        else_: what to do where they have no names.
+
+    Raises:
+        DataError: a judgment names no judge.
+    """
+    named = preferences.get("judge", pd.Series(None, preferences.index, dtype=object))
+    if named.isna().any():
+        raise DataError(
+            f"{int(named.isna().sum())} of {len(named)} judgments name no judge, and "
+            f"judges are to be {what}",
+            where="preferences",
+            mend=f"Give a column judge, or {else_}.",
+        )
+    return pd.factorize(named, sort=True)[0]
+
+
+def _counted(drawn: np.ndarray, kinds: int) -> np.ndarray:
+    """Count how often each row holds 0, 1, …, kinds - 1."""
+    places = drawn + kinds * np.arange(len(drawn))[:, None]
+    return np.bincount(places.ravel(), minlength=len(drawn) * kinds).reshape(-1, kinds)
