@@ -77,11 +77,11 @@ def rankings_of(runs: Iterable[Path], judged: Mapping[str, np.ndarray]) -> Any:
         runs: files; each is named after its file.
         judged: documents of each query, ascending.
     """
-    from pgcjax.io.judged import Judged
+    from pgcjax.io.judged import JudgedDocuments
     from pgcjax.io.runs import read_runs
     from pgcjax.tensors.rankings import read_rankings
 
-    documents = Judged(judged)
+    documents = JudgedDocuments(judged)
     files = read_runs(runs, name_by="file")
     return read_rankings(files, documents, "trec", documents=settings.rows)
 
@@ -307,7 +307,7 @@ def exact_batch(
     Returns:
         What scores runs along them; seconds of CPU; queries that have too many.
     """
-    from pgcjax.engine.batch import Member, Setting
+    from pgcjax.engine.batch import BatchSetting, Member
     from pgcjax.engine.exact_batch import ExactBatch
     from pgcjax.measures.catalogue import parse
     from pgcjax.measures.exact import ExactTensors
@@ -319,7 +319,7 @@ def exact_batch(
     start = time.process_time()
     unproven = tensors.unproven
     seconds = time.process_time() - start
-    batch = ExactBatch(Member(0, parse("ExactPGC"), tensors), Setting())
+    batch = ExactBatch(Member(0, parse("ExactPGC"), tensors), BatchSetting())
     return batch, seconds, unproven
 
 
@@ -332,23 +332,26 @@ class PreferenceJob:
 
     def __init__(self, measures: Iterable[str], runs: Path, qrels: Path):
         """Read runs and judgments."""
-        from pgcjax.engine.preferring import Ranked
+        from pgcjax.engine.preferring import ComparedRankings
         from pgcjax.io.judgments import read_judgments
         from pgcjax.io.runs import read_runs
         from pgcjax.measures.between_rankings import parse
 
         tables = read_judgments({"qrels": qrels})
         parsed = [parse(measure) for measure in measures]
-        self._ranked = Ranked.read(read_runs(runs), parsed, tables, "trec")
+        self._ranked = ComparedRankings.read(read_runs(runs), parsed, tables, "trec")
         self.run_ids = self._ranked.run_ids
 
     def compare(self) -> np.ndarray:
         """Give the mean preference of each pair: float64 `[measures, pairs]`."""
-        from pgcjax.engine.preference_tally import Tally
+        from pgcjax.engine.preference_tally import PreferenceTally
         from pgcjax.stats.tests import all_pairs
 
         runs = len(self.run_ids)
-        tallies = {name: Tally(all_pairs(runs), runs) for name in self._ranked.tensors}
+        tallies = {
+            name: PreferenceTally(all_pairs(runs), runs)
+            for name in self._ranked.tensors
+        }
         self._ranked.compare(tallies, "zero", BUDGET)
         return np.array([t.total / t.counted for t in tallies.values()])
 
@@ -358,7 +361,7 @@ TIES = ("min", "mean", "max")
 
 def tie_batch(graphs: Mapping[str, Graph], p: float, depth: int, n: int) -> Any:
     """Make what scores runs by n orders of what they lack: `TIES` of each score."""
-    from pgcjax.engine.batch import Member, Setting
+    from pgcjax.engine.batch import BatchSetting, Member
     from pgcjax.engine.tie_batch import TieBatch
     from pgcjax.measures.catalogue import parse
     from pgcjax.tensors.measure_tensors import TiedTensors
@@ -372,7 +375,7 @@ def tie_batch(graphs: Mapping[str, Graph], p: float, depth: int, n: int) -> Any:
         )
         for i, ties in enumerate(TIES)
     ]
-    return TieBatch(members, Setting())
+    return TieBatch(members, BatchSetting())
 
 
 def order_by_order(

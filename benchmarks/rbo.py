@@ -92,7 +92,9 @@ def race(report: Report, folder: Path, ties: str, sampled: int) -> None:
     """Race for one way with ties: RBO.ext of all pairs of runs, query by query."""
     broken = ties == "broken"
     _, lists = read(folder, Numbers(), order="trec", broken=broken, depth=None, rows=1)
-    queries = [similarity_tiles.Sides(list(mine.values())) for mine in lists.values()]
+    queries = [
+        similarity_tiles.RankingSides(list(mine.values())) for mine in lists.values()
+    ]
     total = sum(sides.pairs() for sides in queries)
     some = random.Random(1).sample(_pairs(queries), sampled)
     groups = [[_groups(queries[q], i) for i in (a, b)] for q, a, b in some]
@@ -127,7 +129,9 @@ def race(report: Report, folder: Path, ties: str, sampled: int) -> None:
     report.race(title, rows, per=PER, units=total)
 
 
-def _pairs(queries: Sequence[similarity_tiles.Sides]) -> list[tuple[int, int, int]]:
+def _pairs(
+    queries: Sequence[similarity_tiles.RankingSides],
+) -> list[tuple[int, int, int]]:
     return [
         (q, i, j)
         for q, sides in enumerate(queries)
@@ -136,13 +140,17 @@ def _pairs(queries: Sequence[similarity_tiles.Sides]) -> list[tuple[int, int, in
     ]
 
 
-def _place(queries: Sequence[similarity_tiles.Sides], q: int, i: int, j: int) -> int:
+def _place(
+    queries: Sequence[similarity_tiles.RankingSides], q: int, i: int, j: int
+) -> int:
     """Give the place of a pair in what `_compared` gives."""
     n = len(queries[q].a)
     return sum(s.pairs() for s in queries[:q]) + i * n + j - i * (i + 1) // 2
 
 
-def _compared(queries: Sequence[similarity_tiles.Sides], ties: str) -> np.ndarray:
+def _compared(
+    queries: Sequence[similarity_tiles.RankingSides], ties: str
+) -> np.ndarray:
     values = [np.zeros(sides.pairs()) for sides in queries]
     for found in similarity_tiles.compare(queries, P, ties):
         n = len(queries[found.query].a)
@@ -151,7 +159,7 @@ def _compared(queries: Sequence[similarity_tiles.Sides], ties: str) -> np.ndarra
     return np.concatenate(values)
 
 
-def _groups(sides: similarity_tiles.Sides, i: int) -> list[list[int]]:
+def _groups(sides: similarity_tiles.RankingSides, i: int) -> list[list[int]]:
     """Give a ranking as lists of documents that tie."""
     ranked = sides.a[i]
     starts = np.flatnonzero(np.diff(ranked.top, prepend=0))

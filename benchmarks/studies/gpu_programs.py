@@ -12,7 +12,7 @@ from pgcjax.engine import plan
 from pgcjax.engine.flat_runs import Where
 from pgcjax.tensors.adjacency import LevelGraphs, PackedGraphs
 from pgcjax.tensors.padding import padded_size
-from pgcjax.tensors.rank_tables import PackedRuns
+from pgcjax.tensors.rank_tables import RunRanks
 
 QUERIES, RUNS, TILE = 173, 1000, (32, 64)
 SMALL, LARGE = 16, 170
@@ -92,7 +92,7 @@ def _peeled(queries: int, runs: int, n: int) -> tuple[Any, Any, Any]:
     size = padded_size(n)
     where = _of(queries, size, dtype=np.bool_)
     graphs = PackedGraphs(_of(queries, size, size), _of(queries, size), where)
-    ranks = PackedRuns(*[_of(queries, runs, size)] * 3)
+    ranks = RunRanks(*[_of(queries, runs, size)] * 3)
     return graphs, ranks, _of(1001, dtype=np.int64)
 
 

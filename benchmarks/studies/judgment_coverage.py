@@ -22,7 +22,7 @@ import pandas as pd
 import pgcjax
 from benchmarks.harness import facts, write_sections
 from benchmarks.studies.options import file_options
-from pgcjax.datasets.settings import Settings
+from pgcjax.datasets.settings import CollectionSettings
 from pgcjax.datasets.simulator import Collection, simulate
 
 PANELS = ((3, 25), (3, 95), (10, 25), (10, 95), (10, 190))
@@ -41,7 +41,7 @@ def rows(trials: int, replicates: int) -> Iterator[dict[str, Any]]:
     unlimited = np.array([_unlimited(seed) for seed in range(trials)])
     for judges, pairs in PANELS:
         drawn = [
-            simulate(Settings(**SIZE, judges=100, pairs=pairs, seed=seed))
+            simulate(CollectionSettings(**SIZE, judges=100, pairs=pairs, seed=seed))
             for seed in range(trials)
         ]
         own = [_judged(c, range(judges)) for c in drawn]
@@ -92,7 +92,9 @@ def _others(collection: Collection, judges: int) -> np.ndarray:
 
 def _unlimited(seed: int) -> np.ndarray:
     """Score all runs by all judges on all pairs."""
-    collection = simulate(Settings(**SIZE, judges=100, pairs=EVERY, seed=seed))
+    collection = simulate(
+        CollectionSettings(**SIZE, judges=100, pairs=EVERY, seed=seed)
+    )
     votes = collection.preferences.groupby(KEY).size().rename("weight").reset_index()
     return _means(collection, votes)
 

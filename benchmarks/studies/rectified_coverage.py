@@ -21,7 +21,7 @@ import pgcjax
 from benchmarks.harness import facts, write_sections
 from benchmarks.studies.calibration import COVER, data, random_of
 from benchmarks.studies.options import file_options
-from pgcjax.datasets.settings import Settings
+from pgcjax.datasets.settings import CollectionSettings
 from pgcjax.datasets.simulator import simulate
 from pgcjax.stats import intervals
 from pgcjax.stats.rectified import estimate
@@ -142,7 +142,7 @@ def _scored(runs: Any, preferences: Any) -> pd.DataFrame:
 
 def _simulated() -> Iterator[Scores]:
     """Score simulated runs by ten judges, and by three models."""
-    drawn = simulate(Settings(**SIMULATED, judges=PANEL + 3, pairs=PAIRS))
+    drawn = simulate(CollectionSettings(**SIMULATED, judges=PANEL + 3, pairs=PAIRS))
     names = [f"j{i + 1}" for i in range(PANEL)]
     people = drawn.preferences["judge"].isin(names)
     human = _scored(drawn.runs, drawn.preferences[people])

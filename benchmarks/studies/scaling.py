@@ -7,9 +7,9 @@ checks the cuts against real calls, and that docs/scaling.md has these tables.
 
 from collections.abc import Iterator
 
-from pgcjax.engine.cost import Estimate, Group
+from pgcjax.engine.cost import CostGroup, Estimate
 from pgcjax.engine.peel_batch import Form, bytes_of
-from pgcjax.engine.plan import Limits
+from pgcjax.engine.plan import MemoryLimits
 from pgcjax.io.memory import memory_limit
 from pgcjax.tensors.padding import padded_size
 
@@ -30,14 +30,14 @@ def job(runs: int, queries: int, form: str = "packed", replicates: int = 1) -> E
     found = RETRIEVED * DOCS * queries
     size = padded_size(DOCS)
     sizes = size, queries, DOCS * queries
-    group = Group(form, form, *sizes, *bytes_of(Form(form, size)))
+    group = CostGroup(form, form, *sizes, *bytes_of(Form(form, size)))
     return Estimate(
         runs=runs,
         units=runs,
         lines=0.0,
         found=found,
         groups=[group] * replicates,
-        limits=Limits(memory_limit(MEMORY)),
+        limits=MemoryLimits(memory_limit(MEMORY)),
     )
 
 

@@ -49,7 +49,7 @@ class Request(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Settings:
+class TournamentSettings:
     """What a tournament is started with.
 
     Attributes:

@@ -47,7 +47,7 @@ def _ratio(over: float, under: float) -> float:
     return over / under if under else 0.0
 
 
-class Compared(NamedTuple):
+class ComparedRuns(NamedTuple):
     """Runs on a query, and which of them are compared.
 
     Attributes:
@@ -58,13 +58,13 @@ class Compared(NamedTuple):
     shares: Sequence[Share]
     pairs: Int[np.ndarray, "comparisons 2"]
 
-    def only(self, chosen: Bool[np.ndarray, " comparisons"]) -> "Compared":
+    def only(self, chosen: Bool[np.ndarray, " comparisons"]) -> "ComparedRuns":
         """Keep these comparisons."""
-        return Compared(self.shares, self.pairs[chosen])
+        return ComparedRuns(self.shares, self.pairs[chosen])
 
 
 def effects(
-    compared: Compared, counts: Counts, unsettled: Open
+    compared: ComparedRuns, counts: Counts, unsettled: Open
 ) -> Float64[np.ndarray, "runs n n"]:
     """Give what each answer adds to each score once every pair is answered."""
     divisors = [run.divisor(counts, unsettled) or 1.0 for run in compared.shares]
@@ -73,14 +73,14 @@ def effects(
 
 
 def leads(
-    compared: Compared, gains: Float64[np.ndarray, "runs pairs"]
+    compared: ComparedRuns, gains: Float64[np.ndarray, "runs pairs"]
 ) -> Float64[np.ndarray, "comparisons pairs"]:
     """Subtract the gains of the second run of each comparison from the first one's."""
     one, other = compared.pairs.T
     return gains[one] - gains[other]
 
 
-def stakes(compared: Compared, counts: Counts, unsettled: Open) -> Pairs:
+def stakes(compared: ComparedRuns, counts: Counts, unsettled: Open) -> Pairs:
     """Add up, over comparisons, by how much the answers to each open pair differ."""
     open_pairs = np.nonzero(np.triu(unsettled))
     adds, out = effects(compared, counts, unsettled), np.zeros(counts.shape)
@@ -90,7 +90,7 @@ def stakes(compared: Compared, counts: Counts, unsettled: Open) -> Pairs:
 
 
 def share_bounds(
-    compared: Compared, counts: Counts, unsettled: Open, *, may_tie: bool = False
+    compared: ComparedRuns, counts: Counts, unsettled: Open, *, may_tie: bool = False
 ) -> Float64[np.ndarray, "comparisons 2"]:
     """Bound the score of the first run of each comparison less that of the second.
 

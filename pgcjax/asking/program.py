@@ -26,7 +26,7 @@ Key = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
-class Limits:
+class ProgramLimits:
     """What a program may take.
 
     Attributes:
@@ -80,7 +80,7 @@ def judge(
     tournament: Tournament,
     command: str,
     name: str | None,
-    limits: Limits,
+    limits: ProgramLimits,
     progress: Progress | None,
 ) -> Judged:
     """Let a program judge what is open, as `Tournament.judge` says.
@@ -103,7 +103,7 @@ class _Judging:
         tournament: Tournament,
         command: str,
         name: str | None,
-        limits: Limits,
+        limits: ProgramLimits,
         progress: Progress | None,
     ):
         self._tournament, self._command, self._name = tournament, command, name

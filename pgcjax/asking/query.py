@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from pgcjax.asking.asked import Answer, Request, Settings
+from pgcjax.asking.asked import Answer, Request, TournamentSettings
 from pgcjax.asking.inference import Clear, Closure, Rule
 from pgcjax.asking.tournament import (
     Draw,
@@ -43,7 +43,9 @@ class Query:
         split: pairs without a majority in those rounds: they are ties.
     """
 
-    def __init__(self, query: str, grades: Mapping[str, float], settings: Settings):
+    def __init__(
+        self, query: str, grades: Mapping[str, float], settings: TournamentSettings
+    ):
         self.query, self.grades, self.settings = query, dict(grades), settings
         self.played: list[tuple[Round, Outcomes]] = []
         self.saved: Counter[Rule] = Counter()

@@ -11,7 +11,7 @@ import pandas as pd
 from pgcjax._version import __version__
 from pgcjax.asking import log
 from pgcjax.asking.answers import Given, read_answers
-from pgcjax.asking.asked import Answer, Settings
+from pgcjax.asking.asked import Answer, TournamentSettings
 from pgcjax.asking.result import Finished, finished
 from pgcjax.asking.state import State, first_record, record_of
 from pgcjax.asking.tournament import Rules, pair_of
@@ -104,7 +104,7 @@ class Tournament:
             DataError: qrels are malformed, or the folder cannot be written.
         """
         rules = Rules.of(k, pairings, final)
-        settings = Settings(rules, judges, sides, infer, bad, seed)
+        settings = TournamentSettings(rules, judges, sides, infer, bad, seed)
         grades = (
             {
                 "what": "grades",
@@ -119,7 +119,7 @@ class Tournament:
         return cls(folder)
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> TournamentSettings:
         """Say what the tournament was started with."""
         return self.state.settings
 
@@ -218,9 +218,9 @@ class Tournament:
             UsageError: a limit is none, or another process adds answers.
             DataError: the program cannot be started, or gives no answers.
         """
-        from pgcjax.asking.program import Limits, judge
+        from pgcjax.asking.program import ProgramLimits, judge
 
-        limits = Limits(seconds, retries, window, most, most_cost)
+        limits = ProgramLimits(seconds, retries, window, most, most_cost)
         return judge(self, command, name, limits, progress)
 
     def finish(self, *, grades: str = "top", partial: bool = False) -> Finished:

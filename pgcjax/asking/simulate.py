@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float64
 
-from pgcjax.asking.bounds import Compared
+from pgcjax.asking.bounds import ComparedRuns
 from pgcjax.asking.simulate_designs import Asking, leading, play
 from pgcjax.asking.simulated_judges import (
     Errors,
@@ -275,7 +275,7 @@ def _tried(
         asking.append(Asking(case.pool.docs, judge, random, may_tie))
         of_runs = shares(measure, case.pool)
         pairs = np.array([*combinations(range(len(of_runs)), 2)])
-        compared.append(Compared(of_runs, pairs))
+        compared.append(ComparedRuns(of_runs, pairs))
         preferred.append(better)
     played = play(design, asking, compared, k)
     true_signs = leading(compared, preferred)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float64, Int
 
-from pgcjax.asking.bounds import NOISE, Compared, leads, share_bounds, stakes
+from pgcjax.asking.bounds import NOISE, ComparedRuns, leads, share_bounds, stakes
 from pgcjax.asking.simulated_judges import Judge
 from pgcjax.asking.tournament import Draw, Round, Rules, advance, begin, count_wins
 from pgcjax.asking.utility_pools import settle
@@ -94,7 +94,7 @@ class Asking:
 
 
 def play(
-    design: str, asking: Sequence[Asking], compared: Sequence[Compared], k: int
+    design: str, asking: Sequence[Asking], compared: Sequence[ComparedRuns], k: int
 ) -> Played:
     """Ask by a design of `utility_choices.DESIGNS`.
 
@@ -131,7 +131,7 @@ def play(
 
 
 def leading(
-    compared: Sequence[Compared], counts: Sequence[Float64[np.ndarray, "n n"]]
+    compared: Sequence[ComparedRuns], counts: Sequence[Float64[np.ndarray, "n n"]]
 ) -> Int[np.ndarray, " comparisons"]:
     """Say which run of each comparison is better by these preferences: 1, -1 or 0."""
     gaps = []
@@ -143,18 +143,18 @@ def leading(
 
 
 def _bounds(
-    asking: Asking, compared: Compared, settled: Settled
+    asking: Asking, compared: ComparedRuns, settled: Settled
 ) -> Float64[np.ndarray, "comparisons 2"]:
     return share_bounds(compared, *settled[:2], may_tie=asking.may_tie)
 
 
-Chosen = Callable[[Compared, Settled, np.ndarray], np.ndarray]
+Chosen = Callable[[ComparedRuns, Settled, np.ndarray], np.ndarray]
 
 
 def _in_order(
     asking: Sequence[Asking],
     chosen: Chosen,
-    compared: Sequence[Compared],
+    compared: Sequence[ComparedRuns],
     infer: bool,
     *,
     stop: bool,
@@ -192,12 +192,12 @@ def _in_order(
             bounds[q] = _bounds(asking[q], compared[q], settled[q])
 
 
-def _any(compared: Compared, settled: Settled, chance: np.ndarray) -> np.ndarray:
+def _any(compared: ComparedRuns, settled: Settled, chance: np.ndarray) -> np.ndarray:
     return chance
 
 
 def _most_useful(
-    compared: Compared, settled: Settled, chance: np.ndarray
+    compared: ComparedRuns, settled: Settled, chance: np.ndarray
 ) -> np.ndarray:
     """Give the expected utility of each pair, and chance where it is equal."""
     counts, unsettled, above = settled

@@ -9,7 +9,7 @@ import numpy as np
 from pgcjax.errors import UsageError
 
 
-class Answer(NamedTuple):
+class SimulatedAnswer(NamedTuple):
     """What a judge says of two documents.
 
     Attributes:
@@ -24,7 +24,7 @@ class Answer(NamedTuple):
 class Judge(Protocol):
     """Answers questions about two documents of a query."""
 
-    def ask(self, first: str, second: str) -> Answer | None:
+    def ask(self, first: str, second: str) -> SimulatedAnswer | None:
         """Say which document is better; None if there is no answer."""
         ...
 
@@ -65,16 +65,16 @@ class SimulatedJudge:
     errors: Errors
     random: np.random.Generator
 
-    def ask(self, first: str, second: str) -> Answer:
+    def ask(self, first: str, second: str) -> SimulatedAnswer:
         """Say which document is better, or that both are as good."""
         swayed, tied, wrong = self.random.random(3)
         bad = tuple(doc for doc in (first, second) if doc in self.bad)
         if swayed < self.errors.bias:
-            return Answer(1, bad)
+            return SimulatedAnswer(1, bad)
         sign = int(np.sign(self.truth[first] - self.truth[second]))
         if tied < self.errors.ties:
-            return Answer(0, bad)
-        return Answer(-sign if wrong < self.errors.error else sign, bad)
+            return SimulatedAnswer(0, bad)
+        return SimulatedAnswer(-sign if wrong < self.errors.error else sign, bad)
 
 
 @dataclass
@@ -92,15 +92,15 @@ class ReplayedJudge:
     random: np.random.Generator
     _left: dict[tuple[str, str], list[int]] = field(default_factory=dict)
 
-    def ask(self, first: str, second: str) -> Answer | None:
+    def ask(self, first: str, second: str) -> SimulatedAnswer | None:
         """Give the next vote on a pair; None if nobody voted on it."""
         pair = (first, second) if first < second else (second, first)
         votes = self.votes.get(pair, ())
         bad = tuple(doc for doc in (first, second) if doc in self.bad)
         if not votes:
-            return Answer(0, bad) if bad else None
+            return SimulatedAnswer(0, bad) if bad else None
         left = self._left.setdefault(pair, [])
         if not left:
             left += self.random.permutation(np.array(votes)).tolist()
         sign = left.pop()
-        return Answer(sign if pair == (first, second) else -sign, bad)
+        return SimulatedAnswer(sign if pair == (first, second) else -sign, bad)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from pgcjax.asking.asked import Answer, Request, Settings
+from pgcjax.asking.asked import Answer, Request, TournamentSettings
 from pgcjax.asking.log import NAME, Record
 from pgcjax.asking.query import Query
 from pgcjax.asking.tournament import Rules, pair_of
@@ -19,7 +19,7 @@ _WRONG = KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowEr
 _RULES, _REST = ("k", "pairings", "final"), ("judges", "sides", "infer", "bad", "seed")
 
 
-def first_record(settings: Settings, version: str) -> Record:
+def first_record(settings: TournamentSettings, version: str) -> Record:
     """Make the first record of a log."""
     rules = {name: getattr(settings.rules, name) for name in _RULES}
     rest = {name: getattr(settings, name) for name in _REST}
@@ -57,7 +57,7 @@ class State:
             )
         try:
             rules = Rules(*(about[name] for name in _RULES))
-            self.settings = Settings(rules, *(about[name] for name in _REST))
+            self.settings = TournamentSettings(rules, *(about[name] for name in _REST))
         except (KeyError, TypeError, PgcjaxError) as error:
             raise DataError(
                 f"its settings lack or have a wrong {error}",

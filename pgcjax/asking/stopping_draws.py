@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float64, Int64
 
-from pgcjax.asking.bounds import Compared, effects
+from pgcjax.asking.bounds import ComparedRuns, effects
 from pgcjax.asking.stopping import confidence_interval
 from pgcjax.asking.utility import read_pools
 from pgcjax.asking.utility_measures import SHARES, asked_measure, shares
@@ -158,7 +158,7 @@ def stakes_of(measure: Measure, found: Sequence[Pool]) -> Stakes:
     """Take the difference of two runs' means apart by pair."""
     queries, docs, gains, middle = [], [], [], 0.0
     for pool in found:
-        runs = Compared(shares(measure, pool), np.array([[0, 1]]))
+        runs = ComparedRuns(shares(measure, pool), np.array([[0, 1]]))
         one, other = effects(runs, np.zeros_like(pool.counts), pool.unsettled)
         by_answer = (one - other) / len(found)
         middle += float(by_answer[pool.unsettled].sum()) / 2

@@ -13,7 +13,7 @@ import pandas as pd
 from jaxtyping import Float64, Int
 from scipy.special import expit
 
-from pgcjax.asking.bounds import NOISE, Compared, share_bounds, stakes
+from pgcjax.asking.bounds import NOISE, ComparedRuns, share_bounds, stakes
 from pgcjax.asking.utility_choices import EXPECTED
 from pgcjax.asking.utility_measures import (
     asked_measure,
@@ -22,7 +22,7 @@ from pgcjax.asking.utility_measures import (
     shares,
 )
 from pgcjax.asking.utility_pools import Pool, asked_of, pools, rankings
-from pgcjax.asking.utility_tiles import Graph, answered_overlaps, implied_gains
+from pgcjax.asking.utility_tiles import AnswerGraph, answered_overlaps, implied_gains
 from pgcjax.errors import Progress, UsageError, check_choice
 from pgcjax.io.choices import ORDERS
 from pgcjax.io.reading import reading
@@ -158,7 +158,7 @@ def difference_bounds(
             low, high = _score_ranges(measure, pool).T
             sums += np.stack([low[one] - high[other], high[one] - low[other]], axis=1)
         else:
-            runs = Compared(shares(measure, pool), compared)
+            runs = ComparedRuns(shares(measure, pool), compared)
             sums += share_bounds(runs, pool.counts, pool.unsettled, may_tie=may_tie)
     return sums / max(1, len(found))
 
@@ -190,7 +190,7 @@ def utilities(
         gains = _moves(measure, found, compared, progress)
     else:
         differ = [
-            stakes(Compared(shares(measure, p), compared), p.counts, p.unsettled)
+            stakes(ComparedRuns(shares(measure, p), compared), p.counts, p.unsettled)
             for p in found
         ]
         gains = implied_gains(differ, [pool.above for pool in found])
@@ -256,7 +256,7 @@ def _peeled(
             pool.above[kept],
         )
         ranked = ranks[:, of_pool.vertices]
-        graphs.append(Graph(edges, unsettled, above, ranked, place[pairs]))
+        graphs.append(AnswerGraph(edges, unsettled, above, ranked, place[pairs]))
     weights = laid[0].weights if laid else np.zeros(1, np.int64)
     sums = answered_overlaps(graphs, weights, progress)
     return [

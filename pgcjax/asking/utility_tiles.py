@@ -73,7 +73,7 @@ def _gain_program() -> Callable[..., Any]:
     return Program(of_queries, 1)
 
 
-class Graph(NamedTuple):
+class AnswerGraph(NamedTuple):
     """A preference graph of which answers are tried.
 
     Attributes:
@@ -92,7 +92,7 @@ class Graph(NamedTuple):
 
 
 def answered_overlaps(
-    graphs: Sequence[Graph],
+    graphs: Sequence[AnswerGraph],
     weights: Int64[np.ndarray, " depth_plus_1"],
     progress: Progress | None = None,
 ) -> Iterator[Int64[np.ndarray, "answers runs"]]:
@@ -119,7 +119,7 @@ def answered_overlaps(
 
 
 def _call(
-    label: tuple[int, bool], graph: Graph, pairs: np.ndarray, weights: np.ndarray
+    label: tuple[int, bool], graph: AnswerGraph, pairs: np.ndarray, weights: np.ndarray
 ) -> Call:
     n, size = len(graph.edges), padded_size(len(graph.edges))
     square, runs = (size, size), len(graph.ranks)
@@ -142,19 +142,21 @@ def _call(
     return Call((*label, len(pairs)), make, program)
 
 
-def _degree(graph: Graph) -> int:
+def _degree(graph: AnswerGraph) -> int:
     """Bound the degree of a vertex, whatever the answers."""
     most = graph.edges + graph.unsettled
     return int(max(most.sum(0).max(initial=0), most.sum(1).max(initial=0)))
 
 
-def _ranked(ranks: Int[np.ndarray, "runs n"], size: int) -> utility.Ranked:
+def _ranked(ranks: Int[np.ndarray, "runs n"], size: int) -> utility.RunOnGraph:
     """Order the vertices by each run, those not retrieved by id; padding at the end."""
     ends = np.full((len(ranks), size - ranks.shape[1]), ABSENT)
     ranks = np.concatenate([ranks, ends], axis=1).astype(np.int32)
     inverse = np.argsort(ranks, axis=1, kind="stable").astype(np.int32)
     order = np.argsort(inverse, axis=1).astype(np.int32)
-    return utility.Ranked(order, inverse, np.take_along_axis(ranks, inverse, axis=1))
+    return utility.RunOnGraph(
+        order, inverse, np.take_along_axis(ranks, inverse, axis=1)
+    )
 
 
 @cache

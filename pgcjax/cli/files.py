@@ -158,10 +158,10 @@ def check(
 def simulate(output: str, **settings: int | None) -> None:
     """Write a made-up collection whose true order of runs is known to a new DIR."""
     from pgcjax.datasets.files import write_collection
-    from pgcjax.datasets.settings import Settings
+    from pgcjax.datasets.settings import CollectionSettings
     from pgcjax.io.write import check_room
 
-    given = Settings(**{k: v for k, v in settings.items() if v is not None})
+    given = CollectionSettings(**{k: v for k, v in settings.items() if v is not None})
     if os.path.exists(output):  # of a name that is too long, writing tells
         raise click.UsageError(f"{output} exists already: name a new folder")
     check_room(output)

@@ -11,7 +11,7 @@ from pgcjax.io.write import written_beside
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pgcjax.datasets.settings import Settings
+    from pgcjax.datasets.settings import CollectionSettings
     from pgcjax.datasets.simulator import Collection
 
 README = """\
@@ -111,7 +111,7 @@ def _csv(table: "pd.DataFrame", decimals: int = 2, **how: Any) -> str:
     )
 
 
-def _readme(settings: "Settings") -> str:
+def _readme(settings: "CollectionSettings") -> str:
     own, kind = asdict(settings), type(settings)
     # The default of `pairs` follows `documents`.
     default = asdict(kind(documents=settings.documents)) | {

@@ -20,7 +20,7 @@ RANGES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class CollectionSettings:
     """What to simulate; the defaults made the shipped collection.
 
     Args:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pgcjax.datasets.settings import Settings
+from pgcjax.datasets.settings import CollectionSettings
 
 MODEL = 1  # raise it with every change that alters the tables of the same settings
 GRADE_FROM = (0.25, 0.5, 0.75)  # utilities where grades 1, 2 and 3 begin
@@ -55,7 +55,7 @@ class Collection:
     of `runs` from 1.
     """
 
-    settings: Settings
+    settings: CollectionSettings
     runs: pd.DataFrame
     qrels: pd.DataFrame
     intent_qrels: pd.DataFrame
@@ -68,7 +68,7 @@ class Collection:
 
 
 @dataclass(frozen=True, eq=False)
-class _Query:
+class _SimulatedQuery:
     """One query: its documents, judged ones first, with their true utilities."""
 
     index: int
@@ -78,7 +78,7 @@ class _Query:
     grade: np.ndarray  # of the judged documents
 
 
-def simulate(settings: Settings) -> Collection:
+def simulate(settings: CollectionSettings) -> Collection:
     """Draw a collection: the same settings always give the same tables.
 
     A document's utility u is the square of a uniform number, so most are poor, times
@@ -126,7 +126,7 @@ def simulate(settings: Settings) -> Collection:
     )
 
 
-def _query(settings: Settings, index: int) -> _Query:
+def _query(settings: CollectionSettings, index: int) -> _SimulatedQuery:
     rng = _stream(settings, Purpose.DOCUMENTS, index)
     size = settings.documents + settings.depth
     utility = rng.random(size) ** 2
@@ -141,10 +141,10 @@ def _query(settings: Settings, index: int) -> _Query:
     grade = np.digitize(utility + noise, GRADE_FROM)
     doc_ids = np.array([f"d-{query_id}-{n:0{width}d}" for n in numbers])
     judged = grade[: settings.documents].astype(float)
-    return _Query(index, f"q{query_id}", doc_ids, utility, judged)
+    return _SimulatedQuery(index, f"q{query_id}", doc_ids, utility, judged)
 
 
-def _qrels(query: _Query) -> dict[str, Any]:
+def _qrels(query: _SimulatedQuery) -> dict[str, Any]:
     return {
         "query_id": query.query_id,
         "doc_id": query.doc_ids[: query.grade.size],
@@ -152,7 +152,7 @@ def _qrels(query: _Query) -> dict[str, Any]:
     }
 
 
-def _utilities(settings: Settings, query: _Query) -> dict[str, Any]:
+def _utilities(settings: CollectionSettings, query: _SimulatedQuery) -> dict[str, Any]:
     return {
         "query_id": query.query_id,
         "doc_id": query.doc_ids,
@@ -162,7 +162,11 @@ def _utilities(settings: Settings, query: _Query) -> dict[str, Any]:
 
 
 def _ranking(
-    settings: Settings, query: _Query, run: int, name: str, quality: float
+    settings: CollectionSettings,
+    query: _SimulatedQuery,
+    run: int,
+    name: str,
+    quality: float,
 ) -> dict[str, Any]:
     rng = _stream(settings, Purpose.RUNS, query.index, run)
     noise = rng.random(query.utility.size)
@@ -177,7 +181,7 @@ def _ranking(
     }
 
 
-def _grid(settings: Settings, runs: pd.DataFrame) -> pd.DataFrame:
+def _grid(settings: CollectionSettings, runs: pd.DataFrame) -> pd.DataFrame:
     shown = runs["rank"] <= settings.rows * settings.columns
     cell = runs.loc[shown, "rank"] - 1
     table = runs.loc[shown, ["query_id", "run_id", "doc_id"]].assign(
@@ -187,7 +191,7 @@ def _grid(settings: Settings, runs: pd.DataFrame) -> pd.DataFrame:
     return table.sort_values(order, ignore_index=True)
 
 
-def _judges(settings: Settings) -> pd.DataFrame:
+def _judges(settings: CollectionSettings) -> pd.DataFrame:
     """Names in order, reliabilities dealt out: a name tells nothing."""
     reliability = _spaced(BEST_RELIABILITY, WORST_RELIABILITY, settings.judges)
     dealt = _shuffled(_stream(settings, Purpose.JUDGES), settings.judges)
@@ -196,7 +200,11 @@ def _judges(settings: Settings) -> pd.DataFrame:
 
 
 def _judged_pairs(
-    settings: Settings, query: _Query, judge: int, name: str, reliability: float
+    settings: CollectionSettings,
+    query: _SimulatedQuery,
+    judge: int,
+    name: str,
+    reliability: float,
 ) -> dict[str, Any]:
     rng = _stream(settings, Purpose.JUDGMENTS, query.index, judge)
     first, second = np.triu_indices(settings.documents, k=1)
@@ -220,7 +228,7 @@ def _judged_pairs(
 
 
 def _intents(
-    settings: Settings, query: _Query
+    settings: CollectionSettings, query: _SimulatedQuery
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The intents of a query, and the grades of its pool for each of them.
 
@@ -256,7 +264,7 @@ def _intents(
     return about, graded
 
 
-def _run_names(settings: Settings) -> list[str]:
+def _run_names(settings: CollectionSettings) -> list[str]:
     """Plain words in shuffled order, with numbers once the words are used up."""
     names: list[str] = []
     while len(names) < settings.runs:
@@ -267,7 +275,7 @@ def _run_names(settings: Settings) -> list[str]:
 
 
 def _stream(
-    settings: Settings, purpose: Purpose, query: int = 0, item: int = 0
+    settings: CollectionSettings, purpose: Purpose, query: int = 0, item: int = 0
 ) -> np.random.Generator:
     key = (int(purpose), query, item)
     seeds = np.random.SeedSequence(settings.seed, spawn_key=key)

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float64
 
 from pgcjax.engine import plan
-from pgcjax.engine.cost import Group
+from pgcjax.engine.cost import CostGroup
 from pgcjax.errors import Progress
 
 if TYPE_CHECKING:  # the peel runs where tables are read elsewhere, or not at all
@@ -32,7 +32,7 @@ class Member(NamedTuple):
     tensors: Any
 
 
-class Setting(NamedTuple):
+class BatchSetting(NamedTuple):
     """What batches may use.
 
     Attributes:
@@ -72,7 +72,7 @@ class Batch(ABC):
         """
 
     @abstractmethod
-    def foresee(self, sample: "Rankings") -> list[Group]:
+    def foresee(self, sample: "Rankings") -> list[CostGroup]:
         """Name the calls of `score`, as if all runs were like those of a sample."""
 
     def recompute(self, place: int, case: "Case") -> float:

@@ -9,7 +9,7 @@ from pgcjax.engine import plan
 
 
 @dataclass(frozen=True)
-class Group:
+class CostGroup:
     """Queries that a batch computes alike.
 
     Attributes:
@@ -53,8 +53,8 @@ class Estimate:
     units: int
     lines: float
     found: float
-    groups: Sequence[Group]
-    limits: plan.Limits
+    groups: Sequence[CostGroup]
+    limits: plan.MemoryLimits
     cpu: bool = True
 
     @cached_property
@@ -71,7 +71,7 @@ class Estimate:
 
     def tiles(
         self, runs: int, devices: int = 1
-    ) -> Iterator[tuple[Group, int, int, int]]:
+    ) -> Iterator[tuple[CostGroup, int, int, int]]:
         """Give the calls for a chunk: group, its queries and runs in one, how many."""
         for group in self.groups:
             block = plan.block(group.per_query)

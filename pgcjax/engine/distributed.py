@@ -12,7 +12,7 @@ import numpy as np
 
 from pgcjax._version import __version__
 from pgcjax.engine.chunk import Chunk, KeptChunk, together
-from pgcjax.engine.tally import Tally
+from pgcjax.engine.tally import RunTally
 from pgcjax.errors import PgcjaxError, UsageError
 from pgcjax.later import jax
 from pgcjax.runtime.processes import DATA, FAILED, Peer, Processes
@@ -63,9 +63,9 @@ def start(how: str, timeout: float = 30.0) -> Processes:
 def gather(
     processes: Processes | None,
     work: Callable[[], Sequence[Chunk | KeptChunk]],
-    tally: Tally,
+    tally: RunTally,
     apart: bool,
-) -> tuple[Sequence[Chunk | KeptChunk], Tally]:
+) -> tuple[Sequence[Chunk | KeptChunk], RunTally]:
     """Do this process's share, and give every process the whole.
 
     Args:

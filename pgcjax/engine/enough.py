@@ -10,7 +10,7 @@ import numpy as np
 
 from pgcjax.engine.evaluate import score, scoring_task
 from pgcjax.engine.job import Job
-from pgcjax.engine.request import Request
+from pgcjax.engine.request import ScoringRequest
 from pgcjax.engine.uncertainty import check_replicates
 from pgcjax.engine.variant_batch import VariantGraphs, VariantMeans, is_of_votes
 from pgcjax.errors import Progress, UsageError
@@ -88,7 +88,7 @@ def enough(
     return replace(found, notes=(*scored.scores.notes, *found.notes))
 
 
-def check_preferences(request: Request) -> None:
+def check_preferences(request: ScoringRequest) -> None:
     """Refuse a measure that peels no graph of preferences, by a UsageError."""
     for member in request.members:
         if not is_of_votes(member):

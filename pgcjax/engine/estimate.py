@@ -27,7 +27,7 @@ def estimate(
 
     Of runs, the first file or block is read, and stands for all of its size.
     """
-    limits = plan.Limits(memory_limit(memory))
+    limits = plan.MemoryLimits(memory_limit(memory))
     with reading(memory=memory):
         runs = runs_of(runs, order, Options(float32=float32))
         request = read_request(judgments, measures, order, grids=runs.grids)

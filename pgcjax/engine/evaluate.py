@@ -19,8 +19,8 @@ from pgcjax.engine.batch import Batch, Member
 from pgcjax.engine.chunk import Chunk, KeptChunk, together
 from pgcjax.engine.job import Job, run
 from pgcjax.engine.missing import tell, unproven
-from pgcjax.engine.plan import Limits
-from pgcjax.engine.request import Request, read_request, runs_of
+from pgcjax.engine.plan import MemoryLimits
+from pgcjax.engine.request import ScoringRequest, read_request, runs_of
 from pgcjax.engine.scored import (
     JobMeans,
     JobScores,
@@ -113,9 +113,9 @@ class ScoringTask(NamedTuple):
     """
 
     runs: Runs
-    request: Request
+    request: ScoringRequest
     job: Job
-    limits: Limits
+    limits: MemoryLimits
 
 
 class Scored(NamedTuple):
@@ -147,7 +147,7 @@ def scoring_task(
     job = Job() if job is None else job
     if not isinstance(job, Job):
         raise UsageError(f"job={job!r}: expected a pgcjax.Job")
-    limits = Limits(memory_limit(job.memory))
+    limits = MemoryLimits(memory_limit(job.memory))
     with reading(memory=job.memory):
         opened = runs_of(runs, order, Options(float32=float32))
         request = read_request(judgments, measures, order, missing, grids=opened.grids)
@@ -255,7 +255,9 @@ def _watching(processes: Processes, progress: Progress | None) -> Progress:
     return update
 
 
-def described_by(request: Request, drawn: dict[str, Any]) -> Future[dict[str, Any]]:
+def described_by(
+    request: ScoringRequest, drawn: dict[str, Any]
+) -> Future[dict[str, Any]]:
     """Say what scores depend on, while runs are read: fingerprints take a while.
 
     Args:

@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Float64
 
 from pgcjax.engine import tiles
-from pgcjax.engine.batch import Batch, Member, Setting
-from pgcjax.engine.cost import Group
+from pgcjax.engine.batch import Batch, BatchSetting, Member
+from pgcjax.engine.cost import CostGroup
 from pgcjax.engine.peel_batch import PeelBatch, PeelGraphs
 from pgcjax.engine.tiles import Pace, PackedQueries, QueryProgram, TileBatch
 from pgcjax.errors import Progress
@@ -37,7 +37,7 @@ _PLAIN = 12  # documents, of which the twin looks at all sets
 class ExactBatch(Batch):
     """Exact PGC: by optimal orders or, of queries with too many, by the peel."""
 
-    def __init__(self, member: Member, setting: Setting):
+    def __init__(self, member: Member, setting: BatchSetting):
         """Remember the measure: orders are looked for when runs are there."""
         self.members, self._tensors = [member], member.tensors
         self.docs = self._tensors.docs
@@ -67,7 +67,7 @@ class ExactBatch(Batch):
         sizes = np.array([len(docs) for docs in self.docs.values()])
         return self._tensors.finish(sums, sizes)[None]
 
-    def foresee(self, sample: "Rankings") -> list[Group]:
+    def foresee(self, sample: "Rankings") -> list[CostGroup]:
         """Group queries as if all were peeled, which takes about as long."""
         return PeelBatch(self.members[0], self._setting).foresee(sample)
 
@@ -186,7 +186,7 @@ class ExactTiles(TileBatch):
         return exact_program(self._farthest)
 
 
-def batches(members: Sequence[Member], setting: Setting) -> list[Batch]:
+def batches(members: Sequence[Member], setting: BatchSetting) -> list[Batch]:
     """Make a batch of each measure of optimal orders."""
     keep = setting.keep // max(1, len(members))
     return [ExactBatch(member, setting._replace(keep=keep)) for member in members]

@@ -13,7 +13,7 @@ from jaxtyping import Bool, Int32
 from pgcjax.kernels import ABSENT
 from pgcjax.later import Array, jnp
 from pgcjax.tensors.padding import blank, list_room
-from pgcjax.tensors.rank_tables import PackedRuns
+from pgcjax.tensors.rank_tables import RunRanks
 
 if TYPE_CHECKING:
     from pgcjax.tensors.rankings import Rankings
@@ -110,7 +110,7 @@ def listed(
     return value, rank, there
 
 
-def by_place(documents: Documents, runs: Where, n: int) -> PackedRuns:
+def by_place(documents: Documents, runs: Where, n: int) -> RunRanks:
     """Lay runs out by place: documents that a run lacks follow, and then padding."""
     vertex, rank, there = listed(documents, runs, n)
     place = jnp.arange(n, dtype=jnp.int32)[None, :]
@@ -121,7 +121,7 @@ def by_place(documents: Documents, runs: Where, n: int) -> PackedRuns:
     after = runs.count[:, None] + jnp.cumsum(lacking, axis=1, dtype=jnp.int32) - 1
     order = jnp.where(lacking, after, order)
     inverse = jnp.zeros(order.shape, jnp.int32).at[row, order].set(place)
-    return PackedRuns(order, inverse, jnp.where(there, rank, ABSENT))
+    return RunRanks(order, inverse, jnp.where(there, rank, ABSENT))
 
 
 def by_vertex(documents: Documents, runs: Where, n: int) -> Int32[Array, "runs n"]:

@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Bool, Float64, Int, Int32
 
 from pgcjax.engine import tiles
-from pgcjax.engine.batch import Batch, Member, Setting
-from pgcjax.engine.cost import Group
+from pgcjax.engine.batch import Batch, BatchSetting, Member
+from pgcjax.engine.cost import CostGroup
 from pgcjax.engine.tiles import PackedQueries, QueryProgram, TileBatch
 from pgcjax.errors import Progress
 from pgcjax.kernels import ABSENT, image
@@ -77,7 +77,7 @@ class _Cells(NamedTuple):
 class GridBatch(Batch):
     """A measure of image grids. Scores compare a system with all others there are."""
 
-    def __init__(self, member: Member, setting: Setting):
+    def __init__(self, member: Member, setting: BatchSetting):
         """Look the judged images up in the grids of all systems."""
         assert setting.grids is not None
         self.members, self.tensors = [member], member.tensors
@@ -100,7 +100,7 @@ class GridBatch(Batch):
         sums = tiles.score(chunk, progress).T
         return self.tensors.finish(sums, np.array(self._sizes))[None]
 
-    def foresee(self, sample: "Rankings") -> list[Group]:
+    def foresee(self, sample: "Rankings") -> list[CostGroup]:
         """Group queries by size: grids are as large as those of the sample."""
         del sample
         name, sizes = str(self.members[0].measure), self._sizes
@@ -109,7 +109,7 @@ class GridBatch(Batch):
         for size in sorted(set(map(padded_size, sizes))):
             here = [n for n in sizes if padded_size(n) == size]
             costs = _bytes_of(size)
-            out.append(Group(name, form, size, len(here), sum(here), *costs))
+            out.append(CostGroup(name, form, size, len(here), sum(here), *costs))
         return out
 
     @property
@@ -289,7 +289,7 @@ class PairTiles(GridTiles):
         return self.stacked(first, size, ABSENT)
 
 
-def batches(members: Sequence[Member], setting: Setting) -> list[Batch]:
+def batches(members: Sequence[Member], setting: BatchSetting) -> list[Batch]:
     """Make a batch of each measure of grids."""
     return [GridBatch(member, setting) for member in members]
 

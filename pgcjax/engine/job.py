@@ -18,11 +18,11 @@ from pgcjax.engine import plan
 from pgcjax.engine.batch import Batch
 from pgcjax.engine.chunk import Chunk, KeptChunk
 from pgcjax.engine.missing import refuse
-from pgcjax.engine.request import Request
+from pgcjax.engine.request import ScoringRequest
 from pgcjax.engine.verify import Sample
 from pgcjax.errors import Progress, UsageError
 from pgcjax.io.checkpoint import Checkpoint
-from pgcjax.io.runs import Block, Read, Runs, RunTable
+from pgcjax.io.runs import PackedBlock, Read, Runs, RunTable
 from pgcjax.runtime.processes import Processes
 from pgcjax.tensors.rankings import JudgedRanks, Rankings, find, joined, merged
 
@@ -67,10 +67,10 @@ class Job:
 
 def run(
     runs: Runs,
-    request: Request,
+    request: ScoringRequest,
     batches: list[Batch],
     *,
-    limits: plan.Limits,
+    limits: plan.MemoryLimits,
     checkpoint: Checkpoint | None = None,
     sample: Sample | None = None,
     settle: Callable[[Chunk], Chunk] | None = None,
@@ -123,7 +123,7 @@ def run(
             return KeptChunk(chunk.run_ids, partial(checkpoint.views, name))
         return chunk
 
-    def look_up(table: RunTable | Block) -> JudgedRanks:
+    def look_up(table: RunTable | PackedBlock) -> JudgedRanks:
         if sample:
             sample.take(table, judged.docs)
         return find(table, judged, order)
@@ -165,7 +165,7 @@ def run(
 def _scored(
     rankings: Rankings,
     batches: list[Batch],
-    request: Request,
+    request: ScoringRequest,
     progress: Progress | None,
 ) -> Chunk:
     parts = [batch.score(rankings, progress) for batch in batches]
@@ -181,7 +181,7 @@ def _nothing(batches: list[Batch], judged: int) -> Chunk:
 
 def _chunks(
     parts: Iterable[tuple[JudgedRanks, int]],
-    limits: plan.Limits,
+    limits: plan.MemoryLimits,
     checkpoint: Checkpoint | None,
     batches: Sequence[Batch],
 ) -> Iterator[tuple[list[JudgedRanks], int]]:

@@ -10,14 +10,14 @@ from pgcjax._version import __version__
 from pgcjax.engine import job
 from pgcjax.engine.chunk import together
 from pgcjax.engine.missing import tell
-from pgcjax.engine.plan import Limits
-from pgcjax.engine.request import Request, check_needs, read_request, runs_of
+from pgcjax.engine.plan import MemoryLimits
+from pgcjax.engine.request import ScoringRequest, check_needs, read_request, runs_of
 from pgcjax.engine.scored import by_measure
-from pgcjax.engine.tally import Tally
+from pgcjax.engine.tally import RunTally
 from pgcjax.errors import DataError, Progress, UsageError, check_choice, listed
 from pgcjax.io.check import fingerprint
 from pgcjax.io.choices import FLIPS, MISSING
-from pgcjax.io.judged import Judged
+from pgcjax.io.judged import JudgedDocuments
 from pgcjax.io.memory import memory_limit
 from pgcjax.io.qrels import read_qrels
 from pgcjax.io.reading import chosen, reading
@@ -68,7 +68,7 @@ def compare_judges(
         UsageError: an argument is wrong. DataError: the data cannot be compared.
     """
     check_choice("missing", missing, ABSENT)
-    limits, flips = Limits(memory_limit(memory)), chosen().flips
+    limits, flips = MemoryLimits(memory_limit(memory)), chosen().flips
     given = {"preferences"} | ({"qrels"} if qrels is not None else set())
     one = _measure(measure, given)
     with reading(memory=memory, flips=FLIPS[0]):
@@ -115,7 +115,7 @@ def compare_judges(
     told = [i for i, (_, policy) in enumerate(boards) if policy == flips]
     names = [boards[i][0] for i in told]
     members = [scored[i][0] for i in told]
-    tally = Tally(members)
+    tally = RunTally(members)
     found = [(scored[i][1], bool(scored[i][2].any())) for i in told]
     tally.add(total.run_ids, total.query_ids, found)
     notes = tell(members, tally, missing, names)
@@ -191,11 +191,11 @@ def _tables(
     return {judge: tables[judge].reset_index(drop=True) for judge in kept}
 
 
-def _together(requests: Sequence[Request]) -> Request:
+def _together(requests: Sequence[ScoringRequest]) -> ScoringRequest:
     """Make one request of several, whose members have places one after the other."""
     members = [member for request in requests for member in request.members]
     members = [member._replace(place=i) for i, member in enumerate(members)]
-    judged = Judged(*(member.tensors.docs for member in members))
+    judged = JudgedDocuments(*(member.tensors.docs for member in members))
     request = replace(requests[0], members=members, judged=judged)
     request.check_means("judges are compared by orders")
     return request

@@ -9,8 +9,8 @@ import numpy as np
 from jaxtyping import Float64
 
 from pgcjax.engine import tiles
-from pgcjax.engine.batch import Batch, Member, Setting
-from pgcjax.engine.cost import Group
+from pgcjax.engine.batch import Batch, BatchSetting, Member
+from pgcjax.engine.cost import CostGroup
 from pgcjax.engine.flat_runs import FlatRuns, listed
 from pgcjax.engine.tiles import PackedQueries, QueryProgram, TileBatch
 from pgcjax.errors import Progress
@@ -130,7 +130,7 @@ class ListBatch(Batch):
         scores = tiles.score(chunk, progress)
         return np.ascontiguousarray(scores.transpose(2, 1, 0))
 
-    def foresee(self, sample: "Rankings") -> list[Group]:
+    def foresee(self, sample: "Rankings") -> list[CostGroup]:
         """Group queries by the length of their lists."""
         chunk, names = ListTiles(self, sample), list(self.docs)
         measures = len(self.members)
@@ -141,7 +141,7 @@ class ListBatch(Batch):
             vertices = sum(len(self.docs[names[i]]) for i in queries)
             sizes = width, len(queries), vertices
             costs = chunk.nbytes(width)
-            out.append(Group(title, "lists", *sizes, *costs, measures))
+            out.append(CostGroup(title, "lists", *sizes, *costs, measures))
         return out
 
 
@@ -223,7 +223,7 @@ class ListTiles(TileBatch):
         return np.stack(result, axis=-1)
 
 
-def batches(members: Sequence[Member], setting: Setting) -> list[Batch]:
+def batches(members: Sequence[Member], setting: BatchSetting) -> list[Batch]:
     """Put measures of lists together that are computed in one call."""
     groups: dict[tuple[int, int | None], list[Member]] = {}
     for member in members:

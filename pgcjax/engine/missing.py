@@ -6,13 +6,13 @@ from collections.abc import Collection, Iterator, Sequence
 import numpy as np
 
 from pgcjax.engine.batch import Member
-from pgcjax.engine.request import Request
-from pgcjax.engine.tally import MeasureTally, Tally
+from pgcjax.engine.request import ScoringRequest
+from pgcjax.engine.tally import MeasureTally, RunTally
 from pgcjax.errors import DataError, DataWarning, counted, listed, outside, shared
 from pgcjax.io.check import check_common_queries
 
 
-def refuse(request: Request, run_ids: Sequence[str], has: np.ndarray) -> None:
+def refuse(request: ScoringRequest, run_ids: Sequence[str], has: np.ndarray) -> None:
     """Refuse runs that lack a judged query, before hours go into others.
 
     Args:
@@ -40,7 +40,7 @@ def refuse(request: Request, run_ids: Sequence[str], has: np.ndarray) -> None:
 
 def tell(
     members: Sequence[Member],
-    tally: Tally,
+    tally: RunTally,
     missing: str,
     names: Sequence[str] | None = None,
 ) -> list[str]:
@@ -116,7 +116,7 @@ def _all_zero(count: MeasureTally) -> str:
     return "every score is 0: do runs and judgments name documents in the same way?"
 
 
-def _counted(judged: Collection[str], tally: Tally) -> str:
+def _counted(judged: Collection[str], tally: RunTally) -> str:
     unjudged = len(tally.query_ids - set(judged))
     return (
         f"{counted(len(tally.run_ids), 'run')}, {counted(len(judged), 'judged query')}"

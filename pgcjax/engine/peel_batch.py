@@ -24,8 +24,8 @@ import numpy as np
 from jaxtyping import Float64, Int32, Int64
 
 from pgcjax.engine import autotune, plan, tiles
-from pgcjax.engine.batch import Batch, Member, Setting
-from pgcjax.engine.cost import Group
+from pgcjax.engine.batch import Batch, BatchSetting, Member
+from pgcjax.engine.cost import CostGroup
 from pgcjax.engine.flat_runs import FlatRuns, Where, by_place, by_vertex
 from pgcjax.engine.tiles import Pace, PackedQueries, QueryProgram, TileBatch
 from pgcjax.errors import Progress
@@ -35,7 +35,7 @@ from pgcjax.runtime.devices import default_backend
 from pgcjax.tensors import adjacency
 from pgcjax.tensors.graphs import Graph
 from pgcjax.tensors.padding import blank, padded_size
-from pgcjax.tensors.rank_tables import PackedRuns
+from pgcjax.tensors.rank_tables import RunRanks
 
 if TYPE_CHECKING:
     from pgcjax.tensors.rankings import Rankings
@@ -58,7 +58,7 @@ class Form(NamedTuple):
 class PeelBatch(Batch):
     """A measure of graphs."""
 
-    def __init__(self, member: Member, setting: Setting):
+    def __init__(self, member: Member, setting: BatchSetting):
         """Take the graphs of the measure."""
         self.members, self._tensors = [member], member.tensors
         self.docs = self._tensors.docs
@@ -73,7 +73,7 @@ class PeelBatch(Batch):
         sizes = np.array([len(docs) for docs in self.docs.values()])
         return self._tensors.finish(sums, sizes)[None]
 
-    def foresee(self, sample: "Rankings") -> list[Group]:
+    def foresee(self, sample: "Rankings") -> list[CostGroup]:
         """Group queries by form and size."""
         del sample
         groups: dict[Form, list[str]] = {}
@@ -85,11 +85,11 @@ class PeelBatch(Batch):
         for form, queries in groups.items():
             vertices = sum(len(self.docs[query]) for query in queries)
             sizes = form.size, len(queries), vertices
-            out.append(Group(name, form.name, *sizes, *bytes_of(form)))
+            out.append(CostGroup(name, form.name, *sizes, *bytes_of(form)))
         return out
 
 
-def batches(members: Sequence[Member], setting: Setting) -> list[Batch]:
+def batches(members: Sequence[Member], setting: BatchSetting) -> list[Batch]:
     """Make a batch of each measure of graphs."""
     keep = setting.keep // max(1, len(members))
     return [PeelBatch(member, setting._replace(keep=keep)) for member in members]
@@ -343,7 +343,7 @@ def peel_program(form: Form, longest: int) -> QueryProgram:
         (graph, vertices), (documents, weights) = query, shared
         if not longest and form.size <= peel_packed.MOST_LISTED:
             lists = documents.value, documents.rank, runs.first, runs.count
-            places = PackedRuns(*peel_packed.runs_by_place(*lists, form.size))
+            places = RunRanks(*peel_packed.runs_by_place(*lists, form.size))
         else:
             places = by_place(documents, runs, form.size)
         steps = form.size if longest else vertices

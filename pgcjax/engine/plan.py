@@ -19,7 +19,7 @@ PER_WORD = 3e-9
 
 
 @dataclass
-class Settings:
+class JobSettings:
     """How jobs are cut; no score depends on it.
 
     Attributes:
@@ -64,7 +64,7 @@ class Settings:
     apart: bool = False
 
 
-settings = Settings()
+settings = JobSettings()
 
 
 @contextmanager
@@ -81,7 +81,7 @@ def using(**changes: float | None) -> Iterator[None]:
 def block(per_query: int) -> int:
     """Choose how many queries of a size are laid out at once: a power of 2.
 
-    What is laid out takes an eighth of `Settings.block`, and its copies the rest.
+    What is laid out takes an eighth of `JobSettings.block`, and its copies the rest.
     """
     most = settings.block // 8 // max(1, per_query)
     return 1 << max(1, most).bit_length() - 1
@@ -110,8 +110,8 @@ def tile(
         per_pair: bytes of what a run and a query take.
         devices: the number of queries is a multiple of it.
         budget: bytes.
-        near: whether what does not depend on the run keeps to `Settings.near`.
-        threads: that have no other tiles: each gets one of at least `Settings.worth`.
+        near: whether what does not depend on the run keeps to `JobSettings.near`.
+        threads: without other tiles: each gets one of at least `JobSettings.worth`.
 
     Returns:
         Queries, a power of 2 times `devices`, and runs, a multiple of 4: few enough
@@ -140,7 +140,7 @@ _MOST_FOUND = 2**33  # so that int32 counts documents
 
 
 @dataclass(frozen=True)
-class Limits:
+class MemoryLimits:
     """Bytes that a job may take, beyond the libraries that it loads.
 
     Attributes:
@@ -182,7 +182,7 @@ def runs_at_once(runs: int) -> int:
 
 
 def side_by_side(queries: int, runs: int, size: int) -> tuple[int, int]:
-    """Choose what of a tile a CPU peels in one step, as `Settings` say.
+    """Choose what of a tile a CPU peels in one step, as `JobSettings` say.
 
     Returns:
         Numbers of queries and runs, which divide those of the tile.

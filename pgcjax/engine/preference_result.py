@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pgcjax.engine.preference_tally import Tally
+from pgcjax.engine.preference_tally import PreferenceTally
 from pgcjax.engine.similarity_result import named
 from pgcjax.errors import UsageError, check_choice
 from pgcjax.io.result import Result, computed
@@ -37,7 +37,7 @@ class Preferences(Result):
     """
 
     run_ids: list[str]
-    tallies: Mapping[str, Tally]
+    tallies: Mapping[str, PreferenceTally]
     table: pd.DataFrame = computed(lambda self: self._by_measure())
 
     @property

@@ -13,7 +13,7 @@ _PART = 2.0**-40  # preferences are rounded to it to be averaged over the other 
 
 
 @dataclass
-class Tally:
+class PreferenceTally:
     """What is kept of the preferences by one measure.
 
     Attributes:

@@ -54,7 +54,7 @@ class _Task(NamedTuple):
     others: list[tuple[int, Callable[..., Any]]]
 
 
-class _Query(NamedTuple):
+class _LaidOutQuery(NamedTuple):
     """A query that is laid out.
 
     Attributes:
@@ -140,10 +140,10 @@ def _summed(
     runs: np.ndarray,
     budget: int,
     progress: Progress | None,
-) -> Iterator[tuple[_Query, Float64[np.ndarray, "measures pairs"]]]:
+) -> Iterator[tuple[_LaidOutQuery, Float64[np.ndarray, "measures pairs"]]]:
     """Add up the levels of each query, in their order."""
     count = len(runs)
-    query: _Query | None = None
+    query: _LaidOutQuery | None = None
     sums = np.zeros((0, 0))
     calls = _calls(task, rankings, runs, budget)
     pairs_of = lru_cache(_REMEMBERED)(partial(_pairs_of, count))
@@ -205,7 +205,7 @@ def _laid_out(
     retrieved: Retrieved,
     runs: np.ndarray,
     side: int,
-) -> _Query:
+) -> _LaidOutQuery:
     positions = [padded(level.positions(retrieved, runs), side) for level in levels]
     weights = [np.zeros((len(task.weighed), x.shape[1])) for x in positions]
     of_level = np.array([level.weight for level in levels])
@@ -217,10 +217,10 @@ def _laid_out(
         whole, total[k] = whole_weights(levels, each)
         for row, weight in zip((x[k] for x in weights), whole, strict=True):
             row[: len(weight)] = weight[: len(row)]
-    return _Query(name, positions, weights, factor, total)
+    return _LaidOutQuery(name, positions, weights, factor, total)
 
 
-def _tiles_of(query: _Query, side: int) -> Iterator[tuple[int, _Tiles]]:
+def _tiles_of(query: _LaidOutQuery, side: int) -> Iterator[tuple[int, _Tiles]]:
     """List the tiles of levels of which a run finds anything, with their width.
 
     Levels stay in order: those of one width are together as far as they follow another.
@@ -246,7 +246,7 @@ def _at_once(tiles: int, side: int, width: int, measures: int, budget: int) -> i
 
 
 def _cut(
-    query: _Query, tiles: _Tiles, side: int, room: int
+    query: _LaidOutQuery, tiles: _Tiles, side: int, room: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Give rows, columns and weights of tiles, with room for `room` of them."""
     measures, width = query.weights[tiles.level[0]].shape

@@ -15,7 +15,7 @@ from pgcjax.engine import plan, preference_tiles
 from pgcjax.engine.evaluate import evaluate
 from pgcjax.engine.job import Job
 from pgcjax.engine.preference_result import Preferences
-from pgcjax.engine.preference_tally import Tally, bytes_of
+from pgcjax.engine.preference_tally import PreferenceTally, bytes_of
 from pgcjax.engine.request import check_needs, runs_of
 from pgcjax.engine.verify_pairs import PairSample
 from pgcjax.errors import (
@@ -30,7 +30,7 @@ from pgcjax.errors import (
 )
 from pgcjax.io.check import check_common_queries, fingerprint
 from pgcjax.io.choices import MISSING, ORDERS
-from pgcjax.io.judged import Judged
+from pgcjax.io.judged import JudgedDocuments
 from pgcjax.io.judgments import by_kind, read_judgments
 from pgcjax.io.memory import memory_limit
 from pgcjax.io.reading import reading
@@ -94,7 +94,7 @@ def prefer(
     """
     check_choice("order", order, ORDERS)
     check_choice("missing", missing, MISSING)
-    limits = plan.Limits(memory_limit(memory))
+    limits = plan.MemoryLimits(memory_limit(memory))
     kinds = {"qrels": qrels, "preferences": preferences, "context": context}
     sources = by_kind({**kinds, "intent_qrels": intent_qrels, "intents": intents})
     asked = _asked(measures, sources)
@@ -113,7 +113,7 @@ def prefer(
             tables = read_judgments({k: sources[k] for k in _kinds(between, sources)})
             watched: dict[str, Any] = {"sample": sample if verify else None}
             watched["progress"] = progress
-            ranked = Ranked.read(runs, between, tables, order, **watched)
+            ranked = ComparedRankings.read(runs, between, tables, order, **watched)
             if verify:
                 named = {str(m): m for m in between}
                 check = sample.checker(named, tables, missing)
@@ -135,7 +135,7 @@ def prefer(
             mend="Give another run to compare it with.",
         )
     pairs = all_pairs(len(run_ids))
-    tallies = {str(m): Tally(pairs, len(run_ids), per_query) for m in chosen}
+    tallies = {str(m): PreferenceTally(pairs, len(run_ids), per_query) for m in chosen}
     _check_memory(len(pairs[0]), ranked, scores, per_query, limits.memory)
     if ranked:
         how = {"check": check, "progress": progress}
@@ -179,7 +179,7 @@ def _kinds(measures: list[Measure], sources: Mapping[str, Any]) -> set[str]:
 
 
 @dataclass(frozen=True)
-class Ranked:
+class ComparedRankings:
     """What measures of two rankings compare.
 
     Attributes:
@@ -204,14 +204,14 @@ class Ranked:
         *,
         sample: PairSample | None = None,
         progress: Progress | None = None,
-    ) -> "Ranked":
+    ) -> "ComparedRankings":
         """Lay judgments out, and read runs for them, which a sample sees, too."""
         judgments = Judgments(tables)
         tensors = {
             str(m): m.definition.tensors(m.parameters, judgments) for m in measures
         }
         docs = {id(t.levels.docs): t.levels.docs for t in tensors.values()}
-        judged = Judged(*docs.values())
+        judged = JudgedDocuments(*docs.values())
         how: dict[str, Any] = {"documents": plan.settings.rows, "progress": progress}
         if sample:
             how["seen"] = partial(sample.take, judged=judged.docs)
@@ -268,7 +268,7 @@ class Ranked:
 
     def compare(
         self,
-        tallies: Mapping[str, Tally],
+        tallies: Mapping[str, PreferenceTally],
         missing: str,
         budget: int,
         *,
@@ -288,7 +288,7 @@ class Ranked:
 
 def _check_memory(
     pairs: int,
-    ranked: Ranked | None,
+    ranked: ComparedRankings | None,
     scores: Scores | None,
     per_query: bool,
     memory: int,
@@ -307,7 +307,7 @@ def _check_memory(
         )
 
 
-def _add_differences(tally: Tally, scores: pd.DataFrame) -> None:
+def _add_differences(tally: PreferenceTally, scores: pd.DataFrame) -> None:
     """Prefer the run that scores higher, by how much, for each query of a matrix."""
     first, second = tally.pairs
     values = np.ascontiguousarray(scores.to_numpy(np.float64).T)

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from pgcjax.engine.batch import Batch, Member, Setting
+from pgcjax.engine.batch import Batch, BatchSetting, Member
 from pgcjax.errors import UsageError, check_choice
 from pgcjax.io.choices import LEVELS, MEANS, MISSING, ORDERS, SHARED
-from pgcjax.io.judged import Judged
+from pgcjax.io.judged import JudgedDocuments
 from pgcjax.io.judgments import KINDS, by_kind, read_as_they_come
 from pgcjax.io.runs import Options, Runs, open_runs
 from pgcjax.later import pd
@@ -43,7 +43,7 @@ _BATCHES = {
 
 
 @dataclass(frozen=True)
-class Request:
+class ScoringRequest:
     """Measures, and all that they need but runs.
 
     Attributes:
@@ -58,7 +58,7 @@ class Request:
 
     members: list[Member]
     tables: Judgments
-    judged: Judged
+    judged: JudgedDocuments
     order: str
     missing: str
     notes: tuple[str, ...] = ()
@@ -104,7 +104,7 @@ class Request:
             budget: bytes of a tile.
             keep: bytes of laid out graphs to keep for the next chunk of runs.
         """
-        setting = Setting(budget, keep, self.tables.get("grids"))
+        setting = BatchSetting(budget, keep, self.tables.get("grids"))
         kinds: dict[type, list[Member]] = {}
         for member in self.members:
             kinds.setdefault(type(member.tensors), []).append(member)
@@ -115,7 +115,7 @@ class Request:
         ]
 
 
-def _batches_of(kind: Any) -> Callable[[list[Member], Setting], Sequence[Batch]]:
+def _batches_of(kind: Any) -> Callable[[list[Member], BatchSetting], Sequence[Batch]]:
     if kind not in _BATCHES:
         return kind.batches
     return import_module(f"pgcjax.engine.{_BATCHES[kind]}").batches
@@ -147,7 +147,7 @@ def read_request(
     missing: str = "zero",
     *,
     grids: pd.DataFrame | None = None,
-) -> Request:
+) -> ScoringRequest:
     """Read judgments for measures.
 
     Args:
@@ -195,8 +195,8 @@ def read_request(
     warn_of_other_numbers(measures)
     # Once where measures share documents.
     docs = {id(m.tensors.docs): m.tensors.docs for m in members}
-    judged = Judged(*docs.values())
-    return Request(members, judgments, judged, order, missing, notes)
+    judged = JudgedDocuments(*docs.values())
+    return ScoringRequest(members, judgments, judged, order, missing, notes)
 
 
 def _defaults(given: set[str]) -> list[str]:

@@ -8,9 +8,9 @@ from jaxtyping import Int64
 
 from pgcjax.engine.batch import Batch, Member
 from pgcjax.engine.chunk import Chunk, KeptChunk
-from pgcjax.engine.request import Request
-from pgcjax.engine.tally import Tally, twice_given
-from pgcjax.io.score_source import Block, ScoreSource
+from pgcjax.engine.request import ScoringRequest
+from pgcjax.engine.tally import RunTally, twice_given
+from pgcjax.io.score_source import ScoreBlock, ScoreSource
 from pgcjax.io.score_text import MEAN
 from pgcjax.stats.means import of_block
 
@@ -22,10 +22,10 @@ class JobScores(ScoreSource):
 
     def __init__(
         self,
-        request: Request,
+        request: ScoringRequest,
         batches: Sequence[Batch],
         chunks: Sequence[Chunk | KeptChunk],
-        tally: Tally,
+        tally: RunTally,
     ):
         """Take chunks of different runs, of which a tally was kept.
 
@@ -55,7 +55,7 @@ class JobScores(ScoreSource):
             len(self._columns[i]) == len(used) for i in self._scored
         )
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[ScoreBlock]:
         """Give the scores of `step` runs at a time."""
         shape = len(self.query_ids), len(self._scored)
         for first in range(0, len(self.run_ids), self.step):
@@ -65,7 +65,7 @@ class JobScores(ScoreSource):
             for here, chunk, rows in self._by_chunk(places):
                 for k, i in enumerate(self._scored):
                     self._fill(i, chunk, rows, here, values[..., k], _at(keep, k))
-            yield Block(self.run_ids[first : first + self.step], values, keep)
+            yield ScoreBlock(self.run_ids[first : first + self.step], values, keep)
 
     def of(self, measure: int) -> np.ndarray:
         """Give the scores by one measure."""
@@ -111,7 +111,10 @@ class JobMeans(ScoreSource):
     """Means of all runs of a job, without their scores, as of the query `all`."""
 
     def __init__(
-        self, request: Request, chunks: Sequence[Chunk | KeptChunk], tally: Tally
+        self,
+        request: ScoringRequest,
+        chunks: Sequence[Chunk | KeptChunk],
+        tally: RunTally,
     ):
         """Take chunks that `means_of` made.
 
@@ -132,20 +135,20 @@ class JobMeans(ScoreSource):
         self.query_ids = [MEAN]
         self.count = int((~np.isnan(self._means)).sum())
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[ScoreBlock]:
         """Give the means of `step` runs at a time."""
         for first in range(0, len(self.run_ids), self.step):
             values = self._means[first : first + self.step, None]
             keep = ~np.isnan(values)
             runs = self.run_ids[first : first + self.step]
-            yield Block(runs, values, None if keep.all() else keep)
+            yield ScoreBlock(runs, values, None if keep.all() else keep)
 
     def of(self, measure: int) -> np.ndarray:
         """Give the means by one measure."""
         return self._means[:, [measure]]
 
 
-def means_of(request: Request, batches: Sequence[Batch], chunk: Chunk) -> Chunk:
+def means_of(request: ScoringRequest, batches: Sequence[Batch], chunk: Chunk) -> Chunk:
     """Take the means of a chunk's runs in place of their scores.
 
     Its parts are the means `[measures, runs, 1]`, NaN where a run has none, and 1 where
@@ -161,10 +164,10 @@ def means_of(request: Request, batches: Sequence[Batch], chunk: Chunk) -> Chunk:
 
 
 def counting(
-    request: Request, batches: Sequence[Batch], means: bool = False
-) -> tuple[Tally, Callable[[Chunk], None]]:
+    request: ScoringRequest, batches: Sequence[Batch], means: bool = False
+) -> tuple[RunTally, Callable[[Chunk], None]]:
     """Give a tally, and what counts a chunk, or what `means_of` made of one, in it."""
-    tally = Tally(request.members)
+    tally = RunTally(request.members)
 
     def count(chunk: Chunk) -> None:
         if means:
@@ -181,7 +184,7 @@ def counting(
 
 
 def by_measure(
-    request: Request, batches: Sequence[Batch], total: Chunk
+    request: ScoringRequest, batches: Sequence[Batch], total: Chunk
 ) -> Iterator[tuple[Member, np.ndarray, np.ndarray]]:
     """Give the scores of each measure, in the order in which they were asked for.
 

@@ -73,7 +73,7 @@ def rbo(
     measure = _name(p, variant, ties, depth)
     check_choice("order", order, ORDERS)
     check_choice("missing", missing, MISSING)
-    budget = plan.Limits(memory_limit(memory)).tile
+    budget = plan.MemoryLimits(memory_limit(memory)).tile
     if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
         return _of_lists(a, b, float(p), variant, ties, depth)
     how = {"order": order, "broken": ties == BROKEN, "depth": depth}
@@ -140,7 +140,7 @@ def _of_lists(
     if ties == BROKEN and any(x.tied for x in lists):
         raise UsageError("ties=broken: a list has no order in its ties; w, a or b")
     (compared,) = similarity_tiles.compare(
-        [similarity_tiles.Sides(lists[:1], lists[1:])], p, ties
+        [similarity_tiles.RankingSides(lists[:1], lists[1:])], p, ties
     )
     return float(compared.values[variant][0])
 
@@ -195,13 +195,15 @@ class _Compared:
             for q in self.queries
         ]
 
-    def sides(self) -> list[similarity_tiles.Sides]:
+    def sides(self) -> list[similarity_tiles.RankingSides]:
         """List the rankings of each query by run."""
         sides = []
         for query, (a, b) in zip(self.queries, self.places, strict=True):
             own = [self.lists_a[query][self.runs_a[i]] for i in a]
             theirs = [self.lists_b[query][self.runs_b[i]] for i in b]
-            sides.append(similarity_tiles.Sides(own, None if self.alone else theirs))
+            sides.append(
+                similarity_tiles.RankingSides(own, None if self.alone else theirs)
+            )
         return sides
 
     def rows(self, compared: similarity_tiles.PairValues) -> np.ndarray:

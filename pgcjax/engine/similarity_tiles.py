@@ -13,13 +13,13 @@ from pgcjax.later import jax, jnp
 from pgcjax.runtime.devices import default_backend, local_device_count
 from pgcjax.runtime.loop import Call, results
 from pgcjax.runtime.programs import Program
-from pgcjax.tensors.tied_lists import Ranked
+from pgcjax.tensors.tied_lists import TiedList
 
 _BYTES = 192  # of a pair's arrays, by rank
 _SHORT = 15  # documents: shorter rankings share programs, as compiling takes longest
 
 
-class Sides(NamedTuple):
+class RankingSides(NamedTuple):
     """The rankings of one query that are compared: each of a with each of b.
 
     Attributes:
@@ -27,8 +27,8 @@ class Sides(NamedTuple):
         b: rankings; None: each of a with itself and each after it.
     """
 
-    a: Sequence[Ranked]
-    b: Sequence[Ranked] | None = None
+    a: Sequence[TiedList]
+    b: Sequence[TiedList] | None = None
 
     def pairs(self) -> int:
         """Count the pairs."""
@@ -47,7 +47,7 @@ class PairValues(NamedTuple):
 
 
 def compare(
-    queries: Sequence[Sides],
+    queries: Sequence[RankingSides],
     p: float,
     ties: str,
     *,
@@ -108,7 +108,7 @@ class _Tile(NamedTuple):
 
 
 def _tiles(
-    queries: Sequence[Sides], p: float, ties: str, budget: int
+    queries: Sequence[RankingSides], p: float, ties: str, budget: int
 ) -> Iterator[_Tile]:
     devices, cpu = local_device_count(), default_backend() == "cpu"
     for number, sides in enumerate(queries):
@@ -153,7 +153,7 @@ def side_of_tile(most: int, width: int, budget: int) -> int:
     return side
 
 
-def _blocks(sides: Sides, side: int) -> Iterator[tuple[slice, slice]]:
+def _blocks(sides: RankingSides, side: int) -> Iterator[tuple[slice, slice]]:
     """Cut both sides into blocks: where they are in the list of all rankings."""
 
     def cut(low: int, high: int) -> list[slice]:
@@ -182,7 +182,7 @@ def _pairs(own: slice, other: slice, same: bool) -> tuple[np.ndarray, np.ndarray
     return a[by], b[by]
 
 
-def _numbered(lists: Sequence[Ranked]) -> list[np.ndarray]:
+def _numbered(lists: Sequence[TiedList]) -> list[np.ndarray]:
     """Number the documents of one query from 0 on."""
     _, codes = np.unique(np.concatenate([x.docs for x in lists]), return_inverse=True)
     ends = np.cumsum([len(x.docs) for x in lists])
@@ -190,7 +190,7 @@ def _numbered(lists: Sequence[Ranked]) -> list[np.ndarray]:
 
 
 def _laid_out(
-    lists: Sequence[Ranked],
+    lists: Sequence[TiedList],
     codes: Sequence[np.ndarray],
     own: slice,
     other: slice,
@@ -221,7 +221,7 @@ def _laid_out(
 
 
 def _ranks(
-    lists: Sequence[Ranked], side: int, width: int
+    lists: Sequence[TiedList], side: int, width: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Give first and last ranks of ties, and lengths; see `kernel.Ranking`."""
     length = np.zeros(side, np.int32)

@@ -28,7 +28,7 @@ class MeasureTally:
     zero: bool = True
 
 
-class Tally:
+class RunTally:
     """What is counted of the runs of a job.
 
     Attributes:
@@ -71,9 +71,9 @@ class Tally:
             tally.zero &= not nonzero
         self.void |= {run_ids[int(i)] for i in np.flatnonzero(~answers)}
 
-    def nothing(self) -> "Tally":
+    def nothing(self) -> "RunTally":
         """Give a tally of no runs by the same measures."""
-        other = Tally(())
+        other = RunTally(())
         other.measures = [
             MeasureTally(np.zeros_like(t.answered)) for t in self.measures
         ]

@@ -15,8 +15,8 @@ import numpy as np
 from jaxtyping import Float64, Int64
 
 from pgcjax.engine import plan, tiles
-from pgcjax.engine.batch import Batch, Member, Setting
-from pgcjax.engine.cost import Group
+from pgcjax.engine.batch import Batch, BatchSetting, Member
+from pgcjax.engine.cost import CostGroup
 from pgcjax.engine.flat_runs import Where, by_place, by_vertex
 from pgcjax.engine.peel_batch import (
     Form,
@@ -29,7 +29,7 @@ from pgcjax.engine.tiles import Pace, PackedQueries, QueryProgram
 from pgcjax.errors import Progress
 from pgcjax.judging.variants import BLOCK
 from pgcjax.kernels import peel_ties
-from pgcjax.kernels.peel_ties import Order
+from pgcjax.kernels.peel_ties import DocumentOrder
 from pgcjax.later import Array, jax, jnp
 from pgcjax.runtime.devices import default_backend
 from pgcjax.tensors.adjacency import WideGraphs
@@ -77,7 +77,7 @@ class Spread(NamedTuple):
 class TieBatch(Batch):
     """Measures of the same graphs, weights and orders: mean, least, greatest score."""
 
-    def __init__(self, members: Sequence[Member], setting: Setting):
+    def __init__(self, members: Sequence[Member], setting: BatchSetting):
         """Group the graphs.
 
         Args:
@@ -107,7 +107,7 @@ class TieBatch(Batch):
             own[...] = tensors.finish(found.of(tensors.ties).T, sizes)
         return scores
 
-    def foresee(self, sample: "Rankings") -> list[Group]:
+    def foresee(self, sample: "Rankings") -> list[CostGroup]:
         """Group queries as the peel does, once for each order but of weak orders."""
         what = ", ".join(str(member.measure) for member in self.members)
         return [
@@ -187,9 +187,11 @@ class TieTiles(PeelTiles):
             packed.append(PackedQueries(size, queries, arrays))
         return packed
 
-    def _orders(self, queries: Sequence[int], size: int) -> Order:
+    def _orders(self, queries: Sequence[int], size: int) -> DocumentOrder:
         count = padded(self._tensors.n)
-        orders = Order(*(blank((len(queries), count, size)) for _ in Order._fields))
+        orders = DocumentOrder(
+            *(blank((len(queries), count, size)) for _ in DocumentOrder._fields)
+        )
         for i, query in enumerate(queries):
             name = self._names[query]
             number, seed = len(self.graphs.docs[name]), self._tensors.seed
@@ -229,7 +231,7 @@ def _without_orders(program: QueryProgram) -> QueryProgram:
     return alone
 
 
-def batches(members: Sequence[Member], setting: Setting) -> list[Batch]:
+def batches(members: Sequence[Member], setting: BatchSetting) -> list[Batch]:
     """Make a batch of the measures that ask for the same sums."""
     groups: dict[tuple, list[Member]] = {}
     for member in members:
@@ -248,12 +250,26 @@ def _halves(sums: Any) -> tuple[Any, Any]:
 def tie_program(form: Form, cpu: bool) -> QueryProgram:
     """Program of a form: a `Spread` of one query and several runs, over orders."""
 
-    def packed(graph: Any, run: Any, order: Order, few: Order, steps: Any, weights):
+    def packed(
+        graph: Any,
+        run: Any,
+        order: DocumentOrder,
+        few: DocumentOrder,
+        steps: Any,
+        weights,
+    ):
         places = run.order, run.inverse, run.ranks
         arrays: Any = graph.rows, graph.words, *places, order, few, steps, weights
         return peel_ties.packed_overlap(*arrays, where=graph.where)
 
-    def wide(graph: Any, ranks: Any, order: Order, few: Order, steps: Any, weights):
+    def wide(
+        graph: Any,
+        ranks: Any,
+        order: DocumentOrder,
+        few: DocumentOrder,
+        steps: Any,
+        weights,
+    ):
         del steps
         how = {"where": graph.where}
         return peel_ties.wide_overlap(graph.edges, ranks, order, few, weights, **how)

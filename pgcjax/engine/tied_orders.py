@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Int32
 
 from pgcjax.judging.variants import BLOCK, generator
-from pgcjax.kernels.peel_ties import Order
+from pgcjax.kernels.peel_ties import DocumentOrder
 
 
 class Listed(NamedTuple):
@@ -25,7 +25,7 @@ class Listed(NamedTuple):
             drawn.
     """
 
-    orders: Order
+    orders: DocumentOrder
     number: Int32[np.ndarray, " m"]
 
 
@@ -39,7 +39,9 @@ def blocks(n: int) -> range:
     return range(-(-n // BLOCK))
 
 
-def drawn(query: str, documents: int, size: int, *, seed: int, block: int) -> Order:
+def drawn(
+    query: str, documents: int, size: int, *, seed: int, block: int
+) -> DocumentOrder:
     """Draw a block of orders of all documents of a query.
 
     Args:
@@ -70,11 +72,11 @@ def listed(n: int, block: int) -> Listed:
         orders = np.array([*own], np.int32).reshape(-1, m)
         here = slice(len(orders)), m, slice(m)
         document[here], place[here] = orders, orders.argsort(axis=1)
-    return Listed(Order(place, document), np.array(number, np.int32))
+    return Listed(DocumentOrder(place, document), np.array(number, np.int32))
 
 
-def _with_places(document: Int32[np.ndarray, "orders n"]) -> Order:
+def _with_places(document: Int32[np.ndarray, "orders n"]) -> DocumentOrder:
     place = np.empty_like(document)
     own = np.arange(document.shape[1], dtype=np.int32)
     np.put_along_axis(place, document, np.broadcast_to(own, place.shape), axis=1)
-    return Order(place, document)
+    return DocumentOrder(place, document)

@@ -14,7 +14,7 @@ import polars as pl
 from pgcjax.engine.batch import Batch
 from pgcjax.engine.evaluate import Scored, ScoringTask, score, scoring_task
 from pgcjax.engine.job import Job
-from pgcjax.engine.request import Request
+from pgcjax.engine.request import ScoringRequest
 from pgcjax.errors import (
     DataError,
     Progress,
@@ -22,7 +22,7 @@ from pgcjax.errors import (
     VerificationError,
     check_choice,
 )
-from pgcjax.io.judged import Judged
+from pgcjax.io.judged import JudgedDocuments
 from pgcjax.io.reading import reading
 from pgcjax.io.runs import Runs
 from pgcjax.judging.choices import LEFT_OUT, RESAMPLED
@@ -165,7 +165,7 @@ def _drawn(task: ScoringTask, used: dict[str, Any], verify: float) -> Uncertaint
     )
 
 
-def _batches_of_draws(request: Request, used: dict[str, Any]) -> list[Batch]:
+def _batches_of_draws(request: ScoringRequest, used: dict[str, Any]) -> list[Batch]:
     """Make batches of the means of each measure, and then of its single scores."""
     request.check_means("replicates are")
     if used["resample"] == "queries":
@@ -286,7 +286,11 @@ def _runs_as_owners(votes: QueryVotes, task: ScoringTask, depth: int) -> Owners:
         str(query): table["doc_id"].sort().to_list()
         for (query,), table in named.group_by("query_id")
     }
-    judged, order, progress = Judged(docs), task.request.order, task.job.progress
+    judged, order, progress = (
+        JudgedDocuments(docs),
+        task.request.order,
+        task.job.progress,
+    )
     names, owner = _sole_runs(judged, task.runs, order, depth, progress)
     if len(names) < 2:
         raise DataError(
@@ -299,7 +303,11 @@ def _runs_as_owners(votes: QueryVotes, task: ScoringTask, depth: int) -> Owners:
 
 
 def _sole_runs(
-    judged: Judged, runs: Runs, order: str, depth: int, progress: Progress | None
+    judged: JudgedDocuments,
+    runs: Runs,
+    order: str,
+    depth: int,
+    progress: Progress | None,
 ) -> tuple[list[str], np.ndarray]:
     """All runs, ascending, and the one that alone has a document, by its code."""
     number: dict[str, int] = {}

@@ -17,7 +17,7 @@ from jaxtyping import Bool, Float64, Int, Int32, Int64
 
 from pgcjax.engine import plan, tiles
 from pgcjax.engine.batch import Batch, Member
-from pgcjax.engine.cost import Group
+from pgcjax.engine.cost import CostGroup
 from pgcjax.engine.flat_runs import FlatRuns, by_place, by_vertex
 from pgcjax.engine.tiles import Pace, PackedQueries, QueryProgram, TileBatch
 from pgcjax.errors import DataError, Progress, UsageError
@@ -220,7 +220,7 @@ class VariantBatch(Batch):
             made = np.ascontiguousarray(made[:size])
             yield Block(some.start, part, made, batch.present[:size])
 
-    def foresee(self, sample: "Rankings") -> list[Group]:
+    def foresee(self, sample: "Rankings") -> list[CostGroup]:
         """Name nothing: a plan is of scores, not of those that might have been."""
         return []
 

@@ -11,9 +11,9 @@ from zlib import crc32
 import numpy as np
 
 from pgcjax.engine.batch import Batch
-from pgcjax.engine.request import Request
+from pgcjax.engine.request import ScoringRequest
 from pgcjax.errors import UsageError, VerificationError
-from pgcjax.io.runs import Block, RunTable
+from pgcjax.io.runs import PackedBlock, RunTable
 from pgcjax.later import pd
 from pgcjax.measures.spec import Case
 from pgcjax.reference.order import ordered
@@ -64,7 +64,7 @@ class Sample:
         """Run and query of the rankings that were kept."""
         return set(self._rows)
 
-    def take(self, table: RunTable | Block, judged: Container[str]) -> None:
+    def take(self, table: RunTable | PackedBlock, judged: Container[str]) -> None:
         """Look at whole runs, and keep the chosen rankings of judged queries.
 
         Threads may call it, in any order.
@@ -83,7 +83,7 @@ class Sample:
     def verify(
         self,
         scores: StoredScores,
-        request: Request,
+        request: ScoringRequest,
         batches: Sequence[Batch],
     ) -> int:
         """Recompute the scores of the chosen rankings, and the means of their runs.
@@ -161,7 +161,7 @@ def records_of(
 
 
 def each_ranking(
-    table: RunTable | Block,
+    table: RunTable | PackedBlock,
 ) -> Iterator[tuple[str, str, Callable[[], Rows]]]:
     """Give run, query and rows of each ranking."""
     if isinstance(table, RunTable):
@@ -181,7 +181,7 @@ def each_ranking(
         yield table.run_ids[run], table.query_ids[query], rows
 
 
-def _names(block: Block) -> Callable[[int], str]:
+def _names(block: PackedBlock) -> Callable[[int], str]:
     """Give what names the document in a row of a block."""
     if (judged := block.judged) is not None:
         names = block.docs["doc_id"]
@@ -192,7 +192,7 @@ def _names(block: Block) -> Callable[[int], str]:
 
 
 def _packed_rows(
-    block: Block, name: Callable[[int], str], length: int, rows: slice
+    block: PackedBlock, name: Callable[[int], str], length: int, rows: slice
 ) -> Rows:
     """Lay a packed ranking out; what was not read is as a document nobody judged."""
     docs = [f"\0{i}" for i in range(length)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from pgcjax.engine.request import Request
+from pgcjax.engine.request import ScoringRequest
 from pgcjax.errors import VerificationError
 from pgcjax.later import pd
 from pgcjax.reference.means import interval, judged_queries, mean
@@ -32,7 +32,10 @@ class _Printed(NamedTuple):
 
 
 def check_queries(
-    request: Request, by_query: ByQuery, answered: Mapping[str, set[str]], whole: bool
+    request: ScoringRequest,
+    by_query: ByQuery,
+    answered: Mapping[str, set[str]],
+    whole: bool,
 ) -> None:
     """Compare the queries of each mean with those that were judged.
 
@@ -63,7 +66,7 @@ def check_queries(
 
 
 def verify_means(
-    scores: Scores, table: pd.DataFrame, by_query: ByQuery, request: Request
+    scores: Scores, table: pd.DataFrame, by_query: ByQuery, request: ScoringRequest
 ) -> None:
     """Recompute means and their intervals, as users see them.
 

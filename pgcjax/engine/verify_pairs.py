@@ -13,7 +13,7 @@ from jaxtyping import Float64
 
 from pgcjax.engine.verify import TOLERANCE, Rows, check_share, each_ranking, records_of
 from pgcjax.errors import VerificationError
-from pgcjax.io.runs import Block, RunTable
+from pgcjax.io.runs import PackedBlock, RunTable
 from pgcjax.measures.spec import Case, Measure
 from pgcjax.reference.order import ordered
 
@@ -67,7 +67,7 @@ class PairSample:
         self._values: dict[tuple[str, str, str], list[float]] = {}
         self.count = 0
 
-    def take(self, table: RunTable | Block, judged: Container[str]) -> None:
+    def take(self, table: RunTable | PackedBlock, judged: Container[str]) -> None:
         """Look at whole runs, and keep the chosen rankings of judged queries.
 
         Threads may call it, in any order.

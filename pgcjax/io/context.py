@@ -6,10 +6,10 @@ from typing import Any
 import pandas as pd
 
 from pgcjax.io import files
-from pgcjax.io.graded import Grades, read, without_repeats
+from pgcjax.io.graded import GradedFormat, read, without_repeats
 from pgcjax.io.schema import CONTEXT, refuse
 
-_GRADES = Grades(
+_GRADES = GradedFormat(
     name="context",
     columns=CONTEXT,
     line="query doc previous-doc grade",

@@ -33,7 +33,7 @@ from pgcjax.later import pd
 
 
 @dataclass(frozen=True)
-class Grades:
+class GradedFormat:
     """A kind of graded judgments, and how its files look.
 
     Attributes:
@@ -56,7 +56,7 @@ class Grades:
 
 
 def read(
-    source: files.Source | Iterable[files.Source] | Any | Named, kind: Grades
+    source: files.Source | Iterable[files.Source] | Any | Named, kind: GradedFormat
 ) -> tuple[pd.DataFrame, Origins]:
     """Read grades of a kind, repeats included.
 
@@ -72,7 +72,7 @@ def read(
 
 
 def read_unique(
-    source: files.Source | Iterable[files.Source] | Any | Named, kind: Grades
+    source: files.Source | Iterable[files.Source] | Any | Named, kind: GradedFormat
 ) -> PlainTable | pd.DataFrame:
     """Read grades of a kind, without repeats; of regular files without pandas, too.
 
@@ -98,7 +98,7 @@ def read_unique(
     return without_repeats(*files.together(tables), kind)
 
 
-def _load(kind: Grades, path: Path) -> Named | Regular:
+def _load(kind: GradedFormat, path: Path) -> Named | Regular:
     layout = dict.fromkeys(kind.file, TEXT) | {"relevance": NUMBER}
 
     def parse(data: bytes) -> pl.DataFrame | None:
@@ -115,7 +115,7 @@ def _load(kind: Grades, path: Path) -> Named | Regular:
     return Named(frame, content.origin, comments=content.comments)
 
 
-def _canonical(kind: Grades, content: Named | Regular) -> pd.DataFrame:
+def _canonical(kind: GradedFormat, content: Named | Regular) -> pd.DataFrame:
     if isinstance(content, Regular):
         content = content.named()
     table = content.frame if content.checked else _checked(kind, content)
@@ -125,7 +125,9 @@ def _canonical(kind: Grades, content: Named | Regular) -> pd.DataFrame:
     return table
 
 
-def _refuse_preferences(kind: Grades, table: pd.DataFrame, origin: Origin) -> None:
+def _refuse_preferences(
+    kind: GradedFormat, table: pd.DataFrame, origin: Origin
+) -> None:
     """Refuse lines `query doc doc -2..2`, whose second field is a document.
 
     They are Jelsas' preferences beyond doubt where all labels and NA are as there, and
@@ -154,7 +156,7 @@ def _refuse_preferences(kind: Grades, table: pd.DataFrame, origin: Origin) -> No
     refuse(np.array(told) | (grade.abs() == 2).to_numpy(), problem, origin, mend)
 
 
-def _like_preferences(kind: Grades, table: pl.DataFrame) -> bool:
+def _like_preferences(kind: GradedFormat, table: pl.DataFrame) -> bool:
     """Say whether `_refuse_preferences` has to look at the documents of a file."""
     second, doc, grade = (table[n] for n in (kind.file[1], "doc_id", "relevance"))
     return not (
@@ -166,7 +168,7 @@ def _like_preferences(kind: Grades, table: pl.DataFrame) -> bool:
     )
 
 
-def _checked(kind: Grades, content: Named) -> pd.DataFrame:
+def _checked(kind: GradedFormat, content: Named) -> pd.DataFrame:
     origin = content.origin
     optional = [name for name in kind.file if name not in kind.columns]
     table = canonical(content.frame, origin, kind.columns, optional)
@@ -180,7 +182,7 @@ def _checked(kind: Grades, content: Named) -> pd.DataFrame:
 
 
 def without_repeats(
-    table: pd.DataFrame, origins: Origins, kind: Grades
+    table: pd.DataFrame, origins: Origins, kind: GradedFormat
 ) -> pd.DataFrame:
     """Keep each judgment of `read` once; `attrs["repeats"]` counts the others.
 

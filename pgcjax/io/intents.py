@@ -13,7 +13,7 @@ from pgcjax.errors import DataError
 from pgcjax.io import files
 from pgcjax.io.bytes import decode, read_bytes
 from pgcjax.io.containers import Named
-from pgcjax.io.graded import Grades, read, without_repeats
+from pgcjax.io.graded import GradedFormat, read, without_repeats
 from pgcjax.io.schema import (
     INTENT_QRELS,
     INTENTS,
@@ -36,7 +36,7 @@ TOLERANCE = 1e-6
 
 # As the official topics of the TREC 2011 Web Track spell two of their kinds.
 _MISSPELT = {"inav": NAV, "inv": INF}
-_GRADES = Grades(
+_GRADES = GradedFormat(
     name="intent qrels",
     columns=INTENT_QRELS,
     line="query intent doc grade",

@@ -15,7 +15,7 @@ Docs = Mapping[str, Sequence[str] | np.ndarray]
 """Documents of each query, none twice."""
 
 
-class Judged:
+class JudgedDocuments:
     """The judged documents of every query, and their codes.
 
     Attributes:

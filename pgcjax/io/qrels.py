@@ -11,12 +11,12 @@ from pgcjax.errors import DataError
 from pgcjax.io import files
 from pgcjax.io.containers import Named
 from pgcjax.io.fast_columns import PlainTable
-from pgcjax.io.graded import Grades, read_unique
+from pgcjax.io.graded import GradedFormat, read_unique
 from pgcjax.io.in_memory import in_hand
 from pgcjax.io.schema import QRELS, Origin
 from pgcjax.later import pd
 
-_GRADES = Grades(
+_GRADES = GradedFormat(
     name="qrels",
     columns=QRELS,
     line="query iteration doc grade",

@@ -16,7 +16,7 @@ from pgcjax.errors import DataError, Progress
 from pgcjax.io import seal
 from pgcjax.io.remote import RemoteFile, arrow_file, find, path_of
 from pgcjax.io.schema import SCORES, Origin, numbers
-from pgcjax.io.score_source import Block, ScoreSource, schema
+from pgcjax.io.score_source import ScoreBlock, ScoreSource, schema
 from pgcjax.io.write import HEADER_MARK, header, unsealed, written_beside
 from pgcjax.later import pa, pd
 
@@ -186,7 +186,7 @@ class ParquetScores(ScoreSource):
         ]
         self._queries, self._measures = numbers
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[ScoreBlock]:
         """Give the scores; blocks of one file are its row groups."""
         shape = len(self.query_ids), len(self.measures)
         group = lru_cache(_OPEN)(self._group)
@@ -199,7 +199,7 @@ class ParquetScores(ScoreSource):
                 there = (places[:, :2] == (file, number)).all(1)
                 own = group(file, number)
                 values[there], keep[there] = (part[places[there, 2]] for part in own)
-            yield Block(runs, values, None if keep.all() else keep)
+            yield ScoreBlock(runs, values, None if keep.all() else keep)
 
     def of(self, measure: int) -> np.ndarray:
         """Give the scores by one measure."""

@@ -32,7 +32,7 @@ def _text() -> pa.Schema:
     return pa.schema({n: number if n == "value" else text for n in SCORES})
 
 
-class Block(NamedTuple):
+class ScoreBlock(NamedTuple):
     """Scores of some runs by all measures.
 
     Attributes:
@@ -62,7 +62,7 @@ class ScoreSource(ABC):
     count: int
 
     @abstractmethod
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[ScoreBlock]:
         """Give the scores; each block, but the last one, has `step` runs."""
 
     @abstractmethod
@@ -115,7 +115,7 @@ class ScoreSource(ABC):
             if here:
                 runs = [block.run_ids[i] for i in here]
                 keep = None if block.keep is None else block.keep[here]
-                part = Block(runs, block.values[here], keep)
+                part = ScoreBlock(runs, block.values[here], keep)
                 tables.append(self._rows(part, _codes(part.values.shape)).cast(_text()))
         return pa.concat_tables([_text().empty_table(), *tables]).to_pandas()
 
@@ -136,7 +136,7 @@ class ScoreSource(ABC):
         runs, queries = (pd.Index(n, dtype="str").rename(name) for name, n in names)
         return runs, queries
 
-    def _rows(self, block: Block, codes: Sequence[np.ndarray]) -> pa.Table:
+    def _rows(self, block: ScoreBlock, codes: Sequence[np.ndarray]) -> pa.Table:
         values, codes = (
             block.values.reshape(-1),
             [c[: block.values.size] for c in codes],
@@ -183,7 +183,7 @@ class TableScores(ScoreSource):
         source.query_ids = query_ids[ascending].tolist()
         return source
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[ScoreBlock]:
         """Give the scores of `step` runs at a time."""
         shape = len(self.query_ids), len(self.measures)
         for first in range(0, len(self.run_ids), self.step):
@@ -194,7 +194,7 @@ class TableScores(ScoreSource):
             here = self._flat[rows] - first * shape[0] * shape[1]
             values.reshape(-1)[here] = self._values[rows]
             keep.reshape(-1)[here] = True
-            yield Block(runs, values, None if keep.all() else keep)
+            yield ScoreBlock(runs, values, None if keep.all() else keep)
 
     def of(self, measure: int) -> np.ndarray:
         """Give the scores by one measure."""

@@ -25,7 +25,7 @@ SOFT = ("margin", "both", "sign")
 likelier one; a part of a judgment for each of the two; or nothing but its side."""
 
 
-class Sides(NamedTuple):
+class SideWeights(NamedTuple):
     """What rows count for their document, and for the other one.
 
     Attributes:
@@ -67,7 +67,7 @@ def by_sides(
     probability: Float[np.ndarray, " rows"],
     soft: str,
     unit: int = UNIT,
-) -> Sides:
+) -> SideWeights:
     """Say how much each row counts for either document; a tie counts for none.
 
     A row without a probability (NaN) counts for the side that it prefers. Of one with
@@ -85,15 +85,15 @@ def by_sides(
     hard, whole = np.isnan(probability) | (soft == "sign"), (weight % 1 == 0).all()
     if whole and hard.all():
         count = weight.astype(np.int64)
-        return Sides(count * (preference > 0), count * (preference < 0), 1)
+        return SideWeights(count * (preference > 0), count * (preference < 0), 1)
     p = np.where(hard, 0.5 + np.sign(preference) / 2, probability)
     if whole and np.isin(p, (0, 0.5, 1)).all():
         count = weight.astype(np.int64)
-        return Sides(count * (p == 1), count * (p == 0), 1)
+        return SideWeights(count * (p == 1), count * (p == 0), 1)
     # Of both sides the larger is rounded: so it does not matter which is given first.
     won, lost = in_parts(weight, np.maximum(p, 1 - p), soft, unit)
     upright = p > 0.5
-    return Sides(np.where(upright, won, lost), np.where(upright, lost, won), unit)
+    return SideWeights(np.where(upright, won, lost), np.where(upright, lost, won), unit)
 
 
 def in_parts(

@@ -13,7 +13,7 @@ from pgcjax.io.lengths import doublings
 from pgcjax.io.result import Result
 from pgcjax.io.votes.double import double_votes
 from pgcjax.judging.audit_agreement import AT_ODDS, Judges, contradicted
-from pgcjax.judging.audit_probes import Answers
+from pgcjax.judging.audit_probes import AuditedVotes
 from pgcjax.judging.votes import read_judgments
 
 ALL = "all judges"
@@ -76,7 +76,7 @@ def audit(
     for judge in {*people, *(judges or ())} - {*named}:
         there = f"there are {listed(named, 8)}" if named else "no row names one"
         raise UsageError(f"no judge {judge!r}; {there}")
-    answers = Answers(votes, double_votes(table), refused)
+    answers = AuditedVotes(votes, double_votes(table), refused)
     rows = [(ALL, *finding) for finding in answers.alone()]
     odds = [pd.DataFrame(columns=AT_ODDS)]
     if len(named) > 1:

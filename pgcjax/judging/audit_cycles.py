@@ -6,7 +6,7 @@ from jaxtyping import Float64
 from scipy import sparse
 
 from pgcjax.judging.audit_shares import FEWEST, Finding, clustered, none
-from pgcjax.judging.logistic import Compared, drawn_strengths
+from pgcjax.judging.logistic import PairedItems, drawn_strengths
 
 FEWEST_QUERIES = 10
 """From so many on, queries are taken as drawn; of fewer, their documents are."""
@@ -67,11 +67,11 @@ class Triples:
         verdict = f"{words} a Bradley-Terry judge, {usual:.3f}"
         return Finding("cycles", "", share, low, high, triples, verdict)
 
-    def _compared(self, number: int) -> Compared:
+    def _compared(self, number: int) -> PairedItems:
         place = slice(*np.searchsorted(self._set, [number, number + 1]))
         docs = self._docs.iloc[place].to_numpy(object)
         first, second = pd.factorize(docs.T.ravel())[0].reshape(2, -1)
-        return Compared(first, second, self._sign[place] > 0)
+        return PairedItems(first, second, self._sign[place] > 0)
 
 
 def _of_documents(
@@ -128,7 +128,7 @@ def share_of_cycles(of_documents: pd.DataFrame) -> tuple[float, float, float]:
     return clustered(cycles / 3, triples / 3, scale=3 / rest)
 
 
-def cycles_like(sets: list[Compared]) -> tuple[float, Float64[np.ndarray, " draws"]]:
+def cycles_like(sets: list[PairedItems]) -> tuple[float, Float64[np.ndarray, " draws"]]:
     """Count cycles as they are, and as a Bradley-Terry judge makes them.
 
     Strengths are drawn as the votes have them, by a normal prior of a spread that is

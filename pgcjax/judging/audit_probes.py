@@ -18,14 +18,14 @@ from pgcjax.judging.audit_shares import (
     none,
     share_of,
 )
-from pgcjax.judging.logistic import Fit, fit_votes
+from pgcjax.judging.logistic import LogisticFit, fit_votes
 from pgcjax.judging.place_bias import place_odds
 
 FEWEST_QUERIES = 10
 """From so many on, votes on one query go together; of fewer, those on a document."""
 
 
-class Answers:
+class AuditedVotes:
     """The votes of each judge, counted once for all judges: probes of one alone."""
 
     def __init__(
@@ -192,7 +192,7 @@ def length_odds(of: Mapping[str, np.ndarray], docs: np.ndarray) -> Finding:
 
 
 def odds_of(
-    probe: str, fit: Fit, column: int, n: int, words: tuple[str, str]
+    probe: str, fit: LogisticFit, column: int, n: int, words: tuple[str, str]
 ) -> Finding:
     """Give the odds that a column of a model makes, and whether they are large."""
     beta, error = fit.beta[column], fit.error[column]

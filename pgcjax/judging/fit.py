@@ -14,7 +14,7 @@ from pgcjax.judging.choices import BY, MODELS, SWAYS
 from pgcjax.judging.comparisons import Comparisons, compared
 from pgcjax.judging.joint import Joint, fit_jointly
 from pgcjax.judging.models import PRIOR, check_prior, fitted, refuse_one_way
-from pgcjax.judging.vote_sets import Setting
+from pgcjax.judging.vote_sets import FitSetting
 from pgcjax.judging.votes import read_judgments
 
 _FITTED = ("bt", "davidson")  # likelihoods; the others count
@@ -92,7 +92,7 @@ def fit(
         if prior == np.inf:
             refuse_one_way(data)
         precision = (prior or PRIOR) ** -2.0
-        setting = Setting(model == "davidson", reliability, precision, prior)
+        setting = FitSetting(model == "davidson", reliability, precision, prior)
         joint = fit_jointly(data, setting, progress)
         strength, error = joint.strength, joint.strength_error
     else:

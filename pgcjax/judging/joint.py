@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 from pgcjax.errors import DataError, Progress, UsageError
 from pgcjax.judging.comparisons import Comparisons
 from pgcjax.judging.models import at_once
-from pgcjax.judging.vote_sets import Block, Setting, blocks, each_of
+from pgcjax.judging.vote_sets import FitSetting, SetBlock, blocks, each_of
 from pgcjax.kernels.votes import Parameters, Parts, Point, parts
 from pgcjax.runtime.devices import local_device_count, place
 from pgcjax.runtime.loop import Call, results
@@ -87,11 +87,11 @@ class _Found(NamedTuple):
     value: float
     score: Float64[np.ndarray, " g"]
     strength: Float64[np.ndarray, " items"]
-    brought: list[tuple[Block, Parts]]
+    brought: list[tuple[SetBlock, Parts]]
 
 
 def fit_jointly(
-    data: Comparisons, setting: Setting, progress: Progress | None = None
+    data: Comparisons, setting: FitSetting, progress: Progress | None = None
 ) -> Joint:
     """Find the most likely sway and reliabilities, and strengths by these.
 
@@ -169,7 +169,7 @@ class _Model:
         shared: these, and judges.
     """
 
-    def __init__(self, data: Comparisons, setting: Setting):
+    def __init__(self, data: Comparisons, setting: FitSetting):
         self._setting, self.items = setting, len(data.items)
         self._each = each_of(data, setting)
         self.fixed, self._groups = self._each * data.groups, data.groups
@@ -288,7 +288,7 @@ class _Model:
         shared: Float64[np.ndarray, " g"],
         strength: Float64[np.ndarray, " items"],
         moved: tuple[int, float] | None = None,
-    ) -> list[tuple[Block, Parts]]:
+    ) -> list[tuple[SetBlock, Parts]]:
         """Find what each set says, of whose shared parameters one may be moved."""
         calls = self._calls(shared, strength, moved)
         return [
@@ -334,7 +334,7 @@ class _Model:
             point = Point(strength, sway, tie, spread, looks)
             shapes = rows.swayed.shape, n, shared.shape[1]
             make = partial(_parts, program, (rows, point, there))
-            block = Block(rows, items, where, shared)
+            block = SetBlock(rows, items, where, shared)
             yield Call(block, make, ("votes", program, shapes))
 
 

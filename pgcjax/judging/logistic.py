@@ -15,7 +15,7 @@ SPREADS = tuple(float(s) for s in 2.0 ** np.arange(-2, 3.5, 0.5))
 """Standard deviations of strengths to choose from, on the scale of log-odds."""
 
 
-class Fit(NamedTuple):
+class LogisticFit(NamedTuple):
     """Coefficients of a logistic model.
 
     Attributes:
@@ -36,7 +36,7 @@ def fit_votes(
     features: Real[np.ndarray, "votes columns"],
     won: Real[np.ndarray, " votes"],
     cluster: Int[np.ndarray, "votes ..."],
-) -> Fit:
+) -> LogisticFit:
     """Fit the log-odds of votes as a sum of their features.
 
     Args:
@@ -60,7 +60,7 @@ def fit_votes(
             break
     p, information = _information(x, beta)
     if not converged or np.abs(beta).max(initial=0) > 20:
-        return Fit(beta, np.full(len(beta), np.inf), np.nan, False)
+        return LogisticFit(beta, np.full(len(beta), np.inf), np.nan, False)
     scores = x * (y - p)[:, None]
     of_vote = cluster.reshape(len(y), -1)
     if of_vote.shape[1] == 1:
@@ -79,7 +79,7 @@ def fit_votes(
     spread = np.max([np.diag(bread @ meat @ bread) for meat in meats], axis=0)
     spread = spread * clusters / max(1, clusters - 1)
     z = float(stats.t.isf(0.025, max(1, clusters - 1)))
-    return Fit(beta, np.sqrt(spread), z, True)
+    return LogisticFit(beta, np.sqrt(spread), z, True)
 
 
 def _squares(scores: np.ndarray, cluster: np.ndarray) -> np.ndarray:
@@ -93,7 +93,7 @@ def _information(x: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return p, (x * (p * (1 - p))[:, None]).T @ x
 
 
-class Compared(NamedTuple):
+class PairedItems(NamedTuple):
     """Items of one set, compared in pairs, each pair once.
 
     Attributes:
@@ -120,7 +120,7 @@ class Drawn(NamedTuple):
 
 
 def drawn_strengths(
-    sets: Sequence[Compared], draws: int
+    sets: Sequence[PairedItems], draws: int
 ) -> list[Float64[np.ndarray, "draws items"]]:
     """Draw strengths of a Bradley-Terry model as votes have them.
 
@@ -143,7 +143,7 @@ def _rows(made: np.random.Generator, n: int) -> np.ndarray:
     return made.integers(0, _PROPOSED, n)
 
 
-def drawn(pairs: Compared, spread: float, made: np.random.Generator) -> Drawn:
+def drawn(pairs: PairedItems, spread: float, made: np.random.Generator) -> Drawn:
     """Draw strengths about the most likely ones, and again by how likely they are.
 
     The first draws have the curvature of the likelihood, and long tails (of Student's t
@@ -173,7 +173,7 @@ def drawn(pairs: Compared, spread: float, made: np.random.Generator) -> Drawn:
     return Drawn(strength[np.searchsorted(weight, again)], value)
 
 
-def _likeliest(pairs: Compared, spread: float) -> tuple[np.ndarray, np.ndarray]:
+def _likeliest(pairs: PairedItems, spread: float) -> tuple[np.ndarray, np.ndarray]:
     """Find the most likely strengths, and their information with that of the prior."""
     a, b, won = pairs
     n, rows = int(max(a.max(), b.max())) + 1, np.arange(len(a))

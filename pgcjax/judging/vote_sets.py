@@ -8,14 +8,14 @@ from jaxtyping import Bool, Int
 
 from pgcjax.judging.comparisons import Comparisons
 from pgcjax.judging.models import Sets, batches, padded
-from pgcjax.kernels.votes import Parameters, Rows
+from pgcjax.kernels.votes import Parameters, VoteRows
 from pgcjax.runtime.devices import place
 
 _CHUNK = 1024  # rows
 _CELLS = 2**19  # of arrays of a call
 
 
-class Setting(NamedTuple):
+class FitSetting(NamedTuple):
     """What is fitted.
 
     Attributes:
@@ -36,7 +36,7 @@ class Setting(NamedTuple):
         return Parameters(self.ties, self.spread is None, self.judged)
 
 
-class Block(NamedTuple):
+class SetBlock(NamedTuple):
     """Sets that a call computes.
 
     Attributes:
@@ -46,18 +46,18 @@ class Block(NamedTuple):
         shared: number of what each set shares, of all that is shared; the last: none.
     """
 
-    rows: Rows
+    rows: VoteRows
     items: Int[np.ndarray, "sets n"]
     where: Bool[np.ndarray, "sets n"]
     shared: Int[np.ndarray, "sets g"]
 
 
-def each_of(data: Comparisons, setting: Setting) -> int:
+def each_of(data: Comparisons, setting: FitSetting) -> int:
     """Count what the sets of a group share: sway, τ and σ, in this order."""
     return data.swayed.shape[1] + setting.ties + (setting.spread is None)
 
 
-def blocks(data: Comparisons, setting: Setting) -> Iterator[Block]:
+def blocks(data: Comparisons, setting: FitSetting) -> Iterator[SetBlock]:
     """Lay out sets of like shape together: items, rows and judges."""
     sets, of_row = Sets(data.linked), data.linked[data.first]
     order = np.argsort(of_row, kind="stable")
@@ -79,7 +79,7 @@ def blocks(data: Comparisons, setting: Setting) -> Iterator[Block]:
         for own, room in batches(same, most):
             who = [judges[s] for s in own.tolist()]
             of_sets = [rows[s] for s in own.tolist()]
-            yield Block(
+            yield SetBlock(
                 place(_table(data, sets.position, of_sets, who, (room, length))),
                 *sets.items(own, size),
                 _shared(data, setting, of_sets, who, many),
@@ -96,7 +96,7 @@ def _room(n: int) -> int:
 
 def _shared(
     data: Comparisons,
-    setting: Setting,
+    setting: FitSetting,
     of_sets: list[np.ndarray],
     judges: list[np.ndarray],
     many: int,
@@ -118,7 +118,7 @@ def _table(
     of_sets: list[np.ndarray],
     judges: list[np.ndarray],
     shape: tuple[int, int],
-) -> Rows:
+) -> VoteRows:
     """Lay out the rows of sets, in chunks."""
     whole, votes = np.zeros((3, *shape), np.int32), np.zeros((3, *shape))
     swayed = np.zeros((*shape, data.swayed.shape[1]))
@@ -136,4 +136,4 @@ def _table(
     first, second, judge = (x.reshape(chunks) for x in whole)
     won, lost, tied = (x.reshape(chunks) for x in votes)
     swayed = swayed.reshape(*chunks, data.swayed.shape[1])
-    return Rows(first, second, judge, won, lost, tied, swayed)
+    return VoteRows(first, second, judge, won, lost, tied, swayed)

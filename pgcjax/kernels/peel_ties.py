@@ -11,7 +11,7 @@ MOST_VERTICES = peel_packed.MOST_VERTICES // 2
 """Of a packed graph: a word has places for the run, and as many for the order."""
 
 
-class Order(NamedTuple):
+class DocumentOrder(NamedTuple):
     """An order of documents; of several ones, arrays have an axis more in front.
 
     Attributes:
@@ -29,8 +29,8 @@ def packed_overlap(
     order: Int32[Array, " n"],
     inverse: Int32[Array, " n"],
     ranks: Int32[Array, " n"],
-    drawn: Order,
-    listed: Order,
+    drawn: DocumentOrder,
+    listed: DocumentOrder,
     steps: Int[Array, ""] | int,
     weights: Int64[Array, " depth_plus_1"],
     *,
@@ -75,8 +75,8 @@ def packed_overlap(
 def wide_overlap(
     edges: Int32[Array, "n n"],
     ranks: Int32[Array, " n"],
-    drawn: Order,
-    listed: Order,
+    drawn: DocumentOrder,
+    listed: DocumentOrder,
     weights: Int64[Array, " depth_plus_1"],
     *,
     where: Bool[Array, " n"],
@@ -95,7 +95,10 @@ def edges_of(rows: Int32[Array, "n n"]) -> Int32[Array, "n n"]:
 
 
 def _places(
-    number: Int32[Array, " n"], missing: Int32[Array, ""], drawn: Order, listed: Order
+    number: Int32[Array, " n"],
+    missing: Int32[Array, ""],
+    drawn: DocumentOrder,
+    listed: DocumentOrder,
 ) -> Int32[Array, " n"]:
     """Place the documents that were not retrieved.
 

@@ -60,7 +60,7 @@ def answered_edges(
     return edges + (unsettled & settled).astype(edges.dtype)
 
 
-class Ranked(NamedTuple):
+class RunOnGraph(NamedTuple):
     """A run on the vertices of a graph, as `peel_packed` takes it.
 
     Attributes:
@@ -79,7 +79,7 @@ def answered_overlap(
     unsettled: Bool[Array, "n n"],
     above: Bool[Array, "n n"],
     pair: Int[Array, " 2"],
-    ranked: Ranked,
+    ranked: RunOnGraph,
     weights: Int64[Array, " depth_plus_1"],
     *,
     where: Bool[Array, " n"],

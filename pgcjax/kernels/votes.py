@@ -27,7 +27,7 @@ _FAR, _NEAR = 0.5, 1e-9  # steps: up to the first, by the curvature itself; the 
 _NEVER = -1e9  # the log of a chance; times 0, it is 0
 
 
-class Rows(NamedTuple):
+class VoteRows(NamedTuple):
     """Votes of one judge on one pair, shown in one way; in chunks.
 
     Attributes:
@@ -98,7 +98,7 @@ class Parameters(NamedTuple):
 
 
 def parts(
-    rows: Rows, point: Point, *, fits: Parameters, where: Bool[Array, " n"]
+    rows: VoteRows, point: Point, *, fits: Parameters, where: Bool[Array, " n"]
 ) -> Parts:
     """Find the most likely strengths of a set, and the likelihood of what sets share.
 
@@ -134,7 +134,7 @@ def parts(
 
 
 def _step(
-    rows: Rows, point: Point, exact: Array, fits: Parameters, where: Array
+    rows: VoteRows, point: Point, exact: Array, fits: Parameters, where: Array
 ) -> tuple[Array, Array]:
     """Find Newton's step of strengths, and the largest change of any log-odds."""
     n = len(where)
@@ -144,7 +144,7 @@ def _step(
 
 
 def _summed(
-    rows: Rows, point: Point, exact: Array, fits: Parameters
+    rows: VoteRows, point: Point, exact: Array, fits: Parameters
 ) -> tuple[Array, ...]:
     """Add up value, slopes and curvature of all rows, and of the prior of strengths."""
     n, precision = len(point.strength), jnp.exp(-2 * point.spread)
@@ -161,7 +161,7 @@ def _summed(
 
 
 def _integrated(
-    rows: Rows, point: Point, fits: Parameters, where: Array
+    rows: VoteRows, point: Point, fits: Parameters, where: Array
 ) -> tuple[Array, Array, Array]:
     """Integrate strengths out, which are the likeliest ones here.
 
@@ -194,7 +194,7 @@ def _integrated(
     return value, jnp.concatenate([own, *[scale] * fits.spread, looks]), spread
 
 
-def _over_chunks(rows: Rows, work: Callable[[Rows], Any]) -> Any:
+def _over_chunks(rows: VoteRows, work: Callable[[VoteRows], Any]) -> Any:
     """Add up what is found of chunks, of which only one is in memory."""
     first = jax.tree.map(lambda x: x[0], rows)
     shapes = jax.eval_shape(work, first)
@@ -224,7 +224,7 @@ class _Own(NamedTuple):
     judge: Float[Array, "m judges"]
 
 
-def _of_rows(rows: Rows, point: Point, fits: Parameters) -> _Own:
+def _of_rows(rows: VoteRows, point: Point, fits: Parameters) -> _Own:
     n, judges, ties = len(point.strength), len(point.looks), fits.ties
     sides = jax.nn.one_hot(rows.first, n) - jax.nn.one_hot(rows.second, n)
     last = jnp.zeros((len(sides), int(ties)))

@@ -101,7 +101,7 @@ def _pgc_twin(case: Case) -> float:
         return twins.image_pgc_of(case, name)
     distance = ORDERS[name].distance  # a user's own: there is no other formula
 
-    def order(places: twins.Places) -> list[float]:
+    def order(places: twins.GridPlaces) -> list[float]:
         cells = Cells(**{k: np.array(v, np.int64) for k, v in vars(places).items()})
         return np.asarray(distance(cells), np.float64).tolist()
 

@@ -23,7 +23,7 @@ import pandas as pd
 
 from pgcjax.engine import job
 from pgcjax.engine.chunk import together
-from pgcjax.engine.plan import Limits
+from pgcjax.engine.plan import MemoryLimits
 from pgcjax.engine.request import read_request, runs_of
 from pgcjax.engine.scored import by_measure
 from pgcjax.errors import DataWarning, UsageError, check_choice, counted
@@ -57,7 +57,7 @@ class Bound:
     sources: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
-class Measure(ir_measures.Measure):
+class BoundMeasure(ir_measures.Measure):
     """A measure of pgcjax, with the judgments that it is bound to.
 
     `PGC(p=0.8)` and `nDCG @ 10` change parameters, as in ir_measures. It prints as
@@ -81,16 +81,16 @@ class Measure(ir_measures.Measure):
             for parameter in (*asked.definition.parameters, spec.MEAN)
         } | {self.AT_PARAM: ir_measures.ParamInfo()}
 
-    def __call__(self, **parameters: Any) -> "Measure":
+    def __call__(self, **parameters: Any) -> "BoundMeasure":
         """Change parameters; the cutoff is `cutoff`."""
         given = self.params | parameters
         k = given.pop(self.AT_PARAM, None)
         text = spec.spell(self.asked.name, given.items(), k)
-        return Measure(parse(text, complete=False), self.bound, self.name)
+        return BoundMeasure(parse(text, complete=False), self.bound, self.name)
 
     def bind(
         self, preferences: Any = None, *, name: str = "", **judgments: Any
-    ) -> "Measure":
+    ) -> "BoundMeasure":
         """Bind judgments of any kind that `pgcjax.evaluate` takes.
 
         Args:
@@ -111,7 +111,7 @@ class Measure(ir_measures.Measure):
             del tables["predictions"]
         content = dict(self.bound.content) | content
         bound = Bound(frozenset(content.items()), {**self.bound.sources, **tables})
-        return Measure(self.asked, bound, name or self.name)
+        return BoundMeasure(self.asked, bound, name or self.name)
 
     @property
     def needs(self) -> frozenset[str]:
@@ -140,7 +140,7 @@ class Measure(ir_measures.Measure):
         return self.asked, self.bound, self.name
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Measure) and self._key() == other._key()
+        return isinstance(other, BoundMeasure) and self._key() == other._key()
 
     def __hash__(self) -> int:
         return hash(self._key())
@@ -177,7 +177,7 @@ class Provider(providers.Provider):
 
     def supports(self, measure: Any) -> bool:
         """Say whether this is a measure of pgcjax."""
-        return isinstance(measure, Measure)
+        return isinstance(measure, BoundMeasure)
 
     def _evaluator(self, measures: Iterable[Any], qrels: Any) -> "Evaluator":
         return Evaluator(measures, qrels, self._order)
@@ -186,7 +186,7 @@ class Provider(providers.Provider):
 class Evaluator(providers.Evaluator):
     """Scores runs by measures whose judgments are read and laid out once."""
 
-    def __init__(self, measures: Iterable[Measure], qrels: Any, order: str):
+    def __init__(self, measures: Iterable[BoundMeasure], qrels: Any, order: str):
         """Read the qrels; without any (None), all queries that were judged count."""
         measures = list(measures)
         frame = queries = None
@@ -194,11 +194,11 @@ class Evaluator(providers.Evaluator):
             frame: Any = util.QrelsConverter(qrels).as_pd_dataframe()
             queries = list(dict.fromkeys(map(str, frame["query_id"].unique())))
         super().__init__(measures, set(queries or ()))
-        together: dict[Bound, list[Measure]] = {}
+        together: dict[Bound, list[BoundMeasure]] = {}
         for measure in measures:
             together.setdefault(measure.bound, []).append(measure)
         self._parts = [
-            _Part(members, _sources(members, frame), queries, order)
+            _BoundMeasures(members, _sources(members, frame), queries, order)
             for members in together.values()
         ]
 
@@ -210,17 +210,17 @@ class Evaluator(providers.Evaluator):
             yield from part.scores(frame)
 
 
-class _Part:
+class _BoundMeasures:
     """Measures that are bound to the same judgments."""
 
     def __init__(
         self,
-        measures: list[Measure],
+        measures: list[BoundMeasure],
         sources: dict[str, Any],
         queries: list[str] | None,
         order: str,
     ):
-        limits = Limits(memory_limit(None))
+        limits = MemoryLimits(memory_limit(None))
         self._measures, self._limits = measures, limits
         self._request = read_request(sources, [str(m.asked) for m in measures], order)
         self._batches = self._request.batches(budget=limits.tile, keep=limits.kept)
@@ -254,7 +254,9 @@ class _Part:
         }
 
 
-def _sources(measures: list[Measure], qrels: pd.DataFrame | None) -> dict[str, Any]:
+def _sources(
+    measures: list[BoundMeasure], qrels: pd.DataFrame | None
+) -> dict[str, Any]:
     """Choose what measures of one binding are computed with.
 
     Raises:
@@ -281,7 +283,7 @@ def _of_qrels(qrels: pd.DataFrame | None, need: str) -> pd.DataFrame | None:
     return qrels.rename(columns={"iteration": "intent_id"})[[*columns, "intent_id"]]
 
 
-def _warn_of_unjudged(measure: Measure, queries: list[str]) -> None:
+def _warn_of_unjudged(measure: BoundMeasure, queries: list[str]) -> None:
     if queries:
         _warn_once(
             f"{measure}: {counted(len(queries), 'query')} of the qrels, such as "
@@ -296,13 +298,13 @@ def _warn_once(message: str) -> None:
     warnings.warn(message, DataWarning, stacklevel=2)
 
 
-def measure(text: str) -> Measure:
+def measure(text: str) -> BoundMeasure:
     """Read a measure as pgcjax spells it, such as `D#-nDCG@10`.
 
     Raises:
         UsageError: no measure is spelled so, or ir_measures has no place for its runs.
     """
-    return Measure(parse(text, complete=False))
+    return BoundMeasure(parse(text, complete=False))
 
 
 def _names() -> dict[str, str]:
@@ -311,7 +313,7 @@ def _names() -> dict[str, str]:
     return {key: name for key, name in names.items() if key.isidentifier()}
 
 
-def __getattr__(name: str) -> Measure:
+def __getattr__(name: str) -> BoundMeasure:
     if name.startswith("__") or name not in _names():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return measure(_names()[name])

@@ -11,12 +11,12 @@ from pgcjax.reference.pgc import Edges, greedy_ideal
 from pgcjax.reference.rbo import rbo
 
 Grid = dict[str, tuple[int, int]]  # row and column of each image, from 0
-Order = str | Callable[["Places"], list[float]]  # a name, or a user's own distances
+Order = str | Callable[["GridPlaces"], list[float]]  # a name, or a user's own distances
 Won = dict[tuple[str, str], int]  # of a pair: 1 the first is preferred, 0 tie, -1
 
 
 @dataclass(frozen=True)
-class Places:
+class GridPlaces:
     """The places of the images of a grid, in reading order.
 
     Attributes:
@@ -36,14 +36,14 @@ class Places:
     columns: list[int]
 
 
-def places(grid: Grid) -> Places:
+def places(grid: Grid) -> GridPlaces:
     """Say where the images of a grid are, in reading order."""
     cells = [grid[image] for image in reading_order(grid)]
     row, column = ([cell[i] for cell in cells] for i in (0, 1))
     width = [1 + max(c for r, c in cells if r == own) for own in row]
     n, index = len(cells), list(range(len(cells)))
     rows, columns = ([max(axis) + 1] * n if n else [] for axis in (row, column))
-    return Places(row, column, index, width, rows, columns)
+    return GridPlaces(row, column, index, width, rows, columns)
 
 
 def reading_order(grid: Grid) -> list[str]:

@@ -10,8 +10,8 @@ from jaxtyping import Int, Int32, UInt32
 from scipy import sparse
 
 from pgcjax.errors import DataError, Progress, counted, listed
-from pgcjax.io.judged import Judged
-from pgcjax.report.judgment_analysis import Choices, Part, Section, analyse
+from pgcjax.io.judged import JudgedDocuments
+from pgcjax.report.judgment_analysis import Analysis, Choices, Part, analyse
 from pgcjax.tensors.graphs import Graph, grade_graphs, preference_graphs
 from pgcjax.tensors.rankings import read_rankings
 
@@ -37,7 +37,7 @@ class JudgedQueries:
     grades: np.ndarray
     run_ids: Sequence[str] = ()
     ranks: Sequence[UInt32[np.ndarray, "runs documents"]] = ()
-    sections: Sequence[Section] = ()
+    sections: Sequence[Analysis] = ()
     notes: tuple[str, ...] = ()
 
     def edges(self) -> Int[np.ndarray, "edges 3"]:
@@ -122,7 +122,7 @@ def _ranks(
 ) -> tuple[list[str], list[np.ndarray]]:
     """Find the judged documents in runs that have scores, which ascend then."""
     docs = {graph.query_id: graph.doc_ids for graph in graphs if len(graph)}
-    judged = Judged(docs)
+    judged = JudgedDocuments(docs)
     found = read_rankings(runs, judged, order, progress=progress)
     place = {name: i for i, name in enumerate(found.run_ids)}
     names = [name for name in scored if name in place]
@@ -159,9 +159,9 @@ def _grade_of(
     return np.array([grades.get(name, np.nan) for name in names])
 
 
-def _grades(qrels: pd.DataFrame) -> Section:
+def _grades(qrels: pd.DataFrame) -> Analysis:
     counts: Any = qrels.groupby("relevance")["doc_id"].size()
     frame = counts.rename_axis("grade").reset_index(name="documents")
     frame["grade"] = [f"{grade:g}" for grade in frame["grade"]]
     part = Part("grades", "Documents by grade", frame.iloc[::-1], ("grade",))
-    return Section("Judgments", (part,))
+    return Analysis("Judgments", (part,))

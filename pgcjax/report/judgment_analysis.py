@@ -39,7 +39,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Section:
+class Analysis:
     """One analysis: its tables and notes, or why there is none."""
 
     title: str
@@ -61,7 +61,7 @@ class Choices:
 
 def analyse(
     preferences: pd.DataFrame, qrels: pd.DataFrame | None, choices: Choices
-) -> list[Section]:
+) -> list[Analysis]:
     """Make each analysis of judgments that the data allow.
 
     Args:
@@ -77,7 +77,7 @@ def analyse(
     return [analysis(preferences, qrels, choices) for analysis in analyses]
 
 
-def _overview(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Section:
+def _overview(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Analysis:
     table = read_judgments(preferences, choices.judges)
     bad = table["other_doc_id"].isna()
     counts = {
@@ -88,17 +88,17 @@ def _overview(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Sectio
         "judges": table["judge"].nunique() if "judge" in table else 0,
     }
     frame = pd.DataFrame(list(counts.items()), columns=["of", "count"])
-    return Section("Judgments", (Part("counts", "", frame, ("of",)),))
+    return Analysis("Judgments", (Part("counts", "", frame, ("of",)),))
 
 
-def _agreement(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Section:
+def _agreement(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Analysis:
     title = "Agreement of judges"
     fixed: dict[str, Any] = {"judges": choices.judges, "sides": choices.sides}
     fixed["bad"] = choices.bad
     by_grouping = {"all": judge_agreement(preferences, grouping="all", **fixed)}
     every = by_grouping["all"]
     if not every.pairs:
-        return Section(title, why_not="no pair has two votes")
+        return Analysis(title, why_not="no pair has two votes")
     options = list(every.table.columns)
     if any(name not in ("A<B", TIE, "A>B") for name in options):
         by_grouping["sign"] = judge_agreement(preferences, grouping="sign", **fixed)
@@ -120,10 +120,10 @@ def _agreement(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Secti
     if len(named):
         caption = "Two judges, by sign (kappa: Cohen's)"
         parts.append(Part("judges", caption, named, ("judge_a", "judge_b"), long=True))
-    return Section(title, tuple(parts), every.notes)
+    return Analysis(title, tuple(parts), every.notes)
 
 
-def _transitivity(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Section:
+def _transitivity(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Analysis:
     title, judges = "Transitivity", choices.judges
     table = transitivity(preferences, split=choices.split, judges=judges)
     parts = [Part("transitivity", "Of what most votes say", table, ("judge", "kind"))]
@@ -134,19 +134,19 @@ def _transitivity(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Se
             keys = ("judge", "kind")
             parts.append(Part("judges", "Of each judge", each, keys, long=True))
     if not sum(part.frame["triples"].sum() for part in parts):
-        return Section(title, why_not="no three documents have all pairs judged")
-    return Section(title, tuple(parts))
+        return Analysis(title, why_not="no three documents have all pairs judged")
+    return Analysis(title, tuple(parts))
 
 
-def _grades(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Section:
+def _grades(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Analysis:
     title = "Agreement with grades"
     if qrels is None:
-        return Section(title, why_not=_NO_GRADES)
+        return Analysis(title, why_not=_NO_GRADES)
     agreement = grade_agreement(
         preferences, qrels, judges=choices.judges, sides=choices.sides
     )
     if not agreement.table["votes"].any():
-        return Section(title, why_not="no judged pair has two grades")
+        return Analysis(title, why_not="no judged pair has two grades")
     options = agreement.options.rename_axis("option").reset_index()
     whole, each = agreement.table.iloc[:1], agreement.table.iloc[1:]
     parts = [
@@ -155,29 +155,29 @@ def _grades(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Section:
     ]
     if len(each):
         parts.append(Part("judges", "Each judge", each, ("judge",), long=True))
-    return Section(title, tuple(parts), agreement.notes)
+    return Analysis(title, tuple(parts), agreement.notes)
 
 
-def _strength(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Section:
+def _strength(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Analysis:
     title = "Strength against relevance"
     if qrels is None:
-        return Section(title, why_not=_NO_GRADES)
+        return Analysis(title, why_not=_NO_GRADES)
     strength = judgment_strength(preferences, qrels, judges=choices.judges)
     if strength.pairs.empty:
-        return Section(title, why_not="no judged pair has two grades that differ")
+        return Analysis(title, why_not="no judged pair has two grades that differ")
     caption = "Correlation with the grade of the better (B) and of the other (A)"
     parts = (
         Part("strength", caption, strength.table, ("of", "relation")),
         Part("gap", "By the gap B - A", strength.by_gap, ("low", "high")),
     )
-    return Section(title, parts, strength.notes)
+    return Analysis(title, parts, strength.notes)
 
 
-def _times(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Section:
+def _times(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Analysis:
     title = "Judging times"
     table = read_judgments(preferences, choices.judges)
     if "seconds" not in table or table["seconds"].isna().all():
-        return Section(title, why_not="judgments have no times (a column seconds)")
+        return Analysis(title, why_not="judgments have no times (a column seconds)")
     table = judgment_times(preferences, judges=choices.judges)
     broad = table["group"].isin(["all", "option"])
     keys = ("group", "name")
@@ -185,14 +185,16 @@ def _times(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Section:
         Part("times", "Seconds", table[broad], keys),
         Part("times", "Seconds, by judge and query", table[~broad], keys, long=True),
     )
-    return Section(title, parts)
+    return Analysis(title, parts)
 
 
-def _contradictions(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> Section:
+def _contradictions(
+    preferences: pd.DataFrame, qrels: Any, choices: Choices
+) -> Analysis:
     title = "Contradictions"
     found = contradictions(preferences, judges=choices.judges)
     if found.table.empty:
-        return Section(title, why_not="no judgment prefers a document to another")
+        return Analysis(title, why_not="no judgment prefers a document to another")
     table = found.table
     sums = table[["judgments", "minimum", "greedy", "excess"]].sum().to_dict()
     whole = {"queries": len(table), **sums, "proven": int(table["proven"].sum())}
@@ -216,10 +218,10 @@ def _contradictions(preferences: pd.DataFrame, qrels: Any, choices: Choices) -> 
             long=True,
         ),
     )
-    return Section(title, parts, found.notes)
+    return Analysis(title, parts, found.notes)
 
 
-def lines(sections: Sequence[Section]) -> Iterator[str]:
+def lines(sections: Sequence[Analysis]) -> Iterator[str]:
     """Print sections: a heading, tables, notes; or one line on why there is none."""
     for i, section in enumerate(sections):
         yield from ([""] if i else [])
@@ -258,7 +260,7 @@ def _text(cell: object) -> str:
     return f"{cell:.1e}" if 0 < abs(cell) < 5e-5 else f"{cell:.4f}"
 
 
-def tidy(sections: Sequence[Section]) -> pd.DataFrame:
+def tidy(sections: Sequence[Analysis]) -> pd.DataFrame:
     """Give all numbers as one table, a row for each, named by what they are of."""
     columns = ["analysis", "table", "subject", "item", "statistic", "value"]
     rows = []

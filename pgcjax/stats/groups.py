@@ -91,7 +91,7 @@ def name(i: int) -> str:
     return text
 
 
-class Places(NamedTuple):
+class RankRanges(NamedTuple):
     """Ranges of ranks, 1 the best, and tiers that follow from significant pairs.
 
     If no significant pair is wrong, all of them hold together.
@@ -108,7 +108,7 @@ class Places(NamedTuple):
     tier: Int64[np.ndarray, " runs"]
 
 
-def places(different: Different, means: Means) -> Places:
+def places(different: Different, means: Means) -> RankRanges:
     """Bound the true rank of each run by its significant pairs, and give it a tier.
 
     Runs of one tier are not significantly different, and a run of a lower tier is
@@ -128,7 +128,7 @@ def places(different: Different, means: Means) -> Places:
     for run in np.argsort(-means, kind="stable"):
         if better[run].any():
             tier[run] = 1 + tier[better[run]].max()
-    return Places(low, high, tier)
+    return RankRanges(low, high, tier)
 
 
 def columns(different: Different | None, means: Means) -> dict[str, pd.Series]:

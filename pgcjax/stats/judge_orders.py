@@ -19,7 +19,7 @@ from pgcjax.io.score_files import read_own_table
 from pgcjax.stats import tests
 from pgcjax.stats.choices import CORRECTIONS, RANK_INTERVALS
 from pgcjax.stats.correlation import levels
-from pgcjax.stats.order_correlations import Drawing, Order, change, correlation_of
+from pgcjax.stats.order_correlations import Drawing, RunOrder, change, correlation_of
 
 KEEP = FLIPS[0]
 _LINES = 6  # on pairs of judges; of more, the extremes
@@ -234,17 +234,19 @@ class JudgeOrders(Result):
 
     def _orders(
         self, boards: Sequence[Board], drawing: Drawing | None = None
-    ) -> list[Order]:
+    ) -> list[RunOrder]:
         """Lay boards out over the queries that all of them have."""
         every = set.intersection(*(set(board.query_ids) for board in boards))
         queries = pd.Index([q for q in boards[0].query_ids if q in every], dtype=object)
         return [
-            Order(values[:, pd.Index(own, dtype=object).get_indexer(queries)], drawing)
+            RunOrder(
+                values[:, pd.Index(own, dtype=object).get_indexer(queries)], drawing
+            )
             for own, values in boards
         ]
 
     def _swapped(
-        self, x: Order, y: Order, alpha: float, correction: str
+        self, x: RunOrder, y: RunOrder, alpha: float, correction: str
     ) -> pd.DataFrame:
         """List the pairs of runs in opposite orders, the surest first."""
         pairs = first, second = tests.all_pairs(len(self.run_ids))

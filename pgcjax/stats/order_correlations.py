@@ -47,7 +47,7 @@ class Drawing(NamedTuple):
         return made
 
 
-class Order:
+class RunOrder:
     """An order of the runs, by their means over queries."""
 
     def __init__(
@@ -66,7 +66,7 @@ class Order:
         assert how
         return DrawnSums.of(self.values, how.resamples, how.seed)
 
-    def swapped(self, other: "Order") -> Bool[np.ndarray, " pairs"]:
+    def swapped(self, other: "RunOrder") -> Bool[np.ndarray, " pairs"]:
         """Which pairs of runs another order turns round; a tie turns none."""
         first, second = tests.all_pairs(len(self.mean))
         a, b = levels(self.mean), levels(other.mean)
@@ -74,7 +74,7 @@ class Order:
 
 
 def correlation_of(
-    x: Order, y: Order, coefficient: str, drawing: Drawing
+    x: RunOrder, y: RunOrder, coefficient: str, drawing: Drawing
 ) -> dict[str, Any]:
     """Correlate two orders.
 
@@ -98,7 +98,7 @@ def correlation_of(
 
 
 def change(
-    two: tuple[Order, Order], base: tuple[Order, Order], coefficient: str
+    two: tuple[RunOrder, RunOrder], base: tuple[RunOrder, RunOrder], coefficient: str
 ) -> dict[str, float]:
     """Say how much larger the correlation of two orders is than that of two others.
 

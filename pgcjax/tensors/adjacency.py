@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Int32, Int64
 
 from pgcjax.kernels import peel_packed
-from pgcjax.tensors.edges import Edges, Places
+from pgcjax.tensors.edges import EdgePlaces, Edges
 from pgcjax.tensors.graphs import MOST_DEGREE, Graph, dense
 from pgcjax.tensors.padding import blank, lengthened, taken
 
@@ -120,7 +120,7 @@ def matrices(
     if not graphs:
         return []
     sizes = [size] * len(graphs) if isinstance(size, int) else size
-    places = Places.of(graphs, sizes)
+    places = EdgePlaces.of(graphs, sizes)
     edges, which, where = Edges.of(graphs, places), places.which, places.where()
     out, into = edges.degrees()
     most = np.maximum.reduceat(np.maximum(out, into), places.first)[which]
@@ -168,7 +168,7 @@ def _words(
     return PackedGraphs(edges.rows(), words, where)
 
 
-def _of_places(graphs: PackedGraphs, places: Places, cut: slice) -> PackedGraphs:
+def _of_places(graphs: PackedGraphs, places: EdgePlaces, cut: slice) -> PackedGraphs:
     """Take out the graphs at some places, which are of one size."""
     size, count = int(places.sizes[cut.start]), cut.stop - cut.start
     first = int(places.first[cut.start])
@@ -183,7 +183,7 @@ def _of_places(graphs: PackedGraphs, places: Places, cut: slice) -> PackedGraphs
 
 def _weak_orders(
     graphs: Sequence[Graph],
-    places: Places,
+    places: EdgePlaces,
     out: Int64[np.ndarray, " vertices"],
     best: Bool[np.ndarray, " vertices"],
     enough: int,
@@ -204,7 +204,7 @@ def _weak_orders(
         return weak[:0], weak[:0]
     weak = weak[np.argsort(places.vertices[there])]  # of a size together
     some = [graphs[i] for i in weak.tolist()]
-    own = Places.of(some, [len(graph) for graph in some])
+    own = EdgePlaces.of(some, [len(graph) for graph in some])
     beats, (row, column) = Edges.of(some, own).beats(), own.pairs()
     first = np.repeat(own.first, own.sizes)
     beaten = np.add.reduceat(beats, own.row + first, dtype=np.int32)

@@ -12,7 +12,7 @@ from pgcjax.tensors.graphs import Graph
 from pgcjax.tensors.padding import blank
 
 
-class Group(NamedTuple):
+class PaddedGroup(NamedTuple):
     """Graphs of one padded size, which follow each other, and so do their places.
 
     Attributes:
@@ -26,7 +26,7 @@ class Group(NamedTuple):
     places: slice
 
 
-class Places(NamedTuple):
+class EdgePlaces(NamedTuple):
     """Where the vertices and the matrices of graphs are: one graph after another.
 
     Attributes:
@@ -38,7 +38,7 @@ class Places(NamedTuple):
         row: of each vertex, the cell where its row begins, less `first`.
     """
 
-    groups: list[Group]
+    groups: list[PaddedGroup]
     which: Int64[np.ndarray, " graphs"]
     sizes: Int64[np.ndarray, " places"]
     vertices: Int32[np.ndarray, " places"]
@@ -50,7 +50,7 @@ class Places(NamedTuple):
         cls,
         graphs: Sequence[Graph],
         sizes: Sequence[int],
-    ) -> "Places":
+    ) -> "EdgePlaces":
         """Give each graph a place.
 
         Args:
@@ -61,7 +61,7 @@ class Places(NamedTuple):
         for size, number in Counter(sizes).items():
             mine, places = slice(low, low + number), end + number
             which[mine] += end - low
-            groups.append(Group(size, mine, slice(end, places)))
+            groups.append(PaddedGroup(size, mine, slice(end, places)))
             low, end = mine.stop, places
         counts = [g.places.stop - g.places.start for g in groups]
         every = np.repeat([g.size for g in groups], counts)
@@ -116,14 +116,14 @@ class Edges(NamedTuple):
         graded: the graphs that have grades, which add edges, by place.
     """
 
-    places: Places
+    places: EdgePlaces
     better: Int64[np.ndarray, " edges"]
     worse: Int64[np.ndarray, " edges"]
     judgments: Int64[np.ndarray, " edges"]
     graded: dict[int, Graph]
 
     @classmethod
-    def of(cls, graphs: Sequence[Graph], places: Places) -> "Edges":
+    def of(cls, graphs: Sequence[Graph], places: EdgePlaces) -> "Edges":
         """Lay the edges of graphs out."""
         wins = [graph.wins for graph in graphs]
         better, worse, judgments = np.ascontiguousarray(np.concatenate(wins).T)

@@ -41,7 +41,7 @@ class Cells:
     columns: np.ndarray
 
 
-class Order(NamedTuple):
+class ExaminationOrder(NamedTuple):
     """An order of examination.
 
     Attributes:
@@ -55,39 +55,39 @@ class Order(NamedTuple):
     source: str
 
 
-ORDERS: dict[str, Order] = {
-    "default": Order(
+ORDERS: dict[str, ExaminationOrder] = {
+    "default": ExaminationOrder(
         lambda c: c.index,
         "left to right, top to bottom",
         "Xie et al. 2020, 4.1; Luo 2021, 5.4.4",
     ),
-    "reverse": Order(
+    "reverse": ExaminationOrder(
         lambda c: -c.index, "right to left, bottom to top", "Luo 2021, 5.4.4"
     ),
-    "manhattan": Order(
+    "manhattan": ExaminationOrder(
         lambda c: c.row + c.column, "row + column, from the top left", "Luo 2021, 5.4.4"
     ),
-    "euclidean": Order(
+    "euclidean": ExaminationOrder(
         lambda c: np.sqrt(c.row**2 + c.column**2),
         "as the crow flies, from the top left",
         "Luo 2021, 5.2 and 5.4.4",
     ),
-    "middle": Order(
+    "middle": ExaminationOrder(
         lambda c: c.row + np.abs(c.width // 2 - c.column),
         "row + columns from the middle one, of two the right one, of the image's row",
         "Luo 2021, 5.4.4",
     ),
-    "middle-rows": Order(
+    "middle-rows": ExaminationOrder(
         lambda c: c.row * ROW + np.abs(c.column - (c.width - 1) / 2),
         "row by row, from the middle of each outwards",
         "Xie et al. 2020, 4.1",
     ),
-    "weighted": Order(
+    "weighted": ExaminationOrder(
         lambda c: np.log2(c.index + 2),
         "1 / weight by rank, log2(rank + 1): the same visits as default",
         "Xie et al. 2020, 4.1; Luo 2021, 5.4.4",
     ),
-    "weight-as-distance": Order(
+    "weight-as-distance": ExaminationOrder(
         lambda c: 1 / np.log2(c.index + 2),
         "the weight by rank itself, so that the last image is nearest: the same visits "
         "as reverse. A bug of the published 'weighted default' numbers",

@@ -14,7 +14,7 @@ from pgcjax.tensors.judgments import Judgments
 
 
 @dataclass(frozen=True)
-class Grades:
+class GradeTables:
     """The grades of all queries.
 
     Attributes:
@@ -28,13 +28,15 @@ class Grades:
     highest: float
 
 
-def grades_of(judgments: Judgments, *, positive_only: bool = True) -> Grades:
+def grades_of(judgments: Judgments, *, positive_only: bool = True) -> GradeTables:
     """Cut the qrels of judgments into queries, once; see `grades`."""
     how = {"positive_only": positive_only}
     return judgments.once_plain(grades, "qrels", **how)
 
 
-def grades(qrels: pd.DataFrame | pl.DataFrame, *, positive_only: bool = True) -> Grades:
+def grades(
+    qrels: pd.DataFrame | pl.DataFrame, *, positive_only: bool = True
+) -> GradeTables:
     """Cut qrels into queries.
 
     Args:
@@ -59,7 +61,7 @@ def grades(qrels: pd.DataFrame | pl.DataFrame, *, positive_only: bool = True) ->
             qrels["relevance"].to_numpy(writable=True),
         )
     )
-    return Grades(docs, graded, highest)
+    return GradeTables(docs, graded, highest)
 
 
 def best_first(gains: np.ndarray, depth: int | None = None) -> np.ndarray:

@@ -9,7 +9,7 @@ from pgcjax.kernels import ABSENT
 from pgcjax.tensors.padding import blank
 
 
-class PackedRuns(NamedTuple):
+class RunRanks(NamedTuple):
     """Runs as `kernels.peel_packed` takes them.
 
     Attributes:
@@ -28,7 +28,7 @@ def by_place(
     documents: tuple[np.ndarray, ...],
     tile: tuple[int, ...],
     size: int,
-) -> PackedRuns:
+) -> RunRanks:
     """Stack runs whose documents lie end to end.
 
     Args:
@@ -57,4 +57,4 @@ def by_place(
     left, places = np.flatnonzero(order < 0), np.flatnonzero(inverse < 0)
     number = np.tile(number, tile[0] * tile[1])
     order[left], inverse[places] = number[places], number[left]
-    return PackedRuns(*(x.reshape(*tile, size) for x in (order, inverse, ranks)))
+    return RunRanks(*(x.reshape(*tile, size) for x in (order, inverse, ranks)))

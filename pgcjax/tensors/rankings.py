@@ -11,9 +11,9 @@ import polars as pl
 from jaxtyping import Bool, Int, Int32
 
 from pgcjax.errors import Progress
-from pgcjax.io.judged import Judged
+from pgcjax.io.judged import JudgedDocuments
 from pgcjax.io.order import outline, ranked
-from pgcjax.io.runs import Block, Runs, RunTable
+from pgcjax.io.runs import PackedBlock, Runs, RunTable
 from pgcjax.tensors.padding import blank, list_room
 from pgcjax.tensors.retrieved import Flat, Retrieved
 
@@ -32,7 +32,7 @@ class JudgedRanks:
             after ranking and best first, judged or not.
         code: of each document.
         position: its 0-based rank.
-        known: the code that `Judged` has for each code; -1 if it is not judged.
+        known: the code of `JudgedDocuments` for each code; -1 if it is not judged.
     """
 
     run_ids: list[str]
@@ -90,7 +90,9 @@ class JudgedRanks:
         return count[:-1]
 
 
-def find(table: RunTable | Block, judged: Judged, order: str) -> JudgedRanks:
+def find(
+    table: RunTable | PackedBlock, judged: JudgedDocuments, order: str
+) -> JudgedRanks:
     """Rank the documents of every run and query, and keep the judged ones.
 
     Args:
@@ -101,7 +103,7 @@ def find(table: RunTable | Block, judged: Judged, order: str) -> JudgedRanks:
     Raises:
         DataError: `order` is `rank`, and a rank is missing or is claimed twice.
     """
-    if isinstance(table, Block):
+    if isinstance(table, PackedBlock):
         return _find_packed(table, judged)
     return _find_rows(table, judged, order)
 
@@ -135,12 +137,12 @@ def joined(parts: Sequence[JudgedRanks]) -> JudgedRanks:
 
 def read_rankings(
     runs: Runs,
-    judged: Judged,
+    judged: JudgedDocuments,
     order: str,
     *,
     only: Collection[str] | None = None,
     documents: int = 0,
-    seen: Callable[[RunTable | Block], None] | None = None,
+    seen: Callable[[RunTable | PackedBlock], None] | None = None,
     progress: Progress | None = None,
 ) -> "Rankings":
     """Read runs as ranks of judged documents.
@@ -158,7 +160,7 @@ def read_rankings(
         DataError: a run cannot be read or ranked.
     """
 
-    def look_up(table: RunTable | Block) -> JudgedRanks:
+    def look_up(table: RunTable | PackedBlock) -> JudgedRanks:
         if seen:
             seen(table)
         return find(table, judged, order)
@@ -196,7 +198,7 @@ def merged(
         yield joined(waiting), units
 
 
-def _find_rows(table: RunTable, judged: Judged, order: str) -> JudgedRanks:
+def _find_rows(table: RunTable, judged: JudgedDocuments, order: str) -> JudgedRanks:
     outlined = table.outline or outline(table.frame)
     rows = pl.DataFrame([*table.frame, pl.Series("hash", outlined.hash_)])
     rows, position, groups, lengths = ranked(rows, order, outlined.start)
@@ -223,7 +225,7 @@ def _find_rows(table: RunTable, judged: Judged, order: str) -> JudgedRanks:
     return JudgedRanks(run_ids, query_ids, *parts, judged.every_code)
 
 
-def _find_packed(block: Block, judged: Judged) -> JudgedRanks:
+def _find_packed(block: PackedBlock, judged: JudgedDocuments) -> JudgedRanks:
     number = np.array([judged.number.get(q, -1) for q in block.query_ids], np.int32)
     of_ranking = number[block.query]
     lengths = np.zeros((len(block.run_ids), len(judged) + 1), np.int32)
@@ -258,7 +260,9 @@ def _kept(
     return value, position, kept
 
 
-def _look_up(block: Block, query: np.ndarray, judged: Judged) -> np.ndarray:
+def _look_up(
+    block: PackedBlock, query: np.ndarray, judged: JudgedDocuments
+) -> np.ndarray:
     """Give the code of each document by its id, or -1."""
     assert block.doc is not None and block.doc_ids is not None
     ids = block.doc_ids.to_frame("doc_id").with_row_index("doc")
@@ -282,7 +286,7 @@ class Rankings:
         query_ids: queries that any run answers, judged or not.
     """
 
-    def __init__(self, judged: Judged, parts: Sequence[JudgedRanks]):
+    def __init__(self, judged: JudgedDocuments, parts: Sequence[JudgedRanks]):
         """Take the ranks of parts of the runs, in order."""
         self._judged, self._found = judged, list(parts)
         self.run_ids = [run for part in parts for run in part.run_ids]

@@ -14,7 +14,7 @@ from pgcjax.io.runs import open_runs
 from pgcjax.kernels.rbo_ties import LONGEST
 
 
-class Ranked(NamedTuple):
+class TiedList(NamedTuple):
     """Documents of a ranking, best first.
 
     Attributes:
@@ -53,7 +53,7 @@ class Numbers:
         return numbered["number"].to_numpy()
 
 
-Lists = dict[str, dict[str, Ranked]]
+Lists = dict[str, dict[str, TiedList]]
 """Rankings, by query and run."""
 
 
@@ -97,7 +97,7 @@ def read(
             groups = [group for part in laid for group in part[0]]
             for i, (run, query) in enumerate(groups):
                 place = slice(end[i - 1] if i else 0, end[i])
-                ranking = Ranked(docs[place], top[place], bottom[place])
+                ranking = TiedList(docs[place], top[place], bottom[place])
                 _check_length(len(ranking.docs), f"query {query!r} of run {run!r}")
                 lists.setdefault(query, {})[run] = ranking
                 runs.add(run)
@@ -169,7 +169,7 @@ def _check_length(length: int, name: str) -> None:
 
 def of_groups(
     ranking: Sequence[Any], numbers: dict[Any, int], name: str, depth: int | None
-) -> Ranked:
+) -> TiedList:
     """Number the documents of a list; a list, tuple or set in it is a tie group.
 
     Raises:
@@ -198,4 +198,4 @@ def of_groups(
     keep = sum(first <= depth for first in top) if depth else len(top)
     ranks = (np.array(column[:keep], np.int32) for column in (numbered, top, bottom))
     _check_length(keep, name)
-    return Ranked(*ranks)
+    return TiedList(*ranks)

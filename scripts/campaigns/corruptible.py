@@ -13,7 +13,7 @@ import pandas as pd
 
 import pgcjax
 from pgcjax.asking import log
-from pgcjax.datasets.settings import Settings
+from pgcjax.datasets.settings import CollectionSettings
 from pgcjax.datasets.simulator import simulate
 from pgcjax.engine import plan
 from pgcjax.errors import DataWarning
@@ -53,7 +53,9 @@ class Target:
 @cache
 def tables() -> dict[str, pd.DataFrame]:
     """Make the intact inputs, of which one is damaged."""
-    made = simulate(Settings(queries=4, documents=8, runs=2, depth=8, intents=2))
+    made = simulate(
+        CollectionSettings(queries=4, documents=8, runs=2, depth=8, intents=2)
+    )
     graded = made.qrels
     pairs = graded.merge(graded, on="query_id", suffixes=("", "_before"))
     pairs = pairs[pairs["doc_id"] != pairs["doc_id_before"]][::3]

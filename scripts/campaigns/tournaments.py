@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from pgcjax.asking import log
-from pgcjax.asking.asked import Answer, Settings
+from pgcjax.asking.asked import Answer, TournamentSettings
 from pgcjax.asking.choices import INFER, SIDES
 from pgcjax.asking.query import Query
 from pgcjax.asking.state import State, first_record
@@ -35,7 +35,7 @@ for line in sys.stdin:
 
 def attack(rng: np.random.Generator, folder: Path, kinds: Counter) -> str | None:
     """Play a tournament whose calls are killed; judges prefer the smaller id."""
-    settings = Settings(
+    settings = TournamentSettings(
         Rules(*pick(rng, [(1, 2, 3), (2, 3, 5), (5, 7, 9)])),
         int(rng.integers(1, 3)),
         pick(rng, SIDES),
@@ -121,7 +121,7 @@ def _paid(folder: Path) -> int:
     return len(paid.read_text().splitlines()) if paid.exists() else 0
 
 
-def _ends(state: State, grades: dict, settings: Settings) -> str | None:
+def _ends(state: State, grades: dict, settings: TournamentSettings) -> str | None:
     """Say which query ends otherwise than one that nobody disturbed."""
     for name, of in grades.items():
         calm = Query(name, of, settings)

@@ -6,12 +6,12 @@ from itertools import combinations, product
 
 import pytest
 
-from pgcjax.asking.asked import Answer, Settings
+from pgcjax.asking.asked import Answer, TournamentSettings
 from pgcjax.asking.query import Query
 from pgcjax.asking.result import _wins
 from pgcjax.asking.tournament import Rules, candidates, pair_of, top
 
-SETTINGS = Settings(Rules.of(5))
+SETTINGS = TournamentSettings(Rules.of(5))
 
 
 def lines(path):

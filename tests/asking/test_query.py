@@ -6,14 +6,14 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgcjax.asking.asked import Answer, Settings
+from pgcjax.asking.asked import Answer, TournamentSettings
 from pgcjax.asking.choices import INFER, SIDES
 from pgcjax.asking.query import Query
 from pgcjax.asking.tournament import Draw, Rules, begin, candidates, pair_of
 from pgcjax.io.closure import transitive_closure
 
 chosen = st.builds(
-    Settings,
+    TournamentSettings,
     st.sampled_from([Rules(1, 2, 3), Rules(2, 3, 5), Rules(3, 4, 6), Rules(5, 7, 9)]),
     st.integers(1, 3),
     st.sampled_from(SIDES),
@@ -110,7 +110,7 @@ def check_implied(query: Query) -> None:
 @given(how=chosen, seed=st.integers(0, 999))
 def test_answers_count_in_any_order(how, seed):
     """Judges may take their time within a round, if nothing is implied."""
-    how = Settings(how.rules, how.judges, how.sides, seed=how.seed)
+    how = TournamentSettings(how.rules, how.judges, how.sides, seed=how.seed)
     chance, tops = Draw(seed, "order"), []
     for turn in range(2):
         query = Query("q", {f"d{i}": 1.0 for i in range(8)}, how)

@@ -13,17 +13,17 @@ import pandas as pd
 import pytest
 
 from pgcjax.datasets.files import demo_folder, write_collection
-from pgcjax.datasets.settings import RANGES, Settings
+from pgcjax.datasets.settings import RANGES, CollectionSettings
 from pgcjax.datasets.simulator import simulate
 from pgcjax.errors import DataError, UsageError
 
 JUDGED = ["qrels", "intent_qrels", "intents", "preferences", "utilities", "judges"]
-SMALL = Settings(queries=3, documents=6, runs=3, depth=5, rows=2, columns=2)
+SMALL = CollectionSettings(queries=3, documents=6, runs=3, depth=5, rows=2, columns=2)
 
 
 @pytest.fixture(scope="module")
 def collection():
-    return simulate(Settings())
+    return simulate(CollectionSettings())
 
 
 def files(folder):
@@ -51,7 +51,7 @@ def pairs_of(preferences):
 
 def test_shipped_collection_is_a_fresh_simulation(tmp_path):
     shipped = files(demo_folder())
-    assert written(Settings(), tmp_path / "fresh") == shipped
+    assert written(CollectionSettings(), tmp_path / "fresh") == shipped
     assert sum(map(len, shipped.values())) < 300_000
     assert "pgcjax files simulate -o DIR --seed 0\n" in shipped["README.md"].decode()
     assert not any(b"\r" in data for data in shipped.values())
@@ -74,7 +74,7 @@ def test_readme_names_the_options_that_were_used(tmp_path):
 
 
 def test_more_runs_leave_the_judgments(collection):
-    more = simulate(Settings(runs=40))
+    more = simulate(CollectionSettings(runs=40))
     for name in JUDGED:
         pd.testing.assert_frame_equal(getattr(more, name), getattr(collection, name))
     assert more.truth["run_id"].is_unique
@@ -82,7 +82,7 @@ def test_more_runs_leave_the_judgments(collection):
 
 
 def test_more_queries_leave_the_earlier_ones(collection):
-    more = simulate(Settings(queries=25))
+    more = simulate(CollectionSettings(queries=25))
     earlier = set(collection.qrels["query_id"])
     for name in [*JUDGED, "runs", "grid", "truth"]:
         table = getattr(more, name)
@@ -190,7 +190,7 @@ def test_a_plain_measure_recovers_the_truth(collection):
 def test_files_hold_the_tables(collection):
     folder = demo_folder()
     truth = json.loads((folder / "truth.json").read_text(encoding="utf-8"))
-    assert Settings(**truth["settings"]) == collection.settings
+    assert CollectionSettings(**truth["settings"]) == collection.settings
     assert truth["runs"] == collection.truth.to_dict("records")
     read = pd.read_csv(folder / "preferences.csv")
     pd.testing.assert_frame_equal(read, collection.preferences)
@@ -204,13 +204,13 @@ def test_files_hold_the_tables(collection):
 
 
 def test_extreme_settings(tmp_path):
-    least = Settings(
+    least = CollectionSettings(
         queries=2, documents=2, runs=2, judges=1, intents=1, depth=1, rows=1, columns=1
     )
     texts = written(least, tmp_path / "least")
     assert sum(name.startswith("runs/") for name in texts) == 2
     assert least.pairs == 1
-    wide = simulate(Settings(queries=2, runs=2, depth=3, rows=9, columns=9))
+    wide = simulate(CollectionSettings(queries=2, runs=2, depth=3, rows=9, columns=9))
     assert len(wide.grid) == len(wide.runs) == 9
 
 
@@ -247,7 +247,7 @@ def test_a_bad_setting_is_said_in_one_line(name, which):
     low, high = RANGES[name]
     value: Any = {"below": low - 1, "above": high + 1}.get(which, which)
     with pytest.raises(UsageError) as caught:
-        Settings(**{name: value})
+        CollectionSettings(**{name: value})
     message = str(caught.value)
     assert "\n" not in message
     assert message.startswith(f"{name} must be a whole number from {low} to {high}")
@@ -256,7 +256,7 @@ def test_a_bad_setting_is_said_in_one_line(name, which):
 @pytest.mark.parametrize("value", [0, 11, -1, 2.0])
 def test_pairs_are_those_of_the_documents(value):
     with pytest.raises(UsageError, match="pairs must be .* from 1 to 10, the pairs of"):
-        Settings(documents=5, pairs=value)
+        CollectionSettings(documents=5, pairs=value)
 
 
 def test_the_folder_is_found_without_numpy():

@@ -8,7 +8,7 @@ from scipy.stats import kendalltau
 
 import pgcjax
 from pgcjax.datasets.files import demo_folder
-from pgcjax.datasets.settings import Settings
+from pgcjax.datasets.settings import CollectionSettings
 from pgcjax.datasets.simulator import simulate
 
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
@@ -35,7 +35,7 @@ def test_measures_order_the_demo_runs_as_they_truly_are(measure):
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_with_more_queries_the_order_is_clearer(seed):
-    collection = simulate(Settings(seed=seed, queries=100))
+    collection = simulate(CollectionSettings(seed=seed, queries=100))
     mean = (
         pgcjax.evaluate(
             collection.runs,

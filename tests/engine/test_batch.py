@@ -11,7 +11,7 @@ import pgcjax
 from pgcjax.datasets.files import demo_folder
 from pgcjax.engine import plan
 from pgcjax.engine.batch import Batch
-from pgcjax.engine.cost import Group
+from pgcjax.engine.cost import CostGroup
 from pgcjax.engine.estimate import estimate
 from pgcjax.errors import VerificationError
 from pgcjax.io.checkpoint import Checkpoint
@@ -38,7 +38,7 @@ class LengthBatch(Batch):
 
     def foresee(self, sample):
         queries = len(self.docs)
-        return [Group("Length", "lists", 1, queries, 0, 8, 8, len(self.members))]
+        return [CostGroup("Length", "lists", 1, queries, 0, 8, 8, len(self.members))]
 
 
 @dataclass

@@ -8,7 +8,7 @@ import pgcjax
 from pgcjax.datasets.files import demo_folder
 from pgcjax.engine import cost
 from pgcjax.engine.estimate import estimate
-from pgcjax.engine.plan import Limits
+from pgcjax.engine.plan import MemoryLimits
 from pgcjax.io.memory import memory_limit
 
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
@@ -75,14 +75,14 @@ def test_text_is_counted_by_its_size():
 
 def a_job(runs: int, queries: int, memory: str, found: float = 100.0) -> cost.Estimate:
     sizes = 192, queries, 170 * queries
-    group = cost.Group("PGC", "packed", *sizes, 4 * 192**2, 48 * 192)
+    group = cost.CostGroup("PGC", "packed", *sizes, 4 * 192**2, 48 * 192)
     return cost.Estimate(
         runs=runs,
         units=runs,
         lines=0.0,
         found=found * queries,
         groups=[group],
-        limits=Limits(memory_limit(memory)),
+        limits=MemoryLimits(memory_limit(memory)),
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 import pgcjax
 from pgcjax.engine import plan
 from pgcjax.errors import DataError, UsageError
-from pgcjax.tensors.examination import ORDERS, Order
+from pgcjax.tensors.examination import ORDERS, ExaminationOrder
 
 MEASURES = [
     *(f"ImagePGC(order={order})" for order in ORDERS),
@@ -129,7 +129,9 @@ def test_an_order_of_ones_own(monkeypatch):
         values(grids, votes, ["ImagePGC(order=mine)"])
     for name, same in (("mine", "manhattan"), ("by_rows", "default")):
         meant = ORDERS[same]
-        order = Order(lambda c, meant=meant: 2.0 * meant.distance(c), name, "this test")
+        order = ExaminationOrder(
+            lambda c, meant=meant: 2.0 * meant.distance(c), name, "this test"
+        )
         monkeypatch.setitem(ORDERS, name, order)
         for ideal in ("own", "shared"):
             found, known = (

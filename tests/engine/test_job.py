@@ -281,4 +281,4 @@ def test_by_default_a_part_of_the_machine():
     most = machine_memory()
     assert 2**28 < most < 2**50
     assert memory_limit(None) <= most // 4
-    assert plan.Limits(memory_limit("8GB")).found == 10**9
+    assert plan.MemoryLimits(memory_limit("8GB")).found == 10**9

@@ -9,7 +9,7 @@ from helpers.collections import collection
 
 import pgcjax
 from pgcjax.engine import list_batch, plan
-from pgcjax.engine.batch import Member, Setting
+from pgcjax.engine.batch import BatchSetting, Member
 from pgcjax.io.qrels import read_qrels
 from pgcjax.measures.catalogue import parse_all
 from pgcjax.tensors.judgments import Judgments
@@ -37,7 +37,7 @@ def test_measures_of_a_depth_share_a_call():
     judgments = Judgments({"qrels": read_qrels(tables[1])})
     tensors = [m.definition.tensors(m.parameters, judgments) for m in chosen]
     members = list(map(Member, range(4), chosen, tensors))
-    batches = list_batch.batches(members, Setting())
+    batches = list_batch.batches(members, BatchSetting())
     places = [[m.place for m in batch.members] for batch in batches]
     assert places == [[0, 1], [2], [3]]
 
@@ -51,7 +51,7 @@ def test_measures_share_arrays_by_what_they_read_of_parameters():
         judgments = Judgments({"qrels": read_qrels(qrels.assign(relevance=grades))})
         tensors = [m.definition.tensors(m.parameters, judgments) for m in chosen]
         members = list(map(Member, range(len(chosen)), chosen, tensors))
-        (batch,) = list_batch.batches(members, Setting())
+        (batch,) = list_batch.batches(members, BatchSetting())
         layouts.append([which for _, which in batch.arrays.layouts])
     # Gains, and a number of each measure but DCG: of the ideal list, or of documents.
     assert layouts == [[(0, 1), (0,), (2, 3), (4, 5), (4, 6), (7, 8)]] * 2

@@ -11,7 +11,7 @@ from scipy import stats
 
 import pgcjax
 from pgcjax.engine import plan, preference_tiles
-from pgcjax.engine.preference_tally import Tally
+from pgcjax.engine.preference_tally import PreferenceTally
 from pgcjax.errors import DataError, DataWarning, UsageError, VerificationError
 from pgcjax.measures.between_rankings import parse
 from pgcjax.reference.case import Case
@@ -140,8 +140,8 @@ def test_verify_recomputes_means_and_counts_of_pairs(monkeypatch, missing):
         right(tally, query, values, has, **options)
         tally.losses += tally.losses == 0
 
-    right = Tally.add
-    monkeypatch.setattr(Tally, "add", wrong)
+    right = PreferenceTally.add
+    monkeypatch.setattr(PreferenceTally, "add", wrong)
     with pytest.raises(VerificationError, match="wins, ties and losses by RPP are"):
         pgcjax.rankings.prefer(collection(5), **how, verify=1)
 

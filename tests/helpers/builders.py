@@ -9,12 +9,12 @@ import pandas as pd
 import polars as pl
 
 from pgcjax.engine import list_batch, plan
-from pgcjax.engine.batch import Member, Setting
+from pgcjax.engine.batch import BatchSetting, Member
 from pgcjax.engine.flat_runs import Documents, Where
 from pgcjax.engine.peel_batch import Form, PeelGraphs, peel_program
 from pgcjax.engine.tiles import Pace, compiled
 from pgcjax.files import read_preferences
-from pgcjax.io.judged import Judged
+from pgcjax.io.judged import JudgedDocuments
 from pgcjax.io.runs import RunTable, read_runs
 from pgcjax.kernels import ABSENT, peel, peel_packed
 from pgcjax.tensors import adjacency
@@ -74,7 +74,7 @@ def run_table(source, **options) -> pd.DataFrame:
 def rankings_of(runs, judged, order="trec") -> Rankings:
     """Rankings of what read_runs takes, in a table per run."""
     table = pl.from_pandas(run_table(runs))
-    known = Judged(judged)
+    known = JudgedDocuments(judged)
     tables = (RunTable(run) for run in table.partition_by("run_id"))
     return Rankings(known, [find(run, known, order) for run in tables])
 
@@ -83,7 +83,7 @@ def list_scores(measures, tensors, rankings, *, budget=plan.BUDGET, progress=Non
     """Scores [runs, queries] of each measure of ranked lists, by its batch alone."""
     members = map(Member, range(len(measures)), measures, tensors)
     out: dict[int, np.ndarray] = {}
-    for batch in list_batch.batches(list(members), Setting(budget)):
+    for batch in list_batch.batches(list(members), BatchSetting(budget)):
         parts = batch.score(rankings, progress)
         out.update(zip((m.place for m in batch.members), parts, strict=True))
     return [out[i] for i in range(len(measures))]

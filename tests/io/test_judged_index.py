@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgcjax.io.judged import Judged
+from pgcjax.io.judged import JudgedDocuments
 from pgcjax.io.order import no_repeat, outline
 
 DOCS = [f"d{i}" for i in range(40)] + ["", "ü", "D1", "d1 "]
@@ -32,7 +32,7 @@ def test_equal_hashes_are_no_equal_documents(kept, judged, retrieved):
     def poor(docs: pl.Series) -> pl.Series:
         return hash_of(docs) & KEEPS[kept]
 
-    known = Judged(judged)
+    known = JudgedDocuments(judged)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pl.Series, "hash", poor)
         rankings = [(q, len([*g])) for q, g in groupby(q for q, _ in retrieved)]

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import pgcjax
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io.choices import ORDERS
-from pgcjax.io.judged import Judged
+from pgcjax.io.judged import JudgedDocuments
 from pgcjax.io.order import in_order, ranked
 from pgcjax.io.runs import Options, packed, read_runs
 from pgcjax.io.runs import pack as packing
@@ -55,7 +55,9 @@ def qrels_of(docs) -> pd.DataFrame:
 
 def rankings(source, docs, order) -> list:
     """All that scoring sees of runs, by name; or what is said against them."""
-    known = Judged({q: np.array(sorted(some), object) for q, some in docs.items()})
+    known = JudgedDocuments(
+        {q: np.array(sorted(some), object) for q, some in docs.items()}
+    )
     try:
         read = read_runs(source).read(
             known, order, partial(find, judged=known, order=order)

@@ -11,7 +11,7 @@ import pytest
 
 from pgcjax.datasets.files import demo_folder
 from pgcjax.errors import DataError
-from pgcjax.io.judged import Judged
+from pgcjax.io.judged import JudgedDocuments
 from pgcjax.io.qrels import read_qrels
 from pgcjax.io.reading import reading
 from pgcjax.io.remote import size_on_disk
@@ -119,7 +119,7 @@ def test_a_file_that_is_not_there_is_said_by_its_reader(tmp_path):
 def of_threads(count: int, folder) -> list[JudgedRanks | str]:
     """What so many threads read of a folder's runs; and the error that ends it."""
     qrels = read_qrels(demo_folder() / "qrels.txt").groupby("query_id")["doc_id"]
-    judged = Judged({str(query): sorted(docs) for query, docs in qrels})
+    judged = JudgedDocuments({str(query): sorted(docs) for query, docs in qrels})
     found: list[JudgedRanks | str] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ahead, "_THREADS", count)

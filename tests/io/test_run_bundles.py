@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pgcjax.errors import DataError
-from pgcjax.io.judged import Judged
+from pgcjax.io.judged import JudgedDocuments
 from pgcjax.io.runs import Need, Options, ahead, read_runs
 from pgcjax.io.runs.files import FileRuns
 from pgcjax.tensors.rankings import Rankings, find, joined
@@ -139,7 +139,7 @@ def outcome(source, **how) -> tuple[list[str], str]:
 
 
 def _outcome(source, *, together, order="trec", **how) -> tuple[list[str], str]:
-    judged, seen, queries = Judged(JUDGED), [], set()
+    judged, seen, queries = JudgedDocuments(JUDGED), [], set()
     look_up = partial(find, judged=judged, order=order)
 
     def progress(*step):
@@ -201,7 +201,7 @@ def test_a_file_among_parquet_files(name, name_by, tmp_path):
 def test_parquet_files_are_one_table(name_by, tmp_path):
     names = [n for n in REGULAR_PARQUET if n != "runs in turn" or name_by == "tag"]
     put(tmp_path / "runs", names)
-    judged = Judged(JUDGED)
+    judged = JudgedDocuments(JUDGED)
     runs = read_runs(tmp_path / "runs", name_by=name_by)
     (read,) = runs.read(judged, "trec", lambda table: table)
     (table,) = read.parts
@@ -215,7 +215,7 @@ def test_parquet_files_are_one_table(name_by, tmp_path):
 def tables_of(paths, memory=2**30) -> int:
     """How many tables are made of some files that are read as one task."""
     source = FileRuns(paths, Options())
-    return len([*source.read(source.units(), Need(memory, Judged(JUDGED)))])
+    return len([*source.read(source.units(), Need(memory, JudgedDocuments(JUDGED)))])
 
 
 def test_parquet_files_of_more_than_memory_are_read_alone(tmp_path):
@@ -247,7 +247,7 @@ def test_a_run_of_another_table_is_refused(tmp_path, monkeypatch):
     put(tmp_path / "runs", ["six columns", again, "six columns", again])
     monkeypatch.setattr(ahead, "_LEAST", 2 * len(text_of("again")))
     monkeypatch.setattr(ahead, "_MOST", 0)
-    judged = Judged(JUDGED)
+    judged = JudgedDocuments(JUDGED)
     runs = read_runs(tmp_path / "runs")
     read = runs.read(judged, "trec", lambda table: table.by_unit)
     first = next(read)
@@ -290,7 +290,7 @@ def test_any_files(tmp_path_factory, names, name_by, order, float32, threads, le
 def test_regular_files_are_one_table(name_by, tmp_path):
     names = [n for n in REGULAR if n != "two runs" or name_by == "tag"]
     put(tmp_path / "runs", names)
-    judged = Judged(JUDGED)
+    judged = JudgedDocuments(JUDGED)
     runs = read_runs(tmp_path / "runs", name_by=name_by)
     (read,) = runs.read(judged, "trec", lambda table: table)
     (table,) = read.parts
@@ -305,7 +305,7 @@ def test_regular_files_are_one_table(name_by, tmp_path):
 def together(paths, **how):
     """The table that small files are read as."""
     runs = read_runs(paths, **how)
-    (read,) = runs.read(Judged(JUDGED), "trec", lambda table: table)
+    (read,) = runs.read(JudgedDocuments(JUDGED), "trec", lambda table: table)
     assert read.units == len(paths)
     return read.parts[0]
 

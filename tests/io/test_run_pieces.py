@@ -14,7 +14,7 @@ import zstandard
 from polars.testing import assert_frame_equal
 
 from pgcjax.errors import DataError
-from pgcjax.io.judged import Judged
+from pgcjax.io.judged import JudgedDocuments
 from pgcjax.io.reading import reading
 from pgcjax.io.runs import read_runs
 
@@ -39,7 +39,7 @@ assert len(TEXT) > 2**23
 
 def read(path, order="trec", **how) -> list:
     """Read as scoring does, within little memory."""
-    judged = Judged({"q1": [f"{DOC}1"]})
+    judged = JudgedDocuments({"q1": [f"{DOC}1"]})
     with reading(memory=MEMORY):
         with closing(read_runs(path, **how).read(judged, order, lambda x: x)) as units:
             return [*chain.from_iterable(unit.parts for unit in units)]

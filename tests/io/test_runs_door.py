@@ -10,13 +10,13 @@ import pytest
 import pgcjax
 from pgcjax.datasets.files import demo_folder
 from pgcjax.errors import DataError, UsageError
-from pgcjax.io.judged import Judged
-from pgcjax.io.runs import Block, Need, Options, open_runs
+from pgcjax.io.judged import JudgedDocuments
+from pgcjax.io.runs import Need, Options, PackedBlock, open_runs
 
 RUNS = sorted((demo_folder() / "runs").iterdir())
 TABLE = pgcjax.files.read_runs(RUNS).table
 _RANKING = ["run_id", "query_id"]
-NEED = Need(2**30, Judged({"q101": ["x"]}))
+NEED = Need(2**30, JudgedDocuments({"q101": ["x"]}))
 
 
 def packed(folder):
@@ -47,7 +47,7 @@ def test_every_source_answers_alike(kind, tmp_path):
         tables = [*unit.source.read([unit], NEED)]
         assert tables[-1].last and all(len(table.by_unit) == 1 for table in tables)
         for table in tables:
-            blocks = isinstance(table, Block)
+            blocks = isinstance(table, PackedBlock)
             rankings += len(table.run) if blocks else table.frame.n_unique(_RANKING)
     assert rankings == len(TABLE.drop_duplicates(_RANKING))
     assert runs.identities() == open_runs(source).identities()

@@ -15,7 +15,7 @@ from pgcjax.judging import logistic
 from pgcjax.judging.audit import ALL, audit
 from pgcjax.judging.audit_agreement import agreement
 from pgcjax.judging.audit_shares import FEWEST, wilson
-from pgcjax.judging.logistic import Compared, fit_votes
+from pgcjax.judging.logistic import PairedItems, fit_votes
 from pgcjax.judging.place_bias import place_odds
 
 NAMES = ["query_id", "first", "second", "winner", "judge"]
@@ -289,7 +289,7 @@ def test_the_share_of_cycles_is_that_of_the_twin():
 
 def test_strengths_are_drawn_as_votes_have_them():
     """Of three items the marginal likelihood by quadrature, and means of strengths."""
-    pairs = Compared(np.array([0, 0, 1]), np.array([1, 2, 2]), np.ones(3, bool))
+    pairs = PairedItems(np.array([0, 0, 1]), np.array([1, 2, 2]), np.ones(3, bool))
     node, weight = np.polynomial.hermite_e.hermegauss(60)
     grid = np.stack(np.meshgrid(node, node, node, indexing="ij"))
     both = weight[:, None, None] * weight[:, None] * weight

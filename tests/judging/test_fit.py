@@ -11,7 +11,7 @@ from pgcjax.errors import DataError, UsageError
 from pgcjax.judging import joint
 from pgcjax.judging.comparisons import compared
 from pgcjax.judging.joint import LOOKS, SPREAD
-from pgcjax.judging.vote_sets import Setting
+from pgcjax.judging.vote_sets import FitSetting
 
 FIRST, LONGER, TIE = 0.4, 0.3, -0.5  # of simulated judges
 
@@ -109,7 +109,7 @@ def test_a_search_starts_in_several_places():
     """What is found is at least as likely as what each start leads to."""
     table, *_ = simulated(11, 1, 4, 5, 40, 6, 1.5)
     data = compared(table, judges=True)
-    setting = Setting(False, True, 1 / 2.5**2)
+    setting = FitSetting(False, True, 1 / 2.5**2)
     model = joint._Model(data, setting)
     found = joint.fit_jointly(data, setting)
     at = np.r_[np.log(found.spread), found.looks]

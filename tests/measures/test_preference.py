@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 import pgcjax
 from pgcjax.engine import list_batch
-from pgcjax.engine.batch import Member, Setting
+from pgcjax.engine.batch import BatchSetting, Member
 from pgcjax.errors import UsageError
 from pgcjax.files import read_preferences
 from pgcjax.measures.catalogue import parse_all
@@ -392,7 +392,7 @@ def test_measures_of_the_same_pairs_share_a_call():
     chosen = parse_all(["ppref", "APpref", "prefs_avgjg", "Delta-ERR", "wpref"])
     tensors = [m.definition.tensors(m.parameters, judgments) for m in chosen]
     members = list(map(Member, range(5), chosen, tensors))
-    (batch,) = list_batch.batches(members, Setting())
+    (batch,) = list_batch.batches(members, BatchSetting())
     assert [member.place for member in batch.members] == [0, 1, 2, 3, 4]
     again = [m.definition.tensors(m.parameters, judgments) for m in chosen]
     for one, other in zip(tensors, again, strict=True):  # or each call compiles anew

@@ -100,7 +100,7 @@ def test_distances_equal_the_twin(places, order):
 
 
 def test_a_user_adds_an_order_in_a_line(monkeypatch):
-    snake = examination.Order(
+    snake = examination.ExaminationOrder(
         lambda c: (
             c.row * c.columns + np.where(c.row % 2, c.columns - 1 - c.column, c.column)
         ),
@@ -117,7 +117,7 @@ def test_orders_that_cannot_be(monkeypatch):
     for value in (np.array(1.0), np.array([1.0, 2.0]), np.full(7, np.nan)):
         wrong = lambda c, value=value: value  # noqa: E731
         monkeypatch.setitem(
-            examination.ORDERS, "wrong", examination.Order(wrong, "", "")
+            examination.ORDERS, "wrong", examination.ExaminationOrder(wrong, "", "")
         )
         with pytest.raises(UsageError, match="'wrong' must give a finite number"):
             visited("wrong")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pgcjax.errors import DataError
 from pgcjax.io.choices import ORDERS
-from pgcjax.io.judged import Judged
+from pgcjax.io.judged import JudgedDocuments
 from pgcjax.io.runs import RunTable
 from pgcjax.reference.order import ordered
 from pgcjax.tensors.rankings import Rankings, find
@@ -84,7 +84,7 @@ def test_a_table_of_several_runs_query_by_query():
     ]
     frame = pd.DataFrame(rows, columns=["run_id", "query_id", "doc_id", "score"])
     judged = {"q1": docs("a", "b"), "q2": docs("a", "b")}
-    known = Judged(judged)
+    known = JudgedDocuments(judged)
     rankings = Rankings(
         known,
         [find(RunTable(pl.from_pandas(run_table(frame))), known, "trec")],
@@ -161,7 +161,7 @@ def test_documents_of_some_queries_and_runs_end_to_end():
 def test_codes_of_documents():
     a = {"q2": docs("b", "c"), "q1": docs("x")}
     b = {"q2": docs("a", "b"), "q3": docs("x")}
-    known = Judged(a, b)
+    known = JudgedDocuments(a, b)
     assert list(known.docs) == ["q1", "q2", "q3"]
     assert sorted(known.docs["q2"]) == ["a", "b", "c"]
     assert known.codes(a) is known.codes(dict(a))

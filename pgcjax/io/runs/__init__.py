@@ -6,11 +6,11 @@ source answers is in `contract`; `Runs` (`collection`) reads units of any of the
 """
 
 from pgcjax.io.runs.collection import Read, Runs
-from pgcjax.io.runs.contract import Block, Need, Options, RunTable, Unit
+from pgcjax.io.runs.contract import Need, Options, PackedBlock, RunTable, Unit
 from pgcjax.io.runs.door import open_runs, read_runs
 
 __all__ = [
-    "Block",
+    "PackedBlock",
     "Need",
     "Options",
     "Read",

@@ -14,10 +14,10 @@ import numpy as np
 import polars as pl
 
 from pgcjax.errors import DataError, Progress, UsageError, counted
-from pgcjax.io.judged import Judged
+from pgcjax.io.judged import JudgedDocuments
 from pgcjax.io.reading import chosen
 from pgcjax.io.runs.ahead import bundled, read_ahead
-from pgcjax.io.runs.contract import Block, Need, Options, RunTable, Unit
+from pgcjax.io.runs.contract import Need, Options, PackedBlock, RunTable, Unit
 from pgcjax.io.runs.rows import SCORES
 from pgcjax.io.schema import tell_indistinct
 
@@ -44,7 +44,7 @@ class Read(NamedTuple, Generic[T]):
     parts: Sequence[T]
 
 
-class _Part(NamedTuple, Generic[T]):
+class _TablePart(NamedTuple, Generic[T]):
     """What is kept of a table."""
 
     by_unit: Sequence[Sequence[str]]
@@ -158,15 +158,15 @@ class Runs:
             yield from (table.frame for table in tables)
 
     def _whole(self, progress: Progress | None = None) -> Generator[RunTable]:
-        whole = cast(Callable[[RunTable | Block], RunTable], lambda table: table)
+        whole = cast(Callable[[RunTable | PackedBlock], RunTable], lambda table: table)
         with closing(self.read(None, "trec", whole, progress=progress)) as units:
             yield from chain.from_iterable(unit.parts for unit in units)
 
     def read(
         self,
-        judged: Judged | None,
+        judged: JudgedDocuments | None,
         order: str,
-        then: Callable[[RunTable | Block], T],
+        then: Callable[[RunTable | PackedBlock], T],
         *,
         skip: int = 0,
         together: bool = True,
@@ -194,12 +194,12 @@ class Runs:
         """
         need, units = Need(chosen().memory, judged, order), self.units[skip:]
 
-        def read(units: Sequence[Unit]) -> tuple[list[_Part[T]], Exception | None]:
-            parts: list[_Part[T]] = []
+        def read(units: Sequence[Unit]) -> tuple[list[_TablePart[T]], Exception | None]:
+            parts: list[_TablePart[T]] = []
             try:
                 for table in units[0].source.read(units, need):
                     about = table.by_unit, table.indistinct, table.last
-                    parts.append(_Part(*about, then(self._rounded(table))))
+                    parts.append(_TablePart(*about, then(self._rounded(table))))
             except Exception as error:  # in its turn: after what was read before it
                 return parts, error
             return parts, None
@@ -227,8 +227,8 @@ class Runs:
                     raise error
         tell_indistinct(equal, SCORES)
 
-    def _rounded(self, table: RunTable | Block) -> RunTable | Block:
-        if not self.options.float32 or isinstance(table, Block):
+    def _rounded(self, table: RunTable | PackedBlock) -> RunTable | PackedBlock:
+        if not self.options.float32 or isinstance(table, PackedBlock):
             return table
         score = pl.col("score").clip(-_FLOAT32, _FLOAT32)
         score = score.cast(pl.Float32).cast(pl.Float64)

@@ -23,7 +23,7 @@ import polars as pl
 from pgcjax.errors import check_choice
 from pgcjax.io.choices import NAME_BY
 from pgcjax.io.containers import CONTAINERS
-from pgcjax.io.judged import Judged
+from pgcjax.io.judged import JudgedDocuments
 from pgcjax.io.order import Outline
 from pgcjax.io.reading import chosen
 
@@ -53,7 +53,7 @@ class Need(NamedTuple):
     """
 
     memory: int
-    judged: Judged | None = None
+    judged: JudgedDocuments | None = None
     order: str = "trec"
 
     @property
@@ -93,7 +93,7 @@ class RunTable:
 
 
 @dataclass(frozen=True)
-class Block:
+class PackedBlock:
     """Whole packed runs, or their judged documents alone.
 
     Attributes:
@@ -180,7 +180,9 @@ class RunSource(Protocol):
         """List what can be read, in order."""
         ...
 
-    def read(self, units: Sequence[Unit], need: Need) -> Iterator[RunTable | Block]:
+    def read(
+        self, units: Sequence[Unit], need: Need
+    ) -> Iterator[RunTable | PackedBlock]:
         """Read units of this source: several only where all have a `text`.
 
         Raises:

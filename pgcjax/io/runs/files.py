@@ -13,7 +13,7 @@ from pgcjax.io.containers import COMPRESSED, Named, container_of, read_parquet, 
 from pgcjax.io.remote import size_on_disk
 from pgcjax.io.runs.contract import Need, Options, RunTable, Unit, file_identity
 from pgcjax.io.runs.memory import of_pandas
-from pgcjax.io.runs.rows import Rows, cells_of, checked, runs_among, table_of
+from pgcjax.io.runs.rows import RunRows, cells_of, checked, runs_among, table_of
 from pgcjax.io.runs.text import read_pieces, read_regular, read_text
 from pgcjax.io.schema import Origin
 
@@ -109,7 +109,7 @@ class FileRuns:
         return None
 
 
-def _table(path: Path, data: bytes, container: str, most: int) -> Rows:
+def _table(path: Path, data: bytes, container: str, most: int) -> RunRows:
     """Read a file with named columns."""
     if container == "parquet":
         origin = Origin(str(path))
@@ -124,10 +124,10 @@ def _table(path: Path, data: bytes, container: str, most: int) -> Rows:
     return checked(frame, content.origin, content.comments)
 
 
-def _below(tables: Sequence[Rows]) -> Rows:
+def _below(tables: Sequence[RunRows]) -> RunRows:
     """Put tables one below the other, without their ranks."""
     if sum(table.indistinct for table in tables):
         raise DataError("has scores that tie with different ones")
     frames = [table.frame.drop("rank", strict=False) for table in tables]
     lengths = [len(table.frame) for table in tables]
-    return Rows(pl.concat(frames), lengths, tables[0].origin)
+    return RunRows(pl.concat(frames), lengths, tables[0].origin)

@@ -29,12 +29,12 @@ import polars as pl
 from pgcjax.errors import DataError, counted
 from pgcjax.io.bytes import decoding
 from pgcjax.io.json_text import NoJson, read_json
-from pgcjax.io.judged import Judged
+from pgcjax.io.judged import JudgedDocuments
 from pgcjax.io.remote import arrow_file, size_on_disk
 from pgcjax.io.runs.contract import (
-    Block,
     Need,
     Options,
+    PackedBlock,
     RunTable,
     Unit,
     file_identity,
@@ -70,7 +70,7 @@ class PackedRuns:
         """
         self.path, self._options = path, options
         self.notes: list[str] = []
-        self._wanted: tuple[Judged | None, pl.Series | None] = None, None
+        self._wanted: tuple[JudgedDocuments | None, pl.Series | None] = None, None
         with decoding(path, *_KIND):
             source = arrow_file(path)
             self._checksums = Checksums(source, path)
@@ -100,7 +100,9 @@ class PackedRuns:
         """Return a text that changes when the content of a unit does."""
         return file_identity(unit, self._options)
 
-    def read(self, units: Sequence[Unit], need: Need) -> Iterator[RunTable | Block]:
+    def read(
+        self, units: Sequence[Unit], need: Need
+    ) -> Iterator[RunTable | PackedBlock]:
         """Read blocks: see `RunSource`."""
         for unit in units:
             if need.judged is None:
@@ -109,7 +111,7 @@ class PackedRuns:
                 ids = self._ids(need.judged)
                 yield self.judged_runs(unit.block, need.order, ids)
 
-    def _ids(self, judged: Judged) -> pl.Series | None:
+    def _ids(self, judged: JudgedDocuments) -> pl.Series | None:
         """List the ids to look for, if judgments ask for more than is ready."""
         with self._lock:
             if self._wanted[0] is not judged:
@@ -123,7 +125,7 @@ class PackedRuns:
                     )
             return self._wanted[1]
 
-    def lacks(self, judged: Judged) -> int:
+    def lacks(self, judged: JudgedDocuments) -> int:
         """Count documents that the file was not packed for.
 
         Raises:
@@ -148,7 +150,7 @@ class PackedRuns:
 
     def judged_runs(
         self, block: int, order: str, ids: pl.Series | None = None
-    ) -> Block:
+    ) -> PackedBlock:
         """Read the documents of a block that the file was packed for, or those of ids.
 
         Raises:
@@ -188,7 +190,7 @@ class PackedRuns:
                 judged, position = judged[by], position[by]
         of_rankings = run, query, length, count
         of_docs = position, judged, doc, ids
-        return Block(run_ids, query_ids, *of_rankings, *of_docs, self.docs)
+        return PackedBlock(run_ids, query_ids, *of_rankings, *of_docs, self.docs)
 
     def _look_up(
         self,

@@ -32,7 +32,7 @@ _NO_ID = rf"^{_BLANK}|{_BLANK}$|[\t\n\r\x00]"
 
 
 @dataclass(frozen=True)
-class Rows:
+class RunRows:
     """Rows of one file or table, or of several, one below the other.
 
     Attributes:
@@ -77,7 +77,7 @@ def cells_of(table: pl.DataFrame, origin: Origin) -> pl.DataFrame:
     return table.select(**runs_among(table.columns, origin))
 
 
-def checked(cells: pl.DataFrame, origin: Origin, comments: int = 0) -> Rows:
+def checked(cells: pl.DataFrame, origin: Origin, comments: int = 0) -> RunRows:
     """Make ids text and scores numbers; columns have their canonical names.
 
     Raises:
@@ -98,7 +98,7 @@ def checked(cells: pl.DataFrame, origin: Origin, comments: int = 0) -> Rows:
         keys = {n: columns[n].to_list() for n in RUNS[:2] if n in columns}
         exact = pd.Series(numbers.to_list(), dtype=object)
         equal = schema.indistinct(exact, score, pd.DataFrame(keys))
-    return Rows(pl.DataFrame(columns), [len(cells)], origin, comments, equal)
+    return RunRows(pl.DataFrame(columns), [len(cells)], origin, comments, equal)
 
 
 def _ids(column: pl.Series, origin: Origin) -> pl.Series:
@@ -132,7 +132,7 @@ def _lenient(column: pl.Series) -> np.ndarray:
     return schema.lenient_numbers(pd.Series(column.to_list(), dtype=object))
 
 
-def table_of(rows: Rows, paths: Sequence[Path | str], name_by: str) -> RunTable:
+def table_of(rows: RunRows, paths: Sequence[Path | str], name_by: str) -> RunTable:
     """Name the runs of files (or, by its text, of a table), and look for repeats.
 
     Raises:
@@ -152,7 +152,7 @@ def table_of(rows: Rows, paths: Sequence[Path | str], name_by: str) -> RunTable:
 
 
 def _named(
-    rows: Rows, paths: Sequence[Path | str], name_by: str
+    rows: RunRows, paths: Sequence[Path | str], name_by: str
 ) -> tuple[pl.DataFrame, tuple[tuple[str, ...], ...]]:
     """Name runs by tag or file, and list those of each file."""
     frame, by_unit = rows.frame, ()
@@ -208,7 +208,7 @@ def name_of(path: Path | str, name_by: str) -> str:
     return name
 
 
-def _refuse_repeats(rows: Rows, ids: pl.DataFrame) -> None:
+def _refuse_repeats(rows: RunRows, ids: pl.DataFrame) -> None:
     repeats = ids.select(~pl.struct(pl.all()).is_first_distinct()).to_series()
     if not repeats.any():
         return

@@ -29,7 +29,7 @@ from pgcjax.io.fast_columns import (
 from pgcjax.io.runs.contract import Need, Options, RunTable
 from pgcjax.io.runs.rows import (
     JUDGMENTS,
-    Rows,
+    RunRows,
     check_one,
     checked,
     name_of,
@@ -87,7 +87,7 @@ def read_regular(
         return None
     lengths = [*map(_lines, texts)] if several else [len(frame)]
     try:
-        table = table_of(Rows(frame, lengths, Origin("")), paths, name_by)
+        table = table_of(RunRows(frame, lengths, Origin("")), paths, name_by)
     except DataError:
         return None
     # The first of comments has another query than the line before.
@@ -101,7 +101,7 @@ def _lines(text: bytes) -> int:
     return int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n")))
 
 
-def _exact(path: Path, data: bytes, before: int) -> Rows:
+def _exact(path: Path, data: bytes, before: int) -> RunRows:
     """Read text line by line, of which so many lines stand before."""
     try:
         content = split(path, data, "columns")

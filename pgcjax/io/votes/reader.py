@@ -62,7 +62,7 @@ class Laid:
 
 
 @dataclass(frozen=True)
-class _Part:
+class _ReadRows:
     """Rows that are read in one way: the table, its places, ties that say both bad."""
 
     table: pd.DataFrame
@@ -146,7 +146,7 @@ class _Reader:
         """Whether the layout has a column of answers, which may be words."""
         return bool(self.roles.wide or {*self.roles.of} & layouts.IN_WORDS)
 
-    def parts(self) -> list[_Part]:
+    def parts(self) -> list[_ReadRows]:
         """Read all columns of answers, by the kind of answers that the layout has."""
         readers = {
             layouts.ONE: lambda: [self._part(self.roles.of, self.words)],
@@ -163,7 +163,7 @@ class _Reader:
         }
         return readers[self.roles.layout.answer]()
 
-    def _aspects(self) -> list[_Part]:
+    def _aspects(self) -> list[_ReadRows]:
         """Read the answers of each aspect or judge."""
         parts = []
         for name, columns in self.roles.wide.items():
@@ -172,7 +172,7 @@ class _Reader:
             parts.append(part)
         return parts
 
-    def _in_order(self, first: str, second: str) -> _Part:
+    def _in_order(self, first: str, second: str) -> _ReadRows:
         """Read the answers that were given when one of the two was shown first."""
         of = {**self.roles.of, "winner": self.roles.of[f"answer_{first}_first"]}
         for side, other in (("a", first), ("b", second)):
@@ -181,7 +181,7 @@ class _Reader:
                     of[f"{role}{side}"] = self.roles.of[f"{role}{other}"]
         return self._part(of, Words(POSITIONS, (), self.meant))
 
-    def _game(self, number: str, first: str) -> _Part:
+    def _game(self, number: str, first: str) -> _ReadRows:
         """Read one of two games, whose answers name sides however they were shown."""
         words = Words((), self.words.columns, self.meant)
         part = self._part(
@@ -190,7 +190,7 @@ class _Reader:
         part.table["first"] = part.table[first]
         return part
 
-    def _counts(self) -> list[_Part]:
+    def _counts(self) -> list[_ReadRows]:
         """Read how often each side won, or which of several columns has the one 1."""
         of = {r: c for r, c in self.roles.of.items() if r not in ("wins_a", "wins_b")}
         columns = [self.roles.of["wins_a"], self.roles.of["wins_b"], *self.roles.ties]
@@ -231,10 +231,10 @@ class _Reader:
             table = part.table[rows].reset_index(drop=True).assign(preference=sign)
             if weighted:
                 table["weight"] = count[rows]
-            parts.append(_Part(table, part.places[rows]))
+            parts.append(_ReadRows(table, part.places[rows]))
         return [p for p in parts if len(p.places)]
 
-    def _part(self, of: Mapping[str, str], words: Words) -> _Part:
+    def _part(self, of: Mapping[str, str], words: Words) -> _ReadRows:
         """Read one answer of each row, or each of a list of them."""
         roles = self.roles
         cells = {role: self.frame[column] for role, column in of.items()}
@@ -268,7 +268,7 @@ class _Reader:
         elif (p := probability(cells, of, sign, at)) is not None:
             out["probability"] = p
             sign = np.where(np.isnan(sign), np.sign(p - 0.5), sign)
-        return _Part(pd.DataFrame(out | {"preference": sign}), places, both_bad)
+        return _ReadRows(pd.DataFrame(out | {"preference": sign}), places, both_bad)
 
     def _documents(
         self, cells: Mapping[str, pd.Series], of: Mapping[str, str], at: Origin
@@ -377,7 +377,9 @@ class _Reader:
         )
 
 
-def _joined(parts: Sequence[_Part], origin: Origin, named: Mapping[str, str]) -> Laid:
+def _joined(
+    parts: Sequence[_ReadRows], origin: Origin, named: Mapping[str, str]
+) -> Laid:
     """Put all rows together, by row of the table, without votes that say nothing."""
     table, places = parts[0].table, parts[0].places
     if len(parts) > 1:
