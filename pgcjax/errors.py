@@ -24,7 +24,7 @@ def listed(names: Sequence[str], most: int = 3) -> str:
 
 
 def shared(said: Iterable[tuple[str, str]]) -> list[str]:
-    """Say once what is said of several names: `PGC, AP: 8 runs, 20 queries`."""
+    """Write once what holds of several names: `PGC, AP: 8 runs, 20 queries`."""
     names: dict[str, list[str]] = {}
     for name, text in said:
         names.setdefault(text, []).append(name)

@@ -25,7 +25,7 @@ class Later:
         self._imported: ModuleType | None = None
 
     def __getattr__(self, name: str) -> Any:
-        """Give what the library has under a name."""
+        """Return what the library has under a name."""
         return getattr(self._imported or self._import(), name)
 
     def _import(self) -> ModuleType:

@@ -34,12 +34,12 @@ class Share(NamedTuple):
     fixed: float = 0.0
 
     def so_far(self, counts: Counts) -> tuple[float, float]:
-        """Give score and divisor by the preferences that there are."""
+        """Return score and divisor by the preferences that there are."""
         divisor = self.fixed or float((counts * self.room).sum())
         return _ratio(float((counts * self.credit).sum()), divisor), divisor
 
     def divisor(self, counts: Counts, unsettled: Open) -> float:
-        """Give the divisor once every open pair has an answer that is no tie."""
+        """Return the divisor once every open pair has an answer that is no tie."""
         return self.so_far(counts)[1] + float((self.room * unsettled).sum() / 2)
 
 
@@ -66,7 +66,7 @@ class ComparedRuns(NamedTuple):
 def effects(
     compared: ComparedRuns, counts: Counts, unsettled: Open
 ) -> Float64[np.ndarray, "runs n n"]:
-    """Give what each answer adds to each score once every pair is answered."""
+    """Return what each answer adds to each score once every pair is answered."""
     divisors = [run.divisor(counts, unsettled) or 1.0 for run in compared.shares]
     both = zip(compared.shares, divisors, strict=True)
     return np.stack([run.credit / divisor for run, divisor in both])

@@ -68,7 +68,7 @@ class Closure:
         self._bad.add(document)
 
     def clear(self, one: str, other: str) -> Clear | None:
-        """Say which of two documents is better, where that is clear."""
+        """Find which of two documents is better, where that is clear."""
         pair = pair_of(one, other)
         turn = 1 if pair == (one, other) else -1
         if (said := self._signs.get(pair)) is not None:

@@ -50,7 +50,7 @@ class Process:
         self._requests.put(line.encode(errors="backslashreplace"))
 
     def wait(self) -> int | str:
-        """Give the status that it ended with."""
+        """Return the status that it ended with."""
         with suppress(subprocess.TimeoutExpired):
             return self._process.wait(_GRACE)
         return "unknown"

@@ -130,7 +130,7 @@ class Query:
     def _missing(
         self, pair: Pair, number: int, judge: str | None
     ) -> Iterator[tuple[int, int, str, str]]:
-        """Give turn, vote, the document to show first, and who has begun the vote."""
+        """Return turn, vote, the document to show first, and who has begun the vote."""
         turned, votes = self._draw("side", number, *pair), self._votes[pair]
         complete = self._complete(pair)
         done = {*complete, *self._imply(pair, complete)} - {_MAJORITY}
@@ -244,7 +244,7 @@ class Query:
                 self._closure(judge).answer(*pair, vote)
 
     def _complete(self, pair: Pair) -> dict[Judge, int]:
-        """Give what each judge says of a pair; in both orders, a tie if they differ."""
+        """Return each judge's view of a pair; in both orders, a tie if they differ."""
         return {
             judge: said if len(signs) == 1 else 0
             for judge, orders in self._votes[pair].items()
@@ -254,7 +254,7 @@ class Query:
         }
 
     def _imply(self, pair: Pair, complete: Mapping[Judge, int]) -> dict[Judge, Clear]:
-        """Say what each judge who has not voted, or the majority, thinks of a pair."""
+        """Infer what judges who have not voted, or the majority, think of a pair."""
         return {
             judge: clear
             for judge, closure in self._closures.items()
@@ -332,7 +332,7 @@ class Query:
 
 
 def _most(signs: Collection[int]) -> int:
-    """Give what most say of a pair; a tie where that is two things."""
+    """Return what most say of a pair; a tie where that is two things."""
     return 0 if _is_split(signs) else Counter(signs).most_common(1)[0][0]
 
 

@@ -21,7 +21,7 @@ def fields_of(line: str) -> dict[str, Any]:
 
 
 def has_sign(fields: dict[str, Any]) -> bool:
-    """Say whether an answer compares its two documents."""
+    """Return whether an answer compares its two documents."""
     return bool(fields.keys() & {"preference", "winner"})
 
 

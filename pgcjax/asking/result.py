@@ -39,7 +39,7 @@ class Finished(Result):
 
 
 def finished(state: State, grades: str) -> Finished:
-    """Give the result as it stands, with grades of one of `LEVELS`."""
+    """Return the result as it stands, with grades of one of `LEVELS`."""
     check_choice("grades", grades, LEVELS)
     qrels, best = [], []
     for name, query in state.queries.items():

@@ -120,7 +120,7 @@ class Tournament:
 
     @property
     def settings(self) -> TournamentSettings:
-        """Say what the tournament was started with."""
+        """Return what the tournament was started with."""
         return self.state.settings
 
     def requests(
@@ -224,7 +224,7 @@ class Tournament:
         return judge(self, command, name, limits, progress)
 
     def finish(self, *, grades: str = "top", partial: bool = False) -> Finished:
-        """Give the new grades, and the votes that they rest on.
+        """Return the new grades, and the votes that they rest on.
 
         Args:
             grades: `top`: of the top its wins in the last round + the highest grade of

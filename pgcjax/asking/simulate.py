@@ -235,7 +235,7 @@ def _voted(votes: Any) -> _Truth:
 def _of_data(
     lists: Mapping[str, Sequence[Sequence[str]]], truth: _Truth, n: int
 ) -> Iterator[_Case]:
-    """Give the queries of which the truth is known, with the documents that it has."""
+    """Return the queries whose truth is known, with the documents that it has."""
     for query, runs in lists.items():
         if query not in truth:
             continue
@@ -292,7 +292,7 @@ def _tried(
 def _judge(
     case: _Case, errors: Errors, random: np.random.Generator
 ) -> tuple[Judge, Float64[np.ndarray, "n n"]]:
-    """Give a query's judge, and which documents are truly better than which."""
+    """Return a query's judge, and which documents are truly better than which."""
     docs = case.pool.docs
     if case.votes is None:
         truth = dict(zip(docs, case.truth.tolist(), strict=True))
@@ -308,7 +308,7 @@ def _judge(
 def _documents(
     truth: np.ndarray, points: np.ndarray, k: int, random: np.random.Generator
 ) -> tuple[float, float]:
-    """Say how right the k best documents are, and the order of all."""
+    """Measure how right the k best documents are, and the order of all."""
     found = np.lexsort((random.random(len(truth)), -points))[:k]
     least = np.sort(truth)[::-1][min(k, len(truth)) - 1]
     top = float((truth[found] >= least).mean())

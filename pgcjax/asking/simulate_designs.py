@@ -82,11 +82,11 @@ class Asking:
         return answer.sign
 
     def settled(self, infer: bool = False) -> Settled:
-        """Say what is clear: counts, open pairs, chains, as `utility_pools.settle`."""
+        """Infer what is clear: counts, open pairs, chains, as `utility_pools.settle`."""
         return settle(self.wins, self.tied, self.bad, self.asked, infer)
 
     def outcome(self, i: int, j: int) -> int:
-        """Say which of two documents is better, 1, -1 or 0; ask if that is open."""
+        """Find which of two documents is better, 1, -1 or 0; ask if that is open."""
         if self.settled()[1][i, j]:
             self.ask(i, j)
         counts = self.settled()[0]
@@ -133,7 +133,7 @@ def play(
 def leading(
     compared: Sequence[ComparedRuns], counts: Sequence[Float64[np.ndarray, "n n"]]
 ) -> Int[np.ndarray, " comparisons"]:
-    """Say which run of each comparison is better by these preferences: 1, -1 or 0."""
+    """Find which run of each comparison is better by these preferences: 1, -1 or 0."""
     gaps = []
     for runs, own in zip(compared, counts, strict=True):
         scores = np.array([[run.so_far(own)[0]] for run in runs.shares])
@@ -199,7 +199,7 @@ def _any(compared: ComparedRuns, settled: Settled, chance: np.ndarray) -> np.nda
 def _most_useful(
     compared: ComparedRuns, settled: Settled, chance: np.ndarray
 ) -> np.ndarray:
-    """Give the expected utility of each pair, and chance where it is equal."""
+    """Return the expected utility of each pair, and chance where it is equal."""
     counts, unsettled, above = settled
     differ = stakes(compared, counts, unsettled)
     gain = implied_gain(differ, above.astype(np.float64))

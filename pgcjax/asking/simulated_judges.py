@@ -25,7 +25,7 @@ class Judge(Protocol):
     """Answers questions about two documents of a query."""
 
     def ask(self, first: str, second: str) -> SimulatedAnswer | None:
-        """Say which document is better; None if there is no answer."""
+        """Find which document is better; None if there is no answer."""
         ...
 
 
@@ -66,7 +66,7 @@ class SimulatedJudge:
     random: np.random.Generator
 
     def ask(self, first: str, second: str) -> SimulatedAnswer:
-        """Say which document is better, or that both are as good."""
+        """Find which document is better, or that both are as good."""
         swayed, tied, wrong = self.random.random(3)
         bad = tuple(doc for doc in (first, second) if doc in self.bad)
         if swayed < self.errors.bias:
@@ -93,7 +93,7 @@ class ReplayedJudge:
     _left: dict[tuple[str, str], list[int]] = field(default_factory=dict)
 
     def ask(self, first: str, second: str) -> SimulatedAnswer | None:
-        """Give the next vote on a pair; None if nobody voted on it."""
+        """Return the next vote on a pair; None if nobody voted on it."""
         pair = (first, second) if first < second else (second, first)
         votes = self.votes.get(pair, ())
         bad = tuple(doc for doc in (first, second) if doc in self.bad)

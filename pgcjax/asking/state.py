@@ -166,7 +166,7 @@ class State:
         return [r for r in [*self._aside, *waiting] if not self.has(r.get("id", ""))]
 
     def has(self, id: str, aside: bool = False) -> bool:
-        """Say whether a line of a file counts already, or is kept aside."""
+        """Return whether a line of a file counts already, or is kept aside."""
         return bool(id) and id in (self._kept if aside else self._counted)
 
     def requests(

@@ -15,7 +15,7 @@ _SAID = {
 
 
 def lines(state: State, folder: str) -> list[str]:
-    """Say where a tournament stands, and what to do next."""
+    """Show where a tournament stands, and what to do next."""
     queries = state.queries.values()
     rounds = Counter(query.round.number for query in queries if query.round)
     missing = len(state.requests())

@@ -20,7 +20,7 @@ _STEPS = 60  # halvings of an interval of width 1
 def log_capital(
     x: Float64[np.ndarray, "*sequences t"], mean: float, *, alpha: float, up: bool
 ) -> Float64[np.ndarray, "*sequences t"]:
-    """Give the log of the capital of who bets that the mean is not `mean`.
+    """Return the log of the capital of who bets that the mean is not `mean`.
 
     It begins with 1. If the mean is as bet against, the capital is a martingale that
     never falls below 0, so it ever reaches c with a chance of 1 / c at most [Ville].

@@ -86,7 +86,7 @@ class Draw:
     query: str
 
     def __call__(self, *what: Any) -> int:
-        """Give a whole number below 2^64."""
+        """Return a whole number below 2^64."""
         said = json.dumps([self.seed, self.query, *what]).encode()
         return int.from_bytes(blake2b(said, digest_size=8).digest())
 

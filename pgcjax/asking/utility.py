@@ -65,7 +65,7 @@ def next_by_utility(
     memory: str | int | None = None,
     progress: Progress | None = None,
 ) -> NextAnswers:
-    """Say which pairs to ask for next, so that few answers tell runs apart.
+    """Choose which pairs to ask for next, so that few answers tell runs apart.
 
     Args:
         runs: what `read_runs` takes: two or more; all pairs of them are compared.
@@ -178,7 +178,7 @@ def utilities(
     chances: Sequence[Float64[np.ndarray, "n n"]],
     progress: Progress | None = None,
 ) -> list[Float64[np.ndarray, "n n"]]:
-    """Give the expected utility of asking for each pair of each query.
+    """Return the expected utility of asking for each pair of each query.
 
     It is the expected gain of the answer, averaged over comparisons; `chances` says how
     likely it prefers the row's document. The gain of an
@@ -203,7 +203,7 @@ def utilities(
 def _chances(
     found: Sequence[Pool], preferences: Any
 ) -> list[Float64[np.ndarray, "n n"]]:
-    """Say how likely each document is preferred; who is in no answer has strength 0."""
+    """Compute how likely each document is preferred; without answers, strength is 0."""
     strong: dict[tuple[str, str], float] = {}
     if preferences is not None:
         table = strengths(preferences)
@@ -222,7 +222,7 @@ def _moves(
     compared: Int[np.ndarray, "comparisons 2"],
     progress: Progress | None,
 ) -> list[Float64[np.ndarray, "n n"]]:
-    """Give by how much each answer moves PGC's differences, over comparisons."""
+    """Return by how much each answer moves PGC's differences, over comparisons."""
     asked = [np.argwhere(pool.unsettled) for pool in found]
     tried = [np.concatenate([np.zeros((1, 2), np.int64), pairs]) for pairs in asked]
     gains = []
@@ -289,7 +289,7 @@ def _table(found: Sequence[Pool], weights: Sequence[np.ndarray]) -> pd.DataFrame
 
 
 def _sign(low: float, high: float) -> int:
-    """Say which run is better: 1, -1, or 0 where it is open."""
+    """Find which run is better: 1, -1, or 0 where it is open."""
     return int(low > NOISE) - int(high < -NOISE)
 
 
@@ -305,7 +305,7 @@ def _compared(
 
 
 def _told(measure: str, comparisons: pd.DataFrame) -> list[str]:
-    """Say what is decided, a line for each comparison of a few."""
+    """Describe what is decided, a line for each comparison of a few."""
     lines = []
     columns = (comparisons.head(6)[c].tolist() for c in comparisons.columns)
     for run_a, run_b, low, high, better in zip(*columns, strict=True):

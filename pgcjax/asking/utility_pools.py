@@ -173,7 +173,7 @@ def settle(
     asked: Bool[np.ndarray, "n n"],
     infer: bool,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Say what answers make clear of all pairs of a query, as `asking.inference` does.
+    """Infer what answers make clear of all pairs of a query, as `asking.inference`.
 
     Args:
         wins: how many answers prefer the row's document to the column's.
@@ -198,7 +198,7 @@ def settle(
 
 
 def asked_of(names: Sequence[str], found: Sequence[Pool]) -> str:
-    """Say what is compared, for a note."""
+    """Describe what is compared, for a note."""
     return (
         f"{counted(len(names), 'run')}, {counted(len(found), 'query')}, "
         f"{counted(sum(pool.pairs for pool in found), 'pair')} without an answer"

@@ -60,7 +60,7 @@ def implied_gains(
 
 
 def _unit(stakes: np.ndarray) -> float:
-    """Give a power of 2 so that sums of all stakes, in units, are exact."""
+    """Return a power of 2 so that sums of all stakes, in units, are exact."""
     most = max(1.0, float(stakes.max(initial=0.0))) * (1 + stakes.size)
     return 2.0 ** max(-_BITS, np.ceil(np.log2(most / _EXACT)))
 

@@ -130,7 +130,7 @@ def _run(args: list[str] | None) -> int:
 
 
 def _is_of_memory(error: BaseException) -> bool:
-    """Say whether there was too little memory; libraries say it in their own ways."""
+    """Return whether memory ran out; libraries say it in their own ways."""
     if isinstance(error, OSError):
         return error.errno == errno.ENOMEM
     said = str(error)

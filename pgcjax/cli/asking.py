@@ -159,7 +159,7 @@ def add(
     help="List the answers that a chain of others contradicts.",
 )
 def status(state: str, aside: bool, contradictions: bool) -> None:
-    """Say where a tournament stands, and the next command."""
+    """Show where a tournament stands, and the next command."""
     from pgcjax.asking.status import lines
 
     tournament = _open(state)

@@ -127,7 +127,7 @@ def enough(
     output: str | None,
     **how: Any,
 ) -> None:
-    """Say how far fewer judgments keep the order of the runs.
+    """Compute how far fewer judgments keep the order of the runs.
 
     A share of the judgments of each query is drawn, without replacement, again and
     again, and the runs are ordered by each draw. Nothing is said of more judgments than
@@ -266,7 +266,7 @@ def next_(
     spreadsheet: bool,
     **how: Any,
 ) -> None:
-    """Say which pairs of documents to judge next, to tell runs apart.
+    """Choose which pairs of documents to judge next, to tell runs apart.
 
     By effect: how far the next vote on a pair is expected to move the difference of two
     of the best runs that the judgments do not tell apart. By utility: how far the next

@@ -101,7 +101,7 @@ def discriminate(
     spreadsheet: bool,
     **how: Any,
 ) -> None:
-    """Say of each measure how many pairs of runs it tells apart."""
+    """Count the pairs of runs that each measure tells apart."""
     from pgcjax.stats import discrimination
 
     source, names = score_files(scores), measures or None
@@ -153,7 +153,7 @@ def agree(
     threshold: float,
     tie_share: str | None,
 ) -> None:
-    """Say how often measures prefer what people, or other measures, prefer."""
+    """Count how often measures prefer what people, or other measures, prefer."""
     from pgcjax.io.score_files import read_any_scores
     from pgcjax.stats import agreement
 
@@ -220,7 +220,7 @@ def correlate(
     spreadsheet: bool,
     **how: Any,
 ) -> None:
-    """Say how alike measures, or leaderboards, order the runs."""
+    """Measure how alike measures, or leaderboards, order the runs."""
     names = measures or None
     used: dict[str, Any] = {"coefficients": list(coefficients)}
     used["missing"] = missing

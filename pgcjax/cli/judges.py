@@ -112,7 +112,7 @@ def judges(
     spreadsheet: bool,
     **how: Any,
 ) -> None:
-    """Say whether judges order the runs alike, and what place has to do with it.
+    """Return whether judges order the runs alike, and what place has to do with it.
 
     Runs are scored by the judgments of each judge alone; two judges are compared on the
     queries that both judged. Intervals are of queries that are drawn again.

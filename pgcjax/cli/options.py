@@ -55,7 +55,7 @@ Decorator = Callable[[Callable], Callable]
 
 
 def is_by_hand(context: click.Context, name: str) -> bool:
-    """Say whether a parameter is what the user gave, rather than the default."""
+    """Return whether a parameter is what the user gave, rather than the default."""
     return context.get_parameter_source(name) in _BY_HAND
 
 
@@ -139,7 +139,7 @@ def output_option(
 
 
 def is_folder(path: str | None) -> bool:
-    """Say whether a path names a folder, by a slash at its end."""
+    """Return whether a path names a folder, by a slash at its end."""
     return bool(path) and str(path).endswith(("/", os.sep))
 
 
@@ -356,7 +356,7 @@ def judgment_options(command: Callable) -> Callable:
 
 
 def given_judgments(judgments: dict[str, Any]) -> dict[str, Any]:
-    """Give judgments as arguments of `evaluate`, which reads all but preferences."""
+    """Return judgments as arguments of `evaluate`, which reads all but preferences."""
     if "preferences" not in judgments:
         return judgments
     from pgcjax.io.votes.read import read_preferences_as_they_come as read

@@ -47,7 +47,7 @@ from pgcjax.judging.choices import FEATURES, GROUPS
 def predict(
     qrels: tuple[str, ...], context: tuple[str, ...], output: str | None, **how: Any
 ) -> None:
-    """Say how well grades tell what documents are worth after others.
+    """Compute how well grades tell what documents are worth after others.
 
     Prints the accuracy, held out, of predicting them as missing=predicted does, beside
     two baselines: the grade in isolation, and the most frequent grade.

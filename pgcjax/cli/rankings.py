@@ -202,7 +202,7 @@ def prefer(
     spreadsheet: bool,
     **how: Any,
 ) -> None:
-    """Say which of two runs is preferred, for all pairs, by judgments.
+    """Find which of two runs is preferred, for all pairs, by judgments.
 
     A preference is above 0 if run_a is preferred: the mean over queries.
     """

@@ -60,7 +60,7 @@ class PartFolder(NamedTuple):
         return part_path(self.path, own, self.total)
 
     def kept_work(self, resume: bool) -> Path | None:
-        """Give the folder of finished work; readers of the data set look past it."""
+        """Return the folder of finished work; readers of the data set look past it."""
         return kept_work(str(self.target.with_name(f".{self.target.name}")), resume)
 
     def save(self, scores: "Scores", progress: Progress) -> "Scores":

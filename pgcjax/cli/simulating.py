@@ -117,7 +117,7 @@ def simulate(
     figure: str | None,
     **how: Any,
 ) -> None:
-    """Say what designs of asking would cost and find, by a judge who knows the truth.
+    """Simulate what designs of asking cost and find, by a judge who knows the truth.
 
     Of made-up queries; or of RUNs, with the grades of --qrels for the truth, or with
     --votes that are replayed: how many answers a query takes, how right the best

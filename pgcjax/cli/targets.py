@@ -101,7 +101,7 @@ def _example(ctx: click.Context, formatter: click.HelpFormatter) -> None:
 
 
 def kept_work(output: str | None, resume: bool, of: str = "") -> Path | None:
-    """Give the folder beside an output file where finished work is kept.
+    """Return the folder beside an output file where finished work is kept.
 
     What is there from an earlier call is dropped, unless this call is to `resume` it.
 

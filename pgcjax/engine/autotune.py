@@ -45,7 +45,7 @@ def choose(shape: Hashable, run: Callable[[str], Any]) -> str:
 
 
 def can_launch() -> bool:
-    """Say whether all local devices are GPUs that Triton compiles for."""
+    """Return whether all local devices are GPUs that Triton compiles for."""
     devices = jax.local_devices()
     return all(
         device.platform in ("gpu", "cuda")

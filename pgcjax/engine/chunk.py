@@ -26,15 +26,15 @@ class Chunk:
     parts: list[Float64[np.ndarray, "*replicates measures runs queries"]]
 
     def open(self) -> "Chunk":
-        """Give the chunk, as `KeptChunk` does."""
+        """Return the chunk, as `KeptChunk` does."""
         return self
 
     def loaded(self) -> "Chunk":
-        """Give the chunk, as `KeptChunk` does."""
+        """Return the chunk, as `KeptChunk` does."""
         return self
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Give the chunk as arrays by name, which `of` takes."""
+        """Return the chunk as arrays by name, which `of` takes."""
         return {
             "run_ids": np.array(self.run_ids, np.str_),
             "query_ids": np.array(sorted(self.query_ids), np.str_),
@@ -68,12 +68,12 @@ class KeptChunk:
     read: Callable[[], Mapping[str, np.ndarray]]
 
     def open(self) -> Chunk:
-        """Give the chunk; its queries are not read."""
+        """Return the chunk; its queries are not read."""
         arrays = {**self.read(), "run_ids": np.array([]), "query_ids": np.array([])}
         return replace(Chunk.of(arrays), run_ids=self.run_ids)
 
     def loaded(self) -> Chunk:
-        """Give the chunk in memory."""
+        """Return the chunk in memory."""
         chunk = self.open()
         parts = [np.array(part) for part in chunk.parts]
         return replace(chunk, has=np.array(chunk.has), parts=parts)

@@ -65,14 +65,14 @@ class Estimate:
         return max(1, min(self.runs, enough, self.limits.found // each + 1))
 
     def chunks(self) -> Iterator[int]:
-        """Give the number of runs in each chunk."""
+        """Return the number of runs in each chunk."""
         for low in range(0, self.runs, self.per_chunk):
             yield min(self.per_chunk, self.runs - low)
 
     def tiles(
         self, runs: int, devices: int = 1
     ) -> Iterator[tuple[CostGroup, int, int, int]]:
-        """Give the calls for a chunk: group, its queries and runs in one, how many."""
+        """Return the calls of a chunk: group, its queries and runs in one, how many."""
         for group in self.groups:
             block = plan.block(group.per_query)
             queries, runs_at_once = plan.tile(

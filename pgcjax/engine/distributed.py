@@ -112,7 +112,7 @@ def total(processes: Processes | None, work: Callable[[], int]) -> int:
 
 
 def _all(processes: Processes, work: Callable[[], bytes]) -> Sequence[bytes]:
-    """Give every process what each of them made; tell of a failure at once."""
+    """Return every process what each of them made; tell of a failure at once."""
     try:
         own = work()
     except PgcjaxError as error:
@@ -260,7 +260,7 @@ def _connect(host: str, port: int, number: int, count: int, end: float) -> Peer:
 
 
 def _welcomed(first: Peer, number: int, count: int, end: float) -> Peer:
-    """Say to the first process who this is, and wait until all are there."""
+    """Report this process to the first one, and wait until all are there."""
     first.socket.settimeout(None)
     try:
         first.socket.sendall(_hello(number, count))

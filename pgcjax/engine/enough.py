@@ -37,7 +37,7 @@ def enough(
     journal: str | os.PathLike | None = None,
     progress: Progress | None = None,
 ) -> Stability:
-    """Say how far fewer judgments keep the order of the runs.
+    """Compute how far fewer judgments keep the order of the runs.
 
     For each share, so many judgments of each query are drawn without replacement, again
     and again; each draw gives another mean of each run.

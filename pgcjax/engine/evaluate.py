@@ -258,7 +258,7 @@ def _watching(processes: Processes, progress: Progress | None) -> Progress:
 def described_by(
     request: ScoringRequest, drawn: dict[str, Any]
 ) -> Future[dict[str, Any]]:
-    """Say what scores depend on, while runs are read: fingerprints take a while.
+    """Describe what scores depend on, while runs are read: fingerprints take a while.
 
     Args:
         request: what is asked.

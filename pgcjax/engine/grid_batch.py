@@ -295,7 +295,7 @@ def batches(members: Sequence[Member], setting: BatchSetting) -> list[Batch]:
 
 
 def _elsewhere(first: np.ndarray) -> np.ndarray:
-    """Say what other systems show: 0, else `ABSENT`; `[runs, images]`."""
+    """Describe what other systems show: 0, else `ABSENT`; `[runs, images]`."""
     shown = first < ABSENT
     return np.where(shown.sum(0) > shown, 0, ABSENT).astype(np.int32)
 

@@ -174,7 +174,7 @@ def _scored(
 
 
 def _nothing(batches: list[Batch], judged: int) -> Chunk:
-    """Give the scores of no runs: the share of a process that has none."""
+    """Return the scores of no runs: the share of a process that has none."""
     parts = [np.zeros((len(b.members), 0, len(b.docs))) for b in batches]
     return Chunk([], set(), np.zeros((0, judged), bool), parts)
 
@@ -207,7 +207,7 @@ def _chunks(
 def _kept(
     checkpoint: Checkpoint, units: list[str]
 ) -> Iterator[tuple[Chunk, KeptChunk, int]]:
-    """Give finished chunks from the first unit on, and how many units are done then."""
+    """Return finished chunks from the first unit on, and how many units are done."""
     ends: dict[int, int] = {}
     for name in checkpoint.names():
         first, _, end = name.partition("-")

@@ -74,7 +74,7 @@ class Arrays(NamedTuple):
         return cls(tuple(layouts), of_query)
 
     def shapes(self, names: Sequence[str]) -> tuple[tuple[int, ...], ...]:
-        """Give padded shapes that hold the arrays of queries."""
+        """Return padded shapes that hold the arrays of queries."""
         every = zip(*(self.of_query[name] for name in names), strict=True)
         return tuple(
             tuple(
@@ -87,7 +87,7 @@ class Arrays(NamedTuple):
 def _read(
     parameters: Mapping[str, Any], names: tuple[str, ...] | None
 ) -> tuple[tuple[str, Any], ...]:
-    """Give the parameters that a kernel reads."""
+    """Return the parameters that a kernel reads."""
     every = parameters.items()
     return tuple((name, x) for name, x in every if names is None or name in names)
 

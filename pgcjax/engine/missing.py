@@ -70,7 +70,7 @@ def tell(
 
 
 def _named(names: Sequence[str], texts: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Give what there is to say with the name of which it is said."""
+    """Return what there is to say with the name of which it is said."""
     return ((name, text) for name, text in zip(names, texts, strict=True) if text)
 
 

@@ -66,7 +66,7 @@ def next_judgments(
     memory: str | int | None = None,
     progress: Progress | None = None,
 ) -> NextJudgments:
-    """Say which pairs of documents to judge next, to tell the best runs apart.
+    """Choose which pairs of documents to judge next, to tell the best runs apart.
 
     Args:
         runs: what `read_runs` takes or returns.

@@ -86,7 +86,7 @@ class Preferences(Result):
         return self._square(a, b, 0.5)
 
     def scores(self, by: str = "mean") -> Scores:
-        """Give each run and query a value, to be taken as a score among these runs.
+        """Return each run and query a value, to be taken as a score among these runs.
 
         Args:
             by: `mean`: the mean preference over all other runs; `borda`: the share of

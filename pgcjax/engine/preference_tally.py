@@ -91,7 +91,7 @@ class PreferenceTally:
 
 
 def bytes_of(pairs: int, queries: Sequence[int], keep: bool) -> int:
-    """Say how much memory tallies take, and what is added to them at once.
+    """Bound how much memory tallies take, and what is added to them at once.
 
     Args:
         pairs: of runs.

@@ -248,7 +248,7 @@ def _at_once(tiles: int, side: int, width: int, measures: int, budget: int) -> i
 def _cut(
     query: _LaidOutQuery, tiles: _Tiles, side: int, room: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Give rows, columns and weights of tiles, with room for `room` of them."""
+    """Return rows, columns and weights of tiles, with room for `room` of them."""
     measures, width = query.weights[tiles.level[0]].shape
     rows, columns = np.full((2, room, side, width), ABSENT, np.int32)
     weights = np.zeros((room, measures, width))

@@ -68,7 +68,7 @@ def prefer(
     memory: str | int | None = None,
     progress: Progress | None = None,
 ) -> Preferences:
-    """Say of all pairs of runs which is preferred, query by query.
+    """Find which run of each pair is preferred, query by query.
 
     Args:
         runs: what `read_runs` takes or returns.
@@ -227,7 +227,7 @@ class ComparedRankings:
         return {name: [q for q in of if of[q]] for name, of in every.items()}
 
     def has(self, queries: list[str]) -> Bool[np.ndarray, "runs queries"]:
-        """Say which run has which query."""
+        """Find which run has which query."""
         return self.rankings.answered(queries)[self.runs]
 
     def told(self, missing: str) -> list[str]:

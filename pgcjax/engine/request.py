@@ -225,7 +225,7 @@ def check_needs(measures: list[Measure], given: set[str]) -> None:
 
 
 def _has_levels(tables: Mapping[str, Any]) -> bool:
-    """Say whether all preferences come from the levels of a TREC format."""
+    """Return whether all preferences come from the levels of a TREC format."""
     table = tables.get("preferences")
     columns = ["other_doc_id", *LEVELS]
     if not isinstance(table, pd.DataFrame) or not {*columns} <= {*table}:

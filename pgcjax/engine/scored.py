@@ -56,7 +56,7 @@ class JobScores(ScoreSource):
         )
 
     def blocks(self) -> Iterator[ScoreBlock]:
-        """Give the scores of `step` runs at a time."""
+        """Return the scores of `step` runs at a time."""
         shape = len(self.query_ids), len(self._scored)
         for first in range(0, len(self.run_ids), self.step):
             places = self._places[first : first + self.step]
@@ -68,7 +68,7 @@ class JobScores(ScoreSource):
             yield ScoreBlock(self.run_ids[first : first + self.step], values, keep)
 
     def of(self, measure: int) -> np.ndarray:
-        """Give the scores by one measure."""
+        """Return the scores by one measure."""
         values = np.zeros((len(self.run_ids), len(self.query_ids)))
         keep = np.zeros(values.shape, bool)
         for here, chunk, rows in self._by_chunk(self._places):
@@ -136,7 +136,7 @@ class JobMeans(ScoreSource):
         self.count = int((~np.isnan(self._means)).sum())
 
     def blocks(self) -> Iterator[ScoreBlock]:
-        """Give the means of `step` runs at a time."""
+        """Return the means of `step` runs at a time."""
         for first in range(0, len(self.run_ids), self.step):
             values = self._means[first : first + self.step, None]
             keep = ~np.isnan(values)
@@ -144,7 +144,7 @@ class JobMeans(ScoreSource):
             yield ScoreBlock(runs, values, None if keep.all() else keep)
 
     def of(self, measure: int) -> np.ndarray:
-        """Give the means by one measure."""
+        """Return the means by one measure."""
         return self._means[:, [measure]]
 
 
@@ -166,7 +166,7 @@ def means_of(request: ScoringRequest, batches: Sequence[Batch], chunk: Chunk) ->
 def counting(
     request: ScoringRequest, batches: Sequence[Batch], means: bool = False
 ) -> tuple[RunTally, Callable[[Chunk], None]]:
-    """Give a tally, and what counts a chunk, or what `means_of` made of one, in it."""
+    """Return a tally, and what counts a chunk, or what `means_of` made of it."""
     tally = RunTally(request.members)
 
     def count(chunk: Chunk) -> None:
@@ -186,7 +186,7 @@ def counting(
 def by_measure(
     request: ScoringRequest, batches: Sequence[Batch], total: Chunk
 ) -> Iterator[tuple[Member, np.ndarray, np.ndarray]]:
-    """Give the scores of each measure, in the order in which they were asked for.
+    """Return the scores of each measure, in the order in which they were asked for.
 
     Yields:
         The measure; whether each run has each of its queries, bool `[runs, queries]`;
@@ -210,7 +210,7 @@ def _part(batches: Sequence[Batch], chunk: Chunk, member: Member) -> np.ndarray:
 def _places(
     chunks: Sequence[Chunk | KeptChunk], without: set[str]
 ) -> tuple[list[str], np.ndarray]:
-    """Give all runs, ascending, and for each the chunk and the row where it is."""
+    """Return all runs, ascending, and for each the chunk and the row where it is."""
     every = sorted(
         (run, number, row)
         for number, chunk in enumerate(chunks)

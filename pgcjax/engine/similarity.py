@@ -207,7 +207,7 @@ class _Compared:
         return sides
 
     def rows(self, compared: similarity_tiles.PairValues) -> np.ndarray:
-        """Give the pairs that were compared."""
+        """Return the pairs that were compared."""
         a, b = self.places[compared.query]
         i, j, n = a[compared.a], b[compared.b], len(self.runs_b)
         return i * n + j - (i * (i + 1) // 2 if self.alone else 0)
@@ -237,7 +237,7 @@ def _check(pairs: _Compared, missing: str) -> None:
 def _without(
     pairs: _Compared, missing: str, measure: str
 ) -> tuple[np.ndarray, list[str]]:
-    """Give values of pairs and queries, where only one of two runs has the query.
+    """Return values of pairs and queries, where only one of two runs has the query.
 
     Returns:
         float64 `[pairs, queries]`: NaN, or 0 for such a query by `zero`; notes.

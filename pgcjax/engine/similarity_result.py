@@ -91,6 +91,6 @@ def means(values: np.ndarray) -> np.ndarray:
 
 
 def named(places: np.ndarray, names: Sequence[str]) -> pd.Series:
-    """Give the names of places, as a column."""
+    """Return the names of places, as a column."""
     column = pd.Categorical.from_codes(places, dtype=pd.CategoricalDtype(list(names)))
     return pd.Series(column).astype("str")

@@ -223,7 +223,7 @@ def _laid_out(
 def _ranks(
     lists: Sequence[TiedList], side: int, width: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Give first and last ranks of ties, and lengths; see `kernel.Ranking`."""
+    """Return first and last ranks of ties, and lengths; see `kernel.Ranking`."""
     length = np.zeros(side, np.int32)
     length[: len(lists)] = [len(x.docs) for x in lists]
     top = np.repeat(length[:, None] + 1, width, axis=1)

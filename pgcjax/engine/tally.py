@@ -72,7 +72,7 @@ class RunTally:
         self.void |= {run_ids[int(i)] for i in np.flatnonzero(~answers)}
 
     def nothing(self) -> "RunTally":
-        """Give a tally of no runs by the same measures."""
+        """Return a tally of no runs by the same measures."""
         other = RunTally(())
         other.measures = [
             MeasureTally(np.zeros_like(t.answered)) for t in self.measures
@@ -80,7 +80,7 @@ class RunTally:
         return other
 
     def packed(self) -> bytes:
-        """Give all of it as bytes, for `add_packed` of another process."""
+        """Return all of it as bytes, for `add_packed` of another process."""
         each = [
             [t.answered.tolist(), t.lacking, t.absent, t.zero] for t in self.measures
         ]
@@ -109,5 +109,5 @@ class RunTally:
 
 
 def twice_given(run: str) -> DataError:
-    """Say that a run is there twice."""
+    """Make the error of a run that is there twice."""
     return DataError(f"run {run!r} comes twice", mend="Give each run once.")

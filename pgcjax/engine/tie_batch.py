@@ -66,7 +66,7 @@ class Spread(NamedTuple):
         return cls(sums, sums, *_halves(sums), jnp.ones_like(sums))
 
     def of(self, ties: str) -> Int64[np.ndarray, "*queries runs"]:
-        """Give the mean, rounded to a whole weight, or the least or greatest sum."""
+        """Return the mean, rounded to a whole weight, or the least or greatest sum."""
         if ties != "mean":
             return self.least if ties == "min" else self.greatest
         count = np.maximum(self.count, 1)

@@ -26,7 +26,7 @@ TOLERANCE = 1e-12
 
 
 def check_share(share: float) -> float:
-    """Give a share back.
+    """Return a share back.
 
     Raises:
         UsageError: it is no number in 0..1.
@@ -146,7 +146,7 @@ class Sample:
 def records_of(
     tables: Mapping[str, pd.DataFrame],
 ) -> Callable[[str], dict[str, Any]]:
-    """Give what lists the judgments of a query as rows, by their kind."""
+    """Return what lists the judgments of a query as rows, by their kind."""
     tables = {n: t for n, t in tables.items() if "query_id" in t}
     rows_of = {n: t.groupby("query_id").indices for n, t in tables.items()}
 
@@ -163,7 +163,7 @@ def records_of(
 def each_ranking(
     table: RunTable | PackedBlock,
 ) -> Iterator[tuple[str, str, Callable[[], Rows]]]:
-    """Give run, query and rows of each ranking."""
+    """Return run, query and rows of each ranking."""
     if isinstance(table, RunTable):
         for (run, query), rows in table.frame.group_by(["run_id", "query_id"]):
             rows = rows.select("doc_id", "score", "rank")
@@ -182,7 +182,7 @@ def each_ranking(
 
 
 def _names(block: PackedBlock) -> Callable[[int], str]:
-    """Give what names the document in a row of a block."""
+    """Return what names the document in a row of a block."""
     if (judged := block.judged) is not None:
         names = block.docs["doc_id"]
         return lambda row: names[int(judged[row])]

@@ -85,7 +85,7 @@ class PairSample:
         tables: Mapping[str, pd.DataFrame],
         missing: str,
     ) -> Callable[[str, str, Sequence[str], Float64[np.ndarray, " pairs"]], None]:
-        """Give what compares the preferences of a measure and query with the twin.
+        """Return what compares the preferences of a measure and query with the twin.
 
         Args:
             measures: of two rankings, by name.

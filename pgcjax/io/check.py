@@ -132,7 +132,7 @@ def _comments(table: pd.DataFrame) -> tuple[int, str, str]:
 
 
 def _notes(*notes: tuple[int, str, str]) -> list[str]:
-    """Say how many there are, where there are any: number, noun, and the rest."""
+    """Compute how many there are, where there are any: number, noun, and the rest."""
     return [f"{counted(count, noun)}{what}" for count, noun, what in notes if count]
 
 
@@ -186,7 +186,7 @@ def check_common_queries(judged: Iterable[str], run_queries: Iterable[str]) -> N
 
 
 def summarise_overlap(tables: dict[str, pd.DataFrame]) -> list[str]:
-    """Say how much of the judgments the runs hold; nothing without both."""
+    """Compute how much of the judgments the runs hold; nothing without both."""
     if "runs" not in tables:
         return []
     runs, lines = tables["runs"], []

@@ -90,7 +90,7 @@ class Checkpoint:
                 file.write(_MARK + crc.to_bytes(4))
 
     def load(self, name: str) -> dict[str, np.ndarray] | None:
-        """Give the arrays of a piece; None if there is none, or it is damaged."""
+        """Return the arrays of a piece; None if there is none, or it is damaged."""
         try:
             with (self.folder / f"{name}.npz").open("rb") as file:
                 size = file.seek(0, os.SEEK_END) - 8
@@ -104,7 +104,7 @@ class Checkpoint:
             return None
 
     def views(self, name: str) -> dict[str, np.ndarray]:
-        """Give the arrays of a piece that `save` or `load` found whole, left on disk.
+        """Return the arrays of a piece that `save` or `load` found whole, left on disk.
 
         Raises:
             DataError: it is gone.

@@ -8,7 +8,7 @@ Relation = Bool[np.ndarray, "documents documents"]
 
 
 def transitive_closure(relation: Relation) -> Relation:
-    """Say whether a chain of one step or more leads from the row to the column.
+    """Return whether a chain of one step or more leads from the row to the column.
 
     This is Warshall's algorithm; the relation stays as it is.
     """

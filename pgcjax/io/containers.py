@@ -42,7 +42,7 @@ class Columns:
     comments: int = 0
 
     def text(self, i: int) -> str:
-        """Give back row i for a message."""
+        """Return back row i for a message."""
         return shorten(" ".join(self.rows[i]))
 
     def check_width(self, width: int, line: str, mend: str) -> None:
@@ -265,7 +265,7 @@ def _unquote(field: str) -> str:
 
 
 def _unquoted(lines: list[str]) -> bool:
-    """Say whether quotes hold no tabs and no line ends: each line has all fields.
+    """Return whether quotes hold no tabs and no line ends: each line has all fields.
 
     One that is not closed would else swallow the lines up to the next.
     """
@@ -277,7 +277,7 @@ def _unquoted(lines: list[str]) -> bool:
 
 
 def _full(lines: list[str], separator: str, width: int) -> bool:
-    """Say whether one row was made of lines each of which has all fields."""
+    """Return whether one row was made of lines each of which has all fields."""
     return len(lines) > 1 and all(x.count(separator) == width - 1 for x in lines)
 
 

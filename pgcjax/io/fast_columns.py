@@ -44,7 +44,7 @@ class Regular:
     comments: int
 
     def named(self) -> Named:
-        """Give it as what is made of all other files."""
+        """Return it as what is made of all other files."""
         frame = self.frame.to_pandas()
         return Named(frame, self.origin, comments=self.comments, checked=True)
 
@@ -62,7 +62,7 @@ class PlainTable:
     attrs: dict[Hashable, Any]
 
     def in_pandas(self) -> pd.DataFrame:
-        """Give the DataFrame that the exact reader makes of the same files."""
+        """Return the DataFrame that the exact reader makes of the same files."""
         table = self.frame.to_pandas()
         table.attrs = dict(self.attrs)
         return table

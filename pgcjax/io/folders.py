@@ -34,20 +34,20 @@ _OWN = ("score", "rank")
 
 
 def is_document(path: Path) -> bool:
-    """Say whether a file is, by its name, no data: README, *.md, *.pdf, _SUCCESS."""
+    """Return whether a file is, by its name, no data: README, *.md, *.pdf, _SUCCESS."""
     name = _unpacked(path)
     named = _NAME.match(name) and not name.endswith(_OF_RUNS)
     return bool(named) or name.startswith("_") or name.endswith(_SUFFIXES)
 
 
 def _unpacked(path: Path) -> str:
-    """Give the name of a file in lower case, without the suffix of a compression."""
+    """Return the name of a file in lower case, without the suffix of a compression."""
     name = path.name.lower()
     return name.removesuffix(next((s for s in COMPRESSED if name.endswith(s)), ""))
 
 
 def is_no_run(path: Path, format: str = "auto") -> bool:
-    """Say whether a file is no run beyond doubt: a document, judgments, scores, notes.
+    """Return whether a file is surely no run: a document, judgments, scores, notes.
 
     What cannot be read, is empty, has comments only or no whole line is no such file,
     and none is called *.run or *.res: it may be a damaged run.
@@ -72,7 +72,7 @@ def is_no_run(path: Path, format: str = "auto") -> bool:
 
 
 def _no_run(path: Path, head: bytes, container: str) -> bool:
-    """Say whether text that begins so is no run."""
+    """Return whether text that begins so is no run."""
     head = head[: 1 + max(head.rfind(b"\n"), head.rfind(b"\r"))]
     lines = head.decode("utf-8", "replace").splitlines()
     if lines and lines[0].startswith("# pgcjax {"):  # scores or findings of ours
@@ -112,13 +112,13 @@ def _columns(path: Path) -> list[str]:
 
 
 def _of_others(columns: Iterable[str]) -> bool:
-    """Say whether columns are those of another table than one of runs."""
+    """Return whether columns are those of another table than one of runs."""
     columns = list(columns)
     return bool(find_columns(columns, _MARKS)) and not find_columns(columns, _OWN)
 
 
 def _like_a_run(fields: list[str]) -> bool:
-    """Say whether a line may be one of a run, whole or damaged.
+    """Return whether a line may be one of a run, whole or damaged.
 
     Four fields are qrels if the last is a small whole number, and preferences if it
     repeats one of the others.

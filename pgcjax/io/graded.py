@@ -157,7 +157,7 @@ def _refuse_preferences(
 
 
 def _like_preferences(kind: GradedFormat, table: pl.DataFrame) -> bool:
-    """Say whether `_refuse_preferences` has to look at the documents of a file."""
+    """Return whether `_refuse_preferences` has to look at the documents of a file."""
     second, doc, grade = (table[n] for n in (kind.file[1], "doc_id", "relevance"))
     return not (
         kind.file[1] == "doc_id"

@@ -30,7 +30,7 @@ _MOST = 2**20  # rows and columns of a grid, far beyond any page
 
 
 def is_grids(source: Any) -> bool:
-    """Say whether a source of runs is a table of grids: with row and column."""
+    """Return whether a source of runs is a table of grids: with row and column."""
     return {"row", "column"} <= {str(name) for name in getattr(source, "columns", ())}
 
 

@@ -76,23 +76,23 @@ def scores_in_hand(source: Any) -> Any:
 
 
 def is_of(value: Any, package: str) -> bool:
-    """Say whether a value is of a class of a package, or of one made from such."""
+    """Return whether a value is of a class of a package, or of one made from such."""
     classes = type(value).__mro__
     return any(c.__module__.partition(".")[0] == package for c in classes)
 
 
 def is_frame(value: Any) -> TypeGuard[pd.DataFrame]:
-    """Say whether a value is a DataFrame of pandas, which need not be imported."""
+    """Return whether a value is a DataFrame of pandas, which need not be imported."""
     return is_of(value, "pandas") and isinstance(value, pd.DataFrame)
 
 
 def no_table(source: Any) -> UsageError:
-    """Say that something names no files and is no table, and what would be."""
+    """Make the error of what names no files and is no table, and what would be."""
     return UsageError(f"expected files or a table, found {shorten(source)}. {_TAKEN}")
 
 
 def no_file(source: Any) -> UsageError:
-    """Say that one of several files is none, and what to do if it is a table."""
+    """Make the error of a file that is none, and what to do if it is a table."""
     mend = _TAKEN
     if any(hasattr(source, mark) for mark in ("columns", "column_names", "keys")):
         mend = "Name tables of several runs, {'bm25': table}; put others into one"

@@ -116,7 +116,7 @@ class JudgedDocuments:
 
 
 def _same(asked: Docs | pl.DataFrame, docs: Docs | pl.DataFrame) -> bool:
-    """Say whether these are the same objects, without a look at what is in them."""
+    """Return whether these are the same objects, without a look at what is in them."""
     if asked is docs:
         return True
     if isinstance(asked, pl.DataFrame) or isinstance(docs, pl.DataFrame):

@@ -78,7 +78,7 @@ def _checked(content: Named) -> pd.DataFrame:
 
 
 def doublings(preferences: pd.DataFrame, lengths: Any) -> Float64[np.ndarray, " rows"]:
-    """Give how many times twice as long the document of a row is as the other.
+    """Return how many times twice as long the document of a row is as the other.
 
     Args:
         preferences: canonical.

@@ -37,7 +37,7 @@ def outline(table: pl.DataFrame) -> Outline:
 
 
 def no_repeat(table: pl.DataFrame, outline: Outline) -> bool:
-    """Say that no ranking has a document twice; False also where it is in doubt."""
+    """Check that no ranking has a document twice; False also where it is in doubt."""
     start, hash_ = outline
     first = np.flatnonzero(start)
     names = [table[name][first].to_list() for name in _KEYS if name in table.columns]
@@ -126,7 +126,7 @@ def steps(values: np.ndarray, before: float | np.ndarray) -> np.ndarray:
 def ranking_starts(
     table: pl.DataFrame, start: np.ndarray | None = None
 ) -> tuple[np.ndarray, list[tuple[str, str]]]:
-    """Say which rows begin another run or query than the row before, and which.
+    """Find which rows begin another run or query than the row before, and which.
 
     `start` is the first part of the answer, if that is known.
     """
@@ -210,7 +210,7 @@ def in_order(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _descends(table: pl.DataFrame, start: np.ndarray) -> bool:
-    """Say whether each ranking stands by score and, in ties, by id, both descending."""
+    """Return whether rankings stand by score and, in ties, by id, both descending."""
     step = steps(table["score"].to_numpy(), np.inf)
     tied = np.flatnonzero((step == 0) & ~start)
     doc = table["doc_id"]
@@ -219,7 +219,7 @@ def _descends(table: pl.DataFrame, start: np.ndarray) -> bool:
 
 
 def _ties_reversed(score: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """Give the row of each row when the rows of every tie are reversed."""
+    """Return the row of each row when the rows of every tie are reversed."""
     leads = start | (steps(score, np.inf) != 0)
     first = np.flatnonzero(leads)
     lengths = np.diff(np.append(first, len(score)))
@@ -227,7 +227,7 @@ def _ties_reversed(score: np.ndarray, start: np.ndarray) -> np.ndarray:
 
 
 def _by_rank(rank: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """Give the position of each row by rank in its ranking, which begins at `first`.
+    """Return the position of each row by rank in its ranking, which begins at `first`.
 
     Positions are -1 where a rank of the ranking is NaN or there twice.
     """

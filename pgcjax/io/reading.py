@@ -44,7 +44,7 @@ class Reading:
         return self.memory // 8
 
     def of_preferences(self) -> dict[str, object]:
-        """Say what is taken of preferences, where that is not all as it is."""
+        """Describe what is taken of preferences, where that is not all as it is."""
         how = {"aspects": list(self.aspects), "flips": self.flips}
         return {k: v for k, v in how.items() if v and v != FLIPS[0]}
 
@@ -53,7 +53,7 @@ _chosen: ContextVar[Reading | None] = ContextVar("reading", default=None)
 
 
 def chosen() -> Reading:
-    """Give what `reading` chose for this context, or what is chosen by default."""
+    """Return what `reading` chose for this context, or what is chosen by default."""
     return _chosen.get() or Reading(memory_limit(None))
 
 

@@ -95,7 +95,7 @@ class Origins:
 
 
 def known_column(name: str) -> bool:
-    """Say whether a header names one of our columns."""
+    """Return whether a header names one of our columns."""
     return name.strip().strip('"').lower() in _KNOWN
 
 
@@ -197,7 +197,7 @@ def _is_id(value: object) -> bool:
 
 
 def are_ids(values: list) -> bool:
-    """Say the same of all at once, which is faster; what is missing is no id."""
+    """Return the same of all at once, which is faster; what is missing is no id."""
     try:
         text = "\n".join(values)
     except TypeError:
@@ -374,7 +374,7 @@ def lenient_number(cell: object) -> float:
 
 
 def all_exact(values: pl.Series) -> bool:
-    """Say that all are finite, and too small for whole numbers to become equal."""
+    """Check that all are finite, and too small for whole numbers to become equal."""
     numbers = values.to_numpy()  # of which numpy frees the lock
     return bool(((numbers > -EXACT) & (numbers < EXACT)).all())
 

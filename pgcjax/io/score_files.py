@@ -196,7 +196,7 @@ def _lines(path: Path, data: bytes, form: str, trec: bool) -> Named | None:
 
 
 def _has_header(data: bytes) -> bool:
-    """Say whether the first line, and no other, begins with the name of a column."""
+    """Return whether the first line, and no other, begins with the name of a column."""
     lines = BytesIO(data.removeprefix(b"\xef\xbb\xbf"))
     rows = (line.split() for line in lines if not line.startswith(b"#"))
     first, *others = next(filter(None, rows), [b""])
@@ -329,7 +329,7 @@ def write_lines(
 
 
 def _reads_back(path: Path, data: bytes, rows: pd.DataFrame) -> bool:
-    """Say whether names are read as they were; one may be that of a column."""
+    """Return whether names are read as they were; one may be that of a column."""
     try:
         read = canonical(_parsed(path, data, "auto")[0].frame, Origin(""), SCORES)
     except DataError:

@@ -187,7 +187,7 @@ class ParquetScores(ScoreSource):
         self._queries, self._measures = numbers
 
     def blocks(self) -> Iterator[ScoreBlock]:
-        """Give the scores; blocks of one file are its row groups."""
+        """Return the scores; blocks of one file are its row groups."""
         shape = len(self.query_ids), len(self.measures)
         group = lru_cache(_OPEN)(self._group)
         for first in range(0, len(self.run_ids), self.step):
@@ -202,7 +202,7 @@ class ParquetScores(ScoreSource):
             yield ScoreBlock(runs, values, None if keep.all() else keep)
 
     def of(self, measure: int) -> np.ndarray:
-        """Give the scores by one measure."""
+        """Return the scores by one measure."""
         out = np.full((len(self.run_ids), len(self.query_ids)), np.nan)
         place = {run: i for i, run in enumerate(self.run_ids)}
         for file, one in enumerate(self.files):
@@ -263,7 +263,7 @@ def _parquet(path: Path, footer: Any = None) -> Iterator[Any]:
 
 
 def _codes(column: pa.ChunkedArray) -> tuple[np.ndarray, list[str]]:
-    """Give the numbers of a column's ids in its dictionary, and that."""
+    """Return the numbers of a column's ids in its dictionary, and that."""
     whole: Any = column.unify_dictionaries().combine_chunks()
     return whole.indices.to_numpy(), whole.dictionary.to_pylist()
 

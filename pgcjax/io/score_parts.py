@@ -116,7 +116,7 @@ def job_of(
     runs: Sequence[Sequence[str]],
     names: Sequence[str],
 ) -> dict[str, Any]:
-    """Give the metadata of the job that parts make together.
+    """Return the metadata of the job that parts make together.
 
     Args:
         metadata: of each part, with `part: [i, n]`, 1 <= i <= n.
@@ -151,7 +151,7 @@ def job_of(
 
 
 def _place(about: dict[str, Any], name: str) -> tuple[int, int]:
-    """Say which of how many parts a table is."""
+    """Find which of how many parts a table is."""
     place = about.get("part")
     if place is None:
         raise DataError("is no part of a job (evaluate --part I/N)", where=name)

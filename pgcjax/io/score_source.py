@@ -20,7 +20,7 @@ ROWS = 2**18
 
 @cache
 def schema() -> pa.Schema:
-    """Give the columns of scores in Parquet: dictionaries of ids, and values."""
+    """Return the columns of scores in Parquet: dictionaries of ids, and values."""
     id_, number = pa.dictionary(pa.int32(), pa.string()), pa.float64()
     types = {name: number if name == "value" else id_ for name in SCORES}
     return pa.schema([pa.field(n, kind, nullable=False) for n, kind in types.items()])
@@ -63,11 +63,11 @@ class ScoreSource(ABC):
 
     @abstractmethod
     def blocks(self) -> Iterator[ScoreBlock]:
-        """Give the scores; each block, but the last one, has `step` runs."""
+        """Return the scores; each block, but the last one, has `step` runs."""
 
     @abstractmethod
     def of(self, measure: int) -> Float64[np.ndarray, "runs queries"]:
-        """Give the scores by one measure, by its number; NaN where there is none."""
+        """Return the scores by one measure, by its number; NaN where there is none."""
 
     @property
     def step(self) -> int:
@@ -95,7 +95,7 @@ class ScoreSource(ABC):
         return [self.measures[i] for i in sorted(first, key=lambda i: (first[i], i))]
 
     def tables(self) -> Iterator[pa.Table]:
-        """Give the rows of each block, by run, query and measure."""
+        """Return the rows of each block, by run, query and measure."""
         codes = None
         for block in self.blocks():
             if codes is None or len(codes[0]) < block.values.size:
@@ -184,7 +184,7 @@ class TableScores(ScoreSource):
         return source
 
     def blocks(self) -> Iterator[ScoreBlock]:
-        """Give the scores of `step` runs at a time."""
+        """Return the scores of `step` runs at a time."""
         shape = len(self.query_ids), len(self.measures)
         for first in range(0, len(self.run_ids), self.step):
             runs = self.run_ids[first : first + self.step]
@@ -197,7 +197,7 @@ class TableScores(ScoreSource):
             yield ScoreBlock(runs, values, None if keep.all() else keep)
 
     def of(self, measure: int) -> np.ndarray:
-        """Give the scores by one measure."""
+        """Return the scores by one measure."""
         parts = [np.zeros((0, len(self.query_ids)))]
         for block in self.blocks():
             values = block.values[..., measure]

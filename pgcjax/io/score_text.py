@@ -42,7 +42,7 @@ _SHOWN = "trec_eval, tot, ir_measures or ranking"
 
 
 def is_scores(content: Columns) -> bool:
-    """Say whether the first line holds a score where one of the formats has it."""
+    """Return whether the first line holds a score where one of the formats has it."""
     rows = (row for row in content.rows if not _names_run(row))
     row = next(rows, content.rows[0])
     if len(row) not in (3, 4, 6) or (len(row) == 6 and row[1] != "Q0"):
@@ -135,7 +135,7 @@ def _found(content: Columns, fallback: bool) -> str:
 
 
 def _holds_topics(one: set[str], other: set[str]) -> bool | None:
-    """Say whether one column holds topics, or the other; None if that is not sure.
+    """Return whether one column holds topics, or the other; None if that is not sure.
 
     Only topics can be called `all`, and names of measures do not begin with a digit.
     A single number may be something else, such as the iteration of qrels.
@@ -206,7 +206,7 @@ def number(value: float, measure: str, digits: int | None = None) -> str:
 
 
 def is_count(measure: str) -> bool:
-    """Say whether scores by a measure, and what is said of all, are whole numbers."""
+    """Return whether scores by a measure, and their sums, are whole numbers."""
     return re.split(r"[(@]", measure)[0].strip() in SUMMED and "mean=" not in measure
 
 

@@ -43,7 +43,7 @@ def seal(path: Path, first: int = 0) -> None:
 
 
 def check(data: bytes, where: str, mend: str) -> bool:
-    """Say whether the bytes of a file, or those from its metadata on, are sealed.
+    """Return whether the bytes of a file, or those from its metadata on, are sealed.
 
     Raises:
         DataError: they are, and changed since; `mend` says what to do.
@@ -62,7 +62,7 @@ def check(data: bytes, where: str, mend: str) -> bool:
 
 
 def check_file(path: Path, mend: str) -> bool:
-    """Say whether a file of any size is sealed, as `check` does.
+    """Return whether a file of any size is sealed, as `check` does.
 
     Raises:
         DataError: it is, and changed since. OSError: it cannot be read.

@@ -40,7 +40,7 @@ class SideWeights(NamedTuple):
 
 
 def whole_weights(preferences: "pd.DataFrame", what: str) -> Int64[np.ndarray, " rows"]:
-    """Give the weights of judgments where only whole ones can be counted.
+    """Return the weights of judgments where only whole ones can be counted.
 
     Args:
         preferences: canonical.
@@ -68,7 +68,7 @@ def by_sides(
     soft: str,
     unit: int = UNIT,
 ) -> SideWeights:
-    """Say how much each row counts for either document; a tie counts for none.
+    """Compute how much each row counts for either document; a tie counts for none.
 
     A row without a probability (NaN) counts for the side that it prefers. Of one with
     the probability p that its document is better, `margin` counts 2p - 1 for the
@@ -102,7 +102,7 @@ def in_parts(
     soft: str,
     unit: int = UNIT,
 ) -> tuple[Int64[np.ndarray, "*n rows"], Int64[np.ndarray, "*n rows"]]:
-    """Say how much rows count for the likelier document, and for the other one.
+    """Compute how much rows count for the likelier document, and for the other one.
 
     Args:
         weight: how many judgments a row stands for.
@@ -124,7 +124,7 @@ def in_parts(
 
 
 def weights_of(preferences: "pd.DataFrame") -> Float[np.ndarray, " rows"]:
-    """Give the weights of judgments: how many each row stands for; 1 by default."""
+    """Return the weights of judgments: how many each row stands for; 1 by default."""
     if "weight" not in preferences:
         return np.ones(len(preferences))
     return preferences["weight"].fillna(1.0).to_numpy(np.float64)

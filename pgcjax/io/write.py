@@ -149,12 +149,12 @@ def _json(record: dict) -> str:
 
 
 def unsealed(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Give metadata of a file that will be sealed."""
+    """Return metadata of a file that will be sealed."""
     return {**UNSEALED, **metadata, **UNSEALED}
 
 
 def header(metadata: dict[str, Any]) -> str:
-    """Say version, parameters and conventions in one comment line."""
+    """Write version, parameters and conventions in one comment line."""
     return HEADER_MARK + json.dumps(metadata, ensure_ascii=False)
 
 
@@ -224,7 +224,7 @@ def _exists(path: Path) -> bool:
 
 
 def check_suffix(path: Path, suffixes: tuple[str, ...] = SCORE_SUFFIXES) -> str:
-    """Give the suffix of an output file, in lower case.
+    """Return the suffix of an output file, in lower case.
 
     Raises:
         UsageError: it is none of these.

@@ -107,7 +107,7 @@ def _read(path: Path, drop_decimal: bool) -> pd.DataFrame:
 
 
 def _problem(row: list[str]) -> str:
-    """Say what is wrong with a row, or nothing."""
+    """Describe what is wrong with a row, or nothing."""
     if len(row) != _WIDTH:
         text = shorten(" ".join(row))
         return f"expected {_WIDTH} fields, found {len(row)}: {text}"

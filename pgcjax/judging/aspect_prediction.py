@@ -97,6 +97,6 @@ def _categories(grades: pd.Series) -> Int[np.ndarray, " labels"]:
 
 
 def _indicators(grades: pd.Series) -> Float64[np.ndarray, "labels categories"]:
-    """Give a column of 0 and 1 for each grade that occurs, and for no grade."""
+    """Return a column of 0 and 1 for each grade that occurs, and for no grade."""
     code = _categories(grades)
     return np.eye(int(code.max()) + 1)[code]

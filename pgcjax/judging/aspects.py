@@ -72,7 +72,7 @@ def by_setting(wide: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def aspect_coverage(labels: pd.DataFrame, overall: str = "overall") -> pd.DataFrame:
-    """Say how often judges give an aspect a grade, of documents with an overall one.
+    """Compute how often judges grade an aspect of documents with an overall grade.
 
     Args:
         labels: as of `aspect_table`.
@@ -99,7 +99,7 @@ def aspect_coverage(labels: pd.DataFrame, overall: str = "overall") -> pd.DataFr
 def aspect_distribution(
     labels: pd.DataFrame, overall: str = "overall", *, complete: bool = True
 ) -> pd.DataFrame:
-    """Say how often each aspect has each grade, in isolation and in condition.
+    """Compute how often each aspect has each grade, in isolation and in condition.
 
     Args:
         labels: as of `aspect_table`.
@@ -125,7 +125,7 @@ def aspect_distribution(
 
 
 def _changes(wide: pd.DataFrame, overall: str) -> pd.DataFrame:
-    """Give grade in condition less grade in isolation, of documents with both."""
+    """Return grade in condition less grade in isolation, of documents with both."""
     parts = by_setting(wide[wide[overall].notna()])
     before = parts[ISOLATION].droplevel(["previous_doc_id"])
     keys = parts[CONDITION].reset_index("previous_doc_id", drop=True).index
@@ -134,7 +134,7 @@ def _changes(wide: pd.DataFrame, overall: str) -> pd.DataFrame:
 
 
 def grade_changes(labels: pd.DataFrame, overall: str = "overall") -> pd.DataFrame:
-    """Say how often, and how far, a grade changes when another document came first.
+    """Compute how often, and how far, a grade changes when another document came first.
 
     Args:
         labels: as of `aspect_table`; a document that a judge (if named, the same)

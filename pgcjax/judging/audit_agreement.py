@@ -93,7 +93,7 @@ class Judges:
                 yield agreement(str(self.names[other]), table)
 
     def _own(self, judge: str) -> tuple[int, slice]:
-        """Give the number of a judge, and the rows."""
+        """Return the number of a judge, and the rows."""
         number = int(np.searchsorted(self.names, judge))
         return number, slice(*self._rows[number : number + 2])
 
@@ -152,7 +152,7 @@ class Judges:
 
 
 def contradicted(row: Any) -> Finding:
-    """Say of a pair at odds how many of the others say the opposite."""
+    """Count how many of the others say the opposite of a pair at odds."""
     aspect = f", {row.aspect}" if row.aspect else ""
     of = f"{row.query_id}{aspect}: {row.doc_id} > {row.other_doc_id}"
     share, verdict = row.against / row.others, f"{row.against} of {row.others} disagree"
@@ -161,7 +161,7 @@ def contradicted(row: Any) -> Finding:
 
 
 def majority(counts: Int64[np.ndarray, "pairs 3"]) -> Int64[np.ndarray, " pairs"]:
-    """Give what most say of each pair, by place; neither, if two are as many."""
+    """Return what most say of each pair, by place; neither, if two are as many."""
     clear = (counts == counts.max(axis=1, keepdims=True)).sum(axis=1) == 1
     return np.where(clear, counts.argmax(axis=1), 2)
 

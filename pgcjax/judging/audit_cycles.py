@@ -102,7 +102,7 @@ def _of_documents(
 
 
 def share_of_cycles(of_documents: pd.DataFrame) -> tuple[float, float, float]:
-    """Give the share of triples that are cycles, and its 95 % interval.
+    """Return the share of triples that are cycles, and its 95 % interval.
 
     Triples have documents in common: documents are taken as drawn, one left out after
     the other; or, of ten queries and more, queries.

@@ -118,7 +118,7 @@ def showings(
 
 
 def _swap(double: pd.DataFrame, shown: np.ndarray, unknown: bool) -> Finding:
-    """Give the share of pairs whose answers in both orders agree."""
+    """Return the share of pairs whose answers in both orders agree."""
     if unknown:
         why = "what was shown first is not known (a column first)"
         return none("swap", "", 0, why)
@@ -138,7 +138,7 @@ def _swap(double: pd.DataFrame, shown: np.ndarray, unknown: bool) -> Finding:
 
 
 def _first(of: Mapping[str, np.ndarray], stratum: np.ndarray, unknown: bool) -> Finding:
-    """Give the odds of preferring what stands first, by pairs in both orders."""
+    """Return the odds of preferring what stands first, by pairs in both orders."""
     if unknown:
         why = "what was shown first is not known (a column first)"
         return none("first", "", 0, why)
@@ -157,7 +157,7 @@ def _first(of: Mapping[str, np.ndarray], stratum: np.ndarray, unknown: bool) -> 
 
 
 def length_odds(of: Mapping[str, np.ndarray], docs: np.ndarray) -> Finding:
-    """Give the odds of preferring what is twice as long.
+    """Return the odds of preferring what is twice as long.
 
     Args:
         of: sign, first and longer, of each vote.
@@ -194,7 +194,7 @@ def length_odds(of: Mapping[str, np.ndarray], docs: np.ndarray) -> Finding:
 def odds_of(
     probe: str, fit: LogisticFit, column: int, n: int, words: tuple[str, str]
 ) -> Finding:
-    """Give the odds that a column of a model makes, and whether they are large."""
+    """Return the odds that a column of a model makes, and whether they are large."""
     beta, error = fit.beta[column], fit.error[column]
     ends = np.clip([beta, beta - fit.z * error, beta + fit.z * error], -700, 700)
     odds, low, high = map(exp, ends.tolist())
@@ -202,7 +202,7 @@ def odds_of(
 
 
 def odds_words(low: float, high: float, words: tuple[str, str]) -> str:
-    """Say whether odds are large, by their interval."""
+    """Return whether odds are large, by their interval."""
     if low > 1 or high < 1:
         verdict = words[0] if low > 1 else words[1]
         return verdict + ("" if low > ODDS or high < 1 / ODDS else " a little, perhaps")

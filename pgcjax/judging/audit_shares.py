@@ -49,7 +49,7 @@ class Finding(NamedTuple):
 
 
 def wilson(hits: float, n: float, z: float = Z) -> tuple[float, float]:
-    """Give the 95 % interval of a share [Wilson 1927]."""
+    """Return the 95 % interval of a share [Wilson 1927]."""
     if not n:
         return nan, nan
     share, z2 = hits / n, z * z / n
@@ -63,7 +63,7 @@ def clustered(
     n: Float64[np.ndarray, " clusters"],
     scale: Float64[np.ndarray, " clusters"] | float = 1.0,
 ) -> tuple[float, float, float]:
-    """Give a share, and its 95 % interval where what is in a cluster goes together.
+    """Return a share, and its 95 % interval where what is in a cluster goes together.
 
     Wilson's interval with as many answers as would have the variance of the share
     between clusters [Dean and Pagano 2015], and with quantiles of Student's t.
@@ -96,7 +96,7 @@ def share_of(
     words: Words,
     noun: str,
 ) -> Finding:
-    """Give a share and its verdict, unless it is one of too few.
+    """Return a share and its verdict, unless it is one of too few.
 
     Args:
         probe: its name.
@@ -113,7 +113,7 @@ def share_of(
 
 
 def none(probe: str, of: str, n: int, why: str) -> Finding:
-    """Say why a probe stands down."""
+    """Explain why a probe stands down."""
     return Finding(probe, of, nan, nan, nan, n, f"not asked: {why}")
 
 

@@ -65,7 +65,7 @@ class Comparisons:
         return int(self.group.max()) + 1
 
     def wins(self) -> tuple[Float64[np.ndarray, " rows"], ...]:
-        """Give votes for the first and the second of each pair, a tie half for each."""
+        """Return votes for the first and second of each pair, a tie half for each."""
         half = 2 * self.unit  # exact: whole numbers below 2^53 over a power of 2
         sides = self.won, self.lost
         return tuple((2 * side + self.tied) / half for side in sides)
@@ -159,7 +159,7 @@ def _judges(
 
 
 def _towards(name: str, table: pd.DataFrame, lengths: Any) -> np.ndarray:
-    """Give what may sway a judge towards the document of each row; NaN: not known."""
+    """Return what may sway a judge towards the document of each row; NaN: not known."""
     if name == "longer":
         found, lacking = (
             doublings(table, lengths),

@@ -42,7 +42,7 @@ class Cycles:
 
 
 def net_wins(counts: Int[np.ndarray, "n n"]) -> Int[np.ndarray, "n n"]:
-    """Give how many more judgments prefer u to v than v to u, where it is above 0.
+    """Return how many more judgments prefer u to v than v to u, where it is above 0.
 
     Of two judgments that conflict, every order contradicts one: only the rest matters.
     """
@@ -148,7 +148,7 @@ def _steps(cycle: tuple[int, ...]) -> list[tuple[int, int]]:
 def _incidence(
     cycles: list[tuple[int, ...]], number: np.ndarray, edges: int
 ) -> sparse.csr_array:
-    """Say which cycle has which edge."""
+    """Find which cycle has which edge."""
     pairs = [(i, *step) for i, cycle in enumerate(cycles) for step in _steps(cycle)]
     row, tail, head = np.array(pairs, np.int64).reshape(-1, 3).T
     shape = len(cycles), edges

@@ -156,7 +156,7 @@ def _climb(
 
 
 def _root(curvature: Float64[np.ndarray, "g g"]) -> Float64[np.ndarray, "g g"]:
-    """Give a root of the inverse of a curvature, or of one like it with a maximum."""
+    """Return a root of the inverse of a curvature, or of one like it with a maximum."""
     value, vector = np.linalg.eigh(curvature)
     return vector / np.sqrt(np.maximum(np.abs(value), 1e-3))
 
@@ -188,7 +188,7 @@ class _Model:
         return [np.r_[start[: self.fixed], x] for x in (*looks, _agreed(data))]
 
     def joint(self, shared: Float64[np.ndarray, " g"], found: _Found) -> Joint:
-        """Give what was found, and standard errors."""
+        """Return what was found, and standard errors."""
         size = len(shared) + 1
         wide, variance = np.zeros((size, size)), np.zeros(self.items)
         curvature, turns = self.curved(shared, found)

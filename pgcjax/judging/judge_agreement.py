@@ -96,7 +96,7 @@ def judge_agreement(
     sides: str = "any",
     bad: bool = False,
 ) -> JudgeAgreement:
-    """Say how far judges agree on pairs of documents.
+    """Compute how far judges agree on pairs of documents.
 
     Each judge has one vote on a pair; a judgment that names no judge is a vote of its
     own, and only in κ and the table, not in the table of judges. If sides mean nothing,

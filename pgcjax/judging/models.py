@@ -38,7 +38,7 @@ def strengths(
     prior: float = PRIOR,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
-    """Say how strong the documents of each query are, from comparisons in pairs.
+    """Compute how strong the documents of each query are, from comparisons in pairs.
 
     A tie is half a win for each document, a probability p is p of one. What comes out
     of a query depends on its own comparisons alone.

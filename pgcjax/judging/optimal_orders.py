@@ -36,7 +36,7 @@ class OptimalOrders:
     kinds: Int64[np.ndarray, " n"]
 
     def before(self) -> Bool[np.ndarray, "n n"]:
-        """Say which document is before which other in one of these orders at least."""
+        """Find which document is before which other in one of these orders at least."""
         n = len(self.kinds)
         last = [int(np.flatnonzero(self.kinds == kind)[-1]) for kind in self.kinds]
         has_first = self.sets[:, self.kinds].astype(np.float32)
@@ -158,7 +158,7 @@ class _Search:
 
 
 def _kinds(net: np.ndarray) -> np.ndarray:
-    """Give the first document with the same judgments against the same others."""
+    """Return the first document with the same judgments against the same others."""
     both = np.hstack([net, net.T])
     _, first, kind = np.unique(both, axis=0, return_index=True, return_inverse=True)
     return first[kind.reshape(-1)]
@@ -185,7 +185,7 @@ def _on_optimal_ways(levels: list[_Level]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _backwards(levels: list[_Level]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Give the steps into each level that optimal orders take, from the last one."""
+    """Return the steps into each level that optimal orders take, from the last one."""
     wanted = np.ones(1, bool)
     for before, level in zip(levels[-2::-1], levels[:0:-1], strict=True):
         source, target, cost = level.steps

@@ -187,7 +187,7 @@ def held_out(
 
 
 def accuracy_note(qrels: pd.DataFrame, context: pd.DataFrame) -> str:
-    """Say in a line how well the default regression and both baselines predict."""
+    """Write in a line how well the default regression and both baselines predict."""
     what = "grades that nobody gave after the previous document are predicted"
     pairs = conditional_grades(qrels, context)
     if pairs["query_id"].nunique() < 2:

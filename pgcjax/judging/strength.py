@@ -92,7 +92,7 @@ def judgment_strength(
 
 
 def _medians(votes: Votes, table: pd.DataFrame) -> Float64[np.ndarray, " pairs"]:
-    """Give the median time of each pair, NaN where no time is known."""
+    """Return the median time of each pair, NaN where no time is known."""
     if "seconds" not in table:
         return np.full(len(votes.pairs), np.nan)
     median = _pair_medians(table[table["other_doc_id"].notna()])
@@ -100,7 +100,7 @@ def _medians(votes: Votes, table: pd.DataFrame) -> Float64[np.ndarray, " pairs"]
 
 
 def _pair_medians(judgments: pd.DataFrame) -> pd.Series:
-    """Give the median time of judgments of the same pair, by query and documents."""
+    """Return the median time of judgments of the same pair, by query and documents."""
     documents = judgments[["doc_id", "other_doc_id"]]
     key = [judgments["query_id"], documents.min(axis=1), documents.max(axis=1)]
     return judgments["seconds"].groupby(key).median()
@@ -161,7 +161,7 @@ def _by_gap(pairs: pd.DataFrame) -> pd.DataFrame:
 def judgment_times(
     preferences: Any, *, judges: Sequence[str] | None = None
 ) -> pd.DataFrame:
-    """Say how long judgments take: of all, of each option, judge and query.
+    """Compute how long judgments take: of all, of each option, judge and query.
 
     Args:
         preferences: DataFrame as of `read_preferences`, with the column `seconds`;

@@ -32,7 +32,7 @@ class FitSetting(NamedTuple):
 
     @property
     def fits(self) -> Parameters:
-        """Say which parameters there are."""
+        """Find which parameters there are."""
         return Parameters(self.ties, self.spread is None, self.judged)
 
 

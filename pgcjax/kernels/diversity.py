@@ -118,13 +118,13 @@ def effective(gain: Gain, navigational: Bool[Array, " m"]) -> Gain:
 
 
 def recall(gain: Gain, intents: Float[Array, ""]) -> Float[Array, ""]:
-    """Give the share of a query's intents that any document serves: I-rec."""
+    """Return the share of a query's intents that any document serves: I-rec."""
     served = (gain > 0).any(axis=-1).sum()
     return ratio(served.astype(jnp.float64), intents)
 
 
 def precision(gain: Gain, k: Float[Array, ""]) -> Float[Array, ""]:
-    """Give the share of k documents that serve an intent."""
+    """Return the share of k documents that serve an intent."""
     return ratio((gain > 0).any(axis=0).sum().astype(jnp.float64), k)
 
 
@@ -143,7 +143,7 @@ def by_intent(
 def expected(
     scores: Float[Array, " m"], weights: Float[Array, " m"]
 ) -> Float[Array, ""]:
-    """Give the mean of the scores of intents, weighted: M-IA."""
+    """Return the mean of the scores of intents, weighted: M-IA."""
     # A mask that is the same for all runs would be moved out of the loop over them, and
     # products be fused into sums again: this one is not.
     over = total(weights * scores, where=scores > 0)
@@ -153,7 +153,7 @@ def expected(
 def mixed(
     gamma: float, first: Float[Array, ""], second: Float[Array, ""]
 ) -> Float[Array, ""]:
-    """Give gamma first + (1 - gamma) second: D#-M.
+    """Return gamma first + (1 - gamma) second: D#-M.
 
     Source: Sakai 2012, equation 7.
     """

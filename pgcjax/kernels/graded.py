@@ -73,7 +73,7 @@ def reciprocal(gain: Float[Array, " w"], ranked: RankedList) -> Float[Array, ""]
 def blended(
     gain: Float[Array, " w"], ranked: RankedList, ideal: IdealList, beta: float
 ) -> tuple[Float[Array, " w"], Float[Array, " w"]]:
-    """Give the blended ratio BR(r) = (C(r) + beta cg(r)) / (r + beta cg*(r)).
+    """Return the blended ratio BR(r) = (C(r) + beta cg(r)) / (r + beta cg*(r)).
 
     Returns:
         BR of each relevant document, 0 of others; and C, the number of relevant ones
@@ -118,7 +118,7 @@ def blended_to_best(
 def blended_first(
     gain: Float[Array, " w"], ranked: RankedList, ideal: IdealList, beta: float
 ) -> Float[Array, ""]:
-    """Give BR of the first relevant document: O.
+    """Return BR of the first relevant document: O.
 
     Source: Sakai 2007.
     """
@@ -187,14 +187,14 @@ def normalized_at_levels(
 
 
 def _to_rank(ideal: IdealList, ranked: RankedList) -> Float[Array, " w"]:
-    """Give what `cumulative` is at the rank of each document, or at the last one."""
+    """Return what `cumulative` is at the rank of each document, or at the last one."""
     rank = ranked.rank.astype(ideal.relevant.dtype)
     last = jnp.clip(rank, 1, ideal.relevant) - 1
     return ideal.cumulative[jnp.maximum(last, 0)]
 
 
 def first(gain: Float[Array, " w"], ranked: RankedList) -> Float[Array, ""]:
-    """Give the weight of the first relevant document's rank: RR."""
+    """Return the weight of the first relevant document's rank: RR."""
     hit = hits(gain, ranked)
     return rounded(ranked.weight, hit)[jnp.argmax(hit)]
 
@@ -214,7 +214,7 @@ def share(gain: Float[Array, " w"], ranked: RankedList, of: Array) -> Float[Arra
 
 
 def residual(gain: Float[Array, " w"], ranked: RankedList) -> Float[Array, ""]:
-    """Give the weight of all ranks but those of judged documents: what RBP may gain.
+    """Return the weight of all ranks but those of judged documents: what RBP may gain.
 
     A judged document gains 1; the weights of all ranks add up to 1.
 
@@ -224,5 +224,5 @@ def residual(gain: Float[Array, " w"], ranked: RankedList) -> Float[Array, ""]:
 
 
 def hits(gain: Float[Array, " w"], ranked: RankedList) -> Bool[Array, " w"]:
-    """Say which documents have a gain, within the depth that counts."""
+    """Find which documents have a gain, within the depth that counts."""
     return ranked.where & (gain > 0)

@@ -153,7 +153,7 @@ def next_place(
 
 
 def key_of(word: Int32[Array, "*n"]) -> Int32[Array, "*n"]:
-    """Give what is greatest for the next vertex: delta above, less the place below.
+    """Return what is greatest for the next vertex: delta above, less the place below.
 
     A word is outdegree << OUT, plus indegree << IN, plus place: so the key is one
     product, less the word. The sign of what is gone makes its outdegree less by 1024,
@@ -166,7 +166,7 @@ def key_of(word: Int32[Array, "*n"]) -> Int32[Array, "*n"]:
 
 
 def _at(array: Array, place: Int32[Array, ""]) -> Array:
-    """Give what is at a place. There is one: to look after that takes as long."""
+    """Return what is at a place. There is one: to look after that takes as long."""
     found = jnp.asarray(array).at[place]
     return found.get(mode="promise_in_bounds", wrap_negative_indices=False)
 

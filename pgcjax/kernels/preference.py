@@ -62,7 +62,7 @@ class JudgeCounts(NamedTuple):
 
 
 def share(ranked: RankedList, pairs: PairCounts, *, among: str) -> Float[Array, ""]:
-    """Give the share of judgments that is fulfilled.
+    """Return the share of judgments that is fulfilled.
 
     `among` says which count: `all`, those of which `some` document was retrieved, or
     those of which `both` were.
@@ -71,7 +71,7 @@ def share(ranked: RankedList, pairs: PairCounts, *, among: str) -> Float[Array, 
 
 
 def harmonic(ranked: RankedList, pairs: PairCounts) -> Float[Array, ""]:
-    """Give F1 of c/s and c/n, the shares among `some` and `all`: 2 c / (s + n)."""
+    """Return F1 of c/s and c/n, the shares among `some` and `all`: 2 c / (s + n)."""
     both = _judged(ranked, pairs, "some") + possible(ranked, pairs)
     return ratio(2 * fulfilled(ranked, pairs, among="some"), both)
 

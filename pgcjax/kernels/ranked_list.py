@@ -90,7 +90,7 @@ def ratio(over: Array, under: Array) -> Array:
 
 
 def by_vertex(ranked: RankedList, vertices: int, absent: int) -> Int[Array, " n"]:
-    """Give the rank of each judged document from 1; `absent` where the run has none."""
+    """Return the rank of judged documents from 1; `absent` where the run has none."""
     place = jnp.where(ranked.where, ranked.vertex, vertices)
     ranks = jnp.full(vertices, absent, ranked.rank.dtype)
     return ranks.at[place].set(ranked.rank, mode="drop")

@@ -47,7 +47,7 @@ def rank_weights(p: float, depth: int) -> Int64[np.ndarray, " depth_plus_1"]:
 
 
 def weight_within(p: float, depth: int) -> float:
-    """Give the share of all weight that depths up to `depth` have: 1 - p^depth."""
+    """Return the share of all weight that depths up to `depth` have: 1 - p^depth."""
     return (_ONE - _powers(p, depth)[depth]) / _ONE
 
 

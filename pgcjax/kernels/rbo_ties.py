@@ -115,7 +115,7 @@ class Sums(NamedTuple):
 def norm(
     top: Int32[Array, " n"], bottom: Int32[Array, " n"], *, ties: str
 ) -> Float64[Array, " n"]:
-    """Give what a ranking's ties put under its overlaps, by depth.
+    """Return what a ranking's ties put under its overlaps, by depth.
 
     Args:
         top: see `Ranking`.
@@ -136,7 +136,7 @@ def norm(
 def _rise(
     top: Int32[Array, " n"], bottom: Int32[Array, " n"], depth: Int32[Array, " n"]
 ) -> tuple[Float64[Array, " n"], Float64[Array, " n"]]:
-    """Give the room for the group at each depth, and its size; 1 and 1 without one."""
+    """Return the room for the group at each depth, and its size; 1 and 1 if none."""
     valid = bottom >= top
     rise = jnp.where(valid, depth - top + 1, 1)
     size = jnp.where(valid, bottom - top + 1, 1)
@@ -294,7 +294,7 @@ def bounds(
     length_b: Int[np.ndarray, " pairs"],
     weights: Weights,
 ) -> dict[str, Float64[np.ndarray, " pairs"]]:
-    """Give `min`, `ext`, `max` and `res` of pairs, on the host.
+    """Return `min`, `ext`, `max` and `res` of pairs, on the host.
 
     Beyond n, the longer length: by `min` the overlap stays; by `ext` the agreement
     does; by `max` either ranking adds a document of the other at each depth, until at

@@ -39,7 +39,7 @@ class JudgedDocs(NamedTuple):
 def interpolated(
     gain: Float[Array, " w"], ranked: RankedList, least: Float[Array, "*n"]
 ) -> Float[Array, "*n"]:
-    """Give the best precision from the `least`-th relevant document on: IPrec.
+    """Return the best precision from the `least`-th relevant document on: IPrec.
 
     It is 0 if the run has fewer relevant documents than that.
     """
@@ -65,7 +65,7 @@ def averaged_levels(
 def within(
     gain: Float[Array, " w"], ranked: RankedList, last: Float[Array, ""]
 ) -> Float[Array, ""]:
-    """Give the precision at rank `last`: Rprec."""
+    """Return the precision at rank `last`: Rprec."""
     near = hits(gain, ranked) & (ranked.rank.astype(last.dtype) <= last)
     return ratio(jnp.sum(near).astype(gain.dtype), last)
 
@@ -129,6 +129,6 @@ def inferred(ranked: RankedList, judged: JudgedDocs) -> Float[Array, ""]:
 def _judged(
     ranked: RankedList, judged: JudgedDocs
 ) -> tuple[Bool[Array, " w"], Bool[Array, " w"]]:
-    """Say which documents of a run are relevant, and which were judged otherwise."""
+    """Find which documents of a run are relevant, and which were judged otherwise."""
     relevant, other = (x[ranked.vertex] > 0 for x in judged[:2])
     return ranked.where & relevant, ranked.where & other

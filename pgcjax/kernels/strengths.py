@@ -66,7 +66,7 @@ def bradley_terry(
 
 
 def shortened(change: Float[Array, ""]) -> Float[Array, ""]:
-    """Give the part of a step of Newton's that surely gets nearer."""
+    """Return the part of a step of Newton's that surely gets nearer."""
     return jnp.where(change > 0, ratio(jnp.log1p(change), change), 1.0)
 
 
@@ -113,7 +113,7 @@ def variances(
     *,
     where: Bool[Array, " n"],
 ) -> Float[Array, " n"]:
-    """Give the variance of each strength less the mean of all.
+    """Return the variance of each strength less the mean of all.
 
     Args:
         spread: inverse of the curvature, pinned.
@@ -128,7 +128,7 @@ def variances(
 def rank_centrality(
     won: Float[Array, "n n"], added: Float[Array, ""], *, where: Bool[Array, " n"]
 ) -> Float[Array, " n"]:
-    """Give the log of how often a walk is at each item that goes to those that win.
+    """Return the log of how often a walk is at each item that goes to those that win.
 
     From i it goes to j by the share of their comparisons that j won. The chance to be
     at an item in the long run is found by leaving out one item after the other, which

@@ -244,7 +244,7 @@ def _of_rows(rows: VoteRows, point: Point, fits: Parameters) -> _Own:
 
 
 def _log_chances(log_odds, tie, looks, *, ties, judged):
-    """Give the log of the chance of each answer of a judge who looks, and otherwise."""
+    """Return the log of the chance of each answer of judges who look, and others."""
     answers = [log_odds / 2, *([tie] if ties else []), -log_odds / 2]
     logs = jax.nn.log_softmax(jnp.stack(answers), axis=0)
     if not judged:

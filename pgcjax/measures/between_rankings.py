@@ -101,7 +101,7 @@ def _of_intents(
 
 
 def _levels(q: Parameters, judgments: Judgments) -> Levels:
-    """Give the levels that the parameters ask for: once for all measures of them."""
+    """Return the levels that the parameters ask for: once for all measures of them."""
     if q["subtopics"] == "none":
         return judgments.once(document_levels, "qrels", rel=q["rel"])
     kinds = [kind for kind in ("intent_qrels", "intents") if kind in judgments]
@@ -201,5 +201,5 @@ def parse(text: Any, *, complete: bool = True) -> Measure:
 
 
 def is_between(measure: Measure) -> bool:
-    """Say whether a measure compares two rankings, which have no scores by it."""
+    """Return whether a measure compares two rankings, which have no scores by it."""
     return BETWEEN.get(measure.name) is measure.definition

@@ -151,7 +151,7 @@ def _residual(ranked: RankedList, judged: Any, q: Parameters) -> Any:
 def of_judged(
     kernel: Any, by_rank: Any, q: Parameters, judgments: Judgments
 ) -> ListTensors:
-    """Give what scoring batches for a measure of which documents were judged."""
+    """Return what scoring batches for a measure of which documents were judged."""
     every = grades_of(judgments, positive_only=False)
     return ListTensors(
         every.docs,

@@ -35,7 +35,7 @@ GROUP = "pgcjax.measures"
 
 @cache
 def catalogue() -> dict[str, spec.Definition]:
-    """Give all definitions by name: built in, of installed packages, registered."""
+    """Return all definitions by name: built in, of installed packages, registered."""
     register_installed()
     return _known()
 

@@ -78,7 +78,7 @@ def with_context(
 
 
 def of_context(measure: Gains, q: Parameters, judgments: Judgments) -> ListTensors:
-    """Give what scoring batches for a measure of conditional grades."""
+    """Return what scoring batches for a measure of conditional grades."""
     graded = judgments.once(conditional, "qrels", "context")
     rules, notes = _NO_RULES, graded.notes
     if q["missing"] == "predicted":
@@ -138,7 +138,7 @@ def _mixed(alpha: float, own: np.ndarray, after: np.ndarray) -> np.ndarray:
 
 
 def _matrix(rules: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Give the grades [levels] that predictions are from, ascending, and what they are.
+    """Return the grades [levels] of predictions, ascending, and what they are.
 
     These are by grades of the previous document (rows) and of the document itself.
     """
@@ -177,7 +177,7 @@ def _levels(
 
 
 def _predictions(tables: Mapping[str, Any]) -> pd.DataFrame:
-    """Give the predictions that were asked for, or make them once for these tables."""
+    """Return the predictions asked for, or make them once for these tables."""
     if "predictions" in tables:
         return tables["predictions"]
     judgments = tables if isinstance(tables, Judgments) else Judgments(tables)

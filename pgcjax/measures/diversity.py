@@ -71,7 +71,7 @@ def _lists(
     q: Parameters,
     judgments: Judgments,
 ) -> ListTensors:
-    """Give what scoring batches: what a measure makes of the grades of each query."""
+    """Return what scoring batches: what a measure makes of the grades of each query."""
     grades = judged(judgments)
     return ListTensors(
         grades.docs,

@@ -60,7 +60,7 @@ class ExactTensors(PeelTensors):
     def orders(
         self, progress: Progress | None = None
     ) -> "Mapping[str, OptimalOrders | None]":
-        """Give the optimal orders of each query that has documents; None if too many.
+        """Return the optimal orders of each query that has documents; None if too many.
 
         They are looked for when they are first asked for.
         """

@@ -67,7 +67,7 @@ class Gains:
         also: tuple[str, ...] = (),
         **more: Any,
     ) -> ListTensors:
-        """Give what scoring batches, see `ListTensors`, of a kernel made of this one.
+        """Return what scoring batches, see `ListTensors`, of a kernel made of this one.
 
         `also` names the parameters that it reads beside those of this one.
         """
@@ -121,7 +121,7 @@ def highest_of(q: Parameters, collection: float, of_query: np.ndarray) -> float:
 
 
 def given_or(q: Parameters, highest: float, grades: np.ndarray) -> float:
-    """Give `gmax` if it is a number, else the highest grade that was chosen.
+    """Return `gmax` if it is a number, else the highest grade that was chosen.
 
     Raises:
         DataError: a grade is above a given `gmax`.
@@ -156,7 +156,7 @@ def mapped(grades: np.ndarray, q: Parameters, highest: float) -> np.ndarray:
 
 
 def relevant(grades: np.ndarray, q: Parameters, highest: float) -> np.ndarray:
-    """Give 1 for grades of at least `rel`, else 0."""
+    """Return 1 for grades of at least `rel`, else 0."""
     return np.where(grades >= q["rel"], 1.0, 0.0)
 
 
@@ -194,7 +194,7 @@ def by_reciprocal(q: Parameters, depth: int) -> np.ndarray:
 
 
 def of_qrels(measure: Gains, q: Parameters, judgments: Judgments) -> ListTensors:
-    """Give what scoring batches for a measure of plain qrels."""
+    """Return what scoring batches for a measure of plain qrels."""
     judged = grades_of(judgments)
 
     def gains(q: Parameters) -> dict[str, np.ndarray]:

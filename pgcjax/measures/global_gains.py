@@ -48,7 +48,7 @@ def _gains_of_all(
 def _with_ideals(
     measure: Gains, q: Parameters, judgments: Judgments
 ) -> dict[str, _Global]:
-    """Give what the ideal list of global gains gives, too."""
+    """Return what the ideal list of global gains gives, too."""
 
     def make(q: Parameters) -> dict[str, _Global]:
         return {
@@ -62,7 +62,7 @@ def _with_ideals(
 def _of_all(
     measure: Gains, navigational: bool, q: Parameters, judgments: Judgments
 ) -> dict[str, Any]:
-    """Give the global gains of documents, and what their ideal list gives.
+    """Return the global gains of documents, and what their ideal list gives.
 
     Where a run gains nothing from `navigational` intents that it has served, gains are
     given by intent, and the kernel adds them up.

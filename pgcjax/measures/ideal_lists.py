@@ -10,14 +10,14 @@ from pgcjax.tensors import gains as best
 
 
 def _costs(gains: np.ndarray, q: Parameters) -> kernels.IdealList:
-    """Give what each rank of the ideal list gains, but at least 1, added up."""
+    """Return what each rank of the ideal list gains, but at least 1, added up."""
     ordered = best.best_first(gains)
     costs = best.cumulative(np.maximum(ordered, 1))
     return kernels.IdealList(costs, np.int64(len(ordered)), np.sum(ordered))
 
 
 def _discounted(gains: np.ndarray, q: Parameters) -> kernels.IdealList:
-    """Give the DCG of the ideal list at each of its ranks."""
+    """Return the DCG of the ideal list at each of its ranks."""
     ordered = best.best_first(gains)
     n = len(ordered)
     each = best.cumulative(ordered * by_log(q, n)[1 : n + 1])

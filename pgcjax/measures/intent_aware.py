@@ -38,7 +38,7 @@ def _ideals(measure: Gains, gains: np.ndarray, q: Parameters) -> Any:
 def _gains_of_each(
     measure: Gains, q: Parameters, judgments: Judgments
 ) -> dict[str, np.ndarray]:
-    """Give the gains of each intent of each query: `[intents, documents]`."""
+    """Return the gains of each intent of each query: `[intents, documents]`."""
     grades = judged(judgments)
 
     def make(q: Parameters) -> dict[str, np.ndarray]:
@@ -54,7 +54,7 @@ def _gains_of_each(
 def _ideals_of_each(
     measure: Gains, other: Gains, q: Parameters, judgments: Judgments
 ) -> dict[str, Any]:
-    """Give what the other measure takes of the ideal lists of the gains of one."""
+    """Return what the other measure takes of the ideal lists of the gains of one."""
 
     def make(q: Parameters) -> dict[str, Any]:
         gains = _gains_of_each(measure, q, judgments)
@@ -67,7 +67,7 @@ def _ideals_of_each(
 def _of_each(
     measure: Gains, q: Parameters, judgments: Judgments
 ) -> dict[str, IntentGains]:
-    """Give the gains of each intent, and what its own ideal list gives."""
+    """Return the gains of each intent, and what its own ideal list gives."""
     weights = weights_of(q, judgments)
     ideals = _ideals_of_each(measure, measure, q, judgments)
     arrays = {}
@@ -93,7 +93,7 @@ def _on_each(measure: Gains) -> Callable[..., Any]:
 def _of_two(
     pair: tuple[Gains, Gains], q: Parameters, judgments: Judgments
 ) -> dict[str, IntentGains]:
-    """Give gains and ideal lists of each intent, for two measures of the same gains."""
+    """Return gains and ideal lists of intents, for two measures of the same gains."""
     kinds, arrays = kinds_of(judgments), _of_each(pair[0], q, judgments)
     ideals = _ideals_of_each(*pair, q, judgments)
     for query, first in arrays.items():
@@ -176,7 +176,7 @@ _HALF = replace(
 
 
 def ndeval_best(k: int | None) -> float:
-    """Give the ERR of k documents at each of which half of the users stop."""
+    """Return the ERR of k documents at each of which half of the users stop."""
     return log(2) if k is None else fsum(0.5**r / r for r in range(1, k + 1))
 
 

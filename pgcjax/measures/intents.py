@@ -31,14 +31,14 @@ GAMMA = Parameter(
 
 
 def judged(judgments: Judgments) -> IntentGrades:
-    """Give grades per intent, checked against the table of intents if there is one."""
+    """Return grades per intent, checked against the table of intents, if any."""
     if "intents" in judgments:
         judgments.once(check_intents, "intent_qrels", "intents")
     return judgments.once(intent_grades, "intent_qrels")
 
 
 def weights_of(q: Parameters, judgments: Judgments) -> dict[str, np.ndarray]:
-    """Give the weights of intents as the parameter `probabilities` says."""
+    """Return the weights of intents as the parameter `probabilities` says."""
     grades, intents = judged(judgments), judgments.get("intents")
 
     def make(q: Parameters) -> dict[str, np.ndarray]:
@@ -48,20 +48,20 @@ def weights_of(q: Parameters, judgments: Judgments) -> dict[str, np.ndarray]:
 
 
 def kinds_of(judgments: Judgments) -> dict[str, np.ndarray]:
-    """Say which intents of each query are navigational."""
+    """Find which intents of each query are navigational."""
     grades, intents = judged(judgments), judgments["intents"]
     return judgments.once_for(navigational, {}, lambda q: navigational(grades, intents))
 
 
 def notes_of(judgments: Judgments) -> tuple[str, ...]:
-    """Say so if no intent is navigational: kinds may have been forgotten."""
+    """Warn if no intent is navigational: kinds may have been forgotten."""
     if any(kind.any() for kind in kinds_of(judgments).values()):
         return ()
     return ("no intent with a relevant document is navigational",)
 
 
 def served(relevance: np.ndarray) -> Served:
-    """Give what intent recall needs of a query, of grades `[intents, documents]`."""
+    """Return what intent recall needs of a query, of grades `[intents, documents]`."""
     return Served(relevance, np.float64(len(relevance)))
 
 

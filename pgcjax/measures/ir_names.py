@@ -282,7 +282,7 @@ def spelled(name: str, parameters: Mapping[str, Any]) -> str:
 
 
 def other_number(text: str) -> str:
-    """Say what a measure, as a user wrote it, is elsewhere if that is another number.
+    """Describe what a measure, as written, is elsewhere if that is another number.
 
     Returns:
         Such as `ERR@20 of ir_measures is ERR(gmax=4)@20 here`; or "", if the number is
@@ -311,7 +311,7 @@ def unmistakable(measure: Measure) -> Measure:
 
 
 def _there(row: Name, measure: Measure) -> dict[str, Any] | None:
-    """Give the parameters there of a measure that is written so; None if none is."""
+    """Return the parameters there of a measure that is written so; None if none is."""
     given = {k: v for k, v in measure.values if k in measure.given}
     at = _at(row)
     if measure.k is not None:

@@ -21,7 +21,7 @@ from pgcjax.tensors.measure_tensors import ListTensors
 def _tensors(
     kernel: Callable[..., Any], q: Parameters, judgments: Judgments
 ) -> ListTensors:
-    """Give what scoring batches: which documents are relevant, and which are not."""
+    """Return what scoring batches: which documents are relevant, and which are not."""
     every = grades_of(judgments, positive_only=False)
     arrays = {}
     for query, grade in every.relevance.items():

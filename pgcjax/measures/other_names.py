@@ -94,7 +94,7 @@ _BY_NAME = {name.lower(): name for name in MEANINGS}
 
 
 def explained(name: str) -> str:
-    """Say what a name that no measure has means elsewhere; "" if nobody knows it."""
+    """Describe what a name of no measure means elsewhere; "" if nobody knows it."""
     bare = re.sub(r"[_.]?[0-9.]+$", "", name)
     for asked in (name, *([bare] if bare.lower() not in _WHOLE else [])):
         if known := _BY_NAME.get(asked.lower()):

@@ -66,7 +66,7 @@ def _lists(
     q: Parameters,
     judgments: Judgments,
 ) -> ListTensors:
-    """Give what scoring batches: counts of pairs, pooled or by judge."""
+    """Return what scoring batches: counts of pairs, pooled or by judge."""
     pairs = _pairs(q, judgments)
     return ListTensors(
         pairs.docs,

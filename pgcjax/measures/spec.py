@@ -72,7 +72,7 @@ MEAN = Parameter(
 
 
 def usual_mean(name: str) -> str:
-    """Give the mean of a measure if nothing else is asked for."""
+    """Return the mean of a measure if nothing else is asked for."""
     return MEANS[-1] if name in SUMMED else MEANS[0]
 
 

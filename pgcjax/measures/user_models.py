@@ -64,7 +64,7 @@ def _last(q: Parameters) -> int:
 
 
 def _chances(q: Parameters) -> np.ndarray:
-    """Give the chance to look at each rank of users who want T: INSQ."""
+    """Return the chance to look at each rank of users who want T: INSQ."""
     return (2 * q["T"] / (np.arange(1, _last(q) + 1) + 2 * q["T"] - 1)) ** 2
 
 

@@ -156,7 +156,7 @@ class _Mean(ir_measures.MeanAgg):
             super().add(float(taken(np.array(value), self._measure)))
 
     def result(self) -> float:
-        """Give the mean, or the sum; NaN of no queries."""
+        """Return the mean, or the sum; NaN of no queries."""
         mean = np.array(super().result())
         return float(given(mean, self._measure, np.array(self.count)))
 
@@ -176,7 +176,7 @@ class Provider(providers.Provider):
         self._order = order
 
     def supports(self, measure: Any) -> bool:
-        """Say whether this is a measure of pgcjax."""
+        """Return whether this is a measure of pgcjax."""
         return isinstance(measure, BoundMeasure)
 
     def _evaluator(self, measures: Iterable[Any], qrels: Any) -> "Evaluator":
@@ -203,7 +203,7 @@ class Evaluator(providers.Evaluator):
         ]
 
     def iter_calc(self, run: Any) -> Iterator[ir_measures.Metric]:
-        """Give the score of each measure and query: see the head of this module."""
+        """Return the score of each measure and query: see the head of this module."""
         frame: Any = util.RunConverter(run).as_pd_dataframe()
         frame = frame[list(ir_measures.ScoredDoc._fields)]
         for part in self._parts:
@@ -308,7 +308,7 @@ def measure(text: str) -> BoundMeasure:
 
 
 def _names() -> dict[str, str]:
-    """Give the measures that Python can name, by those names."""
+    """Return the measures that Python can name, by those names."""
     names = {name.replace("-", "_"): name for name in catalogue()}
     return {key: name for key, name in names.items() if key.isidentifier()}
 

@@ -34,12 +34,12 @@ class Case:
 
 
 def grades(case: Case) -> dict[str, float]:
-    """Give the grade of each document in the qrels of the query."""
+    """Return the grade of each document in the qrels of the query."""
     return {row["doc_id"]: row["relevance"] for row in case.judged["qrels"]}
 
 
 def highest(case: Case, *kinds: str) -> float:
-    """Give the highest grade of all queries in some tables, at least 0."""
+    """Return the highest grade of all queries in some tables, at least 0."""
     return max(0.0, *(float(case.tables[kind]["relevance"].max()) for kind in kinds))
 
 
@@ -85,7 +85,7 @@ def edges(case: Case) -> tuple[Counter[tuple[str, str]], int]:
 
 
 def grids(case: Case) -> dict[str, dict[str, tuple[int, int]]]:
-    """Give row and column of each image, for each system that answered the query."""
+    """Return row and column of each image, for each system that answered the query."""
     by_system: dict[str, dict[str, tuple[int, int]]] = {}
     for row in case.judged["grids"]:
         grid = by_system.setdefault(row["run_id"], {})
@@ -94,7 +94,7 @@ def grids(case: Case) -> dict[str, dict[str, tuple[int, int]]]:
 
 
 def grades_by_intent(case: Case) -> dict[str, dict[str, float]]:
-    """Give the relevant documents of each intent that has any, with their grades."""
+    """Return the relevant documents of each intent that has any, with their grades."""
     by_intent: dict[str, dict[str, float]] = {}
     for row in case.judged["intent_qrels"]:
         if row["relevance"] > 0:
@@ -103,7 +103,7 @@ def grades_by_intent(case: Case) -> dict[str, dict[str, float]]:
 
 
 def grades_by_document(case: Case) -> dict[str, dict[str, float]]:
-    """Give the grade of each relevant document for each intent that it serves."""
+    """Return the grade of each relevant document for each intent that it serves."""
     by_document: dict[str, dict[str, float]] = {}
     for intent, grades in grades_by_intent(case).items():
         for doc, grade in grades.items():

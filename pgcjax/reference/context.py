@@ -18,7 +18,7 @@ def interpolated(
     missing: str = "isolation",
     predicted: Mapping[tuple[float, float], float] | None = None,
 ) -> list[float]:
-    """Give the grade u of each document of a run, by Eq. 1.
+    """Return the grade u of each document of a run, by Eq. 1.
 
     Args:
         run: documents, best first.

@@ -15,7 +15,7 @@ from pgcjax.reference.graded import err
 def probabilities(
     intents: list[str], how: str, given: dict[str, float] | None
 ) -> dict[str, Fraction]:
-    """Give the probability of each intent that has a relevant document.
+    """Return the probability of each intent that has a relevant document.
 
     Of the given ones, a float counts as the ratio of small numbers that it is nearest
     to, 1/3 rather than 0.333…; those of other intents go to these [Sakai 2012,
@@ -40,7 +40,7 @@ def probabilities(
 
 
 def novelty(run: list[set[str]], alpha: float) -> list[float]:
-    """Give the novelty-biased gain NG(r) of each rank [Clarke et al. 2008]."""
+    """Return the novelty-biased gain NG(r) of each rank [Clarke et al. 2008]."""
     seen: Counter[str] = Counter()
     gains = []
     for intents in run:
@@ -85,7 +85,7 @@ def nrbp(run: list[set[str]], intents: int, alpha: float, beta: float) -> float:
 
 
 def intent_recall(run: list[set[str]], intents: int, k: int | None) -> float:
-    """Give the share of intents that the first k documents serve [Zhai 2003]."""
+    """Return the share of intents that the first k documents serve [Zhai 2003]."""
     served = set().union(*run[:k])
     return len(served) / intents if intents else 0.0
 
@@ -105,14 +105,14 @@ def without_redundancy(
 def effective_precision(
     run: list[dict[str, float]], navigational: set[str], k: int
 ) -> float:
-    """Give the share of k documents that serve an intent, and not in vain."""
+    """Return the share of k documents that serve an intent, and not in vain."""
     return sum(map(bool, without_redundancy(run, navigational)[:k])) / k
 
 
 def global_gains(
     run: list[dict[str, float]], probability: dict[str, Fraction]
 ) -> list[float]:
-    """Give the global gain of each rank: sum of Pr(i|q) g_i(r) [Sakai 2012, eq. 6]."""
+    """Return the global gain of ranks: sum of Pr(i|q) g_i(r) [Sakai 2012, eq. 6]."""
     return [
         float(sum(probability[i] * Fraction(g) for i, g in gains.items()))
         for gains in run

@@ -38,7 +38,7 @@ def stop_linear(grade: float, q: Parameters, highest: float) -> float:
 
 
 def relevance(grade: float, q: Parameters, highest: float) -> float:
-    """Give 1 from the grade `rel` on."""
+    """Return 1 from the grade `rel` on."""
     return 1.0 if grade >= q["rel"] else 0.0
 
 
@@ -50,7 +50,7 @@ def utility(grade: float, q: Parameters, highest: float) -> float:
 
 
 def highest_grade(q: Parameters, of_query: Collection[float], of_all: float) -> float:
-    """Give the grade gmax: of all queries, of one, or as given."""
+    """Return the grade gmax: of all queries, of one, or as given."""
     gmax = q.get("gmax", "collection")
     if gmax == "topic":
         return max([0.0, *of_query])
@@ -60,7 +60,7 @@ def highest_grade(q: Parameters, of_query: Collection[float], of_all: float) -> 
 def gains_of(
     gain: Gain, grades: Mapping[str, float], q: Parameters, of_all: float
 ) -> dict[str, float]:
-    """Give the gain of each document; 0 of grades up to 0.
+    """Return the gain of each document; 0 of grades up to 0.
 
     `gain` is of a grade above 0; `of_all` the highest grade of all queries.
     """
@@ -76,6 +76,6 @@ def of_qrels(gain: Gain, score: Score, case: Case) -> float:
 
 
 def judged(case: Case) -> list[bool]:
-    """Say of each document of a run whether it has a grade, of any height."""
+    """Return whether each document of a run has a grade, of any height."""
     grades = rows.grades(case)
     return [doc in grades for doc in case.run]

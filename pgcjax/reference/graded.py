@@ -16,7 +16,7 @@ def gain(grade: float, how: str) -> float:
 
 
 def stop(grade: float, highest: float, how: str) -> float:
-    """Give the probability to stop at a document, by its grade and the highest grade.
+    """Return the probability to stop at a document, by its grade and the highest grade.
 
     `exp` is Chapelle et al. 2009, `linear` is NTCIREVAL's.
     """
@@ -118,7 +118,7 @@ def p_plus(
 def o_measure(
     run: list[float], pool: list[float], k: int | None, beta: float = 1.0
 ) -> float:
-    """Give BR at the first relevant document [Sakai 2007]."""
+    """Return BR at the first relevant document [Sakai 2007]."""
     first = next((r for r, g in enumerate(run[:k], start=1) if g > 0), None)
     return blended_ratio(run, pool, first, beta) if first else 0.0
 
@@ -184,7 +184,7 @@ def average_precision(
 
 
 def reciprocal_rank(run: list[float], k: int | None) -> float:
-    """Give 1 / r of the first relevant document."""
+    """Return 1 / r of the first relevant document."""
     return next((1 / r for r, g in enumerate(run[:k], start=1) if g > 0), 0.0)
 
 

@@ -35,7 +35,7 @@ def copeland(votes: Votes) -> Strengths:
 
 
 def borda(votes: Votes) -> Strengths:
-    """Give the share of its votes that each document wins."""
+    """Return the share of its votes that each document wins."""
     won, met = defaultdict[str, float](float), defaultdict[str, float](float)
     for (a, b), count in votes.items():
         won[a] += count
@@ -71,7 +71,7 @@ def bradley_terry(votes: Votes, deviation: float = 2.5) -> Strengths:
 
 
 def rank_centrality(votes: Votes, added: float = 0.5) -> Strengths:
-    """Give the log of how often a walk is at each document that goes to winners.
+    """Return the log of how often a walk is at each document that goes to winners.
 
     From each document it goes to others by the share of their votes that these won,
     half a vote being added for both. One document after the other is left out: the walk

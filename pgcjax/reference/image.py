@@ -37,7 +37,7 @@ class GridPlaces:
 
 
 def places(grid: Grid) -> GridPlaces:
-    """Say where the images of a grid are, in reading order."""
+    """List where the images of a grid are, in reading order."""
     cells = [grid[image] for image in reading_order(grid)]
     row, column = ([cell[i] for cell in cells] for i in (0, 1))
     width = [1 + max(c for r, c in cells if r == own) for own in row]
@@ -52,7 +52,7 @@ def reading_order(grid: Grid) -> list[str]:
 
 
 def distances(grid: Grid, order: Order) -> dict[str, float]:
-    """Give the distance of each image by an examination order.
+    """Return the distance of each image by an examination order.
 
     Source: Luo 2021, 5.4.4; for `middle-rows` Xie et al. 2020, 4.1.
     """
@@ -133,7 +133,7 @@ def image_pgc_of(case: Case, order: Order) -> float:
 
 
 def most_frequent(votes: Iterable[int], split: str = "tie") -> int | None:
-    """Give the majority of votes 1 (left), 0 (tie) and -1 (right).
+    """Return the majority of votes 1 (left), 0 (tie) and -1 (right).
 
     Args:
         votes: on one pair; or how many of each there are.
@@ -148,7 +148,7 @@ def most_frequent(votes: Iterable[int], split: str = "tie") -> int | None:
 
 
 def majorities(case: Case) -> Won:
-    """Give what most votes on each pair say, both ways round.
+    """Return what most votes on each pair say, both ways round.
 
     The first vote on a pair says which of its images is the left one of all its votes.
     """
@@ -223,7 +223,7 @@ def bad_cases(grid: Grid, other: Grid, won: Won) -> int:
 
 
 def penalty(grid: Grid, other: Grid, won: Won, gamma: float = 0.1) -> float:
-    """Give gamma to the number of bad cases, PB [Xie et al. 2020, equation 5]."""
+    """Return gamma to the number of bad cases, PB [Xie et al. 2020, equation 5]."""
     return gamma ** bad_cases(grid, other, won)
 
 

@@ -11,7 +11,7 @@ from pgcjax.reference.gains import Gain, Score, gains_of
 
 
 def probability(case: Case) -> dict[str, Fraction]:
-    """Give the probability of each intent that has a relevant document."""
+    """Return the probability of each intent that has a relevant document."""
     given = None
     if "intents" in case.judged:
         intents = case.judged["intents"]
@@ -21,7 +21,7 @@ def probability(case: Case) -> dict[str, Fraction]:
 
 
 def served(case: Case) -> list[set[str]]:
-    """Give the intents that each document of the run is relevant to."""
+    """Return the intents that each document of the run is relevant to."""
     by_document = rows.grades_by_document(case)
     return [set(by_document.get(doc, ())) for doc in case.run]
 

@@ -70,7 +70,7 @@ def pooled(case: Case) -> Prefs:
 
 
 def cutoff(case: Case) -> float:
-    """Give the last rank that counts."""
+    """Return the last rank that counts."""
     return case.parameters["k"] or inf
 
 
@@ -85,7 +85,7 @@ def _reached(start: str, after: dict[str, set[str]]) -> set[str]:
 
 
 def ranks_of(run: list[str]) -> dict[str, int]:
-    """Give the rank of each document from 1."""
+    """Return the rank of each document from 1."""
     return {doc: rank for rank, doc in enumerate(run, start=1)}
 
 
@@ -228,7 +228,7 @@ def balanced(retrieved: bool, case: Case) -> float:
 
 
 def delta_gains(prefs: Prefs) -> dict[str, int]:
-    """Give wins - losses of each document, less the lowest of all."""
+    """Return wins - losses of each document, less the lowest of all."""
     delta: Counter[str] = Counter()
     for (f, t), times in prefs.items():
         delta[f] += times

@@ -66,13 +66,13 @@ def lexirecall(x: list[float], y: list[float]) -> float:
 
 
 def documents(grades: Mapping[str, float], rel: float) -> Iterator[Groups]:
-    """Give the documents of grade `rel` or more; by 0, of each grade there is."""
+    """Return the documents of grade `rel` or more; by 0, of each grade there is."""
     for level in [rel] if rel else sorted({g for g in grades.values() if g > 0}):
         yield [{doc} for doc, grade in grades.items() if grade >= level]
 
 
 def covered(grades: Mapping[str, Mapping[str, float]], rel: float) -> Iterator[Groups]:
-    """Give the intents that have documents of a grade, likewise, by these documents."""
+    """Return intents that have documents of a grade, likewise, by these documents."""
     every = sorted({g for of in grades.values() for g in of.values() if g > 0})
     for level in [rel] if rel else every:
         groups = ({d for d, g in of.items() if g >= level} for of in grades.values())

@@ -103,7 +103,7 @@ def rbo_of_ties(
 
 
 def _shown(groups: Groups, depth: int, ties: str) -> dict[str, float]:
-    """Say how much of each document a ranking shows at a depth, above 0.
+    """Compute how much of each document a ranking shows at a depth, above 0.
 
     A group from rank t to rank b shows nothing above t. From t on, `w` has all of it;
     `a` and `b` have the same share of each document: of b - t + 1 documents the
@@ -120,7 +120,7 @@ def _shown(groups: Groups, depth: int, ties: str) -> dict[str, float]:
 
 
 def _size(mine: list[float], theirs: list[float], ties: str) -> float:
-    """Give the overlap of rankings that agree, by what each shows of its documents."""
+    """Return the overlap of rankings that agree, by what they show of documents."""
     if ties == "b":
         return sqrt(sum(c * c for c in mine)) * sqrt(sum(c * c for c in theirs))
     return (sum(mine) + sum(theirs)) / 2  # by `a`, both are the depth

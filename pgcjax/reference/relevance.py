@@ -17,7 +17,7 @@ def relevant_ranks(run: list[float], k: int | None = None) -> list[int]:
 def interpolated_precision(
     run: list[float], pool: list[float], level: float, rounding: str = "up"
 ) -> float:
-    """Give the best precision at or beyond a level of recall.
+    """Return the best precision at or beyond a level of recall.
 
     trec_eval up to version 9 rounds the number of documents up, but for a tenth.
     """
@@ -34,7 +34,7 @@ def eleven_points(run: list[float], pool: list[float], rounding: str = "up") -> 
 
 
 def r_precision(run: list[float], pool: list[float], multiple: float) -> float:
-    """Give precision at a multiple of the number of relevant documents."""
+    """Return precision at a multiple of the number of relevant documents."""
     last = int(multiple * len(relevant_ranks(pool)) + 0.9)
     return len(relevant_ranks(run, last)) / last if last else 0.0
 

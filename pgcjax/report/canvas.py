@@ -60,7 +60,7 @@ class Style(NamedTuple):
 
 
 def styles() -> Iterator[Style]:
-    """Give styles without end: 28 that differ, each in more than its colour."""
+    """Return styles without end: 28 that differ, each in more than its colour."""
     for i in itertools.count():
         colour, again = i % len(COLOURS), i // len(COLOURS)
         mark = _MARKS[(colour + again) % len(_MARKS)]
@@ -165,12 +165,12 @@ def on(axes: "Axes | None", height: float = 2.0) -> "Iterator[Axes]":
 
 
 def style_ticks(axes: "Axes") -> None:
-    """Say how ticks look: they are made when they are drawn, in whatever style."""
+    """Set how ticks look: they are made when they are drawn, in whatever style."""
     axes.tick_params(labelsize=LETTER, width=0.5, length=2)
 
 
 def svg(figure: "Figure") -> str:
-    """Give a figure as SVG; equal figures give equal text."""
+    """Return a figure as SVG; equal figures give equal text."""
     return rendered(figure, ".svg").decode()
 
 
@@ -233,7 +233,7 @@ def write_all(files: "Mapping[str, bytes]", target: Path) -> Path:
 
 
 def rendered(figure: "Figure", suffix: str) -> bytes:
-    """Give the bytes of a file of a figure: without a date, so the data decides."""
+    """Return the bytes of a file of a figure: without a date, so the data decides."""
     nothing: dict[str, Any] = {
         ".svg": {"Date": None, "Creator": None},
         ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},

@@ -92,7 +92,7 @@ def _policy(style: str, script: str) -> str:
 
 
 def _sections(judged: JudgedQueries | None) -> list[tuple[str, list[Any]]]:
-    """Give what is known of judgments as titles, tables and lines."""
+    """Return what is known of judgments as titles, tables and lines."""
     sections = []
     for section in judged.sections if judged else ():
         parts: list[Any] = []
@@ -109,7 +109,7 @@ def _sections(judged: JudgedQueries | None) -> list[tuple[str, list[Any]]]:
 
 
 def data_of(findings: Findings, judged: JudgedQueries | None = None) -> dict[str, Any]:
-    """Give what the script of the page needs, as JSON can hold it."""
+    """Return what the script of the page needs, as JSON can hold it."""
     count = len(findings.scores)
     size = count * len(findings.runs) * len(findings.queries)
     measures = [
@@ -160,7 +160,7 @@ def _values(findings: Findings, measure: str) -> np.ndarray:
 
 
 def _by_judgments(findings: Findings, measure: str) -> dict[str, Any] | None:
-    """Give intervals, tiers and ranks by replicates of the judgments."""
+    """Return intervals, tiers and ranks by replicates of the judgments."""
     table = findings.by_judgments(measure)
     if table is None or findings.uncertainty is None:
         return None
@@ -189,7 +189,7 @@ def _float(size: int) -> str:
 
 
 def _tested(found: Comparison, measures: int) -> dict[str, Any]:
-    """Give means with intervals, and tests of pairs as far as there is room."""
+    """Return means with intervals, and tests of pairs as far as there is room."""
     table, runs = found.table, found.runs
     pairs = len(table) * measures
     data: dict[str, Any] = {
@@ -224,7 +224,7 @@ def _tested(found: Comparison, measures: int) -> dict[str, Any]:
 
 
 def _graphs(findings: Findings, judged: JudgedQueries) -> dict[str, Any]:
-    """Give the graphs of queries, and ranks of the best runs, as many as have room."""
+    """Return graphs of queries, and ranks of the best runs, as many as have room."""
     graphs = judged.graphs
     sizes = [len(graph) for graph in graphs]
     docs = [doc for graph in graphs for doc in graph.doc_ids.tolist()]

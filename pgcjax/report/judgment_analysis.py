@@ -261,7 +261,7 @@ def _text(cell: object) -> str:
 
 
 def tidy(sections: Sequence[Analysis]) -> pd.DataFrame:
-    """Give all numbers as one table, a row for each, named by what they are of."""
+    """Return all numbers as one table, a row for each, named by what they are of."""
     columns = ["analysis", "table", "subject", "item", "statistic", "value"]
     rows = []
     for section in sections:

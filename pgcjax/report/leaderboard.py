@@ -154,7 +154,7 @@ def leaderboard(
 
 
 def _unrepeated(notes: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """Say once what holds for all measures; else with the names of the measures."""
+    """Write once what holds for all measures; else with the names of the measures."""
     notes = list(notes)
     lines = list(dict.fromkeys(text for _, text in notes))
     return tuple(lines if len(lines) == 1 else shared(notes))

@@ -18,7 +18,7 @@ _LEAST = 0.4  # inches that a text gets at least, however small its axes are
 
 
 def width(text: str) -> float:
-    """Give the inches of a line in our letters."""
+    """Return the inches of a line in our letters."""
     from matplotlib import rcParams
 
     return _width(text, *rcParams["font.family"], *rcParams["font.sans-serif"])
@@ -76,7 +76,7 @@ def title(axes: "Axes", *texts: str, share: float = 1.0) -> None:
 
 
 def label(axes: "Axes", x: str = "", y: str = "", *, share: float = 0.85) -> None:
-    """Say what is to the right and upwards, on lines that are no longer than that."""
+    """Label what is to the right and upwards, on lines that are no longer than that."""
     across, upwards = _inches(axes)
     axes.set_xlabel(wrapped(x, across * share))
     axes.set_ylabel(wrapped(y, upwards))
@@ -118,13 +118,13 @@ def below(figure: "Figure", handles: list, names: list[str], columns: int = 2) -
 
 
 def figure_of(axes: "Axes") -> "Figure":
-    """Give the figure that axes are in."""
+    """Return the figure that axes are in."""
     figure = axes.get_figure(root=True)
     assert figure is not None
     return figure
 
 
 def _inches(axes: "Axes") -> tuple[float, float]:
-    """Give about the width and height of axes, before all is in its place."""
+    """Return about the width and height of axes, before all is in its place."""
     box, figure = axes.get_position(), figure_of(axes)
     return box.width * figure.get_figwidth(), box.height * figure.get_figheight()

@@ -66,7 +66,7 @@ class ProgressDisplay:
             _bar = None
 
     def update(self, stage: str, done: int, total: int) -> None:
-        """Say that `done` of `total` steps of a stage are done."""
+        """Report that `done` of `total` steps of a stage are done."""
         if _bar is not None:
             if stage not in self._tasks:
                 self._tasks[stage] = _bar.add_task(stage, total=total)

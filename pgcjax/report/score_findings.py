@@ -45,7 +45,7 @@ class Findings:
     judges: JudgeOrders | None = None
 
     def by_judgments(self, measure: str) -> pd.DataFrame | None:
-        """Say how far the judgments carry, if there are replicates of a measure.
+        """Compute how far the judgments carry, if there are replicates of a measure.
 
         Returns:
             run_id, ascending; low and high of the interval of the mean; tier, rank_low

@@ -63,7 +63,7 @@ def _widths(columns: Sequence[Column], console: Console) -> list[int]:
 
 
 def _least(column: Column) -> int:
-    """Give the characters that a column needs: names are folded, numbers are not."""
+    """Return the characters that a column needs: names are folded, numbers are not."""
     if not (column.right or column.raised):
         return min(_most(column), _NAME)
     parts = [part for cell in column.cells for part in _AFTER_COMMA.split(cell)]

@@ -97,6 +97,6 @@ def _begin(call: Call, workers: int, progress: Progress | None) -> Future | _Mad
 
 @cache
 def pool(workers: int = THREADS) -> ThreadPoolExecutor:
-    """Give the threads that make calls."""
+    """Return the threads that make calls."""
     # It stays for the next job, which may be so short that starting threads is felt.
     return ThreadPoolExecutor(workers, "pgcjax")

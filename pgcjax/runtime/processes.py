@@ -125,7 +125,7 @@ class Processes:
             raise self._error
 
     def exchange(self, own: bytes) -> list[bytes]:
-        """Give every process what each of them gives.
+        """Return every process what each of them gives.
 
         Raises:
             PgcjaxError: a process failed, or is gone.

@@ -65,7 +65,7 @@ class AlignedScores:
         return Matrices(self.measures, of)
 
     def noted(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Give a table of findings its `attrs["notes"]`."""
+        """Return a table of findings its `attrs["notes"]`."""
         table.attrs["notes"] = list(self.notes)
         return table
 
@@ -278,7 +278,7 @@ def _same_runs(one: list[matrix.Matrix], equal: bool = False) -> list[str]:
 
 
 def _notes(one: list[matrix.Matrix], kept: set[str], missing: str) -> tuple[str, ...]:
-    """Say in a line what runs and measures lacked, and what became of it."""
+    """Write in a line what runs and measures lacked, and what became of it."""
     every = {query for m in one for query in (*m.query_ids, *m.lacked)}
     gaps: dict[str, list[str]] = {}  # what is lacking, with the measures
     filled = 0

@@ -171,7 +171,7 @@ def _numbers(values: Any) -> Float64[np.ndarray, " runs"]:
 
 
 def _undefined(x: Values, y: Values, coefficient: str) -> str:
-    """Say why a coefficient has no value; nothing if it has one."""
+    """Explain why a coefficient has no value; nothing if it has one."""
     if len(x) < 2:
         return "there are fewer than two runs"
     for name, values in (("first", x), ("second", y)):

@@ -11,7 +11,7 @@ Means = Float[np.ndarray, " runs"]
 
 
 def letters(different: Different, means: Means) -> list[str]:
-    """Give every run letters: two share one exactly if they are not different.
+    """Return every run letters: two share one exactly if they are not different.
 
     Each letter is a set of runs of which no two are different and that no other run
     could join; sets are added, best runs first, until all pairs that are not different
@@ -35,7 +35,7 @@ def letters(different: Different, means: Means) -> list[str]:
 
 
 def memberships(different: Different, means: Means) -> list[list[str]]:
-    """Give every run its letters, as `letters` does, one by one."""
+    """Return every run its letters, as `letters` does, one by one."""
     order = np.argsort(-np.asarray(means), kind="stable")
     alike = ~np.asarray(different, bool)[np.ix_(order, order)]
     np.fill_diagonal(alike, True)

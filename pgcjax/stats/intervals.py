@@ -14,7 +14,7 @@ from pgcjax.stats.tests import OfPairs
 def student(
     mean: OfPairs, deviation: OfPairs, queries: int, alpha: float
 ) -> tuple[OfPairs, OfPairs]:
-    """Give Student's t interval of means, of pairs or of runs, over queries."""
+    """Return Student's t interval of means, of pairs or of runs, over queries."""
     half = stats.t.isf(alpha / 2, queries - 1) * deviation / math.sqrt(queries)
     return mean - half, mean + half
 
@@ -76,7 +76,7 @@ def of_replicates(
     interval: str,
     alpha: float,
 ) -> tuple[OfPairs, OfPairs]:
-    """Give the interval of numbers, of level 1 - alpha, from replicates of each.
+    """Return the interval of numbers, of level 1 - alpha, from replicates of each.
 
     Args:
         observed: the numbers.

@@ -70,7 +70,7 @@ class JudgeOrders(Result):
         return [p for p in FLIPS if any(p in of for of in self.boards.values())]
 
     def runs(self) -> pd.DataFrame:
-        """Give the leaderboards.
+        """Return the leaderboards.
 
         Returns:
             judge, flips, rank, run_id, mean over the queries of the judge, queries.
@@ -172,7 +172,7 @@ class JudgeOrders(Result):
         seed: int = 0,
         progress: Progress | None = None,
     ) -> pd.DataFrame:
-        """Say what votes that go with the place do to the order of the runs.
+        """Describe what votes that go with the place do to the order of the runs.
 
         A judge who has votes in both orders is compared with itself by `keep` and by
         another policy; and with each other judge by each policy of both. All rows of
@@ -228,7 +228,7 @@ class JudgeOrders(Result):
                 yield row | counts | {"undefined": why}
 
     def _board(self, judge: str, flips: str = "") -> Board:
-        """Give the board by a policy: one for all, where no pair has both orders."""
+        """Return the board by a policy: one for all, where no pair has both orders."""
         own, base = self.boards[judge], self.metadata["flips"]
         return own.get(flips or base, own[base])
 

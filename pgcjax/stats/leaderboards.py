@@ -53,7 +53,7 @@ class _Board:
         return [*self.queries, *self.means]
 
     def key(self, measure: str) -> str:
-        """Say which measure of which leaderboard it is."""
+        """Find which measure of which leaderboard it is."""
         return f"{measure or 'scores'} of {self.name}"
 
 
@@ -230,7 +230,7 @@ def _aligned(true: _Board, other: _Board, missing: str) -> AlignedScores | None:
 def _means(
     true: _Board, other: _Board, side: AlignedScores | None
 ) -> dict[str, Float64[np.ndarray, " runs"]]:
-    """Give the means of all measures, of the same runs, ascending.
+    """Return the means of all measures, of the same runs, ascending.
 
     Raises:
         DataError: one lacks a run that another has.

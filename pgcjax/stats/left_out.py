@@ -71,7 +71,7 @@ class LeftOut(Result):
         alpha: float = 0.05,
         correction: str = "holm",
     ) -> pd.DataFrame:
-        """Say of each owner what changes without its judgments, the most first.
+        """Return what changes without the judgments of each owner, the most first.
 
         Returns:
             left_out; judgments, that are gone; of a run that is left out, its own
@@ -192,7 +192,7 @@ class LeftOut(Result):
     def _means(
         self, measure: str | None
     ) -> tuple[LeftOutScores, np.ndarray, np.ndarray]:
-        """Give the scores, and the means of runs with and without each owner."""
+        """Return the scores, and the means of runs with and without each owner."""
         of = self._of(measure)
         how = self.metadata["missing"]
         every = np.ones((1, len(of.query_ids)))

@@ -110,7 +110,7 @@ def read(
 
 
 def reader(scores: Any, *, missing: str, queries: int) -> Callable[[str], Matrix]:
-    """Give what reads measures of one source, which is checked once, as `read` does.
+    """Return what reads measures of one source, which is checked once, as `read` does.
 
     Args:
         scores: as of `read`.
@@ -173,7 +173,7 @@ def _source(scores: Any, columns: Mapping[str, str]) -> _Source:
 
 
 def frame_of(scores: Any) -> pd.DataFrame:
-    """Give the table of scores, in memory or of a file that `Scores.save` wrote.
+    """Return the table of scores, in memory or of a file that `Scores.save` wrote.
 
     Raises:
         UsageError: they are neither `Scores` nor a table nor a file.

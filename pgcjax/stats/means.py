@@ -24,14 +24,14 @@ LOGARITHMS = f"logarithms of scores, {FLOOR:.5f} at least: the mean is geometric
 
 
 def mean_of(measure: str) -> str:
-    """Say which of `MEANS` is that of a measure, by its name."""
+    """Find which of `MEANS` is that of a measure, by its name."""
     if asked := re.search(r"[(,]\s*mean\s*=\s*(\w+)\s*[,)]", measure):
         return asked[1] if asked[1] in MEANS else ARITHMETIC
     return SUM if re.split(r"[(@]", measure)[0].strip() in SUMMED else ARITHMETIC
 
 
 def taken(values: Any, measure: str) -> Any:
-    """Give what is averaged of scores: their logarithms, if the mean is geometric."""
+    """Return what is averaged of scores: their logarithms, if the mean is geometric."""
     if mean_of(measure) != GEOMETRIC:
         return values
     return np.log(np.maximum(values, FLOOR))

@@ -100,7 +100,7 @@ def correlation_of(
 def change(
     two: tuple[RunOrder, RunOrder], base: tuple[RunOrder, RunOrder], coefficient: str
 ) -> dict[str, float]:
-    """Say how much larger the correlation of two orders is than that of two others.
+    """Compute how much larger the correlation of two orders is than that of two others.
 
     Returns:
         change; explained: change as a share of what the others lack of 1, NaN if that

@@ -64,7 +64,7 @@ def p_values(
 
 
 def told(test: str, correction: str, pairs: int, values: Values) -> list[str]:
-    """Say in notes what p-values of a comparison depend on, and what is not known."""
+    """Write in notes what p-values of a comparison depend on, and what is not known."""
     runs, queries = values.shape
     notes = []
     if pairs > 1 and (test in FAMILY or correction != "none"):

@@ -59,7 +59,7 @@ class Rectified:
     noise: float
 
     def interval(self, alpha: float) -> tuple[OfPairs, OfPairs]:
-        """Give the ends of the interval of level 1 - alpha, by Student's t, n - 2."""
+        """Return the ends of the interval of level 1 - alpha, by Student's t, n - 2."""
         half = self._quantile(alpha) * self.error
         return self.mean - half, self.mean + half
 
@@ -281,7 +281,7 @@ def of_both(human: Matrix, model: Matrix, missing: str) -> tuple[Matrix, list[st
 
 
 def _told_of_share(model: Matrix, judged: list[str]) -> str:
-    """Say whether judged queries look like a random share; warn where they do not."""
+    """Return whether judged queries look like a random share; warn if they do not."""
     # By name: the order of queries in a file changes nothing.
     order = np.argsort(np.array(model.query_ids, object), kind="stable")
     chosen = np.isin(np.array(model.query_ids, object)[order], judged)

@@ -76,7 +76,7 @@ def borderline(
     weights: Float64[np.ndarray, "queries resamples"],
     place: int,
 ) -> OfPairs:
-    """Give the mean difference of the resample whose |t| is the place-th largest.
+    """Return the mean difference of the resample whose |t| is the place-th largest.
 
     Places start from 1, and weights are how often each resample holds each query.
 

@@ -35,7 +35,7 @@ _LEAST = 0.05  # τ below which nothing is extrapolated
 
 
 def without_interval(coefficient: str, queries: int) -> str:
-    """Say why a correlation of two orders has no interval; nothing if it has one."""
+    """Explain why a correlation of two orders has no interval; nothing if it has."""
     if coefficient != "tau":
         return f"low, high: no interval of {coefficient} is known to hold; tau has one"
     if queries < FEWEST:
@@ -171,7 +171,7 @@ def correlations(
 
 
 def _undefined(above: Above, name: str, which: str, top: Top) -> Bool[np.ndarray, " o"]:
-    """Say where one of two orders has ties that its coefficient does not allow."""
+    """Find where one of two orders has ties that its coefficient does not allow."""
     count, untied = top.sum(axis=1), above.sum(axis=(1, 2))
     if which in WITHOUT_TIES.get(name, ()):
         return untied < count * (count - 1) // 2
@@ -193,7 +193,7 @@ def _tau_of_all(x: np.ndarray, y: np.ndarray) -> Each:
 
 
 def _tau(x: Above, y: Above, top: Top) -> Each:
-    """Give Kendall's tau-b: pairs in the same order less the others, of all untied."""
+    """Return Kendall's tau-b: pairs in the same order less others, of all untied."""
     same, opposite = _pairs(x & y), _pairs(x & y.swapaxes(1, 2))
     return (same - opposite) / np.sqrt(_pairs(x) * _pairs(y))  # 1, not nearly
 
@@ -203,7 +203,7 @@ def _pairs(above: Above) -> Each:
 
 
 def _tau_ap(truth: Above, estimate: Above, top: Top) -> Each:
-    """Give tau_ap, of what has something above it in the estimate."""
+    """Return tau_ap, of what has something above it in the estimate."""
     counts = estimate.sum(axis=2)
     right = (truth & estimate).sum(axis=2) / np.maximum(counts, 1)
     return 2 * right.sum(axis=1) / (counts > 0).sum(axis=1) - 1

@@ -81,7 +81,7 @@ def scores_of(
 def preferred(
     a: Values, b: Values, threshold: float = 0.0
 ) -> Int8[np.ndarray, "*shape"]:
-    """Say which of two scores is the higher one: 1 a, -1 b, 0 a tie.
+    """Find which of two scores is the higher one: 1 a, -1 b, 0 a tie.
 
     Differences up to the threshold, itself included, are ties.
     """

@@ -90,7 +90,7 @@ class ScoreIntervals:
     found: Float64[np.ndarray, "3 runs queries"]
 
     def rows(self, run_ids: list[str], interval: str) -> pd.DataFrame:
-        """Give run_id, query_id, score, low, high and mean_replicate of each score.
+        """Return run_id, query_id, score, low, high and mean_replicate of each score.
 
         Raises:
             UsageError: the interval is none of `choices.REPLICATED_SINGLY`.

@@ -82,7 +82,7 @@ class Scores(Result):
         return False
 
     def frames(self) -> Iterator[pd.DataFrame]:
-        """Give the table in pieces that hold all scores of their runs."""
+        """Return the table in pieces that hold all scores of their runs."""
         yield self.table
 
     def mean(self) -> pd.DataFrame:
@@ -94,7 +94,7 @@ class Scores(Result):
         return by_run(self.table)[self.measures].rename_axis(columns=None)
 
     def _means(self) -> tuple[Sequence[str], Sequence[str], np.ndarray]:
-        """Give runs, measures, and `mean` as an array of them."""
+        """Return runs, measures, and `mean` as an array of them."""
         means = self.mean()
         return list(means.index), list(means.columns), means.to_numpy(float)
 
@@ -152,7 +152,7 @@ class Scores(Result):
                     yield line(run, measure, "all", float(value))
 
     def _rows_by_run(self) -> Iterator[tuple[str, Iterable[tuple[str, str, float]]]]:
-        """Give measure, query and value of the scores of each run, runs ascending."""
+        """Return measure, query and value of the scores of each run, runs ascending."""
         for table in self.frames():
             for run, rows in table.groupby("run_id", sort=True).indices.items():
                 own = table.iloc[rows]
@@ -254,7 +254,7 @@ class StoredScores(Scores):
         return self.source.means_alone
 
     def frames(self) -> Iterator[pd.DataFrame]:
-        """Give the table in pieces that hold all scores of their runs."""
+        """Return the table in pieces that hold all scores of their runs."""
         return (rows.to_pandas() for rows in self.source.tables())
 
     def mean(self) -> pd.DataFrame:
@@ -264,7 +264,7 @@ class StoredScores(Scores):
         return pd.DataFrame(means, runs.rename("run_id"), columns)
 
     def _means(self) -> tuple[Sequence[str], Sequence[str], np.ndarray]:
-        """Give runs, measures, and `mean` as an array of them."""
+        """Return runs, measures, and `mean` as an array of them."""
         names, alone = self.measures, self.means_alone
         means = [np.empty((0, len(names)))]
         for block in self.source.blocks():

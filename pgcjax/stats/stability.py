@@ -96,7 +96,7 @@ def _note(measure: str, best: str, enough: Mapping[str, Any], count: int) -> str
 
 
 def _compared(observed: Means, drawn: Drawn, top: int) -> dict[str, float]:
-    """Give the numbers of a row of the curve."""
+    """Return the numbers of a row of the curve."""
     taus = np.nan_to_num(order_taus(observed, drawn)) if len(observed) > 1 else 1.0
     taus = np.broadcast_to(taus, len(drawn))
     low, high = np.quantile(taus, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
@@ -112,7 +112,7 @@ def _compared(observed: Means, drawn: Drawn, top: int) -> dict[str, float]:
 
 
 def _leading(means: Drawn) -> Bool[np.ndarray, "replicates runs"]:
-    """Say which runs have the largest mean."""
+    """Find which runs have the largest mean."""
     return means == means.max(1, keepdims=True)
 
 

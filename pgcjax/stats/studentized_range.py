@@ -44,7 +44,7 @@ def tail(
 def _deviations(
     freedom: int,
 ) -> tuple[Float64[np.ndarray, " s"], Float64[np.ndarray, " s"]]:
-    """Give estimates s of a deviation of 1, and how often each occurs."""
+    """Return estimates s of a deviation of 1, and how often each occurs."""
     if freedom >= _ENDLESS:
         return np.ones(1), np.ones(1)
     width = 1 / math.sqrt(2 * freedom)  # of log s, or nearly

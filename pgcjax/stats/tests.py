@@ -30,7 +30,7 @@ def all_pairs(runs: int) -> RunPairs:
 def differences(
     values: Values, pairs: RunPairs, most: int = PAIRS_AT_ONCE
 ) -> Iterator[tuple[slice, Float64[np.ndarray, "block queries"]]]:
-    """Give the differences of pairs, block by block of at most so many pairs."""
+    """Return the differences of pairs, block by block of at most so many pairs."""
     first, second = pairs
     for low in range(0, len(first), most):
         block = slice(low, low + most)
@@ -63,7 +63,7 @@ def identical(values: Values, pairs: RunPairs) -> Bool[np.ndarray, " pairs"]:
 
 
 def moments(values: Values, pairs: RunPairs) -> tuple[OfPairs, OfPairs]:
-    """Give mean and standard deviation (ddof 1) of the differences of each pair.
+    """Return mean and standard deviation (ddof 1) of the differences of each pair.
 
     A deviation below 1e-12 of the largest score is rounding, and 0.
     """
@@ -155,7 +155,7 @@ def tukey(values: Values, pairs: RunPairs) -> OfPairs:
 
 
 def critical_difference(values: Values, alpha: float) -> float:
-    """Give the difference beyond which `tukey` is significant."""
+    """Return the difference beyond which `tukey` is significant."""
     runs, queries = values.shape
     error, freedom, *_ = anova(values)
     if not error:

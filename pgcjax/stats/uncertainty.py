@@ -63,7 +63,7 @@ class Uncertainty(Result):
         interval: str = REPLICATED[0],
         alpha: float = 0.05,
     ) -> pd.DataFrame:
-        """Give the interval of the mean of each run.
+        """Return the interval of the mean of each run.
 
         Returns:
             run_id, mean, low, high; and of the replicates, mean_replicate (the less it
@@ -85,7 +85,7 @@ class Uncertainty(Result):
     def scores(
         self, measure: str | None = None, *, interval: str = REPLICATED[0]
     ) -> pd.DataFrame:
-        """Give the 95 % interval of each score, of `uncertainty(score_intervals=True)`.
+        """Return the 95 % interval of scores, of `uncertainty(score_intervals=True)`.
 
         Returns:
             run_id, query_id, score, low, high and mean_replicate. Replicates in which
@@ -110,7 +110,7 @@ class Uncertainty(Result):
         interval: str = REPLICATED[0],
         alpha: float = 0.05,
     ) -> pd.DataFrame:
-        """Give the interval of the difference of each pair of runs.
+        """Return the interval of the difference of each pair of runs.
 
         Returns:
             run_a, run_b, difference (mean of a less b), low, high, and probability: the
@@ -172,7 +172,7 @@ class Uncertainty(Result):
         return table.iloc[order].reset_index(drop=True)
 
     def tau(self, measure: str | None = None, *, alpha: float = 0.05) -> Tau:
-        """Give what τ of the order of the runs with that of a replicate is expected.
+        """Return what τ of the order of the runs with that of a replicate is expected.
 
         Returns:
             The mean over replicates, and the percentiles of its interval; NaN if all
@@ -236,7 +236,7 @@ class Uncertainty(Result):
         return tuple(told)
 
     def _of(self, measure: str | None, interval: str, alpha: float):
-        """Give the means of a measure, by the judgments and by replicates."""
+        """Return the means of a measure, by the judgments and by replicates."""
         check_choice("interval", interval, REPLICATED)
         tests.check_alpha(alpha)
         name = self._name(measure)
@@ -298,7 +298,7 @@ def order_taus(
     observed: Float64[np.ndarray, " runs"],
     drawn: Float64[np.ndarray, "replicates runs"],
 ) -> Float64[np.ndarray, " replicates"]:
-    """Give Kendall's τ-b of the order of the runs with that of each replicate.
+    """Return Kendall's τ-b of the order of the runs with that of each replicate.
 
     Returns:
         NaN where all means are equal.

@@ -261,7 +261,7 @@ def as_levels(
 
 
 def batch_graphs(graphs: Stack, tile: int) -> Graphs:
-    """Give what does not depend on the run, with empty queries up to `tile`."""
+    """Return what does not depend on the run, with empty queries up to `tile`."""
     if len(graphs) == tile:
         return graphs.arrays
     return type(graphs.arrays)(*(lengthened(array, tile) for array in graphs.arrays))

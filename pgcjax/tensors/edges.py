@@ -51,7 +51,7 @@ class EdgePlaces(NamedTuple):
         graphs: Sequence[Graph],
         sizes: Sequence[int],
     ) -> "EdgePlaces":
-        """Give each graph a place.
+        """Return each graph a place.
 
         Args:
             graphs: of all sizes.
@@ -86,18 +86,18 @@ class EdgePlaces(NamedTuple):
         return np.less(np.arange(len(first)) - first, vertices, out=where)
 
     def pairs(self) -> tuple[np.ndarray, np.ndarray]:
-        """Give the vertices that each cell of the matrices is about."""
+        """Return the vertices that each cell of the matrices is about."""
         width = np.repeat(self.sizes, self.sizes)
         better = np.repeat(np.arange(len(width)), width)
         return better, np.arange(len(better)) - self.row[better]
 
     def vertices_of(self, place: int) -> slice:
-        """Say which vertices are those of the graph at a place."""
+        """Find which vertices are those of the graph at a place."""
         first = int(self.first[place])
         return slice(first, first + int(self.vertices[place]))
 
     def matrix(self, cells: np.ndarray, place: int) -> np.ndarray:
-        """Give the cells of the matrix of the graph at a place."""
+        """Return the cells of the matrix of the graph at a place."""
         first, size, n = (
             int(x[place]) for x in (self.first, self.sizes, self.vertices)
         )
@@ -151,7 +151,7 @@ class Edges(NamedTuple):
         return out, into
 
     def rows(self) -> Int32[np.ndarray, " cells"]:
-        """Say what removing each vertex takes from every other word."""
+        """Describe what removing each vertex takes from every other word."""
         rows = blank((self.places.cells,))
         judgments = self.judgments.astype(np.int32)
         # A vertex takes from those that are preferred to it, and from the others.
@@ -170,7 +170,7 @@ class Edges(NamedTuple):
         return rows
 
     def beats(self) -> Bool[np.ndarray, " cells"]:
-        """Say of each vertex which others any judgment prefers it to."""
+        """Find which others any judgment prefers each vertex to."""
         beats = np.zeros(self.places.cells, bool)
         beats[self.places.row[self.better] + self.worse] = True
         for place, graph in self.graded.items():

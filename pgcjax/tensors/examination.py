@@ -159,7 +159,7 @@ def _most(group: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def distances(where: Cells, order: str) -> np.ndarray:
-    """Give the distance of each image by an order: float64 `[images]`.
+    """Return the distance of each image by an order: float64 `[images]`.
 
     Raises:
         UsageError: there is no such order, or it gives something else than a finite

@@ -65,7 +65,7 @@ def grades(
 
 
 def best_first(gains: np.ndarray, depth: int | None = None) -> np.ndarray:
-    """Give the gains above 0 in the order of the ideal list, down to a depth."""
+    """Return the gains above 0 in the order of the ideal list, down to a depth."""
     return -np.sort(-gains[gains > 0])[:depth]
 
 
@@ -94,7 +94,7 @@ def running(
 
 
 def best_discounted(gains: np.ndarray, weights: np.ndarray) -> float:
-    """Give the most that `kernels.graded.discounted` can be.
+    """Return the most that `kernels.graded.discounted` can be.
 
     `gains` are in the order of the ideal list; `weights` are of ranks 0 to the last of
     these at least.
@@ -103,11 +103,11 @@ def best_discounted(gains: np.ndarray, weights: np.ndarray) -> float:
 
 
 def best_reciprocal(gains: np.ndarray, weights: np.ndarray) -> float:
-    """Give the most that `kernels.graded.reciprocal` can be: see `best_discounted`."""
+    """Return the largest `kernels.graded.reciprocal`: see `best_discounted`."""
     reached = np.append(1.0, running(np.multiply, 1 - gains))[:-1]
     return total(gains * reached * weights[1 : len(gains) + 1])
 
 
 def cumulative(gains: np.ndarray) -> np.ndarray:
-    """Give cg*, the cumulative gains of the ideal list: at least one rank of them."""
+    """Return cg*, the cumulative gains of the ideal list: at least one rank of them."""
     return running(np.add, gains) if len(gains) else np.zeros(1)

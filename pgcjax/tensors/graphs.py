@@ -55,7 +55,7 @@ class Graph:
         return dense([self], len(self))[0]
 
     def above(self) -> Bool[np.ndarray, "n n"]:
-        """Say which document has a better grade than which; none if it has no grade."""
+        """Find which document has a better grade than which; none without a grade."""
         levels = np.full(len(self), -1) if self.levels is None else self.levels
         # Better than a graded document is only what is graded too.
         return (levels[:, None] > levels[None, :]) & (levels >= 0)[None, :]
@@ -69,7 +69,7 @@ class Graph:
         return below * graded * self.unit, above * graded * self.unit
 
     def graded_only(self) -> np.ndarray | None:
-        """Give the levels if every document has one and nothing else is known."""
+        """Return the levels if every document has one and nothing else is known."""
         if self.levels is None or (self.levels < 0).any() or len(self.wins):
             return None
         return self.levels
@@ -189,7 +189,7 @@ def _graphs(
 
 
 def _edges(judged: "pl.DataFrame", soft: str) -> "tuple[pl.DataFrame, int]":
-    """Give an edge for each document that a judgment counts for, the preferred first.
+    """Return an edge for each document that a judgment counts for, the preferred first.
 
     Weights are whole, and one judgment counts as much as the number that is returned.
     """

@@ -74,7 +74,7 @@ def sorted_intents(intents: Any) -> list[str]:
 def intent_weights(
     grades: IntentGrades, how: str, intents: pd.DataFrame | None = None
 ) -> dict[str, np.ndarray]:
-    """Say how likely the intents of each query are.
+    """Compute how likely the intents of each query are.
 
     Args:
         grades: which intents count.
@@ -103,7 +103,7 @@ def intent_weights(
 
 
 def navigational(grades: IntentGrades, intents: pd.DataFrame) -> dict[str, np.ndarray]:
-    """Say which intents are navigational: bool `[intents]` of each query."""
+    """Find which intents are navigational: bool `[intents]` of each query."""
     rows = intents.loc[intents["kind"] == NAV, ["query_id", "intent_id"]]
     navigational = set(rows.itertuples(index=False, name=None))
     return {
@@ -115,7 +115,7 @@ def navigational(grades: IntentGrades, intents: pd.DataFrame) -> dict[str, np.nd
 def greedy_gains(
     hit: np.ndarray, fade: np.ndarray, depth: int | None = None
 ) -> list[float]:
-    """Give the novelty-biased gains of the ideal list, by rank.
+    """Return the novelty-biased gains of the ideal list, by rank.
 
     The ideal list is greedy: next comes the document that is worth most after those
     above it; of several, the last by id, as in ndeval.
@@ -144,7 +144,7 @@ def greedy_gains(
 
 
 def _whole(probabilities: Sequence[float]) -> np.ndarray:
-    """Give small whole numbers with the ratios of some probabilities, if there are."""
+    """Return small whole numbers with the ratios of probabilities, if there are."""
     ratios = [Fraction(p).limit_denominator(10**6) for p in probabilities]
     if [float(r) for r in ratios] == [*probabilities]:
         scale = lcm(*(r.denominator for r in ratios))

@@ -35,7 +35,7 @@ class Judgments(Mapping[str, Any]):
         return table
 
     def columns(self, kind: str) -> "pd.DataFrame | pl.DataFrame":
-        """Give a table of whichever library has it: its columns, and no more."""
+        """Return a table of whichever library has it: its columns, and no more."""
         table = self._tables[kind]
         return table.frame if isinstance(table, PlainTable) else table
 

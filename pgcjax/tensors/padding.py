@@ -41,7 +41,7 @@ _least = Least()
 
 
 def least() -> Least:
-    """Give the least padded lengths that hold now."""
+    """Return the least padded lengths that hold now."""
     return _least
 
 

@@ -125,7 +125,7 @@ def _judgments(
 def _each(
     said: np.ndarray, chosen: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Give query and judge, and better, worse, count, … of each judge."""
+    """Return query and judge, and better, worse, count, … of each judge."""
     said = said[:, chosen]
     said = said[:, np.argsort(said[1], kind="stable")]
     for part in np.split(said, np.flatnonzero(np.diff(said[1])) + 1, axis=1):

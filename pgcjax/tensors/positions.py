@@ -34,7 +34,7 @@ class Level(NamedTuple):
     def positions(
         self, retrieved: Retrieved, runs: np.ndarray
     ) -> Int32[np.ndarray, "runs width"]:
-        """Give the ranks, from 1 and ascending, at which runs find one, two, ….
+        """Return the ranks, from 1 and ascending, at which runs find one, two, ….
 
         Args:
             retrieved: the documents of the query.

@@ -263,7 +263,7 @@ def _kept(
 def _look_up(
     block: PackedBlock, query: np.ndarray, judged: JudgedDocuments
 ) -> np.ndarray:
-    """Give the code of each document by its id, or -1."""
+    """Return the code of each document by its id, or -1."""
     assert block.doc is not None and block.doc_ids is not None
     ids = block.doc_ids.to_frame("doc_id").with_row_index("doc")
     judged_ids = ids.join(judged.table, on="doc_id").drop("doc_id")
@@ -304,15 +304,15 @@ class Rankings:
         return max(int(part.position.max(initial=0)) for part in self._found)
 
     def answered(self, query_ids: list[str]) -> Bool[np.ndarray, "runs queries"]:
-        """Say which run has which judged query."""
+        """Find which run has which judged query."""
         return self._lengths[:, [self._judged.number[q] for q in query_ids]] > 0
 
     def lengths(self, query_id: str) -> Int32[np.ndarray, " runs"]:
-        """Give how many documents each run has for a judged query."""
+        """Return how many documents each run has for a judged query."""
         return self._lengths[:, self._judged.number[query_id]]
 
     def flat(self, docs: Mapping[str, np.ndarray], values: np.ndarray) -> Flat:
-        """Give the ranks of judged documents, and a value of each.
+        """Return the ranks of judged documents, and a value of each.
 
         Args:
             docs: documents of judged queries.
@@ -335,7 +335,7 @@ class Rankings:
         return Flat(values_out, ranks, starts, counts, np.array([*runs]))
 
     def retrieved(self, docs: Mapping[str, np.ndarray]) -> dict[str, Retrieved]:
-        """Give the ranks of documents of judged queries, query by query."""
+        """Return the ranks of documents of judged queries, query by query."""
         counts = [len(ids) for ids in docs.values()]
         vertex = [np.arange(n, dtype=np.int32) for n in [0, *counts]]
         flat = self.flat(docs, np.concatenate(vertex))

@@ -57,7 +57,7 @@ class Flat:
         return Flat(value, rank, ends - count, count, edges)
 
     def documents(self) -> tuple[np.ndarray, ...]:
-        """Give what `lists` gives, of a tile that holds nothing else."""
+        """Return what `lists` gives, of a tile that holds nothing else."""
         pair, place = _numbered(self.count)
         return pair, place, self.value[: len(pair)], self.rank[: len(pair)]
 
@@ -87,7 +87,7 @@ class Retrieved:
         return np.repeat(np.arange(len(self.starts) - 1), self.count)
 
     def of_runs(self, runs: slice) -> tuple[np.ndarray, np.ndarray]:
-        """Give vertices and ranks of the documents of some runs."""
+        """Return vertices and ranks of the documents of some runs."""
         here = slice(self.starts[runs.start], self.starts[runs.stop])
         return self.vertex[here], self.rank[here]
 

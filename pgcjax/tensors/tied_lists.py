@@ -41,7 +41,7 @@ class Numbers:
         self._known = pl.DataFrame(schema=schema)
 
     def of(self, doc_ids: pl.Series) -> np.ndarray:
-        """Give the number of each document."""
+        """Return the number of each document."""
         frame = doc_ids.rename("doc_id").to_frame()
         new = frame.unique().join(self._known, on="doc_id", how="anti")
         count = len(self._known)
@@ -108,7 +108,7 @@ _Laid = tuple[list[tuple[str, str]], pl.Series, np.ndarray, np.ndarray, np.ndarr
 
 
 def _laid(table: pl.DataFrame, order: str, broken: bool, depth: int | None) -> _Laid:
-    """Give runs and queries, documents, first and last rank of ties, and lengths."""
+    """Return runs and queries, documents, first and last rank of ties, and lengths."""
     if broken:
         table, position, groups, lengths = ranked(table, order)
         docs, top = table["doc_id"], position + 1
