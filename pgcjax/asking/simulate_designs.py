@@ -82,7 +82,7 @@ class Asking:
         return answer.sign
 
     def settled(self, infer: bool = False) -> Settled:
-        """Infer what is clear: counts, open pairs, chains, as `utility_pools.settle`."""
+        """Infer what is clear: counts, open pairs, chains, as `utility_pools`."""
         return settle(self.wins, self.tied, self.bad, self.asked, infer)
 
     def outcome(self, i: int, j: int) -> int:
