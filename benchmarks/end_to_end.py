@@ -35,7 +35,7 @@ def run(report: Report, runs: int = 100, queries: int = 173, depth: int = 1000) 
         sources["pgcjax, packed"] = folder / "runs.parquet"
         options = ("--prefs", made_up.prefs, "--qrels", made_up.qrels)
         target = ("-o", folder / "runs.parquet")
-        child("-m", "pgcjax", "pack", *options, *made_up.gz, *target)
+        child("-m", "pgcjax", "files", "pack", *options, *made_up.gz, *target)
         title = f"{runs} runs × {queries} queries × depth {depth}"
         processes(report, title, made_up, sources)
         calls(report, title, made_up, sources)

@@ -10,8 +10,8 @@ from typing import Any
 
 import lazy_loader
 
+from pgcjax._aliases import NAMES
 from pgcjax._version import __version__ as __version__
-from pgcjax.aliases import NAMES
 
 _load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 

@@ -1,7 +1,7 @@
 """Files that pgcjax wrote before the redesign are read as they were meant.
 
 `tests/before` was written by commands of version 0.1.0 at commit 45e1e29, of a
-collection by `pgcjax simulate --queries 6 --runs 4 --documents 24 --depth 12 --seed 3`.
+collection by `simulate --queries 6 --runs 4 --documents 24 --depth 12 --seed 3`.
 """
 
 import os

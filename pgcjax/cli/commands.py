@@ -1,33 +1,25 @@
 """The verbs of the command line. What a verb needs is imported inside it."""
 
-import os
 from importlib import import_module
-from typing import Any
 
 import click
 
+from pgcjax._aliases import VERBS
 from pgcjax._version import __version__
+from pgcjax.cli.groups import JudgmentVerbs, MeasureVerbs, moved
 from pgcjax.cli.options import (
-    FILE,
-    WHOLE,
-    choice_option,
-    file_memory_option,
-    judgment_options,
     output_option,
-    read_judgments,
-    run_options,
 )
-from pgcjax.cli.targets import Verb
-from pgcjax.io.choices import FILE_KINDS, SCORE_SUFFIXES
-from pgcjax.io.judgments import KINDS
+from pgcjax.cli.targets import Verb, Verbs
+from pgcjax.io.choices import SCORE_SUFFIXES
 from pgcjax.io.memory import address_space
 from pgcjax.report.progress import ProgressDisplay, say
 
 OUT_OF_MEMORY = 3
 LEAST_ADDRESSES = 1280 * 2**20
 _MODULES = (
-    *("asking", "comparing", "enough", "findings", "judges", "judgments", "merging"),
-    *("predicting", "rankings", "reporting", "scoring", "simulating"),
+    *("asking", "comparing", "enough", "files", "findings", "judges", "judgments"),
+    *("measures", "predicting", "rankings", "reporting", "scoring", "simulating"),
     "uncertainty",
 )
 _EARLY = {"evaluate": "scoring"}  # the verb that answers within a second
@@ -41,9 +33,16 @@ class _Program(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Find a verb."""
-        if cmd_name not in self.commands:
-            self._load(_EARLY.get(cmd_name))
+        self._load(_EARLY.get(cmd_name))
         return super().get_command(ctx, cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the verb of a call; of one of before, tell the call of today."""
+        if args[0] in VERBS:
+            raise moved(args[0], VERBS[args[0]], args[1:], ctx)
+        return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Name all verbs."""
@@ -77,77 +76,27 @@ def cli() -> None:
         click.get_current_context().exit(OUT_OF_MEMORY)
 
 
-@cli.command()
-@click.argument("paths", nargs=-1, type=FILE, metavar="FILE...")
-@judgment_options
-@run_options
-@file_memory_option
-@choice_option("--as", "kind", allowed=["auto", *FILE_KINDS], help="What FILE... are.")
-def check(
-    paths: tuple[str, ...],
-    judgments: dict[str, Any],
-    run_format: str,
-    name_by: str,
-    kind: str,
-) -> None:
-    """Read files as evaluate would, and say what is in them."""
-    if not (paths or judgments):
-        raise click.UsageError("nothing to check: give FILE, --prefs or --qrels")
-    from pgcjax.io import check as checks
-    from pgcjax.io.file_kinds import sort_by_kind
-
-    files = sort_by_kind(paths, kind)
-    if prefs := files["prefs"]:
-        given, form = judgments.get("preferences", ((), "auto"))
-        judgments["preferences"] = (*given, *prefs), form
-    if qrels := files["qrels"]:
-        judgments["qrels"] = *judgments.get("qrels", ()), *qrels
-    tables = read_judgments(judgments)
-    if files["runs"]:
-        from pgcjax.io.runs import Options, open_runs
-
-        runs = open_runs(files["runs"], Options(run_format, name_by))
-        tables["runs"] = runs.table
-    if files["grids"]:
-        from pgcjax.io.grids import read_grids
-
-        tables["grids"] = read_grids(files["grids"])
-    lines = [
-        f"{name}: {line}"
-        for name, table in tables.items()
-        for line in checks.SUMMARIES[name](table)
-    ]
-    lines += checks.summarise_overlap(tables)  # or an error: then nothing is printed
-    for line in lines:
-        click.echo(line)
+@cli.group(cls=JudgmentVerbs)
+def judgments() -> None:
+    """Judgments and judges: agreement, audit, models, and which to make next."""
 
 
-@cli.command()
-@output_option("New.", (), required=True, metavar="DIR")
-@click.option("--queries", type=WHOLE, help="Number of queries.")
-@click.option("--documents", type=WHOLE, help="Judged documents per query.")
-@click.option("--runs", type=WHOLE, help="Number of runs.")
-@click.option("--judges", type=WHOLE, help="Number of judges of preferences.")
-@click.option("--pairs", type=WHOLE, help="Pairs that each judge judges per query.")
-@click.option("--intents", type=WHOLE, help="Intents per query.")
-@click.option("--depth", type=WHOLE, help="Documents per query in a run.")
-@click.option("--rows", type=WHOLE, help="Rows of the image grid.")
-@click.option("--columns", type=WHOLE, help="Columns of the image grid.")
-@click.option("--seed", type=WHOLE, default=0, show_default=True, help="Of everything.")
-def simulate(output: str, **settings: int | None) -> None:
-    """Write a made-up collection whose true order of runs is known to a new DIR."""
-    from pgcjax.datasets.files import write_collection
-    from pgcjax.datasets.settings import Settings
-    from pgcjax.io.write import check_room
+@cli.group(cls=Verbs)
+def rankings() -> None:
+    """Pairs of rankings: rank-biased overlap, and which of two is preferred."""
 
-    given = Settings(**{k: v for k, v in settings.items() if v is not None})
-    if os.path.exists(output):  # of a name that is too long, writing tells
-        raise click.UsageError(f"{output} exists already: name a new folder")
-    check_room(output)
-    from pgcjax.datasets.simulator import simulate as make
 
-    write_collection(make(given), output)
-    say(f"wrote {given.runs} runs and their judgments to {output}")
+@cli.group(cls=Verbs)
+def files() -> None:
+    """Files: check, pack and merge them, or make a collection up."""
+
+
+@cli.group(cls=MeasureVerbs)
+def measures() -> None:
+    """List the measures, explain one, or ask how well measures tell runs apart.
+
+    `pgcjax measures nDCG@10` explains a measure.
+    """
 
 
 @cli.command()
@@ -179,68 +128,6 @@ def demo(output: str) -> None:
     show(leaderboard(scores))
     click.echo(f"Scores of every run and query: {path_of(output).resolve()}")
     click.echo(f"The collection and its true order of runs: {folder}")
-
-
-@cli.command()
-@click.argument("name", required=False)
-@click.option(
-    "--as",
-    "tool",
-    type=click.Choice(["ir_measures"]),
-    help="List those of another tool, and what is equal here.",
-)
-def measures(name: str | None, tool: str | None) -> None:
-    """List the measures, or explain one."""
-    from pgcjax.measures.between_rankings import BETWEEN, is_between, parse
-    from pgcjax.measures.catalogue import catalogue
-    from pgcjax.measures.spec import MEAN, written
-
-    if tool and name:
-        raise click.UsageError("--as lists all measures: leave NAME out")
-    if tool:
-        from pgcjax.measures import ir_names
-
-        for line in ir_names.lines():
-            click.echo(line)
-        return
-    if not name:
-        width = max(map(len, catalogue()))
-        for definition in catalogue().values():
-            click.echo(f"{definition.name:{width}}  {definition.meaning}")
-        for definition in BETWEEN.values():
-            click.echo(f"{definition.name:{width}}  {definition.meaning} (prefer)")
-        return
-    measure = parse(name, complete=False)
-    definition = measure.definition
-    click.echo(f"{measure.in_full()}\n{definition.meaning}.")
-    if definition.formula:
-        click.echo(f"Formula: {definition.formula}.")
-    if is_between(measure):
-        click.echo("Verb: pgcjax prefer, of two rankings.")
-    needs = definition.needs(measure.parameters)
-    needs = sorted(needs, key=lambda kind: (kind == "levels", kind))
-    # Grids are no judgments: they are the runs, and --grids says so.
-    others = {"grids": "--grids", "levels": "in a format with levels: trec-prefs, …"}
-    options = (KINDS[k].option if k in KINDS else others[k] for k in needs)
-    click.echo(f"Needs: {', '.join(options)}")
-    if definition.cutoff == "level":
-        click.echo("Level: @x, a level of recall from 0 to 1, must follow the name.")
-    elif definition.cutoff != "no":
-        click.echo(f"Cutoff: @k {definition.cutoff} follow the name.")
-    if definition.parameters:
-        click.echo("Parameters:")
-    for parameter in definition.parameters:
-        value = written(measure.parameters[parameter.name])
-        click.echo(f"  {parameter.name}={value}: {parameter.meaning}")
-    if not is_between(measure):
-        click.echo(f"Mean over queries: mean={measure.mean}, {MEAN.meaning}.")
-    click.echo(f"Source: {definition.source}.")
-    if definition.differs:
-        click.echo(f"Differs: {definition.differs}.")
-    if definition.aliases:
-        names = (f"{a} = {m}" for a, m in definition.aliases.items())
-        named = ", ".join(names).replace("{k}", "k").replace("{x}", "x")
-        click.echo(f"Also called: {named}")
 
 
 @cli.command()

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pgcjax.asking.utility_choices import BY, EXPECTED
-from pgcjax.cli.commands import cli
+from pgcjax.cli.commands import judgments
 from pgcjax.cli.formats import format_of, format_option, print_findings
 from pgcjax.cli.options import (
     REAL,
@@ -95,7 +95,7 @@ def _read(
     return open_runs(runs, Options(run_format, name_by)), tables
 
 
-@cli.command()
+@judgments.command()
 @_sources(required=True)
 @measure_option("PGC of preferences, such as 'PGC(p=0.8)'; by default PGC.")
 @click.option(
@@ -174,7 +174,7 @@ _ONLY = {
 """Which of `BY` take an option that not all of them take."""
 
 
-@cli.command("next")
+@judgments.command("next")
 @_sources()
 @choice_option(
     "--by",

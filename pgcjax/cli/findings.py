@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pgcjax._version import __version__
-from pgcjax.cli.commands import cli
+from pgcjax.cli.commands import cli, measures
 from pgcjax.cli.formats import format_of, format_option, print_findings
 from pgcjax.cli.options import (
     FILE,
@@ -65,7 +65,7 @@ _SHOWN: dict[str, Callable[["Discrimination"], "pd.DataFrame"]] = {
 }
 
 
-@cli.command()
+@measures.command()
 @each_score_options
 @_table
 @click.option(
@@ -122,7 +122,7 @@ def discriminate(
     _give(shown, output, result.notes, form, spreadsheet, below, **result.metadata)
 
 
-@cli.command()
+@measures.command()
 @_several
 @click.option(
     "--serp",

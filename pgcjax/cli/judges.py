@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from pgcjax.cli.commands import cli
+from pgcjax.cli.commands import judgments
 from pgcjax.cli.formats import format_of, format_option, print_findings
 from pgcjax.cli.options import (
     REAL,
@@ -29,7 +29,7 @@ from pgcjax.stats.choices import CORRECTIONS, RANK_INTERVALS
 SHOWN = ("judges", "pairs", "flips", "runs")
 
 
-@cli.command()
+@judgments.command("compare")
 @runs_argument
 @files_option("--prefs", help="Preferences that name judges; repeat for several files.")
 @click.option(

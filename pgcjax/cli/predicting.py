@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from pgcjax._version import __version__
-from pgcjax.cli.commands import cli
+from pgcjax.cli.commands import judgments
 from pgcjax.cli.formats import print_table
 from pgcjax.cli.options import (
     REAL,
@@ -21,7 +21,7 @@ from pgcjax.io.judgments import KINDS
 from pgcjax.judging.choices import FEATURES, GROUPS
 
 
-@cli.command()
+@judgments.command()
 @files_option("--qrels", required=True, help=KINDS["qrels"].meaning)
 @files_option("--context", required=True, help=KINDS["context"].meaning)
 @choice_option(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pgcjax.cli.commands import cli
+from pgcjax.cli.commands import rankings
 from pgcjax.cli.formats import format_of, format_option, print_findings, print_table
 from pgcjax.cli.options import (
     REAL,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pgcjax.engine.preference_result import Preferences
 
 
-@cli.command()
+@rankings.command()
 @runs_argument
 @files_option(
     "--against",
@@ -136,7 +136,7 @@ def _with_means(
 _SHOWN = ("pairs", "beside", "runs", "tests", "matrix", "wins")
 
 
-@cli.command()
+@rankings.command()
 @runs_argument
 @judgment_options
 @run_options

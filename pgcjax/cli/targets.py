@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from pgcjax.aliases import OPTIONS
+from pgcjax._aliases import OPTIONS
 from pgcjax.cli.examples import EXAMPLES
 from pgcjax.report.progress import be_quiet, say
 
@@ -96,7 +96,8 @@ class Verbs(click.Group):
 
 def _example(ctx: click.Context, formatter: click.HelpFormatter) -> None:
     with formatter.section("Example"):
-        formatter.write_text(EXAMPLES[ctx.command_path.partition(" ")[2]])
+        verb = ctx.command_path.partition(" ")[2]
+        formatter.write_text(f"pgcjax {verb} {EXAMPLES[verb]}".strip())
 
 
 def kept_work(output: str | None, resume: bool, of: str = "") -> Path | None:

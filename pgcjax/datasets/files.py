@@ -20,7 +20,7 @@ README = """\
 Simulated documents, judgments and runs, whose true order of runs is known. Nothing in
 it comes from real queries, documents, people or systems. Made by
 
-    pgcjax simulate -o DIR{options} --seed {seed}
+    pgcjax files simulate -o DIR{options} --seed {seed}
 
 which writes the same bytes again. {queries} queries, {documents} judged documents each;
 {runs} runs of {depth} documents per query, some of which nobody judged.

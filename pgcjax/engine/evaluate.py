@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, Never
 
 import numpy as np
 
+from pgcjax._aliases import ARGUMENTS
 from pgcjax._version import __version__
-from pgcjax.aliases import ARGUMENTS
 from pgcjax.engine import distributed as shares
 from pgcjax.engine import plan
 from pgcjax.engine.batch import Batch, Member

@@ -103,6 +103,15 @@ def called(call, place: Path, allowed: Any = PgcjaxError) -> Done:
     return forked(work, place, seconds=60)
 
 
+def _verb(line: list[str]) -> click.Command:
+    """Find the verb of a line, which may be one of a group."""
+    command: click.Command = cli
+    for word in line:
+        if isinstance(command, click.Group):
+            command = command.get_command(click.Context(command), word) or command
+    return command
+
+
 def _wrong_line(rng: np.random.Generator) -> list[str]:
     """Make a line of a verb wrong in one place."""
     line = VERBS[pick(rng, [*VERBS])].line()
@@ -112,11 +121,10 @@ def _wrong_line(rng: np.random.Generator) -> list[str]:
     if kind == 1:
         return [pick(rng, ("evalute", "", "EVALUATE", "--prefs")), *line[1:]]
     while True:
-        verb = cli.get_command(click.Context(cli), line[0])
-        assert verb
+        verb = _verb(line)
         option = pick(rng, verb.params)
         values = _wrong_values(option)
-        if line[0] == "simulate" and option.opts[-1] == "--output":
+        if "simulate" in line[:2] and option.opts[-1] == "--output":
             values = _NEW_FOLDERS
         if values:
             break

@@ -69,7 +69,7 @@ VERBS: dict[str, Verb] = {
         ["evaluate", *_DIVERSE, "c/runs", "-m", "alpha_nDCG@10"], "o.csv", resumes=True
     ),
     "merge": _verb(["merge", "part1.csv", "part2.csv"], "merged.parquet"),
-    "pack": _verb(["pack", *_JUDGED, "c/runs"], "new.parquet"),
+    "pack": _verb(["files", "pack", *_JUDGED, "c/runs"], "new.parquet"),
     "rbo": _verb(["rbo", "c/runs"], "pairs.csv"),
     "compare": _verb(
         "compare scores.parquet -m PGC --resamples 2000".split(),
@@ -82,18 +82,21 @@ VERBS: dict[str, Verb] = {
         "pairs.parquet",
     ),
     "discriminate": _verb(
-        "discriminate scores.parquet --resamples 1000".split(), "power.csv"
+        "measures discriminate scores.parquet --resamples 1000".split(), "power.csv"
     ),
-    "agree": _verb("agree scores.parquet --serp people.csv".split(), "agree.jsonl"),
+    "agree": _verb(
+        "measures agree scores.parquet --serp people.csv".split(), "agree.jsonl"
+    ),
     "correlate": _verb(["correlate", "scores.parquet"], "tau.tsv"),
-    "judgments": _verb(["judgments", *_JUDGED], "judgments.csv"),
+    "judgments": _verb(["judgments", "agree", *_JUDGED], "judgments.csv"),
     "enough": _verb(
-        "enough --prefs c/preferences.csv c/runs --replicates 20".split(),
+        "judgments enough --prefs c/preferences.csv c/runs --replicates 20".split(),
         "curve.csv",
         resumes=True,
     ),
     "next": _verb(
-        "next --prefs c/preferences.csv c/runs --replicates 20".split(), "pairs.csv"
+        "judgments next --prefs c/preferences.csv c/runs --replicates 20".split(),
+        "pairs.csv",
     ),
     "report .html": _verb(
         ["report", "scores.parquet", "--test", "t", *_JUDGED, "--runs", "c/runs"],
@@ -101,9 +104,10 @@ VERBS: dict[str, Verb] = {
     ),
     "report .md": _verb("report scores.parquet --resamples 100".split(), "report.md"),
     "predict": _verb(
-        "predict --qrels c/qrels.txt --context context.csv --folds 2".split(), "p.csv"
+        "judgments predict --qrels c/qrels.txt --context context.csv --folds 2".split(),
+        "p.csv",
     ),
-    "simulate": _verb(["simulate", *_SMALL], "new", fresh=True),
+    "simulate": _verb(["files", "simulate", *_SMALL], "new", fresh=True),
     "demo": _verb(["demo"], "demo.csv"),
 }
 
@@ -119,11 +123,11 @@ def _template(base: Path, _process: int) -> Path:
     folder = base / f"template-{os.getpid()}"
     folder.mkdir()
     for line in (
-        ["simulate", *_SMALL, "-o", "c"],
+        ["files", "simulate", *_SMALL, "-o", "c"],
         [*_SCORED, "-o", "scores.parquet"],
         [*_SCORED, "--part", "1/2", "-o", "part1.csv"],
         [*_SCORED, "--part", "2/2", "-o", "part2.csv"],
-        ["pack", *_JUDGED, "c/runs", "-o", "packed.parquet"],
+        ["files", "pack", *_JUDGED, "c/runs", "-o", "packed.parquet"],
     ):
         done = command(line, folder)
         if done.code != 0:

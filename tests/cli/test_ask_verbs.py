@@ -92,7 +92,7 @@ def test_from_grades_to_grades(here, pgcjax, start):
     assert (here / "votes.txt").read_text() == own
     assert pgcjax("ask", "finish", "state").out == "".join(expected)
     # What came out, the other verbs take in.
-    done = pgcjax("check", "--prefs", "votes.txt", "--qrels", "top.qrels")
+    done = pgcjax("files", "check", "--prefs", "votes.txt", "--qrels", "top.qrels")
     assert done.code == 0 and f"{PAIRS} judgments" in done.out
 
 
@@ -113,7 +113,7 @@ def test_tables_in_and_out(here, pgcjax, start):
     votes = [json.loads(row) for row in (here / "v.jsonl").read_text().splitlines()]
     assert len(votes) == PAIRS * 4 and {v["judge"] for v in votes} == {"me", "you"}
     assert all(v["first"] == v["doc_id"] and v["preference"] == 1 for v in votes)
-    assert pgcjax("judgments", "--prefs", "v.jsonl", "--audit").code == 0
+    assert pgcjax("judgments", "audit", "--prefs", "v.jsonl").code == 0
 
 
 def test_a_program_judges(here, pgcjax, start):

@@ -1,4 +1,4 @@
-"""next --by utility and chance, and ask simulate, as users call them."""
+"""judgments next --by utility and chance, and ask simulate, as users call them."""
 
 import io
 
@@ -11,7 +11,7 @@ TWO = ("runs/reed.txt", "runs/rose.txt")
 
 
 def test_pairs_by_utility_are_those_of_python(pgcjax, demo):
-    line = ("next", "--by", "utility", *TWO, "--documents", "8", "--infer")
+    line = ("judgments", "next", "--by", "utility", *TWO, "--documents", "8", "--infer")
     line = (*line, "--prefs", "preferences.csv", "--query", "q101", "--query", "q102")
     files = ("--rows", "3", "--format", "csv", "-o", "pairs.csv", "--bounds", "two.csv")
     done = pgcjax(*line, *files)
@@ -47,7 +47,17 @@ def test_pairs_by_utility_are_those_of_python(pgcjax, demo):
 
 
 def test_draws_are_those_of_python(pgcjax, demo):
-    line = ("next", "--by", "chance", *TWO, "--documents", "4", "--alpha", "0.1")
+    line = (
+        "judgments",
+        "next",
+        "--by",
+        "chance",
+        *TWO,
+        "--documents",
+        "4",
+        "--alpha",
+        "0.1",
+    )
     done = pgcjax(*line, "--rows", "5", "--seed", "2", "-m", "wpref")
     found = package.judgments.next_by_chance(
         [demo / name for name in TWO],
@@ -99,32 +109,38 @@ def test_grades_and_votes_of_files(pgcjax, demo):
 @pytest.mark.parametrize(
     "line, said",
     [
-        ("next runs", "Missing option '--prefs'."),
-        ("next --by utility --alpha 0.1 runs", "--alpha is of --by chance"),
+        ("judgments next runs", "Missing option '--prefs'."),
+        ("judgments next --by utility --alpha 0.1 runs", "--alpha is of --by chance"),
         (
-            "next --by chance --replicates 9 runs",
+            "judgments next --by chance --replicates 9 runs",
             "--replicates is of --by effect",
         ),
-        ("next --prefs preferences.csv --infer runs", "--infer is of --by utility"),
-        ("next --by utility --seed 1 runs", "--seed is of --by effect or chance"),
         (
-            "next --by utility -m nDCG@10 runs",
+            "judgments next --prefs preferences.csv --infer runs",
+            "--infer is of --by utility",
+        ),
+        (
+            "judgments next --by utility --seed 1 runs",
+            "--seed is of --by effect or chance",
+        ),
+        (
+            "judgments next --by utility -m nDCG@10 runs",
             "nDCG@10: expected ppref, rpref, fpref, wpref or PGC",
         ),
         (
-            "next --by utility -m PGC --may-tie runs",
+            "judgments next --by utility -m PGC --may-tie runs",
             "may_tie: of PGC where answers may be ties, no bound is known",
         ),
         (
-            "next --by utility --query nothing runs",
+            "judgments next --by utility --query nothing runs",
             "no run has query 'nothing'. Leave it out.",
         ),
         (
-            "next --by utility runs/reed.txt",
+            "judgments next --by utility runs/reed.txt",
             "expected two runs or more to compare, found 1",
         ),
         (
-            "next --by utility --documents 1 runs",
+            "judgments next --by utility --documents 1 runs",
             "documents=1: expected a whole number, 2 or more",
         ),
         (

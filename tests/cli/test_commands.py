@@ -8,7 +8,7 @@ import click
 import numpy as np
 import pytest
 
-from pgcjax import __version__, evaluate
+from pgcjax import __version__, _aliases, evaluate
 from pgcjax.cli import cli
 from pgcjax.errors import UsageError
 from pgcjax.files import read_scores
@@ -19,34 +19,45 @@ from pgcjax.measures.between_rankings import BETWEEN
 from pgcjax.measures.catalogue import catalogue
 
 VERBS = [
-    "agree",
     "ask",
-    "check",
     "compare",
     "completion",
     "correlate",
     "demo",
     "devices",
-    "discriminate",
-    "enough",
     "evaluate",
-    "judges",
+    "files",
     "judgments",
     "measures",
-    "merge",
-    "next",
-    "pack",
-    "predict",
-    "prefer",
-    "rbo",
+    "rankings",
     "report",
-    "simulate",
     "uncertainty",
 ]
 
 
 def test_the_verbs():
     assert cli.list_commands(click.Context(cli)) == VERBS
+
+
+@pytest.mark.parametrize(("old", "new"), _aliases.VERBS.items())
+def test_a_verb_of_before_gives_the_call_of_today(pgcjax, old, new):
+    done = pgcjax(old, "a b.csv", "-o", "x")
+    line = f"pgcjax {old} is pgcjax {new} now: pgcjax {new} 'a b.csv' -o x"
+    assert (done.code, done.out, done.err) == (2, "", f"pgcjax: error: {line}\n")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("--prefs a --bad", "agree --prefs a --bad"),
+        ("--prefs a --audit --people b", "audit --prefs a --people b"),
+        ("--strengths bt --prefs a", "fit --model bt --prefs a"),
+        ("--prefs a --strengths=win-rate", "fit --prefs a --model=win-rate"),
+    ],
+)
+def test_judgments_was_a_verb(pgcjax, old, new):
+    done = pgcjax("judgments", *old.split())
+    assert done.code == 2 and done.err.endswith(f" now: pgcjax judgments {new}\n")
 
 
 @pytest.mark.parametrize("verb", [[], *([v] for v in VERBS)])
@@ -132,29 +143,29 @@ def test_demo(pgcjax, here):
 
 def test_simulate_makes_what_evaluate_takes(pgcjax, here):
     small = "--queries 3 --runs 2 --documents 6 --depth 5 --rows 2 --columns 2"
-    done = pgcjax("simulate", "-o", "made", *shlex.split(small))
+    done = pgcjax("files", "simulate", "-o", "made", *shlex.split(small))
     assert done == (0, "", "pgcjax: wrote 2 runs and their judgments to made\n")
-    done = pgcjax("check", "--prefs", "made/preferences.csv", "made/runs")
+    done = pgcjax("files", "check", "--prefs", "made/preferences.csv", "made/runs")
     assert done.code == 0 and "runs: 2 runs, 3 queries" in done.out
     done = pgcjax("evaluate", "--prefs", "made/preferences.csv", "made/runs")
     assert done.code == 0 and len(done.out.splitlines()) == 3
     before = sorted((here / "made").rglob("*"))
-    done = pgcjax("simulate", "-o", "made")
+    done = pgcjax("files", "simulate", "-o", "made")
     assert done == (
         2,
         "",
         "pgcjax: error: made exists already: name a new folder\n",
     )
     assert sorted((here / "made").rglob("*")) == before
-    done = pgcjax("simulate", "-o", "x" * 300, "--queries", "2", "--runs", "2")
+    done = pgcjax("files", "simulate", "-o", "x" * 300, "--queries", "2", "--runs", "2")
     said = f"pgcjax: error: {'x' * 300}: cannot write there: File name too long. "
     assert (done.code, done.out) == (2, "") and done.err.startswith(said)
-    done = pgcjax("simulate", "-o", "other", "--queries", "0")
+    done = pgcjax("files", "simulate", "-o", "other", "--queries", "0")
     assert (done.code, done.out) == (2, "") and not (here / "other").exists()
 
 
 def test_check_prints_a_summary(pgcjax):
-    done = pgcjax("check", "prefs.txt", "qrels.txt", "run.txt", "two.txt")
+    done = pgcjax("files", "check", "prefs.txt", "qrels.txt", "run.txt", "two.txt")
     assert (done.code, done.err) == (0, "")
     assert done.out.splitlines() == [
         "preferences: 2 queries, 3 judgments of 5 documents",
@@ -173,15 +184,15 @@ def test_check_prints_a_summary(pgcjax):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("check", "nothing to check: give FILE, --prefs or --qrels"),
-        ("check none.txt", "none.txt: no such file or folder. Check the path."),
+        ("files check", "nothing to check: give FILE, --prefs or --qrels"),
+        ("files check none.txt", "none.txt: no such file or folder. Check the path."),
         (
-            "check doubt.txt",
+            "files check doubt.txt",
             "doubt.txt: may be any of runs and prefs. Say which: --as runs, --as prefs "
             "or --as qrels.",
         ),
         (
-            "check --prefs prefs.txt --as runs other.txt",
+            "files check --prefs prefs.txt --as runs other.txt",
             "judgments and runs have no query in common: judged are 'q1', 'q2'; runs "
             "have 'x'. Do both name queries in the same way?",
         ),
@@ -191,14 +202,16 @@ def test_check_refuses_what_evaluate_does(pgcjax, here, line, said):
     (here / "doubt.txt").write_text("q1 a 1\n")
     (here / "other.txt").write_text("x Q0 a 1 2 t\n")
     assert pgcjax(*line.split()) == (2, "", f"pgcjax: error: {said}\n")
-    assert pgcjax("check", "--as", "runs", "doubt.txt").code == 0
+    assert pgcjax("files", "check", "--as", "runs", "doubt.txt").code == 0
 
 
 def test_check_takes_options_too(pgcjax, here):
     (here / "doubt.txt").write_text("q1 a b 1\n")
-    done = pgcjax("check", "--prefs-format", "jelsas", "--prefs", "doubt.txt")
+    done = pgcjax("files", "check", "--prefs-format", "jelsas", "--prefs", "doubt.txt")
     assert done.code == 0 and done.out.startswith("preferences: 1 query, 1 judgment of")
-    done = pgcjax("check", "--qrels", "qrels.txt", "--name-by", "file", "run.txt")
+    done = pgcjax(
+        "files", "check", "--qrels", "qrels.txt", "--name-by", "file", "run.txt"
+    )
     assert done.code == 0 and "qrels and runs: 2 common queries" in done.out
 
 

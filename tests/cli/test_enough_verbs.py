@@ -1,4 +1,4 @@
-"""enough and next, as users call them."""
+"""judgments enough and next, as users call them."""
 
 import io
 import json
@@ -16,7 +16,15 @@ LACKING = (
 
 
 def test_a_curve_is_that_of_python(pgcjax, demo):
-    line = ("enough", "--prefs", "preferences.csv", "runs", "--share", "0.5")
+    line = (
+        "judgments",
+        "enough",
+        "--prefs",
+        "preferences.csv",
+        "runs",
+        "--share",
+        "0.5",
+    )
     line = (*line, "--replicates", "8", "--seed", "3", "--best", "2")
     done = pgcjax(*line, "--format", "json", "-o", "curve.csv")
     given = {"preferences": demo / "preferences.csv", "shares": [0.5], "seed": 3}
@@ -35,7 +43,15 @@ def test_a_curve_is_that_of_python(pgcjax, demo):
 
 
 def test_pairs_are_those_of_python(pgcjax, demo):
-    line = ("next", "--prefs", "preferences.csv", "runs", "-m", "PGC(p=0.9)")
+    line = (
+        "judgments",
+        "next",
+        "--prefs",
+        "preferences.csv",
+        "runs",
+        "-m",
+        "PGC(p=0.9)",
+    )
     line = (*line, "--replicates", "8", "--best", "4", "--documents", "6")
     done = pgcjax(*line, "--rows", "3", "--format", "csv", "-o", "pairs.csv")
     found = package.judgments.next(
@@ -59,7 +75,8 @@ def test_pairs_are_those_of_python(pgcjax, demo):
 def test_ids_are_no_formulas(pgcjax, here):
     (here / "prefs.txt").write_text("q1 =a b =a\nq1 b c b\nq2 =a c c\n")
     (here / "two.txt").write_text((here / "run.txt").read_text().replace("one", "two"))
-    line = "next --prefs prefs.txt run.txt two.txt --best 2 --replicates 9 -o p.csv"
+    given = "--prefs prefs.txt run.txt two.txt --best 2 --replicates 9"
+    line = f"judgments next {given} -o p.csv"
     done = pgcjax(*line.split(), "--spreadsheet")
     assert "1 of 1 comparison among the best 2 runs are undecided" in done.err
     ids = pd.read_csv(here / "p.csv", comment="#")["doc_a"]
@@ -70,20 +87,23 @@ def test_what_is_refused(pgcjax, demo):
     judged = ("--prefs", "preferences.csv", "runs")
     for line, said in (
         (
-            ("enough", *judged, "--share", "0"),
+            ("judgments", "enough", *judged, "--share", "0"),
             "share=0.0: expected a number above 0, and 1 at most",
         ),
         (
-            ("enough", *judged, "--resume"),
+            ("judgments", "enough", *judged, "--resume"),
             "--resume needs -o FILE, beside which work is kept",
         ),
         (
-            ("next", *judged, "--rows", "0"),
+            ("judgments", "next", *judged, "--rows", "0"),
             "--rows 0: expected a number of rows, 1 or more",
         ),
-        (("next", *judged, "--best", "1"), "top=1: expected a whole number, 2 or more"),
+        (
+            ("judgments", "next", *judged, "--best", "1"),
+            "top=1: expected a whole number, 2 or more",
+        ),
     ):
         done = pgcjax(*line)
         assert (done.code, done.out, done.err) == (2, "", f"pgcjax: error: {said}\n")
-    done = pgcjax("next", "runs")
+    done = pgcjax("judgments", "next", "runs")
     assert done.err == "pgcjax: error: Missing option '--prefs'.\n"

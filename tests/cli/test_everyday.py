@@ -41,7 +41,7 @@ def commands(of: click.Group = cli, name: str = "") -> dict[str, click.Command]:
 def test_every_verb_shows_an_example_that_it_understands(verb, capsys):
     assert called(*verb.split(), "--help") == 0
     printed = capsys.readouterr().out
-    example = EXAMPLES[verb]
+    example = f"pgcjax {verb} {EXAMPLES[verb]}".strip()
     assert f"\nExample:\n  {example}\n" in printed
     program, *line = shlex.split(example.partition(" >")[0])
     names = verb.split()

@@ -28,8 +28,8 @@ def test_scores_and_grades_that_are_only_compared(pgcjax, here):
             assert done.code == 0, done.err
             tables.append(read_scores(here / f"{name}.csv").table)
         assert tables[0].equals(tables[1]) and len(tables[0]) == 2
-    assert pgcjax("pack", "tall.txt", "-o", "tall.parquet").code == 0
-    done = pgcjax("rbo", "tall.txt", "--against", "tall.parquet")
+    assert pgcjax("files", "pack", "tall.txt", "-o", "tall.parquet").code == 0
+    done = pgcjax("rankings", "rbo", "tall.txt", "--against", "tall.parquet")
     assert done.out.splitlines()[1].endswith("\t1.0000"), done
 
 
@@ -39,10 +39,10 @@ def test_scores_and_grades_that_are_only_compared(pgcjax, here):
         ("compare s.csv --test t", f"s.csv: {LIMITS.format('scores')}"),
         ("correlate s.csv", f"scores: {LIMITS.format('scores')}"),
         (
-            "judgments --prefs prefs.txt --qrels q.txt",
+            "judgments agree --prefs prefs.txt --qrels q.txt",
             f"qrels: {LIMITS.format('grades')}",
         ),
-        ("check --prefs t.csv", f"t.csv: {LIMITS.format('seconds')}"),
+        ("files check --prefs t.csv", f"t.csv: {LIMITS.format('seconds')}"),
     ],
 )
 def test_numbers_that_would_be_squared(pgcjax, here, line, said):
@@ -59,6 +59,8 @@ def test_conditional_grades_may_have_decimals(pgcjax, here):
     after = "".join(f"q{i} a b .5\nq{i} b a 1.25\n" for i in range(3))
     (here / "q.txt").write_text(grades)
     (here / "c.txt").write_text(after)
-    done = pgcjax("predict", "--qrels", "q.txt", "--context", "c.txt", "--folds", "2")
+    done = pgcjax(
+        "judgments", "predict", "--qrels", "q.txt", "--context", "c.txt", "--folds", "2"
+    )
     assert done.code == 0, done.err
     assert done.out.splitlines()[0] == "method\taccuracy\tcorrect\tpairs"

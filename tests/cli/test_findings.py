@@ -94,17 +94,17 @@ def test_scores_of_another_tool(pgcjax, here):
 
 
 def test_measures_compared(pgcjax, here, scores):
-    done = pgcjax("discriminate", scores, "--test", "t", "-o", "power.csv")
+    done = pgcjax("measures", "discriminate", scores, "--test", "t", "-o", "power.csv")
     assert done.code == 0, done.err
     assert [row[:2] for row in rows(done.out)[1:]] == [["t", "PGC"], ["t", "Compat"]]
     assert len(pd.read_csv(here / "power.csv", comment="#")) == 2
     for show, count in (("curves", 56), ("overlaps", 1), ("pairs", 56)):
-        done = pgcjax("discriminate", scores, "--test", "t", "--show", show)
+        done = pgcjax("measures", "discriminate", scores, "--test", "t", "--show", show)
         assert len(rows(done.out)) == 1 + count
     judged = ["--prefs", DEMO / "preferences.csv", "--qrels", DEMO / "qrels.txt"]
     three = ["-m", "PGC", "-m", "PGC(p=0.8)", "-m", "Compat", "-o", "three.parquet"]
     pgcjax("evaluate", *map(str, judged), *three, str(DEMO / "runs"))
-    done = pgcjax("discriminate", "three.parquet", "--gold", "Compat")
+    done = pgcjax("measures", "discriminate", "three.parquet", "--gold", "Compat")
     assert done.code == 0, done.err
     assert rows(done.out)[1][:2] == ["PGC", "PGC(p=0.8)"]
     done = pgcjax("correlate", scores, "--coefficient", "tau_ap_symmetric")
@@ -112,11 +112,11 @@ def test_measures_compared(pgcjax, here, scores):
 
 
 def test_agreement(pgcjax, here, scores):
-    done = pgcjax("agree", scores, "--tie-share", "0.2")
+    done = pgcjax("measures", "agree", scores, "--tie-share", "0.2")
     assert rows(done.out)[1][:2] == ["PGC", "Compat"]
     people = ["query_id,run_a,run_b,preference", "q101,reed,oak,1", "q102,oak,reed,-1"]
     (here / "people.csv").write_text("\n".join([*people, "q103,reed,sage,0\n"]))
-    done = pgcjax("agree", scores, "--serp", "people.csv", "-m", "PGC")
+    done = pgcjax("measures", "agree", scores, "--serp", "people.csv", "-m", "PGC")
     assert done.code == 0, done.err
     table = package.meta.agree(scores, pd.read_csv("people.csv"), ["PGC"]).table
     assert rows(done.out)[0] == list(table.columns)
@@ -139,14 +139,14 @@ def test_what_is_left_out_is_said_in_a_line(pgcjax, here, scores):
     ):
         for verb in (
             ["correlate"],
-            ["discriminate", "--test", "t"],
-            ["agree"],
+            ["measures", "discriminate", "--test", "t"],
+            ["measures", "agree"],
             ["report", "--test", "t", "-o", "page.md"],
         ):
             done = pgcjax(*verb, name, *how)
             said = [line for line in done.err.splitlines() if " wrote " not in line]
             note = f"warning: 1 of {total} queries left out: {lacking}"
-            if not how and verb[0] in ("discriminate", "report"):
+            if not how and {"discriminate", "report"} & {*verb}:
                 note = own  # and nothing is left out
             assert (done.code, said) == (0, [f"pgcjax: {note}"]), verb
     assert f"- lacking: {own}" in (here / "page.md").read_text()
@@ -171,20 +171,29 @@ def test_what_is_left_out_is_said_in_a_line(pgcjax, here, scores):
         ),
         ("compare scores.parquet -m PGC --alpha 2", "alpha=2.0: expected a level betw"),
         (
-            "discriminate scores.parquet -m nDCG",
+            "measures discriminate scores.parquet -m nDCG",
             "no scores of 'nDCG'; there are PGC, Comp",
         ),
-        ("discriminate a/s.csv b/s.csv", "two files of scores are called s: rename o"),
-        ("agree scores.parquet --tie-share lots", "--tie-share lots: expected a share"),
         (
-            "agree scores.parquet --tie-share .２",
+            "measures discriminate a/s.csv b/s.csv",
+            "two files of scores are called s: rename o",
+        ),
+        (
+            "measures agree scores.parquet --tie-share lots",
+            "--tie-share lots: expected a share",
+        ),
+        (
+            "measures agree scores.parquet --tie-share .２",
             "--tie-share .２: expected a share",
         ),
         (
             "compare scores.parquet -m PGC --seed １",
             "Invalid value for '--seed': '１' is",
         ),
-        ("agree scores.parquet --serp no.csv", "no.csv: cannot read it: No such file "),
+        (
+            "measures agree scores.parquet --serp no.csv",
+            "no.csv: cannot read it: No such file ",
+        ),
         ("correlate scores.parquet -m PGC", ""),
     ],
 )

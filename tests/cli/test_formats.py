@@ -95,7 +95,7 @@ def test_lines_of_trec_eval_in_a_pipe_and_ranks_on_a_terminal(
 def test_programs_get_every_digit(pgcjax, here, demo_scores):
     whole = package.Scores(demo_scores.table, demo_scores.metadata | {"part": [1, 1]})
     whole.save("part.parquet")
-    line = ["merge", "part.parquet", "-o", "all.parquet", "--format"]
+    line = ["files", "merge", "part.parquet", "-o", "all.parquet", "--format"]
     mean = demo_scores.mean()
     best = ranked(demo_scores, "Compat")
     done = pgcjax(*line, "csv")
@@ -177,7 +177,7 @@ def test_tables_for_papers(pgcjax, scores):
     about = head.removeprefix("<!-- pgcjax ").removesuffix(" -->")
     assert json.loads(about)["comparisons"] and (blank, title) == ("", "8 runs by PGC.")
     assert text.count("**") == 4
-    line = ["discriminate", scores, "--test", "t", "--format"]
+    line = ["measures", "discriminate", scores, "--test", "t", "--format"]
     power = package.meta.discriminate(scores, test="t").table
     text = pgcjax(*line, "latex").out
     for _, measure, significant, pairs, share, *_ in power.itertuples(index=False):
@@ -191,9 +191,11 @@ def test_tables_for_papers(pgcjax, scores):
         )
     assert "t, Holm, 28 comparisons, 20 queries" in text
     assert "| t | PGC | " in pgcjax(*line, "markdown").out
-    for verb in ("agree", "correlate"):
-        assert "\n| Compat | PGC | " in pgcjax(verb, scores, "--format", "markdown").out
-        assert len(json.loads(pgcjax(verb, scores, "--format", "json").out)["rows"])
+    for verb in (["measures", "agree"], ["correlate"]):
+        assert (
+            "\n| Compat | PGC | " in pgcjax(*verb, scores, "--format", "markdown").out
+        )
+        assert len(json.loads(pgcjax(*verb, scores, "--format", "json").out)["rows"])
 
 
 def test_measures_stay_in_the_order_they_were_asked_for(pgcjax, here):
@@ -206,13 +208,13 @@ def test_measures_stay_in_the_order_they_were_asked_for(pgcjax, here):
         pgcjax(*line, "-o", "s.csv").out,
         "\n".join(["", *list(package.files.read_scores("s.csv").lines())[1:]]),
         pgcjax(*line, "--part", "1/1", "-o", "part.csv").out,
-        pgcjax("merge", "part.csv", "-o", "whole.csv").out,
+        pgcjax("files", "merge", "part.csv", "-o", "whole.csv").out,
     ):
         _, *lines = out.splitlines()
         names = [line.split("\t")[:2] for line in lines]
         two = ["Compat", "PGC(p=0.95)"]
         assert names == [[run, m] for run in ("one", "two") for m in two]
-    done = pgcjax("merge", "part.csv", "-o", "whole.csv", "--format", "csv")
+    done = pgcjax("files", "merge", "part.csv", "-o", "whole.csv", "--format", "csv")
     assert done.out.splitlines()[1].startswith("rank,run_id,Compat,Compat_low,")
     # Without metadata, as of another tool, they are in the order of the table.
     table = package.files.read_scores("s.csv").table
@@ -234,8 +236,8 @@ def test_commas_between_measures(pgcjax, scores):
     for line in (
         ["compare", "--test", "t"],
         ["correlate"],
-        ["discriminate", "--test", "t"],
-        ["agree"],
+        ["measures", "discriminate", "--test", "t"],
+        ["measures", "agree"],
     ):
         one = pgcjax(*line, scores, "-m", "PGC,Compat")
         assert one == pgcjax(*line, scores, "-m", "PGC", "-m", "Compat")
@@ -266,7 +268,7 @@ def test_the_docs_have_every_format():
             "-q prints each query as text, so not with --top; -o FILE has them all",
         ),
         (
-            "merge none.csv -o x.csv --top 3 --format text",
+            "files merge none.csv -o x.csv --top 3 --format text",
             "--top is of all formats but text, which has all runs",
         ),
         ("compare none.csv --top 0", "--top 0: expected a number of runs, 1 or more"),

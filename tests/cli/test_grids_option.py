@@ -32,7 +32,7 @@ def test_image_grids(pgcjax, here):
     votes = ("--prefs", "votes.txt", "--prefs-format", "xie")
     done = pgcjax("evaluate", *votes, "-m", "PMR", "--grids", "grids.csv")
     assert "left\tPMR\tall\t1.0000" in done.out.splitlines()
-    checked = pgcjax("check", "grids.csv")
+    checked = pgcjax("files", "check", "grids.csv")
     about = "2 grids of 2-2 images in 1-2 rows of up to 2 columns"
     assert checked.out == f"grids: 2 systems, 1 query, {about}\n"
 
@@ -44,7 +44,7 @@ def test_merged_parts_are_the_whole(pgcjax, demo):
         done = pgcjax(*line, f"{part}.csv", "--part", f"{part}/2")
         assert done.code == 0, done.err
     assert len(package.files.read_scores("1.csv").runs) == 4
-    assert pgcjax("merge", "1.csv", "2.csv", "-o", "merged.csv").code == 0
+    assert pgcjax("files", "merge", "1.csv", "2.csv", "-o", "merged.csv").code == 0
     assert (demo / "merged.csv").read_bytes() == (demo / "all.csv").read_bytes()
 
 

@@ -42,8 +42,8 @@ def test_shown_escaped_and_stored_as_they_are(pgcjax, here, scored):
     for line, count in (
         ("compare s.csv --test t", 1),
         ("compare s.csv --test t --pairs", 1),
-        ("discriminate s.csv --test t --show pairs", 1),
-        ("rbo runs.txt", 1),
+        ("measures discriminate s.csv --test t --show pairs", 1),
+        ("rankings rbo runs.txt", 1),
         *((f"compare s.csv --test t --format {f}", 1) for f in ("csv", "table")),
     ):
         done = pgcjax(*line.split())
@@ -78,7 +78,7 @@ def test_messages(pgcjax, here):
     assert done.err.startswith(r"pgcjax: error: x\x1b[1m\ny.txt:1: expected preference")
     assert done.err.count("\n") == 1
     (here / "j.csv").write_text("qid,winner,loser,judge\nq1,a,b,\x1b[1m\nq1,a,b,j\n")
-    done = pgcjax("judgments", "--prefs", "j.csv")
+    done = pgcjax("judgments", "agree", "--prefs", "j.csv")
     assert r"\x1b[1m" in done.out and "\x1b" not in done.out
     assert "\x1b[1m" in set(read_preferences(here / "j.csv")["judge"])
     for kind in (DataError, UsageError, DataWarning):
@@ -93,8 +93,8 @@ def test_messages(pgcjax, here):
     [
         ("evaluate --prefs prefs.txt runs.txt -m PGC", "run_id"),
         ("compare s.csv --test t", "run_a"),
-        ("discriminate s.csv --test t --show pairs", "run_a"),
-        ("rbo runs.txt", "run_a"),
+        ("measures discriminate s.csv --test t --show pairs", "run_a"),
+        ("rankings rbo runs.txt", "run_a"),
     ],
 )
 def test_formulas(pgcjax, here, line, column):

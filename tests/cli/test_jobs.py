@@ -7,19 +7,19 @@ pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
 
 
 def test_packed_runs_stand_for_runs(pgcjax, demo):
-    done = pgcjax("pack", *JUDGED, "runs", "-o", "runs.parquet")
+    done = pgcjax("files", "pack", *JUDGED, "runs", "-o", "runs.parquet")
     assert done == (0, "", "pgcjax: packed 8 runs into runs.parquet\n")
     text = pgcjax("evaluate", *JUDGED, "runs", "-o", "a.csv")
     packed = pgcjax("evaluate", *JUDGED, "runs.parquet", "-o", "b.csv")
     assert text.code == packed.code == 0
     assert text.out == packed.out
     assert (demo / "a.csv").read_bytes() == (demo / "b.csv").read_bytes()
-    done = pgcjax("check", "runs.parquet")
+    done = pgcjax("files", "check", "runs.parquet")
     assert done.code == 0 and "8 runs" in done.out
     lines = (demo / "qrels.txt").read_text().splitlines(keepends=True)
     (demo / "few.txt").write_text("".join(lines[:3]))
     only = ["--only-judged", "-o", "only.parquet"]
-    assert pgcjax("pack", "--qrels", "few.txt", "runs", *only).code == 0
+    assert pgcjax("files", "pack", "--qrels", "few.txt", "runs", *only).code == 0
     done = pgcjax("evaluate", *JUDGED, "only.parquet")
     assert done.code == 2 and "only.parquet: was packed for other judgments" in done.err
 
@@ -46,7 +46,7 @@ def test_orders_of_ties_are_scored_in_parts_and_verified(pgcjax, demo):
     assert done.code == 0 and " of 320 scores recomputed: equal\n" in done.err
     for i in (1, 2):
         assert pgcjax(*line, "--part", f"{i}/2", "-o", f"{i}.csv").code == 0
-    assert pgcjax("merge", "2.csv", "1.csv", "-o", "merged.csv").code == 0
+    assert pgcjax("files", "merge", "2.csv", "1.csv", "-o", "merged.csv").code == 0
     assert (demo / "merged.csv").read_bytes() == (demo / "all.csv").read_bytes()
 
 
@@ -54,14 +54,17 @@ def test_orders_of_ties_are_scored_in_parts_and_verified(pgcjax, demo):
     ("line", "said"),
     [
         (
-            "pack runs -o runs.csv",
+            "files pack runs -o runs.csv",
             "runs.csv: the suffix of an output file is one of .parquet",
         ),
         (
-            "pack runs -o runs.parquet --only-judged",
+            "files pack runs -o runs.parquet --only-judged",
             "--only-judged needs --prefs FILE or --qrels FILE",
         ),
-        ("pack none -o runs.parquet", "none: no such file or folder. Check the path."),
+        (
+            "files pack none -o runs.parquet",
+            "none: no such file or folder. Check the path.",
+        ),
         (
             "evaluate --qrels qrels.txt runs --resume",
             "--resume needs -o FILE, beside which work is kept",

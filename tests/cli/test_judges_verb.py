@@ -1,4 +1,4 @@
-"""pgcjax judges, and its section of a page, as users call them."""
+"""pgcjax judgments compare, and its section of a page, as users call them."""
 
 import json
 
@@ -29,7 +29,9 @@ def rows(text: str) -> list[list[str]]:
 def test_orders_and_a_file_are_those_of_python(pgcjax, here):
     found = package.judgments.compare(RUNS, PREFS)
     orders = found.orders(resamples=40, seed=3)
-    done = pgcjax("judges", RUNS, "--prefs", PREFS, *DRAWN, "-o", "judges.csv")
+    done = pgcjax(
+        "judgments", "compare", RUNS, "--prefs", PREFS, *DRAWN, "-o", "judges.csv"
+    )
     assert done.code == 0, done.err
     head, *printed = rows(done.out)
     assert head == list(orders) and len(printed) == 3 * 2
@@ -52,13 +54,25 @@ def test_orders_and_a_file_are_those_of_python(pgcjax, here):
     how |= {"resamples": 40, "seed": 3, "coefficients": ["tau", "tau_ap_b"]}
     assert about.pop("crc32") and about == found.metadata | how | {"show": "judges"}
     done = pgcjax(
-        *("judges", RUNS, "--prefs", PREFS, "--judge", "j1", "--judge", "j3"),
+        *(
+            "judgments",
+            "compare",
+            RUNS,
+            "--prefs",
+            PREFS,
+            "--judge",
+            "j1",
+            "--judge",
+            "j3",
+        ),
         *("--show", "pairs", "--format", "json", "--correction", "none"),
     )
     swaps = found.swaps(correction="none")
     swaps = swaps[(swaps["judge_a"] == "j1") & (swaps["judge_b"] == "j3")]
     assert json.loads(done.out)["rows"] == swaps.to_dict("records")
-    done = pgcjax("judges", RUNS, "--prefs", PREFS, "--show", "runs", "--float32")
+    done = pgcjax(
+        "judgments", "compare", RUNS, "--prefs", PREFS, "--show", "runs", "--float32"
+    )
     assert [row[:4] for row in rows(done.out)[1:]] == [
         [str(cell) for cell in row]
         for row in found.runs().iloc[:, :4].itertuples(index=False)
@@ -67,7 +81,15 @@ def test_orders_and_a_file_are_those_of_python(pgcjax, here):
 
 def test_sources_and_votes_in_both_orders(pgcjax, here):
     (here / "twice.csv").write_text(TWICE)
-    call = ["judges", RUNS, "--source", "model=twice.csv", "--source", f"all={PREFS}"]
+    call = [
+        "judgments",
+        "compare",
+        RUNS,
+        "--source",
+        "model=twice.csv",
+        "--source",
+        f"all={PREFS}",
+    ]
     done = pgcjax(*call, "--show", "flips", "--interval", "none", "--flips", "drop")
     assert done.code == 0, done.err
     named = {"model": "twice.csv", "all": PREFS}
@@ -88,7 +110,15 @@ def test_sources_and_votes_in_both_orders(pgcjax, here):
 def test_a_page_compares_judges(pgcjax, here, scores):
     """In HTML; that in Markdown is with the other figures, in test_reporting."""
     (here / "twice.csv").write_text(TWICE)
-    call = ["judges", RUNS, "--prefs", PREFS, "--source", "model=twice.csv"]
+    call = [
+        "judgments",
+        "compare",
+        RUNS,
+        "--prefs",
+        PREFS,
+        "--source",
+        "model=twice.csv",
+    ]
     call += ["--judge", "j1", "--judge", "model", "--interval", "none"]
     done = pgcjax(*call, "--scores-output", "judges.parquet")
     assert done.err.endswith("wrote the scores of 2 judges to judges.parquet\n")
@@ -133,6 +163,6 @@ def test_calls_that_cannot_be_meant(pgcjax, here):
             "pearson, spearman, not 'rho'",
         ),
     ):
-        done = pgcjax("judges", RUNS, *arguments)
+        done = pgcjax("judgments", "compare", RUNS, *arguments)
         assert (done.code, done.out) == (2, "")
         assert done.err.splitlines()[-1] == f"pgcjax: error: {message}"

@@ -10,7 +10,7 @@ from pgcjax.datasets.files import demo_folder
 from pgcjax.report.judgment_analysis import aligned
 
 DEMO = demo_folder()
-PREFS = ["judgments", "--prefs", "prefs.csv"]
+PREFS = ["judgments", "agree", "--prefs", "prefs.csv"]
 TEXT = """query_id,doc_id,other_doc_id,preference,judge
 q1,a,b,2,x
 q1,a,b,1,y
@@ -68,7 +68,7 @@ def test_every_analysis_that_the_data_allow(pgcjax, small):
 
 
 def test_numbers_are_those_of_python(pgcjax, demo):
-    line = ["judgments", "--prefs", "preferences.csv", "--qrels", "qrels.txt"]
+    line = ["judgments", "agree", "--prefs", "preferences.csv", "--qrels", "qrels.txt"]
     done = pgcjax(*line, "-o", "all.csv")
     assert done.code == 0, done.err
     table = pd.read_csv("all.csv", comment="#", keep_default_na=False)
@@ -142,7 +142,7 @@ def test_times_in_a_file(pgcjax, small):
 
 def test_little_data(pgcjax, here):
     (here / "one.csv").write_text("qid,winner,loser\nq,a,b\n")
-    done = pgcjax("judgments", "--prefs", "one.csv", "--qrels", "qrels.txt")
+    done = pgcjax("judgments", "agree", "--prefs", "one.csv", "--qrels", "qrels.txt")
     assert done.code == 0, done.err
     assert [x for x in done.out.split("\n") if x[:1].strip()][1:] == [
         "Agreement of judges: left out, as no pair has two votes",
@@ -157,17 +157,19 @@ def test_little_data(pgcjax, here):
 def test_votes_on_images(pgcjax, here):
     text = "q\ta,b\t-2\t-1\t0\nq\tb,c\t1\t1\t1\nq\ta,c\t0\t-1\t1\n"
     (here / "votes").write_text(text)
-    done = pgcjax("judgments", "--prefs", "votes", "--prefs-format", "xie")
+    done = pgcjax("judgments", "agree", "--prefs", "votes", "--prefs-format", "xie")
     assert done.code == 0, done.err
     assert ["judgments", "9"] in section(done.out, "Judgments")
-    wrong = pgcjax("judgments", "--prefs", "prefs.txt", "--prefs-format", "xie")
+    wrong = pgcjax(
+        "judgments", "agree", "--prefs", "prefs.txt", "--prefs-format", "xie"
+    )
     assert wrong.code == 2 and "prefs.txt:1: expected 5 fields" in wrong.err
 
 
 def test_many_judges_are_left_for_the_file(pgcjax, here):
     rows = [f"q,a,b,1,j{i}\nq,b,c,1,j{i}\nq,a,c,1,j{i}" for i in range(9)]
     (here / "many.csv").write_text("\n".join([TEXT.splitlines()[0], *rows]) + "\n")
-    done = pgcjax("judgments", "--prefs", "many.csv", "-o", "all.tsv")
+    done = pgcjax("judgments", "agree", "--prefs", "many.csv", "-o", "all.tsv")
     assert "36 rows: written with -o" in done.out
     assert "27 rows: written with -o" in done.out
     table = pd.read_csv("all.tsv", sep="\t", comment="#")
@@ -199,7 +201,7 @@ def test_columns_are_aligned():
 )
 def test_wrong_use_is_one_line(pgcjax, small, line, message):
     (small / "broken.csv").write_text(TEXT.splitlines()[0] + "\nq,a,b,much,x\n")
-    done = pgcjax("judgments", *line)
+    done = pgcjax("judgments", "agree", *line)
     assert done.code == 2 and done.out == ""
     assert message in done.err and done.err.count("\n") == 1
 
@@ -222,7 +224,7 @@ def test_judgments_that_no_order_follows(pgcjax, small):
 
 
 def test_audit_of_judges(pgcjax, small, demo):
-    done = pgcjax("judgments", "--prefs", "preferences.csv", "--audit", "-o", "a.jsonl")
+    done = pgcjax("judgments", "audit", "--prefs", "preferences.csv", "-o", "a.jsonl")
     assert done.code == 0, done.err
     lines = done.out.split("\n")
     assert [x for x in lines if x[:1].strip()] == ["all judges", "j1", "j2", "j3"]
@@ -235,10 +237,8 @@ def test_audit_of_judges(pgcjax, small, demo):
     with_j2 = [r for r in rows if (r["judge"], r["of"]) == ("j1", "j2")]
     assert round(with_j2[0]["estimate"], 4) == 0.4087  # as `judgments` says itself
     for options, message in (
-        (["--audit", "--qrels", "qrels.txt"], "--audit goes without --qrels, --bad, "),
-        (["--people", "j1"], "--people is of --audit"),
-        (["--audit", "--people", "z"], "no judge 'z'; there are j1, j2, j3"),
-        (["--audit", "--lengths", "none.csv"], "none.csv: no such file or folder"),
+        (["--people", "z"], "no judge 'z'; there are j1, j2, j3"),
+        (["--lengths", "none.csv"], "none.csv: no such file or folder"),
     ):
-        done = pgcjax("judgments", "--prefs", "preferences.csv", *options)
+        done = pgcjax("judgments", "audit", "--prefs", "preferences.csv", *options)
         assert done.code == 2 and message in done.err

@@ -423,7 +423,7 @@ def test_text_of_utf_16_without_its_mark(pgcjax, tmp_path, monkeypatch):
         text = "q1 Q0 d1 1 2.0 r\n"
         (tmp_path / "runs" / "a.txt").write_bytes(text.encode(order))
         (tmp_path / "qrels.txt").write_bytes("q1 0 d1 1\n".encode("utf-16"))
-        call = ("pack", "--qrels", "qrels.txt", "runs", "--encoding", "utf-16")
+        call = ("files", "pack", "--qrels", "qrels.txt", "runs", "--encoding", "utf-16")
         done = pgcjax(*call, "-o", "packed.parquet")
         if order == "utf-16":
             assert done.code == 0

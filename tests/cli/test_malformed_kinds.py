@@ -145,7 +145,7 @@ def test_malformed_predict(pgcjax, here, options, said):
     pytest.importorskip("sklearn", reason="pip install 'pgcjax[context]'")
     (here / "c.txt").write_text("q1 a b 1\nq1 b a 1\n")
     files = ["--qrels", "qrels.txt", "--context", "c.txt"]
-    done = pgcjax("predict", *files, *options.split())
+    done = pgcjax("judgments", "predict", *files, *options.split())
     assert done.err.startswith(f"pgcjax: error: {said}")
     assert done.err.count("\n") == 1 and (done.code, done.out) == (2, "")
 

@@ -73,14 +73,14 @@ def test_panics_of_polars_and_defects(pgcjax, failing):
     [
         "evaluate run.txt --qrels large.gz",
         "evaluate run.txt --prefs large.gz --dry-run",
-        "check large.gz",
-        "pack large.gz -o new.parquet",
-        "judgments --prefs large.gz",
-        "predict --qrels qrels.txt --context large.gz",
-        "rbo large.gz run.txt",
+        "files check large.gz",
+        "files pack large.gz -o new.parquet",
+        "judgments agree --prefs large.gz",
+        "judgments predict --qrels qrels.txt --context large.gz",
+        "rankings rbo large.gz run.txt",
         "correlate large.gz qrels.txt",
         "compare large.gz",
-        "merge large.gz -o new.csv",
+        "files merge large.gz -o new.csv",
     ],
 )
 def test_a_file_that_memory_does_not_allow(pgcjax, here, line):
@@ -114,13 +114,16 @@ def test_text_of_another_encoding(pgcjax, here):
     done = pgcjax(*line, "--encoding", "latin-1")
     assert done.out.splitlines()[1:] == plain.out.splitlines()[1:]
     assert (done.code, done.err) == (0, plain.err)
-    assert "1 run, 2 queries" in pgcjax("check", "run.txt", "--encoding", "cp1252").out
+    assert (
+        "1 run, 2 queries"
+        in pgcjax("files", "check", "run.txt", "--encoding", "cp1252").out
+    )
     for name in ("latin-11", "hex", ""):
         said = (
             f"pgcjax: error: encoding {name!r}: expected the name of an encoding, such "
             "as latin-1 or cp1252\n"
         )
-        assert pgcjax("check", "run.txt", "--encoding", name) == (2, "", said)
+        assert pgcjax("files", "check", "run.txt", "--encoding", name) == (2, "", said)
 
 
 def limited(size: int, *line: str) -> subprocess.CompletedProcess:

@@ -21,7 +21,7 @@ def test_merged_parts_are_the_whole(pgcjax, demo, suffix):
         names.append(f"part{i}.{suffix}")
         line = ["evaluate", *JUDGED, "runs", "--part", f"{i}/3", "-o", names[-1]]
         assert pgcjax(*line).code == 0
-    done = pgcjax("merge", *names, "-o", f"merged.{suffix}")
+    done = pgcjax("files", "merge", *names, "-o", f"merged.{suffix}")
     assert done.code == 0 and done.out.count("\tall\t") == 16
     whole, merged = (demo / f"{name}.{suffix}" for name in ("all", "merged"))
     assert whole.read_bytes() == merged.read_bytes()
@@ -52,13 +52,13 @@ def test_parts_that_do_not_belong_together(pgcjax, demo):
             "other.csv: is of another job than 1.csv: it differs in judgments",
         ),
     ):
-        done = pgcjax("merge", "1.csv", second, "-o", "out.csv")
+        done = pgcjax("files", "merge", "1.csv", second, "-o", "out.csv")
         assert (done.code, done.err) == (2, f"pgcjax: error: {said}\n")
         assert not (demo / "out.csv").exists()
-    done = pgcjax("merge", "1.csv", "-o", "out.csv")
+    done = pgcjax("files", "merge", "1.csv", "-o", "out.csv")
     assert done.err == "pgcjax: error: parts are missing: 2/2. Add them.\n"
     shutil.copy(demo / "1.csv", demo / "copy.csv")
-    done = pgcjax("merge", "1.csv", "copy.csv", "2.csv", "-o", "out.csv")
+    done = pgcjax("files", "merge", "1.csv", "copy.csv", "2.csv", "-o", "out.csv")
     assert done.err == "pgcjax: error: copy.csv: is part 1/2, as 1.csv is\n"
 
 
@@ -96,7 +96,7 @@ NO_OBJECT = "expected an object of JSON after '# pgcjax'. Restore or remove the 
 def test_wrong_headers(pgcjax, here, header, said):
     rows = "run_id,query_id,measure,value\nr,q,PGC,1\n"
     (here / "a.csv").write_text(f"# pgcjax {header}\n{rows}")
-    done = pgcjax("merge", "a.csv", "-o", "out.csv")
+    done = pgcjax("files", "merge", "a.csv", "-o", "out.csv")
     assert done == (2, "", f"pgcjax: error: a.csv{said}\n")
     assert not (here / "out.csv").exists()
 
@@ -109,19 +109,19 @@ def test_headers_of_many_parts_or_of_parquet(pgcjax, here):
     said = "parts are missing: " + ", ".join(
         f"{i}/1000000000000" for i in (*range(1, 7), *range(8, 12))
     )
-    done = pgcjax("merge", "a.csv", "-o", "out.csv")
+    done = pgcjax("files", "merge", "a.csv", "-o", "out.csv")
     assert done == (2, "", f"pgcjax: error: {said}, …. Add them.\n")
-    done = pgcjax("merge", "b.csv", "c.csv", "-o", "out.csv")
+    done = pgcjax("files", "merge", "b.csv", "c.csv", "-o", "out.csv")
     said = "c.csv: is of another job than b.csv: it differs in x"
     assert done == (2, "", f"pgcjax: error: {said}\n")
     (here / "d.csv").write_text(rows)
-    done = pgcjax("merge", "b.csv", "d.csv", "-o", "out.csv")
+    done = pgcjax("files", "merge", "b.csv", "d.csv", "-o", "out.csv")
     said = "d.csv: is no part of a job (evaluate --part I/N)"
     assert done == (2, "", f"pgcjax: error: {said}\n")
     table = pa.Table.from_pandas(pd.read_csv(here / "a.csv", skiprows=1))
     table = table.replace_schema_metadata({b"pgcjax": b"# pgcjax \xff"})
     pq.write_table(table, here / "p.parquet")
-    done = pgcjax("merge", "p.parquet", "-o", "out.csv")
+    done = pgcjax("files", "merge", "p.parquet", "-o", "out.csv")
     assert done == (2, "", f"pgcjax: error: p.parquet:1: {NO_OBJECT}\n")
 
 

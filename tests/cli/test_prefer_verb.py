@@ -1,4 +1,4 @@
-"""pgcjax prefer, as users call it."""
+"""pgcjax rankings prefer, as users call it."""
 
 import json
 
@@ -13,7 +13,7 @@ pytestmark = [
 ]
 RUNS, QRELS = str(demo_folder() / "runs"), str(demo_folder() / "qrels.txt")
 PREFS = str(demo_folder() / "preferences.csv")
-CALL = ["prefer", RUNS, "--qrels", QRELS]
+CALL = ["rankings", "prefer", RUNS, "--qrels", QRELS]
 
 
 def rows(text: str) -> list[list[str]]:
@@ -80,7 +80,17 @@ def test_what_is_shown(pgcjax, found):
 
 
 def test_preferences_of_people_beside_each_other(pgcjax):
-    line = ["prefer", RUNS, "--prefs", PREFS, "--show", "beside", "--format", "json"]
+    line = [
+        "rankings",
+        "prefer",
+        RUNS,
+        "--prefs",
+        PREFS,
+        "--show",
+        "beside",
+        "--format",
+        "json",
+    ]
     done = pgcjax(*line)
     assert done.code == 0, done.err
     table = pd.DataFrame(json.loads(done.out)["rows"])
@@ -122,7 +132,7 @@ def test_preferences_of_people_beside_each_other(pgcjax):
     ],
 )
 def test_mistakes(pgcjax, here, line, said):
-    done = pgcjax("prefer", "run.txt", "two.txt", *line.split())
+    done = pgcjax("rankings", "prefer", "run.txt", "two.txt", *line.split())
     assert (done.code, done.out) == (2, "")
     errors = [x for x in done.err.splitlines() if x.startswith("pgcjax: error: ")]
     assert len(errors) == 1 and errors[0].startswith(f"pgcjax: error: {said}"), done.err
@@ -133,7 +143,7 @@ def test_a_measure_of_two_rankings_is_explained(pgcjax):
     assert done.code == 0, done.err
     first, *rest = done.out.splitlines()
     assert first == "RPP(weight=uniform,rel=2,subtopics=none,probabilities=given)"
-    assert "Verb: pgcjax prefer, of two rankings." in rest
+    assert "Verb: pgcjax rankings prefer, of two rankings." in rest
     done = pgcjax("evaluate", "run.txt", "--qrels", "qrels.txt", "-m", "lexirecall")
     assert done.code == 2
     assert done.err == (

@@ -1,4 +1,4 @@
-"""pgcjax rbo, as users call it."""
+"""pgcjax rankings rbo, as users call it."""
 
 import json
 from fractions import Fraction
@@ -20,7 +20,7 @@ def rows(text: str) -> list[list[str]]:
 
 
 def test_all_pairs_and_a_file_at_full_precision(pgcjax, here):
-    done = pgcjax("rbo", str(RUNS), "-o", "pairs.csv")
+    done = pgcjax("rankings", "rbo", str(RUNS), "-o", "pairs.csv")
     assert done.code == 0, done.err
     head, *pairs = rows(done.out)
     assert head == ["run_a", "run_b", "measure", "mean"]
@@ -43,7 +43,17 @@ def test_all_pairs_and_a_file_at_full_precision(pgcjax, here):
 
 def test_queries_runs_against_others_and_conventions(pgcjax):
     one = str(next(RUNS.glob("reed*")))
-    line = ["rbo", one, "--against", str(RUNS), "-p", "0.5", "--ties", "broken"]
+    line = [
+        "rankings",
+        "rbo",
+        one,
+        "--against",
+        str(RUNS),
+        "-p",
+        "0.5",
+        "--ties",
+        "broken",
+    ]
     done = pgcjax(*line, "--variant", "min", "--order", "clarke", "--depth", "10", "-q")
     assert done.code == 0, done.err
     head, *values = rows(done.out)
@@ -64,7 +74,7 @@ def test_queries_runs_against_others_and_conventions(pgcjax):
 def test_missing_queries(pgcjax, here):
     (here / "two.txt").write_text("q1 Q0 a 1 3 two\nq1 Q0 c 2 2 two\n")
     values = {
-        how: pgcjax("rbo", "run.txt", "two.txt", "--missing", how)
+        how: pgcjax("rankings", "rbo", "run.txt", "two.txt", "--missing", how)
         for how in ("zero", "skip", "error")
     }
     assert rows(values["zero"].out)[1][3] == "0.5000"
@@ -79,19 +89,52 @@ def test_missing_queries(pgcjax, here):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("rbo", "Missing argument 'RUN...'."),
-        ("rbo run.txt", "run 'one' is the only one. Give another run to compare"),
-        ("rbo run.txt two.txt -p 1", "p=1.0: expected a number above 0 and below 1"),
-        ("rbo run.txt two.txt -p x", "Invalid value for '-p': 'x' is not a valid"),
-        ("rbo run.txt two.txt --variant low", "Invalid value for '--variant': 'low'"),
-        ("rbo run.txt two.txt --ties c", "Invalid value for '--ties': 'c' is not one"),
-        ("rbo run.txt two.txt --depth 0", "depth=0: expected a whole number from 1 up"),
-        ("rbo run.txt two.txt -o x.trec", "x.trec: the suffix of an output file is o"),
-        ("rbo run.txt two.txt -o no/x.csv", "no/x.csv: there is no folder no; make it"),
-        ("rbo run.txt none.txt", "none.txt: no such file or folder. Check the path."),
-        ("rbo run.txt empty.txt", "empty.txt: "),
-        ("rbo run.txt qrels.txt", "qrels.txt:1: expected 'query Q0 doc rank score "),
-        ("rbo run.txt --against other.txt", "no two runs have the same query. Compar"),
+        ("rankings rbo", "Missing argument 'RUN...'."),
+        (
+            "rankings rbo run.txt",
+            "run 'one' is the only one. Give another run to compare",
+        ),
+        (
+            "rankings rbo run.txt two.txt -p 1",
+            "p=1.0: expected a number above 0 and below 1",
+        ),
+        (
+            "rankings rbo run.txt two.txt -p x",
+            "Invalid value for '-p': 'x' is not a valid",
+        ),
+        (
+            "rankings rbo run.txt two.txt --variant low",
+            "Invalid value for '--variant': 'low'",
+        ),
+        (
+            "rankings rbo run.txt two.txt --ties c",
+            "Invalid value for '--ties': 'c' is not one",
+        ),
+        (
+            "rankings rbo run.txt two.txt --depth 0",
+            "depth=0: expected a whole number from 1 up",
+        ),
+        (
+            "rankings rbo run.txt two.txt -o x.trec",
+            "x.trec: the suffix of an output file is o",
+        ),
+        (
+            "rankings rbo run.txt two.txt -o no/x.csv",
+            "no/x.csv: there is no folder no; make it",
+        ),
+        (
+            "rankings rbo run.txt none.txt",
+            "none.txt: no such file or folder. Check the path.",
+        ),
+        ("rankings rbo run.txt empty.txt", "empty.txt: "),
+        (
+            "rankings rbo run.txt qrels.txt",
+            "qrels.txt:1: expected 'query Q0 doc rank score ",
+        ),
+        (
+            "rankings rbo run.txt --against other.txt",
+            "no two runs have the same query. Compar",
+        ),
     ],
 )
 def test_mistakes(pgcjax, here, line, said):

@@ -87,12 +87,15 @@ def test_a_store_gives_the_same_bytes_as_a_disk(pgcjax, demo, memory):
     assert fs.cat("data/whole.parquet") == whole
     # A pattern, packed; of that, parts; these put together by another pattern.
     runs = f"{at}/runs/[a-s]*.txt"
-    assert pgcjax("pack", *judged(at), runs, "-o", f"{at}/packed.parquet").code == 0
+    assert (
+        pgcjax("files", "pack", *judged(at), runs, "-o", f"{at}/packed.parquet").code
+        == 0
+    )
     for i in (1, 2):
         part = [runs, "--part", f"{i}/2", "-o", f"{at}/parts/{i}-of-2.parquet"]
         assert pgcjax(*job, *part, "--quiet").code == 0
     for last in (
-        ["merge", f"{at}/parts/?-of-2.parquet"],
+        ["files", "merge", f"{at}/parts/?-of-2.parquet"],
         [*job, f"{at}/packed.parquet"],
         [*job, *(f"{at}/runs/{p.name}" for p in FILES if p.parent.name == "runs")],
     ):
@@ -195,7 +198,7 @@ def test_mistakes(pgcjax, demo, memory, monkeypatch):
     done = pgcjax("uncertainty", *job[1:], *line)
     assert done == (2, "", f"pgcjax: error: {said}\n")
     for *verb, name in (
-        ("simulate", "n"),
+        ("files", "simulate", "n"),
         ("report", "s.csv", "n.md"),
         ("ask", "start", "qrels.txt", "n"),
     ):
@@ -219,7 +222,7 @@ def test_mistakes(pgcjax, demo, memory, monkeypatch):
     monkeypatch.setitem(sys.modules, "fsspec", None)
     said = f"{at}/runs: a file elsewhere needs fsspec, which is not installed. "
     said += f"pip install 'pgcjax[remote]', and {missing.removeprefix('pip install ')}"
-    assert pgcjax("check", f"{at}/runs") == (2, "", f"pgcjax: error: {said}\n")
+    assert pgcjax("files", "check", f"{at}/runs") == (2, "", f"pgcjax: error: {said}\n")
 
 
 def test_s3(pgcjax, demo, s3):
@@ -228,7 +231,10 @@ def test_s3(pgcjax, demo, s3):
     laid_out(fs)
     assert pgcjax(*job, *judged("."), "runs", "-o", "whole.parquet").code == 0
     runs = f"{at}/runs/*.txt"
-    assert pgcjax("pack", *judged(at), runs, "-o", f"{at}/packed.parquet").code == 0
+    assert (
+        pgcjax("files", "pack", *judged(at), runs, "-o", f"{at}/packed.parquet").code
+        == 0
+    )
     line = [*job, *judged(at), f"{at}/packed.parquet", "-o", f"{at}/again.parquet"]
     assert pgcjax(*line).code == 0
     assert fs.cat("data/again.parquet") == (demo / "whole.parquet").read_bytes()
@@ -297,7 +303,7 @@ def test_the_web_is_read(pgcjax, demo, credentials):
     pytest.importorskip("aiohttp", reason="no aiohttp, with which fsspec reads the web")
     job = ["evaluate", *judged("."), "-m", "PGC"]
     whole = pgcjax(*job, "runs")
-    assert pgcjax("pack", "runs", "-o", "packed.parquet").code == 0
+    assert pgcjax("files", "pack", "runs", "-o", "packed.parquet").code == 0
     answer = partial(Quiet, directory=str(demo))
     with ThreadingHTTPServer(("127.0.0.1", 0), answer) as server:
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()

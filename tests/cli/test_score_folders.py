@@ -43,7 +43,7 @@ def test_parts_in_a_folder_are_the_whole(pgcjax, demo, small_chunks, missing):
         assert done.err.endswith(f"pgcjax: wrote {count} scores to set/\n"), done.err
     names = sorted(path.name for path in (demo / "set").iterdir())
     assert names == ["1-of-3.parquet", "2-of-3.parquet", "3-of-3.parquet"]
-    merged = pgcjax("merge", "set/", "-o", "merged.parquet")
+    merged = pgcjax("files", "merge", "set/", "-o", "merged.parquet")
     assert merged.out == whole.out and merged.code == 0
     one = (demo / "one.parquet").read_bytes()
     assert (demo / "merged.parquet").read_bytes() == one
@@ -162,7 +162,7 @@ def test_means_alone(pgcjax, demo, small_chunks, missing):
         names.append(f"m{i}.parquet")
         part = ("--means-only", "--part", f"{i}/2", "-o", names[-1])
         assert pgcjax(*job, *part).code == 0
-    assert pgcjax("merge", *names, "-o", "m3.parquet").code == 0
+    assert pgcjax("files", "merge", *names, "-o", "m3.parquet").code == 0
     assert (demo / "m3.parquet").read_bytes() == (demo / "m.parquet").read_bytes()
     truth = ("correlate", "--truth", "m.parquet", "--truth-measure", "PGC", "-m", "PGC")
     truth += ("--missing", "drop", "--interval", "none", "s.parquet")

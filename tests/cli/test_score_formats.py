@@ -41,14 +41,14 @@ def test_every_verb_reads_each_format(pgcjax, here, scores, demo_scores, form):
     for verb in (
         ["compare", "-m", "PGC"],
         ["correlate"],
-        ["discriminate", "--test", "t"],
-        ["agree"],
+        ["measures", "discriminate", "--test", "t"],
+        ["measures", "agree"],
         ["correlate", "--truth", scores, "--truth-measure", "PGC", "-m", "Compat"],
-        ["merge", "-o", "merged.csv"],
+        ["files", "merge", "-o", "merged.csv"],
     ):
         ours, theirs = (pgcjax(*verb, file) for file in (scores, name))
         same = [out.replace("them\t", "scores\t") for out in (ours.out, theirs.out)]
-        if verb[0] == "merge":  # and its first line says what ours depend on
+        if "merge" in verb:  # and its first line says what ours depend on
             same = [out.split("\n", 1)[1] for out in same]
         if "--truth" in verb:
             same = [out.replace("them.out\t", "scores\t") for out in same]
@@ -72,10 +72,10 @@ def test_files_of_trec_eval_are_put_together(pgcjax, here, demo_scores):
     assert ours == theirs and ours.code == 0
     assert pgcjax("report", "evals", "-o", "page.md", "--test", "t").code == 0
     files = sorted(map(str, (here / "evals").iterdir()))
-    done = pgcjax("merge", *files, "-o", "all.txt", "--score-format", "tot")
+    done = pgcjax("files", "merge", *files, "-o", "all.txt", "--score-format", "tot")
     assert done.code == 0, done.err
     assert package.files.read_scores("all.txt").table.equals(demo_scores.table)
-    done = pgcjax("merge", files[0], *files, "-o", "all.csv")
+    done = pgcjax("files", "merge", files[0], *files, "-o", "all.csv")
     assert done == (
         2,
         "",
@@ -83,8 +83,8 @@ def test_files_of_trec_eval_are_put_together(pgcjax, here, demo_scores):
         f"{files[0]} does. Keep one.\n",
     )
     (here / "a.txt").write_text("a map q1 .5\na map q2 .5\n")
-    assert pgcjax("merge", "a.txt", "-o", "b.csv").code == 2
-    done = pgcjax("merge", "a.txt", "-o", "b.csv", "--input-format", "tot")
+    assert pgcjax("files", "merge", "a.txt", "-o", "b.csv").code == 2
+    done = pgcjax("files", "merge", "a.txt", "-o", "b.csv", "--input-format", "tot")
     assert done.out.splitlines()[-1] == "map\tall\t0.5000"
     (here / "b.txt").write_text("b map q1 .4\nb map q2 .6\nc map q1 .1\nc map q2 .3\n")
     done = pgcjax("compare", "b.txt", "--test", "t", "--score-format", "tot")

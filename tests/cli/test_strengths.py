@@ -1,4 +1,4 @@
-"""`pgcjax judgments --strengths`, as users call it."""
+"""`pgcjax judgments fit --model`, as users call it."""
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ q101,dense,hybrid,tie,ann,5,7
 q101,hybrid,dense,model_b,ann,7,5
 q102,x,y,model_a,ann,1,2
 """
-LINE = ["judgments", "--prefs", "votes.csv", "--strengths"]
+LINE = ["judgments", "fit", "--prefs", "votes.csv", "--model"]
 
 
 def test_strengths_are_printed_and_written(pgcjax, here):
@@ -60,22 +60,13 @@ def test_strengths_are_printed_and_written(pgcjax, here):
 
 
 MISTAKES = {
-    ("--strengths", "bt", "--audit"): "--audit and --strengths are two calls",
-    ("--strengths", "bt", "--bad"): (
-        "--strengths goes without --qrels, --bad, --contradicted"
-    ),
-    ("--reliability",): (
-        "--by, --reliability, --remove and --prior are of --strengths"
-    ),
-    ("--by", "aspect"): "--by, --reliability, --remove and --prior are of --strengths",
-    ("--strengths", "bt", "--judges-output", "j.csv"): (
+    ("--model", "bt", "--judges-output", "j.csv"): (
         "--judges-output is of --reliability"
     ),
-    ("--lengths", "l.csv"): "--lengths is of --audit and --strengths",
-    ("--strengths", "bt", "--prior", "0"): (
+    ("--model", "bt", "--prior", "0"): (
         "prior is a standard deviation above 0, not 0.0"
     ),
-    ("--strengths", "bt", "--prior", "inf"): (
+    ("--model", "bt", "--prior", "inf"): (
         "preferences: of query q102, wins do not lead both ways between documents x "
         "and y: only a prior compares them. Give a finite prior, such as 2.5."
     ),
@@ -85,6 +76,6 @@ MISTAKES = {
 def test_mistakes_are_one_line(pgcjax, here):
     (here / "votes.csv").write_text(TEXT)
     for given, message in MISTAKES.items():
-        done = pgcjax("judgments", "--prefs", "votes.csv", *given)
+        done = pgcjax("judgments", "fit", "--prefs", "votes.csv", *given)
         assert done.code == 2 and not done.out
         assert done.err.splitlines()[-1].endswith(message), given

@@ -48,26 +48,42 @@ def contents(folder) -> dict:
         ("evaluate --qrels soft.csv run.txt -o scores.csv", "scores.csv", "soft.csv"),
         ("evaluate --prefs prefs.txt y.csv.partial -o y.csv", "y.csv", "run.csv"),
         ("evaluate --prefs x.csv.partial run.txt -o x.csv", "x.csv", None),
-        ("merge scores.csv hard.csv -o soft.csv", "soft.csv", "scores.csv"),
-        ("pack runs/r.csv -o {0}.parquet", "{0}.parquet", "{0}.parquet"),
+        ("files merge scores.csv hard.csv -o soft.csv", "soft.csv", "scores.csv"),
+        ("files pack runs/r.csv -o {0}.parquet", "{0}.parquet", "{0}.parquet"),
         ("compare scores.csv -o soft.csv", "soft.csv", "scores.csv"),
         ("compare scores.csv --runs-output hard.csv", "hard.csv", "scores.csv"),
-        ("discriminate scores.csv -o scores.csv", "scores.csv", "scores.csv"),
-        ("agree scores.csv --serp soft.csv -o hard.csv", "hard.csv", "scores.csv"),
+        ("measures discriminate scores.csv -o scores.csv", "scores.csv", "scores.csv"),
+        (
+            "measures agree scores.csv --serp soft.csv -o hard.csv",
+            "hard.csv",
+            "scores.csv",
+        ),
         ("correlate scores.csv -o scores.csv", "scores.csv", "scores.csv"),
         ("report page-figures/a.svg -o page.md", "page.md", "page-figures/a.svg"),
         ("report dir/a.pdf -o p.md --figures dir", "dir", "dir/a.pdf"),
-        ("judgments --prefs scores.csv -o soft.csv", "soft.csv", "scores.csv"),
-        ("enough --prefs scores.csv run.txt -o soft.csv", "soft.csv", "scores.csv"),
-        ("next --prefs scores.csv run.txt -o soft.csv", "soft.csv", "scores.csv"),
-        ("rbo run.txt --against runs/r.csv -o runs/r.csv", "runs/r.csv", None),
-        ("predict --qrels qrels.txt --context context.csv -o context.csv", None, None),
+        ("judgments agree --prefs scores.csv -o soft.csv", "soft.csv", "scores.csv"),
+        (
+            "judgments enough --prefs scores.csv run.txt -o soft.csv",
+            "soft.csv",
+            "scores.csv",
+        ),
+        (
+            "judgments next --prefs scores.csv run.txt -o soft.csv",
+            "soft.csv",
+            "scores.csv",
+        ),
+        ("rankings rbo run.txt --against runs/r.csv -o runs/r.csv", "runs/r.csv", None),
+        (
+            "judgments predict --qrels qrels.txt --context context.csv -o context.csv",
+            None,
+            None,
+        ),
     ],
 )
 def test_no_input_is_overwritten(pgcjax, files, line, target, source):
     if "{0}" in line:  # no text file may be called so
         os.rename("runs/r.csv", "runs/r.parquet")
-        line, target = "pack runs/r.parquet -o runs/r.parquet", "runs/r.parquet"
+        line, target = "files pack runs/r.parquet -o runs/r.parquet", "runs/r.parquet"
         source = target
     before = contents(files)
     done = pgcjax(*line.split())
@@ -93,15 +109,15 @@ def test_no_file_is_written_twice(pgcjax, files, other):
     "line",
     [
         "evaluate --prefs prefs.txt run.txt -o",
-        "merge scores.csv -o",
-        "pack run.txt -o",
+        "files merge scores.csv -o",
+        "files pack run.txt -o",
         "compare scores.csv -o",
         "compare scores.csv --runs-output",
         "report scores.csv -o",
         "report scores.csv -o page.md --figures",
-        "simulate -o",
+        "files simulate -o",
         "demo -o",
-        "rbo run.txt two.txt -o",
+        "rankings rbo run.txt two.txt -o",
     ],
 )
 def test_where_nothing_can_be_written(pgcjax, files, monkeypatch, line):
@@ -110,7 +126,9 @@ def test_where_nothing_can_be_written(pgcjax, files, monkeypatch, line):
         (files / name).write_text("\0")
     before = contents(files)
     name = line.split()[-1]
-    suffix = {"pack": ".parquet", "report": ".md"}.get(line.split()[0], ".csv")
+    suffix = {"pack": ".parquet", "page": ".md"}.get(
+        "page" if "report" in line else line.split()[1], ".csv"
+    )
     target = "new" if name == "--figures" or "simulate" in line else f"new{suffix}"
     assert pgcjax(*line.split(), "") == (
         2,

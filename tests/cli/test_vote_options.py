@@ -24,7 +24,9 @@ def votes(here):
 
 
 def test_check_counts_double_votes(pgcjax, votes):
-    done = pgcjax("check", "--columns", "query_id=-,judge=who", "--prefs", "votes.csv")
+    done = pgcjax(
+        "files", "check", "--columns", "query_id=-,judge=who", "--prefs", "votes.csv"
+    )
     assert done.code == 0, done.err
     assert done.out.split("\n") == [
         "preferences: 1 query, 6 judgments of 3 documents",
@@ -51,9 +53,9 @@ def test_flips_of_every_verb(pgcjax, votes):
         scored[flips] = json.loads(rows[0])["value"]
     # Settled, no judgment prefers d1 to another, and no ideal ranking has it.
     assert scored["tie"] == scored["drop"] < scored["keep"] == scored["half"]
-    done = pgcjax("judgments", *prefs, "--flips", "tie", "--sides", "given")
+    done = pgcjax("judgments", "agree", *prefs, "--flips", "tie", "--sides", "given")
     assert done.code == 0 and "judgments  3" in " ".join(done.out.split(" " * 3))
-    done = pgcjax("judgments", *prefs, "--sides", "given")
+    done = pgcjax("judgments", "agree", *prefs, "--sides", "given")
     assert done.code == 0 and "traceback" not in done.err.lower()
 
 
@@ -71,7 +73,7 @@ def test_flips_of_every_verb(pgcjax, votes):
     ],
 )
 def test_wrong_use_is_one_line(pgcjax, votes, line, message):
-    done = pgcjax("check", "--prefs", "votes.csv", *line.split())
+    done = pgcjax("files", "check", "--prefs", "votes.csv", *line.split())
     assert done.code == 2 and done.out == ""
     assert message in done.err and done.err.count("\n") == 1 + ("Try" in done.err)
 

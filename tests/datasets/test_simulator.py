@@ -53,7 +53,7 @@ def test_shipped_collection_is_a_fresh_simulation(tmp_path):
     shipped = files(demo_folder())
     assert written(Settings(), tmp_path / "fresh") == shipped
     assert sum(map(len, shipped.values())) < 300_000
-    assert "pgcjax simulate -o DIR --seed 0\n" in shipped["README.md"].decode()
+    assert "pgcjax files simulate -o DIR --seed 0\n" in shipped["README.md"].decode()
     assert not any(b"\r" in data for data in shipped.values())
 
 
@@ -68,8 +68,8 @@ def test_bytes_depend_on_the_seed_alone(tmp_path):
 def test_readme_names_the_options_that_were_used(tmp_path):
     texts = written(replace(SMALL, pairs=4, seed=7), tmp_path / "made")
     assert (
-        "pgcjax simulate -o DIR --queries 3 --documents 6 --runs 3 --depth 5 --rows 2"
-        " --columns 2 --pairs 4 --seed 7\n"
+        "pgcjax files simulate -o DIR --queries 3 --documents 6 --runs 3 --depth 5 "
+        "--rows 2 --columns 2 --pairs 4 --seed 7\n"
     ) in texts["README.md"].decode()
 
 

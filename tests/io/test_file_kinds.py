@@ -1,4 +1,4 @@
-"""`pgcjax check FILE...` finds what each file is, or asks."""
+"""`pgcjax files check FILE...` finds what each file is, or asks."""
 
 import pytest
 

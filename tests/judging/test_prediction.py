@@ -284,7 +284,18 @@ def test_the_verb(drawn, tmp_path, capsys):
     files = ["--qrels", str(paths[0]), "--context", str(paths[1])]
     chosen = ["--features", "labels", "-C", "10", "--folds", "4", "--seed", "3"]
     with pytest.raises(SystemExit) as done:
-        main(["predict", *files, *chosen, "--groups", "pair", "-o", str(paths[2])])
+        main(
+            [
+                "judgments",
+                "predict",
+                *files,
+                *chosen,
+                "--groups",
+                "pair",
+                "-o",
+                str(paths[2]),
+            ]
+        )
     out, err = capsys.readouterr()
     assert (
         done.value.code == 0 and err == f"pgcjax: wrote 16 predictions to {paths[2]}\n"

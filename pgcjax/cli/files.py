@@ -1,0 +1,171 @@
+"""The verbs of files: check, merge, pack, simulate."""
+
+import os
+from typing import Any
+
+import click
+
+from pgcjax.cli.commands import files
+from pgcjax.cli.formats import format_of, format_option, top_option
+from pgcjax.cli.given_scores import give, print_scores
+from pgcjax.cli.options import (
+    FILE,
+    WHOLE,
+    choice_option,
+    file_memory_option,
+    judgment_options,
+    output_option,
+    read_judgments,
+    run_options,
+    runs_argument,
+    spreadsheet_option,
+)
+from pgcjax.cli.score_files import input_format_option, scores_output_option
+from pgcjax.cli.score_folders import PartFolder
+from pgcjax.errors import counted
+from pgcjax.io.choices import FILE_KINDS
+from pgcjax.report.progress import ProgressDisplay, say
+
+
+@files.command()
+@click.argument("parts", nargs=-1, required=True, type=FILE, metavar="PART...")
+@file_memory_option
+@input_format_option
+@format_option
+@top_option
+@scores_output_option("All scores", required=True)
+@spreadsheet_option
+def merge(
+    parts: tuple[str, ...],
+    form: str | None,
+    top: int | None,
+    output: str,
+    score_format: str | None,
+    spreadsheet: bool,
+) -> None:
+    """Put the files of evaluate --part together: the same as without parts.
+
+    Files of other tools, such as trec_eval's of each run, are put together, too.
+    """
+    printed = format_of(form, top)
+    from pgcjax.stats.merging import merge as put_together
+
+    folder = PartFolder.of(output)
+    scores = put_together(parts)
+    if folder:
+        with ProgressDisplay() as progress:
+            folder.save(scores, progress.update)
+    how = {"spreadsheet": spreadsheet, "score_format": score_format}
+    give(scores, output, written=bool(folder), **how)
+    print_scores(scores, printed, top)
+
+
+@files.command()
+@runs_argument
+@judgment_options
+@run_options
+@file_memory_option
+@click.option(
+    "--only-judged",
+    is_flag=True,
+    help="Leave out the documents that --prefs and --qrels do not name: a smaller "
+    "file, which fits no other judgments.",
+)
+@output_option("Write all runs", (".parquet",), required=True)
+def pack(
+    runs: tuple[str, ...],
+    judgments: dict[str, Any],
+    run_format: str,
+    name_by: str,
+    only_judged: bool,
+    output: str,
+) -> None:
+    """Write runs as one file that evaluate reads many times faster.
+
+    Fastest with the judgments that it is packed for; other judgments read all of it.
+    """
+    if only_judged and not judgments:
+        raise click.UsageError("--only-judged needs --prefs FILE or --qrels FILE")
+    from pgcjax.io.runs import Options, open_runs
+    from pgcjax.io.runs.pack import pack as write
+
+    with ProgressDisplay() as progress:
+        source = open_runs(runs, Options(run_format, name_by))
+        tables = read_judgments(judgments)
+        count = write(
+            source, output, **tables, only_judged=only_judged, progress=progress.update
+        )
+    say(f"packed {counted(count, 'run')} into {output}")
+
+
+@files.command()
+@click.argument("paths", nargs=-1, type=FILE, metavar="FILE...")
+@judgment_options
+@run_options
+@file_memory_option
+@choice_option("--as", "kind", allowed=["auto", *FILE_KINDS], help="What FILE... are.")
+def check(
+    paths: tuple[str, ...],
+    judgments: dict[str, Any],
+    run_format: str,
+    name_by: str,
+    kind: str,
+) -> None:
+    """Read files as evaluate would, and say what is in them."""
+    if not (paths or judgments):
+        raise click.UsageError("nothing to check: give FILE, --prefs or --qrels")
+    from pgcjax.io import check as checks
+    from pgcjax.io.file_kinds import sort_by_kind
+
+    sorted_paths = sort_by_kind(paths, kind)
+    if prefs := sorted_paths["prefs"]:
+        given, form = judgments.get("preferences", ((), "auto"))
+        judgments["preferences"] = (*given, *prefs), form
+    if qrels := sorted_paths["qrels"]:
+        judgments["qrels"] = *judgments.get("qrels", ()), *qrels
+    tables = read_judgments(judgments)
+    if sorted_paths["runs"]:
+        from pgcjax.io.runs import Options, open_runs
+
+        runs = open_runs(sorted_paths["runs"], Options(run_format, name_by))
+        tables["runs"] = runs.table
+    if sorted_paths["grids"]:
+        from pgcjax.io.grids import read_grids
+
+        tables["grids"] = read_grids(sorted_paths["grids"])
+    lines = [
+        f"{name}: {line}"
+        for name, table in tables.items()
+        for line in checks.SUMMARIES[name](table)
+    ]
+    lines += checks.summarise_overlap(tables)  # or an error: then nothing is printed
+    for line in lines:
+        click.echo(line)
+
+
+@files.command()
+@output_option("New.", (), required=True, metavar="DIR")
+@click.option("--queries", type=WHOLE, help="Number of queries.")
+@click.option("--documents", type=WHOLE, help="Judged documents per query.")
+@click.option("--runs", type=WHOLE, help="Number of runs.")
+@click.option("--judges", type=WHOLE, help="Number of judges of preferences.")
+@click.option("--pairs", type=WHOLE, help="Pairs that each judge judges per query.")
+@click.option("--intents", type=WHOLE, help="Intents per query.")
+@click.option("--depth", type=WHOLE, help="Documents per query in a run.")
+@click.option("--rows", type=WHOLE, help="Rows of the image grid.")
+@click.option("--columns", type=WHOLE, help="Columns of the image grid.")
+@click.option("--seed", type=WHOLE, default=0, show_default=True, help="Of everything.")
+def simulate(output: str, **settings: int | None) -> None:
+    """Write a made-up collection whose true order of runs is known to a new DIR."""
+    from pgcjax.datasets.files import write_collection
+    from pgcjax.datasets.settings import Settings
+    from pgcjax.io.write import check_room
+
+    given = Settings(**{k: v for k, v in settings.items() if v is not None})
+    if os.path.exists(output):  # of a name that is too long, writing tells
+        raise click.UsageError(f"{output} exists already: name a new folder")
+    check_room(output)
+    from pgcjax.datasets.simulator import simulate as make
+
+    write_collection(make(given), output)
+    say(f"wrote {given.runs} runs and their judgments to {output}")
