@@ -193,6 +193,6 @@ def test_a_part_that_dies_goes_on(tmp_path, here):
     spoil(runs[2])  # was kept, and is not read again
     here(*job, "3.parquet", "--part", "3/4")
     names = [f"{i}.parquet" for i in range(1, 5)]
-    assert here("merge", *names, "-o", "merged.parquet") == alone
+    assert here("files", "merge", *names, "-o", "merged.parquet") == alone
     files = (tmp_path / f"{name}.parquet" for name in ("one", "merged"))
     assert len({file.read_bytes() for file in files}) == 1
