@@ -39,6 +39,22 @@ NAMES = _RENAMED | {
 }
 """Old names of `pgcjax`, and their places below it."""
 
+VERBS = {
+    "agree": "measures agree",
+    "check": "files check",
+    "discriminate": "measures discriminate",
+    "enough": "judgments enough",
+    "judges": "judgments compare",
+    "merge": "files merge",
+    "next": "judgments next",
+    "pack": "files pack",
+    "predict": "judgments predict",
+    "prefer": "rankings prefer",
+    "rbo": "rankings rbo",
+    "simulate": "files simulate",
+}
+"""Old verbs, and what to type in their place."""
+
 _JOB = "give job=pgcjax.Job({}=…)"
 _DRAWN = "call pgcjax.uncertainty(…, {}=…)"
 ARGUMENTS = {
@@ -60,19 +76,3 @@ OPTIONS = {
     """.split()
 }
 """Old options of verbs, and what to type in their place."""
-
-VERBS = {
-    "agree": "measures agree",
-    "check": "files check",
-    "discriminate": "measures discriminate",
-    "enough": "judgments enough",
-    "judges": "judgments compare",
-    "merge": "files merge",
-    "next": "judgments next",
-    "pack": "files pack",
-    "predict": "judgments predict",
-    "prefer": "rankings prefer",
-    "rbo": "rankings rbo",
-    "simulate": "files simulate",
-}
-"""Old verbs, and what to type in their place."""
