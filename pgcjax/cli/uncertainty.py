@@ -115,49 +115,49 @@ def uncertainty(
 
         options["score_intervals"] = bool(score_intervals)
         tables = given_judgments(sources.judgments)
-        found = score(sources.opened(), **tables, **options, job=work.job)
+        result = score(sources.opened(), **tables, **options, job=work.job)
     from pgcjax.stats.left_out import LeftOut
 
-    scores = found.observed
+    scores = result.observed
     if work.first and scores is not None:
-        how = {"spreadsheet": spreadsheet}
-        give(scores, output, notes=found.notes, score_format=score_format, **how)
+        form_of = {"spreadsheet": spreadsheet}
+        give(scores, output, notes=result.notes, score_format=score_format, **form_of)
         drawn = {} if leaves else {"interval": interval}
         used = scores.metadata | drawn
         if pairs_output:
             pairs = "pairs" if leaves else "differences"
-            table = _of_measures(found, pairs, **drawn)
-            write_table(table, pairs_output, used, "pairs", **how)
+            table = _of_measures(result, pairs, **drawn)
+            write_table(table, pairs_output, used, "pairs", **form_of)
         if score_intervals:
-            table = _of_measures(found, "scores", **drawn)
-            write_table(table, score_intervals, used, "intervals", **how)
+            table = _of_measures(result, "scores", **drawn)
+            write_table(table, score_intervals, used, "intervals", **form_of)
         if replicates_output:
-            found.save(replicates_output)
-            count = found.metadata["replicates"]
+            result.save(replicates_output)
+            count = result.metadata["replicates"]
             say(f"wrote {count} replicates to {replicates_output}")
-        if isinstance(found, LeftOut):
-            table = found.table
+        if isinstance(result, LeftOut):
+            table = result.table
             if table["measure"].nunique() == 1:
                 table = table.drop(columns="measure")
             print_findings(table, format_of(form), scores.metadata)
         else:
             from pgcjax.report.leaderboard import leaderboard
 
-            board = leaderboard(found, interval=interval)
+            board = leaderboard(result, interval=interval)
             print_leaderboard(board, form or "table", top)
     work.end(resume)
 
 
 def _of_measures(
-    found: "Uncertainty | LeftOut", table: str, **how: Any
+    result: "Uncertainty | LeftOut", table: str, **options: Any
 ) -> "pd.DataFrame":
     """Put the tables of all measures together, each with the name of its measure."""
     import pandas as pd
 
-    assert found.observed is not None
+    assert result.observed is not None
     parts = []
-    for measure in found.observed.measures:
-        part = getattr(found, table)(measure, **how)
+    for measure in result.observed.measures:
+        part = getattr(result, table)(measure, **options)
         part.insert(0, "measure", measure)
         parts.append(part)
     return pd.concat(parts, ignore_index=True)

@@ -63,8 +63,8 @@ def enough(
     chosen = _checked(shares, top)
     replicates = check_replicates(replicates, seed, 200)
     judgments = {"preferences": preferences, "qrels": qrels}
-    how = Job(memory=memory, journal=journal, progress=progress)
-    task = scoring_task(runs, judgments, measures, order, False, missing, how)
+    job = Job(memory=memory, journal=journal, progress=progress)
+    task = scoring_task(runs, judgments, measures, order, False, missing, job)
     request = task.request
     check_preferences(request)
     votes = QueryVotes(request.tables["preferences"])
@@ -74,18 +74,18 @@ def enough(
     used = {"shares": chosen, "replicates": replicates, "seed": seed}
     scored = score(task, used, more=batches, whole=True)
     parts = (part[:, 0, :, 0] for part in scored.more)
-    means, again = {}, {}
+    means, by_share = {}, {}
     for member, has, scores in scored.by_measure:
         name, once = str(member.measure), np.ones((1, has.shape[1]))
         means[name] = query_means(scores, has, once, missing)[0]
-        again[name] = [next(parts) for _ in chosen]
+        by_share[name] = [next(parts) for _ in chosen]
     counts = [
         sum(kept_judgments(votes, share, query) for query in votes.rows)
         for share in [*chosen, 1.0]
     ]
     about = scored.scores.metadata | {"top": top}
-    found = stability(scored.run_ids, means, again, chosen, counts, top, about)
-    return replace(found, notes=(*scored.scores.notes, *found.notes))
+    findings = stability(scored.run_ids, means, by_share, chosen, counts, top, about)
+    return replace(findings, notes=(*scored.scores.notes, *findings.notes))
 
 
 def check_preferences(request: ScoringRequest) -> None:

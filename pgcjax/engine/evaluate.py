@@ -164,7 +164,7 @@ def score(
     verify: float = 0.0,
     means_only: bool = False,
     whole: bool = False,
-    owned: Mapping[str, str] = MappingProxyType({}),
+    identity: Mapping[str, str] = MappingProxyType({}),
 ) -> Scored:
     """Score runs in a job.
 
@@ -175,7 +175,7 @@ def score(
         verify: as of `evaluate`.
         means_only: likewise.
         whole: whether all scores are to be in memory, and what `more` gave.
-        owned: what finished work depends on, beside metadata.
+        identity: what finished work depends on, beside metadata.
 
     Raises:
         DataError: the data cannot be scored. VerificationError: as of `evaluate`.
@@ -193,7 +193,7 @@ def score(
     def work() -> list[Chunk | KeptChunk]:
         finished = None
         if job.journal:
-            about = described.result() | {**owned}
+            about = described.result() | {**identity}
             if runs.grids is not None:  # a score may depend on all systems
                 about |= {"grids": fingerprint(runs.grids)}
             finished = Checkpoint(job.journal, about)

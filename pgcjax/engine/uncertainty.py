@@ -241,9 +241,8 @@ def _left_out(task: ScoringTask, used: dict[str, Any], verify: float) -> LeftOut
         VariantScores(VariantGraphs(member, votes), variants, memory=memory)
         for member in request.members
     ]
-    owned = {"left out": owners.fingerprint}
-    how: dict[str, Any] = {"verify": verify, "whole": True, "owned": owned}
-    scored = score(task, used, more=batches, **how)
+    whose = {"left out": owners.fingerprint}
+    scored = score(task, used, more=batches, verify=verify, whole=True, identity=whose)
     scores = {}
     for (member, has, whole), part in zip(scored.by_measure, scored.more, strict=True):
         present: np.ndarray = np.all(~np.isnan(part[:, 0]), axis=1)

@@ -154,13 +154,13 @@ class VariantGraphs:
         """Refuse degrees that int32 does not hold, by a DataError."""
         if degree < MOST_DEGREE:
             return
-        found = f"query {query!r} may have a replicate with 2^30 judgments or more"
+        reason = f"query {query!r} may have a replicate with 2^30 judgments or more"
         if self._in_parts:
-            found = (
+            reason = (
                 f"query {query!r} has a replicate with a document in "
                 f"{MOST_DEGREE // UNIT} judgments or more, and some count in part"
             )
-        raise DataError(found, mend="Lower the weights.")
+        raise DataError(reason, mend="Lower the weights.")
 
 
 class Block(NamedTuple):
