@@ -206,7 +206,7 @@ def nasty_files(draw):
     return data
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(data=nasty_files())
 def test_any_file_is_read_as_the_exact_reader_reads_it(tmp_path_factory, data):
     path = tmp_path_factory.getbasetemp() / "a.run"

@@ -204,7 +204,7 @@ def judgment_files(draw):
     return data
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(data=judgment_files(), more=judgment_files(), format=st.sampled_from(FORMATS))
 @example(b"q -2 2 2\nq 2 -2 -2\n", b"q -1 1 1\n", "auto")
 @example(b"q NA NA NA\n", b"q NA a 2\n", "jelsas")
