@@ -227,17 +227,17 @@ def _bounds(
             tests.identical(values, pairs), np.maximum(half, abs(mean)), half
         )
         return mean - half, mean + half
-    how: dict[str, Any] = {"resamples": outcome.resamples, "seed": seed}
-    how |= {"level": level, "budget": min(2**28, memory_limit(memory) // 4)}
+    options: dict[str, Any] = {"resamples": outcome.resamples, "seed": seed}
+    options |= {"level": level, "budget": min(2**28, memory_limit(memory) // 4)}
     if test == "bootstrap":
-        found = inverted.bootstrap_t(values, pairs, **how)
+        ends = inverted.bootstrap_t(values, pairs, **options)
     elif test == "permutation":
-        found = inverted.sign_flips(values, pairs, exact=outcome.exact, **how)
+        ends = inverted.sign_flips(values, pairs, exact=outcome.exact, **options)
     elif test == "wilcoxon":
-        found = inverted.wilcoxon(values, pairs, outcome.p_value, level)
+        ends = inverted.wilcoxon(values, pairs, outcome.p_value, level)
     else:
-        found = intervals.student(mean, deviation, values.shape[1], float(level))
-    return inverted.agreeing(*found, outcome.p_value, level)
+        ends = intervals.student(mean, deviation, values.shape[1], float(level))
+    return inverted.agreeing(*ends, outcome.p_value, level)
 
 
 def _runs(
@@ -252,9 +252,9 @@ def _runs(
         mean, queries = values.mean(1), values.shape[1]
         low, high = intervals.student(mean, values.std(1, ddof=1), queries, alpha)
     else:
-        found = both.means()
-        mean, (low, high) = found.mean, found.interval(alpha)
-        beside = found.columns(alpha)
+        estimate = both.means()
+        mean, (low, high) = estimate.mean, estimate.interval(alpha)
+        beside = estimate.columns(alpha)
     letters = "" if different is None else groups.letters(different, mean)
     return pd.DataFrame(
         {
@@ -279,13 +279,13 @@ def _told(both: BothScores, table: pd.DataFrame) -> str:
 
 
 def _notes(
-    values: Values, table: pd.DataFrame, made: Decision, used: dict[str, Any]
+    values: Values, table: pd.DataFrame, made: Decision, metadata: dict[str, Any]
 ) -> list[str]:
-    (runs, queries), outcome, alpha = values.shape, made.outcome, used["alpha"]
-    found = int(made.significant.sum())
+    (runs, queries), outcome, alpha = values.shape, made.outcome, metadata["alpha"]
+    significant = int(made.significant.sum())
     notes = [
-        f"{counted(runs, 'run')}: {found} of {counted(len(table), 'pair')} differ "
-        f"significantly ({tested(used)})"
+        f"{counted(runs, 'run')}: {significant} of {counted(len(table), 'pair')} "
+        f"differ significantly ({tested(metadata)})"
     ]
     notes += procedures.told(made.test, made.correction, len(table), values)
     if table.identical.any():
@@ -296,7 +296,7 @@ def _notes(
     if outcome.resamples and outcome.exact:
         notes.append(f"exact: all {outcome.resamples} sign flips")
     least = float(made.least)
-    if not found and least >= alpha:
+    if not significant and least >= alpha:
         corrected = ", once corrected" if made.correction != "none" else ""
         notes.append(
             f"no pair could be significant: by {counted(queries, 'query')} the "

@@ -166,22 +166,25 @@ def _read(source: Any, name: str, chosen: Sequence[str] | None) -> _Board:
         table, origin = table[keep].reset_index(drop=True), _of(origin, keep)
     table["run_id"] = ids(table["run_id"], origin)
     table["value"] = numbers(table["value"], "value", origin)
-    if again := first_repeat(table, ["run_id", "query_id", "measure"]):
+    if repeat := first_repeat(table, ["run_id", "query_id", "measure"]):
         raise DataError(
-            f"scores run {table['run_id'][again[1]]!r}, query "
-            f"{table['query_id'][again[1]]!r} twice, first in {origin.place(again[0])}",
-            where=origin.at(again[1]),
+            f"scores run {table['run_id'][repeat[1]]!r}, query "
+            f"{table['query_id'][repeat[1]]!r} twice, first in "
+            f"{origin.place(repeat[0])}",
+            where=origin.at(repeat[1]),
             mend="Keep one.",
         )
     queries, means = {}, {}
     for measure in there if chosen is None else dict.fromkeys(chosen):
-        own = table[table["measure"] == measure]
-        scores = own[~own["query_id"].isin(matrix.AVERAGES)]
+        of_measure = table[table["measure"] == measure]
+        scores = of_measure[~of_measure["query_id"].isin(matrix.AVERAGES)]
         if len(scores):
             queries[measure] = scores[["run_id", "query_id", "value"]]
         else:
-            own = own[own["query_id"] == own["query_id"].iloc[0]]  # of one average
-            means[measure] = own.set_index("run_id")["value"]
+            of_measure = of_measure[
+                of_measure["query_id"] == of_measure["query_id"].iloc[0]
+            ]  # of one average
+            means[measure] = of_measure.set_index("run_id")["value"]
     return _Board(name, queries, means)
 
 

@@ -62,9 +62,9 @@ class RunOrder:
     @cached_property
     def drawn(self) -> DrawnSums:
         """Sums over queries that are drawn again."""
-        how = self._drawing
-        assert how
-        return DrawnSums.of(self.values, how.resamples, how.seed)
+        drawing = self._drawing
+        assert drawing
+        return DrawnSums.of(self.values, drawing.resamples, drawing.seed)
 
     def swapped(self, other: "RunOrder") -> Bool[np.ndarray, " pairs"]:
         """Which pairs of runs another order turns round; a tie turns none."""

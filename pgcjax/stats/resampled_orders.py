@@ -105,9 +105,9 @@ def tau_interval(
 
     observed = tau(truth.observed, estimate.observed)
     drawn = [tau(x, y) for x, y in zip(truth.drawn, estimate.drawn, strict=True)]
-    used = len(drawn[0])
+    defined = len(drawn[0])
     if not len(observed) or not all(map(len, drawn)):
-        return np.nan, np.nan, used
+        return np.nan, np.nan, defined
     side = -1.0 if observed[0] < 0 else 1.0
     means = side * np.array([observed[0], *(values.mean() for values in drawn)])
     curve = 1 / np.sin(np.pi / 2 * np.clip(means, _LEAST, 1.0))
@@ -121,7 +121,7 @@ def tau_interval(
     return (
         max(-1.0, min(low, without - half)),
         min(1.0, max(high, without + half)),
-        used,
+        defined,
     )
 
 
