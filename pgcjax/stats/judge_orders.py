@@ -122,14 +122,12 @@ class JudgeOrders(Result):
             x, y = self._orders([self._board(a), self._board(b)], drawing)
             table = self._swapped(x, y, drawing.alpha, correction)
             by = table["significant_a"] * 1 + table["significant_b"]
-            counts = {"runs": len(self.run_ids), "queries": x.values.shape[1]}
-            counts |= {"swapped": len(table), "one_significant": int((by == 1).sum())}
+            counts = {"runs": len(self.run_ids), "swapped": len(table)}
+            counts |= {"one_significant": int((by == 1).sum())}
             counts |= {"both_significant": int((by == 2).sum())}
             for coefficient in drawing.coefficients:
                 row = {"judge_a": a, "judge_b": b, "coefficient": coefficient}
-                correlation = correlation_of(x, y, coefficient, drawing)
-                why = correlation.pop("undefined")
-                rows.append(row | correlation | counts | {"undefined": why})
+                rows.append(row | correlation_of(x, y, coefficient, drawing) | counts)
             if progress:
                 progress("comparing judges", done, len(two))
         drawn = ["low", "high"] if interval != "none" else []
@@ -219,13 +217,11 @@ class JudgeOrders(Result):
             first, x = (KEEP, base[0]) if a == b else (policy, x)
             for coefficient in drawing.coefficients:
                 row = {"judge_a": a, "flips_a": first, "judge_b": b, "flips_b": policy}
-                correlation = correlation_of(x, y, coefficient, drawing)
-                why = correlation.pop("undefined")
-                row |= {"coefficient": coefficient, **correlation}
+                row |= {"coefficient": coefficient, "swapped": x.swapped(y).sum()}
+                row |= correlation_of(x, y, coefficient, drawing)
                 if a != b:
                     row |= change((x, y), base, coefficient)
-                counts = {"queries": x.values.shape[1], "swapped": x.swapped(y).sum()}
-                yield row | counts | {"undefined": why}
+                yield row
 
     def _board(self, judge: str, flips: str = "") -> Board:
         """Return the board by a policy: one for all, where no pair has both orders."""

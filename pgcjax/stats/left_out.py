@@ -11,7 +11,7 @@ from pgcjax.errors import UsageError, check_choice
 from pgcjax.io.result import Result, computed
 from pgcjax.stats import tests
 from pgcjax.stats.choices import CORRECTIONS
-from pgcjax.stats.resampled_orders import correlations
+from pgcjax.stats.resampled_orders import taus
 from pgcjax.stats.scores import Scores
 from pgcjax.stats.uncertainty import weighted_means
 
@@ -99,7 +99,7 @@ class LeftOut(Result):
         if self.documents is not None:
             columns |= self._own(before, after)
         columns |= {
-            "tau": _taus(before, after),
+            "tau": taus(np.broadcast_to(before, after.shape), after),
             "gained": (tests_after & ~tests_before).sum(1),
             "lost": (tests_before & ~tests_after).sum(1),
             "largest_change": largest,
@@ -177,7 +177,10 @@ class LeftOut(Result):
         for name in self.scores:
             _, before, after = self._means(name)
             change = pd.Series(np.ravel(after - before)).abs()  # some may be NaN
-            tau, most = pd.Series(_taus(before, after)).min(), change.max()
+            tau, most = (
+                pd.Series(taus(np.broadcast_to(before, after.shape), after)).min(),
+                change.max(),
+            )
             order = "" if np.isnan(tau) else f"τ with the full order is ≥ {tau:.3f}, "
             notes.append(f"{name}: without {who}, {order}a mean moves by ≤ {most:.4f}")
         return tuple(notes)
@@ -234,8 +237,3 @@ class LeftOut(Result):
         each = zip(of.without, of.present, strict=True)
         rest = [significant(scores, queries) for scores, queries in each]
         return first, np.array(rest)
-
-
-def _taus(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """Correlate the order of all runs with that without each owner."""
-    return correlations(np.broadcast_to(before, after.shape), after, "tau")
