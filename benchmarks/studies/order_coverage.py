@@ -17,7 +17,7 @@ import pandas as pd
 from benchmarks.studies.calibration import random_of, share, table_of
 from benchmarks.studies.coverage import command, held_of
 from pgcjax.stats.correlation import correlated
-from pgcjax.stats.resampled_orders import DrawnSums, correlations, tau_interval
+from pgcjax.stats.resampled_orders import DrawnSums, tau_interval, taus
 
 ALPHA = 0.05
 PAIRS = {
@@ -55,8 +55,8 @@ def _rows(
         drawn.append(correlated(*(v.mean(axis=1) for v in sample), "tau")[0])
         low, high, _ = tau_interval(*sums, alpha=ALPHA)
         slacks = [each.slack for each in sums]
-        taus = correlations(*(each.drawn[0] for each in sums), "tau", *slacks)
-        ends = np.nanquantile(taus, [ALPHA / 2, 1 - ALPHA / 2])
+        values = taus(*(each.drawn[0] for each in sums), *slacks)
+        ends = np.nanquantile(values, [ALPHA / 2, 1 - ALPHA / 2])
         for kind, (start, end) in {"simex": (low, high), "percentile": ends}.items():
             missed[kind].append(not start - 1e-12 <= true <= end + 1e-12)
         widths.append(high - low)

@@ -58,8 +58,8 @@ class Closure:
         self._signs[pair] = sign
         if before and before != sign:  # a chain is gone: begin again
             self._place, self._below, self._above = {}, [], []
-            for two, said in self._signs.items():
-                self._link(two, said)
+            for two, earlier in self._signs.items():
+                self._link(two, earlier)
         elif not before:
             self._link(pair, sign)
 
@@ -71,8 +71,8 @@ class Closure:
         """Find which of two documents is better, where that is clear."""
         pair = pair_of(one, other)
         turn = 1 if pair == (one, other) else -1
-        if (said := self._signs.get(pair)) is not None:
-            return Clear(turn * said, "answered")
+        if (sign := self._signs.get(pair)) is not None:
+            return Clear(turn * sign, "answered")
         if bad := (other in self._bad) - (one in self._bad):
             return Clear(bad, "bad")
         if one in self._bad:
@@ -86,13 +86,13 @@ class Closure:
         A chain of answers leads from the worse document to the better one, or the
         better one alone is bad.
         """
-        found = []
+        contradicted = []
         for (one, other), sign in sorted(self._signs.items()):
             better, worse = (one, other) if sign > 0 else (other, one)
             bad = better in self._bad and worse not in self._bad
             if sign and (bad or self._leads(worse, better)):
-                found.append((better, worse))
-        return found
+                contradicted.append((better, worse))
+        return contradicted
 
     def _leads(self, one: str, other: str) -> bool:
         i, j = self._place.get(one), self._place.get(other)

@@ -32,9 +32,9 @@ class Process:
                 start_new_session=True,  # an interrupt is ours: we stop it
             )
         except (OSError, ValueError) as error:
-            said = getattr(error, "strerror", None) or error
+            reason = getattr(error, "strerror", None) or error
             raise DataError(
-                f"cannot be started: {said}",
+                f"cannot be started: {reason}",
                 where=command,
                 mend="Give a program and its arguments: 'python judge.py'.",
             ) from None

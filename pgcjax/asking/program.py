@@ -215,13 +215,13 @@ class _Judging:
 
     def _take(self, line: bytes) -> None:
         """Count an answer, and keep it on disk."""
-        said = line.decode(errors="backslashreplace").strip()
-        if not said:
+        text = line.decode(errors="backslashreplace").strip()
+        if not text:
             return
         request, why = None, ""
         more: dict[str, Any] = {**self._from}
         try:
-            fields = fields_of(said)
+            fields = fields_of(text)
             request = self._waiting.pop(str(fields.get("id")), None)
             if request is None:
                 why = f"no request waits for an answer with the id {fields.get('id')!r}"
@@ -235,12 +235,12 @@ class _Judging:
         if not (self._done.counted or self._done.aside):
             warnings.warn(
                 f"{self._command}: its first answer does not count: {why}, found "
-                f"{shorten(said)}; an answer is such as "
+                f"{shorten(text)}; an answer is such as "
                 '{"id": "1", "preference": 1}',
                 DataWarning,
                 stacklevel=6,
             )
-        record = {"what": "aside", "why": why, "said": said[:_LONGEST], **more}
+        record = {"what": "aside", "why": why, "said": text[:_LONGEST], **more}
         self._keep(record)
         self._appender.append([record])
         if request is not None:

@@ -113,18 +113,18 @@ class Query:
         if self.round is None:
             return []
         number = self.round.number
-        pairs, asked = [], []
+        pairs, missing_votes = [], []
         for pair in self._order:
             if len(pairs) == at_once:
                 break
             if pair not in self._outcomes:
                 missing = [*self._missing(pair, number, judge)]
-                asked += [(m[0], len(pairs), *m[1:]) for m in missing]
+                missing_votes += [(m[0], len(pairs), *m[1:]) for m in missing]
                 pairs += [pair] * bool(missing)
-        asked.sort()
+        missing_votes.sort()
         return [
             Request(self.query, first, _other(pairs[place], first), number, vote, who)
-            for _, place, vote, first, who in asked
+            for _, place, vote, first, who in missing_votes
         ]
 
     def _missing(
@@ -135,20 +135,20 @@ class Query:
         complete = self._complete(pair)
         done = {*complete, *self._imply(pair, complete)} - {_MAJORITY}
         vote = len(done)
-        for who, said in votes.items():
+        for who, orders in votes.items():
             if who in done:
                 continue
             vote += 1
             if who[0] == judge or (judge is None and vote <= self.settings.judges):
                 for first in pair:
-                    if first not in said:
+                    if first not in orders:
                         yield 1, vote, first, who[0]
         if judge is not None and (judge, 0) in (votes.keys() | done):
             return
         last = self.settings.judges if judge is None else vote + 1
         for fresh in range(vote + 1, min(last, self.settings.judges) + 1):
-            for again in range(self.settings.shown):
-                yield again, fresh, pair[(turned + fresh + again) & 1], ""
+            for showing in range(self.settings.shown):
+                yield showing, fresh, pair[(turned + fresh + showing) & 1], ""
 
     def contradictions(self) -> list[tuple[str, str, str]]:
         """List answers that others contradict: judge, the better document, the worse.
@@ -159,12 +159,12 @@ class Query:
             of = self._closures
         else:
             of = {_MAJORITY: self._majority()}
-        found = [
+        contradicted = [
             (judge, *pair)
             for (judge, _), closure in of.items()
             for pair in closure.contradictions()
         ]
-        return sorted(found)
+        return sorted(contradicted)
 
     def rounds(self) -> list[tuple[Round, Outcomes]]:
         """List all rounds with the outcomes of their pairs, the open one last."""
@@ -246,11 +246,11 @@ class Query:
     def _complete(self, pair: Pair) -> dict[Judge, int]:
         """Return each judge's view of a pair; in both orders, a tie if they differ."""
         return {
-            judge: said if len(signs) == 1 else 0
+            judge: sign if len(signs) == 1 else 0
             for judge, orders in self._votes[pair].items()
             if len(orders) == self.settings.shown
             for signs in [{*orders.values()}]
-            for said in [next(iter(signs))]
+            for sign in [next(iter(signs))]
         }
 
     def _imply(self, pair: Pair, complete: Mapping[Judge, int]) -> dict[Judge, Clear]:
@@ -275,8 +275,8 @@ class Query:
                 self._closure(_MAJORITY).answer(*pair, sign)
             return
         if pair in self._outcomes:
-            known = self._outcomes[pair][1]
-            implied = {j: clear for j, clear in known.items() if j not in complete}
+            earlier = self._outcomes[pair][1]
+            implied = {j: clear for j, clear in earlier.items() if j not in complete}
         else:
             implied = self._imply(pair, complete)
         if _MAJORITY in implied:
@@ -307,10 +307,12 @@ class Query:
             self.split += _is_split(votes)
         self._open(advance(played, wins, self.settings.rules, self._draw))
 
-    def _open(self, what: Round | Top) -> None:
-        self.round, self.top = (what, None) if isinstance(what, Round) else (None, what)
+    def _open(self, opened: Round | Top) -> None:
+        self.round, self.top = (
+            (opened, None) if isinstance(opened, Round) else (None, opened)
+        )
         pairs, number = (
-            (what.pairs, what.number) if isinstance(what, Round) else ((), 0)
+            (opened.pairs, opened.number) if isinstance(opened, Round) else ((), 0)
         )
         draws = {pair: self._draw("order", number, *pair) for pair in pairs}
         self._order = sorted(pairs, key=lambda pair: (draws[pair], pair))

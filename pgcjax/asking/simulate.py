@@ -21,7 +21,7 @@ from pgcjax.asking.simulated_judges import (
 from pgcjax.asking.tournament import Rules
 from pgcjax.asking.utility_choices import DESIGNS, OVER
 from pgcjax.asking.utility_measures import SHARES, asked_measure, shares
-from pgcjax.asking.utility_pools import Pool, pools, rankings
+from pgcjax.asking.utility_pools import Pool, query_pools, rankings
 from pgcjax.errors import DataError, Progress, UsageError, check_choice
 from pgcjax.io.choices import ORDERS
 from pgcjax.io.qrels import read_qrels
@@ -112,7 +112,7 @@ def simulate_asking(
     Raises:
         DataError: the data cannot be read. UsageError: an argument is wrong.
     """
-    asked = asked_measure(measure, only=SHARES)
+    parsed = asked_measure(measure, only=SHARES)
     errors, chosen = Errors(error, ties, bias), [*dict.fromkeys(designs)]
     for design in chosen:
         check_choice("design", design, DESIGNS)
@@ -149,7 +149,7 @@ def simulate_asking(
             for design in chosen:
                 key = n, number, DESIGNS.index(design)
                 seeds = np.random.SeedSequence(seed, spawn_key=key)
-                how = asked, errors, k, np.random.default_rng(seeds)
+                how = parsed, errors, k, np.random.default_rng(seeds)
                 found[design].append(_tried(part, design, *how))
                 done += 1
                 if progress:
@@ -159,7 +159,7 @@ def simulate_asking(
             _row(n, design, count, of_design) for design, of_design in found.items()
         ]
     used = {
-        "measure": asked.in_full(),
+        "measure": parsed.in_full(),
         "k": k,
         **vars(errors),
         "seed": seed,
@@ -202,19 +202,19 @@ _Truth = Mapping[str, tuple[dict[str, float], frozenset[str], dict | None]]
 
 
 def _graded(qrels: Any) -> _Truth:
-    table, found = read_qrels(qrels), {}
+    table, truth = read_qrels(qrels), {}
     for query, rows in table.groupby("query_id"):
         grades = dict(zip(rows["doc_id"], rows["relevance"], strict=True))
         bad = frozenset(doc for doc, grade in grades.items() if grade <= 0)
-        found[str(query)] = grades, bad, None
-    return found
+        truth[str(query)] = grades, bad, None
+    return truth
 
 
 def _voted(votes: Any) -> _Truth:
-    table, found = read_preferences(votes), {}
+    table, truth = read_preferences(votes), {}
     columns = ("doc_id", "other_doc_id", "preference")
     for query, rows in table.groupby("query_id"):
-        said: dict[tuple[str, str], list[int]] = {}
+        votes_on: dict[tuple[str, str], list[int]] = {}
         bad: set[str] = set()
         for doc, other, preference in zip(*(rows[c] for c in columns), strict=True):
             if not isinstance(other, str):
@@ -222,14 +222,14 @@ def _voted(votes: Any) -> _Truth:
                 continue
             sign = int(np.sign(preference))
             pair, sign = ((doc, other), sign) if doc < other else ((other, doc), -sign)
-            said.setdefault(pair, []).append(sign)
+            votes_on.setdefault(pair, []).append(sign)
         utility: dict[str, float] = {}
-        for (one, other), signs in said.items():
+        for (one, other), signs in votes_on.items():
             lead = float(np.sign(sum(signs)))
             utility[one] = utility.get(one, 0.0) + lead
             utility[other] = utility.get(other, 0.0) - lead
-        found[str(query)] = utility, frozenset(bad), said
-    return found
+        truth[str(query)] = utility, frozenset(bad), votes_on
+    return truth
 
 
 def _of_data(
@@ -241,9 +241,9 @@ def _of_data(
             continue
         utility, bad, votes = truth[query]
         judged = {query: [[doc for doc in run if doc in utility] for run in runs]}
-        if not (found := pools(judged, None, documents=n)):
+        if not (pools := query_pools(judged, None, documents=n)):
             continue  # there are not two documents
-        (short,) = found
+        (short,) = pools
         places = [{doc: i for i, doc in enumerate(run)} for run in runs]
         ranks = [[place.get(doc, inf) for doc in short.docs] for place in places]
         pool = _blank(query, short.docs, np.array(ranks, np.float64))
@@ -309,9 +309,9 @@ def _documents(
     truth: np.ndarray, points: np.ndarray, k: int, random: np.random.Generator
 ) -> tuple[float, float]:
     """Measure how right the k best documents are, and the order of all."""
-    found = np.lexsort((random.random(len(truth)), -points))[:k]
+    best = np.lexsort((random.random(len(truth)), -points))[:k]
     least = np.sort(truth)[::-1][min(k, len(truth)) - 1]
-    top = float((truth[found] >= least).mean())
+    top = float((truth[best] >= least).mean())
     if np.ptp(truth) == 0:
         return top, np.nan
     if np.ptp(points) == 0:
@@ -321,11 +321,13 @@ def _documents(
 
 def _means(columns: np.ndarray) -> list[float]:
     """Average what is there of each column; NaN where nothing is."""
-    kept = (column[np.isfinite(column)] for column in columns)
-    return [float(column.mean()) if len(column) else np.nan for column in kept]
+    finite = (column[np.isfinite(column)] for column in columns)
+    return [float(column.mean()) if len(column) else np.nan for column in finite]
 
 
-def _row(n: int, design: str, queries: int, found: Sequence[tuple]) -> dict[str, Any]:
+def _row(
+    n: int, design: str, queries: int, outcomes: Sequence[tuple]
+) -> dict[str, Any]:
     columns = "judgments", "top", "tau", "right", "wrong"
-    means = dict(zip(columns, _means(np.array(found, np.float64).T), strict=True))
+    means = dict(zip(columns, _means(np.array(outcomes, np.float64).T), strict=True))
     return {"documents": n, "design": design, "queries": queries, **means}

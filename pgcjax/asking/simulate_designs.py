@@ -52,13 +52,13 @@ class Asking:
     judgments: int = 0
     wins: Float64[np.ndarray, "n n"] = field(init=False)
     tied: Bool[np.ndarray, "n n"] = field(init=False)
-    asked: Bool[np.ndarray, "n n"] = field(init=False)
+    askable: Bool[np.ndarray, "n n"] = field(init=False)
     bad: Int[np.ndarray, " n"] = field(init=False)
 
     def __post_init__(self) -> None:
         n = len(self.docs)
         self.wins, self.bad = np.zeros((n, n)), np.zeros(n, np.int64)
-        self.tied, self.asked = np.zeros((n, n), bool), ~np.eye(n, dtype=bool)
+        self.tied, self.askable = np.zeros((n, n), bool), ~np.eye(n, dtype=bool)
 
     def ask(self, i: int, j: int) -> int:
         """Ask for a pair, in one order or the other: 1 if i is better, -1, or 0."""
@@ -69,12 +69,12 @@ class Asking:
     def _shown(self, i: int, j: int) -> int:
         answer = self.judge.ask(self.docs[i], self.docs[j])
         if answer is None:  # nobody will answer it
-            self.asked[i, j] = self.asked[j, i] = False
+            self.askable[i, j] = self.askable[j, i] = False
             return 0
         self.judgments += 1
-        found = [k for k in (i, j) if self.docs[k] in answer.bad]
-        if self.heeds_bad and found:
-            self.bad[found] = 1
+        bad = [k for k in (i, j) if self.docs[k] in answer.bad]
+        if self.heeds_bad and bad:
+            self.bad[bad] = 1
         elif answer.sign:
             self.wins[(i, j) if answer.sign > 0 else (j, i)] += 1
         else:
@@ -83,7 +83,7 @@ class Asking:
 
     def settled(self, infer: bool = False) -> Settled:
         """Infer what is clear: counts, open pairs, chains, as `utility_pools`."""
-        return settle(self.wins, self.tied, self.bad, self.asked, infer)
+        return settle(self.wins, self.tied, self.bad, self.askable, infer)
 
     def outcome(self, i: int, j: int) -> int:
         """Find which of two documents is better, 1, -1 or 0; ask if that is open."""
@@ -135,8 +135,8 @@ def leading(
 ) -> Int[np.ndarray, " comparisons"]:
     """Find which run of each comparison is better by these preferences: 1, -1 or 0."""
     gaps = []
-    for runs, own in zip(compared, counts, strict=True):
-        scores = np.array([[run.so_far(own)[0]] for run in runs.shares])
+    for runs, of_query in zip(compared, counts, strict=True):
+        scores = np.array([[run.so_far(of_query)[0]] for run in runs.shares])
         gaps.append(leads(runs, scores)[:, 0])
     mean = np.mean(gaps, axis=0)
     return (mean > NOISE).astype(int) - (mean < -NOISE)
@@ -162,7 +162,7 @@ def _in_order(
     """Ask for open pairs, one after the other, until none is left or all is clear."""
     chance = []
     for one in asking:
-        drawn = np.triu(one.random.random(one.asked.shape), 1)
+        drawn = np.triu(one.random.random(one.askable.shape), 1)
         chance.append(drawn + drawn.T)
     vague = np.ones(len(compared[0].pairs), bool)
     settled = [one.settled(infer) for one in asking]

@@ -86,11 +86,11 @@ class State:
                 )
 
     def _play(self, record: Record) -> str:
-        what = record["what"]
-        if what == "grades":
+        kind = record["what"]
+        if kind == "grades":
             query = record["query_id"]
             self.queries[query] = Query(query, record["grades"], self.settings)
-        elif what == "answer":
+        elif kind == "answer":
             why = self.give(answer_of(record))
             if not why:
                 self.keep(record)
@@ -99,16 +99,16 @@ class State:
                 waiting.append({**record, "why": f"{why}: a line of the log is lost"})
             else:
                 return why
-        elif what == "aside":
+        elif kind == "aside":
             self.keep(record)
-        elif what == "pairs":
+        elif kind == "pairs":
             pairs = [pair_of(*pair) for pair in record["pairs"]]
             query = self.queries.get(record["query_id"])
             why = query.take_pairs(pairs) if query else "its query has no grades"
             return "" if self._gaps else why
-        elif what == "calls":
+        elif kind == "calls":
             self.called(record)
-        elif what == "lost":
+        elif kind == "lost":
             self._gaps = True
         return ""
 
@@ -186,9 +186,9 @@ class State:
     def contradictions(self) -> list[tuple[str, str, str, str]]:
         """List answers that others contradict: query, judge, better, worse."""
         return [
-            (name, *found)
+            (name, *contradiction)
             for name, query in self.queries.items()
-            for found in query.contradictions()
+            for contradiction in query.contradictions()
         ]
 
 

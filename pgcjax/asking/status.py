@@ -19,37 +19,37 @@ def lines(state: State, folder: str) -> list[str]:
     queries = state.queries.values()
     rounds = Counter(query.round.number for query in queries if query.round)
     missing = len(state.requests())
-    said = [
+    report = [
         f"{counted(len(queries), 'query')}: {len(queries) - rounds.total()} decided"
         + "".join(f", {n} in round {r}" for r, n in sorted(rounds.items())),
         f"{counted(len(state.answers), 'answer')} counted, {len(state.asides)} kept "
         f"aside, {missing} missing in the open rounds",
     ]
     if not any(query.played or query.round for query in queries):
-        said.append("no query has two documents to compare")
+        report.append("no query has two documents to compare")
     if differing := sum(query.disagreed for query in queries):
         split = sum(query.split for query in queries)
-        said.append(
+        report.append(
             f"judges disagreed on {counted(differing, 'pair')}; {split} without a "
             "majority: ties"
         )
     if saved := state.saved():
-        said.append(
+        report.append(
             f"{counted(saved.total(), 'answer')} not needed: "
             + ", ".join(
                 f"{saved[rule]} as {_SAID[rule]}" for rule in RULES if saved[rule]
             )
         )
     if against := state.contradictions():
-        said.append(
+        report.append(
             f"{counted(len(against), 'answer')} contradicted by others: "
             f"pgcjax ask status {quote(folder)} --contradictions"
         )
     if state.calls:
-        said.append(
+        report.append(
             f"{counted(state.calls, 'request')} sent to programs, cost {state.cost:g}"
         )
-    return [*said, f"next: {next_command(state, folder)}"]
+    return [*report, f"next: {next_command(state, folder)}"]
 
 
 def next_command(state: State, folder: str) -> str:

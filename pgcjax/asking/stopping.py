@@ -67,12 +67,14 @@ def confidence_interval(
     ends = []
     for up in (True, False):
         # A capital falls with the mean that is bet against, seen from its side.
-        refused, kept = (0.0, 1.0) if up else (1.0, 0.0)
+        refused, accepted = (0.0, 1.0) if up else (1.0, 0.0)
         if not refuted(refused, up):
             ends.append(refused)
             continue
         for _ in range(_STEPS):
-            middle = (refused + kept) / 2
-            refused, kept = (middle, kept) if refuted(middle, up) else (refused, middle)
+            middle = (refused + accepted) / 2
+            refused, accepted = (
+                (middle, accepted) if refuted(middle, up) else (refused, middle)
+            )
         ends.append(refused)
     return ends[0], ends[1]

@@ -103,7 +103,7 @@ def next_by_chance(
     Raises:
         DataError: the data cannot be read. UsageError: an argument is wrong.
     """
-    asked = asked_measure(measure, only=SHARES)
+    parsed = asked_measure(measure, only=SHARES)
     check_choice("order", order, ORDERS)
     if not 0 < alpha < 1:
         raise UsageError(f"alpha={alpha!r}: expected a number above 0 and below 1")
@@ -113,11 +113,11 @@ def next_by_chance(
                 f"{name}={number!r}: expected a whole number, {least} or more"
             )
     with reading(memory=memory):
-        names, found = read_pools(runs, None, order, queries, documents)
+        names, pools = read_pools(runs, None, order, queries, documents)
         if len(names) != 2:
             raise UsageError(f"expected two runs to compare, found {len(names)}")
         table = None if preferences is None else read_preferences(preferences)
-    stakes = stakes_of(asked, found)
+    stakes = stakes_of(parsed, pools)
     answers = {} if table is None else _answers(table)
     signs, rows = _matched(stakes, answers, requests, seed)
     low, high = (
@@ -126,8 +126,8 @@ def next_by_chance(
     better = names[0] if low > 0 else names[1] if high < 0 else ""
     row = *names, low, high, better, len(signs)
     columns = ["run_a", "run_b", "low", "high", "better", "answers"]
-    used = {
-        "measure": asked.in_full(),
+    settings = {
+        "measure": parsed.in_full(),
         "documents": documents,
         "alpha": alpha,
         "seed": seed,
@@ -135,39 +135,39 @@ def next_by_chance(
     }
     unused = sum(map(len, answers.values())) - len(signs)
     end = f"{better} is better" if better else "open"
-    told = [
-        f"{asked} of {names[0]} - {names[1]} is from {low:.4f} to {high:.4f} by "
+    notes = [
+        f"{parsed} of {names[0]} - {names[1]} is from {low:.4f} to {high:.4f} by "
         f"{counted(len(signs), 'answer')}: {end}"
     ]
     if unused:
-        told.append(
+        notes.append(
             f"{counted(unused, 'answer')} not used: not drawn, or after a draw that "
             "has none yet"
         )
     if not len(stakes.gain):
-        told.append("nothing hangs on any pair: the runs rank these documents alike")
+        notes.append("nothing hangs on any pair: the runs rank these documents alike")
     return DrawnAnswers(
         pd.DataFrame(rows, columns=[*_COLUMNS]),
-        used,
-        tuple(told),
+        settings,
+        tuple(notes),
         comparisons=pd.DataFrame([row], columns=columns),
     )
 
 
-def stakes_of(measure: Measure, found: Sequence[Pool]) -> Stakes:
+def stakes_of(measure: Measure, pools: Sequence[Pool]) -> Stakes:
     """Take the difference of two runs' means apart by pair."""
     queries, docs, gains, middle = [], [], [], 0.0
-    for pool in found:
+    for pool in pools:
         runs = ComparedRuns(shares(measure, pool), np.array([[0, 1]]))
         one, other = effects(runs, np.zeros_like(pool.counts), pool.unsettled)
-        by_answer = (one - other) / len(found)
+        by_answer = (one - other) / len(pools)
         middle += float(by_answer[pool.unsettled].sum()) / 2
         gain = np.triu(by_answer - by_answer.T) * pool.unsettled
         pairs = np.argwhere(gain)
         docs.append(pairs)
         gains.append(gain[*pairs.T])
         queries.append(np.full(len(pairs), pool.query_id, object))
-    names = {pool.query_id: pool.docs for pool in found}
+    names = {pool.query_id: pool.docs for pool in pools}
     parts = np.concatenate(queries), np.concatenate(docs), np.concatenate(gains)
     return Stakes(parts[0], parts[1], names, parts[2], middle)
 
@@ -184,15 +184,15 @@ def draws(stakes: Stakes, seed: int, block: int = 1024) -> Iterator[tuple[int, b
 
 def _answers(table: pd.DataFrame) -> dict[tuple[str, str, str], list[int]]:
     """List the answers to each pair, in order: 1 for its lesser id, -1, or 0."""
-    found: dict[tuple[str, str, str], list[int]] = {}
+    answers: dict[tuple[str, str, str], list[int]] = {}
     pairs = table[table["other_doc_id"].notna()]
     weights = whole_weights(pairs, "a confidence interval")
     columns = (pairs[c] for c in ("query_id", "doc_id", "other_doc_id", "preference"))
     for query, doc, other, preference, weight in zip(*columns, weights, strict=True):
         sign = int(np.sign(preference))
         key, sign = ((doc, other), sign) if doc < other else ((other, doc), -sign)
-        found.setdefault((query, *key), []).extend([sign] * int(weight))
-    return found
+        answers.setdefault((query, *key), []).extend([sign] * int(weight))
+    return answers
 
 
 def _matched(
@@ -217,9 +217,9 @@ def _matched(
         one, other = (stakes.names[query][i] for i in stakes.docs[at])
         key = query, one, other
         k = taken[key] = taken.get(key, -1) + 1
-        if k < len(said := answers.get(key, ())):
+        if k < len(of_pair := answers.get(key, ())):
             if not rows:
-                signs.append(said[k] * int(np.sign(stakes.gain[at])))
+                signs.append(of_pair[k] * int(np.sign(stakes.gain[at])))
             continue
         rows.append((number, query, *((other, one) if turned else (one, other))))
         if len(rows) == requests:

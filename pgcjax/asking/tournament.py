@@ -87,8 +87,8 @@ class Draw:
 
     def __call__(self, *what: Any) -> int:
         """Return a whole number below 2^64."""
-        said = json.dumps([self.seed, self.query, *what]).encode()
-        return int.from_bytes(blake2b(said, digest_size=8).digest())
+        text = json.dumps([self.seed, self.query, *what]).encode()
+        return int.from_bytes(blake2b(text, digest_size=8).digest())
 
 
 def pair_of(one: str, other: str) -> Pair:
@@ -136,8 +136,8 @@ def near_regular(
         partners[one].add(other)
         partners[other].add(one)
         pairs.append(pair_of(one, other))
-        for again in (*passed, entry(one), entry(other)):
-            heapq.heappush(waiting, again)
+        for returned in (*passed, entry(one), entry(other)):
+            heapq.heappush(waiting, returned)
     return pairs
 
 

@@ -21,7 +21,7 @@ from pgcjax.asking.utility_measures import (
     overlap_ranges,
     shares,
 )
-from pgcjax.asking.utility_pools import Pool, asked_of, pools, rankings
+from pgcjax.asking.utility_pools import Pool, asked_of, query_pools, rankings
 from pgcjax.asking.utility_tiles import AnswerGraph, answered_overlaps, implied_gains
 from pgcjax.errors import Progress, UsageError, check_choice
 from pgcjax.io.choices import ORDERS
@@ -84,37 +84,37 @@ def next_by_utility(
     Raises:
         DataError: the data cannot be read. UsageError: an argument is wrong.
     """
-    asked = asked_measure(measure)
+    parsed = asked_measure(measure)
     check_choice("order", order, ORDERS)
     check_choice("expect", expect, EXPECTED)
-    if may_tie and asked.name == "PGC":
+    if may_tie and parsed.name == "PGC":
         raise UsageError("may_tie: of PGC where answers may be ties, no bound is known")
     with reading(memory=memory):
         if preferences is not None:
             preferences = read_preferences(preferences)
-        names, found = read_pools(
+        names, pools = read_pools(
             *(runs, preferences, order, queries, documents),
-            bad=asked.parameters.get("bad", infer),
+            bad=parsed.parameters.get("bad", infer),
             infer=infer,
         )
     pairs = np.array([*combinations(range(len(names)), 2)])
-    bounds = difference_bounds(asked, found, pairs, may_tie=may_tie)
+    bounds = difference_bounds(parsed, pools, pairs, may_tie=may_tie)
     comparisons = _compared(names, pairs, bounds)
     left = pairs[[not _sign(*row) for row in bounds.tolist()]]
     given = preferences if expect == "bt" else None
-    chances = _chances(found, given)
-    weights = utilities(asked, found, left, chances, progress) if len(left) else []
-    table = _table(found, weights)
-    used = {
-        "measure": asked.in_full(),
+    chances = _chances(pools, given)
+    weights = utilities(parsed, pools, left, chances, progress) if len(left) else []
+    table = _table(pools, weights)
+    settings = {
+        "measure": parsed.in_full(),
         "documents": documents,
         "infer": infer,
         "may_tie": may_tie,
         "expect": expect,
         "order": order,
     }
-    told = (asked_of(names, found), *_told(str(asked), comparisons))
-    return NextAnswers(table, used, told, comparisons=comparisons)
+    notes = (asked_of(names, pools), *_told(str(parsed), comparisons))
+    return NextAnswers(table, settings, notes, comparisons=comparisons)
 
 
 def read_pools(
@@ -136,12 +136,12 @@ def read_pools(
         judged = {*table["query_id"]} - lists.keys()
         lists |= dict.fromkeys(judged, [[]] * len(names))
         lists = {query: lists[query] for query in sorted(lists)}
-    return names, pools(lists, table, documents=documents, bad=bad, infer=infer)
+    return names, query_pools(lists, table, documents=documents, bad=bad, infer=infer)
 
 
 def difference_bounds(
     measure: Measure,
-    found: Sequence[Pool],
+    pools: Sequence[Pool],
     compared: Int[np.ndarray, "comparisons 2"],
     *,
     may_tie: bool = False,
@@ -153,14 +153,14 @@ def difference_bounds(
     run is bounded by itself.
     """
     sums, (one, other) = np.zeros((len(compared), 2)), compared.T
-    for pool in found:
+    for pool in pools:
         if measure.name == "PGC":
             low, high = _score_ranges(measure, pool).T
             sums += np.stack([low[one] - high[other], high[one] - low[other]], axis=1)
         else:
             runs = ComparedRuns(shares(measure, pool), compared)
             sums += share_bounds(runs, pool.counts, pool.unsettled, may_tie=may_tie)
-    return sums / max(1, len(found))
+    return sums / max(1, len(pools))
 
 
 def _score_ranges(measure: Measure, pool: Pool) -> Float64[np.ndarray, "runs 2"]:
@@ -173,7 +173,7 @@ def _score_ranges(measure: Measure, pool: Pool) -> Float64[np.ndarray, "runs 2"]
 
 def utilities(
     measure: Measure,
-    found: Sequence[Pool],
+    pools: Sequence[Pool],
     compared: Int[np.ndarray, "comparisons 2"],
     chances: Sequence[Float64[np.ndarray, "n n"]],
     progress: Progress | None = None,
@@ -185,23 +185,23 @@ def utilities(
     answer is by how much it, with all that it implies, narrows the bounds of a
     difference of means; of PGC, whose bounds are loose, by how much it moves it.
     """
-    scale = 1 / (len(found) * len(compared))
+    scale = 1 / (len(pools) * len(compared))
     if measure.name == "PGC":
-        gains = _moves(measure, found, compared, progress)
+        gains = _moves(measure, pools, compared, progress)
     else:
         differ = [
             stakes(ComparedRuns(shares(measure, p), compared), p.counts, p.unsettled)
-            for p in found
+            for p in pools
         ]
-        gains = implied_gains(differ, [pool.above for pool in found])
+        gains = implied_gains(differ, [pool.above for pool in pools])
     return [
         np.where(pool.unsettled, scale * (chance * gain + chance.T * gain.T), 0.0)
-        for pool, gain, chance in zip(found, gains, chances, strict=True)
+        for pool, gain, chance in zip(pools, gains, chances, strict=True)
     ]
 
 
 def _chances(
-    found: Sequence[Pool], preferences: Any
+    pools: Sequence[Pool], preferences: Any
 ) -> list[Float64[np.ndarray, "n n"]]:
     """Compute how likely each document is preferred; without answers, strength is 0."""
     strong: dict[tuple[str, str], float] = {}
@@ -209,25 +209,27 @@ def _chances(
         table = strengths(preferences)
         ids = zip(table["query_id"], table["doc_id"], strict=True)
         strong = dict(zip(ids, table["strength"].tolist(), strict=True))
-    own = [
+    by_pool = [
         np.array([strong.get((pool.query_id, doc), 0.0) for doc in pool.docs])
-        for pool in found
+        for pool in pools
     ]
-    return [expit(values[:, None] - values[None, :]) for values in own]
+    return [expit(values[:, None] - values[None, :]) for values in by_pool]
 
 
 def _moves(
     measure: Measure,
-    found: Sequence[Pool],
+    pools: Sequence[Pool],
     compared: Int[np.ndarray, "comparisons 2"],
     progress: Progress | None,
 ) -> list[Float64[np.ndarray, "n n"]]:
     """Return by how much each answer moves PGC's differences, over comparisons."""
-    asked = [np.argwhere(pool.unsettled) for pool in found]
-    tried = [np.concatenate([np.zeros((1, 2), np.int64), pairs]) for pairs in asked]
+    open_pairs = [np.argwhere(pool.unsettled) for pool in pools]
+    tried = [
+        np.concatenate([np.zeros((1, 2), np.int64), pairs]) for pairs in open_pairs
+    ]
     gains = []
-    scores = _peeled(measure, found, tried, progress)
-    for pool, pairs, of_runs in zip(found, asked, scores, strict=True):
+    scores = _peeled(measure, pools, tried, progress)
+    for pool, pairs, of_runs in zip(pools, open_pairs, scores, strict=True):
         change = of_runs[1:] - of_runs[0]
         gain = np.zeros(pool.counts.shape)
         one, other = compared.T
@@ -238,22 +240,22 @@ def _moves(
 
 def _peeled(
     measure: Measure,
-    found: Sequence[Pool],
+    pools: Sequence[Pool],
     tried: Sequence[np.ndarray],
     progress: Progress | None = None,
 ) -> list[Float64[np.ndarray, "answers runs"]]:
     """Score runs by PGC after answers to pairs of the pools; (i, i) is none."""
-    laid = [overlap(measure, pool) for pool in found]
+    laid = [overlap(measure, pool) for pool in pools]
     graphs = []
-    for pool, of_pool, pairs in zip(found, laid, tried, strict=True):
-        kept = np.ix_(of_pool.vertices, of_pool.vertices)
+    for pool, of_pool, pairs in zip(pools, laid, tried, strict=True):
+        inside = np.ix_(of_pool.vertices, of_pool.vertices)
         place = np.zeros(len(pool.docs), np.int64)
         place[of_pool.vertices] = np.arange(len(of_pool.vertices))
         ranks = np.where(np.isfinite(pool.ranks), pool.ranks, ABSENT)
         edges, unsettled, above = (
-            pool.counts[kept],
-            pool.unsettled[kept],
-            pool.above[kept],
+            pool.counts[inside],
+            pool.unsettled[inside],
+            pool.above[inside],
         )
         ranked = ranks[:, of_pool.vertices]
         graphs.append(AnswerGraph(edges, unsettled, above, ranked, place[pairs]))
@@ -272,10 +274,10 @@ class _Rows(NamedTuple):
     utility: np.ndarray
 
 
-def _table(found: Sequence[Pool], weights: Sequence[np.ndarray]) -> pd.DataFrame:
+def _table(pools: Sequence[Pool], weights: Sequence[np.ndarray]) -> pd.DataFrame:
     """List the pairs that have a utility, the greatest first."""
     parts = []
-    for pool, weight in zip(found, weights, strict=False):
+    for pool, weight in zip(pools, weights, strict=False):
         first, second = np.nonzero(np.triu(weight) > 0)
         docs = np.array(pool.docs, object)
         query = np.full(len(first), pool.query_id, object)
@@ -309,9 +311,9 @@ def _told(measure: str, comparisons: pd.DataFrame) -> list[str]:
     lines = []
     columns = (comparisons.head(6)[c].tolist() for c in comparisons.columns)
     for run_a, run_b, low, high, better in zip(*columns, strict=True):
-        said = f"{measure} of {run_a} - {run_b} will be from {low:.4f} to {high:.4f}"
+        claim = f"{measure} of {run_a} - {run_b} will be from {low:.4f} to {high:.4f}"
         end = "equal" if high - low < 2 * NOISE else "open"
-        lines.append(f"{said}: {f'{better} is better' if better else end}")
+        lines.append(f"{claim}: {f'{better} is better' if better else end}")
     decided = int((comparisons["better"] != "").sum())
     if decided:
         lines.append("not a test: it holds if the judges do not err")

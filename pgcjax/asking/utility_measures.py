@@ -48,19 +48,19 @@ def shares(measure: Measure, pool: Pool) -> list[Share]:
 
 def _share(name: str, q: dict[str, Any], ranks: Ranks) -> Share:
     above = (ranks[:, None] < ranks[None, :]).astype(np.float64)
-    some = np.maximum(above, above.T)
+    either = np.maximum(above, above.T)
     if name == "ppref":
-        return Share(above, some)
+        return Share(above, either)
     if name == "rpref":
-        return Share(above, np.ones_like(some))
+        return Share(above, np.ones_like(either))
     if name == "fpref":
-        return Share(2 * above, some + 1)
+        return Share(2 * above, either + 1)
     weight = np.array([_weights(q)(rank) for rank in ranks])
     choose = np.minimum if q["weight"] == "lower" else np.maximum
     pairs = choose(weight[:, None], weight[None, :])
     if not q["normalize"]:
         return Share(above * pairs, np.zeros_like(pairs), 1.0)
-    return Share(above * pairs, some * pairs)
+    return Share(above * pairs, either * pairs)
 
 
 def _weights(q: dict[str, Any]) -> Callable[[float], float]:
@@ -101,8 +101,8 @@ def overlap(measure: Measure, pool: Pool) -> Overlap:
 def overlap_ranges(measure: Measure, pool: Pool) -> Float64[np.ndarray, "runs 2"]:
     """Bound PGC of each run by the blocks that every answer leaves in order."""
     graph = overlap(measure, pool)
-    kept = np.ix_(graph.vertices, graph.vertices)
-    block = blocks(pool.counts[kept], pool.unsettled[kept])
+    inside = np.ix_(graph.vertices, graph.vertices)
+    block = blocks(pool.counts[inside], pool.unsettled[inside])
     sums = [
         overlap_bounds(block, ranks[graph.vertices], graph.weights)
         for ranks in pool.ranks

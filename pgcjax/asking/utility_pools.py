@@ -57,27 +57,30 @@ def rankings(
             for. UsageError: there are fewer than two runs.
     """
     names: list[str] = []
-    found: dict[str, dict[str, list[str]]] = {}
+    by_query: dict[str, dict[str, list[str]]] = {}
     for table in runs.tables():
         rows, position, groups, _ = ranked(table, order)
         named = rows.select("run_id", "query_id", "doc_id")
         placed = named.with_columns(pl.Series("at", position))
         names += dict.fromkeys(run for run, _ in groups)
         placed = placed.sort("at").group_by("run_id", "query_id", maintain_order=True)
-        for (run, query), own in placed:
+        for (run, query), ranking in placed:
             if queries is None or query in queries:
-                found.setdefault(str(query), {})[str(run)] = own["doc_id"].to_list()
+                by_query.setdefault(str(query), {})[str(run)] = ranking[
+                    "doc_id"
+                ].to_list()
     names = sorted({*names})
     if len(names) < 2:
         raise UsageError(f"expected two runs or more to compare, found {len(names)}")
-    if lacking := sorted({*(queries or ())} - {*found}):
+    if lacking := sorted({*(queries or ())} - {*by_query}):
         raise DataError(f"no run has query {lacking[0]!r}", mend="Leave it out.")
     return names, {
-        query: [found[query].get(name, []) for name in names] for query in sorted(found)
+        query: [by_query[query].get(name, []) for name in names]
+        for query in sorted(by_query)
     }
 
 
-def pools(
+def query_pools(
     lists: Mapping[str, Sequence[Sequence[str]]],
     preferences: pd.DataFrame | None,
     *,
@@ -96,11 +99,11 @@ def pools(
         infer: take what chains of answers imply for answered.
     """
     answers = dict(_answers(preferences)) if preferences is not None else {}
-    found = (
+    pools = (
         _pool(query, runs, answers.get(query, _NONE), documents, bad, infer)
         for query, runs in lists.items()
     )
-    return [pool for pool in found if pool.pairs or pool.query_id in answers]
+    return [pool for pool in pools if pool.pairs or pool.query_id in answers]
 
 
 class _Answers(NamedTuple):
@@ -155,22 +158,22 @@ def _pool(
     place = {doc: i for i, doc in enumerate(docs)}
     n = len(docs)
     ranks = np.array([[of_run.get(doc, inf) for doc in docs] for of_run in places])
-    wins, tied, asked = np.zeros((n, n)), *np.zeros((2, n, n), bool)
+    wins, tied, askable = np.zeros((n, n)), *np.zeros((2, n, n), bool)
     for (better, worse), count in answers.wins.items():
         wins[place[better], place[worse]] = count
     for one, other in answers.ties:
         tied[place[one], place[other]] = tied[place[other], place[one]] = True
-    some = [place[doc] for doc in paired]
-    asked[np.ix_(some, some)] = True
+    paired_places = [place[doc] for doc in paired]
+    askable[np.ix_(paired_places, paired_places)] = True
     worst = np.array([answers.bad.get(doc, 0) * take_bad for doc in docs])
-    return Pool(query, tuple(docs), ranks, *settle(wins, tied, worst, asked, infer))
+    return Pool(query, tuple(docs), ranks, *settle(wins, tied, worst, askable, infer))
 
 
 def settle(
     wins: Float64[np.ndarray, "n n"],
     tied: Bool[np.ndarray, "n n"],
     bad: Int[np.ndarray, " n"],
-    asked: Bool[np.ndarray, "n n"],
+    askable: Bool[np.ndarray, "n n"],
     infer: bool,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Infer what answers make clear of all pairs of a query, as `asking.inference`.
@@ -179,7 +182,7 @@ def settle(
         wins: how many answers prefer the row's document to the column's.
         tied: whether any answer to a pair is a tie, both ways.
         bad: how often each document was found bad.
-        asked: which pairs are to be asked for, both ways.
+        askable: which pairs are to be asked for, both ways.
         infer: take what chains of the majority's answers imply for answered.
 
     Returns:
@@ -187,7 +190,7 @@ def settle(
     """
     answered, same = (wins + wins.T > 0) | tied, np.eye(len(wins), dtype=bool)
     found_bad = bad > 0
-    unsettled = asked & ~answered & ~same
+    unsettled = askable & ~answered & ~same
     unsettled &= ~(found_bad[:, None] | found_bad[None, :])
     counts = wins + bad * (~found_bad[:, None] & found_bad[None, :] & ~answered)
     if not infer:
@@ -197,9 +200,9 @@ def settle(
     return counts + implied, unsettled & ~(implied | implied.T), reach | same
 
 
-def asked_of(names: Sequence[str], found: Sequence[Pool]) -> str:
+def asked_of(names: Sequence[str], pools: Sequence[Pool]) -> str:
     """Describe what is compared, for a note."""
     return (
-        f"{counted(len(names), 'run')}, {counted(len(found), 'query')}, "
-        f"{counted(sum(pool.pairs for pool in found), 'pair')} without an answer"
+        f"{counted(len(names), 'run')}, {counted(len(pools), 'query')}, "
+        f"{counted(sum(pool.pairs for pool in pools), 'pair')} without an answer"
     )

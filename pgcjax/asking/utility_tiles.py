@@ -38,8 +38,11 @@ def implied_gains(
     units = [_unit(matrix) for matrix in stakes]
     parts = []
     for size in sorted({*sizes}):
-        own = [i for i, n in enumerate(sizes) if n == size]
-        parts += [own[low : low + _QUERIES] for low in range(0, len(own), _QUERIES)]
+        same_size = [i for i, n in enumerate(sizes) if n == size]
+        parts += [
+            same_size[low : low + _QUERIES]
+            for low in range(0, len(same_size), _QUERIES)
+        ]
 
     def call(part: list[int]) -> Call:
         shape = _QUERIES, sizes[part[0]], sizes[part[0]]
@@ -166,8 +169,8 @@ def _peel_program(packed: bool) -> Callable[..., Any]:
 
         def of_pair(pair: Any) -> Any:
             def of_run(ranked: Any) -> Any:
-                known = edges, unsettled, above, pair, ranked, weights
-                return utility.answered_overlap(*known, where=where, packed=packed)
+                graph = edges, unsettled, above, pair, ranked, weights
+                return utility.answered_overlap(*graph, where=where, packed=packed)
 
             return jax.lax.map(of_run, runs, **_AT_ONCE)
 

@@ -115,8 +115,8 @@ def aspect_distribution(
     """
     rows = []
     for setting, wide in by_setting(aspect_table(labels, overall)).items():
-        kept = wide.notna().all(axis=1) if complete else wide[overall].notna()
-        for aspect, grades in wide[kept].items():
+        eligible = wide.notna().all(axis=1) if complete else wide[overall].notna()
+        for aspect, grades in wide[eligible].items():
             counts = grades.value_counts().sort_index()
             for grade, n in counts.items():
                 rows.append((aspect, setting, grade, int(n), n / counts.sum()))

@@ -82,19 +82,19 @@ def audit(
     if len(named) > 1:
         rest, chosen = Judges(votes, people), list(judges or named)
         for done, judge in enumerate(chosen, 1):
-            found = [*answers.alone(judge), *rest.compare(judge)]
-            rows += [(judge, *finding) for finding in found]
+            findings = [*answers.alone(judge), *rest.compare(judge)]
+            rows += [(judge, *finding) for finding in findings]
             odds.append(rest.at_odds(judge, most))
             if progress:
                 progress("auditing", done, len(chosen))
     at_odds = pd.concat(odds[1:] or odds, ignore_index=True)
     rows += [(row.judge, *contradicted(row)) for row in at_odds.itertuples()]
-    used: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "judges": [*(judges or named)],
         "people": [*people],
         "most": most,
     }
-    return Audit(pd.DataFrame(rows, columns=_COLUMNS), used, at_odds=at_odds)
+    return Audit(pd.DataFrame(rows, columns=_COLUMNS), settings, at_odds=at_odds)
 
 
 def _votes(table: pd.DataFrame, lengths: Any) -> pd.DataFrame:
@@ -113,9 +113,9 @@ def _votes(table: pd.DataFrame, lengths: Any) -> pd.DataFrame:
         }
     )
     first = table["first"].to_numpy(object) if "first" in table else None
-    known = table["first"].notna().to_numpy() if first is not None else False
+    recorded = table["first"].notna().to_numpy() if first is not None else False
     low_first = np.where(first == votes["low"].to_numpy(object), 1.0, -1.0)
-    votes["first"] = np.where(known, low_first, nan)
+    votes["first"] = np.where(recorded, low_first, nan)
     votes["longer"] = doublings(table, lengths) * turned
     votes["time"] = table["time"].to_numpy(float) if "time" in table else nan
     keys = ["query_id", "aspect", "low", "high"]

@@ -31,8 +31,8 @@ class Judges:
             votes: with item (a pair), judge, sign and time.
             people: judges who are people.
         """
-        said = votes[votes["judge"] != ""]
-        table = said.groupby(["judge", "item"], sort=True, as_index=False).agg(
+        named = votes[votes["judge"] != ""]
+        table = named.groupby(["judge", "item"], sort=True, as_index=False).agg(
             {"sign": "sum", "time": "mean"}
         )
         self._judge, names = pd.factorize(table["judge"], sort=True)
@@ -48,8 +48,8 @@ class Judges:
         }
         is_people = np.isin(names, list(people))
         self._people = is_people if len(people) else None
-        self._said = self._counts(slice(None))
-        self._said_by_people = self._counts(is_people[self._judge])
+        self._totals = self._counts(slice(None))
+        self._totals_of_people = self._counts(is_people[self._judge])
         self._tables = self._by_two()
 
     def _counts(self, rows: np.ndarray | slice) -> Int64[np.ndarray, "items 3"]:
@@ -59,8 +59,8 @@ class Judges:
 
     def _by_two(self) -> dict[int, dict[int, np.ndarray]]:
         """Count what each two judges say of the pairs that both judged."""
-        own = {"item": self._item, "judge": self._judge, "place": self._place}
-        frame = pd.DataFrame(own)
+        columns = {"item": self._item, "judge": self._judge, "place": self._place}
+        frame = pd.DataFrame(columns)
         both = frame.merge(frame, on="item", suffixes=("", "_other"))
         a, b, x, y = (
             both[column].to_numpy(np.int64)
@@ -77,52 +77,52 @@ class Judges:
 
     def compare(self, judge: str) -> Iterator[Finding]:
         """Measure agreement with the others, with people, with each, and its drift."""
-        number, own = self._own(judge)
-        others = self._others(own, self._said)
-        yield self._with("the others", own, others)
+        number, rows = self._rows_of(judge)
+        others = self._others(rows, self._totals)
+        yield self._with("the others", rows, others)
         if self._people is not None:
-            theirs = self._said_by_people
+            theirs = self._totals_of_people
             one_of_them = self._people[number]
             people = (
-                self._others(own, theirs) if one_of_them else theirs[self._item[own]]
+                self._others(rows, theirs) if one_of_them else theirs[self._item[rows]]
             )
-            yield self._with("people", own, people)
-        yield self._drift(own, others)
+            yield self._with("people", rows, people)
+        yield self._drift(rows, others)
         for other, table in self._tables.get(number, {}).items():
             if table.sum() >= FEWEST:
                 yield agreement(str(self.names[other]), table)
 
-    def _own(self, judge: str) -> tuple[int, slice]:
+    def _rows_of(self, judge: str) -> tuple[int, slice]:
         """Return the number of a judge, and the rows."""
         number = int(np.searchsorted(self.names, judge))
         return number, slice(*self._rows[number : number + 2])
 
     def _others(
-        self, own: slice, said: Int64[np.ndarray, "items 3"]
+        self, rows: slice, totals: Int64[np.ndarray, "items 3"]
     ) -> Int64[np.ndarray, "pairs 3"]:
-        """Count what others say of the pairs of a judge, who is among `said`."""
-        counts, place = said[self._item[own]], self._place[own]
+        """Count what others say of the pairs of a judge, who is among them."""
+        counts, place = totals[self._item[rows]], self._place[rows]
         counts[np.arange(len(place)), place] -= 1
         return counts
 
-    def _with(self, of: str, own: slice, others: np.ndarray) -> Finding:
-        asked = others.sum(axis=1) > 0
-        cell = 3 * self._place[own][asked] + majority(others[asked])
+    def _with(self, of: str, rows: slice, others: np.ndarray) -> Finding:
+        judged = others.sum(axis=1) > 0
+        cell = 3 * self._place[rows][judged] + majority(others[judged])
         return agreement(of, np.bincount(cell, minlength=9).reshape(3, 3))
 
-    def _drift(self, own: slice, others: np.ndarray) -> Finding:
-        known = ~np.isnan(self._time[own])
-        if not known.any():
+    def _drift(self, rows: slice, others: np.ndarray) -> Finding:
+        timed = ~np.isnan(self._time[rows])
+        if not timed.any():
             return none("drift", "", 0, "votes have no time (a column time)")
-        place, most = self._place[own], majority(others)
-        kept = known & (place < 2) & (most < 2) & (others.sum(axis=1) > 0)
-        if (n := int(kept.sum())) < FEWEST:
+        place, most = self._place[rows], majority(others)
+        decided = timed & (place < 2) & (most < 2) & (others.sum(axis=1) > 0)
+        if (n := int(decided.sum())) < FEWEST:
             why = f"{n} pairs that others decided, too, of which {FEWEST} are needed"
             return none("drift", "", n, why)
-        when = pd.Series(self._time[own][kept]).rank().to_numpy()
+        when = pd.Series(self._time[rows][decided]).rank().to_numpy()
         x = (when - when.min()) / max(1.0, float(np.ptp(when)))
         features = np.column_stack([np.ones(n), x])
-        fit = fit_votes(features, (place == most)[kept] * 1.0, np.arange(n))
+        fit = fit_votes(features, (place == most)[decided] * 1.0, np.arange(n))
         if not fit.converged:
             return none(
                 "drift", "", n, "time tells all agreement, or there is one time"
@@ -131,22 +131,22 @@ class Judges:
 
     def at_odds(self, judge: str, most: int) -> pd.DataFrame:
         """List the pairs of which most others say the opposite, the worst first."""
-        _, own = self._own(judge)
-        others, place = self._others(own, self._said), self._place[own]
+        _, votes = self._rows_of(judge)
+        others, place = self._others(votes, self._totals), self._place[votes]
         rows = np.arange(len(place))
         against = others[rows, np.where(place == 0, 1, 0)]
         lead = against - others[rows, np.where(place == 0, 0, 1)]
         several = others.sum(axis=1) > 1  # of one alone, agreement says it all
-        kept = (place < 2) & several & (2 * against > others.sum(axis=1))
-        kept = np.flatnonzero(kept)
-        at = self._item[own]
-        kept = kept[np.lexsort((at[kept], -lead[kept]))][:most]
-        query, aspect, low, high = (of[at[kept]] for of in self._items.values())
-        for_low = place[kept] == 0
+        contested = (place < 2) & several & (2 * against > others.sum(axis=1))
+        contested = np.flatnonzero(contested)
+        at = self._item[votes]
+        contested = contested[np.lexsort((at[contested], -lead[contested]))][:most]
+        query, aspect, low, high = (of[at[contested]] for of in self._items.values())
+        for_low = place[contested] == 0
         columns = (
             *(judge, query, aspect),
             *(np.where(for_low, low, high), np.where(for_low, high, low)),
-            *(others[kept].sum(axis=1), against[kept]),
+            *(others[contested].sum(axis=1), against[contested]),
         )
         return pd.DataFrame(dict(zip(AT_ODDS, columns, strict=True)))
 

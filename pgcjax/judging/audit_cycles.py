@@ -61,9 +61,15 @@ class Triples:
         before = np.cumsum(self._sizes[most]) - self._sizes[most]
         most = most[before < _PAIRS]
         sets = [self._compared(number) for number in np.sort(most).tolist()]
-        found, drawn = cycles_like(sets)
+        observed, drawn = cycles_like(sets)
         (least, top), usual = np.quantile(drawn, _ENDS), drawn.mean()
-        words = "more than" if found > top else "fewer than" if found < least else "as"
+        words = (
+            "more than"
+            if observed > top
+            else "fewer than"
+            if observed < least
+            else "as"
+        )
         verdict = f"{words} a Bradley-Terry judge, {usual:.3f}"
         return Finding("cycles", "", share, low, high, triples, verdict)
 
@@ -139,7 +145,7 @@ def cycles_like(sets: list[PairedItems]) -> tuple[float, Float64[np.ndarray, " d
     """
     strengths = drawn_strengths(sets, DRAWS)
     made = np.random.Generator(np.random.Philox(key=0))
-    cycles, triples, found = np.zeros(DRAWS), 0, 0
+    cycles, triples, observed = np.zeros(DRAWS), 0, 0
     for (a, b, won), strength in zip(sets, strengths, strict=True):
         n = strength.shape[1]
         chance = 1 / (1 + np.exp(strength[:, b] - strength[:, a]))
@@ -150,14 +156,14 @@ def cycles_like(sets: list[PairedItems]) -> tuple[float, Float64[np.ndarray, " d
             over[:, a, b], over[:, b, a] = part, ~part
             there = np.einsum("sij,sji->s", over @ over, over) / 3
             if low == 0:
-                found += there[0]
+                observed += there[0]
                 there = there[1:]
             cycles[max(0, low - 1) : max(0, low - 1) + len(there)] += there
         met = np.zeros((n, n))
         met[a, b] = met[b, a] = 1
         triples += float(np.einsum("ij,ji->", met @ met, met)) / 6
     triples = max(triples, 1)
-    return float(found / triples), cycles / triples
+    return float(observed / triples), cycles / triples
 
 
 def _at_once(n: int) -> int:

@@ -62,8 +62,8 @@ class AuditedVotes:
         rows = slice(None) if number is None else self._rows[number]
         double, refused = self._double, sum(self._refused.values())
         if judge is not None:
-            own = self._by_judge.get(judge, np.zeros(0, np.int64))
-            double, refused = double.iloc[own], self._refused.get(judge, 0)
+            places = self._by_judge.get(judge, np.zeros(0, np.int64))
+            double, refused = double.iloc[places], self._refused.get(judge, 0)
         of = {name: values[rows] for name, values in self._of.items()}
         unknown = bool(np.isnan(of["first"]).all())
         yield _swap(double, self._shown[rows], unknown)
@@ -76,12 +76,12 @@ class AuditedVotes:
         answered = np.r_[np.zeros(n), np.ones(refused)]
         words = mostly("refusals")
         yield share_of("refusals", answered, np.ones(n + refused), words, "votes")
-        asked = self._repeats if number is None else self._repeats.loc[[number]]
+        repeats = self._repeats if number is None else self._repeats.loc[[number]]
         if judge == "" or (judge is None and "" in self._names):
             why = "votes name no judge"
-            yield none("repeats", "", int(asked["pairs"].sum()), why)
+            yield none("repeats", "", int(repeats["pairs"].sum()), why)
         else:
-            counts = asked.groupby("item")[["alike", "pairs"]].sum()
+            counts = repeats.groupby("item")[["alike", "pairs"]].sum()
             alike, pairs = counts.to_numpy(np.float64).T
             noun = "pairs of equal questions"
             yield share_of("repeats", alike, pairs, consistency, noun)
@@ -105,9 +105,11 @@ def showings(
         Of each vote with the low document first whose match there is: 1 if both
         prefer what was shown first, or both the second, 2 if not; 0 for other votes.
     """
-    known = np.flatnonzero(~np.isnan(low_first))
-    frame = pd.DataFrame({"stratum": stratum[known], "sign": sign[known], "at": known})
-    frame["low"] = low_first[known] > 0
+    recorded = np.flatnonzero(~np.isnan(low_first))
+    frame = pd.DataFrame(
+        {"stratum": stratum[recorded], "sign": sign[recorded], "at": recorded}
+    )
+    frame["low"] = low_first[recorded] > 0
     frame["k"] = frame.groupby(["stratum", "low"]).cumcount()
     on = ["stratum", "k"]
     both = frame[frame["low"]].merge(frame[~frame["low"]], on=on, suffixes=("", "_o"))
@@ -142,18 +144,18 @@ def _first(of: Mapping[str, np.ndarray], stratum: np.ndarray, unknown: bool) -> 
     if unknown:
         why = "what was shown first is not known (a column first)"
         return none("first", "", 0, why)
-    found = place_odds(stratum, of["first"], of["sign"])
-    if found.pairs < FEWEST:
+    bias = place_odds(stratum, of["first"], of["sign"])
+    if bias.pairs < FEWEST:
         why = (
-            f"{found.pairs} pairs decided in both orders, of which {FEWEST} are "
+            f"{bias.pairs} pairs decided in both orders, of which {FEWEST} are "
             "needed: else better documents may have been shown first"
         )
-        return none("first", "", found.pairs, why)
-    if found.odds != found.odds:
+        return none("first", "", bias.pairs, why)
+    if bias.odds != bias.odds:
         why = "no answer goes with the place"
-        return none("first", "", found.pairs, why)
+        return none("first", "", bias.pairs, why)
     words = "prefers the first", "prefers the second"
-    return Finding("first", "", *found, odds_words(found.low, found.high, words))
+    return Finding("first", "", *bias, odds_words(bias.low, bias.high, words))
 
 
 def length_odds(of: Mapping[str, np.ndarray], docs: np.ndarray) -> Finding:
@@ -215,11 +217,11 @@ def _repeats(
 ) -> pd.DataFrame:
     """Count pairs of equal answers, and of answers, to one question, by judge."""
     shown, sign = np.nan_to_num(of["first"]), of["sign"]
-    asked = {"judge": judge, "item": item, "shown": shown}
-    answers = pd.DataFrame({**asked, "sign": sign}).value_counts(sort=False)
+    questions = {"judge": judge, "item": item, "shown": shown}
+    answers = pd.DataFrame({**questions, "sign": sign}).value_counts(sort=False)
     counts = [
         (n * (n - 1) // 2).groupby(level=["judge", "item"]).sum()
-        for n in (answers, answers.groupby(level=[*asked]).sum())
+        for n in (answers, answers.groupby(level=[*questions]).sum())
     ]
     table = pd.concat(counts, axis=1, keys=["alike", "pairs"])
     return table.reset_index("item").sort_index()

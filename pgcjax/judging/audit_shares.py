@@ -126,8 +126,8 @@ def consistency(share: float, low: float, high: float) -> str:
     return "partly consistent" if share < CONSISTENT else "consistent, perhaps"
 
 
-def mostly(what: str) -> Words:
+def mostly(noun: str) -> Words:
     """Word the share of votes that are of some kind."""
     return lambda share, low, high: (
-        f"mostly {what}" if low > MOSTLY else f"some {what}" if share else f"no {what}"
+        f"mostly {noun}" if low > MOSTLY else f"some {noun}" if share else f"no {noun}"
     )

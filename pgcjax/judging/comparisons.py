@@ -161,21 +161,23 @@ def _judges(
 def _towards(name: str, table: pd.DataFrame, lengths: Any) -> np.ndarray:
     """Return what may sway a judge towards the document of each row; NaN: not known."""
     if name == "longer":
-        found, lacking = (
+        towards, lacking = (
             doublings(table, lengths),
             "lengths are not known: give lengths (--lengths FILE), or columns length "
             "and other_length",
         )
     else:
-        found = np.full(len(table), np.nan)
+        towards = np.full(len(table), np.nan)
         lacking = "what was shown first is not known: preferences have no column first"
         if "first" in table:
-            known = table["first"].notna().to_numpy()
-            own = table["first"].to_numpy(object) == table["doc_id"].to_numpy(object)
-            found = np.where(known, np.where(own, 1.0, -1.0), np.nan)
-    if np.isnan(found).all():
+            recorded = table["first"].notna().to_numpy()
+            is_first = table["first"].to_numpy(object) == table["doc_id"].to_numpy(
+                object
+            )
+            towards = np.where(recorded, np.where(is_first, 1.0, -1.0), np.nan)
+    if np.isnan(towards).all():
         raise UsageError(lacking)
-    return found
+    return towards
 
 
 def _counts(

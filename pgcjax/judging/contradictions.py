@@ -67,10 +67,10 @@ def contradictions(
     """
     edges = _edges(read_judgments(preferences, judges))
     rows, tables, too_many = [], [edges.iloc[:0]], []
-    for query, own in edges.groupby("query_id", sort=True):
-        docs, place = np.unique(own[_EDGE[1:]].to_numpy(str), return_inverse=True)
+    for query, of_query in edges.groupby("query_id", sort=True):
+        docs, place = np.unique(of_query[_EDGE[1:]].to_numpy(str), return_inverse=True)
         better, worse = place.reshape(-1, 2).T
-        times = own["judgments"].to_numpy()
+        times = of_query["judgments"].to_numpy()
         counts = np.zeros((len(docs), len(docs)), np.int64)
         counts[better, worse] = times
         orders = kept_orders(counts, states=states, seconds=seconds)
@@ -80,10 +80,10 @@ def contradictions(
             least += int(np.minimum(counts, counts.T).sum()) // 2
         else:
             least = orders.minimum
-            tables.append(own[~orders.before()[better, worse]])
+            tables.append(of_query[~orders.before()[better, worse]])
         greedy = _contradicted_by_peel(counts)
-        found = greedy, greedy - least, orders is not None or greedy == least
-        rows.append((query, len(docs), int(times.sum()), least, *found))
+        of_peel = greedy, greedy - least, orders is not None or greedy == least
+        rows.append((query, len(docs), int(times.sum()), least, *of_peel))
     names = ["query_id", "documents", "judgments", "minimum", "greedy", "excess"]
     contradicted = pd.concat(tables).sort_values(_EDGE, ignore_index=True)
     notes = (
@@ -92,9 +92,9 @@ def contradictions(
         "is not known. More states may do",
     )
     table = pd.DataFrame(rows, columns=[*names, "proven"])
-    used = {"judges": judges and [*judges], "states": states, "seconds": seconds}
+    settings = {"judges": judges and [*judges], "states": states, "seconds": seconds}
     notes = notes if too_many else ()
-    return Contradictions(table, used, notes, contradicted=contradicted)
+    return Contradictions(table, settings, notes, contradicted=contradicted)
 
 
 def _edges(table: pd.DataFrame) -> pd.DataFrame:

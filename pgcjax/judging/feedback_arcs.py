@@ -89,8 +89,8 @@ def heaviest_cycles(net: Int[np.ndarray, "n n"]) -> Cycles:
     members = np.zeros((len(order), n), bool)
     for row, cycle in zip(members, order, strict=True):
         row[list(cycle)] = True
-    kept = dual > 1e-9
-    return Cycles(members[kept], dual[kept])
+    positive = dual > 1e-9
+    return Cycles(members[positive], dual[positive])
 
 
 def _in_cycles(net: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

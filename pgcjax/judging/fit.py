@@ -86,8 +86,8 @@ def fit(
     if by == "aspect" and ("aspect" not in table or table["aspect"].isna().all()):
         raise UsageError("no aspect is named: preferences have no column aspect")
     sway = tuple(name for name in SWAYS if name in remove)
-    how = {"aspects": by == "aspect", "judges": reliability}
-    data = compared(table, **how, sway=sway, lengths=lengths, unit=FINE)
+    options = {"aspects": by == "aspect", "judges": reliability}
+    data = compared(table, **options, sway=sway, lengths=lengths, unit=FINE)
     if model in _FITTED and (model != "bt" or sway or reliability or prior is None):
         if prior == np.inf:
             refuse_one_way(data)
@@ -99,11 +99,11 @@ def fit(
         joint = None
         strength, error = fitted(data, model, prior or PRIOR, progress)
     names = (*sway, *(["tie"] if model == "davidson" else []))
-    used = {"model": model, "by": by, "reliability": reliability, "prior": prior}
-    used |= {"remove": [*sway], "judges": judges and [*judges]}
+    settings = {"model": model, "by": by, "reliability": reliability, "prior": prior}
+    settings |= {"remove": [*sway], "judges": judges and [*judges]}
     return Fit(
         _documents(data, strength, error, model),
-        used,
+        settings,
         tuple(_notes(data, model, prior, sway, joint)),
         effects=_effects(data, joint, names),
         judges=_judges(data, joint if reliability else None),
@@ -116,8 +116,8 @@ def _check(
     if (reliability or remove) and model not in _FITTED:
         raise UsageError(f"reliability and remove are of bt and davidson, not {model}")
     if prior == np.inf and (reliability or "longer" in remove):
-        what = "reliability" if reliability else "remove longer"
-        raise UsageError(f"{what} needs a finite prior, such as {PRIOR}")
+        part = "reliability" if reliability else "remove longer"
+        raise UsageError(f"{part} needs a finite prior, such as {PRIOR}")
 
 
 def _keys(data: Comparisons) -> list[str]:
@@ -137,8 +137,8 @@ def _documents(
     table["rank"] = table["rank"].astype(np.int64)
     table["votes"] = sum(np.bincount(i, votes, n) for i in (data.first, data.second))
     for name, number in (("linked", data.linked), ("both_ways", data.both_ways)):
-        own = table.assign(number=number).groupby(keys)["number"]
-        table[name] = own.rank("dense").astype(np.int64)
+        component = table.assign(number=number).groupby(keys)["number"]
+        table[name] = component.rank("dense").astype(np.int64)
     return table
 
 
@@ -188,12 +188,12 @@ def _notes(
     sway: tuple[str, ...],
     joint: Joint | None,
 ) -> Iterator[str]:
-    keys, what = _keys(data), "query" if len(_keys(data)) == 1 else "query and aspect"
+    keys, unit = _keys(data), "query" if len(_keys(data)) == 1 else "query and aspect"
     sets = data.items.assign(linked=data.linked, both=data.both_ways)
     count = sets.groupby(keys)[["linked", "both"]].nunique()
     if parted := int((count["linked"] > 1).sum()):
         yield (
-            f"of {parted} of {counted(len(count), what)}, nothing links all documents: "
+            f"of {parted} of {counted(len(count), unit)}, nothing links all documents: "
             "those of different sets (linked) are not compared"
         )
     one_way = sets.groupby([*keys, "linked"])["both"].nunique()

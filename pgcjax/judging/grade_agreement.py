@@ -75,19 +75,26 @@ def grade_agreement(
     for code, name in enumerate(votes.judges):
         counted_votes[name] = counted_votes["all"] & (votes.judge == code)
     rows, tables = [], {}
-    for name, kept in counted_votes.items():
-        pair, sign, weight = votes.pair[kept], votes.sign[kept], votes.weight[kept]
+    for name, chosen in counted_votes.items():
+        pair, sign, weight = (
+            votes.pair[chosen],
+            votes.sign[chosen],
+            votes.weight[chosen],
+        )
         tables[name] = contingency.contingency(higher[pair], sign, weight)
         rows.append({"judge": name, **_findings(tables[name], sides)})
     every = collect(preferences, grouping="all", judges=judges, sides=sides)
     options = pd.DataFrame(index=list(every.options))
     for name, sign in _BY_GRADE.items():
-        kept = (graded & (higher == sign))[every.pair]
-        counts = np.bincount(every.option[kept], every.weight[kept], len(options))
+        chosen = (graded & (higher == sign))[every.pair]
+        counts = np.bincount(every.option[chosen], every.weight[chosen], len(options))
         options[name] = counts.astype(np.int64)
-    table, used = pd.DataFrame(rows), {"judges": judges and [*judges], "sides": sides}
+    table, settings = (
+        pd.DataFrame(rows),
+        {"judges": judges and [*judges], "sides": sides},
+    )
     made = {"contingency": tables, "options": options}
-    return GradeAgreement(table, used, tuple(notes), **made)
+    return GradeAgreement(table, settings, tuple(notes), **made)
 
 
 def grades_of(
@@ -146,15 +153,17 @@ def preferences_from_grades(grades: pd.DataFrame, bad: float | None = None) -> A
     groups: list[tuple[str | None, pd.DataFrame]] = [(None, grades)]
     if column:
         who = ids(grades[column].rename("judge"), Origin("grades"))
-        groups = [(str(name), own) for name, own in grades.groupby(who.to_numpy())]
+        groups = [
+            (str(name), of_judge) for name, of_judge in grades.groupby(who.to_numpy())
+        ]
     tables = []
-    for name, own in groups:
-        for query, docs in read_qrels(own).groupby("query_id"):
+    for name, of_judge in groups:
+        for query, docs in read_qrels(of_judge).groupby("query_id"):
             docs = docs.sort_values("doc_id")
             refused = docs["relevance"] <= (-np.inf if bad is None else bad)
-            kept = docs[~refused]
-            a, b = np.triu_indices(len(kept), 1)
-            doc, grade = kept["doc_id"].to_numpy(), kept["relevance"].to_numpy()
+            compared = docs[~refused]
+            a, b = np.triu_indices(len(compared), 1)
+            doc, grade = compared["doc_id"].to_numpy(), compared["relevance"].to_numpy()
             pairs = {"doc_id": doc[a], "other_doc_id": doc[b]}
             pairs["preference"] = np.sign(grade[a] - grade[b])
             alone = docs.loc[refused, ["doc_id"]].assign(preference=-1.0)

@@ -74,7 +74,7 @@ class Joint(NamedTuple):
     certain: bool
 
 
-class _Found(NamedTuple):
+class _Evaluation(NamedTuple):
     """What is known of what sets share.
 
     Attributes:
@@ -105,10 +105,10 @@ def fit_jointly(
             f"reliability is fitted of {MOST_SHARED} judges at most, in each aspect "
             f"again, not of {model.shared - model.fixed}: name those that count"
         )
-    starts, found, done = model.starts(data), [], 0
+    starts, peaks, done = model.starts(data), [], 0
     at_rest = np.zeros(model.items)
 
-    def told() -> None:
+    def count_step() -> None:
         nonlocal done
         done += 1
         if progress:
@@ -116,12 +116,12 @@ def fit_jointly(
 
     # Changed so that all directions are as steep, as far as can be seen from the first
     # start.
-    root = _root(model.curved(starts[0], model.found(starts[0], at_rest))[0])
+    root = _root(model.curved(starts[0], model.evaluate(starts[0], at_rest))[0])
     for start in starts:
-        found.append(_climb(model, start, root, told))
+        peaks.append(_climb(model, start, root, count_step))
     # Of equal maxima the first: what is found depends on the data alone.
-    best = max(of.value for _, of in found)
-    shared, top = next(x for x in found if x[1].value >= best - _EQUAL)
+    best = max(of.value for _, of in peaks)
+    shared, top = next(x for x in peaks if x[1].value >= best - _EQUAL)
     if progress:
         progress("fitting", MOST_STEPS, MOST_STEPS)
     endless = not setting.precision and np.abs(shared).max(initial=0) > _ENDLESS
@@ -138,21 +138,21 @@ def _climb(
     model: "_Model",
     start: Float64[np.ndarray, " g"],
     root: Float64[np.ndarray, "g g"],
-    told: Callable[[], None],
-) -> tuple[Float64[np.ndarray, " g"], _Found]:
+    count_step: Callable[[], None],
+) -> tuple[Float64[np.ndarray, " g"], _Evaluation]:
     """Find the maximum that a start leads to."""
-    found = model.found(start, np.zeros(model.items))
+    current = model.evaluate(start, np.zeros(model.items))
 
     def loss(x: np.ndarray) -> tuple[float, np.ndarray]:
-        nonlocal found
-        found = model.found(start + root @ x, found.strength)
-        told()
-        return -found.value, -(root.T @ found.score)
+        nonlocal current
+        current = model.evaluate(start + root @ x, current.strength)
+        count_step()
+        return -current.value, -(root.T @ current.score)
 
-    how: Any = {"maxiter": MOST_STEPS, "gtol": _SLOPE, "ftol": 0.0, "maxcor": 30}
-    result = minimize(loss, 0 * start, jac=True, method="L-BFGS-B", options=how)
+    options: Any = {"maxiter": MOST_STEPS, "gtol": _SLOPE, "ftol": 0.0, "maxcor": 30}
+    result = minimize(loss, 0 * start, jac=True, method="L-BFGS-B", options=options)
     shared = start + root @ result.x
-    return shared, model.found(shared, found.strength)
+    return shared, model.evaluate(shared, current.strength)
 
 
 def _root(curvature: Float64[np.ndarray, "g g"]) -> Float64[np.ndarray, "g g"]:
@@ -187,35 +187,35 @@ class _Model:
         looks = [np.full(len(data.judges), x) for x in STARTS]
         return [np.r_[start[: self.fixed], x] for x in (*looks, _agreed(data))]
 
-    def joint(self, shared: Float64[np.ndarray, " g"], found: _Found) -> Joint:
+    def joint(self, shared: Float64[np.ndarray, " g"], peak: _Evaluation) -> Joint:
         """Return what was found, and standard errors."""
         size = len(shared) + 1
         wide, variance = np.zeros((size, size)), np.zeros(self.items)
-        curvature, turns = self.curved(shared, found)
+        curvature, turns = self.curved(shared, peak)
         scale = np.sqrt(np.abs(np.diag(curvature)))
         scaled = curvature / np.where(scale > 0, np.outer(scale, scale), 1.0)
         certain = bool(np.linalg.eigvalsh(scaled).min(initial=1.0) > _FLAT)
         if certain:
             wide[:-1, :-1] = np.linalg.inv(curvature)
             # A search that ended on a slope would have more to climb.
-            certain = float(found.score @ wide[:-1, :-1] @ found.score) < _CLIMB
-        for (block, own), turn in zip(found.brought, turns, strict=True):
+            certain = float(peak.score @ wide[:-1, :-1] @ peak.score) < _CLIMB
+        for (block, part), turn in zip(peak.brought, turns, strict=True):
             place = block.shared
             around = wide[place[:, :, None], place[:, None, :]]
             more = ((turn @ around) * turn).sum(axis=2)
-            variance[block.items[block.where]] = (own.variance + more)[block.where]
+            variance[block.items[block.where]] = (part.variance + more)[block.where]
         both = variance, np.diag(wide)[:-1]
         error, of = (np.sqrt(x if certain else np.nan * x) for x in both)
         spread = np.full(self._groups, self._setting.spread or 0.0)
         if self._spreads.any():
             spread = np.exp(shared[self._spreads])
-        own = ~self._spreads[: self.fixed]
+        sways = ~self._spreads[: self.fixed]
         sway, sway_error = (
-            x[: self.fixed][own].reshape(self._groups, -1) for x in (shared, of)
+            x[: self.fixed][sways].reshape(self._groups, -1) for x in (shared, of)
         )
         looks, looks_error = shared[self.fixed :], of[self.fixed :]
         return Joint(
-            found.strength,
+            peak.strength,
             error,
             sway,
             sway_error,
@@ -225,11 +225,11 @@ class _Model:
             certain,
         )
 
-    def found(
+    def evaluate(
         self,
         shared: Float64[np.ndarray, " g"],
         strength: Float64[np.ndarray, " items"],
-    ) -> _Found:
+    ) -> _Evaluation:
         """Add up what all sets say.
 
         Args:
@@ -239,29 +239,29 @@ class _Model:
         size = self.shared + 1  # the last place takes what padding brings
         value, score = 0.0, np.zeros(size)
         strength, brought = strength.copy(), self._brought(shared, strength)
-        for block, own in brought:
-            value += float(own.value.sum())
-            score += np.bincount(block.shared.ravel(), own.score.ravel(), size)
-            strength[block.items[block.where]] = own.strength[block.where]
+        for block, part in brought:
+            value += float(part.value.sum())
+            score += np.bincount(block.shared.ravel(), part.score.ravel(), size)
+            strength[block.items[block.where]] = part.strength[block.where]
         score = score[:-1].copy()
         value += self._prior(shared, score)
-        return _Found(value, score, strength, brought)
+        return _Evaluation(value, score, strength, brought)
 
     def curved(
-        self, shared: Float64[np.ndarray, " g"], found: _Found
+        self, shared: Float64[np.ndarray, " g"], peak: _Evaluation
     ) -> tuple[Float64[np.ndarray, "g g"], list[Float64[np.ndarray, "sets n g"]]]:
         """Find the curvature, as strengths follow, and how strengths do.
 
         By differences of slopes, of all sets at once: the first of what each shares is
         moved, then the second, and so on.
         """
-        blocks = [block for block, _ in found.brought]
+        blocks = [block for block, _ in peak.brought]
         widths = [block.shared.shape[1] for block in blocks]
         bends = [np.zeros((*b.shared.shape, b.shared.shape[1])) for b in blocks]
         turns = [np.zeros((*b.where.shape, b.shared.shape[1])) for b in blocks]
         for at in range(max(widths, default=0)):
             ends = [
-                self._brought(shared, found.strength, (at, move))
+                self._brought(shared, peak.strength, (at, move))
                 for move in (_MOVE, -_MOVE)
             ]
             for i, (up, down) in enumerate(zip(*ends, strict=True)):
@@ -370,8 +370,8 @@ def _program(fits: Parameters, devices: int) -> Any:
     """Map parts of a step over sets."""
 
     def program(cut, _):
-        def one(own):
-            rows, point, where = own
+        def one(of_set):
+            rows, point, where = of_set
             return parts(rows, point, fits=fits, where=where)
 
         return at_once(one, cut)

@@ -126,10 +126,10 @@ def judge_agreement(
     both = np.vstack([counts, counts[:, votes.mirrored]]) if sides == "any" else counts
     share = float(np.trace(table) / table.sum()) if len(counts) else nan
     names = list(votes.options)
-    used = {"grouping": grouping, "judges": judges, "sides": sides, "bad": bad}
+    settings = {"grouping": grouping, "judges": judges, "sides": sides, "bad": bad}
     return JudgeAgreement(
         pd.DataFrame(table, index=names, columns=names),
-        used,
+        settings,
         votes.notes,
         kappa=fleiss_kappa(both),
         observed=observed_agreement(counts),

@@ -37,8 +37,8 @@ def kept_orders(
     if folder is None:
         return optimal_orders(counts, states=states, seconds=seconds)
     # How far the limit goes depends on SciPy's solver of linear programmes.
-    asked = f"{scipy.__version__} {counts.shape} {counts.dtype} {states} "
-    digest = sha256(asked.encode() + counts.tobytes()).hexdigest()
+    job = f"{scipy.__version__} {counts.shape} {counts.dtype} {states} "
+    digest = sha256(job.encode() + counts.tobytes()).hexdigest()
     # Pieces of finished work are named by two numbers.
     name = f"{int(digest[:16], 16)}-{int(digest[16:32], 16)}"
     arrays = folder.load(name)

@@ -128,13 +128,13 @@ def drawn_strengths(
     often as its likelihood says, of all sets together.
     """
     made = np.random.Generator(np.random.Philox(key=1))
-    found = [[drawn(own, s, made) for own in sets] for s in SPREADS]
-    values = [sum(one.log_marginal for one in of_spread) for of_spread in found]
+    by_spread = [[drawn(pairs, s, made) for pairs in sets] for s in SPREADS]
+    values = [sum(one.log_marginal for one in of_spread) for of_spread in by_spread]
     weight = np.exp(np.array(values) - max(values)).cumsum()
     counts = np.diff(np.rint(draws * weight / weight[-1]).astype(int), prepend=0)
-    used = [(of, n) for of, n in zip(found, counts.tolist(), strict=True) if n]
+    chosen = [(of, n) for of, n in zip(by_spread, counts.tolist(), strict=True) if n]
     return [
-        np.concatenate([of[i].strength[_rows(made, n)] for of, n in used])
+        np.concatenate([of[i].strength[_rows(made, n)] for of, n in chosen])
         for i in range(len(sets))
     ]
 
@@ -169,8 +169,8 @@ def drawn(pairs: PairedItems, spread: float, made: np.random.Generator) -> Drawn
     logs -= proposal - (_TAILS + n) / 2 * np.log1p(far)
     weight = np.exp(logs - logs.max()).cumsum()
     value = float(logs.max() + np.log(weight[-1] / _PROPOSED))
-    again = (np.arange(_PROPOSED) + 0.5) / _PROPOSED * weight[-1]
-    return Drawn(strength[np.searchsorted(weight, again)], value)
+    levels = (np.arange(_PROPOSED) + 0.5) / _PROPOSED * weight[-1]
+    return Drawn(strength[np.searchsorted(weight, levels)], value)
 
 
 def _likeliest(pairs: PairedItems, spread: float) -> tuple[np.ndarray, np.ndarray]:

@@ -182,16 +182,16 @@ def _calls(data: Comparisons, method: str, value: float) -> Iterator[Call]:
     size_of = np.array([padded(n) for n in sets.sizes.tolist()])
     first, second = data.wins()
     for size in np.unique(size_of).tolist():
-        for own, room in batches(np.flatnonzero(size_of == size), _CELLS // size**2):
-            items, where = sets.items(own, size)
+        for batch, room in batches(np.flatnonzero(size_of == size), _CELLS // size**2):
+            items, where = sets.items(batch, size)
             number = np.full(len(sets.sizes), -1)
-            number[own] = np.arange(len(own))
-            mine = np.flatnonzero(number[of_row] >= 0)
-            at = number[of_row[mine]]
-            a, b = position[data.first[mine]], position[data.second[mine]]
+            number[batch] = np.arange(len(batch))
+            rows = np.flatnonzero(number[of_row] >= 0)
+            at = number[of_row[rows]]
+            a, b = position[data.first[rows]], position[data.second[rows]]
             won, there = np.zeros((room, size, size)), np.zeros((room, size), bool)
-            won[at, a, b], won[at, b, a] = first[mine], second[mine]
-            there[: len(own)] = where
+            won[at, a, b], won[at, b, a] = first[rows], second[rows]
+            there[: len(batch)] = where
             make = partial(_fit, method, (won, there), value)
             key = "strengths", method, won.shape, local_device_count()
             yield Call((items, where), make, key)
@@ -208,8 +208,8 @@ def _program(method: str, devices: int) -> Callable:
     fit = {"bt": bradley_terry, "rank-centrality": _centrality}[method]
 
     def program(cut, value):
-        def one(own):
-            won, where = own
+        def one(of_set):
+            won, where = of_set
             return fit(won, value, where=where)
 
         return at_once(one, cut)

@@ -170,16 +170,16 @@ def _on_optimal_ways(levels: list[_Level]) -> tuple[np.ndarray, np.ndarray]:
     sets, steps, first = [~levels[0].left], [np.zeros((0, 2), np.int64)], 0
     number = np.zeros(1, np.int64)  # of the kept sets of the level before
     for level, (source, target) in zip(levels[1:], kept_steps, strict=True):
-        kept = np.unique(target)
+        reached = np.unique(target)
         start = first + len(sets[-1])
         steps.append(
             np.column_stack(
-                [first + number[source], start + np.searchsorted(kept, target)]
+                [first + number[source], start + np.searchsorted(reached, target)]
             )
         )
         number = np.zeros(len(level.left), np.int64)
-        number[kept] = np.arange(len(kept))
-        sets.append(~level.left[kept])
+        number[reached] = np.arange(len(reached))
+        sets.append(~level.left[reached])
         first = start
     return np.concatenate(sets), np.concatenate(steps)
 
@@ -189,7 +189,7 @@ def _backwards(levels: list[_Level]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     wanted = np.ones(1, bool)
     for before, level in zip(levels[-2::-1], levels[:0:-1], strict=True):
         source, target, cost = level.steps
-        kept = wanted[target] & (cost == level.cost[target])
-        yield source[kept], target[kept]
+        optimal = wanted[target] & (cost == level.cost[target])
+        yield source[optimal], target[optimal]
         wanted = np.zeros(len(before.left), bool)
-        wanted[source[kept]] = True
+        wanted[source[optimal]] = True

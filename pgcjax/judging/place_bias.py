@@ -51,9 +51,9 @@ def place_odds(
     Source: Mantel and Haenszel 1959; Robins, Breslow and Greenland 1986, of the
     variance, as that of as many answers in Wilson's interval.
     """
-    kept = (sign != 0) & ~np.isnan(low_first)
-    _, number = np.unique(stratum[kept], return_inverse=True)
-    cell = 2 * (low_first[kept] < 0) + (sign[kept] < 0)
+    decided = (sign != 0) & ~np.isnan(low_first)
+    _, number = np.unique(stratum[decided], return_inverse=True)
+    cell = 2 * (low_first[decided] < 0) + (sign[decided] < 0)
     n = int(number.max(initial=-1)) + 1
     counts = np.bincount(4 * number + cell, minlength=4 * n).reshape(n, 4)
     counts = counts[(counts[:, :2].sum(1) > 0) & (counts[:, 2:].sum(1) > 0)] * 1.0

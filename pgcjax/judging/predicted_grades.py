@@ -31,10 +31,12 @@ def conditional_grades(qrels: pd.DataFrame, context: pd.DataFrame) -> pd.DataFra
         A row for each: query_id, previous_relevance, relevance (grades of the two
         documents in isolation) and conditional. Negative grades are 0.
     """
-    own = qrels[["query_id", "doc_id", "relevance"]]
-    before = own.set_axis(["query_id", "previous_doc_id", "previous_relevance"], axis=1)
+    grades = qrels[["query_id", "doc_id", "relevance"]]
+    before = grades.set_axis(
+        ["query_id", "previous_doc_id", "previous_relevance"], axis=1
+    )
     rows = context.rename(columns={"relevance": "conditional"})
-    rows = rows.merge(own, on=["query_id", "doc_id"])
+    rows = rows.merge(grades, on=["query_id", "doc_id"])
     rows = rows.merge(before, on=["query_id", "previous_doc_id"])
     return rows[["query_id"]].join(rows[_GRADES].clip(lower=0) + 0.0)
 
@@ -89,9 +91,11 @@ def predicted_grades(
                 mend="Round them: prediction takes grades as labels.",
             )
     classes, predict = learn(pairs, features, C)
-    before, own = (axis.ravel() for axis in np.meshgrid(grades, grades, indexing="ij"))
-    probability = predict(before, own)
-    table = pd.DataFrame({"previous_relevance": before, "relevance": own})
+    before, relevance = (
+        axis.ravel() for axis in np.meshgrid(grades, grades, indexing="ij")
+    )
+    probability = predict(before, relevance)
+    table = pd.DataFrame({"previous_relevance": before, "relevance": relevance})
     table["predicted"] = classes[probability.argmax(axis=1)]
     names = [f"p_{np.format_float_positional(g, trim='-')}" for g in classes]
     return table.join(pd.DataFrame(probability, columns=names))
@@ -113,8 +117,8 @@ def learn(
         raise UsageError(f"C={C}: expected a number above 0")
     # Rows that are equal count as one with a weight: their order means nothing then.
     counts = pairs.groupby(_GRADES).size().reset_index()
-    before, own, given, weight = counts.to_numpy().T
-    levels = np.unique(np.concatenate([before, own]))
+    before, relevance, given, weight = counts.to_numpy().T
+    levels = np.unique(np.concatenate([before, relevance]))
 
     def encoded(*grades: Grades) -> Float64[np.ndarray, "pairs features"]:
         if features == "grades":
@@ -123,7 +127,7 @@ def learn(
 
     # By number: of grades with decimals, scikit-learn would fit a curve.
     classes, number = np.unique(given, return_inverse=True)
-    model = fit_logistic(encoded(before, own), number, C=C, weight=weight)
+    model = fit_logistic(encoded(before, relevance), number, C=C, weight=weight)
     return classes, lambda *grades: model.predict_proba(encoded(*grades))
 
 
@@ -188,15 +192,15 @@ def held_out(
 
 def accuracy_note(qrels: pd.DataFrame, context: pd.DataFrame) -> str:
     """Write in a line how well the default regression and both baselines predict."""
-    what = "grades that nobody gave after the previous document are predicted"
+    subject = "grades that nobody gave after the previous document are predicted"
     pairs = conditional_grades(qrels, context)
     if pairs["query_id"].nunique() < 2:
-        return f"{what}; how well is not known: that takes grades of two queries"
+        return f"{subject}; how well is not known: that takes grades of two queries"
     guess = held_out(pairs, deal(pairs))
     shares = [float((guess[m] == pairs["conditional"]).mean()) for m in METHODS]
     right, same, most = (f"{100 * share:.1f} %" for share in shares)
     return (
-        f"{what}; of {len(pairs)} that were given, held out query by query, {right} "
+        f"{subject}; of {len(pairs)} that were given, held out query by query, {right} "
         f"are predicted right; {same} are the grade in isolation, {most} the most "
         "frequent one"
     )

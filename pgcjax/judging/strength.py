@@ -74,7 +74,7 @@ def judgment_strength(
     for why, such in left_out.items():
         if such.any():
             notes.append(f"left out: {counted(int(such.sum()), 'pair')} {why}")
-    kept = graded & ~equal & (weight > 0)
+    comparable = graded & ~equal & (weight > 0)
     turned = grade_a > grade_b  # here A is the lower one
     pairs = votes.pairs.copy()
     swap = ["doc_id", "other_doc_id"]
@@ -85,10 +85,10 @@ def judgment_strength(
     toward_b = np.where(turned, balance, -balance)
     pairs["strength"] = 1 + toward_b / np.maximum(weight, 1)
     pairs["seconds"] = _medians(votes, read_judgments(preferences, judges))
-    pairs = pairs[kept].reset_index(drop=True)
+    pairs = pairs[comparable].reset_index(drop=True)
     table = pd.DataFrame(_correlations(pairs))
-    used, gaps = {"judges": judges and [*judges]}, _by_gap(pairs)
-    return Strength(table, used, tuple(notes), by_gap=gaps, pairs=pairs)
+    settings, gaps = {"judges": judges and [*judges]}, _by_gap(pairs)
+    return Strength(table, settings, tuple(notes), by_gap=gaps, pairs=pairs)
 
 
 def _medians(votes: Votes, table: pd.DataFrame) -> Float64[np.ndarray, " pairs"]:

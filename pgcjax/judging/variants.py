@@ -390,12 +390,12 @@ def _meaning(preferences: pd.DataFrame) -> list[np.ndarray]:
     return [part, likely, who, np.where(turned, -sign, sign), high, low]
 
 
-def judges_of(preferences: pd.DataFrame, what: str, else_: str) -> np.ndarray:
+def judges_of(preferences: pd.DataFrame, treatment: str, else_: str) -> np.ndarray:
     """Number the judges, ascending by name.
 
     Args:
         preferences: canonical.
-        what: what is to be done to judges.
+        treatment: what is to be done to judges.
         else_: what to do where they have no names.
 
     Raises:
@@ -405,7 +405,7 @@ def judges_of(preferences: pd.DataFrame, what: str, else_: str) -> np.ndarray:
     if named.isna().any():
         raise DataError(
             f"{int(named.isna().sum())} of {len(named)} judgments name no judge, and "
-            f"judges are to be {what}",
+            f"judges are to be {treatment}",
             where="preferences",
             mend=f"Give a column judge, or {else_}.",
         )

@@ -63,25 +63,25 @@ def blocks(data: Comparisons, setting: FitSetting) -> Iterator[SetBlock]:
     order = np.argsort(of_row, kind="stable")
     ends = np.cumsum(np.bincount(of_row, minlength=len(sets.sizes)))[:-1]
     rows = np.split(order, ends)
-    judges = [np.unique(data.judge[own]) for own in rows]
+    judges = [np.unique(data.judge[of_set]) for of_set in rows]
     if not setting.judged:
-        judges = [own[:0] for own in judges]
+        judges = [names[:0] for names in judges]
     shapes = np.array(
         [
-            (padded(n), _room(len(own)), _room(len(who)) if setting.judged else 0)
-            for n, own, who in zip(sets.sizes.tolist(), rows, judges, strict=True)
+            (padded(n), _room(len(of_set)), _room(len(who)) if setting.judged else 0)
+            for n, of_set, who in zip(sets.sizes.tolist(), rows, judges, strict=True)
         ]
     )
     for shape in np.unique(shapes, axis=0).tolist():
         size, length, many = shape
         most = _CELLS // ((size + many) * (size + many + length))
         same = np.flatnonzero((shapes == shape).all(axis=1))
-        for own, room in batches(same, most):
-            who = [judges[s] for s in own.tolist()]
-            of_sets = [rows[s] for s in own.tolist()]
+        for batch, room in batches(same, most):
+            who = [judges[s] for s in batch.tolist()]
+            of_sets = [rows[s] for s in batch.tolist()]
             yield SetBlock(
                 place(_table(data, sets.position, of_sets, who, (room, length))),
-                *sets.items(own, size),
+                *sets.items(batch, size),
                 _shared(data, setting, of_sets, who, many),
             )
 
@@ -106,8 +106,8 @@ def _shared(
     fixed = each * data.groups
     none = fixed + (len(data.judges) if setting.judged else 0)
     shared = np.full((len(judges), each + many), none)
-    for row, own, who in zip(shared, of_sets, judges, strict=True):
-        row[:each] = each * data.group[data.first[own[0]]] + np.arange(each)
+    for row, rows, who in zip(shared, of_sets, judges, strict=True):
+        row[:each] = each * data.group[data.first[rows[0]]] + np.arange(each)
         row[each : each + len(who)] = fixed + who
     return shared
 
@@ -122,16 +122,16 @@ def _table(
     """Lay out the rows of sets, in chunks."""
     whole, votes = np.zeros((3, *shape), np.int32), np.zeros((3, *shape))
     swayed = np.zeros((*shape, data.swayed.shape[1]))
-    for i, (own, who) in enumerate(zip(of_sets, judges, strict=True)):
-        at = i, slice(len(own))
+    for i, (rows, who) in enumerate(zip(of_sets, judges, strict=True)):
+        at = i, slice(len(rows))
         whole[0][at], whole[1][at] = (
-            position[data.first[own]],
-            position[data.second[own]],
+            position[data.first[rows]],
+            position[data.second[rows]],
         )
-        whole[2][at] = np.searchsorted(who, data.judge[own]) if len(who) else 0
+        whole[2][at] = np.searchsorted(who, data.judge[rows]) if len(who) else 0
         for side, counts in zip(votes, (data.won, data.lost, data.tied), strict=True):
-            side[at] = counts[own] / data.unit
-        swayed[at] = data.swayed[own]
+            side[at] = counts[rows] / data.unit
+        swayed[at] = data.swayed[rows]
     chunks = (shape[0], -(-shape[1] // _CHUNK), min(shape[1], _CHUNK))
     first, second, judge = (x.reshape(chunks) for x in whole)
     won, lost, tied = (x.reshape(chunks) for x in votes)

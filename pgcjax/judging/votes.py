@@ -157,17 +157,17 @@ def collect(
     if "weight" in table:
         unnamed = table[judge < 0]
         weight[judge < 0] = whole_weights(unnamed, "agreement of unnamed judges")
-    kept = option >= 0
-    if not kept.all():
-        n = counted(int((~kept).sum()), "judgment")
+    counting = option >= 0
+    if not counting.all():
+        n = counted(int((~counting).sum()), "judgment")
         notes.append(f"left out: {n} of an option that is in no group")
-    kept, clashes = _once(pair, judge, option, kept)
+    counting, clashes = _once(pair, judge, option, counting)
     if clashes:
         n = counted(clashes, "time")
         notes.append(f"left out: what a judge says who contradicts himself, {n}")
     sign = np.nan_to_num(np.sign(value)).astype(np.int64)
     order = np.lexsort((option, judge, pair))
-    order = order[kept[order]]
+    order = order[counting[order]]
     votes = (x[order] for x in (pair, option, sign, judge, weight))
     return Votes(pairs, options, mirrored, tuple(names), *votes, notes=tuple(notes))
 
@@ -218,17 +218,17 @@ def _once(
     pair: Int[np.ndarray, " rows"],
     judge: Int[np.ndarray, " rows"],
     option: Int[np.ndarray, " rows"],
-    kept: Bool[np.ndarray, " rows"],
+    counting: Bool[np.ndarray, " rows"],
 ) -> tuple[Bool[np.ndarray, " rows"], int]:
     """Keep one vote of each judge on each pair; count pairs where they contradict."""
-    rows = np.flatnonzero(kept & (judge >= 0))
+    rows = np.flatnonzero(counting & (judge >= 0))
     votes = pd.DataFrame({"pair": pair[rows], "judge": judge[rows], "o": option[rows]})
-    said = votes.groupby(["pair", "judge"])["o"]
-    clash = (said.transform("min") != said.transform("max")).to_numpy()
-    again = votes.duplicated(["pair", "judge"]).to_numpy()
-    kept = kept.copy()
-    kept[rows[clash | again]] = False
-    return kept, int((clash & ~again).sum())
+    options = votes.groupby(["pair", "judge"])["o"]
+    clash = (options.transform("min") != options.transform("max")).to_numpy()
+    repeated = votes.duplicated(["pair", "judge"]).to_numpy()
+    counting = counting.copy()
+    counting[rows[clash | repeated]] = False
+    return counting, int((clash & ~repeated).sum())
 
 
 def _implied(table: pd.DataFrame) -> pd.DataFrame:
@@ -247,10 +247,10 @@ def _implied(table: pd.DataFrame) -> pd.DataFrame:
     for (query, who), seen in table.groupby(["query_id", "judge"]):
         bad = set(seen["doc_id"][seen["other_doc_id"].isna()])
         docs = sorted({*seen["doc_id"], *seen["other_doc_id"].dropna()})
-        said = set(zip(seen["doc_id"], seen["other_doc_id"], strict=True))
+        judged = set(zip(seen["doc_id"], seen["other_doc_id"], strict=True))
         for worse in sorted(bad):
             for better in docs:
-                if better == worse or said & {(better, worse), (worse, better)}:
+                if better == worse or judged & {(better, worse), (worse, better)}:
                     continue
                 if better not in bad:
                     rows.append((query, better, worse, 1.0, who or None))

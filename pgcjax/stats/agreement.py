@@ -110,8 +110,8 @@ def agree(
         table = contingency.contingency(preferred(one, other, limit), theirs)
         rows.append({"measure": name, "threshold": limit, **findings(table)})
         tables[name] = table
-    used = {"threshold": threshold, "tie_share": tie_share, "missing": missing}
-    return Agreement(pd.DataFrame(rows), used, notes, contingency=tables)
+    settings = {"threshold": threshold, "tie_share": tie_share, "missing": missing}
+    return Agreement(pd.DataFrame(rows), settings, notes, contingency=tables)
 
 
 def agree_measures(

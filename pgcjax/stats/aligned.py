@@ -183,23 +183,23 @@ def _read_each(
     wanted = measure_names(scores) if measures is None else list(measures)
     if not wanted:
         raise UsageError("there are no measures to compare")
-    how: dict[str, Any] = {"missing": missing, "queries": queries}
+    options: dict[str, Any] = {"missing": missing, "queries": queries}
     if isinstance(scores, Mapping):
         check_measures(wanted, list(scores))
         table = scores
 
         def named(measure: str) -> matrix.Matrix:
-            found = matrix.read(table[measure], aloud=False, **how)
-            return replace(found, measure=measure)
+            scores_of = matrix.read(table[measure], aloud=False, **options)
+            return replace(scores_of, measure=measure)
 
         read = named
     else:
-        read = matrix.reader(scores, **how)
+        read = matrix.reader(scores, **options)
     if isinstance(scores, (StoredScores, Matrices)):
         # What is not in memory is read again when it is asked for.
         one = [replace(read(m), values=_NOTHING) for m in wanted]
-        again = dict(zip([m.measure for m in one], wanted, strict=True))
-        return one, lambda m: read(again[m])
+        requested = dict(zip([m.measure for m in one], wanted, strict=True))
+        return one, lambda m: read(requested[m])
     one = [read(m) for m in wanted]
     return one, {m.measure: m for m in one}.__getitem__
 
@@ -277,28 +277,30 @@ def _same_runs(one: list[matrix.Matrix], equal: bool = False) -> list[str]:
     return measures
 
 
-def _notes(one: list[matrix.Matrix], kept: set[str], missing: str) -> tuple[str, ...]:
+def _notes(
+    one: list[matrix.Matrix], queries: set[str], missing: str
+) -> tuple[str, ...]:
     """Write in a line what runs and measures lacked, and what became of it."""
     every = {query for m in one for query in (*m.query_ids, *m.lacked)}
     gaps: dict[str, list[str]] = {}  # what is lacking, with the measures
     filled = 0
     for m in one:
         # A query for which a measure scores no run is lacked by the measure.
-        some = {q: r for q, r in m.lacked.items() if len(r) < len(m.run_ids)}
-        absent = len(every - ({*m.query_ids} - {*m.lacked}) - {*some})
-        runs = sorted({run for lacking in some.values() for run in lacking})
-        filled += absent * len(m.run_ids) + sum(map(len, some.values()))
-        if some:
-            what = f"{listed(runs)} {'lacks' if len(runs) == 1 else 'lack'} "
-            what += f"{counted(len(some), 'query')} by "
-            gaps.setdefault(what, []).append(m.measure)
+        lacked_by_some = {q: r for q, r in m.lacked.items() if len(r) < len(m.run_ids)}
+        absent = len(every - ({*m.query_ids} - {*m.lacked}) - {*lacked_by_some})
+        runs = sorted({run for lacking in lacked_by_some.values() for run in lacking})
+        filled += absent * len(m.run_ids) + sum(map(len, lacked_by_some.values()))
+        if lacked_by_some:
+            phrase = f"{listed(runs)} {'lacks' if len(runs) == 1 else 'lack'} "
+            phrase += f"{counted(len(lacked_by_some), 'query')} by "
+            gaps.setdefault(phrase, []).append(m.measure)
         if absent:
-            what = f"there are no scores of {counted(absent, 'query')} by "
-            gaps.setdefault(what, []).append(m.measure)
+            phrase = f"there are no scores of {counted(absent, 'query')} by "
+            gaps.setdefault(phrase, []).append(m.measure)
     if not gaps:
         return ()
-    done = f"{len(every - kept)} of {counted(len(every), 'query')} left out"
+    done = f"{len(every - queries)} of {counted(len(every), 'query')} left out"
     if missing == "zero":
         done = f"{counted(filled, 'missing score')} counted as 0"
-    lines = (what + listed(names) for what, names in gaps.items())
+    lines = (phrase + listed(names) for phrase, names in gaps.items())
     return (f"{done}: {'; '.join(lines)}",)

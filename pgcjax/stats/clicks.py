@@ -200,13 +200,13 @@ def correlate_queries(
                     value, why = nan, error.problem.replace(" runs", " queries")
                 rows.append((run, a, b, name, value, len(x), why))
     columns = ["run_id", "measure_a", "measure_b", "coefficient", "value"]
-    found = pd.DataFrame(rows, columns=[*columns, "queries", "undefined"])
-    found.attrs["notes"] = []
+    correlations = pd.DataFrame(rows, columns=[*columns, "queries", "undefined"])
+    correlations.attrs["notes"] = []
     if left_out:
         what = f"{counted(left_out, 'query')} of a run left out that one of two "
-        found.attrs["notes"].append(f"{what}measures lacks")
-        warnings.warn(found.attrs["notes"][-1], DataWarning, stacklevel=2)
-    return found
+        correlations.attrs["notes"].append(f"{what}measures lacks")
+        warnings.warn(correlations.attrs["notes"][-1], DataWarning, stacklevel=2)
+    return correlations
 
 
 def _score_table(scores: Any) -> pd.DataFrame:
@@ -214,8 +214,8 @@ def _score_table(scores: Any) -> pd.DataFrame:
     key = ("run_id", "query_id", "measure")
     table = _named(frame_of(scores), key, ("value",), origin)
     table["value"] = numbers(table["value"], "value", origin)
-    again = table.duplicated(list(key)).to_numpy()
-    refuse(again, lambda _: "is there twice", origin, "Keep one.")
+    repeated = table.duplicated(list(key)).to_numpy()
+    refuse(repeated, lambda _: "is there twice", origin, "Keep one.")
     return table
 
 

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import Any, Never
+from typing import Any, NamedTuple, Never
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ from pgcjax.stats import decisions, groups, intervals, inverted, procedures, tes
 from pgcjax.stats.decisions import Decision
 from pgcjax.stats.findings import Comparison, tested
 from pgcjax.stats.matrix import Matrix, read
-from pgcjax.stats.rectified import BothScores, of_both, read_human
+from pgcjax.stats.rectified import BothScores, Rectified, of_both, read_human
 from pgcjax.stats.tests import OfPairs, RunPairs, Values
 
 _INSTEAD = {
@@ -82,80 +82,136 @@ def compare(  # noqa: D417 - others are refused
         raise UsageError(f"rectify goes with test 't' alone, not {test!r}")
     names = _names(baselines)
     pairs = _pairs(matrix, names)
-    values = matrix.values
-    both, notes, used = None, matrix.notes, {}
-    how: dict[str, Any] = {"correction": correction, "alpha": alpha}
-    how |= {"resamples": resamples, "seed": seed}
-    if rectify is not None:
-        decisions.check(values, len(pairs[0]), test, **how)
+    values, both, notes = matrix.values, None, matrix.notes
+    sampling: dict[str, Any] = {"correction": correction, "alpha": alpha}
+    sampling |= {"resamples": resamples, "seed": seed}
+    if rectify is None:
+        effort = {"precision": precision, "progress": progress, "journal": journal}
+        made = decisions.decide(
+            values, pairs, test, memory=memory, **effort, **sampling
+        )
+        differences = _differences(values, pairs, made, seed, memory)
+    else:
+        decisions.check(values, len(pairs[0]), test, **sampling)
         human = read_human(rectify, matrix, missing)
-        human, said = of_both(human, matrix, missing)
-        both, notes = BothScores.of(human, matrix), (*notes, *said)
-        used = {"human_queries": both.queries, "human_scores": _mark(human.values)}
+        human, notes_of_human = of_both(human, matrix, missing)
+        both, notes = BothScores.of(human, matrix), (*notes, *notes_of_human)
         estimate = both.differences(pairs)
         made = decisions.of_p(estimate.p_values(), test, correction, alpha)
-        mean, effect = estimate.mean, estimate.effect_size()
-        same = both.identical(pairs)
-        bounds = estimate.interval(float(made.level))
-        beside = estimate.columns(alpha)
-    else:
-        how |= {"precision": precision, "memory": memory}
-        how |= {"progress": progress, "journal": journal}
-        made = decisions.decide(values, pairs, test, **how)
-        mean, deviation = tests.moments(values, pairs)
-        same = tests.identical(values, pairs)
-        bounds = _bounds(values, pairs, made, seed, memory)
-        beside = {}
-        with np.errstate(divide="ignore", invalid="ignore"):
-            effect = np.where(same | (mean == 0), 0.0, mean / deviation)
-    outcome = made.outcome
-    ids = np.array(matrix.run_ids, object)
-    table = pd.DataFrame(
-        {
-            "run_a": pd.Series(ids[pairs[0]], dtype="str"),
-            "run_b": pd.Series(ids[pairs[1]], dtype="str"),
-            "difference": mean,
-            "low": bounds[0],
-            "high": bounds[1],
-            "effect_size": effect,
-            "p_value": outcome.p_value,
-            "p_adjusted": made.adjusted,
-            "significant": made.significant,
-            "identical": same,
-            "p_error": outcome.error,
-            **beside,
-        }
-    )
-    different = np.zeros((len(values), len(values)), bool)
-    different[pairs] = different[pairs[::-1]] = made.significant
-    every = len(values) * (len(values) - 1) // 2
-    metadata = {
-        "version": __version__,
-        "measure": matrix.measure,
-        "test": test,
-        "correction": made.correction,
-        "comparisons": every if test in ("tukey", "anova") else len(table),
-        "alpha": alpha,
-        "interval": _INTERVAL[test],
-        "interval_level": float(1 - made.level),
-        "simultaneous": made.simultaneous,
-        "resamples": outcome.resamples,
-        "exact": outcome.exact,
-        "seed": seed,
-        "missing": missing,
-        "baselines": names,
-        "runs": len(values),
-        "queries": values.shape[1],
-        "scores": _mark(values),
-        **used,
-    }
+        differences = _rectified(both, pairs, estimate, made, alpha)
+    table = _pair_table(matrix.run_ids, pairs, differences, made)
+    metadata = _metadata(matrix, names, made, len(table), alpha, seed, missing)
+    if both:
+        marks = {"human_queries": both.queries, "human_scores": _mark(both.human)}
+        metadata |= marks
     notes = (*notes, *_notes(values, table, made, metadata))
     if both:
         notes = (*notes, _told(both, table))
-    # Ranks and tiers hold together only if no pair is wrong, but with chance alpha.
-    together = not names and made.simultaneous
-    runs = _runs(matrix, both, None if names else different, together, alpha)
+    different = None
+    if not names:
+        different = np.zeros((len(values), len(values)), bool)
+        different[pairs] = different[pairs[::-1]] = made.significant
+    runs = _runs(matrix, both, different, made.simultaneous, alpha)
     return Comparison(table, metadata, notes, runs=runs)
+
+
+class _Differences(NamedTuple):
+    """Differences of pairs of runs: means, effect sizes, intervals, further columns."""
+
+    mean: OfPairs
+    effect_size: OfPairs
+    identical: Bool[np.ndarray, " pairs"]
+    bounds: tuple[OfPairs, OfPairs]
+    columns: dict[str, OfPairs]
+
+
+def _differences(
+    values: Values,
+    pairs: RunPairs,
+    made: Decision,
+    seed: int,
+    memory: str | int | None,
+) -> _Differences:
+    """Compute the differences of scores of all queries."""
+    mean, deviation = tests.moments(values, pairs)
+    same = tests.identical(values, pairs)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        effect = np.where(same | (mean == 0), 0.0, mean / deviation)
+    bounds = _bounds(values, pairs, made, seed, memory)
+    return _Differences(mean, effect, same, bounds, {})
+
+
+def _rectified(
+    both: BothScores,
+    pairs: RunPairs,
+    estimate: Rectified,
+    made: Decision,
+    alpha: float,
+) -> _Differences:
+    """Compute the differences of human scores that a model's help to estimate."""
+    return _Differences(
+        estimate.mean,
+        estimate.effect_size(),
+        both.identical(pairs),
+        estimate.interval(float(made.level)),
+        estimate.columns(alpha),
+    )
+
+
+def _pair_table(
+    run_ids: list[str], pairs: RunPairs, differences: _Differences, made: Decision
+) -> pd.DataFrame:
+    """Lay out a row for each pair."""
+    ids = np.array(run_ids, object)
+    return pd.DataFrame(
+        {
+            "run_a": pd.Series(ids[pairs[0]], dtype="str"),
+            "run_b": pd.Series(ids[pairs[1]], dtype="str"),
+            "difference": differences.mean,
+            "low": differences.bounds[0],
+            "high": differences.bounds[1],
+            "effect_size": differences.effect_size,
+            "p_value": made.outcome.p_value,
+            "p_adjusted": made.adjusted,
+            "significant": made.significant,
+            "identical": differences.identical,
+            "p_error": made.outcome.error,
+            **differences.columns,
+        }
+    )
+
+
+def _metadata(
+    matrix: Matrix,
+    baselines: list[str],
+    made: Decision,
+    pairs: int,
+    alpha: float,
+    seed: int,
+    missing: str,
+) -> dict[str, Any]:
+    """List what the findings depend on."""
+    runs, queries = matrix.values.shape
+    all_pairs = made.test in ("tukey", "anova")
+    return {
+        "version": __version__,
+        "measure": matrix.measure,
+        "test": made.test,
+        "correction": made.correction,
+        "comparisons": runs * (runs - 1) // 2 if all_pairs else pairs,
+        "alpha": alpha,
+        "interval": _INTERVAL[made.test],
+        "interval_level": float(1 - made.level),
+        "simultaneous": made.simultaneous,
+        "resamples": made.outcome.resamples,
+        "exact": made.outcome.exact,
+        "seed": seed,
+        "missing": missing,
+        "baselines": baselines,
+        "runs": runs,
+        "queries": queries,
+        "scores": _mark(matrix.values),
+    }
 
 
 _INTERVAL = {
@@ -227,17 +283,17 @@ def _bounds(
             tests.identical(values, pairs), np.maximum(half, abs(mean)), half
         )
         return mean - half, mean + half
-    how: dict[str, Any] = {"resamples": outcome.resamples, "seed": seed}
-    how |= {"level": level, "budget": min(2**28, memory_limit(memory) // 4)}
+    options: dict[str, Any] = {"resamples": outcome.resamples, "seed": seed}
+    options |= {"level": level, "budget": min(2**28, memory_limit(memory) // 4)}
     if test == "bootstrap":
-        found = inverted.bootstrap_t(values, pairs, **how)
+        ends = inverted.bootstrap_t(values, pairs, **options)
     elif test == "permutation":
-        found = inverted.sign_flips(values, pairs, exact=outcome.exact, **how)
+        ends = inverted.sign_flips(values, pairs, exact=outcome.exact, **options)
     elif test == "wilcoxon":
-        found = inverted.wilcoxon(values, pairs, outcome.p_value, level)
+        ends = inverted.wilcoxon(values, pairs, outcome.p_value, level)
     else:
-        found = intervals.student(mean, deviation, values.shape[1], float(level))
-    return inverted.agreeing(*found, outcome.p_value, level)
+        ends = intervals.student(mean, deviation, values.shape[1], float(level))
+    return inverted.agreeing(*ends, outcome.p_value, level)
 
 
 def _runs(
@@ -252,9 +308,9 @@ def _runs(
         mean, queries = values.mean(1), values.shape[1]
         low, high = intervals.student(mean, values.std(1, ddof=1), queries, alpha)
     else:
-        found = both.means()
-        mean, (low, high) = found.mean, found.interval(alpha)
-        beside = found.columns(alpha)
+        estimate = both.means()
+        mean, (low, high) = estimate.mean, estimate.interval(alpha)
+        beside = estimate.columns(alpha)
     letters = "" if different is None else groups.letters(different, mean)
     return pd.DataFrame(
         {
@@ -263,6 +319,7 @@ def _runs(
             "low": low,
             "high": high,
             "rank": np.searchsorted(np.sort(-mean), -mean) + 1,
+            # They hold together only if no pair is wrong, but with chance alpha.
             **groups.columns(different if together else None, mean),
             "groups": pd.Series(letters, range(len(mean)), dtype="str"),
             **beside,
@@ -279,13 +336,13 @@ def _told(both: BothScores, table: pd.DataFrame) -> str:
 
 
 def _notes(
-    values: Values, table: pd.DataFrame, made: Decision, used: dict[str, Any]
+    values: Values, table: pd.DataFrame, made: Decision, metadata: dict[str, Any]
 ) -> list[str]:
-    (runs, queries), outcome, alpha = values.shape, made.outcome, used["alpha"]
-    found = int(made.significant.sum())
+    (runs, queries), outcome, alpha = values.shape, made.outcome, metadata["alpha"]
+    significant = int(made.significant.sum())
     notes = [
-        f"{counted(runs, 'run')}: {found} of {counted(len(table), 'pair')} differ "
-        f"significantly ({tested(used)})"
+        f"{counted(runs, 'run')}: {significant} of {counted(len(table), 'pair')} "
+        f"differ significantly ({tested(metadata)})"
     ]
     notes += procedures.told(made.test, made.correction, len(table), values)
     if table.identical.any():
@@ -296,7 +353,7 @@ def _notes(
     if outcome.resamples and outcome.exact:
         notes.append(f"exact: all {outcome.resamples} sign flips")
     least = float(made.least)
-    if not found and least >= alpha:
+    if not significant and least >= alpha:
         corrected = ", once corrected" if made.correction != "none" else ""
         notes.append(
             f"no pair could be significant: by {counted(queries, 'query')} the "

@@ -106,17 +106,17 @@ def check(
     if test == "permutation" and values.shape[1] <= _ENUMERATED:
         return chosen, wanted
     if resamples is None and wanted > MOST_RESAMPLES:
-        what = f"test {test!r}"
+        subject = f"test {test!r}"
     elif wanted < least:
-        what = f"resamples={wanted}"
+        subject = f"resamples={wanted}"
     else:
         return chosen, wanted
     needed = f"at least {least} are needed"
     if many == 1:
-        raise UsageError(f"{what}: no p can be below {alpha}; {needed}")
+        raise UsageError(f"{subject}: no p can be below {alpha}; {needed}")
     raise UsageError(
-        f"{what}: of {pairs} pairs no p, corrected by {chosen}, can be below {alpha} "
-        f"by fewer than resamples={least}; test 'max-t' needs few, and 't' none"
+        f"{subject}: of {pairs} pairs no p, corrected by {chosen}, can be below "
+        f"{alpha} by fewer than resamples={least}; test 'max-t' needs few, and 't' none"
     )
 
 

@@ -68,9 +68,9 @@ class Discrimination(Result):
         """Name the test, or all tests, and what p depends on, as `findings.tested`."""
         names = [*dict.fromkeys(self.pairs["test"])] if test is None else [test]
         corrections = self.metadata["correction"]
-        used = self.metadata | {"queries": list(self.metadata["queries"].values())}
+        settings = self.metadata | {"queries": list(self.metadata["queries"].values())}
         each = (
-            tested(used | {"test": name, "correction": corrections[name]})
+            tested(settings | {"test": name, "correction": corrections[name]})
             for name in names
         )
         return "; ".join(each)
@@ -147,13 +147,13 @@ def discriminate(
     tests = [test] if isinstance(test, str) else list(dict.fromkeys(test))
     if not tests:
         raise UsageError("name a test")
-    how: dict[str, Any] = {"alpha": alpha, "resamples": resamples, "seed": seed}
+    options: dict[str, Any] = {"alpha": alpha, "resamples": resamples, "seed": seed}
     corrections, queries, parts = {}, {}, []
     for name in tests:
         for measure, matrix in one.items():
             values, runs = matrix.values, np.array(matrix.run_ids, object)
             first, second = pairs = all_pairs(len(runs))
-            made = decide(values, pairs, name, correction=correction, **how)
+            made = decide(values, pairs, name, correction=correction, **options)
             means = values.mean(axis=1)
             columns = {"run_a": runs[first], "run_b": runs[second]}
             columns["difference"] = means[first] - means[second]
@@ -163,9 +163,9 @@ def discriminate(
             corrections[name], queries[measure] = made.correction, values.shape[1]
             if progress:
                 progress("measures", len(parts), len(tests) * len(one))
-    used = {**how, "missing": missing, "correction": corrections}
-    used |= {"queries": queries, "comparisons": len(parts[0])}
-    return Discrimination(used, notes, pairs=pd.concat(parts, ignore_index=True))
+    settings = {**options, "missing": missing, "correction": corrections}
+    settings |= {"queries": queries, "comparisons": len(parts[0])}
+    return Discrimination(settings, notes, pairs=pd.concat(parts, ignore_index=True))
 
 
 def sensitivity(
@@ -182,8 +182,8 @@ def sensitivity(
         Columns measure, significant, pairs, sensitivity. Arguments and errors are those
         of `discriminate`.
     """
-    how: dict[str, Any] = {"missing": missing, "correction": "none"}
-    table = discriminate(scores, measures, "t", alpha, **how).table
+    options: dict[str, Any] = {"missing": missing, "correction": "none"}
+    table = discriminate(scores, measures, "t", alpha, **options).table
     names = ["measure", "significant", "pairs", "power"]
     return table[names].rename(columns={"power": "sensitivity"})
 

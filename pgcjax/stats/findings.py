@@ -16,24 +16,24 @@ from pgcjax.stats.procedures import FAMILY
 _CORRECTED = {"none": "uncorrected", "holm": "Holm", "bh": "Benjamini-Hochberg"}
 
 
-def tested(used: Mapping[str, Any]) -> str:
+def tested(settings: Mapping[str, Any]) -> str:
     """Name the test behind findings, how it is corrected, and what p depends on.
 
     A p depends on the family that is compared: on how many comparisons there are.
 
     Args:
-        used: test, correction, comparisons, queries and alpha, as in the metadata of a
-            `Comparison`; queries may be the least and the largest number of several.
+        settings: test, correction, comparisons, queries and alpha, as in the metadata
+            of a `Comparison`; queries may be the least and the largest of several.
     """
-    test, many = used["test"], used["comparisons"]
-    corrected = _CORRECTED[used["correction"]]
-    least, most = (np.min(used["queries"]), np.max(used["queries"]))
+    test, many = settings["test"], settings["comparisons"]
+    corrected = _CORRECTED[settings["correction"]]
+    least, most = (np.min(settings["queries"]), np.max(settings["queries"]))
     queries = counted(most, "query") if least == most else f"{least} to {most} queries"
-    if "human_queries" in used:
-        queries = f"{used['human_queries']} of {queries} judged by people"
+    if "human_queries" in settings:
+        queries = f"{settings['human_queries']} of {queries} judged by people"
     parts = [test, *([corrected] if many > 1 and test not in FAMILY else [])]
     return ", ".join(
-        [*parts, counted(many, "comparison"), queries, f"α = {used['alpha']:g}"]
+        [*parts, counted(many, "comparison"), queries, f"α = {settings['alpha']:g}"]
     )
 
 
@@ -67,5 +67,5 @@ class Comparison(Result):
         self, path: str | os.PathLike, *, runs: bool = False, spreadsheet: bool = False
     ) -> Path:
         """Write the table of pairs, or of `runs`, as `Result.save`."""
-        found = Result(self.runs, self.metadata) if runs else super()
-        return found.save(path, spreadsheet=spreadsheet)
+        findings = Result(self.runs, self.metadata) if runs else super()
+        return findings.save(path, spreadsheet=spreadsheet)

@@ -134,6 +134,6 @@ def places(different: Different, means: Means) -> RankRanges:
 def columns(different: Different | None, means: Means) -> dict[str, pd.Series]:
     """Lay `places` out as rank_low, rank_high and tier; empty where pairs are None."""
     none = np.full((3, len(means)), None)
-    found = none if different is None else places(different, means)
+    ranges = none if different is None else places(different, means)
     names = ("rank_low", "rank_high", "tier")
-    return {n: pd.Series(x, dtype="Int64") for n, x in zip(names, found, strict=True)}
+    return {n: pd.Series(x, dtype="Int64") for n, x in zip(names, ranges, strict=True)}

@@ -171,7 +171,7 @@ def _largest(
     count = len(pairs[0])
     if place < 1:
         return np.full((kinds, count), np.inf)
-    found = np.empty((kinds, count))
+    largest = np.empty((kinds, count))
     width = max(values.shape[1], resample.BLOCK)
     rows = max(1, _NEAR // width)
     most = max(rows, budget // (8 * kinds * (place + resample.BLOCK)) // rows * rows)
@@ -208,8 +208,8 @@ def _largest(
                 for _ in pool.map(look, blocks, [weights] * len(blocks)):
                     pass  # what a block raises is raised here
         for block in blocks:
-            found[:, block] = held[block.start].min(2)
-    return found
+            largest[:, block] = held[block.start].min(2)
+    return largest
 
 
 def wilcoxon(

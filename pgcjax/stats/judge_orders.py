@@ -122,14 +122,12 @@ class JudgeOrders(Result):
             x, y = self._orders([self._board(a), self._board(b)], drawing)
             table = self._swapped(x, y, drawing.alpha, correction)
             by = table["significant_a"] * 1 + table["significant_b"]
-            counts = {"runs": len(self.run_ids), "queries": x.values.shape[1]}
-            counts |= {"swapped": len(table), "one_significant": int((by == 1).sum())}
+            counts = {"runs": len(self.run_ids), "swapped": len(table)}
+            counts |= {"one_significant": int((by == 1).sum())}
             counts |= {"both_significant": int((by == 2).sum())}
             for coefficient in drawing.coefficients:
                 row = {"judge_a": a, "judge_b": b, "coefficient": coefficient}
-                found = correlation_of(x, y, coefficient, drawing)
-                why = found.pop("undefined")
-                rows.append(row | found | counts | {"undefined": why})
+                rows.append(row | correlation_of(x, y, coefficient, drawing) | counts)
             if progress:
                 progress("comparing judges", done, len(two))
         drawn = ["low", "high"] if interval != "none" else []
@@ -219,18 +217,16 @@ class JudgeOrders(Result):
             first, x = (KEEP, base[0]) if a == b else (policy, x)
             for coefficient in drawing.coefficients:
                 row = {"judge_a": a, "flips_a": first, "judge_b": b, "flips_b": policy}
-                found = correlation_of(x, y, coefficient, drawing)
-                why = found.pop("undefined")
-                row |= {"coefficient": coefficient, **found}
+                row |= {"coefficient": coefficient, "swapped": x.swapped(y).sum()}
+                row |= correlation_of(x, y, coefficient, drawing)
                 if a != b:
                     row |= change((x, y), base, coefficient)
-                counts = {"queries": x.values.shape[1], "swapped": x.swapped(y).sum()}
-                yield row | counts | {"undefined": why}
+                yield row
 
     def _board(self, judge: str, flips: str = "") -> Board:
         """Return the board by a policy: one for all, where no pair has both orders."""
-        own, base = self.boards[judge], self.metadata["flips"]
-        return own.get(flips or base, own[base])
+        boards, base = self.boards[judge], self.metadata["flips"]
+        return boards.get(flips or base, boards[base])
 
     def _orders(
         self, boards: Sequence[Board], drawing: Drawing | None = None
@@ -240,9 +236,10 @@ class JudgeOrders(Result):
         queries = pd.Index([q for q in boards[0].query_ids if q in every], dtype=object)
         return [
             RunOrder(
-                values[:, pd.Index(own, dtype=object).get_indexer(queries)], drawing
+                values[:, pd.Index(query_ids, dtype=object).get_indexer(queries)],
+                drawing,
             )
-            for own, values in boards
+            for query_ids, values in boards
         ]
 
     def _swapped(
@@ -277,25 +274,25 @@ class JudgeOrders(Result):
             orders: what `orders` gave.
         """
         first = orders.drop_duplicates(["judge_a", "judge_b"])
-        told = [self._told(row) for _, row in first.iterrows()]
-        if len(told) > _LINES:
+        lines = [self._told(row) for _, row in first.iterrows()]
+        if len(lines) > _LINES:
             by = first.dropna(subset="value").sort_values("value", kind="stable")
             ends = [
                 f"{r.value:.3f} ({r.judge_a}, {r.judge_b})" for r in by.itertuples()
             ]
-            told = [f"{len(told)} pairs of judges: {first['coefficient'].iloc[0]} "]
-            told[0] += f"from {ends[0]} to {ends[-1]}" if ends else "is undefined"
+            lines = [f"{len(lines)} pairs of judges: {first['coefficient'].iloc[0]} "]
+            lines[0] += f"from {ends[0]} to {ends[-1]}" if ends else "is undefined"
         for judge, (double, flipped) in self.flipped.items():
-            told.append(
+            lines.append(
                 f"{judge}: {flipped} of {counted(double, 'pair')} judged in both "
                 "orders are flipped"
             )
         if not self.flipped:
-            told.append(
+            lines.append(
                 "no pair is known to be judged in both orders: what place does to the "
                 "order, these judgments do not say"
             )
-        return told
+        return lines
 
     def _told(self, row: pd.Series) -> str:
         names = f"{row['judge_a']} and {row['judge_b']}"
@@ -322,8 +319,8 @@ class JudgeOrders(Result):
                 rows |= {"run_id": np.repeat(runs, len(queries))}
                 rows |= {"query_id": np.tile(np.array(queries, object), len(runs))}
                 parts.append(pd.DataFrame({**rows, "value": values.ravel()}))
-        used = {**self.metadata, "flipped": self.flipped}
-        return pd.concat(parts, ignore_index=True), used
+        metadata = {**self.metadata, "flipped": self.flipped}
+        return pd.concat(parts, ignore_index=True), metadata
 
 
 def read_judge_orders(path: str | os.PathLike) -> JudgeOrders:
@@ -339,8 +336,8 @@ def read_judge_orders(path: str | os.PathLike) -> JudgeOrders:
     flipped = about.pop("flipped")
     run_ids = sorted(table["run_id"].unique())
     boards: dict[str, dict[str, Board]] = {}
-    for (judge, flips), own in table.groupby(["judge", "flips"], sort=False):
-        wide = own.pivot_table("value", "run_id", "query_id", "count")
+    for (judge, flips), rows in table.groupby(["judge", "flips"], sort=False):
+        wide = rows.pivot_table("value", "run_id", "query_id", "count")
         whole = len(wide) == len(run_ids) and (wide == 1).all(axis=None)
         if not (whole and flips in FLIPS):
             raise DataError(
@@ -348,7 +345,7 @@ def read_judge_orders(path: str | os.PathLike) -> JudgeOrders:
                 where=origin.name,
                 mend=mend,
             )
-        wide = own.pivot(index="run_id", columns="query_id", values="value")
+        wide = rows.pivot(index="run_id", columns="query_id", values="value")
         values = wide.sort_index(axis=0).sort_index(axis=1).to_numpy(np.float64)
         queries = sorted(wide.columns)
         boards.setdefault(str(judge), {})[str(flips)] = Board(queries, values)

@@ -5,18 +5,15 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from math import isnan, nan
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float64
 
 from pgcjax.errors import (
     DataError,
     DataWarning,
     UsageError,
-    check_choice,
     counted,
     listed,
 )
@@ -25,13 +22,7 @@ from pgcjax.io.score_files import read_any_scores
 from pgcjax.stats import matrix
 from pgcjax.stats.aligned import AlignedScores, align, check_measures
 from pgcjax.stats.choices import RANK_INTERVALS
-from pgcjax.stats.correlation import check_coefficients, correlated
-from pgcjax.stats.procedures import check_resampling
-from pgcjax.stats.resampled_orders import DrawnSums, tau_interval, without_interval
-from pgcjax.stats.tests import check_alpha
-
-_MEANS = "low, high: one has means alone"
-_NEVER = "low, high: it is undefined in resamples"
+from pgcjax.stats.order_correlations import Drawing, RunOrder, correlation_of
 
 
 @dataclass(frozen=True)
@@ -96,10 +87,7 @@ def correlate_leaderboards(
     Raises:
         UsageError: an argument is wrong. DataError: scores are malformed or missing.
     """
-    check_coefficients(coefficients)
-    check_choice("interval", interval, RANK_INTERVALS)
-    check_alpha(alpha)
-    check_resampling(resamples, seed)
+    drawing = Drawing.of(coefficients, interval, alpha, resamples, seed)
     true = _read(truth, "the truth", truth_measures)
     if not isinstance(leaderboards, Mapping):
         leaderboards = {"scores": leaderboards}
@@ -107,32 +95,17 @@ def correlate_leaderboards(
     for name, source in leaderboards.items():
         boards = true, _read(source, str(name), measures)
         if missing == "drop":
-            boards, said = _of_same_runs(*boards)
-            notes += said
+            boards, notes_of_runs = _of_same_runs(*boards)
+            notes += notes_of_runs
         side = _aligned(*boards, missing)
         notes += side.notes if side else ()
-        means, drawn = _means(*boards, side), {}
-        queries = len(side.queries) if side else 0
-        if side and interval != "none" and not without_interval("tau", queries):
-            for key, values in zip(side.measures, side.values, strict=True):
-                drawn[key] = DrawnSums.of(values, resamples, seed)
+        orders = _orders(*boards, side, drawing)
         of_both = product(*(board.measures for board in boards))
         for (one, two), coefficient in product(of_both, coefficients):
-            x, y = boards[0].key(one), boards[1].key(two)
-            both = one in boards[0].queries and two in boards[1].queries
-            value, runs, why = correlated(means[x], means[y], coefficient)
-            row: dict[str, Any] = {"leaderboard": name, "truth_measure": one}
-            row |= {"measure": two, "coefficient": coefficient, "value": value}
-            used = queries if both else 0
-            if interval != "none":
-                found = nan, nan, 0
-                lacking = without_interval(coefficient, used) if both else _MEANS
-                why = why or lacking
-                if not why:
-                    found = tau_interval(drawn[x], drawn[y], alpha=alpha)
-                    why = _NEVER if isnan(found[0]) else ""
-                row |= dict(zip(("low", "high", "resamples"), found, strict=True))
-            rows.append({**row, "runs": runs, "queries": used, "undefined": why})
+            x, y = orders[boards[0].key(one)], orders[boards[1].key(two)]
+            row = {"leaderboard": name, "truth_measure": one, "measure": two}
+            row |= {"coefficient": coefficient}
+            rows.append(row | correlation_of(x, y, coefficient, drawing))
     table = pd.DataFrame(rows)
     table.attrs["notes"] = notes
     return table
@@ -166,22 +139,25 @@ def _read(source: Any, name: str, chosen: Sequence[str] | None) -> _Board:
         table, origin = table[keep].reset_index(drop=True), _of(origin, keep)
     table["run_id"] = ids(table["run_id"], origin)
     table["value"] = numbers(table["value"], "value", origin)
-    if again := first_repeat(table, ["run_id", "query_id", "measure"]):
+    if repeat := first_repeat(table, ["run_id", "query_id", "measure"]):
         raise DataError(
-            f"scores run {table['run_id'][again[1]]!r}, query "
-            f"{table['query_id'][again[1]]!r} twice, first in {origin.place(again[0])}",
-            where=origin.at(again[1]),
+            f"scores run {table['run_id'][repeat[1]]!r}, query "
+            f"{table['query_id'][repeat[1]]!r} twice, first in "
+            f"{origin.place(repeat[0])}",
+            where=origin.at(repeat[1]),
             mend="Keep one.",
         )
     queries, means = {}, {}
     for measure in there if chosen is None else dict.fromkeys(chosen):
-        own = table[table["measure"] == measure]
-        scores = own[~own["query_id"].isin(matrix.AVERAGES)]
+        of_measure = table[table["measure"] == measure]
+        scores = of_measure[~of_measure["query_id"].isin(matrix.AVERAGES)]
         if len(scores):
             queries[measure] = scores[["run_id", "query_id", "value"]]
         else:
-            own = own[own["query_id"] == own["query_id"].iloc[0]]  # of one average
-            means[measure] = own.set_index("run_id")["value"]
+            of_measure = of_measure[
+                of_measure["query_id"] == of_measure["query_id"].iloc[0]
+            ]  # of one average
+            means[measure] = of_measure.set_index("run_id")["value"]
     return _Board(name, queries, means)
 
 
@@ -227,28 +203,30 @@ def _aligned(true: _Board, other: _Board, missing: str) -> AlignedScores | None:
     return align(tables, None, missing, queries=1) if tables else None
 
 
-def _means(
-    true: _Board, other: _Board, side: AlignedScores | None
-) -> dict[str, Float64[np.ndarray, " runs"]]:
-    """Return the means of all measures, of the same runs, ascending.
+def _orders(
+    true: _Board, other: _Board, side: AlignedScores | None, drawing: Drawing
+) -> dict[str, RunOrder]:
+    """Order the runs by each measure of both, runs ascending.
 
     Raises:
         DataError: one lacks a run that another has.
     """
-    means = {
-        board.key(measure): mean.sort_index()
-        for board in (true, other)
-        for measure, mean in board.means.items()
-    }
+    runs: dict[str, set[str]] = {}
+    orders: dict[str, RunOrder] = {}
+    for board in (true, other):
+        for measure, mean in board.means.items():
+            mean, key = mean.sort_index(), board.key(measure)
+            runs[key] = {*mean.index}
+            none = np.zeros((len(mean), 0))
+            orders[key] = RunOrder(none, drawing, mean.to_numpy())
     if side:
         for key, values in zip(side.measures, side.values, strict=True):
-            means[key] = pd.Series(values.mean(axis=1), side.runs)
-    first, *others = means
+            runs[key], orders[key] = {*side.runs}, RunOrder(values, drawing)
+    first, *others = runs
     for key in others:
-        odd = {*means[first].index} ^ {*means[key].index}
-        if odd:
+        if odd := runs[first] ^ runs[key]:
             raise DataError(
                 f"of {first} and {key}, only one has scores of run {min(odd)!r}",
                 mend="Complete the other, or drop it.",
             )
-    return {key: mean.to_numpy() for key, mean in means.items()}
+    return orders

@@ -11,7 +11,7 @@ from pgcjax.errors import UsageError, check_choice
 from pgcjax.io.result import Result, computed
 from pgcjax.stats import tests
 from pgcjax.stats.choices import CORRECTIONS
-from pgcjax.stats.resampled_orders import correlations
+from pgcjax.stats.resampled_orders import taus
 from pgcjax.stats.scores import Scores
 from pgcjax.stats.uncertainty import weighted_means
 
@@ -99,7 +99,7 @@ class LeftOut(Result):
         if self.documents is not None:
             columns |= self._own(before, after)
         columns |= {
-            "tau": _taus(before, after),
+            "tau": taus(np.broadcast_to(before, after.shape), after),
             "gained": (tests_after & ~tests_before).sum(1),
             "lost": (tests_before & ~tests_after).sum(1),
             "largest_change": largest,
@@ -172,15 +172,18 @@ class LeftOut(Result):
 
     def _told(self) -> tuple[str, ...]:
         """Return notes on the scores, and how far orders and means move."""
-        told = [*self.observed.notes] if self.observed else []
+        notes = [*self.observed.notes] if self.observed else []
         who = f"one of {len(self.left_out)} {self.metadata['leave_out']}"
         for name in self.scores:
             _, before, after = self._means(name)
             change = pd.Series(np.ravel(after - before)).abs()  # some may be NaN
-            tau, most = pd.Series(_taus(before, after)).min(), change.max()
+            tau, most = (
+                pd.Series(taus(np.broadcast_to(before, after.shape), after)).min(),
+                change.max(),
+            )
             order = "" if np.isnan(tau) else f"τ with the full order is ≥ {tau:.3f}, "
-            told.append(f"{name}: without {who}, {order}a mean moves by ≤ {most:.4f}")
-        return tuple(told)
+            notes.append(f"{name}: without {who}, {order}a mean moves by ≤ {most:.4f}")
+        return tuple(notes)
 
     def _of(self, measure: str | None) -> LeftOutScores:
         name = next(iter(self.scores)) if measure is None else measure
@@ -194,10 +197,10 @@ class LeftOut(Result):
     ) -> tuple[LeftOutScores, np.ndarray, np.ndarray]:
         """Return the scores, and the means of runs with and without each owner."""
         of = self._of(measure)
-        how = self.metadata["missing"]
+        missing = self.metadata["missing"]
         every = np.ones((1, len(of.query_ids)))
-        before = weighted_means(of.scores[None], of.answered, every, how)[0]
-        after = weighted_means(of.without, of.answered, of.present, how)
+        before = weighted_means(of.scores[None], of.answered, every, missing)[0]
+        after = weighted_means(of.without, of.answered, of.present, missing)
         return of, before, after
 
     def _own(self, before: np.ndarray, after: np.ndarray) -> dict[str, Any]:
@@ -234,8 +237,3 @@ class LeftOut(Result):
         each = zip(of.without, of.present, strict=True)
         rest = [significant(scores, queries) for scores, queries in each]
         return first, np.array(rest)
-
-
-def _taus(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """Correlate the order of all runs with that without each owner."""
-    return correlations(np.broadcast_to(before, after.shape), after, "tau")

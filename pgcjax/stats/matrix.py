@@ -148,8 +148,8 @@ def _source(scores: Any, columns: Mapping[str, str]) -> _Source:
     where = "scores"
     if isinstance(scores, (str, os.PathLike)):
         where = str(scores)
-        found = None if columns else open_parquet(scores)
-        scores = StoredScores(*found) if found else read_any_scores(scores)
+        parquet = None if columns else open_parquet(scores)
+        scores = StoredScores(*parquet) if parquet else read_any_scores(scores)
     if isinstance(scores, StoredScores) and not columns and scores.count:
         check_queries([not scores.means_alone], where)
         return _Source(where, partial(_stored, scores))
@@ -203,8 +203,8 @@ def columns_of(
         raise DataError(f"has more than one column {twice[0]!r}", where=where)
     absent = [n for n in wanted.values() if n not in names]
     if absent:
-        found = [str(n) for n in names]
-        raise DataError(f"has no column {absent[0]!r} (found {found})", where=where)
+        present = [str(n) for n in names]
+        raise DataError(f"has no column {absent[0]!r} (found {present})", where=where)
     free = [n for n in names if n not in wanted.values()]
     return {**find_columns(free, NAMES, NAMES), **wanted}
 
@@ -223,13 +223,13 @@ def _long(frame: pd.DataFrame, named: dict[str, Any], origin: Origin) -> pd.Data
     for name in [name for name in NAMES if name in named and name != "value"]:
         table[name] = ids(table[name], origin)
     table["value"] = numbers(table["value"], "value", origin)
-    again = first_repeat(table, [*_KEYS, *(n for n in ("measure",) if n in named)])
-    if again:
-        run, query = table.loc[again[1], _KEYS]
+    repeat = first_repeat(table, [*_KEYS, *(n for n in ("measure",) if n in named)])
+    if repeat:
+        run, query = table.loc[repeat[1], _KEYS]
         raise DataError(
             f"scores run {run!r}, query {query!r} twice, first in "
-            f"{origin.place(again[0])}",
-            where=origin.at(again[1]),
+            f"{origin.place(repeat[0])}",
+            where=origin.at(repeat[1]),
             mend="Keep one.",
         )
     # Numbered: as many measures as there are look for their rows.
@@ -278,15 +278,15 @@ def wide_table(
         notes = (
             f"no column names the queries: {counted(len(frame), 'row')}, numbered",
         )
-    again = names.duplicated().to_numpy()
-    refuse(again, lambda i: f"has {rows} {names[i]!r} twice", origin, "Keep one.")
+    repeated = names.duplicated().to_numpy()
+    refuse(repeated, lambda i: f"has {rows} {names[i]!r} twice", origin, "Keep one.")
     values = np.full(cells.shape, np.nan)
     for k, column in enumerate(cells.columns):
         cell = cells[column].reset_index(drop=True)
         full = np.flatnonzero(~(cell.isna() | (cell == "")).to_numpy())
         places = np.asarray(origin.places)[full] if len(origin.places) else full + 1
-        what, here = f"score, {other} {str(column)!r}", replace(origin, places=places)
-        values[full, k] = numbers(cell.iloc[full], what, here)
+        label, here = f"score, {other} {str(column)!r}", replace(origin, places=places)
+        values[full, k] = numbers(cell.iloc[full], label, here)
     wide = pd.DataFrame(values, names.to_numpy(), [str(c) for c in cells.columns])
     return (wide if rows == "run_id" else wide.T), notes
 
@@ -322,8 +322,10 @@ def _complete(
     if absent.any() and missing == "drop":
         wide = wide.iloc[:, np.flatnonzero(~absent.any(axis=0))]
         gaps = list(compress(runs, np.any(absent, axis=1)))
-        what = f"{counted(len(lacked), 'query')} left out that some run lacks"
-        notes += (f"{what}: {listed(gaps)}",)
+        number_left_out = (
+            f"{counted(len(lacked), 'query')} left out that some run lacks"
+        )
+        notes += (f"{number_left_out}: {listed(gaps)}",)
     elif absent.any():
         wide = wide.fillna(0.0)
         notes += (f"{counted(int(absent.sum()), 'missing score')} counted as 0",)

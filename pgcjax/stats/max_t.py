@@ -244,8 +244,8 @@ def _exact(
         top = mean * mean / queries
         left = squares - top
         left[left <= _LEAST * squares] = 0.0
-        found = _statistic(top, left + spread[drawn][:, None], queries)
-        np.maximum.at(best, drawn, found.max(1) ** 2)
+        statistic = _statistic(top, left + spread[drawn][:, None], queries)
+        np.maximum.at(best, drawn, statistic.max(1) ** 2)
     return best
 
 

@@ -25,8 +25,8 @@ LOGARITHMS = f"logarithms of scores, {FLOOR:.5f} at least: the mean is geometric
 
 def mean_of(measure: str) -> str:
     """Find which of `MEANS` is that of a measure, by its name."""
-    if asked := re.search(r"[(,]\s*mean\s*=\s*(\w+)\s*[,)]", measure):
-        return asked[1] if asked[1] in MEANS else ARITHMETIC
+    if parameter := re.search(r"[(,]\s*mean\s*=\s*(\w+)\s*[,)]", measure):
+        return parameter[1] if parameter[1] in MEANS else ARITHMETIC
     return SUM if re.split(r"[(@]", measure)[0].strip() in SUMMED else ARITHMETIC
 
 
@@ -39,10 +39,10 @@ def taken(values: Any, measure: str) -> Any:
 
 def given(means: Any, measure: str, counts: Any) -> Any:
     """Make what is said of a measure of the means of `taken`, each of some queries."""
-    how = mean_of(measure)
-    return (
-        np.exp(means) if how == GEOMETRIC else means * counts if how == SUM else means
-    )
+    mean = mean_of(measure)
+    if mean == GEOMETRIC:
+        return np.exp(means)
+    return means * counts if mean == SUM else means
 
 
 def by_run(table: pd.DataFrame) -> pd.DataFrame:
@@ -51,8 +51,8 @@ def by_run(table: pd.DataFrame) -> pd.DataFrame:
     Args:
         table: columns run_id, measure, value.
     """
-    found = averaged(taken_of(table))
-    means, counts = (found[name].unstack("measure") for name in ("mean", "count"))
+    averages = averaged(taken_of(table))
+    means, counts = (averages[name].unstack("measure") for name in ("mean", "count"))
     for measure in [m for m in map(str, means) if mean_of(m) != ARITHMETIC]:
         means[measure] = given(means[measure], measure, counts[measure])
     return means
@@ -61,9 +61,9 @@ def by_run(table: pd.DataFrame) -> pd.DataFrame:
 def taken_of(table: pd.DataFrame) -> pd.DataFrame:
     """Put what is averaged in the place of the column value, as `taken`."""
     for name in [m for m in table["measure"].unique() if mean_of(m) == GEOMETRIC]:
-        own = (table["measure"] == name).to_numpy()
+        rows = (table["measure"] == name).to_numpy()
         values = table["value"].to_numpy(float)
-        table = table.assign(value=np.where(own, taken(values, name), values))
+        table = table.assign(value=np.where(rows, taken(values, name), values))
     return table
 
 
@@ -97,8 +97,8 @@ def of_block(
     counts = np.full(means.shape, values.shape[1]) if keep is None else keep.sum(1)
     for i, name in enumerate(measures):
         if mean_of(name) != ARITHMETIC:
-            own = None if keep is None else keep[..., i]
-            averaged = _averaged(taken(values[..., i], name), own)
+            present = None if keep is None else keep[..., i]
+            averaged = _averaged(taken(values[..., i], name), present)
             means[:, i] = given(averaged, name, counts[:, i])
     return means
 

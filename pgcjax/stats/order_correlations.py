@@ -16,6 +16,7 @@ from pgcjax.stats.procedures import check_resampling
 from pgcjax.stats.resampled_orders import DrawnSums, tau_interval, without_interval
 
 _NO_QUERY = "the two have no query in common"
+_MEANS = "low, high: one has means alone"
 _NEVER = "low, high: it is undefined in resamples"
 
 
@@ -48,23 +49,30 @@ class Drawing(NamedTuple):
 
 
 class RunOrder:
-    """An order of the runs, by their means over queries."""
+    """An order of the runs, by their means over queries.
+
+    Attributes:
+        values: of each run and query; of means alone, of no queries.
+        mean: of each run.
+        of_means: whether there are means alone.
+    """
 
     def __init__(
         self,
         values: Float64[np.ndarray, "runs queries"],
         drawing: Drawing | None = None,
+        mean: Float64[np.ndarray, " runs"] | None = None,
     ):
-        self.values, self._drawing = values, drawing
-        queries = values.shape[1]
-        self.mean = values.mean(axis=1) if queries else np.zeros(len(values))
+        self.values, self._drawing, self.of_means = values, drawing, mean is not None
+        of_values = values.mean(axis=1) if values.shape[1] else np.zeros(len(values))
+        self.mean = of_values if mean is None else mean
 
     @cached_property
     def drawn(self) -> DrawnSums:
         """Sums over queries that are drawn again."""
-        how = self._drawing
-        assert how
-        return DrawnSums.of(self.values, how.resamples, how.seed)
+        drawing = self._drawing
+        assert drawing
+        return DrawnSums.of(self.values, drawing.resamples, drawing.seed)
 
     def swapped(self, other: "RunOrder") -> Bool[np.ndarray, " pairs"]:
         """Which pairs of runs another order turns round; a tie turns none."""
@@ -79,22 +87,24 @@ def correlation_of(
     """Correlate two orders.
 
     Returns:
-        value; low and high, unless there are no intervals; undefined: what is NaN, and
-        why.
+        value; low, high and resamples (in which it is defined), unless there are no
+        intervals; runs and queries, that count; undefined: what is NaN, and why.
     """
-    queries = x.values.shape[1]
-    value, _, why = correlated(x.mean, y.mean, coefficient)
-    if not queries:
+    value, runs, why = correlated(x.mean, y.mean, coefficient)
+    of_means = x.of_means or y.of_means
+    queries = 0 if of_means else x.values.shape[1]
+    if not (queries or of_means):
         value, why = nan, _NO_QUERY
     row: dict[str, Any] = {"value": value}
     if drawing.interval != "none":
-        low = high = nan
-        why = why or without_interval(coefficient, queries)
+        bounds = nan, nan, 0
         if not why:
-            low, high, _ = tau_interval(x.drawn, y.drawn, alpha=drawing.alpha)
-            why = _NEVER if isnan(low) else ""
-        row |= {"low": low, "high": high}
-    return row | {"undefined": why}
+            why = _MEANS if of_means else without_interval(coefficient, queries)
+        if not why:
+            bounds = tau_interval(x.drawn, y.drawn, alpha=drawing.alpha)
+            why = _NEVER if isnan(bounds[0]) else ""
+        row |= dict(zip(("low", "high", "resamples"), bounds, strict=True))
+    return row | {"runs": runs, "queries": queries, "undefined": why}
 
 
 def change(

@@ -99,10 +99,12 @@ def ordering(
         rank_high, tier: as of `Uncertainty.ranks`. Intervals of values are percentiles.
     """
     tests.check_alpha(alpha)
-    found = Uncertainty(run_ids=run_ids, mean={"": observed}, replicates={"": drawn})
-    how = {"interval": "percentile", "alpha": alpha}
-    values = found.means("", **how).rename(columns={"mean": "value"})
-    ranks = found.ranks("", alpha=alpha).drop(columns="mean")
+    uncertainty = Uncertainty(
+        run_ids=run_ids, mean={"": observed}, replicates={"": drawn}
+    )
+    options = {"interval": "percentile", "alpha": alpha}
+    values = uncertainty.means("", **options).rename(columns={"mean": "value"})
+    ranks = uncertainty.ranks("", alpha=alpha).drop(columns="mean")
     ranks = ranks.rename(columns={"low": "rank_low", "high": "rank_high"})
     table = ranks.merge(values[["run_id", "value", "low", "high"]], on="run_id")
     columns = ["run_id", "value", "low", "high", "rank", "rank_low", "rank_high"]

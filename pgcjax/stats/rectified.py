@@ -269,15 +269,15 @@ def of_both(human: Matrix, model: Matrix, missing: str) -> tuple[Matrix, list[st
             mend="Score them by the model, too, or choose missing drop.",
         )
     if absent:
-        what = counted(len(absent), "query")
-        notes.append(f"human scores: {what} left out that the model lacks")
+        number = counted(len(absent), "query")
+        notes.append(f"human scores: {number} left out that the model lacks")
         # It changes every finding: said aloud, not in the notes alone.
         warnings.warn(notes[-1], DataWarning, stacklevel=3)
     values = np.ascontiguousarray(human.values[:, shared])
-    kept = [human.query_ids[i] for i in shared]
-    if len(kept) < len(model.query_ids):
-        notes.append(_told_of_share(model, kept))
-    return Matrix(human.run_ids, kept, values, human.measure), notes
+    judged = [human.query_ids[i] for i in shared]
+    if len(judged) < len(model.query_ids):
+        notes.append(_told_of_share(model, judged))
+    return Matrix(human.run_ids, judged, values, human.measure), notes
 
 
 def _told_of_share(model: Matrix, judged: list[str]) -> str:

@@ -19,22 +19,22 @@ def run_means(tables: Iterable[pd.DataFrame]) -> pd.DataFrame:
         mean, low, high, std and count (of queries), by run_id and measure; the last two
         are of what is averaged: of logarithms, if the mean is geometric.
     """
-    found = pd.concat([_of_table(table) for table in tables])
-    found = found.set_index(["run_id", "measure"])
-    quantile = stats.t.ppf(0.975, np.maximum(found["count"] - 1, 1))
-    half = (found["std"] / np.sqrt(found["count"]) * quantile).fillna(0.0)
-    found = found.assign(low=found["mean"] - half, high=found["mean"] + half)
-    names = found.index.get_level_values("measure")
+    means = pd.concat([_of_table(table) for table in tables])
+    means = means.set_index(["run_id", "measure"])
+    quantile = stats.t.ppf(0.975, np.maximum(means["count"] - 1, 1))
+    half = (means["std"] / np.sqrt(means["count"]) * quantile).fillna(0.0)
+    means = means.assign(low=means["mean"] - half, high=means["mean"] + half)
+    names = means.index.get_level_values("measure")
     for name in [m for m in names.unique() if mean_of(m) != ARITHMETIC]:
         rows = names == name
-        counts = found.loc[rows, "count"]
+        counts = means.loc[rows, "count"]
         for column in ("mean", "low", "high"):
-            found.loc[rows, column] = given(found.loc[rows, column], name, counts)
-    return found
+            means.loc[rows, column] = given(means.loc[rows, column], name, counts)
+    return means
 
 
 def _of_table(table: pd.DataFrame) -> pd.DataFrame:
     table = taken_of(table)
     groups = table.groupby(["run_id", "measure"], sort=True, observed=True)["value"]
-    found = averaged(table).assign(std=groups.std()).reset_index()
-    return found.astype({"run_id": "str", "measure": "str"})
+    means = averaged(table).assign(std=groups.std()).reset_index()
+    return means.astype({"run_id": "str", "measure": "str"})

@@ -80,14 +80,14 @@ class ScoreIntervals:
     Attributes:
         query_ids: the queries, ascending.
         scores: by the judgments as they are.
-        kept: which of them count: with missing=skip, those that a run has.
-        found: as of `Percentiles`.
+        present: which of them count: with missing=skip, those that a run has.
+        percentiles: as of `Percentiles`.
     """
 
     query_ids: list[str]
     scores: Scores
-    kept: Bool[np.ndarray, "runs queries"]
-    found: Float64[np.ndarray, "3 runs queries"]
+    present: Bool[np.ndarray, "runs queries"]
+    percentiles: Float64[np.ndarray, "3 runs queries"]
 
     def rows(self, run_ids: list[str], interval: str) -> pd.DataFrame:
         """Return run_id, query_id, score, low, high and mean_replicate of each score.
@@ -96,12 +96,12 @@ class ScoreIntervals:
             UsageError: the interval is none of `choices.REPLICATED_SINGLY`.
         """
         check_choice("interval", interval, REPLICATED_SINGLY)
-        low, high, mean = self.found
+        low, high, mean = self.percentiles
         if interval == "basic":
             low, high = 2 * self.scores - high, 2 * self.scores - low
         elif interval == "centred":
             low, high = (end + (self.scores - mean) for end in (low, high))
-        run, query = np.nonzero(self.kept)
+        run, query = np.nonzero(self.present)
         columns = {
             "run_id": pd.Series(np.array(run_ids, object)[run], dtype="str"),
             "query_id": pd.Series(np.array(self.query_ids, object)[query], dtype="str"),

@@ -70,9 +70,9 @@ def stability(
             }
             for share, count, part in zip([*shares, 1.0], judgments, parts, strict=True)
         ]
-        kept = [row["same_best"] >= LEVEL for row in of_measure]
-        first = max((i + 1 for i, same in enumerate(kept) if not same), default=0)
-        enough = of_measure[min(first, len(kept) - 1)]
+        stable = [row["same_best"] >= LEVEL for row in of_measure]
+        first = max((i + 1 for i, same in enumerate(stable) if not same), default=0)
+        enough = of_measure[min(first, len(stable) - 1)]
         name = run_ids[int(best[0])] if len(best) else ""
         number = {key: enough[key] for key in ("share", "judgments")}
         least.append({"measure": measure, "best": name, **number})

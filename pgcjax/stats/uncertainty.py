@@ -157,16 +157,16 @@ class Uncertainty(Result):
         least = told_apart(drawn, alpha)
         apart = np.abs(observed[:, None] - observed) - least
         noise = NOISE * np.nanmax(np.abs(observed), initial=0.0)
-        found = groups.places(apart > noise, observed)
+        ranges = groups.places(apart > noise, observed)
         order = np.lexsort([np.arange(len(observed)), -observed])
         table = pd.DataFrame(
             {
                 "run_id": self._ids(np.arange(len(observed))),
                 "mean": observed,
                 "rank": _ranks(observed[None])[0],
-                "low": found.low,
-                "high": found.high,
-                "tier": found.tier,
+                "low": ranges.low,
+                "high": ranges.high,
+                "tier": ranges.tier,
             }
         )
         return table.iloc[order].reset_index(drop=True)
@@ -204,20 +204,20 @@ class Uncertainty(Result):
                 "mean": means.ravel(),
             }
             parts.append(pd.DataFrame(columns))
-        used = {"version": __version__, **self.metadata}
-        return pd.concat(parts, ignore_index=True), used
+        metadata = {"version": __version__, **self.metadata}
+        return pd.concat(parts, ignore_index=True), metadata
 
     @property
     def drawn_again(self) -> str:
         """What was drawn, and how often, in words."""
-        what = self.metadata["resample"]
-        what = "queries and judgments" if what == "both" else what
-        return f"{what} drawn again {self.metadata['replicates']} times"
+        units = self.metadata["resample"]
+        units = "queries and judgments" if units == "both" else units
+        return f"{units} drawn again {self.metadata['replicates']} times"
 
     def _told(self) -> tuple[str, ...]:
         """Return notes on the scores, and what replicates do to orders and means."""
-        count, again = self.metadata["replicates"], self.metadata["resample"]
-        told = [*self.observed.notes] if self.observed else []
+        count, resampled = self.metadata["replicates"], self.metadata["resample"]
+        notes = [*self.observed.notes] if self.observed else []
         for name, observed in self.mean.items():
             tau, drawn = self.tau(name), self.replicates[name]
             moved = float(np.nanmean(drawn - observed))
@@ -229,11 +229,11 @@ class Uncertainty(Result):
                     f"{tau.mean:.3f} on average, from {tau.low:.3f} to {tau.high:.3f} "
                     "in 95 %; "
                 )
-            told.append(
-                f"{name}: {count} replicates ({again}): {order}their means are "
+            notes.append(
+                f"{name}: {count} replicates ({resampled}): {order}their means are "
                 f"{abs(moved):.4f} {side} on average"
             )
-        return tuple(told)
+        return tuple(notes)
 
     def _of(self, measure: str | None, interval: str, alpha: float):
         """Return the means of a measure, by the judgments and by replicates."""
@@ -262,9 +262,9 @@ def read_uncertainty(path: str | os.PathLike) -> Uncertainty:
     table, metadata = read_replicate_means(path)
     run_ids = sorted(table["run_id"].unique())
     count, mean, replicates = metadata["replicates"], {}, {}
-    for name, own in table.groupby("measure", sort=False):
-        place = np.searchsorted(run_ids, own["run_id"])
-        row = own["replicate"].to_numpy()
+    for name, rows in table.groupby("measure", sort=False):
+        place = np.searchsorted(run_ids, rows["run_id"])
+        row = rows["replicate"].to_numpy()
         cell = (row + 1) * len(run_ids) + place
         if not np.array_equal(np.sort(cell), np.arange((count + 1) * len(run_ids))):
             raise DataError(
@@ -273,10 +273,10 @@ def read_uncertainty(path: str | os.PathLike) -> Uncertainty:
                 where=str(path),
                 mend="Restore what uncertainty --replicates-output wrote.",
             )
-        means = own["mean"].to_numpy()[np.argsort(cell)].reshape(-1, len(run_ids))
+        means = rows["mean"].to_numpy()[np.argsort(cell)].reshape(-1, len(run_ids))
         mean[str(name)], replicates[str(name)] = means[0], means[1:]
-    used = {key: metadata[key] for key in ("replicates", "resample", "seed")}
-    return Uncertainty(used, run_ids=run_ids, mean=mean, replicates=replicates)
+    settings = {key: metadata[key] for key in ("replicates", "resample", "seed")}
+    return Uncertainty(settings, run_ids=run_ids, mean=mean, replicates=replicates)
 
 
 def told_apart(drawn: Float64[np.ndarray, "replicates runs"], alpha: float) -> float:

@@ -113,7 +113,7 @@ def test_a_search_starts_in_several_places():
     model = joint._Model(data, setting)
     found = joint.fit_jointly(data, setting)
     at = np.r_[np.log(found.spread), found.looks]
-    best = model.found(at, np.zeros(len(data.items))).value
+    best = model.evaluate(at, np.zeros(len(data.items))).value
     starts = model.starts(data)
     assert len(starts) == 3
     root = np.eye(model.shared)

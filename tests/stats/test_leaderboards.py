@@ -12,11 +12,9 @@ from pgcjax import Scores, correlate
 from pgcjax.errors import DataError, DataWarning, UsageError
 from pgcjax.meta import correlate_leaderboards
 from pgcjax.stats import resample
-from pgcjax.stats.choices import COEFFICIENTS
 from pgcjax.stats.correlation import correlated, correlation
-from pgcjax.stats.resampled_orders import FEWEST, DrawnSums, correlations, tau_interval
+from pgcjax.stats.resampled_orders import FEWEST, DrawnSums, tau_interval, taus
 
-EVERY = [*COEFFICIENTS, *(f"{name}@4" for name in COEFFICIENTS)]
 SCIPY = {
     "tau": stats.kendalltau,
     "pearson": stats.pearsonr,
@@ -44,17 +42,16 @@ def two(seed: int = 0, runs: int = 7, queries: int = 12) -> tuple[np.ndarray, ..
     return tuple(quality + rng.random((runs, queries)) * 0.5 for _ in range(2))
 
 
-@pytest.mark.parametrize("coefficient", EVERY)
 @given(st.integers(0, 10**6), st.sampled_from([3, 12, 0]))
-@settings(max_examples=9)
-def test_many_orders_are_each_of_them(coefficient, seed, steps):
-    """With ties and without, of all runs and of the best ones; NaN if undefined."""
+@settings(max_examples=30)
+def test_many_orders_are_each_of_them(seed, steps):
+    """With ties and without; NaN if undefined."""
     rng = np.random.default_rng(seed)
     x, y = rng.random((2, 9, 6))
     if steps:
         x, y = np.round(x * steps), np.round(y * steps)
-    found = correlations(x, y, coefficient, budget=800)
-    expected = [correlated(a, b, coefficient)[0] for a, b in zip(x, y, strict=True)]
+    found = taus(x, y, budget=800)
+    expected = [correlated(a, b, "tau")[0] for a, b in zip(x, y, strict=True)]
     assert found == pytest.approx(expected, abs=1e-12, nan_ok=True)
 
 
@@ -84,7 +81,7 @@ def test_intervals_of_tau_are_those_of_the_twin(seed, queries, steps):
     sums = [DrawnSums.of(values, 60, seed) for values in (x, y)]
     low, high, used = tau_interval(*sums, alpha=0.1)
     if np.isnan(low):
-        assert np.isnan(correlations(*(s.observed for s in sums), "tau")).all()
+        assert np.isnan(taus(*(s.observed for s in sums))).all()
         return
     expected = twin.tau_interval(x.tolist(), y.tolist(), drawn, 0.1)
     assert (low, high) == pytest.approx(expected, abs=1e-9)
@@ -99,9 +96,9 @@ def test_noise_that_pulls_tau_down_is_taken_off():
         x, y = (quality + random.normal(0, 0.35, (12, 50)) for _ in range(2))
         sums = [DrawnSums.of(values, 200, seed) for values in (x, y)]
         _, high, _ = tau_interval(*sums)
-        taus = correlations(*(one.drawn[0] for one in sums), "tau")
+        values = taus(*(one.drawn[0] for one in sums))
         held += high > 0.99
-        missed += np.quantile(taus, 0.975) < 0.99
+        missed += np.quantile(values, 0.975) < 0.99
     assert held >= 15 and missed >= 18
 
 
