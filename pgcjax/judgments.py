@@ -8,10 +8,10 @@ from pgcjax.engine.enough import enough as enough
 from pgcjax.engine.judges import compare_judges as compare
 from pgcjax.engine.next_judgments import NextJudgments as NextJudgments
 from pgcjax.engine.next_judgments import next_judgments as next
-from pgcjax.judging.aspect_prediction import aspect_prediction as aspect_prediction
 from pgcjax.judging.aspects import aspect_correlation as aspect_correlation
 from pgcjax.judging.aspects import aspect_coverage as aspect_coverage
 from pgcjax.judging.aspects import aspect_distribution as aspect_distribution
+from pgcjax.judging.aspects import aspect_prediction as aspect_prediction
 from pgcjax.judging.aspects import aspect_table as aspect_table
 from pgcjax.judging.aspects import grade_changes as grade_changes
 from pgcjax.judging.audit import Audit as Audit

@@ -15,6 +15,7 @@ from pgcjax.io.reading import chosen
 from pgcjax.io.votes.read import read_placed
 from pgcjax.io.weights import whole_weights
 
+_ANSWER = ("query_id", "doc_id", "other_doc_id", "preference")
 _MORE = ("probability", "seconds", "time")
 
 
@@ -65,37 +66,34 @@ def read_answers(
     weights = whole_weights(table, "a tournament")
     names = ["judge", "first", "aspect", *_MORE]
     columns = {n: _cells(table, n) for n in (*table.columns[:4], *names)}
-    wanted, aspects = chosen().aspects, columns["aspect"]
-    kept = [i for i in range(len(table)) if not wanted or aspects[i] in wanted]
-    if len(several := {aspects[i] for i in kept}) != 1:
+    so_far, answers = blake2b(digest_size=8), []
+    for i in _rows_of_aspect(columns["aspect"]):
+        query, doc, other, value, judge_of_row, first = (
+            columns[n][i] for n in (*_ANSWER, "judge", "first")
+        )
+        sign = (value > 0) - (value < 0)
+        answer = Answer(query, doc, other, sign, first, judge_of_row or judge)
+        where = places.at(i)
+        more = {n: columns[n][i] for n in _MORE if columns[n][i] is not None}
+        for number in range(1 if answer.judge else int(weights[i])):
+            so_far.update(repr((where, answer, number)).encode())
+            id = "" if in_memory else so_far.hexdigest()
+            answers.append(Given(answer, where, more, id))
+    return answers, sum(table.attrs.get("refused", {}).values())
+
+
+def _rows_of_aspect(aspects: list[Any]) -> list[int]:
+    """Choose the rows of the aspect that was named; all are of one."""
+    wanted = chosen().aspects
+    rows = [i for i, aspect in enumerate(aspects) if not wanted or aspect in wanted]
+    if len(several := {aspects[i] for i in rows}) != 1:
         raise UsageError(
             f"expected answers of one aspect, found {listed(sorted(map(str, several)))}"
             ": name one, --aspect NAME (aspects= of pgcjax.files.reading in Python)"
             if several
             else f"no answer is of aspect {listed(wanted)}"
         )
-    so_far, found = blake2b(digest_size=8), []
-    for i in kept:
-        query, doc, other = (
-            columns[n][i] for n in ("query_id", "doc_id", "other_doc_id")
-        )
-        value = columns["preference"][i]
-        answer = Answer(
-            query,
-            doc,
-            other,
-            (value > 0) - (value < 0),
-            columns["first"][i],
-            columns["judge"][i] or judge,
-        )
-        where = places.at(i)
-        more = {n: columns[n][i] for n in _MORE if columns[n][i] is not None}
-        times = 1 if answer.judge else int(weights[i])
-        for again in range(times):
-            so_far.update(repr((where, answer, again)).encode())
-            known = "" if in_memory else so_far.hexdigest()
-            found.append(Given(answer, where, more, known))
-    return found, sum(table.attrs.get("refused", {}).values())
+    return rows
 
 
 def _cells(table: pd.DataFrame, name: str) -> list[Any]:

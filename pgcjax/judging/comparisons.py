@@ -102,12 +102,7 @@ def compared(
     table = table[table["other_doc_id"].notna()]
     if table.empty:
         raise DataError("compare no two documents", where="preferences")
-    keys = ["query_id", *(["aspect"] if aspects else [])]
-    sets = table.reindex(columns=keys).fillna("")
-    sides = [sets.assign(doc_id=table[c]) for c in ("doc_id", "other_doc_id")]
-    items = pd.concat(sides).drop_duplicates().sort_values([*keys, "doc_id"])
-    index = pd.MultiIndex.from_frame(items)
-    doc, other = (index.get_indexer(pd.MultiIndex.from_frame(s)) for s in sides)
+    items, doc, other = _items(table, aspects)
     turned = doc > other
     rows = {"low": np.minimum(doc, other), "high": np.maximum(doc, other)}
     group = pd.factorize(items["aspect"], sort=True)[0] if aspects else 0 * items.index
@@ -124,26 +119,38 @@ def compared(
     counts = {"won": np.where(turned, lost, won), "lost": np.where(turned, won, lost)}
     frame = pd.DataFrame({**rows, **counts, "tied": tied})
     sums = frame.groupby([*rows], sort=True).sum().reset_index()
-    first, second, judge, *_ = (sums[c].to_numpy() for c in rows)
-    won, lost, tied = (sums[c].to_numpy() for c in ("won", "lost", "tied"))
-    up, down = won + tied > 0, lost + tied > 0
-    both = np.r_[first[up], second[down]], np.r_[second[up], first[down]]
+    columns = ("low", "high", "won", "lost", "tied")
+    first, second, won, lost, tied = (sums[c].to_numpy() for c in columns)
     return Comparisons(
         items.reset_index(drop=True),
-        _components((first, second), len(items), "weak"),
-        _components(both, len(items), "strong"),
-        group,
-        first,
-        second,
-        won,
-        lost,
-        tied,
-        unit,
-        names,
-        judge,
+        *_links(first, second, won + tied > 0, lost + tied > 0, len(items)),
+        *(group, first, second, won, lost, tied, unit, names),
+        sums["judge"].to_numpy(),
         sums[[*sway]].to_numpy(np.float64),
         tuple(unknown),
     )
+
+
+def _items(
+    table: pd.DataFrame, aspects: bool
+) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
+    """List the documents of each query, ascending, and the places of each row's two."""
+    keys = ["query_id", *(["aspect"] if aspects else [])]
+    sets = table.reindex(columns=keys).fillna("")
+    sides = [sets.assign(doc_id=table[c]) for c in ("doc_id", "other_doc_id")]
+    items = pd.concat(sides).drop_duplicates().sort_values([*keys, "doc_id"])
+    index = pd.MultiIndex.from_frame(items)
+    doc, other = (index.get_indexer(pd.MultiIndex.from_frame(s)) for s in sides)
+    return items, doc, other
+
+
+def _links(
+    first: np.ndarray, second: np.ndarray, up: np.ndarray, down: np.ndarray, items: int
+) -> tuple[Int[np.ndarray, " items"], Int[np.ndarray, " items"]]:
+    """Number sets of items linked by comparisons, and by wins (up, down) both ways."""
+    both = np.r_[first[up], second[down]], np.r_[second[up], first[down]]
+    weak = _components((first, second), items, "weak")
+    return weak, _components(both, items, "strong")
 
 
 def _judges(

@@ -75,13 +75,7 @@ def fit(
         UsageError: an unknown name, or a model that has no such part.
         DataError: a row is malformed, or a model has no maximum without a prior.
     """
-    check_choice("model", model, MODELS)
-    check_choice("by", by, BY)
-    for name in remove:
-        check_choice("remove", name, SWAYS)
-    if prior is not None:
-        check_prior(prior)
-    _check(model, reliability, remove, prior)
+    _check(model, by, reliability, remove, prior)
     table = read_judgments(preferences, judges)
     if by == "aspect" and ("aspect" not in table or table["aspect"].isna().all()):
         raise UsageError("no aspect is named: preferences have no column aspect")
@@ -111,8 +105,14 @@ def fit(
 
 
 def _check(
-    model: str, reliability: bool, remove: Sequence[str], prior: float | None
+    model: str, by: str, reliability: bool, remove: Sequence[str], prior: float | None
 ) -> None:
+    check_choice("model", model, MODELS)
+    check_choice("by", by, BY)
+    for name in remove:
+        check_choice("remove", name, SWAYS)
+    if prior is not None:
+        check_prior(prior)
     if (reliability or remove) and model not in _FITTED:
         raise UsageError(f"reliability and remove are of bt and davidson, not {model}")
     if prior == np.inf and (reliability or "longer" in remove):

@@ -43,6 +43,27 @@ def majority(preferences: pd.DataFrame, *, split: str = "tie") -> pd.DataFrame:
     refuse_forked()
     check_choice("split", split, TIE_BREAKS)
     whole_weights(preferences, "a majority")
+    pairs = _votes_by_pair(preferences)
+    counts = "for_left", "for_tie", "for_right"
+    most = pl.max_horizontal(*counts)
+    wins = {name: pl.col(name) == most for name in counts}
+    alone = pl.sum_horizontal(*(won.cast(pl.Int8) for won in wins.values())) == 1
+    judged = pl.lit(True) if split == "left" else alone
+    preference = (
+        pl.when(judged & wins["for_left"])
+        .then(1.0)
+        .when(judged & wins["for_right"] & ~wins["for_tie"])
+        .then(-1.0)
+        .otherwise(0.0)
+    )
+    if split == "drop":
+        pairs = pairs.filter(alone)
+    table = pairs.with_columns(preference=preference).select(PREFERENCES)
+    return table.to_pandas().astype({c: "str" for c in PREFERENCES[:3]})
+
+
+def _votes_by_pair(preferences: pd.DataFrame) -> pl.DataFrame:
+    """Count the votes on each pair: for_left, for_tie and for_right."""
     votes = of_pandas(preferences, [*PREFERENCES, "weight"]).filter(
         pl.col("other_doc_id").is_not_null()
     )
@@ -63,21 +84,6 @@ def majority(preferences: pd.DataFrame, *, split: str = "tie") -> pd.DataFrame:
         pl.col("number").filter(pl.col("sign") == sign).sum().alias(name)
         for name, sign in (("for_left", 1), ("for_tie", 0), ("for_right", -1))
     ]
-    pairs = votes.group_by(_PAIR, maintain_order=True).agg(
+    return votes.group_by(_PAIR, maintain_order=True).agg(
         left.first(), right.first(), *counts
     )
-    most = pl.max_horizontal("for_left", "for_tie", "for_right")
-    wins = {name: pl.col(name) == most for name in ("for_left", "for_tie", "for_right")}
-    alone = pl.sum_horizontal(*(won.cast(pl.Int8) for won in wins.values())) == 1
-    judged = pl.lit(True) if split == "left" else alone
-    preference = (
-        pl.when(judged & wins["for_left"])
-        .then(1.0)
-        .when(judged & wins["for_right"] & ~wins["for_tie"])
-        .then(-1.0)
-        .otherwise(0.0)
-    )
-    if split == "drop":
-        pairs = pairs.filter(alone)
-    table = pairs.with_columns(preference=preference).select(PREFERENCES)
-    return table.to_pandas().astype({c: "str" for c in PREFERENCES[:3]})

@@ -1,23 +1,30 @@
-"""Predict conditional grades from grades in isolation, and measure how well."""
+"""Conditional grades predicted from grades in isolation, and how well that goes."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
-import pandas as pd
+import numpy as np
+from jaxtyping import Float64, Int64, Num, Shaped
 
-from pgcjax.errors import UsageError, check_choice
-from pgcjax.io.context import read_context
+from pgcjax.errors import DataError, UsageError, check_choice
 from pgcjax.io.qrels import read_qrels
 from pgcjax.io.result import Result, computed
+from pgcjax.io.schema import check_squares
 from pgcjax.judging.choices import FEATURES, GROUPS
-from pgcjax.judging.predicted_grades import (
-    FOLDS,
-    METHODS,
-    conditional_grades,
-    deal,
-    held_out,
-    predicted_grades,
-)
+from pgcjax.later import pd
+
+METHODS = ("logistic", "isolation", "majority")
+FOLDS = 10
+_GRADES = ["previous_relevance", "relevance", "conditional"]
+MOST = 100  # different grades: more are no labels
+Grades = Float64[np.ndarray, " pairs"]
+Predict = Callable[[Grades, Grades], Float64[np.ndarray, "pairs classes"]]
+"""Gives the probability of each class from the grades of the previous document and of
+the document itself."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,16 +93,14 @@ def predict_context(
         raise UsageError(f"folds={folds}: expected at least 2")
     check_choice("groups", groups, GROUPS)
     check_choice("features", features, FEATURES)
+    from pgcjax.io.context import read_context  # loads pandas
+
     qrels, context = read_qrels(qrels), read_context(context)
     predictions = predicted_grades(qrels, context, features=features, C=C)
     pairs = conditional_grades(qrels, context)
     fold = deal(pairs, groups, folds, seed)
     guess = held_out(pairs, fold, features, C)
-    right = {m: guess[m] == pairs["conditional"] for m in METHODS}
-    rows = [(m, float(x.mean()), int(x.sum()), len(x)) for m, x in right.items()]
-    table = pd.DataFrame({"query_id": pairs["query_id"], "fold": fold, **right})
-    by = table.groupby("fold")
-    sizes = by["query_id"].agg(queries="nunique", pairs="size")
+    accuracy, of_folds = _accuracies(pairs, fold, guess)
     change = (pairs["conditional"] - pairs["relevance"]).rename("change")
     changes = change.value_counts().sort_index().rename("pairs").reset_index()
     metadata = {"features": features, "C": C, "folds": int(fold.max()) + 1}
@@ -103,10 +108,237 @@ def predict_context(
         {**metadata, "groups": groups, "seed": seed},
         context=context,
         predictions=predictions,
-        accuracy=pd.DataFrame(rows, columns=["method", "accuracy", "correct", "pairs"]),
-        folds=sizes.join(by[list(METHODS)].mean()).reset_index(),
+        accuracy=accuracy,
+        folds=of_folds,
         confusion=pd.crosstab(
             pairs["conditional"], guess["logistic"].rename("predicted")
         ),
         changes=changes.assign(share=changes["pairs"] / len(pairs)),
     )
+
+
+def _accuracies(
+    pairs: pd.DataFrame, fold: Int64[np.ndarray, " rows"], guess: pd.DataFrame
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Measure how often each method is right, in all and by fold."""
+    right = {m: guess[m] == pairs["conditional"] for m in METHODS}
+    rows = [(m, float(x.mean()), int(x.sum()), len(x)) for m, x in right.items()]
+    table = pd.DataFrame({"query_id": pairs["query_id"], "fold": fold, **right})
+    by = table.groupby("fold")
+    sizes = by["query_id"].agg(queries="nunique", pairs="size")
+    accuracy = pd.DataFrame(rows, columns=["method", "accuracy", "correct", "pairs"])
+    return accuracy, sizes.join(by[list(METHODS)].mean()).reset_index()
+
+
+def conditional_grades(qrels: pd.DataFrame, context: pd.DataFrame) -> pd.DataFrame:
+    """List the conditional grades of documents that both have a grade in isolation.
+
+    Returns:
+        A row for each: query_id, previous_relevance, relevance (grades of the two
+        documents in isolation) and conditional. Negative grades are 0.
+    """
+    grades = qrels[["query_id", "doc_id", "relevance"]]
+    before = grades.set_axis(
+        ["query_id", "previous_doc_id", "previous_relevance"], axis=1
+    )
+    rows = context.rename(columns={"relevance": "conditional"})
+    rows = rows.merge(grades, on=["query_id", "doc_id"])
+    rows = rows.merge(before, on=["query_id", "previous_doc_id"])
+    return rows[["query_id"]].join(rows[_GRADES].clip(lower=0) + 0.0)
+
+
+def predicted_grades(
+    qrels: pd.DataFrame,
+    context: pd.DataFrame,
+    *,
+    features: str = "grades",
+    C: float = 1.0,
+) -> pd.DataFrame:
+    """Predict conditional grades from the two grades in isolation.
+
+    Multinomial logistic regression on g(d) and g(d') gives the probability of each
+    grade that g(d|d') may have; the most probable one is predicted, of two such the
+    lower one. Negative grades are 0.
+
+    Args:
+        qrels: canonical grades.
+        context: canonical conditional grades, to learn from.
+        features: the two grades as numbers (`grades`), or an indicator for each grade
+            that either may have (`labels`).
+        C: inverse strength of the L2 penalty, as scikit-learn has it.
+
+    Returns:
+        A row for each two grades in the qrels, ascending: previous_relevance,
+        relevance, predicted, and the probability of each grade (`p_0`, `p_1`, …).
+
+    Raises:
+        DataError: there is nothing to learn from, or grades are no labels.
+        UsageError: a wrong argument, or scikit-learn is missing.
+
+    Source: Golbus et al. 2014, 3.2 and 5.3.
+    """
+    pairs = conditional_grades(qrels, context)
+    if pairs.empty:
+        raise DataError(
+            "no conditional grade is of two documents that the qrels grade: there is "
+            "nothing to learn from",
+            where="context",
+            mend="Do both name queries and documents in the same way?",
+        )
+    grades = np.unique(qrels["relevance"].to_numpy(np.float64).clip(min=0) + 0.0)
+    given = pairs["conditional"].unique()
+    for where, labels in (("qrels", grades), ("context", given)):
+        check_squares(labels, "grades", where)
+        if len(labels) > MOST:
+            raise DataError(
+                f"expected at most {MOST} different grades to predict from, found "
+                f"{len(labels)}",
+                where=where,
+                mend="Round them: prediction takes grades as labels.",
+            )
+    classes, predict = learn(pairs, features, C)
+    before, relevance = (
+        axis.ravel() for axis in np.meshgrid(grades, grades, indexing="ij")
+    )
+    probability = predict(before, relevance)
+    table = pd.DataFrame({"previous_relevance": before, "relevance": relevance})
+    table["predicted"] = classes[probability.argmax(axis=1)]
+    names = [f"p_{np.format_float_positional(g, trim='-')}" for g in classes]
+    return table.join(pd.DataFrame(probability, columns=names))
+
+
+def learn(
+    pairs: pd.DataFrame, features: str, C: float
+) -> tuple[Float64[np.ndarray, " classes"], Predict]:
+    """Fit the regression to rows of `conditional_grades`.
+
+    Returns:
+        The classes, which are the grades that are predicted, and the fitted regression.
+
+    Raises:
+        UsageError: a wrong argument, or scikit-learn is missing.
+    """
+    check_choice("features", features, FEATURES)
+    if not 0 < C < inf:
+        raise UsageError(f"C={C}: expected a number above 0")
+    # Rows that are equal count as one with a weight: their order means nothing then.
+    counts = pairs.groupby(_GRADES).size().reset_index()
+    before, relevance, given, weight = counts.to_numpy().T
+    levels = np.unique(np.concatenate([before, relevance]))
+
+    def encoded(*grades: Grades) -> Float64[np.ndarray, "pairs features"]:
+        if features == "grades":
+            return np.stack(grades, axis=1)
+        return np.hstack([x[:, None] == levels for x in grades]).astype(float)
+
+    # By number: of grades with decimals, scikit-learn would fit a curve.
+    classes, number = np.unique(given, return_inverse=True)
+    model = fit_logistic(encoded(before, relevance), number, C=C, weight=weight)
+    return classes, lambda *grades: model.predict_proba(encoded(*grades))
+
+
+def deal(
+    pairs: pd.DataFrame, groups: str = "query", folds: int = FOLDS, seed: int = 0
+) -> Int64[np.ndarray, " rows"]:
+    """Deal rows of `conditional_grades` at random into folds of a cross-validation.
+
+    A fold holds whole groups: a `query`, or only a `pair`. There are as many folds as
+    asked for, or fewer if groups are fewer; their sizes differ by one group at most.
+
+    Returns:
+        The fold of each row, from 0.
+
+    Raises:
+        DataError: there are less than two groups.
+    """
+    if groups == "query":
+        group, names = pd.factorize(pairs["query_id"], sort=True)
+        number, noun = len(names), "queries"
+    else:
+        # In an order that is that of the data, not of its rows.
+        columns = pairs.columns.tolist()
+        group = np.argsort(pairs.sort_values(columns).index.to_numpy())
+        number, noun = len(pairs), "pairs"
+    if number < 2:
+        raise DataError(
+            f"expected conditional grades of at least two {noun} to learn from some "
+            f"and to test on others, found {number}",
+            where="context",
+            mend="Collect more" + (", or let groups be pair." * (groups == "query")),
+        )
+    order = np.random.default_rng(seed).permutation(number)
+    fold = np.empty(number, np.int64)
+    fold[order] = np.arange(number) % folds
+    return fold[group]
+
+
+def held_out(
+    pairs: pd.DataFrame,
+    fold: Int64[np.ndarray, " rows"],
+    features: str = "grades",
+    C: float = 1.0,
+) -> pd.DataFrame:
+    """Predict the conditional grade of each pair from the other folds, as of `deal`.
+
+    Returns:
+        A row for each row of `conditional_grades`, a column for each of `METHODS`:
+        `logistic`, the regression; `isolation`, the grade of the document itself;
+        `majority`, the most frequent conditional grade of the other folds.
+    """
+    guess = pd.DataFrame({m: pairs["relevance"] for m in METHODS})
+    for i in range(int(fold.max()) + 1):
+        test, others = fold == i, pairs[fold != i]
+        classes, predict = learn(others, features, C)
+        grades = pairs.loc[test, ["previous_relevance", "relevance"]].to_numpy().T
+        guess.loc[test, "logistic"] = classes[predict(*grades).argmax(axis=1)]
+        # Of several that are most frequent, mode() gives the lowest first.
+        guess.loc[test, "majority"] = others["conditional"].mode()[0]
+    return guess
+
+
+def accuracy_note(qrels: pd.DataFrame, context: pd.DataFrame) -> str:
+    """Write in a line how well the default regression and both baselines predict."""
+    subject = "grades that nobody gave after the previous document are predicted"
+    pairs = conditional_grades(qrels, context)
+    if pairs["query_id"].nunique() < 2:
+        return f"{subject}; how well is not known: that takes grades of two queries"
+    guess = held_out(pairs, deal(pairs))
+    shares = [float((guess[m] == pairs["conditional"]).mean()) for m in METHODS]
+    right, same, most = (f"{100 * share:.1f} %" for share in shares)
+    return (
+        f"{subject}; of {len(pairs)} that were given, held out query by query, {right} "
+        f"are predicted right; {same} are the grade in isolation, {most} the most "
+        "frequent one"
+    )
+
+
+def fit_logistic(
+    features: Num[np.ndarray, "examples features"],
+    classes: Shaped[np.ndarray, " examples"],
+    *,
+    C: float = 1.0,
+    weight: Num[np.ndarray, " examples"] | None = None,
+) -> Any:
+    """Fit a multinomial logistic regression with an L2 penalty.
+
+    Args:
+        features: of the examples to learn from.
+        classes: of the same; if all are one class, that one is always predicted.
+        C: inverse strength of the penalty, as scikit-learn has it.
+        weight: how many equal examples each stands for; 1 if None.
+
+    Returns:
+        scikit-learn's classifier. Without scikit-learn, a UsageError is raised.
+    """
+    try:
+        from sklearn.dummy import DummyClassifier
+        from sklearn.linear_model import LogisticRegression
+    except ImportError:
+        raise UsageError(
+            "predicting grades needs scikit-learn: pip install 'pgcjax[context]'"
+        ) from None
+    if len(np.unique(classes)) == 1:
+        return DummyClassifier().fit(features, classes)
+    # Newton's steps end at the optimum itself, and so everywhere at the same.
+    newton = {"solver": "newton-cholesky", "tol": 1e-9, "max_iter": 1000}
+    return LogisticRegression(C=C, **newton).fit(features, classes, weight)

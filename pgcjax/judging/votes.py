@@ -135,14 +135,7 @@ def collect(
     check_choice("sides", sides, SIDES)
     if bad and sides == "given":
         raise UsageError("what bad documents imply has no sides: use sides any")
-    table, notes = read_judgments(preferences, judges), []
-    alone = table["other_doc_id"].isna()
-    if bad:
-        table = pd.concat([table[~alone], _implied(table)], ignore_index=True)
-    elif alone.any():
-        n = counted(int(alone.sum()), "judgment")
-        notes.append(f"left out: {n} that a document is bad")
-        table = table[~alone].reset_index(drop=True)
+    table, notes = _with_bad(read_judgments(preferences, judges), bad)
     if sides == "given":
         table = _first_first(table)
     pairs, pair, value = _by_pair(table, sides)
@@ -151,8 +144,7 @@ def collect(
     options, mirrored, option = encode(value, grouping, sides)
     judge, names = np.full(len(table), -1), []
     if "judge" in table:
-        judge, named = pd.factorize(table["judge"], sort=True)
-        names = [str(name) for name in named]
+        judge, names = pd.factorize(table["judge"], sort=True)
     weight = np.ones(len(table))
     if "weight" in table:
         unnamed = table[judge < 0]
@@ -165,11 +157,26 @@ def collect(
     if clashes:
         n = counted(clashes, "time")
         notes.append(f"left out: what a judge says who contradicts himself, {n}")
-    sign = np.nan_to_num(np.sign(value)).astype(np.int64)
+    columns = pair, option, np.nan_to_num(np.sign(value)).astype(np.int64)
     order = np.lexsort((option, judge, pair))
-    order = order[counting[order]]
-    votes = (x[order] for x in (pair, option, sign, judge, weight))
-    return Votes(pairs, options, mirrored, tuple(names), *votes, notes=tuple(notes))
+    votes = (x[order[counting[order]]] for x in (*columns, judge, weight))
+    names = tuple(map(str, names))
+    return Votes(pairs, options, mirrored, names, *votes, notes=tuple(notes))
+
+
+def _with_bad(table: pd.DataFrame, bad: bool) -> tuple[pd.DataFrame, list[str]]:
+    """Replace judgments that a document is bad by what they imply, or leave them out.
+
+    Returns:
+        Judgments of pairs, and notes on what was left out.
+    """
+    alone = table["other_doc_id"].isna()
+    if bad:
+        return pd.concat([table[~alone], _implied(table)], ignore_index=True), []
+    if not alone.any():
+        return table, []
+    note = f"left out: {counted(int(alone.sum()), 'judgment')} that a document is bad"
+    return table[~alone].reset_index(drop=True), [note]
 
 
 def _first_first(table: pd.DataFrame) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pgcjax.errors import DataError
-from pgcjax.judging.predicted_grades import accuracy_note, predicted_grades
+from pgcjax.judging.prediction import accuracy_note, predicted_grades
 from pgcjax.kernels import context as kernels
 from pgcjax.kernels.ranked_list import RankedList
 from pgcjax.later import jnp, pd

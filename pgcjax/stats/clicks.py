@@ -116,30 +116,36 @@ def click_scores(
     rate = np.divide(table["satisfied"], shown, where=shown > 0, out=shown * nan)
     table = table.assign(rate=rate).set_index("doc_id")
     clicked = dict(list(table.groupby("query_id")))
-    discount = 1 / np.log2(np.arange(2, depth + 2))
-    table = pl.concat(open_runs(runs).tables())
-    table, position, groups, lengths = ranked(table, order)
-    docs = table["doc_id"]
+    table, position, groups, lengths = ranked(
+        pl.concat(open_runs(runs).tables()), order
+    )
+    docs = table["doc_id"].to_numpy()
     rows, start = [], 0
     for (run, query), length in zip(groups, lengths.tolist(), strict=True):
         here = slice(start, start := start + length)
-        if query not in clicked:
-            continue
-        places = position[here]
-        first = places < depth
-        top = docs[here].to_numpy()[first][np.argsort(places[first])]
-        best = np.sort(clicked[query]["gain"].to_numpy())[::-1][:depth]
-        ideal = float(best @ discount[: len(best)])
-        shown = clicked[query].reindex(top)
-        value = float(shown["gain"].fillna(0.0).to_numpy() @ discount[: len(top)])
-        value = value / ideal if ideal else 0.0
-        rows.append((run, query, f"click-nDCG@{depth}", value))
-        if shown["rate"].notna().any():
-            rows.append((run, query, f"CTR@{depth}", float(shown["rate"].mean())))
+        if query in clicked:
+            top = docs[here][np.argsort(position[here])][:depth]
+            of_run = _scores_by_clicks(clicked[query], top, depth)
+            rows += [(run, query, name, value) for name, value in of_run.items()]
     if not rows:
         raise DataError("runs and clicks share no query", where="clicks")
     scores = pd.DataFrame(rows, columns=["run_id", "query_id", "measure", "value"])
     return scores.sort_values(["run_id", "query_id", "measure"], ignore_index=True)
+
+
+def _scores_by_clicks(
+    clicked: pd.DataFrame, top: np.ndarray, depth: int
+) -> dict[str, float]:
+    """Score the first documents of a run by the gain and rate of those with counts."""
+    discount = 1 / np.log2(np.arange(2, depth + 2))
+    best = np.sort(clicked["gain"].to_numpy())[::-1][:depth]
+    ideal = float(best @ discount[: len(best)])
+    shown = clicked.reindex(top)
+    value = float(shown["gain"].fillna(0.0).to_numpy() @ discount[: len(top)])
+    scores = {f"click-nDCG@{depth}": value / ideal if ideal else 0.0}
+    if shown["rate"].notna().any():
+        scores[f"CTR@{depth}"] = float(shown["rate"].mean())
+    return scores
 
 
 def correlate_queries(
@@ -176,8 +182,8 @@ def correlate_queries(
     wanted = there if measures is None else list(measures)
     unknown = [measure for measure in wanted if measure not in there]
     if unknown or len(wanted) < 2:
-        what = f"no measure {unknown[0]!r}" if unknown else "two measures are needed"
-        raise UsageError(f"{what}; there are {', '.join(there)}")
+        problem = f"no measure {unknown[0]!r}" if unknown else "two measures are needed"
+        raise UsageError(f"{problem}; there are {', '.join(there)}")
     rows, left_out = [], 0
     for run, of_run in table.groupby("run_id"):
         wide = of_run.pivot(index="query_id", columns="measure", values="value")
@@ -194,19 +200,23 @@ def correlate_queries(
             left_out += int(lacking.sum())
             x, y = two[~lacking].to_numpy(np.float64).T
             for name in coefficients:
-                try:
-                    value, why = correlation(x, y, name), ""
-                except DataError as error:
-                    value, why = nan, error.problem.replace(" runs", " queries")
-                rows.append((run, a, b, name, value, len(x), why))
+                rows.append((run, a, b, name, *_correlation(x, y, name)))
     columns = ["run_id", "measure_a", "measure_b", "coefficient", "value"]
     correlations = pd.DataFrame(rows, columns=[*columns, "queries", "undefined"])
-    correlations.attrs["notes"] = []
-    if left_out:
-        what = f"{counted(left_out, 'query')} of a run left out that one of two "
-        correlations.attrs["notes"].append(f"{what}measures lacks")
-        warnings.warn(correlations.attrs["notes"][-1], DataWarning, stacklevel=2)
+    which = "of a run left out that one of two measures lacks"
+    notes = [f"{counted(left_out, 'query')} {which}"] if left_out else []
+    correlations.attrs["notes"] = notes
+    for note in notes:
+        warnings.warn(note, DataWarning, stacklevel=2)
     return correlations
+
+
+def _correlation(x: np.ndarray, y: np.ndarray, name: str) -> tuple[float, int, str]:
+    """Correlate scores of queries: value, number of queries, why the value is NaN."""
+    try:
+        return correlation(x, y, name), len(x), ""
+    except DataError as error:
+        return nan, len(x), error.problem.replace(" runs", " queries")
 
 
 def _score_table(scores: Any) -> pd.DataFrame:

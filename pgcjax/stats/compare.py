@@ -1,7 +1,7 @@
 """Tests, intervals, effect sizes and groups of the differences between runs."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple, Never
 
@@ -17,7 +17,7 @@ from pgcjax.stats import decisions, groups, intervals, inverted, procedures, tes
 from pgcjax.stats.decisions import Decision
 from pgcjax.stats.findings import Comparison, tested
 from pgcjax.stats.matrix import Matrix, read
-from pgcjax.stats.rectified import BothScores, Rectified, of_both, read_human
+from pgcjax.stats.rectified import BothScores, of_both, read_human
 from pgcjax.stats.tests import OfPairs, RunPairs, Values
 
 _INSTEAD = {
@@ -53,8 +53,8 @@ def compare(  # noqa: D417 - others are refused
         test: one of `choices.TESTS`; by default "max-t", or "t" to `rectify`.
         baselines: runs that take the place of b; by default all pairs.
         correction: of p for many pairs, `holm`, `bh` or `none`; by default `holm`, but
-            of tests for all pairs at once, "max-t", "tukey" and "anova", which need it
-            as little as one pair does. Intervals are those of `decisions.Decision`.
+            of one pair, and of tests for all pairs at once, "max-t", "tukey" and
+            "anova", which need none. Intervals are those of `decisions.Decision`.
         resamples: by default `choices.RESAMPLES`, or more if the correction needs them.
         seed: of the random numbers.
         alpha: level of the decisions, and 1 less that of the intervals.
@@ -69,100 +69,133 @@ def compare(  # noqa: D417 - others are refused
     Raises:
         DataError: the scores cannot be compared. UsageError: an argument is wrong.
     """
+    _check_arguments(measure, test, rectify, others)
+    with reading(memory=memory):
+        matrix = read(scores, measure=measure, missing=missing)
+    names = _names(baselines)
+    pairs = _pairs(matrix, names)
+    sampling = {"correction": correction, "resamples": resamples}
+    sampling |= {"alpha": alpha, "seed": seed}
+    effort = {"precision": precision, "progress": progress, "journal": journal}
+    if rectify is None:
+        test = test or "max-t"
+        differences = _tested(matrix.values, pairs, test, memory, sampling, effort)
+    else:
+        differences = _rectified(matrix, pairs, rectify, missing, sampling)
+    settings = {"alpha": alpha, "seed": seed, "missing": missing, "baselines": names}
+    return _comparison(matrix, pairs, differences, settings)
+
+
+def _check_arguments(
+    measure: Any, test: str | None, rectify: Any, others: Mapping[str, Any]
+) -> None:
     if not (measure is None or isinstance(measure, str)):
         raise UsageError(
             f"measure={measure!r}: compare takes one measure. For several, call it "
             "once for each: {m: compare(scores, measure=m) for m in measures}"
         )
     refuse_arguments("compare", others, _INSTEAD)
-    with reading(memory=memory):
-        matrix = read(scores, measure=measure, missing=missing)
-    test = test or ("max-t" if rectify is None else "t")
-    if rectify is not None and test != "t":
+    if rectify is not None and test not in (None, "t"):
         raise UsageError(f"rectify goes with test 't' alone, not {test!r}")
-    names = _names(baselines)
-    pairs = _pairs(matrix, names)
-    values, both, notes = matrix.values, None, matrix.notes
-    sampling: dict[str, Any] = {"correction": correction, "alpha": alpha}
-    sampling |= {"resamples": resamples, "seed": seed}
-    if rectify is None:
-        effort = {"precision": precision, "progress": progress, "journal": journal}
-        made = decisions.decide(
-            values, pairs, test, memory=memory, **effort, **sampling
-        )
-        differences = _differences(values, pairs, made, seed, memory)
-    else:
-        decisions.check(values, len(pairs[0]), test, **sampling)
-        human = read_human(rectify, matrix, missing)
-        human, notes_of_human = of_both(human, matrix, missing)
-        both, notes = BothScores.of(human, matrix), (*notes, *notes_of_human)
-        estimate = both.differences(pairs)
-        made = decisions.of_p(estimate.p_values(), test, correction, alpha)
-        differences = _rectified(both, pairs, estimate, made, alpha)
-    table = _pair_table(matrix.run_ids, pairs, differences, made)
-    metadata = _metadata(matrix, names, made, len(table), alpha, seed, missing)
-    if both:
-        marks = {"human_queries": both.queries, "human_scores": _mark(both.human)}
-        metadata |= marks
-    notes = (*notes, *_notes(values, table, made, metadata))
-    if both:
-        notes = (*notes, _told(both, table))
-    different = None
-    if not names:
-        different = np.zeros((len(values), len(values)), bool)
-        different[pairs] = different[pairs[::-1]] = made.significant
-    runs = _runs(matrix, both, different, made.simultaneous, alpha)
-    return Comparison(table, metadata, notes, runs=runs)
 
 
 class _Differences(NamedTuple):
-    """Differences of pairs of runs: means, effect sizes, intervals, further columns."""
+    """Differences of pairs of runs.
 
+    Attributes:
+        made: which are significant.
+        mean: of each pair.
+        effect_size: likewise.
+        identical: whether the two runs are.
+        bounds: low and high ends of the intervals.
+        columns: more of each pair.
+        both: the scores, if human ones rectified a model's.
+        notes: on these.
+    """
+
+    made: Decision
     mean: OfPairs
     effect_size: OfPairs
     identical: Bool[np.ndarray, " pairs"]
     bounds: tuple[OfPairs, OfPairs]
-    columns: dict[str, OfPairs]
+    columns: Mapping[str, OfPairs] = {}
+    both: BothScores | None = None
+    notes: Sequence[str] = ()
 
 
-def _differences(
+def _tested(
     values: Values,
     pairs: RunPairs,
-    made: Decision,
-    seed: int,
+    test: str,
     memory: str | int | None,
+    sampling: dict[str, Any],
+    effort: dict[str, Any],
 ) -> _Differences:
-    """Compute the differences of scores of all queries."""
+    """Test the differences of scores of all queries."""
+    made = decisions.decide(values, pairs, test, memory=memory, **sampling, **effort)
     mean, deviation = tests.moments(values, pairs)
     same = tests.identical(values, pairs)
     with np.errstate(divide="ignore", invalid="ignore"):
         effect = np.where(same | (mean == 0), 0.0, mean / deviation)
-    bounds = _bounds(values, pairs, made, seed, memory)
-    return _Differences(mean, effect, same, bounds, {})
+    bounds = _bounds(values, pairs, made, sampling["seed"], memory)
+    return _Differences(made, mean, effect, same, bounds)
 
 
 def _rectified(
-    both: BothScores,
+    matrix: Matrix,
     pairs: RunPairs,
-    estimate: Rectified,
-    made: Decision,
-    alpha: float,
+    rectify: Any,
+    missing: str,
+    sampling: dict[str, Any],
 ) -> _Differences:
-    """Compute the differences of human scores that a model's help to estimate."""
+    """Test the differences of human scores, estimated with the help of a model's."""
+    decisions.check(matrix.values, len(pairs[0]), "t", **sampling)
+    human, notes = of_both(read_human(rectify, matrix, missing), matrix, missing)
+    both = BothScores.of(human, matrix)
+    estimate, alpha = both.differences(pairs), sampling["alpha"]
+    made = decisions.of_p(estimate.p_values(), "t", sampling["correction"], alpha)
     return _Differences(
+        made,
         estimate.mean,
         estimate.effect_size(),
         both.identical(pairs),
         estimate.interval(float(made.level)),
         estimate.columns(alpha),
+        both,
+        notes,
     )
 
 
+def _comparison(
+    matrix: Matrix,
+    pairs: RunPairs,
+    differences: _Differences,
+    settings: Mapping[str, Any],
+) -> Comparison:
+    """Lay out findings: a row for each pair, a row for each run, and notes."""
+    made, both, values = differences.made, differences.both, matrix.values
+    table = _pair_table(matrix.run_ids, pairs, differences)
+    metadata = _metadata(matrix, made, len(table), settings)
+    if both:
+        marks = {"human_queries": both.queries, "human_scores": _mark(both.human)}
+        metadata |= marks
+    notes = [*matrix.notes, *differences.notes]
+    notes += _notes(values, table, made, metadata)
+    if both:
+        notes.append(_told(both, table))
+    different = None
+    if not settings["baselines"]:
+        different = np.zeros((len(values), len(values)), bool)
+        different[pairs] = different[pairs[::-1]] = made.significant
+    runs = _runs(matrix, both, different, made.simultaneous, settings["alpha"])
+    return Comparison(table, metadata, tuple(notes), runs=runs)
+
+
 def _pair_table(
-    run_ids: list[str], pairs: RunPairs, differences: _Differences, made: Decision
+    run_ids: list[str], pairs: RunPairs, differences: _Differences
 ) -> pd.DataFrame:
     """Lay out a row for each pair."""
-    ids = np.array(run_ids, object)
+    ids, made = np.array(run_ids, object), differences.made
     return pd.DataFrame(
         {
             "run_a": pd.Series(ids[pairs[0]], dtype="str"),
@@ -182,13 +215,7 @@ def _pair_table(
 
 
 def _metadata(
-    matrix: Matrix,
-    baselines: list[str],
-    made: Decision,
-    pairs: int,
-    alpha: float,
-    seed: int,
-    missing: str,
+    matrix: Matrix, made: Decision, pairs: int, settings: Mapping[str, Any]
 ) -> dict[str, Any]:
     """List what the findings depend on."""
     runs, queries = matrix.values.shape
@@ -199,15 +226,15 @@ def _metadata(
         "test": made.test,
         "correction": made.correction,
         "comparisons": runs * (runs - 1) // 2 if all_pairs else pairs,
-        "alpha": alpha,
+        "alpha": settings["alpha"],
         "interval": _INTERVAL[made.test],
         "interval_level": float(1 - made.level),
         "simultaneous": made.simultaneous,
         "resamples": made.outcome.resamples,
         "exact": made.outcome.exact,
-        "seed": seed,
-        "missing": missing,
-        "baselines": baselines,
+        "seed": settings["seed"],
+        "missing": settings["missing"],
+        "baselines": settings["baselines"],
         "runs": runs,
         "queries": queries,
         "scores": _mark(matrix.values),

@@ -61,8 +61,8 @@ def check(
     alpha: float,
     resamples: int | None,
     seed: int,
-) -> tuple[str, int | None]:
-    """Choose correction and resamples, or refuse what can find nothing.
+) -> int | None:
+    """Choose the number of resamples, or refuse what can find nothing.
 
     Args:
         values: scores.
@@ -74,8 +74,7 @@ def check(
         seed: of the random numbers.
 
     Returns:
-        The correction, `none` of one pair; and the number of resamples, if the test
-        makes any.
+        The number of resamples, if the test makes any.
 
     Raises:
         UsageError: an argument is wrong, or no p of so many resamples can be
@@ -84,40 +83,38 @@ def check(
     check_choice("test", test, TESTS)
     check_choice("correction", correction or "none", CORRECTIONS)
     tests.check_alpha(alpha)
-    if test in procedures.FAMILY:
-        if correction not in (None, "none"):
-            raise UsageError(
-                f"test {test!r} is for all pairs at once: correct it by none"
-            )
-        chosen, many = "none", 1
-    else:
-        chosen = (correction or "holm") if pairs > 1 else "none"
-        many = 1 if chosen == "none" else pairs
+    if test in procedures.FAMILY and correction not in (None, "none"):
+        raise UsageError(f"test {test!r} is for all pairs at once: correct it by none")
     if test not in RESAMPLES:
-        return chosen, None
-    procedures.check_resampling(
-        RESAMPLES[test] if resamples is None else resamples, seed
-    )
+        return None
+    wanted = RESAMPLES[test] if resamples is None else resamples
+    procedures.check_resampling(wanted, seed)
+    chosen = _correction(test, pairs, correction)
+    many = 1 if chosen == "none" else pairs
     least = math.floor(many / exact(alpha))  # many / (1 + least) is below alpha
-    if resamples is None:
-        wanted = max(RESAMPLES[test], _BEYOND * least if many > 1 else 0)
-    else:
-        wanted = resamples
-    if test == "permutation" and values.shape[1] <= _ENUMERATED:
-        return chosen, wanted
-    if resamples is None and wanted > MOST_RESAMPLES:
-        subject = f"test {test!r}"
-    elif wanted < least:
-        subject = f"resamples={wanted}"
-    else:
-        return chosen, wanted
-    needed = f"at least {least} are needed"
-    if many == 1:
-        raise UsageError(f"{subject}: no p can be below {alpha}; {needed}")
-    raise UsageError(
-        f"{subject}: of {pairs} pairs no p, corrected by {chosen}, can be below "
-        f"{alpha} by fewer than resamples={least}; test 'max-t' needs few, and 't' none"
-    )
+    if resamples is None and many > 1:
+        wanted = max(wanted, _BEYOND * least)
+    enumerated = test == "permutation" and values.shape[1] <= _ENUMERATED
+    too_many = resamples is None and wanted > MOST_RESAMPLES
+    if not enumerated and (too_many or wanted < least):
+        subject = f"test {test!r}" if too_many else f"resamples={wanted}"
+        if many == 1:
+            raise UsageError(
+                f"{subject}: no p can be below {alpha}; at least {least} are needed"
+            )
+        raise UsageError(
+            f"{subject}: of {pairs} pairs no p, corrected by {chosen}, can be below "
+            f"{alpha} by fewer than resamples={least}; test 'max-t' needs few, and "
+            "'t' none"
+        )
+    return wanted
+
+
+def _correction(test: str, pairs: int, correction: str | None) -> str:
+    """Choose the correction of p: none of one pair, or of tests for all pairs."""
+    if test in procedures.FAMILY or pairs == 1:
+        return "none"
+    return correction or "holm"
 
 
 def decide(
@@ -148,7 +145,7 @@ def decide(
     """
     count, queries = len(pairs[0]), values.shape[1]
     given: dict[str, Any] = {"correction": correction, "alpha": alpha}
-    _, wanted = check(values, count, test, **given, resamples=resamples, seed=seed)
+    wanted = check(values, count, test, **given, resamples=resamples, seed=seed)
     outcome = procedures.run(values, pairs, test, resamples=wanted, seed=seed, **how)
     limited = test == "wilcoxon" or (test == "permutation" and outcome.exact)
     least = Fraction(2, 2**queries) if limited else Fraction(0)
@@ -174,7 +171,7 @@ def of_p(
     if not isinstance(outcome, Outcome):
         outcome = Outcome(outcome, np.zeros(len(outcome)))
     count, family = len(outcome.p_value), test in procedures.FAMILY
-    chosen = "none" if family or count == 1 else correction or "holm"
+    chosen = _correction(test, count, correction)
     adjusted = tests.adjust(outcome.p_value, chosen)
     significant = adjusted < alpha
     level = exact(alpha)

@@ -5,7 +5,6 @@ reject at `level`, a share such as 1/20. Resamples are those of the test itself.
 """
 
 import math
-import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
@@ -178,38 +177,36 @@ def _largest(
     for start in range(0, count, most):
         stop = min(start + most, count)
         blocks = [slice(k, min(k + rows, stop)) for k in range(start, stop, rows)]
-        held: dict[int, np.ndarray] = {}
-        lock = threading.Lock()
+        best: list[Statistics | None] = [None] * len(blocks)
 
         def look(
-            block: slice,
-            weights: np.ndarray,
-            held: dict[int, np.ndarray] = held,
-            lock: threading.Lock = lock,
-        ) -> None:
+            block: slice, best_of_block: Statistics | None, weights: np.ndarray
+        ) -> Statistics:
             z = values[pairs[0][block]] - values[pairs[1][block]]
-            part = statistics(z, weights)
-            best = held.get(block.start)
-            if best is not None and best.shape[2] == place:
-                # Most blocks of resamples have nothing larger for most pairs.
-                kind, row = np.nonzero(part.max(2) > best.min(2))
-                both = np.concatenate([best[kind, row], part[kind, row]], axis=1)
-                best[kind, row] = np.partition(both, -place, axis=1)[:, -place:]
-                return
-            if best is not None:
-                part = np.concatenate([best, part], axis=2)
-            if part.shape[2] > place:
-                part = np.partition(part, -place, axis=2)[..., -place:].copy()
-            with lock:
-                held[block.start] = part
+            return _merged(best_of_block, statistics(z, weights), place)
 
         with ThreadPoolExecutor(resample.workers()) as pool:
             for weights in drawn():
-                for _ in pool.map(look, blocks, [weights] * len(blocks)):
-                    pass  # what a block raises is raised here
-        for block in blocks:
-            largest[:, block] = held[block.start].min(2)
+                best = [*pool.map(look, blocks, best, [weights] * len(blocks))]
+        for block, of_block in zip(blocks, best, strict=True):
+            assert of_block is not None
+            largest[:, block] = of_block.min(2)
     return largest
+
+
+def _merged(best: Statistics | None, part: Statistics, place: int) -> Statistics:
+    """Find the `place` largest statistics of each pair so far, and of a new part."""
+    if best is not None and best.shape[2] == place:
+        # Most blocks of resamples have nothing larger for most pairs.
+        kind, row = np.nonzero(part.max(2) > best.min(2))
+        both = np.concatenate([best[kind, row], part[kind, row]], axis=1)
+        best[kind, row] = np.partition(both, -place, axis=1)[:, -place:]
+        return best
+    if best is not None:
+        part = np.concatenate([best, part], axis=2)
+    if part.shape[2] > place:
+        part = np.partition(part, -place, axis=2)[..., -place:].copy()
+    return part
 
 
 def wilcoxon(

@@ -89,10 +89,9 @@ def correlate_leaderboards(
     """
     drawing = Drawing.of(coefficients, interval, alpha, resamples, seed)
     true = _read(truth, "the truth", truth_measures)
-    if not isinstance(leaderboards, Mapping):
-        leaderboards = {"scores": leaderboards}
+    several = isinstance(leaderboards, Mapping)
     rows, notes = [], []
-    for name, source in leaderboards.items():
+    for name, source in (leaderboards if several else {"scores": leaderboards}).items():
         boards = true, _read(source, str(name), measures)
         if missing == "drop":
             boards, notes_of_runs = _of_same_runs(*boards)
@@ -100,11 +99,11 @@ def correlate_leaderboards(
         side = _aligned(*boards, missing)
         notes += side.notes if side else ()
         orders = _orders(*boards, side, drawing)
-        of_both = product(*(board.measures for board in boards))
-        for (one, two), coefficient in product(of_both, coefficients):
+        measures_of = (board.measures for board in boards)
+        for one, two, coefficient in product(*measures_of, coefficients):
             x, y = orders[boards[0].key(one)], orders[boards[1].key(two)]
             row = {"leaderboard": name, "truth_measure": one, "measure": two}
-            row |= {"coefficient": coefficient}
+            row["coefficient"] = coefficient
             rows.append(row | correlation_of(x, y, coefficient, drawing))
     table = pd.DataFrame(rows)
     table.attrs["notes"] = notes

@@ -3,15 +3,19 @@
 import math
 import os
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Float64
+from jaxtyping import Bool, Float64
 
 from pgcjax.errors import Progress, UsageError, check_choice
 from pgcjax.io.memory import memory_limit
 from pgcjax.stats import tests
 from pgcjax.stats.choices import RESAMPLES, TESTS
 from pgcjax.stats.tests import OfPairs, RunPairs, Values
+
+if TYPE_CHECKING:
+    from pgcjax.stats.sweep import Sweep
 
 FAMILY = ("max-t", "tukey", "anova")
 """Tests whose p-values are for all pairs together already."""
@@ -119,9 +123,22 @@ def run(
         return Outcome(p, np.zeros_like(p))
     wanted = RESAMPLES[test] if resamples is None else resamples
     check_resampling(wanted, seed, precision)
-    limit = memory_limit(memory)
+    options = {"seed": seed, "memory": memory_limit(memory), "progress": progress}
+    options |= {"journal": journal, "save_every": save_every}
+    return _resampled(values, pairs, test, wanted, precision, **options)
+
+
+def _resampled(
+    values: Values,
+    pairs: RunPairs,
+    test: str,
+    wanted: int,
+    precision: float | None,
+    **options: Any,
+) -> Outcome:
+    """Test pairs of runs by resampling, as `run` says; `options` are those of Sweep."""
     from pgcjax.stats import max_t
-    from pgcjax.stats.resample import BLOCK, WholeScores
+    from pgcjax.stats.resample import WholeScores
     from pgcjax.stats.sweep import Sweep
 
     scores, queries = WholeScores.of(values), values.shape[1]
@@ -134,23 +151,25 @@ def run(
     elif test == "tukey":
         sums, unit = scores.values.sum(1), np.full(len(same), scores.unit / queries)
         reach = np.abs(sums[pairs[0]] - sums[pairs[1]]) - scores.slack
-    sweep = Sweep(
-        scores,
-        pairs,
-        test,
-        seed,
-        exact,
-        limit,
-        progress,
-        journal,
-        save_every,
-        family,
-        reach,
-    )
+    sweep = Sweep(scores, pairs, test, exact, family, reach, **options)
     if exact:
         sweep.extend(2 ** (queries - 1))
         p = np.where(same, 1.0, sweep.counts() / sweep.done)
         return Outcome(p, np.zeros_like(p), 2**queries)
+    p, error = _extended(sweep, same, wanted, precision)
+    largest = None if reach is None else np.sort(sweep.total)
+    return Outcome(p, error, sweep.done, False, largest, unit)
+
+
+def _extended(
+    sweep: "Sweep",
+    same: Bool[np.ndarray, " pairs"],
+    wanted: int,
+    precision: float | None,
+) -> tuple[OfPairs, OfPairs]:
+    """Resample until p is precise enough: p of each pair, and its standard error."""
+    from pgcjax.stats.resample import BLOCK
+
     if precision is not None:
         wanted = -(-wanted // BLOCK) * BLOCK  # whole blocks can be added to
     while True:
@@ -158,10 +177,6 @@ def run(
         p = np.where(same, 1.0, (1 + sweep.counts()) / (1 + wanted))
         variance = p * (1 - p)
         if precision is None or variance.max(initial=0.0) / wanted <= precision**2:
-            break
+            return p, np.sqrt(variance / wanted)
         needed = math.ceil(float(variance.max()) / precision**2)
         wanted = -(-max(needed, wanted + BLOCK) // BLOCK) * BLOCK
-    error = np.sqrt(variance / wanted)
-    if reach is None:
-        return Outcome(p, error, wanted, False)
-    return Outcome(p, error, wanted, False, np.sort(sweep.total), unit)

@@ -272,7 +272,7 @@ def of_both(human: Matrix, model: Matrix, missing: str) -> tuple[Matrix, list[st
         number = counted(len(absent), "query")
         notes.append(f"human scores: {number} left out that the model lacks")
         # It changes every finding: said aloud, not in the notes alone.
-        warnings.warn(notes[-1], DataWarning, stacklevel=3)
+        warnings.warn(notes[-1], DataWarning, stacklevel=4)
     values = np.ascontiguousarray(human.values[:, shared])
     judged = [human.query_ids[i] for i in shared]
     if len(judged) < len(model.query_ids):
@@ -295,7 +295,7 @@ def _told_of_share(model: Matrix, judged: list[str]) -> str:
         f"{model.run_ids[run]} is {values[chosen].mean():.4f} there and "
         f"{values[~chosen].mean():.4f} elsewhere ({test}); estimates may be biased"
     )
-    warnings.warn(note, DataWarning, stacklevel=4)
+    warnings.warn(note, DataWarning, stacklevel=5)
     return note
 
 

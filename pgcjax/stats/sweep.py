@@ -36,14 +36,14 @@ class Sweep:
     scores: resample.WholeScores
     pairs: RunPairs
     test: str
-    seed: int
     exact: bool
+    family: max_t.Family | None
+    reach: OfPairs | None
+    seed: int
     memory: int
     progress: Progress | None = None
     journal: str | os.PathLike | None = None
     save_every: float = 5.0
-    family: max_t.Family | None = None
-    reach: OfPairs | None = None
     done: int = field(default=0, init=False)
     total: Float64[np.ndarray, " pairs_or_resamples"] = field(init=False)
 

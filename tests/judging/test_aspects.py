@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgcjax.errors import DataError, UsageError
-from pgcjax.judging.aspect_prediction import aspect_prediction
 from pgcjax.judging.aspects import (
     aspect_correlation,
     aspect_coverage,
     aspect_distribution,
+    aspect_prediction,
     aspect_table,
     grade_changes,
 )

@@ -12,8 +12,11 @@ from pgcjax.cli import main
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io.context import read_context
 from pgcjax.io.qrels import read_qrels
-from pgcjax.judging.predicted_grades import conditional_grades, predicted_grades
-from pgcjax.judging.prediction import predict_context
+from pgcjax.judging.prediction import (
+    conditional_grades,
+    predict_context,
+    predicted_grades,
+)
 
 linear_model = pytest.importorskip("sklearn.linear_model")
 # Bigger grades of the document pull up, bigger ones of the previous document down.

@@ -25,7 +25,7 @@ from pgcjax.tensors.measure_tensors import GridTensors, ListTensors, PeelTensors
 PACKAGE = Path(pgcjax.__file__).parent
 ROOT = f"{PACKAGE}{os.sep}"
 # What a trained model predicts of grades is no arithmetic of a measure: it is shared.
-SHARED = {"tensors/judgments.py", "judging/predicted_grades.py"}
+SHARED = {"tensors/judgments.py", "judging/prediction.py"}
 SHARED_FUNCTIONS = {"_predictions"}
 DOCS, RUN = list("abcdef"), list("cxaefb")
 QUERIES = ("q", "r")
