@@ -1,4 +1,7 @@
-"""All measures of the catalogue at once: as their twins, and the same bits always."""
+"""All measures of the catalogue at once: as their twins, and the same bits always.
+
+However they are laid out, and whatever settings of JAX a host program, or a shell, has.
+"""
 
 import os
 import subprocess
@@ -10,7 +13,9 @@ import jax
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import tied
+from engine.test_grid_batch import MEASURES as OF_GRIDS
+from engine.test_grid_batch import pages
+from helpers import processes, tied
 from helpers.collections import MEASURES, assert_same_bits, collection
 from helpers.collections import values as some_measures
 from helpers.preference_cases import with_levels
@@ -51,6 +56,7 @@ VARIANTS = (
 )
 
 ONE_TILE = {"documents": 64, "axis": 64, "width": 64, "ranks": 63, "queries": 1}
+STRICT = {"jax_numpy_rank_promotion": "raise", "jax_numpy_dtype_promotion": "strict"}
 
 
 def names() -> list[str]:
@@ -135,6 +141,19 @@ def other_tiles():
         yield
 
 
+@contextmanager
+def settings(values: dict):
+    """Have these settings of JAX, as a host program may."""
+    before = {name: jax.config.values[name] for name in values}
+    for name, value in values.items():
+        jax.config.update(name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            jax.config.update(name, value)
+
+
 @pytest.fixture(scope="module")
 def tables() -> dict:
     pytest.importorskip("sklearn", reason="pip install 'pgcjax[context]'")
@@ -155,9 +174,9 @@ def test_as_the_twins(whole):
     assert whole.abs().groupby("measure").max().gt(0).all()
 
 
-def test_tiles_and_padding(tables, whole):
-    """Of all but the sixth that eight devices have in such shapes."""
-    with other_tiles():
+def test_tiles_and_padding_and_strict_promotion(tables, whole):
+    """Of all but the sixth that eight devices have so."""
+    with settings(STRICT), other_tiles():
         found = values(tables, some_names(share=False))
     assert len(found) == 20 * len(some_names(share=False))
     differs = found.index[(found != whole[found.index]).to_numpy()]
@@ -191,9 +210,33 @@ def test_a_run_and_a_query_alone(tables, whole):
 
 
 def test_alone_or_among_other_measures(tables, whole):
-    for name in names()[::13]:
+    for name in names()[::29]:
         alone = values(tables, [name])
         assert_same_bits(whole[whole.index.isin(alone.index)], alone)
+
+
+UNCOMPILED = ["PGC", "Compat", "nDCG", "wpref", "P+Q", "CCG@10"]
+
+
+def uncompiled(folder: Path, told: dict[str, str]) -> None:
+    """Score two runs on a query; alone in a process, where no call is checked."""
+    processes.prepare(folder, told)
+    few = {k: table.query("query_id == 'q0'") for k, table in everything(21).items()}
+    few["runs"] = few["runs"].query("run_id in ('r0', 'r1')")
+    small = {"documents": 16, "axis": 16, "width": 16, "ranks": 15}
+    with settings({"jax_disable_jit": True}), at_least(**small, queries=1):
+        values(few, UNCOMPILED).to_pickle("scores")
+
+
+def test_without_compilation(tmp_path, whole):
+    """Of each kind of kernel a measure: one operation after another takes long."""
+    how = tmp_path, dict(os.environ)
+    process = processes.context().Process(target=uncompiled, args=how)
+    process.start()
+    process.join()
+    alone = pd.read_pickle(tmp_path / "scores")
+    assert len(alone) == 2 * len(UNCOMPILED)
+    assert_same_bits(whole[whole.index.isin(alone.index)], alone)
 
 
 CHILD = """
@@ -211,7 +254,7 @@ sys.stdout.buffer.write(others())
 
 
 def others() -> bytes:
-    """Tiles of peeled graphs, pairs of rankings, resampling, and replicates."""
+    """Tiles of peeled graphs and grids, pairs of rankings, tests, draws, and models."""
     tables = collection(3, queries=11)
     found = [some_measures(*tables)]
     for ties in ("w", "b", "broken"):
@@ -237,11 +280,14 @@ def others() -> bytes:
     orders = ["PGC(ties=min,n=9)", "PGC(ties=mean,n=9)", "PGC(ties=max,n=9)"]
     scores = pgcjax.evaluate(runs, preferences=prefs, measures=orders)
     found += [scores.matrix(name).stack() for name in orders]
+    grids, votes = pages(3, queries=2, systems=2)
+    page = pgcjax.evaluate(grids, preferences=votes, measures=OF_GRIDS)
+    found += [indexed(page), pgcjax.judgments.fit(prefs).table["strength"]]
     return b"".join(values.to_numpy().tobytes() for values in found)
 
 
 def test_eight_devices(whole):
-    """A sixth of the measures, in other tiles: each device has its queries.
+    """A sixth of the measures, in other tiles and settings: each device has queries.
 
     One process computes whatever is laid out over devices, as starting it and
     compiling for eight devices takes longest.
@@ -249,6 +295,7 @@ def test_eight_devices(whole):
     here = Path(__file__).parent
     paths = map(str, [here, here.parent, Path(pgcjax.__file__).parents[1]])
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "JAX_PLATFORMS": "cpu"}
+    env |= {name.upper(): value for name, value in STRICT.items()}
     run = subprocess.run(
         [sys.executable, "-c", CHILD], env=env, capture_output=True, check=True
     )
