@@ -112,62 +112,87 @@ def simulate_asking(
     Raises:
         DataError: the data cannot be read. UsageError: an argument is wrong.
     """
-    parsed = asked_measure(measure, only=SHARES)
-    errors, chosen = Errors(error, ties, bias), [*dict.fromkeys(designs)]
-    for design in chosen:
-        check_choice("design", design, DESIGNS)
-    check_choice("over", over, OVER)
+    parsed, errors = asked_measure(measure, only=SHARES), Errors(error, ties, bias)
+    chosen = [*dict.fromkeys(designs)]
     sizes = sorted({*([documents] if isinstance(documents, int) else documents)})
-    Rules.of(k)
-    counts = {"documents": (sizes[0] if sizes else 0, 2), "systems": (systems, 2)}
-    for name, (number, least) in (counts | {"queries": (queries, 1)}).items():
-        if type(number) is not int or number < least:
-            raise UsageError(
-                f"{name}={number!r}: expected a whole number, {least} or more"
-            )
-    if not 0 <= bad <= 1:
-        raise UsageError(f"bad={bad!r}: expected a share, 0 to 1")
+    _check(chosen, over, k, sizes[:1], systems, queries, bad)
     if (votes is not None) + (qrels is not None) != (runs is not None):
         raise UsageError("expected runs with votes or with qrels, or none of the three")
     if runs is None:
         cases = {n: [*_made_up(n, queries, systems, bad, seed)] for n in sizes}
     else:
-        check_choice("order", order, ORDERS)
-        with reading():
-            lists = rankings(open_runs(runs), order, None)[1]
-            truth = _voted(votes) if qrels is None else _graded(qrels)
+        lists, truth = _read(runs, votes, qrels, order)
         cases = {n: [*_of_data(lists, truth, n)] for n in sizes}
+    rows = _play(cases, chosen, (parsed, errors, k), seed, over, progress)
+    settings = {"measure": parsed.in_full(), "k": k, **vars(errors), "seed": seed}
+    made_up = {} if runs is not None else {"systems": systems, "bad": bad}
+    settings |= {"over": over, "order": order, **made_up}
+    return SimulatedAsking(pd.DataFrame(rows), settings)
+
+
+def _check(
+    designs: Sequence[str],
+    over: str,
+    k: int,
+    documents: Sequence[int],
+    systems: int,
+    queries: int,
+    bad: float,
+) -> None:
+    """Refuse what cannot be played, by a UsageError."""
+    for design in designs:
+        check_choice("design", design, DESIGNS)
+    check_choice("over", over, OVER)
+    Rules.of(k)
+    least = {"documents": (*documents, 0)[0], "systems": systems, "queries": queries}
+    for (name, number), needed in zip(least.items(), (2, 2, 1), strict=True):
+        if type(number) is not int or number < needed:
+            raise UsageError(
+                f"{name}={number!r}: expected a whole number, {needed} or more"
+            )
+    if not 0 <= bad <= 1:
+        raise UsageError(f"bad={bad!r}: expected a share, 0 to 1")
+
+
+def _read(
+    runs: Any, votes: Any, qrels: Any, order: str
+) -> tuple[Mapping[str, Sequence[Sequence[str]]], "_Truth"]:
+    """Read the rankings of each query, and what is true of its documents."""
+    check_choice("order", order, ORDERS)
+    with reading():
+        lists = rankings(open_runs(runs), order, None)[1]
+        return lists, _voted(votes) if qrels is None else _graded(qrels)
+
+
+def _play(
+    cases: Mapping[int, list[_Case]],
+    designs: Sequence[str],
+    setting: tuple[Measure, Errors, int],
+    seed: int,
+    over: str,
+    progress: Progress | None,
+) -> list[dict[str, Any]]:
+    """Play all designs with queries of each size: a row for each of them."""
     parts = {
         n: [of_size] if over == "mean" else [[case] for case in of_size]
         for n, of_size in cases.items()
     }
     rows, done = [], 0
-    total = len(chosen) * sum(map(len, parts.values()))
+    total = len(designs) * sum(map(len, parts.values()))
     for n, of_size in parts.items():
-        found: dict[str, list[tuple]] = {design: [] for design in chosen}
+        outcomes: dict[str, list[tuple]] = {design: [] for design in designs}
         for number, part in enumerate(of_size):
-            for design in chosen:
+            for design in designs:
                 key = n, number, DESIGNS.index(design)
                 seeds = np.random.SeedSequence(seed, spawn_key=key)
-                how = parsed, errors, k, np.random.default_rng(seeds)
-                found[design].append(_tried(part, design, *how))
+                random = np.random.default_rng(seeds)
+                outcomes[design].append(_tried(part, design, *setting, random))
                 done += 1
                 if progress:
                     progress("simulating", done, total)
         count = len(cases[n])
-        rows += [
-            _row(n, design, count, of_design) for design, of_design in found.items()
-        ]
-    used = {
-        "measure": parsed.in_full(),
-        "k": k,
-        **vars(errors),
-        "seed": seed,
-        "over": over,
-        "order": order,
-        **({} if runs is not None else {"systems": systems, "bad": bad}),
-    }
-    return SimulatedAsking(pd.DataFrame(rows), used)
+        rows += [_row(n, design, count, of) for design, of in outcomes.items()]
+    return rows
 
 
 def _made_up(

@@ -105,13 +105,7 @@ def next_by_chance(
     """
     parsed = asked_measure(measure, only=SHARES)
     check_choice("order", order, ORDERS)
-    if not 0 < alpha < 1:
-        raise UsageError(f"alpha={alpha!r}: expected a number above 0 and below 1")
-    for name, number, least in (("requests", requests, 1), ("seed", seed, 0)):
-        if type(number) is not int or number < least:
-            raise UsageError(
-                f"{name}={number!r}: expected a whole number, {least} or more"
-            )
+    _check(alpha, requests, seed)
     with reading(memory=memory):
         names, pools = read_pools(runs, None, order, queries, documents)
         if len(names) != 2:
@@ -120,38 +114,66 @@ def next_by_chance(
     stakes = stakes_of(parsed, pools)
     answers = {} if table is None else _answers(table)
     signs, rows = _matched(stakes, answers, requests, seed)
-    low, high = (
-        stakes.difference(end) for end in confidence_interval((1 + signs) / 2, alpha)
-    )
-    better = names[0] if low > 0 else names[1] if high < 0 else ""
-    row = *names, low, high, better, len(signs)
-    columns = ["run_a", "run_b", "low", "high", "better", "answers"]
-    settings = {
-        "measure": parsed.in_full(),
-        "documents": documents,
-        "alpha": alpha,
-        "seed": seed,
-        "order": order,
-    }
+    low, high = map(stakes.difference, confidence_interval((1 + signs) / 2, alpha))
+    comparison = _Comparison(*names, low, high, len(signs))
     unused = sum(map(len, answers.values())) - len(signs)
-    end = f"{better} is better" if better else "open"
-    notes = [
-        f"{parsed} of {names[0]} - {names[1]} is from {low:.4f} to {high:.4f} by "
-        f"{counted(len(signs), 'answer')}: {end}"
-    ]
+    settings = {"measure": parsed.in_full(), "documents": documents, "alpha": alpha}
+    return DrawnAnswers(
+        pd.DataFrame(rows, columns=[*_COLUMNS]),
+        settings | {"seed": seed, "order": order},
+        tuple(_notes(parsed, comparison, unused, stakes)),
+        comparisons=comparison.table(),
+    )
+
+
+def _check(alpha: float, requests: int, seed: int) -> None:
+    if not 0 < alpha < 1:
+        raise UsageError(f"alpha={alpha!r}: expected a number above 0 and below 1")
+    for name, number, least in (("requests", requests, 1), ("seed", seed, 0)):
+        if type(number) is not int or number < least:
+            raise UsageError(
+                f"{name}={number!r}: expected a whole number, {least} or more"
+            )
+
+
+class _Comparison(NamedTuple):
+    """What answers so far say of the difference of two runs' means."""
+
+    run_a: str
+    run_b: str
+    low: float
+    high: float
+    answers: int
+
+    @property
+    def better(self) -> str:
+        """The run that is better; none if that is open."""
+        return self.run_a if self.low > 0 else self.run_b if self.high < 0 else ""
+
+    def table(self) -> pd.DataFrame:
+        """Lay it out as a row."""
+        columns = ["run_a", "run_b", "low", "high", "better", "answers"]
+        row = {name: getattr(self, name) for name in columns}
+        return pd.DataFrame([row], columns=columns)
+
+
+def _notes(
+    measure: Measure, compared: _Comparison, unused: int, stakes: Stakes
+) -> Iterator[str]:
+    """Write what is decided, a line each."""
+    run_a, run_b, low, high, answers = compared
+    end = f"{compared.better} is better" if compared.better else "open"
+    yield (
+        f"{measure} of {run_a} - {run_b} is from {low:.4f} to {high:.4f} by "
+        f"{counted(answers, 'answer')}: {end}"
+    )
     if unused:
-        notes.append(
+        yield (
             f"{counted(unused, 'answer')} not used: not drawn, or after a draw that "
             "has none yet"
         )
     if not len(stakes.gain):
-        notes.append("nothing hangs on any pair: the runs rank these documents alike")
-    return DrawnAnswers(
-        pd.DataFrame(rows, columns=[*_COLUMNS]),
-        settings,
-        tuple(notes),
-        comparisons=pd.DataFrame([row], columns=columns),
-    )
+        yield "nothing hangs on any pair: the runs rank these documents alike"
 
 
 def stakes_of(measure: Measure, pools: Sequence[Pool]) -> Stakes:

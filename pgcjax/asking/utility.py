@@ -105,14 +105,8 @@ def next_by_utility(
     chances = _chances(pools, given)
     weights = utilities(parsed, pools, left, chances, progress) if len(left) else []
     table = _table(pools, weights)
-    settings = {
-        "measure": parsed.in_full(),
-        "documents": documents,
-        "infer": infer,
-        "may_tie": may_tie,
-        "expect": expect,
-        "order": order,
-    }
+    settings = {"measure": parsed.in_full(), "documents": documents, "infer": infer}
+    settings |= {"may_tie": may_tie, "expect": expect, "order": order}
     notes = (asked_of(names, pools), *_told(str(parsed), comparisons))
     return NextAnswers(table, settings, notes, comparisons=comparisons)
 
