@@ -74,7 +74,7 @@ def test_intervals_hold_what_sways_judges_and_strengths():
 @pytest.mark.parametrize("sd", [0.5, 1.5])
 def test_intervals_hold_whatever_the_spread_of_strengths(sd):
     """By a prior of 2.5 what is shown first seems to count for more than it does."""
-    table, strength, _ = simulated(1, 40, 8, 6, 15, 1, sd)
+    table, strength, _ = simulated(1, 32, 8, 6, 17, 1, sd)
     how = {"by": "aspect", "remove": ("first", "longer")}
     found = pgcjax.judgments.fit(table, "davidson", **how)
     first = found.effects[found.effects["effect"] == "first"]
@@ -122,7 +122,7 @@ def test_a_search_starts_in_several_places():
 
 
 def test_intervals_hold_how_reliable_judges_are():
-    table, strength, looks = simulated(2, 1, 40, 6, 128, 50, 1.5)
+    table, strength, looks = simulated(2, 1, 32, 6, 128, 32, 1.5)
     how = {"reliability": True, "remove": ("first", "longer"), "prior": 1.5}
     found = pgcjax.judgments.fit(table, "davidson", **how)
     assert 0.92 <= held(found.judges, looks[0]) <= 0.98
