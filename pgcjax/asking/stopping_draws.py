@@ -115,7 +115,8 @@ def next_by_chance(
     answers = {} if table is None else _answers(table)
     signs, rows = _matched(stakes, answers, requests, seed)
     low, high = map(stakes.difference, confidence_interval((1 + signs) / 2, alpha))
-    comparison = _Comparison(*names, low, high, len(signs))
+    first, second = names
+    comparison = _Comparison(first, second, low, high, len(signs))
     unused = sum(map(len, answers.values())) - len(signs)
     settings = {"measure": parsed.in_full(), "documents": documents, "alpha": alpha}
     return DrawnAnswers(
