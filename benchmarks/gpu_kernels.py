@@ -19,9 +19,9 @@ from pgcjax.engine.variant_batch import variant_program
 from pgcjax.kernels import ABSENT
 from pgcjax.kernels.graded import QueryGains
 from pgcjax.kernels.rbo import rank_weights
-from pgcjax.measures.binary import AP_GAINS, RBP_GAINS
-from pgcjax.measures.gains import Gains, on_gains
-from pgcjax.measures.graded import ERR_GAINS, NDCG_GAINS
+from pgcjax.measures.binary import AP, RBP
+from pgcjax.measures.graded import ERR, nDCG
+from pgcjax.measures.measure import numbers, outline
 from pgcjax.reference.pgc import greedy_ideal
 from pgcjax.stats import paired_counts, resample
 from pgcjax.tensors import adjacency
@@ -31,7 +31,7 @@ DEPTH, P = 1000, 0.95
 SAMPLE = 12  # results that plain numpy or Python computes, too
 RESAMPLES, PAIRS = 500, 2**14  # of a call of the tests, in one block
 REPLICATES = 128  # of a call
-MEASURES = NDCG_GAINS, AP_GAINS, ERR_GAINS, RBP_GAINS
+MEASURES = nDCG(), AP(), ERR(), RBP()
 TIED = 3  # images of a grid at one distance
 
 
@@ -78,7 +78,6 @@ class Work(NamedTuple):
 
 def lists(queries: int, runs: int, n: int) -> Work:
     """Score ranked lists by nDCG, AP, ERR and RBP, in one call."""
-    measures = [(gains, _defaults(gains)) for gains in MEASURES]
     drawn, rng = inputs.Drawn(runs, n), np.random.default_rng([1, n])
     grades = rng.choice(4, size=(queries, n), p=[0.3, 0.4, 0.2, 0.1]) + 1.0
     retrieved = [drawn[f"q{q}"] for q in range(queries)]
@@ -86,17 +85,15 @@ def lists(queries: int, runs: int, n: int) -> Work:
     flat = FlatRuns(drawn, {f"q{q}": np.arange(n) for q in range(queries)})
     width = list_width(int(flat.count.max()))
     arrays, layouts, weights, pools = [], [], [], []
-    for measure, given in measures:
-        gains = [measure.gains(grade, given, 4.0) for grade in grades]
-        ideal = [measure.ideal(gain, given) for gain in gains]
+    for measure in MEASURES:
+        gains = [measure.gains(grade, 4.0) for grade in grades]
+        ideal = [measure.ideal(gain) for gain in gains]
         ideals = np.array(ideal) if ideal[0] != () else ()
         of_measure = QueryGains(stack(gains, (queries, size), 0), ideals)
         leaves, tree = jax.tree.flatten(of_measure)
         layouts.append((tree, tuple(range(len(arrays), len(arrays) + len(leaves)))))
         arrays += leaves
-        last = ranks_length(DEPTH)
-        by_rank = measure.by_rank(given, last) if measure.by_rank else np.zeros(1)
-        weights.append(by_rank)
+        weights.append(measure.weights(ranks_length(DEPTH)))
         pools.append(gains)
     places = flat.where(range(queries), slice(0, runs))
     cut = arrays, (places, np.full(shape, DEPTH, np.int32))
@@ -105,21 +102,21 @@ def lists(queries: int, runs: int, n: int) -> Work:
         far = 0.0
         for q, r in _some(shape):
             places, ranks = retrieved[q].of_runs(slice(r, r + 1))
-            for (measure, given), gains, values in zip(
-                measures, pools, found, strict=True
-            ):
+            for measure, gains, values in zip(MEASURES, pools, found, strict=True):
                 run = np.zeros(DEPTH)
                 run[ranks] = gains[q][places]
-                plain = measure.twin(run.tolist(), gains[q].tolist(), given)
+                plain = measure.plain_score(run.tolist(), gains[q].tolist())
                 far = max(far, abs(plain - float(values[q, r])))
         return far
 
     title = f"nDCG, AP, ERR and RBP, N = {n}: {queries} queries × {runs} runs"
-    kernels = tuple(Kernel(on_gains(m), tuple(q.items()), None) for m, q in measures)
+    kernels = tuple(Kernel(type(m).kernel, outline(m), 0) for m in MEASURES)
     one = list_program(kernels, (0, 1, 2, 3), tuple(layouts), width)
     program = compiled(one, Pace(), 1)
     pairs = queries * runs
-    shared = flat.documents, weights
+    traced = np.array([n for m in MEASURES for n in numbers(m)])
+    depths = np.array([ABSENT], np.int32)
+    shared = flat.documents, weights, traced, depths
     return Work("lists", title, program, (cut, shared), pairs, "(query, run)", differs)
 
 
@@ -299,10 +296,6 @@ def every(
         "replicates, N = 16": partial(replicates, min(queries, 32), few, 16, backend),
         f"replicates, N = {n}": partial(replicates, min(queries, 2), few, n, backend),
     }
-
-
-def _defaults(measure: Gains) -> dict[str, Any]:
-    return {x.name: x.default for x in measure.parameters} | {"k": None}
 
 
 def _some(shape: tuple[int, int], count: int = SAMPLE) -> list[tuple[int, int]]:

@@ -67,7 +67,7 @@ def graphs_of(measure: str, **judgments: Any) -> dict[str, Graph]:
     read = {"preferences": read_preferences, "qrels": read_qrels}
     tables = {name: read[name](source) for name, source in judgments.items()}
     parsed = parse(measure)
-    return parsed.definition.tensors(parsed.parameters, Judgments(tables)).graphs
+    return parsed.prepare(Judgments(tables)).graphs
 
 
 def rankings_of(runs: Iterable[Path], judged: Mapping[str, np.ndarray]) -> Any:

@@ -25,14 +25,13 @@ else:
     import pandas as pd
 
     import pgcjax.measures.gains as _gains
-    import pgcjax.measures.spec as _spec
+    import pgcjax.measures.measure as _measure
 
     class _Measures(types.ModuleType):
-        Case = _spec.Case
-        Definition = _spec.Definition
-        Gains = _gains.Gains
-        Parameter = _spec.Parameter
-        define = staticmethod(_gains.define)
+        Case = _measure.Case
+        Graded = _gains.Graded
+        Measure = _measure.Measure
+        Parameter = _measure.Parameter
         def __call__(self) -> pd.DataFrame: ...
 
     measures: _Measures

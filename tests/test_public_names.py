@@ -21,7 +21,7 @@ def test_dir_shows_public_names_only():
 
 
 def test_measures_lists_the_catalogue():
-    assert package is pgcjax.measures and package.define
+    assert package is pgcjax.measures and package.Graded
     table = pgcjax.measures()
     assert table["name"].tolist() == list(catalogue())
     assert (table["meaning"] != "").all() and (table["source"] != "").all()

@@ -30,7 +30,7 @@ from pgcjax.io.result import Result
 from pgcjax.io.runs import open_runs
 from pgcjax.io.votes.read import read_preferences
 from pgcjax.later import stats
-from pgcjax.measures.spec import Measure
+from pgcjax.measures.measure import Measure
 
 SIZES = (5, 10, 15, 20)
 """Numbers of documents of a query that are tried by default."""

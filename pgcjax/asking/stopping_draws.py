@@ -19,7 +19,7 @@ from pgcjax.io.reading import reading
 from pgcjax.io.result import Result
 from pgcjax.io.votes.read import read_preferences
 from pgcjax.io.weights import whole_weights
-from pgcjax.measures.spec import Measure
+from pgcjax.measures.measure import Measure
 
 _COLUMNS = ("request_number", "query_id", "doc_a", "doc_b")
 

@@ -31,7 +31,7 @@ from pgcjax.io.runs import open_runs
 from pgcjax.io.votes.read import read_preferences
 from pgcjax.judging.models import strengths
 from pgcjax.kernels import ABSENT
-from pgcjax.measures.spec import Measure
+from pgcjax.measures.measure import Measure
 
 _COLUMNS = ("query_id", "doc_a", "doc_b", "utility")
 

@@ -14,7 +14,7 @@ from pgcjax.io.choices import MEANS
 from pgcjax.kernels.rbo import rank_weights
 from pgcjax.measures.catalogue import parse
 from pgcjax.measures.compatibility import finished
-from pgcjax.measures.spec import Measure
+from pgcjax.measures.measure import Measure
 
 SHARES = ("ppref", "rpref", "fpref", "wpref")
 """Measures that are shares of the preferences, which bounds take apart by pair."""
@@ -93,7 +93,9 @@ def overlap(measure: Measure, pool: Pool) -> Overlap:
     vertices = np.flatnonzero(touched.any(1))
 
     def finish(sums: np.ndarray) -> Float64[np.ndarray, " runs"]:
-        return finished(q, sums[:, None], np.array([len(vertices)]))[:, 0]
+        size = np.array([len(vertices)])
+        settings = q["p"], q["depth"], q["normalization"]
+        return finished(*settings, sums[:, None], size)[:, 0]
 
     return Overlap(vertices, rank_weights(q["p"], q["depth"]), finish)
 

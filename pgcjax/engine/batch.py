@@ -14,7 +14,7 @@ from pgcjax.errors import Progress
 if TYPE_CHECKING:  # the peel runs where tables are read elsewhere, or not at all
     import pandas as pd
 
-    from pgcjax.measures.spec import Case, Measure
+    from pgcjax.measures.measure import Case, Measure
     from pgcjax.tensors.rankings import Rankings
 
 
@@ -78,4 +78,4 @@ class Batch(ABC):
     def recompute(self, place: int, case: "Case") -> float:
         """Score one run and query again, by the plain twin of a measure."""
         measure = next(m.measure for m in self.members if m.place == place)
-        return measure.definition.twin(case)
+        return measure.twin(case)

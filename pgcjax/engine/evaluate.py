@@ -36,6 +36,7 @@ from pgcjax.io.memory import memory_limit
 from pgcjax.io.reading import chosen, reading
 from pgcjax.io.runs import Options, Runs
 from pgcjax.io.score_source import ScoreSource
+from pgcjax.measures.measure import Measure
 from pgcjax.runtime.processes import Processes
 from pgcjax.stats.scores import Scores, StoredScores
 
@@ -56,7 +57,7 @@ def evaluate(  # noqa: D417 - a line for each argument would be one too many
     intent_qrels: Any = None,
     intents: Any = None,
     context: Any = None,
-    measures: str | Iterable[str] | None = None,
+    measures: str | Measure | Iterable[str | Measure] | None = None,
     order: str = "trec",
     float32: bool = False,
     missing: str = "zero",
@@ -137,7 +138,7 @@ class Scored(NamedTuple):
 def scoring_task(
     runs: Any,
     judgments: Mapping[str, Any],
-    measures: str | Iterable[str] | None,
+    measures: str | Measure | Iterable[str | Measure] | None,
     order: str,
     float32: bool,
     missing: str,

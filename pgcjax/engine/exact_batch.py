@@ -28,7 +28,7 @@ from pgcjax.tensors.lattices import (
 )
 
 if TYPE_CHECKING:
-    from pgcjax.measures.spec import Case
+    from pgcjax.measures.measure import Case
     from pgcjax.tensors.rankings import Rankings
 
 _PLAIN = 12  # documents, of which the twin looks at all sets

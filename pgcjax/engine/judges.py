@@ -25,7 +25,7 @@ from pgcjax.io.runs import Options
 from pgcjax.io.votes.double import FLIPPED, double_votes, settle
 from pgcjax.io.votes.read import read_preferences
 from pgcjax.measures.catalogue import parse_all
-from pgcjax.measures.spec import Measure
+from pgcjax.measures.measure import Measure
 from pgcjax.stats.judge_orders import Board, JudgeOrders
 
 ABSENT = tuple(name for name in MISSING if name != "skip")
@@ -151,7 +151,7 @@ def _measure(text: str, given: set[str]) -> Measure:
         raise UsageError(
             f"judges are compared by one measure, not by {1 + len(others)}"
         )
-    if "preferences" not in one.definition.needs(one.parameters):
+    if "preferences" not in one.needs:
         raise UsageError(
             f"{one}: judges are compared by measures of preferences, such as PGC"
         )

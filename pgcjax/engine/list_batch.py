@@ -17,6 +17,7 @@ from pgcjax.errors import Progress
 from pgcjax.kernels import ABSENT
 from pgcjax.kernels.ranked_list import RankedList
 from pgcjax.later import jax, jnp
+from pgcjax.measures.measure import Outline, numbers, outline, rebuilt
 from pgcjax.tensors.padding import axis_length, list_width, ranks_length, stack
 
 if TYPE_CHECKING:
@@ -30,13 +31,14 @@ class Kernel(NamedTuple):
 
     Attributes:
         score: see `tensors.measure_tensors.ListTensors`.
-        parameters: name and value of each that it reads.
-        depth: last rank that counts; None if all do.
+        outline: the measure without its numbers, which are traced.
+        depth: the place of its depth among those of all measures: what depends on the
+            depth alone is computed once for measures that share one.
     """
 
     score: Callable[..., Any]
-    parameters: tuple[tuple[str, Any], ...]
-    depth: int | None
+    outline: Outline
+    depth: int
 
 
 class Arrays(NamedTuple):
@@ -84,14 +86,6 @@ class Arrays(NamedTuple):
         )
 
 
-def _read(
-    parameters: Mapping[str, Any], names: tuple[str, ...] | None
-) -> tuple[tuple[str, Any], ...]:
-    """Return the parameters that a kernel reads."""
-    every = parameters.items()
-    return tuple((name, x) for name, x in every if names is None or name in names)
-
-
 def _identity(column: Sequence[Any]) -> Hashable:
     """Tell the arrays of all queries from others; equal numbers may be one object."""
     if all(isinstance(leaf, np.ndarray) for leaf in column):
@@ -114,10 +108,13 @@ class ListBatch(Batch):
         self.tensors = [member.tensors for member in members]
         self.docs = self.tensors[0].docs
         self.arrays = Arrays.of([t.arrays for t in self.tensors], list(self.docs))
+        depths = [t.depth or ABSENT for t in self.tensors]
+        self.depths = np.unique(np.array(depths, np.int32))
         self.kernels = tuple(
-            Kernel(t.kernel, _read(m.measure.parameters, t.reads), t.depth)
-            for m, t in zip(members, self.tensors, strict=True)
+            Kernel(m.tensors.kernel, outline(m.measure), int(place))
+            for m, place in zip(members, self.depths.searchsorted(depths), strict=True)
         )
+        self.numbers = np.array([n for m in members for n in numbers(m.measure)])
         self._most_runs, self._room = 0, 0  # of any chunk: smaller ones take the same
 
     def score(
@@ -172,7 +169,8 @@ class ListTiles(TileBatch):
         depth = batch.depth or ranks_length(rankings.last)
         which, tables = _weights(batch.tensors, depth)
         self._measures = batch.kernels, which, batch.arrays.layouts
-        self.shared = self.runs.documents, tables
+        numbers, depths = batch.numbers, batch.depths
+        self.shared = self.runs.documents, tables, numbers, depths
         self._lengths = np.array([rankings.lengths(query) for query in docs], np.int32)
         self.widths: dict[int, list[int]] = {}
         most = self.runs.count.max(axis=1, initial=0).tolist()
@@ -240,7 +238,7 @@ def _weights(
     tables: dict[bytes, np.ndarray] = {}
     which = []
     for of_measure in tensors:
-        table = of_measure.by_rank(depth) if of_measure.by_rank else np.zeros(1)
+        table = of_measure.weights(depth)
         tables.setdefault(table.tobytes(), table)
         which.append(list(tables).index(table.tobytes()))
     return tuple(which), list(tables.values())
@@ -261,20 +259,22 @@ def list_program(
         layouts: the structure of each measure's arrays, and the number of each array.
         width: padded length of lists.
     """
-    numbers = [tree.unflatten(of_leaves) for tree, of_leaves in layouts]
+    places = [tree.unflatten(of_leaves) for tree, of_leaves in layouts]
 
     def program(arrays: Any, runs: Any, shared: Any) -> Any:
-        (where, lengths), (documents, weights) = runs, shared
+        (where, lengths), (documents, weights, numbers, depths) = runs, shared
+        traced = (numbers[i] for i in range(len(numbers)))
+        measures = [rebuilt(kernel.outline, traced) for kernel in kernels]
 
         def of_run(vertex: Any, rank: Any, length: Any) -> Any:
             out = []
-            for kernel, of_measure, i in zip(kernels, numbers, which, strict=True):
-                near = (rank > 0) & (rank <= (kernel.depth or ABSENT))
+            for place, (kernel, i) in enumerate(zip(kernels, which, strict=True)):
+                near = (rank > 0) & (rank <= depths[kernel.depth])
                 last = weights[i].shape[0] - 1
                 weight = weights[i][jnp.minimum(rank, last)]
                 run = RankedList(vertex, rank, near, weight, length)
-                own_arrays = jax.tree.map(arrays.__getitem__, of_measure)
-                out.append(kernel.score(run, own_arrays, dict(kernel.parameters)))
+                of_query = jax.tree.map(arrays.__getitem__, places[place])
+                out.append(kernel.score(measures[place], run, of_query))
             return tuple(out)
 
         vertex, rank, there = listed(documents, where, width)

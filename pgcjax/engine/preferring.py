@@ -1,7 +1,7 @@
 """Which of two runs is preferred: by relevant documents, or by scores."""
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -35,9 +35,9 @@ from pgcjax.io.judgments import by_kind, read_judgments
 from pgcjax.io.memory import memory_limit
 from pgcjax.io.reading import reading
 from pgcjax.io.runs import Runs
-from pgcjax.measures.between_rankings import PairTensors, is_between, parse
+from pgcjax.measures.between_rankings import BetweenRankings, PairTensors, parse
 from pgcjax.measures.catalogue import tell_merged
-from pgcjax.measures.spec import Measure
+from pgcjax.measures.measure import Measure
 from pgcjax.stats.rounding import slack
 from pgcjax.stats.scores import Scores
 from pgcjax.stats.tests import all_pairs
@@ -100,8 +100,8 @@ def prefer(
     asked = _asked(measures, sources)
     chosen = list(dict.fromkeys(map(parse, asked)))
     check_needs(chosen, {*sources, "levels"})  # evaluate looks for these
-    between = [measure for measure in chosen if is_between(measure)]
-    others = [measure for measure in chosen if not is_between(measure)]
+    between = [m for m in chosen if isinstance(m, BetweenRankings)]
+    others = [m for m in chosen if not isinstance(m, BetweenRankings)]
     about: dict[str, Any] = {"version": __version__, "order": order}
     about |= {"missing": missing, "measures": [m.in_full() for m in chosen]}
     about["judgments"], notes = {}, tell_merged(asked, parse)
@@ -172,9 +172,9 @@ def _asked(
     return asked
 
 
-def _kinds(measures: list[Measure], sources: Mapping[str, Any]) -> set[str]:
+def _kinds(measures: Sequence[Measure], sources: Mapping[str, Any]) -> set[str]:
     """List the kinds of judgments that measures of two rankings take."""
-    needs = {n for m in measures for n in m.definition.needs(m.parameters)}
+    needs = {n for m in measures for n in m.needs}
     return needs | ({"intents"} & set(sources) if "intent_qrels" in needs else set())
 
 
@@ -198,7 +198,7 @@ class ComparedRankings:
     def read(
         cls,
         runs: Runs,
-        measures: list[Measure],
+        measures: list[BetweenRankings],
         tables: Mapping[str, pd.DataFrame],
         order: str,
         *,
@@ -207,9 +207,7 @@ class ComparedRankings:
     ) -> "ComparedRankings":
         """Lay judgments out, and read runs for them, which a sample sees, too."""
         judgments = Judgments(tables)
-        tensors = {
-            str(m): m.definition.tensors(m.parameters, judgments) for m in measures
-        }
+        tensors = {str(m): m.prepare(judgments) for m in measures}
         docs = {id(t.levels.docs): t.levels.docs for t in tensors.values()}
         judged = JudgedDocuments(*docs.values())
         how: dict[str, Any] = {"documents": plan.settings.rows, "progress": progress}

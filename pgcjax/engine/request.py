@@ -19,7 +19,7 @@ from pgcjax.later import pd
 from pgcjax.measures.catalogue import parse_all, tell_merged
 from pgcjax.measures.exact import ExactTensors
 from pgcjax.measures.ir_names import warn_of_other_numbers
-from pgcjax.measures.spec import Measure
+from pgcjax.measures.measure import Measure
 from pgcjax.tensors.examination import as_runs
 from pgcjax.tensors.judgments import Judgments
 from pgcjax.tensors.measure_tensors import (
@@ -142,7 +142,7 @@ def runs_of(source: Any, order: str = "trec", options: Options | None = None) ->
 
 def read_request(
     sources: Mapping[str, Any],
-    measures: str | Iterable[str] | None,
+    measures: str | Measure | Iterable[str | Measure] | None,
     order: str,
     missing: str = "zero",
     *,
@@ -175,7 +175,7 @@ def read_request(
     chosen, notes = parse_all(asked, given), tuple(tell_merged(asked))
     check_needs(chosen, given | {"levels"})
     tables: dict[str, Any] = read_as_they_come(sources)
-    needs = {n for m in chosen for n in m.definition.needs(m.parameters)}
+    needs = {n for m in chosen for n in m.needs}
     if "levels" in needs and not _has_levels(tables):
         check_needs(chosen, given)
     if grids is not None:
@@ -183,7 +183,7 @@ def read_request(
     judgments = Judgments(tables)
 
     def laid_out(measure: Measure) -> Any:
-        return measure.definition.tensors(measure.parameters, judgments)
+        return measure.prepare(judgments)
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         members = [
@@ -218,7 +218,7 @@ def _defaults(given: set[str]) -> list[str]:
 def check_needs(measures: list[Measure], given: set[str]) -> None:
     """Refuse measures that lack judgments, by a UsageError that says which."""
     for measure in measures:
-        for need in sorted(measure.definition.needs(measure.parameters) - given):
+        for need in sorted(measure.needs - given):
             raise UsageError(f"{measure} needs {need}: {_how(need)}")
     if not measures:
         raise UsageError("no measure was asked for")

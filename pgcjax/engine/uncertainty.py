@@ -223,7 +223,7 @@ def _left_out(task: ScoringTask, used: dict[str, Any], verify: float) -> LeftOut
     request.check_means(f"{given} is")
     for member in request.members:
         check_variants(member, given)
-        needs = member.measure.definition.needs(member.measure.parameters)
+        needs = member.measure.needs
         if "pool_depth" in used and "qrels" in needs:
             raise UsageError(
                 f"{member.measure}: {given} is of PGC of preferences alone: grades say "

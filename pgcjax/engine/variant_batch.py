@@ -528,7 +528,7 @@ def _parts(count: int, step: int) -> list[slice]:
 
 def is_of_votes(member: Member) -> bool:
     """Whether a measure peels graphs of preferences, whose votes may be others."""
-    needs = member.measure.definition.needs(member.measure.parameters)
+    needs = member.measure.needs
     graphs = type(member.tensors) is PeelTensors and "preferences" in needs
     return graphs and not _has_other_ideal(member)
 

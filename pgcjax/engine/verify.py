@@ -15,7 +15,7 @@ from pgcjax.engine.request import ScoringRequest
 from pgcjax.errors import UsageError, VerificationError
 from pgcjax.io.runs import PackedBlock, RunTable
 from pgcjax.later import pd
-from pgcjax.measures.spec import Case
+from pgcjax.measures.measure import Case
 from pgcjax.reference.order import ordered
 from pgcjax.stats.scores import StoredScores
 

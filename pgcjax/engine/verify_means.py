@@ -49,7 +49,7 @@ def check_queries(
         VerificationError: a mean has a query too many, or lacks one.
     """
     for measure in request.measures:
-        kinds = measure.definition.needs(measure.parameters)
+        kinds = measure.needs
         judged = judged_queries(request.tables, kinds)
         for run, has in answered.items():
             there = set(by_query.get((run, str(measure)), ()))

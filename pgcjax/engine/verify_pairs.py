@@ -14,7 +14,8 @@ from jaxtyping import Float64
 from pgcjax.engine.verify import TOLERANCE, Rows, check_share, each_ranking, records_of
 from pgcjax.errors import VerificationError
 from pgcjax.io.runs import PackedBlock, RunTable
-from pgcjax.measures.spec import Case, Measure
+from pgcjax.measures.between_rankings import BetweenRankings
+from pgcjax.measures.measure import Case
 from pgcjax.reference.order import ordered
 
 
@@ -81,7 +82,7 @@ class PairSample:
 
     def checker(
         self,
-        measures: Mapping[str, Measure],
+        measures: Mapping[str, BetweenRankings],
         tables: Mapping[str, pd.DataFrame],
         missing: str,
     ) -> Callable[[str, str, Sequence[str], Float64[np.ndarray, " pairs"]], None]:
@@ -110,7 +111,7 @@ class PairSample:
             of_pair: dict[tuple[int, int], float] = {}
             for i, j in combinations(cases, 2):
                 value = float(values[i * len(runs) - i * (i + 1) // 2 + j - i - 1])
-                twin = measure.definition.twin(cases[i], cases[j])
+                twin = measure.twin_of_two(cases[i], cases[j])
                 if twin is None or not abs(twin - value) <= TOLERANCE:
                     raise VerificationError(
                         f"runs {runs[i]!r} and {runs[j]!r}, query {query!r}: the "

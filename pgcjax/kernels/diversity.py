@@ -151,7 +151,7 @@ def expected(
 
 
 def mixed(
-    gamma: float, first: Float[Array, ""], second: Float[Array, ""]
+    gamma: Float[Array, ""] | float, first: Float[Array, ""], second: Float[Array, ""]
 ) -> Float[Array, ""]:
     """Return gamma first + (1 - gamma) second: D#-M.
 

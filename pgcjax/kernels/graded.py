@@ -71,7 +71,10 @@ def reciprocal(gain: Float[Array, " w"], ranked: RankedList) -> Float[Array, ""]
 
 
 def blended(
-    gain: Float[Array, " w"], ranked: RankedList, ideal: IdealList, beta: float
+    gain: Float[Array, " w"],
+    ranked: RankedList,
+    ideal: IdealList,
+    beta: Float[Array, ""] | float,
 ) -> tuple[Float[Array, " w"], Float[Array, " w"]]:
     """Return the blended ratio BR(r) = (C(r) + beta cg(r)) / (r + beta cg*(r)).
 
@@ -92,7 +95,10 @@ def blended(
 
 
 def blended_mean(
-    gain: Float[Array, " w"], ranked: RankedList, ideal: IdealList, beta: float
+    gain: Float[Array, " w"],
+    ranked: RankedList,
+    ideal: IdealList,
+    beta: Float[Array, ""] | float,
 ) -> Float[Array, ""]:
     """Average BR over the relevant documents that a run can have: Q.
 
@@ -103,7 +109,10 @@ def blended_mean(
 
 
 def blended_to_best(
-    gain: Float[Array, " w"], ranked: RankedList, ideal: IdealList, beta: float
+    gain: Float[Array, " w"],
+    ranked: RankedList,
+    ideal: IdealList,
+    beta: Float[Array, ""] | float,
 ) -> Float[Array, ""]:
     """Average BR over relevant documents down to the first of the highest gain: P+.
 
@@ -116,7 +125,10 @@ def blended_to_best(
 
 
 def blended_first(
-    gain: Float[Array, " w"], ranked: RankedList, ideal: IdealList, beta: float
+    gain: Float[Array, " w"],
+    ranked: RankedList,
+    ideal: IdealList,
+    beta: Float[Array, ""] | float,
 ) -> Float[Array, ""]:
     """Return BR of the first relevant document: O.
 

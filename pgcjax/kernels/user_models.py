@@ -26,7 +26,7 @@ def until_gained(
     gain: Float[Array, " w"],
     ranked: RankedList,
     last: Float[Array, ""],
-    wanted: float,
+    wanted: Float[Array, ""] | float,
 ) -> Float[Array, ""]:
     """Let users look until they have gained what they want, to 1e-9: BPM.
 
@@ -41,7 +41,10 @@ def until_gained(
 
 
 def until_satisfied(
-    gain: Float[Array, " w"], ranked: RankedList, sums: Float[Array, " d"], last: int
+    gain: Float[Array, " w"],
+    ranked: RankedList,
+    sums: Float[Array, " d"],
+    whole: Float[Array, ""],
 ) -> Float[Array, ""]:
     """Let users stop at a document with the chance of its gain: NERR.
 
@@ -51,7 +54,7 @@ def until_satisfied(
         gain: of the documents.
         ranked: the run.
         sums: of these chances, down to each rank.
-        last: rank.
+        whole: sum of all of them.
 
     Source: Azzopardi, Mackenzie and Moffat 2021, equations 8 to 11.
     """
@@ -63,7 +66,7 @@ def until_satisfied(
     final = jnp.where(count[-1] > 0, final, 1.0)  # of those who are never satisfied
     stopped = rounded(reached * gain, hit)
     looked = total(stopped * sums[jnp.maximum(ranked.rank - 1, 0)], where=hit)
-    looked += rounded(final * sums[last - 1], ranked.length >= 0)  # always
+    looked += rounded(final * whole, ranked.length >= 0)  # always
     return ratio(total(stopped * ranked.weight, where=hit), looked)
 
 
@@ -71,7 +74,7 @@ def while_wanting(
     gain: Float[Array, " w"],
     ranked: RankedList,
     ranks: Float[Array, " d"],
-    wanted: float,
+    wanted: Float[Array, ""] | float,
 ) -> Float[Array, ""]:
     """Let users go on the more, the more of what they want is still to come: INST.
 

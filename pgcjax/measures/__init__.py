@@ -1,4 +1,4 @@
-"""What each measure is: name, parameters, tensors it needs, kernel, citation.
+"""What each measure is: a class of its parameters, kernel, twin and citation.
 
 These names are for measures of other packages; `pgcjax.register` takes what they make.
 `pgcjax.measures()` lists the measures: this package can be called.
@@ -8,13 +8,13 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from pgcjax.measures.gains import Gains, define
-from pgcjax.measures.spec import Case, Definition, Parameter
+from pgcjax.measures.gains import Graded
+from pgcjax.measures.measure import Case, Measure, Parameter
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Case", "Definition", "Gains", "Parameter", "define"]
+__all__ = ["Case", "Graded", "Measure", "Parameter"]
 
 
 class _Listing(ModuleType):

@@ -16,6 +16,7 @@ from pgcjax.errors import DataWarning, UsageError
 from pgcjax.io.in_memory import is_of
 from pgcjax.later import pd
 from pgcjax.measures import spec
+from pgcjax.measures.measure import CUTOFF, Measure, written
 
 ALL, OFFICIAL = "all", "official"
 PRESETS: dict[str, tuple[str, ...]] = {
@@ -34,59 +35,62 @@ GROUP = "pgcjax.measures"
 
 
 @cache
-def catalogue() -> dict[str, spec.Definition]:
-    """Return all definitions by name: built in, of installed packages, registered."""
+def catalogue() -> dict[str, Measure]:
+    """Return all measures by name: built in, of installed packages, registered."""
     register_installed()
     return _known()
 
 
-def register(*definitions: spec.Definition) -> None:
+def register(*chosen: Measure) -> None:
     """Add measures to the catalogue of this process, for `evaluate` and all else.
 
     A package does without: an entry point of the group `pgcjax.measures` that names
-    a definition, or a tuple of them, is registered wherever the package is installed.
+    a measure, or a tuple of them, is registered wherever the package is installed.
 
     Args:
-        definitions: as `pgcjax.measures.define` and `Definition` make them. What is
-            registered already may be registered again.
+        chosen: with their default parameters, such as `Failure()`. What is registered
+            already may be registered again.
 
     Raises:
-        UsageError: an argument is no definition, or no measure can have its name, or
+        UsageError: an argument is no measure, or no measure can have its name, or
             another measure has it, in any case, also as an alias.
     """
-    for definition in definitions:
-        if not isinstance(definition, spec.Definition):
+    for measure in chosen:
+        if not isinstance(measure, Measure):
             raise UsageError(
-                "expected a Definition, such as pgcjax.measures.define makes, "
-                f"found {spec.shown(definition)}"
+                "expected a measure, such as Failure() of a class Failure(Graded), "
+                f"found {spec.shown(measure)}"
             )
-        for alias in (definition.name, *definition.aliases):
+        for alias in (measure.name, *measure.aliases):
             name = spec.filled(alias, "1")
             if not re.fullmatch(spec.NAME, name) or name.lower() in PRESETS:
                 raise UsageError(f"no measure can be called {alias!r}: see PGC, nDCG")
             taken, _ = spec.find(name, _known())
-            if taken and taken != definition:
+            if taken and taken != measure and _place(taken) != _place(measure):
                 raise UsageError(
-                    f"{definition.name} of {definition.source}: {alias!r} is a name "
+                    f"{measure.name} of {measure.source}: {alias!r} is a name "
                     f"of {taken.name} of {taken.source}: choose another"
                 )
-        _known()[definition.name] = definition
+        _known()[measure.name] = measure
 
 
-def built_in() -> dict[str, spec.Definition]:
-    """Collect the definitions of all files here, in the order of files and of lines.
+def _place(measure: Measure) -> tuple[str, str]:
+    """Where its class stands: a cell of a notebook that runs again makes it again."""
+    return type(measure).__module__, type(measure).__qualname__
+
+
+def built_in() -> dict[str, Measure]:
+    """Collect `MEASURES` of all files here, in the order of files.
 
     Raises:
-        ValueError: two definitions have one name.
+        ValueError: two measures have one name.
     """
-    collected: dict[str, spec.Definition] = {}
+    collected: dict[str, Measure] = {}
     for module in sorted(m.name for m in pkgutil.iter_modules(measures.__path__)):
-        for value in vars(import_module(f"{measures.__name__}.{module}")).values():
-            for definition in value if isinstance(value, tuple) else (value,):
-                if not isinstance(definition, spec.Definition):
-                    continue
-                if collected.setdefault(definition.name, definition) is not definition:
-                    raise ValueError(f"two measures are called {definition.name}")
+        module = import_module(f"{measures.__name__}.{module}")
+        for measure in getattr(module, "MEASURES", ()):
+            if collected.setdefault(measure.name, measure) is not measure:
+                raise ValueError(f"two measures are called {measure.name}")
     return collected
 
 
@@ -121,32 +125,34 @@ def listing() -> pd.DataFrame:
         judgments that it takes by default; meaning; source.
     """
     rows = []
-    for name, definition in catalogue().items():
-        defaults = {p.name: p.default for p in definition.parameters}
-        needs = definition.needs({**defaults, spec.CUTOFF: None})
+    for name, measure in catalogue().items():
+        parameters = measure.parameters.items()
         rows.append(
             {
                 "name": name,
                 "parameters": ",".join(
-                    f"{key}={spec.written(value)}" for key, value in defaults.items()
+                    f"{key}={written(value)}"
+                    for key, value in parameters
+                    if key != CUTOFF
                 ),
-                "cutoff": definition.cutoff,
-                "needs": ", ".join(sorted(needs)),
-                "meaning": definition.meaning,
-                "source": definition.source,
+                "cutoff": measure.cutoff,
+                "needs": ", ".join(sorted(measure.needs)),
+                "meaning": measure.meaning,
+                "source": measure.source,
             }
         )
     return pd.DataFrame(rows, dtype="str")
 
 
-def parse(text: Any, *, complete: bool = True) -> spec.Measure:
+def parse(text: Any, *, complete: bool = True) -> Measure:
     """Read a measure such as `PGC(p=0.8)` by the catalogue; see `spec.parse`.
 
     A measure object of ir_measures is read by the spelling that is equal here, and one
     of `plugins.ir_measures` is what was asked for.
     """
     asked = getattr(text, "asked", text)
-    if isinstance(asked, spec.Measure):
+    if isinstance(asked, Measure):
+        spec.check_cutoff(asked, complete=complete)
         return asked
     if is_of(text, "ir_measures"):
         from pgcjax.measures.ir_names import here  # which parses by this module
@@ -173,7 +179,7 @@ def _refuse_between(name: re.Match[str] | None) -> None:
 
 def parse_all(
     texts: str | Iterable[str] | Any, given: Collection[str] | None = None
-) -> list[spec.Measure]:
+) -> list[Measure]:
     """Read measures; one that is asked for twice is kept as first written.
 
     Args:
@@ -203,19 +209,17 @@ def sufficed(given: Collection[str] | None) -> list[str]:
     """
     follows = {"must": "@10", "level": "@0.1"}
     names = []
-    for name, definition in catalogue().items():
-        measure = spec.parse(name, {name: definition}, complete=False)
-        needs = definition.needs(measure.parameters)
-        if given is None or needs <= {*given}:
-            names.append(name + follows.get(definition.cutoff, ""))
+    for name, measure in catalogue().items():
+        if given is None or measure.needs <= {*given}:
+            names.append(name + follows.get(measure.cutoff, ""))
     return names
 
 
 def tell_merged(
-    texts: Iterable[Any], parse: Callable[[Any], spec.Measure] = parse
+    texts: Iterable[Any], parse: Callable[[Any], Measure] = parse
 ) -> list[str]:
     """List the spellings that are one measure, a line for each measure of several."""
-    spellings: dict[spec.Measure, dict[str, None]] = {}
+    spellings: dict[Measure, dict[str, None]] = {}
     for text in texts:
         if is_preset(text):
             continue

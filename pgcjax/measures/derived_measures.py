@@ -1,115 +1,109 @@
-"""Measures of several intents that are derived from graded ones, by a definition."""
+"""Measures of several intents that are made of a graded one, by its parts."""
 
-from collections.abc import Callable
-from functools import cache, partial
-from typing import Any
+# pyright: reportIncompatibleVariableOverride=false
+# What a derived measure is called, and what it says, depends on the one it is made of.
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from pgcjax.kernels import diversity as kernels
 from pgcjax.kernels.ranked_list import RankedList
 from pgcjax.measures import binary, graded
-from pgcjax.measures.gains import Gains, highest_of, positive_gains
+from pgcjax.measures.gains import Graded, highest_of, positive_gains
 from pgcjax.measures.intents import (
-    GAMMA,
-    PROBABILITIES,
-    Parameters,
+    Gamma,
+    Probabilities,
     judged,
     notes_of,
     served,
     void,
 )
-from pgcjax.measures.spec import Case, Definition
+from pgcjax.measures.measure import Case, Derived
 from pgcjax.reference import intents as twins
 from pgcjax.tensors.judgments import Judgments
 from pgcjax.tensors.measure_tensors import ListTensors
 
 # With gains of more than one height, so that they can be those for all intents.
-GRADED = {
-    "CG": graded.CG_GAINS,
-    "DCG": graded.DCG_GAINS,
-    "nDCG": graded.NDCG_GAINS,
-    "MSnDCG": graded.MSNDCG_GAINS,
-    "ERR": graded.ERR_GAINS,
-    "nERR": graded.NERR_GAINS,
-    "Q": graded.Q_GAINS,
-    "P+": graded.P_PLUS_GAINS,
-    "O": graded.O_GAINS,
-    "RBP": binary.RBP_GAINS,
-}
-BINARY = {
-    "AP": binary.AP_GAINS,
-    "RR": binary.RR_GAINS,
-    "P": binary.P_GAINS,
-    "R": binary.R_GAINS,
-}
+GRADED = (
+    *(graded.CG(), graded.DCG(), graded.nDCG(), graded.MSnDCG(), graded.ERR()),
+    *(graded.nERR(), graded.Q(), graded.PPlus(), graded.O(), binary.RBP()),
+)
+BINARY = binary.AP(), binary.RR(), binary.P(), binary.R()
 
 
-def gains_of(
-    measure: Gains, grades: np.ndarray, q: Parameters, collection: float
-) -> np.ndarray:
+class OfIntents(Derived):
+    """A measure of intents that is made of a graded one, `of`.
+
+    Attributes:
+        tells_kinds: whether it tells navigational intents from others.
+    """
+
+    cutoff = "may"
+    tells_kinds: ClassVar[bool] = False
+
+    of: Graded
+    probabilities: Probabilities = "given"
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """Qrels of intents, and the table of intents where their kinds count."""
+        kinds = {"intents"} if self.tells_kinds else set()
+        return frozenset({"intent_qrels"} | kinds)
+
+    def of_queries(self, judgments: Judgments) -> Mapping[str, Any]:
+        """Return what the kernel takes of each query."""
+        raise NotImplementedError
+
+    def prepare(self, judgments: Judgments) -> ListTensors:
+        """Lay out what the measure makes of the grades of each query."""
+        grades, notes = judged(judgments), ()
+        if self.tells_kinds:
+            notes = notes_of(judgments)
+        return self.of.lists(
+            grades.docs,
+            self.of_queries(judgments),
+            type(self).kernel,
+            void=void(grades),
+            notes=notes,
+        )
+
+    def kernel(self, run: RankedList, query: Any) -> Any:
+        """Score one run and query."""
+        raise NotImplementedError
+
+
+class WithRecall(OfIntents):
+    """A measure that is mixed with intent recall: D#-M of D-M."""
+
+    gamma: Gamma = 0.5
+
+    def prepare(self, judgments: Judgments) -> ListTensors:
+        """Lay out what intent recall needs, too."""
+        lists = super().prepare(judgments)
+        arrays = {
+            query: (served(relevance), lists.arrays[query])
+            for query, relevance in judged(judgments).relevance.items()
+        }
+        return replace(lists, arrays=arrays)
+
+    def kernel(self, run: RankedList, query: Any) -> Any:
+        """Mix the score with intent recall."""
+        served, rest = query
+        recall = kernels.recall(kernels.gains_of(served.relevance, run), served.intents)
+        return kernels.mixed(self.gamma, recall, super().kernel(run, rest))
+
+    def twin(self, case: Case) -> float:
+        """Mix the twin's score with intent recall."""
+        return twins.sharp(super().twin, case)
+
+
+def gains_of(measure: Graded, grades: np.ndarray, collection: float) -> np.ndarray:
     """Map grades of a query, or of an intent, to gains: 0 where they are not above 0.
 
     `grades` may have any shape; `collection` is the highest grade of all queries.
     """
-    highest = highest_of(q, collection, grades[grades > 0])
-    return positive_gains(measure, grades, q, highest)
-
-
-def define(
-    measure: Gains,
-    arrays: Callable[[Parameters, Judgments], dict[str, Any]],
-    kernel: Callable[..., Any],
-    twin: Callable[[Case], float],
-    *,
-    kinds: bool = False,
-    sharp: bool = False,
-    **texts: Any,
-) -> Definition:
-    """Define a measure of several intents that is derived from a graded one.
-
-    Args:
-        measure: the graded one.
-        arrays: gives what the kernel takes of each query, of parameters and judgments.
-        kernel: scores one run and query.
-        twin: scores a case plainly.
-        kinds: whether it tells navigational intents from others.
-        sharp: whether it is mixed with intent recall.
-        **texts: of the definition.
-    """
-    scored = _sharp(kernel) if sharp else kernel
-
-    def tensors(q: Parameters, judgments: Judgments) -> ListTensors:
-        grades, by_query = judged(judgments), arrays(q, judgments)
-        if sharp:
-            by_query = {
-                query: (served(relevance), by_query[query])
-                for query, relevance in grades.relevance.items()
-            }
-        more = {"void": void(grades), "notes": notes_of(judgments) if kinds else ()}
-        also = (GAMMA.name,) if sharp else ()
-        return measure.lists(q, grades.docs, by_query, scored, also, **more)
-
-    needs = frozenset({"intent_qrels", "intents"} if kinds else {"intent_qrels"})
-    return Definition(
-        parameters=(*measure.parameters, PROBABILITIES, *((GAMMA,) if sharp else ())),
-        needs=lambda q: needs,
-        tensors=tensors,
-        twin=partial(twins.sharp, twin) if sharp else twin,
-        cutoff="may",
-        **texts,
-    )
-
-
-@cache
-def _sharp(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """Mix the score of a kernel with intent recall."""
-
-    def mixed(ranked: RankedList, query: tuple[kernels.Served, Any], q: Parameters):
-        served, rest = query
-        recall = kernels.recall(
-            kernels.gains_of(served.relevance, ranked), served.intents
-        )
-        return kernels.mixed(q["gamma"], recall, kernel(ranked, rest, q))
-
-    return mixed
+    highest = highest_of(measure, collection, grades[grades > 0])
+    return positive_gains(measure, grades, highest)

@@ -4,41 +4,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
 from pgcjax.errors import Progress
+from pgcjax.io.weights import SOFT
 from pgcjax.judging.choices import STATES
-from pgcjax.measures import compatibility as c
-from pgcjax.measures.spec import Definition, Parameter
+from pgcjax.measures.compatibility import GraphOverlap, Soft
+from pgcjax.measures.measure import Case, Parameter
 from pgcjax.reference.exact_pgc import exact_pgc_of
 from pgcjax.tensors.judgments import Judgments
 from pgcjax.tensors.measure_tensors import PeelTensors
 
 if TYPE_CHECKING:  # it imports scipy.optimize, a fifth of a second that few need
     from pgcjax.judging.optimal_orders import OptimalOrders
-
-IDEAL = Parameter(
-    "ideal",
-    "nearest",
-    "nearest (to the run, of these rankings) or farthest: no other one scores less",
-    allowed=("nearest", "farthest"),
-)
-STATES_LIMIT = Parameter(
-    "states",
-    STATES,
-    "most sets of documents that the search for optimal orders of a query looks at, a "
-    "whole number from 1 to 100000000; where there are more, its scores are PGC's",
-    valid=lambda states: 1 <= states <= 100_000_000,
-)
-SECONDS_LIMIT = Parameter(
-    "seconds",
-    0.0,
-    "most seconds that this search takes, a number; 0 for any: with a limit, scores "
-    "depend on the machine, too",
-    valid=lambda seconds: 0 <= seconds < float("inf"),
-)
 
 
 @dataclass(frozen=True)
@@ -91,29 +71,69 @@ def _orders_of(
     return kept_orders(matrix, states=states, seconds=seconds)
 
 
-def exact_tensors(parameters: Mapping[str, Any], judgments: Judgments) -> ExactTensors:
+def exact_tensors(
+    peel: PeelTensors,
+    states: int = STATES,
+    seconds: float = 0.0,
+    farthest: bool = False,
+) -> ExactTensors:
     """Make what exact PGC scores; `PGC(ideal=exact)` has no limits of its own."""
-    peel = c.peel_tensors(parameters, judgments)
-    states = parameters.get("states", STATES_LIMIT.default)
-    seconds = parameters.get("seconds", SECONDS_LIMIT.default)
-    how = states, seconds, parameters["ideal"] == "farthest"
-    return ExactTensors(peel.graphs, peel.weights, peel.finish, *how)
+    limits = states, seconds, farthest
+    return ExactTensors(peel.graphs, peel.weights, peel.finish, *limits)
 
 
-EXACT_PGC = Definition(
-    name="ExactPGC",
-    meaning="Preference graph compatibility by its definition: RBO of a run with the "
-    "nearest of all rankings that contradict the fewest judgments",
-    parameters=(
-        *(c.P, c.DEPTH, c.GRAPH, c.NORMALIZATION, c.PROBABILITIES),
-        *(IDEAL, STATES_LIMIT, SECONDS_LIMIT),
-    ),
-    source="Luo 2021, 3.1 and equation 2.8",
-    formula="max over I of RBO(R, I), I: the orders of all judged documents of which "
-    "the fewest judgments prefer the later of two documents; min by ideal=farthest",
-    differs="Where a query has too many such orders (states=), it is scored by the "
-    "peel, as PGC is, with a warning that names it",
-    needs=c.graph_needs,
-    tensors=exact_tensors,
-    twin=exact_pgc_of,
-)
+class ExactPGC(GraphOverlap):
+    """Preference graph compatibility by its definition: RBO of a run with the nearest
+    of all rankings that contradict the fewest judgments.
+    """
+
+    name = "ExactPGC"
+    source = "Luo 2021, 3.1 and equation 2.8"
+    formula = (
+        "max over I of RBO(R, I), I: the orders of all judged documents of which the "
+        "fewest judgments prefer the later of two documents; min by ideal=farthest"
+    )
+    differs = (
+        "Where a query has too many such orders (states=), it is scored by the peel, "
+        "as PGC is, with a warning that names it"
+    )
+
+    soft: Soft = SOFT[0]
+    ideal: Annotated[
+        str,
+        Parameter(
+            "nearest (to the run, of these rankings) or farthest: no other one scores "
+            "less",
+            allowed=("nearest", "farthest"),
+        ),
+    ] = "nearest"
+    states: Annotated[
+        int,
+        Parameter(
+            "most sets of documents that the search for optimal orders of a query "
+            "looks at, a whole number from 1 to 100000000; where there are more, its "
+            "scores are PGC's",
+            valid=lambda states: 1 <= states <= 100_000_000,
+        ),
+    ] = STATES
+    seconds: Annotated[
+        float,
+        Parameter(
+            "most seconds that this search takes, a number; 0 for any: with a limit, "
+            "scores depend on the machine, too",
+            valid=lambda seconds: 0 <= seconds < float("inf"),
+        ),
+    ] = 0.0
+
+    def prepare(self, judgments: Judgments) -> ExactTensors:
+        """Build graphs; their optimal orders are looked for when they are needed."""
+        peel = self.overlaps(self.graphs(judgments, self.soft))
+        farthest = self.ideal == "farthest"
+        return exact_tensors(peel, self.states, self.seconds, farthest)
+
+    def twin(self, case: Case) -> float:
+        """Score a case plainly."""
+        return exact_pgc_of(case)
+
+
+MEASURES = (ExactPGC(),)

@@ -1,149 +1,237 @@
-"""How measures of gains are put together: for plain qrels, and for their relatives."""
+"""Measures of gains: what a document is worth by its grade, and how a list scores."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cache, partial
+from collections.abc import Mapping
+from dataclasses import fields
+from functools import cache
+from inspect import getattr_static
 from math import inf, log2
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
+from jaxtyping import Float, Float64
 
 from pgcjax.errors import DataError
 from pgcjax.io.schema import lenient_number
 from pgcjax.kernels.graded import QueryGains
 from pgcjax.kernels.ranked_list import RankedList
-from pgcjax.later import jnp
-from pgcjax.measures.spec import Definition, Parameter
+from pgcjax.later import Array, jnp
+from pgcjax.measures.measure import Case, Measure, Parameter, read_through
 from pgcjax.reference import gains as twins
 from pgcjax.tensors.gains import grades_of
 from pgcjax.tensors.judgments import Judgments
 from pgcjax.tensors.measure_tensors import ListTensors
 
-Parameters = Mapping[str, Any]
-
 _LARGEST = 1000  # 2^1000: millions of it add up to a float64
 
+Gain = Annotated[
+    str,
+    Parameter(
+        "one of linear (the grade g, as trec_eval), exp (2^g - 1)",
+        allowed=("linear", "exp"),
+    ),
+]
+Beta = Annotated[
+    float,
+    Parameter(
+        "weight of gains against counts, a number from 0 up; 0 takes all relevant "
+        "documents for equal",
+        valid=lambda beta: 0 <= beta < inf,
+    ),
+]
+Rel = Annotated[
+    float,
+    Parameter(
+        "lowest grade that is relevant, a number above 0",
+        valid=lambda rel: 0 < rel < inf,
+    ),
+]
+Gmax = Annotated[
+    str,
+    Parameter(
+        "highest grade, one of collection (of all queries in the qrels), topic (of "
+        "the query), or a number above 0",
+        valid=lambda gmax: (
+            gmax in ("collection", "topic") or 0 < lenient_number(gmax) < inf
+        ),
+    ),
+]
 
-@dataclass(frozen=True)
-class Gains:
-    """How a measure scores a list of gains: what its relatives are made of, too.
 
-    ERR-IA is the ERR of each intent, D-nDCG the nDCG of gains from all intents, and so
-    on: they take these apart.
+class Graded(Measure):
+    """A measure of the gains of a run's documents.
+
+    What is made of it is made of these parts: ERR-IA is the ERR of each intent, D-nDCG
+    the nDCG of gains from all intents.
 
     Attributes:
-        gains: of grades `[n]` above 0, `(grades, parameters, highest)`: float64 `[n]`;
-            `highest` is the highest grade, by `highest_of`.
-        ideal: what the kernel takes of the gains `[n]` of all documents of a query, a
-            number or a tuple of arrays: `(gains, parameters)`.
-        kernel: `(gain, ranked, ideal, parameters)` scores one run and query; `gain`
-            `[w]` is that of the documents in `ranked`.
-        by_rank: weights of ranks 0..depth, `(parameters, depth)`, or None.
-        twin: the same plainly: `(gains of the run's documents in order, all gains,
-            parameters)`.
-        twin_gain: gives the twin its gains, one at a time, by code of its own: of a
-            grade above 0, `(grade, parameters, highest)`, `highest` being `gmax`.
-        depth: last rank that counts, of parameters; None if all do.
-        reads: names of the parameters that the kernel is given; None for all.
-        parameters: of the measure, without its cutoff.
+        of_all_queries: whether queries without a gain have a score, too.
     """
 
-    gains: Callable[[np.ndarray, Parameters, float], np.ndarray]
-    kernel: Callable[[Any, RankedList, Any, Parameters], Any]
-    twin: twins.Score
-    twin_gain: twins.Gain = twins.grade
-    ideal: Callable[[np.ndarray, Parameters], Any] = lambda gains, q: ()
-    by_rank: Callable[[Parameters, int], np.ndarray] | None = None
-    depth: Callable[[Parameters], int | None] = lambda q: q["k"]
-    reads: tuple[str, ...] | None = None
-    parameters: tuple[Parameter, ...] = ()
+    cutoff = "may"
+    of_all_queries: ClassVar[bool] = False
+
+    def gains(
+        self, grades: Float64[np.ndarray, " n"], highest: float
+    ) -> Float64[np.ndarray, " n"]:
+        """Return the gain of each grade, all above 0; `highest` is the highest."""
+        return grades
+
+    def ideal(self, gains: Float64[np.ndarray, " n"]) -> Any:
+        """Return what `score` takes of the gains of all documents of a query.
+
+        It is a number, or a tuple of arrays.
+        """
+        return ()
+
+    def score(
+        self, gain: Float[Array, " w"], run: RankedList, ideal: Any
+    ) -> Float[Array, ""]:
+        """Score the gains of a run's documents. Numbers of `self` are traced."""
+        raise NotImplementedError
+
+    def weights(self, depth: int) -> Float64[np.ndarray, " depth_plus_1"]:
+        """Return the weights of ranks 0 (nothing) to `depth`."""
+        return np.zeros(1)
+
+    @property
+    def depth(self) -> int | None:
+        """Last rank that counts; None if all do."""
+        return None if self.k is None else int(self.k)
+
+    def plain_gain(self, grade: float, highest: float) -> float:
+        """Return the gain of a grade above 0, by other code."""
+        return grade
+
+    def plain_score(self, run: list[float], pool: list[float]) -> float:
+        """Score gains of a run's documents, and of all documents, by other code."""
+        raise NotImplementedError
+
+    def prepare(self, judgments: Judgments) -> ListTensors:
+        """Lay out the gains of plain qrels."""
+        judged, values, kind = grades_of(judgments), self.parameters, type(self)
+
+        def gains(seen: Mapping[str, Any]) -> dict[str, np.ndarray]:
+            same = read_through(self, seen)
+            return {
+                query: same.gains(grades, highest_of(same, judged.highest, grades))
+                for query, grades in judged.relevance.items()
+            }
+
+        def ideals(seen: Mapping[str, Any]) -> dict[str, Any]:
+            same = read_through(self, seen)
+            every = judgments.once_for(makes_gains(kind), seen, gains)
+            return {query: same.ideal(gain) for query, gain in every.items()}
+
+        each = judgments.once_for(makes_gains(kind), values, gains)
+        best = judgments.once_for((kind.ideal, makes_ideals(kind)), values, ideals)
+        arrays = {query: QueryGains(gain, best[query]) for query, gain in each.items()}
+        void = [query for query, gain in each.items() if not gain.any()]
+        return self.lists(judged.docs, arrays, void=[] if self.of_all_queries else void)
 
     def lists(
         self,
-        q: Parameters,
-        docs: Any,
-        arrays: Any,
-        kernel: Any,
-        also: tuple[str, ...] = (),
+        docs: Mapping[str, np.ndarray],
+        arrays: Mapping[str, Any],
+        kernel: Any = None,
         **more: Any,
     ) -> ListTensors:
-        """Return what scoring batches, see `ListTensors`, of a kernel made of this one.
+        """Return what scoring batches, of this depth and these weights of ranks."""
+        kernel = kernel or type(self).kernel
+        return ListTensors(docs, arrays, kernel, self.depth, self.weights, **more)
 
-        `also` names the parameters that it reads beside those of this one.
-        """
-        reads = None if self.reads is None else (*self.reads, *also)
-        how = {"depth": self.depth(q), "reads": reads}
-        by_rank = partial(self.by_rank, q) if self.by_rank else None
-        return ListTensors(docs, arrays, kernel, by_rank=by_rank, **how, **more)
+    def kernel(self, run: RankedList, query: QueryGains) -> Float[Array, ""]:
+        """Score one run and query."""
+        gain = jnp.where(run.where, query.gain[run.vertex], 0.0)
+        return self.score(gain, run, query.ideal)
 
-
-GAIN = Parameter(
-    "gain",
-    "linear",
-    "one of linear (the grade g, as trec_eval), exp (2^g - 1)",
-    allowed=("linear", "exp"),
-)
-BETA = Parameter(
-    "beta",
-    1.0,
-    "weight of gains against counts, a number from 0 up; 0 takes all relevant "
-    "documents for equal",
-    valid=lambda beta: 0 <= beta < inf,
-)
-REL = Parameter(
-    "rel",
-    1.0,
-    "lowest grade that is relevant, a number above 0",
-    valid=lambda rel: 0 < rel < inf,
-)
-GMAX = Parameter(
-    "gmax",
-    "collection",
-    "highest grade, one of collection (of all queries in the qrels), topic (of the "
-    "query), or a number above 0",
-    valid=lambda gmax: (
-        gmax in ("collection", "topic") or 0 < lenient_number(gmax) < inf
-    ),
-)
+    def twin(self, case: Case) -> float:
+        """Score a case plainly."""
+        return twins.of_qrels(self.plain_gain, self.plain_score, case)
 
 
-def highest_of(q: Parameters, collection: float, of_query: np.ndarray) -> float:
-    """Choose the highest grade as the parameter `gmax` says.
+class Relevant(Graded):
+    """A measure of relevant documents, all alike."""
+
+    rel: Rel = 1.0
+
+    def gains(self, grades, highest):
+        """Return 1 for grades of at least `rel`, else 0."""
+        return relevance(grades, self.rel)
+
+    def ideal(self, gains: Float64[np.ndarray, " n"]) -> Any:
+        """Count the relevant documents."""
+        return float((gains > 0).sum())
+
+    def plain_gain(self, grade, highest):
+        """Return 1 from the grade `rel` on."""
+        return float(grade >= self.rel)
+
+
+_TEXTS = {"name", "meaning", "source", "formula", "differs", "cutoff", "aliases"}
+_SCORING = {"score", "kernel", "plain_gain", "plain_score", "twin", "prepare", "needs"}
+_SCORING |= {"of_all_queries"}
+
+
+@cache
+def makes_ideals(kind: type[Graded]) -> frozenset[tuple[str, Any]]:
+    """Name what measures share that make the same of a query's ideal list.
+
+    That is all that a class has but for texts, parameters and scoring: `ideal` may call
+    any other method.
+    """
+    apart = _TEXTS | _SCORING | {each.name for each in fields(kind)}
+    names = [n for n in dir(kind) if not n.startswith("__") and n not in apart]
+    return frozenset((name, getattr_static(kind, name)) for name in names)
+
+
+@cache
+def makes_gains(kind: type[Graded]) -> frozenset[tuple[str, Any]]:
+    """Name what measures share that have the same gains; see `makes_ideals`."""
+    return frozenset(x for x in makes_ideals(kind) if x[0] not in ("ideal", "weights"))
+
+
+def relevance(grades: np.ndarray, rel: float) -> np.ndarray:
+    """Return 1 for grades of at least `rel`, else 0."""
+    return np.where(grades >= rel, 1.0, 0.0)
+
+
+def highest_of(measure: Any, collection: float, of_query: np.ndarray) -> float:
+    """Return the highest grade, of the query if `gmax` of a measure says so.
 
     Args:
-        q: parameters; without `gmax` it is that of the collection.
+        measure: without a parameter `gmax`, it is that of the collection.
         collection: highest grade of all queries.
         of_query: grades of the query.
     """
-    if q.get("gmax") == "topic":
+    if getattr(measure, "gmax", "") == "topic":
         return float(np.max(of_query, initial=0))
     return collection
 
 
-def given_or(q: Parameters, highest: float, grades: np.ndarray) -> float:
+def given_or(gmax: str, highest: float, grades: np.ndarray) -> float:
     """Return `gmax` if it is a number, else the highest grade that was chosen.
 
     Raises:
         DataError: a grade is above a given `gmax`.
     """
-    if (given := lenient_number(str(q.get("gmax")))) != given:
+    if (given := lenient_number(gmax)) != given:
         return highest
     if (most := float(np.max(grades, initial=0))) > given:
         raise DataError(
-            f"grade {most:g} is above gmax={q['gmax']}",
+            f"grade {most:g} is above gmax={gmax}",
             where="qrels",
             mend="Give the highest grade there is, or gmax=collection.",
         )
     return given
 
 
-def mapped(grades: np.ndarray, q: Parameters, highest: float) -> np.ndarray:
+def mapped(grades: np.ndarray, gain: str = "linear") -> np.ndarray:
     """Map grades to gains as the parameter `gain` says.
 
     Raises:
         DataError: gains are so large that their sums might not be numbers.
     """
-    exponential = q["gain"] == "exp"
+    exponential = gain == "exp"
     most = float(np.max(grades, initial=0))
     if most > (_LARGEST if exponential else 2.0**_LARGEST):
         smaller = "gain=linear, or smaller" if exponential else "smaller"
@@ -155,89 +243,26 @@ def mapped(grades: np.ndarray, q: Parameters, highest: float) -> np.ndarray:
     return np.exp2(grades) - 1 if exponential else grades
 
 
-def relevant(grades: np.ndarray, q: Parameters, highest: float) -> np.ndarray:
-    """Return 1 for grades of at least `rel`, else 0."""
-    return np.where(grades >= q["rel"], 1.0, 0.0)
-
-
-def positive_gains(
-    measure: Gains, grades: np.ndarray, q: Parameters, highest: float
-) -> np.ndarray:
+def positive_gains(measure: Any, grades: np.ndarray, highest: float) -> np.ndarray:
     """Map grades of any shape to gains, and those up to 0 to 0."""
     gains, positive = np.zeros(grades.shape), grades > 0
-    gains[positive] = measure.gains(grades[positive], q, highest)
+    gains[positive] = measure.gains(grades[positive], highest)
     return gains
 
 
-def by_one(q: Parameters, depth: int) -> np.ndarray:
+def by_one(depth: int) -> np.ndarray:
     """Take all ranks alike."""
     return np.append(0.0, np.ones(depth))
 
 
-def by_log(q: Parameters, depth: int) -> np.ndarray:
-    """Discount ranks by 1 / log2(1 + rank), or as the parameter `discount` says."""
-    if q.get("discount") == "original":
-        return np.array([0.0, 1.0, *(1 / log2(r) for r in range(2, depth + 1))])
-    return _by_log(depth)
-
-
 @cache
-def _by_log(depth: int) -> np.ndarray:
+def by_log(depth: int) -> np.ndarray:
+    """Discount ranks by 1 / log2(1 + rank)."""
     table = np.array([0.0, *(1 / log2(1 + r) for r in range(1, depth + 1))])
     table.flags.writeable = False
     return table
 
 
-def by_reciprocal(q: Parameters, depth: int) -> np.ndarray:
+def by_reciprocal(depth: int) -> np.ndarray:
     """Discount ranks by 1 / rank."""
     return np.append(0.0, 1 / np.arange(1, depth + 1))
-
-
-def of_qrels(measure: Gains, q: Parameters, judgments: Judgments) -> ListTensors:
-    """Return what scoring batches for a measure of plain qrels."""
-    judged = grades_of(judgments)
-
-    def gains(q: Parameters) -> dict[str, np.ndarray]:
-        return {
-            query: measure.gains(grades, q, highest_of(q, judged.highest, grades))
-            for query, grades in judged.relevance.items()
-        }
-
-    def ideals(q: Parameters) -> dict[str, Any]:
-        every = judgments.once_for(measure.gains, q, gains)
-        return {query: measure.ideal(gain, q) for query, gain in every.items()}
-
-    each = judgments.once_for(measure.gains, q, gains)
-    best = judgments.once_for((measure.gains, measure.ideal), q, ideals)
-    arrays = {query: QueryGains(gain, best[query]) for query, gain in each.items()}
-    void = [query for query, gain in each.items() if not gain.any()]
-    return measure.lists(q, judged.docs, arrays, on_gains(measure), void=void)
-
-
-def on_gains(measure: Gains) -> Callable[..., Any]:
-    """Make a kernel of ranked lists of a measure of gains."""
-    return _on_lists(measure.kernel)
-
-
-@cache
-def _on_lists(score: Callable[..., Any]) -> Callable[..., Any]:
-    def kernel(ranked: RankedList, query: QueryGains, q: Parameters):
-        gain = jnp.where(ranked.where, query.gain[ranked.vertex], 0.0)
-        return score(gain, ranked, query.ideal, q)
-
-    return kernel
-
-
-def define(
-    name: str, meaning: str, parameters: tuple[Parameter, ...], measure: Gains, **more
-) -> Definition:
-    """Define a graded measure of plain qrels."""
-    return Definition(
-        name=name,
-        meaning=meaning,
-        parameters=parameters,
-        needs=lambda q: frozenset({"qrels"}),
-        tensors=lambda q, judgments: of_qrels(measure, q, judgments),
-        twin=partial(twins.of_qrels, measure.twin_gain, measure.twin),
-        **{"cutoff": "may", **more},
-    )

@@ -1,8 +1,9 @@
 """Measures of global gains, those for all intents: D-M, DIN-M, and with I-rec D#-M."""
 
-from collections.abc import Callable
-from functools import cache, partial
-from typing import Any, NamedTuple
+# pyright: reportIncompatibleVariableOverride=false
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -10,81 +11,21 @@ from pgcjax.kernels import diversity as kernels
 from pgcjax.kernels.diversity import GlobalGains
 from pgcjax.kernels.graded import QueryGains
 from pgcjax.kernels.ranked_list import RankedList
-from pgcjax.measures.derived_measures import GRADED, define, gains_of
-from pgcjax.measures.gains import Gains, on_gains
-from pgcjax.measures.intents import Parameters, judged, kinds_of, weights_of
-from pgcjax.measures.spec import Definition
+from pgcjax.measures.derived_measures import GRADED, OfIntents, WithRecall, gains_of
+from pgcjax.measures.gains import makes_gains, makes_ideals
+from pgcjax.measures.intents import judged, kinds_of, weights_of
+from pgcjax.measures.measure import Case, read_through
 from pgcjax.reference import intents as twins
 from pgcjax.tensors.judgments import Judgments
 
 
-class _Global(NamedTuple):
+class QueryTotals(NamedTuple):
     """Gains of a query: of each intent by its weight, of all, and their ideal list."""
 
     weighted: np.ndarray
     total: float
     gain: np.ndarray
     ideal: Any = ()
-
-
-def _gains_of_all(
-    measure: Gains, q: Parameters, judgments: Judgments
-) -> dict[str, _Global]:
-    """Add the gains of documents up over intents."""
-
-    def make(q: Parameters) -> dict[str, _Global]:
-        grades, weights = judged(judgments), weights_of(q, judgments)
-        arrays = {}
-        for query, relevance in grades.relevance.items():
-            weighted = gains_of(measure, relevance, q, grades.highest)
-            weighted *= weights[query][:, None]
-            total = weights[query].sum()
-            arrays[query] = _Global(weighted, total, weighted.sum(0) / (total or 1))
-        return arrays
-
-    return judgments.once_for((_gains_of_all, measure.gains), q, make)
-
-
-def _with_ideals(
-    measure: Gains, q: Parameters, judgments: Judgments
-) -> dict[str, _Global]:
-    """Return what the ideal list of global gains gives, too."""
-
-    def make(q: Parameters) -> dict[str, _Global]:
-        return {
-            query: each._replace(ideal=measure.ideal(each.gain[each.gain > 0], q))
-            for query, each in _gains_of_all(measure, q, judgments).items()
-        }
-
-    return judgments.once_for((_with_ideals, measure.gains, measure.ideal), q, make)
-
-
-def _of_all(
-    measure: Gains, navigational: bool, q: Parameters, judgments: Judgments
-) -> dict[str, Any]:
-    """Return the global gains of documents, and what their ideal list gives.
-
-    Where a run gains nothing from `navigational` intents that it has served, gains are
-    given by intent, and the kernel adds them up.
-    """
-    kinds = kinds_of(judgments) if navigational else {}
-    return {
-        query: GlobalGains(each.weighted, each.total, kinds[query], each.ideal)
-        if navigational
-        else QueryGains(each.gain, each.ideal)
-        for query, each in _with_ideals(measure, q, judgments).items()
-    }
-
-
-@cache
-def _on_new(measure: Gains) -> Callable[..., Any]:
-    def kernel(ranked: RankedList, query: GlobalGains, q: Parameters):
-        gain = kernels.gains_of(query.gain, ranked)
-        gain = kernels.effective(gain, query.navigational)
-        gain = kernels.globally(gain, query.total)
-        return measure.kernel(gain, ranked, query.ideal, q)
-
-    return kernel
 
 
 # How NTCIREVAL prints them, in files .Dnev and .DINnev.
@@ -103,53 +44,161 @@ _DIN = {
     "navigational intent counts as relevant; here, as in NTCIREVAL, one whose gains "
     "are all gone does not",
 }
-_ELSEWHERE = "where all probability lies on intents without relevant documents, {} is "
 _LOST = "NTCIREVAL loses the probabilities of intents without relevant documents, "
 _LOST += "which go to the others here"
 
 
-def of_global_gains(
-    name: str, measure: Gains, *, navigational: bool, sharp: bool
-) -> Definition:
-    """Define the D-M of a graded measure M, or its DIN-M, D#-M or DIN#-M."""
-    prefix = "DIN" if navigational else "D"
-    meaning = f"{name} of global gains: those for all intents, by probability"
-    formula = f"{name} of GG(r) = sum over intents i of Pr(i|q) g_i(r)"
-    equations = "equation 6"
-    if navigational:
-        meaning += "; navigational intents gain from their first document only"
-        formula += " in the ideal list; in the run, documents after the first that is "
-        formula += "relevant to a navigational intent have no gain for it"
-        equations = "equations 8 to 11"
-    if sharp:
-        meaning = f"{prefix}-{name} mixed with intent recall (I-rec)"
-        formula = f"gamma I-rec + (1 - gamma) {prefix}-{name}"
-        equations = "equation 7"
-    differs = [_DIFFERS.get(name), _DIN.get(name) if navigational else None, _LOST]
-    without = _ELSEWHERE.format(f"{prefix}-{name}") + "0"
-    differs.append(f"{without}, and this gamma I-rec" if sharp else without)
-    twin = partial(twins.global_gains, measure.twin_gain, measure.twin)
-    return define(
-        measure,
-        partial(_of_all, measure, navigational),
-        (_on_new if navigational else on_gains)(measure),
-        partial(twin, navigational=navigational),
-        kinds=navigational,
-        sharp=sharp,
-        name=f"{prefix}{'#' if sharp else ''}-{name}",
-        meaning=meaning,
-        source="Sakai and Song, Evaluating diversified search results using per-intent "
-        f"graded relevance, SIGIR 2011; Sakai 2012, {equations}",
-        formula=formula,
-        differs="; ".join(filter(None, differs)),
-    )
+class OfGlobalGains(OfIntents):
+    """A graded measure of global gains: D-M."""
+
+    prefix: ClassVar[str] = "D"
+    sharp: ClassVar[str] = ""
+    equations: ClassVar[str] = "equation 6"
+
+    @property
+    def name(self) -> str:
+        """Name of the measure, behind the prefix."""
+        return f"{self.prefix}{self.sharp}-{self.of.name}"
+
+    @property
+    def source(self) -> str:
+        """Papers and equations."""
+        return (
+            "Sakai and Song, Evaluating diversified search results using per-intent "
+            f"graded relevance, SIGIR 2011; Sakai 2012, {self.equations}"
+        )
+
+    @property
+    def meaning(self) -> str:
+        """What it measures."""
+        return f"{self.of.name} of global gains: those for all intents, by probability"
+
+    @property
+    def formula(self) -> str:
+        """The formula."""
+        return f"{self.of.name} of GG(r) = sum over intents i of Pr(i|q) g_i(r)"
+
+    @property
+    def differs(self) -> str:
+        """How it differs from NTCIREVAL."""
+        name = f"{self.prefix}-{self.of.name}"
+        without = "where all probability lies on intents without relevant documents, "
+        without += f"{name} is 0" + (", and this gamma I-rec" if self.sharp else "")
+        din = _DIN.get(self.of.name) if self.tells_kinds else None
+        parts = _DIFFERS.get(self.of.name), din, _LOST, without
+        return "; ".join(filter(None, parts))
+
+    def of_queries(self, judgments: Judgments) -> dict[str, Any]:
+        """Return the global gains of documents, and what their ideal list gives."""
+        totals = self._totals(judgments)
+        return {query: QueryGains(t.gain, t.ideal) for query, t in totals.items()}
+
+    def kernel(self, run: RankedList, query: Any) -> Any:
+        """Score global gains."""
+        return type(self.of).kernel(self.of, run, query)
+
+    def twin(self, case: Case) -> float:
+        """Score global gains plainly."""
+        gain, score = self.of.plain_gain, self.of.plain_score
+        return twins.global_gains(gain, score, case, navigational=self.tells_kinds)
+
+    def _totals(self, judgments: Judgments) -> dict[str, QueryTotals]:
+        """Add the gains of documents up over intents, and look at their ideal list."""
+        values, kind = self.parameters, type(self.of)
+
+        def gains(seen: Mapping[str, Any]) -> dict[str, QueryTotals]:
+            same: Any = read_through(self.of, seen)
+            grades = judged(judgments)
+            weights, arrays = weights_of(seen["probabilities"], judgments), {}
+            for query, relevance in grades.relevance.items():
+                weighted = gains_of(same, relevance, grades.highest)
+                weighted *= weights[query][:, None]
+                total = weights[query].sum()
+                gain = weighted.sum(0) / (total or 1)
+                arrays[query] = QueryTotals(weighted, total, gain)
+            return arrays
+
+        def ideals(seen: Mapping[str, Any]) -> dict[str, QueryTotals]:
+            same: Any = read_through(self.of, seen)
+            every = judgments.once_for((QueryTotals, makes_gains(kind)), seen, gains)
+            return {
+                query: each._replace(ideal=same.ideal(each.gain[each.gain > 0]))
+                for query, each in every.items()
+            }
+
+        shared = QueryTotals, makes_ideals(kind)
+        return judgments.once_for(shared, values, ideals)
 
 
-GLOBAL = tuple(
-    of_global_gains(name, measure, navigational=navigational, sharp=sharp)
-    for sharp in (False, True)
-    for navigational in (False, True)
-    for name, measure in GRADED.items()
-    # Intent recall goes from 0 to 1: what it is mixed with does so, too.
-    if not (sharp and name in ("CG", "DCG"))
+class OfNewGains(OfGlobalGains):
+    """DIN-M: navigational intents gain from their first document only.
+
+    So gains are given by intent, and the kernel adds up those of a run.
+    """
+
+    prefix = "DIN"
+    equations = "equations 8 to 11"
+    tells_kinds = True
+
+    @property
+    def meaning(self) -> str:
+        """What it measures."""
+        more = "; navigational intents gain from their first document only"
+        return super().meaning + more
+
+    @property
+    def formula(self) -> str:
+        """The formula."""
+        return (
+            super().formula + " in the ideal list; in the run, documents after the "
+            "first that is relevant to a navigational intent have no gain for it"
+        )
+
+    def of_queries(self, judgments: Judgments) -> dict[str, Any]:
+        """Return the gains of each intent, and which intents are navigational."""
+        kinds = kinds_of(judgments)
+        return {
+            query: GlobalGains(t.weighted, t.total, kinds[query], t.ideal)
+            for query, t in self._totals(judgments).items()
+        }
+
+    def kernel(self, run: RankedList, query: GlobalGains) -> Any:
+        """Add up the gains that a run has not had yet, and score them."""
+        gain = kernels.gains_of(query.gain, run)
+        gain = kernels.effective(gain, query.navigational)
+        gain = kernels.globally(gain, query.total)
+        return self.of.score(gain, run, query.ideal)
+
+
+class _Sharp(WithRecall):
+    sharp = "#"
+    equations = "equation 7"
+    prefix: ClassVar[str]
+
+    @property
+    def meaning(self) -> str:
+        """What it measures."""
+        return f"{self.prefix}-{self.of.name} mixed with intent recall (I-rec)"
+
+    @property
+    def formula(self) -> str:
+        """The formula."""
+        return f"gamma I-rec + (1 - gamma) {self.prefix}-{self.of.name}"
+
+
+class SharpOfGlobalGains(_Sharp, OfGlobalGains):
+    """D-M mixed with intent recall: D#-M."""
+
+
+class SharpOfNewGains(_Sharp, OfNewGains):
+    """DIN-M mixed with intent recall: DIN#-M."""
+
+
+# Intent recall goes from 0 to 1: what it is mixed with does so, too.
+_SHARES = tuple(of for of in GRADED if of.name not in ("CG", "DCG"))
+MEASURES = (
+    *(OfGlobalGains(of=of) for of in GRADED),
+    *(OfNewGains(of=of) for of in GRADED),
+    *(SharpOfGlobalGains(of=of) for of in _SHARES),
+    *(SharpOfNewGains(of=of) for of in _SHARES),
 )

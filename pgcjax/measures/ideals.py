@@ -7,18 +7,9 @@ from collections.abc import Iterable
 import numpy as np
 from jaxtyping import Float64, Int32
 
-from pgcjax.judging.choices import STRENGTHS
 from pgcjax.later import pd
-from pgcjax.measures.spec import Parameter
 from pgcjax.tensors import graphs as g
 
-PGC_IDEAL = Parameter(
-    "ideal",
-    "greedy",
-    "one of greedy (the peel), exact (as ExactPGC has it), or the documents by their "
-    "strengths: bt (Bradley-Terry), copeland, borda, rank-centrality",
-    allowed=("greedy", "exact", *STRENGTHS),
-)
 EQUAL = 2e-9
 """Strengths that are no further apart are one level: they are rounded to 1e-9."""
 

@@ -1,10 +1,11 @@
 """Measures that take each intent by itself: M-IA, and P+Q, which tells their kinds."""
 
-from collections.abc import Callable
-from dataclasses import replace
-from functools import cache, partial
+# pyright: reportIncompatibleVariableOverride=false
+
+from collections.abc import Mapping
+from dataclasses import field
 from math import fsum, log
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -13,17 +14,143 @@ from pgcjax.kernels.diversity import IntentGains
 from pgcjax.kernels.ranked_list import RankedList
 from pgcjax.later import jax, jnp
 from pgcjax.measures import graded
-from pgcjax.measures.derived_measures import BINARY, GRADED, define, gains_of
-from pgcjax.measures.gains import Gains
-from pgcjax.measures.intents import Parameters, judged, kinds_of, weights_of
-from pgcjax.measures.spec import Definition, Parameter
+from pgcjax.measures.derived_measures import (
+    BINARY,
+    GRADED,
+    OfIntents,
+    WithRecall,
+    gains_of,
+)
+from pgcjax.measures.gains import Graded, makes_gains, makes_ideals
+from pgcjax.measures.intents import judged, kinds_of, weights_of
+from pgcjax.measures.measure import Case, Parameter, Value, read_through
 from pgcjax.reference import intents as twins
 from pgcjax.reference.diversity import ndeval_err
 from pgcjax.tensors.judgments import Judgments
 from pgcjax.tensors.padding import stack
 
+_ALIASES = {
+    "AP": {"MAP-IA": "AP-IA", "MAP_IA": "AP-IA", "AP_IA": "AP-IA"},
+    "P": {"P_IA": "P-IA"},
+}
+_DIFFERS = {
+    "AP": "as MAP-IA of ndeval",
+    "P": "as P-IA of ndeval",
+    "ERR": "form=ndeval is the ERR-IA of ndeval and ERR_IA of ir_measures",
+    "nERR": "nERR-IA of ndeval is ERR-IA over that of the ideal list of alpha_nDCG",
+}
 
-def _ideals(measure: Gains, gains: np.ndarray, q: Parameters) -> Any:
+
+class OfEachIntent(OfIntents):
+    """A measure of the scores of single intents.
+
+    Attributes:
+        scored: the measure that scores each intent.
+    """
+
+    scored: Graded = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self):
+        """Score intents by the measure that this one is made of."""
+        super().__post_init__()
+        object.__setattr__(self, "scored", self.of)
+
+    def of_queries(self, judgments: Judgments) -> dict[str, IntentGains]:
+        """Return the gains of each intent, and what its own ideal list gives."""
+        values, scored = self.parameters, self.scored
+        weights = weights_of(self.probabilities, judgments)
+        ideals, arrays = _ideals_of_each(scored, values, judgments), {}
+        for query, gains in _gains_of_each(scored, values, judgments).items():
+            weight = weights[query] if len(weights[query]) else np.zeros(1)
+            arrays[query] = IntentGains(gains, weight, ideals[query])
+        return arrays
+
+    def kernel(self, run: RankedList, query: IntentGains) -> Any:
+        """Expect the score of an intent."""
+
+        def score(gain: Any, ideal: Any) -> Any:
+            return self.scored.score(gain, run, ideal)
+
+        gain = kernels.gains_of(query.gain, run)
+        scores = kernels.by_intent(score, gain, query.ideal)
+        return kernels.expected(scores, query.weight)
+
+
+class IntentAware(OfEachIntent):
+    """The expectation over intents of a graded measure: M-IA."""
+
+    source = (
+        "Agrawal et al., Diversifying search results, WSDM 2009; Sakai 2012, equation 5"
+    )
+
+    @property
+    def name(self) -> str:
+        """Name of the measure, and IA."""
+        return f"{self.of.name}-IA"
+
+    @property
+    def meaning(self) -> str:
+        """What it measures."""
+        return f"Intent-aware {self.of.name}: the mean over intents, by probability"
+
+    @property
+    def formula(self) -> str:
+        """The formula."""
+        return (
+            f"sum over intents i of Pr(i|q) {self.of.name}_i, {self.of.name} of the "
+            "judgments for intent i alone"
+        )
+
+    @property
+    def differs(self) -> str:
+        """How it differs from that of other tools."""
+        return _DIFFERS.get(self.of.name, "")
+
+    @property
+    def aliases(self) -> Mapping[str, str]:
+        """Its names in other tools."""
+        return _ALIASES.get(self.of.name, {})
+
+    def twin(self, case: Case) -> float:
+        """Expect the score of an intent, plainly."""
+        scored = self.scored
+        return twins.intent_aware(scored.plain_gain, scored.plain_score, case)
+
+
+def _gains_of_each(
+    measure: Graded, values: Mapping[str, Any], judgments: Judgments
+) -> dict[str, np.ndarray]:
+    """Return the gains of each intent of each query: `[intents, documents]`."""
+    grades = judged(judgments)
+
+    def make(seen: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        same: Any = read_through(measure, seen)
+        arrays = {}
+        for query, relevance in grades.relevance.items():
+            rows = [gains_of(same, row, grades.highest) for row in relevance]
+            arrays[query] = np.array(rows or [np.zeros(0)])
+        return arrays
+
+    return judgments.once_for(
+        (_gains_of_each, makes_gains(type(measure))), values, make
+    )
+
+
+def _ideals_of_each(
+    measure: Graded, values: Mapping[str, Any], judgments: Judgments
+) -> dict[str, Any]:
+    """Return what the measure takes of the ideal list of each intent of each query."""
+
+    def make(seen: Mapping[str, Any]) -> dict[str, Any]:
+        same = read_through(measure, seen)
+        every = _gains_of_each(measure, seen, judgments)
+        return {query: _ideals(same, gains) for query, gains in every.items()}
+
+    shared = _ideals_of_each, makes_ideals(type(measure))
+    return judgments.once_for(shared, values, make)
+
+
+def _ideals(measure: Any, gains: np.ndarray) -> Any:
     """Stack what the measure takes of the ideal list of each intent."""
 
     def stacked(*parts: Any) -> np.ndarray:
@@ -31,148 +158,58 @@ def _ideals(measure: Gains, gains: np.ndarray, q: Parameters) -> Any:
         shape = map(max, zip(*(part.shape for part in each), strict=True))
         return stack(each, (len(each), *shape), 0)
 
-    ideals = [measure.ideal(gain[gain > 0], q) for gain in gains]
+    ideals = [measure.ideal(gain[gain > 0]) for gain in gains]
     return jax.tree.map(stacked, *ideals)
 
 
-def _gains_of_each(
-    measure: Gains, q: Parameters, judgments: Judgments
-) -> dict[str, np.ndarray]:
-    """Return the gains of each intent of each query: `[intents, documents]`."""
-    grades = judged(judgments)
-
-    def make(q: Parameters) -> dict[str, np.ndarray]:
-        arrays = {}
-        for query, relevance in grades.relevance.items():
-            rows = [gains_of(measure, row, q, grades.highest) for row in relevance]
-            arrays[query] = np.array(rows or [np.zeros(0)])
-        return arrays
-
-    return judgments.once_for((_gains_of_each, measure.gains), q, make)
+Form = Annotated[
+    str,
+    Parameter(
+        "one of graded (equation 5 of ERR), ndeval (of grades above 0, all alike; "
+        "divided by the ERR of a list whose every document serves every intent)",
+        allowed=("graded", "ndeval"),
+    ),
+]
 
 
-def _ideals_of_each(
-    measure: Gains, other: Gains, q: Parameters, judgments: Judgments
-) -> dict[str, Any]:
-    """Return what the other measure takes of the ideal lists of the gains of one."""
+class IntentAwareERR(IntentAware):
+    """The expectation over intents of ERR, also as ndeval has it."""
 
-    def make(q: Parameters) -> dict[str, Any]:
-        gains = _gains_of_each(measure, q, judgments)
-        return {query: _ideals(other, gain, q) for query, gain in gains.items()}
+    form: Form = "graded"
 
-    what = _ideals_of_each, measure.gains, other.ideal
-    return judgments.once_for(what, q, make)
+    def __post_init__(self):
+        """Score intents as `form` says."""
+        super().__post_init__()
+        if self.form == "ndeval":
+            object.__setattr__(self, "scored", _Halves(k=self.k))
 
-
-def _of_each(
-    measure: Gains, q: Parameters, judgments: Judgments
-) -> dict[str, IntentGains]:
-    """Return the gains of each intent, and what its own ideal list gives."""
-    weights = weights_of(q, judgments)
-    ideals = _ideals_of_each(measure, measure, q, judgments)
-    arrays = {}
-    for query, gains in _gains_of_each(measure, q, judgments).items():
-        weight = weights[query] if len(weights[query]) else np.zeros(1)
-        arrays[query] = IntentGains(gains, weight, ideals[query])
-    return arrays
+    def described(self) -> dict[str, tuple[Parameter, Value]]:
+        """Return all parameters, `form` first."""
+        parameters = super().described()
+        return {"form": parameters.pop("form"), **parameters}
 
 
-@cache
-def _on_each(measure: Gains) -> Callable[..., Any]:
-    def kernel(ranked: RankedList, query: IntentGains, q: Parameters):
-        def score(gain: Any, ideal: Any):
-            return measure.kernel(gain, ranked, ideal, q)
+class _Halves(graded.nERR):
+    """ERR of users half of whom stop at any document with a grade above 0.
 
-        gain = kernels.gains_of(query.gain, ranked)
-        scores = kernels.by_intent(score, gain, query.ideal)
-        return kernels.expected(scores, query.weight)
+    It is divided by that of a list of such documents alone.
+    """
 
-    return kernel
+    def gains(self, grades, highest):
+        """Return one half."""
+        return np.full(grades.shape, 0.5)
 
+    def ideal(self, gains):
+        """Return the ERR of k documents at each of which half of the users stop."""
+        return ndeval_best(self.k)
 
-def _of_two(
-    pair: tuple[Gains, Gains], q: Parameters, judgments: Judgments
-) -> dict[str, IntentGains]:
-    """Return gains and ideal lists of intents, for two measures of the same gains."""
-    kinds, arrays = kinds_of(judgments), _of_each(pair[0], q, judgments)
-    ideals = _ideals_of_each(*pair, q, judgments)
-    for query, first in arrays.items():
-        arrays[query] = first._replace(
-            navigational=np.resize(kinds[query], len(first.gain)),
-            ideal=(first.ideal, ideals[query]),
-        )
-    return arrays
+    def plain_gain(self, grade, highest):
+        """Return one half."""
+        return 0.5
 
-
-@cache
-def _on_two(pair: tuple[Gains, Gains]) -> Callable[..., Any]:
-    def kernel(ranked: RankedList, query: IntentGains, q: Parameters):
-        def score(gain: Any, navigational: Any, ideals: tuple[Any, Any]):
-            first, second = (
-                measure.kernel(gain, ranked, ideal, q)
-                for measure, ideal in zip(pair, ideals, strict=True)
-            )
-            return jnp.where(navigational, second, first)
-
-        gain = kernels.gains_of(query.gain, ranked)
-        scores = kernels.by_intent(score, gain, query.navigational, query.ideal)
-        return kernels.expected(scores, query.weight)
-
-    return kernel
-
-
-def intent_aware(name: str, measure: Gains, **more: Any) -> Definition:
-    """Define the M-IA of a graded measure M."""
-    twin = partial(twins.intent_aware, measure.twin_gain, measure.twin)
-    how = partial(_of_each, measure), _on_each(measure), twin
-    texts = {
-        "name": f"{name}-IA",
-        "meaning": f"Intent-aware {name}: the mean over intents, by probability",
-        "source": "Agrawal et al., Diversifying search results, WSDM 2009; Sakai 2012, "
-        "equation 5",
-        "formula": f"sum over intents i of Pr(i|q) {name}_i, {name} of the judgments "
-        "for intent i alone",
-    }
-    return define(measure, *how, **{**texts, **more})
-
-
-def _p_plus_q(sharp: bool) -> Definition:
-    pair = graded.Q_GAINS, graded.P_PLUS_GAINS
-    formula = "sum over informational intents i of Pr(i|q) Q_i + sum over navigational "
-    how = partial(_of_two, pair), _on_two(pair), twins.p_plus_q
-    return define(
-        graded.Q_GAINS,
-        *how,
-        kinds=True,
-        sharp=sharp,
-        name="P+Q#" if sharp else "P+Q",
-        meaning="P+Q mixed with intent recall (I-rec)"
-        if sharp
-        else "Q of informational intents and P+ of navigational ones, by probability",
-        source=f"Sakai 2012, equation {7 if sharp else 12}",
-        differs="NTCIREVAL (PplusQ) loses the probabilities of intents without "
-        "relevant documents, which go to the others here",
-        formula="gamma I-rec + (1 - gamma) P+Q"
-        if sharp
-        else formula + "intents j of Pr(j|q) P+_j",
-    )
-
-
-FORM = Parameter(
-    "form",
-    "graded",
-    "one of graded (equation 5 of ERR), ndeval (of grades above 0, all alike; divided "
-    "by the ERR of a list whose every document serves every intent)",
-    allowed=("graded", "ndeval"),
-)
-_HALF = replace(
-    graded.NERR_GAINS,
-    gains=lambda grades, q, highest: np.full(grades.shape, 0.5),
-    ideal=lambda gains, q: ndeval_best(q["k"]),
-    twin=lambda run, pool, q: ndeval_err(run, q["k"]),
-    twin_gain=lambda grade, q, highest: 0.5,
-    parameters=(),
-)
+    def plain_score(self, run, pool):
+        """Score as ndeval does, plainly."""
+        return ndeval_err(run, self.k)
 
 
 def ndeval_best(k: int | None) -> float:
@@ -180,33 +217,61 @@ def ndeval_best(k: int | None) -> float:
     return log(2) if k is None else fsum(0.5**r / r for r in range(1, k + 1))
 
 
-def _err_ia() -> Definition:
-    forms = {
-        "graded": intent_aware("ERR", graded.ERR_GAINS),
-        "ndeval": intent_aware("ERR", _HALF),
-    }
-    return replace(
-        forms["graded"],
-        parameters=(FORM, *forms["graded"].parameters),
-        tensors=lambda q, judgments: forms[q["form"]].tensors(q, judgments),
-        twin=lambda case: forms[case.parameters["form"]].twin(case),
-        differs="form=ndeval is the ERR-IA of ndeval and ERR_IA of ir_measures",
+class PPlusQ(OfEachIntent):
+    """Q of informational intents and P+ of navigational ones, by probability."""
+
+    source = "Sakai 2012, equation 12"
+    formula = (
+        "sum over informational intents i of Pr(i|q) Q_i + sum over navigational "
+        "intents j of Pr(j|q) P+_j"
     )
+    differs = (
+        "NTCIREVAL (PplusQ) loses the probabilities of intents without relevant "
+        "documents, which go to the others here"
+    )
+    name = "P+Q"
+    tells_kinds = True
+
+    of: graded.Q
+
+    def of_queries(self, judgments: Judgments) -> dict[str, IntentGains]:
+        """Return which intents are navigational, too; both ideal lists are one."""
+        arrays, kinds = super().of_queries(judgments), kinds_of(judgments)
+        return {
+            query: each._replace(navigational=np.resize(kinds[query], len(each.gain)))
+            for query, each in arrays.items()
+        }
+
+    def kernel(self, run: RankedList, query: IntentGains) -> Any:
+        """Expect Q or P+, by the kind of an intent."""
+
+        def score(gain: Any, navigational: Any, ideal: Any) -> Any:
+            by_q = self.of.score(gain, run, ideal)
+            by_p_plus = graded.PPlus.score(self.of, gain, run, ideal)  # pyright: ignore
+            return jnp.where(navigational, by_p_plus, by_q)
+
+        gain = kernels.gains_of(query.gain, run)
+        scores = kernels.by_intent(score, gain, query.navigational, query.ideal)
+        return kernels.expected(scores, query.weight)
+
+    def twin(self, case: Case) -> float:
+        """Expect Q or P+ plainly."""
+        return twins.p_plus_q(case)
 
 
-_MORE = {
-    "AP": {
-        "aliases": {"MAP-IA": "AP-IA", "MAP_IA": "AP-IA", "AP_IA": "AP-IA"},
-        "differs": "as MAP-IA of ndeval",
-    },
-    "P": {"aliases": {"P_IA": "P-IA"}, "differs": "as P-IA of ndeval"},
-    "nERR": {
-        "differs": "nERR-IA of ndeval is ERR-IA over that of the ideal list of "
-        "alpha_nDCG"
-    },
-}
-INTENT_AWARE = tuple(
-    _err_ia() if name == "ERR" else intent_aware(name, gains, **_MORE.get(name, {}))
-    for name, gains in {**GRADED, **BINARY}.items()
+class SharpPPlusQ(WithRecall, PPlusQ):
+    """P+Q mixed with intent recall (I-rec)."""
+
+    name = "P+Q#"
+    source = "Sakai 2012, equation 7"
+    formula = "gamma I-rec + (1 - gamma) P+Q"
+
+
+MEASURES = (
+    *(
+        IntentAwareERR(of=of) if of.name == "ERR" else IntentAware(of=of)
+        for of in (*GRADED, *BINARY)
+    ),
+    PPlusQ(of=graded.Q()),
+    SharpPPlusQ(of=graded.Q()),
 )
-P_PLUS_Q = tuple(_p_plus_q(sharp) for sharp in (False, True))

@@ -1,11 +1,13 @@
 """What measures of diversity have in common: their parameters, and what they read."""
 
+from collections.abc import Mapping
+from typing import Annotated
+
 import numpy as np
 
 from pgcjax.io.intents import check_intents
 from pgcjax.kernels.diversity import Served
-from pgcjax.measures.gains import Parameters
-from pgcjax.measures.spec import Parameter
+from pgcjax.measures.measure import Parameter
 from pgcjax.tensors.intents import (
     IntentGrades,
     intent_grades,
@@ -14,20 +16,22 @@ from pgcjax.tensors.intents import (
 )
 from pgcjax.tensors.judgments import Judgments
 
-PROBABILITIES = Parameter(
-    "probabilities",
-    "given",
-    "one of given (by the table of intents; without one, uniform), uniform, decreasing "
-    "(2^(n-j+1) / sum of 2^k); n and j number the intents with a relevant document "
-    "alone, in the order of ids",
-    allowed=("given", "uniform", "decreasing"),
-)
-GAMMA = Parameter(
-    "gamma",
-    0.5,
-    "weight of I-rec against that of the rest, a number from 0 to 1",
-    valid=lambda gamma: 0 <= gamma <= 1,
-)
+Probabilities = Annotated[
+    str,
+    Parameter(
+        "one of given (by the table of intents; without one, uniform), uniform, "
+        "decreasing (2^(n-j+1) / sum of 2^k); n and j number the intents with a "
+        "relevant document alone, in the order of ids",
+        allowed=("given", "uniform", "decreasing"),
+    ),
+]
+Gamma = Annotated[
+    float,
+    Parameter(
+        "weight of I-rec against that of the rest, a number from 0 to 1",
+        valid=lambda gamma: 0 <= gamma <= 1,
+    ),
+]
 
 
 def judged(judgments: Judgments) -> IntentGrades:
@@ -37,14 +41,15 @@ def judged(judgments: Judgments) -> IntentGrades:
     return judgments.once(intent_grades, "intent_qrels")
 
 
-def weights_of(q: Parameters, judgments: Judgments) -> dict[str, np.ndarray]:
+def weights_of(probabilities: str, judgments: Judgments) -> dict[str, np.ndarray]:
     """Return the weights of intents as the parameter `probabilities` says."""
     grades, intents = judged(judgments), judgments.get("intents")
 
-    def make(q: Parameters) -> dict[str, np.ndarray]:
-        return intent_weights(grades, q["probabilities"], intents)
+    def make(seen: Mapping[str, str]) -> dict[str, np.ndarray]:
+        return intent_weights(grades, seen["probabilities"], intents)
 
-    return judgments.once_for(intent_weights, q, make)
+    values = {"probabilities": probabilities}
+    return judgments.once_for(intent_weights, values, make)
 
 
 def kinds_of(judgments: Judgments) -> dict[str, np.ndarray]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from pgcjax.errors import DataWarning, UsageError, outside
 from pgcjax.measures.catalogue import is_preset, parse
-from pgcjax.measures.spec import Measure, spell, usual_mean
+from pgcjax.measures.measure import Measure, spell, usual_mean
 
 
 @dataclass(frozen=True)
@@ -306,13 +306,13 @@ def unmistakable(measure: Measure) -> Measure:
     """Let a measure print with the parameter that tells it from one of ir_measures."""
     row = _BY_NAME.get(measure.name)
     if row and row.tells and other_number(str(measure)):
-        return replace(measure, given=(*measure.given, row.tells))
+        return replace(measure, given=(*(measure.given or ()), row.tells))
     return measure
 
 
 def _there(row: Name, measure: Measure) -> dict[str, Any] | None:
     """Return the parameters there of a measure that is written so; None if none is."""
-    given = {k: v for k, v in measure.values if k in measure.given}
+    given = {name: measure.parameters[name] for name in measure.given or ()}
     at = _at(row)
     if measure.k is not None:
         given[at] = measure.k

@@ -1,10 +1,7 @@
 """Gain per document of users who go on by what they see: C/W/L measures of cwl_eval."""
 
-from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
 from math import inf
-from typing import Any
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -12,60 +9,118 @@ from pgcjax.errors import DataError
 from pgcjax.io.schema import lenient_number
 from pgcjax.kernels import graded
 from pgcjax.kernels import user_models as kernels
-from pgcjax.measures.gains import GMAX, Gains, Parameters, by_log, define, given_or
-from pgcjax.measures.spec import Definition, Parameter
+from pgcjax.measures.gains import Gmax, Graded, by_log, given_or
+from pgcjax.measures.measure import Measure, Parameter
 from pgcjax.reference import user_models as twins
 
-Chances = Callable[[Parameters], np.ndarray]
 
-GMIN = Parameter(
-    "gmin",
-    0.0,
-    "highest grade that gains nothing, a number from 0 up, below gmax",
-    valid=lambda gmin: 0 <= gmin < inf,
-)
-T = Parameter(
-    "T",
-    1.0,
-    "gain that users want, a number from 0.5 up",
-    valid=lambda t: 0.5 <= t < inf,
-)
-P = Parameter(
-    "p", 0.9, "persistence, a number above 0, up to 1", valid=lambda p: 0 < p <= 1
-)
-DEPTH = Parameter(
-    "depth",
-    1000,
-    "last rank that users may look at, a whole number from 1 to 100000",
-    valid=lambda depth: 1 <= depth <= 100_000,
-)
+class Wants(Measure):
+    """Users who want a gain T: the first parameter of a measure."""
+
+    T: Annotated[
+        float,
+        Parameter(
+            "gain that users want, a number from 0.5 up", valid=lambda t: 0.5 <= t < inf
+        ),
+    ] = 1.0
 
 
-def _scaled(grades: np.ndarray, q: Parameters, highest: float) -> np.ndarray:
-    """Map grades from gmin to gmax to gains from 0 to 1.
+class Persists(Measure):
+    """Users who go on with persistence p: the first parameter of a measure."""
 
-    Raises:
-        DataError: gmin is not below a given gmax, or a grade is above it.
+    p: Annotated[
+        float,
+        Parameter("persistence, a number above 0, up to 1", valid=lambda p: 0 < p <= 1),
+    ] = 0.9
+
+
+class UserModel(Graded):
+    """Gain per document of users who go on down a list by a model of them.
+
+    Attributes:
+        model: of the twin.
     """
-    most, least = given_or(q, highest, grades), q["gmin"]
-    if lenient_number(q["gmax"]) <= least:
-        raise DataError(
-            f"gmin={least:g} is not below gmax={q['gmax']}",
-            where="qrels",
-            mend="Give a lower gmin, or a higher gmax.",
-        )
-    if most <= least:
-        return np.zeros(grades.shape)
-    return np.maximum(grades - least, 0) / (most - least)
+
+    gmin: Annotated[
+        float,
+        Parameter(
+            "highest grade that gains nothing, a number from 0 up, below gmax",
+            valid=lambda gmin: 0 <= gmin < inf,
+        ),
+    ] = 0.0
+    gmax: Gmax = "collection"
+    depth_: Annotated[
+        int,
+        Parameter(
+            "last rank that users may look at, a whole number from 1 to 100000",
+            valid=lambda depth: 1 <= depth <= 100_000,
+        ),
+    ] = 1000
+    model: ClassVar[twins.Model]
+
+    @property
+    def depth(self) -> int:
+        """Last rank that users look at."""
+        return int(min(self.k or self.depth_, self.depth_))
+
+    def gains(self, grades, highest):
+        """Map grades from gmin to gmax to gains from 0 to 1.
+
+        Raises:
+            DataError: gmin is not below a given gmax, or a grade is above it.
+        """
+        most, least = given_or(self.gmax, highest, grades), self.gmin
+        if lenient_number(self.gmax) <= least:
+            raise DataError(
+                f"gmin={least:g} is not below gmax={self.gmax}",
+                where="qrels",
+                mend="Give a lower gmin, or a higher gmax.",
+            )
+        if most <= least:
+            return np.zeros(grades.shape)
+        return np.maximum(grades - least, 0) / (most - least)
+
+    def chances(self) -> np.ndarray:
+        """Return the chance to look at each rank, whatever the gains are."""
+        raise NotImplementedError
+
+    def plain_gain(self, grade, highest):
+        return twins.scaled(grade, self.parameters, highest)
+
+    def plain_score(self, run, pool):
+        return twins.expected_gain(run, self.parameters, type(self).model)
 
 
-def _last(q: Parameters) -> int:
-    return min(q.get("k") or q["depth"], q["depth"])
+class ByRank(UserModel):
+    """Users who go on by the rank alone."""
+
+    def weights(self, depth):
+        """Return the chances of ranks, which add up to 1."""
+        each = self.chances()
+        return _table(each / each.sum(), depth)
+
+    def score(self, gain, run, ideal):
+        return graded.discounted(gain, run)
 
 
-def _chances(q: Parameters) -> np.ndarray:
-    """Return the chance to look at each rank of users who want T: INSQ."""
-    return (2 * q["T"] / (np.arange(1, _last(q) + 1) + 2 * q["T"] - 1)) ** 2
+class UntilSatisfied(UserModel):
+    """Users who stop at a document with the chance of its gain."""
+
+    def ideal(self, gains):
+        """Return the sums of chances down to each rank, and of all."""
+        sums = np.cumsum(self.chances())
+        return sums, sums[-1]
+
+    def weights(self, depth):
+        return _table(self.chances(), depth)
+
+    def score(self, gain, run, ideal):
+        return kernels.until_satisfied(gain, run, *ideal)
+
+
+def aiming(wanted: float, depth: int) -> np.ndarray:
+    """Return the chance that users who want a gain look at each rank: INSQ."""
+    return (2 * wanted / (np.arange(1, depth + 1) + 2 * wanted - 1)) ** 2
 
 
 def _table(chances: np.ndarray, depth: int) -> np.ndarray:
@@ -75,142 +130,200 @@ def _table(chances: np.ndarray, depth: int) -> np.ndarray:
     return weights[: depth + 1]
 
 
-def by_share(chances: Chances, q: Parameters, depth: int) -> np.ndarray:
-    """Weight ranks by their chances, which add up to 1."""
-    each = chances(q)
-    return _table(each / each.sum(), depth)
+class BPM(UserModel, Wants):
+    """Gain per document of users who stop when they have gained T, or at rank k."""
 
-
-def _model(kernel: Callable[..., Any], model: Any, **more: Any) -> Gains:
-    """Make a measure of users of a model; `model` is that of the twin."""
-    return Gains(
-        gains=_scaled,
-        kernel=kernel,
-        twin=lambda run, pool, q: twins.expected_gain(run, q, model),
-        twin_gain=twins.scaled,
-        depth=_last,
-        **more,
+    name = "BPM"
+    source = (
+        "Zhang et al., Evaluating web search with a bejeweled player model, SIGIR "
+        "2017, static, as in cwl_eval"
     )
-
-
-def _static(chances: Chances, model: Any) -> Gains:
-    """Make a measure of users who go on by the rank alone."""
-    return _model(
-        lambda gain, ranked, ideal, q: graded.discounted(gain, ranked),
-        model,
-        by_rank=partial(by_share, chances),
+    formula = (
+        "gains down to rank s, divided by s, the first rank where they are T or more "
+        "(to 1e-9), or min(k, depth)"
     )
-
-
-def _until_satisfied(chances: Chances, model: Any) -> Gains:
-    """Make a measure of users who stop at a document with the chance of its gain."""
-    return _model(
-        lambda gain, ranked, sums, q: kernels.until_satisfied(
-            gain, ranked, sums, _last(q)
-        ),
-        model,
-        ideal=lambda gains, q: np.cumsum(chances(q)),
-        by_rank=lambda q, depth: _table(chances(q), depth),
+    differs = (
+        "as ir_measures' BPM, which is cwl_eval's, but where T is above 1: it goes on"
+        " for a document more where decimals that add up to T miss it by 1e-16; "
+        "there, grades above max_rel (gmax) count as that"
     )
+    cutoff = "must"
+
+    model = twins.until_gained
+
+    def ideal(self, gains):
+        """Return the last rank."""
+        return float(self.depth)
+
+    def score(self, gain, run, ideal):
+        return kernels.until_gained(gain, run, ideal, self.T)
 
 
-def _define(
-    name: str, meaning: str, measure: Gains, *own: Parameter, **texts: Any
-) -> Definition:
-    parameters = (*own, GMIN, GMAX, DEPTH)
-    texts = {"differs": f"as ir_measures' {name}, which is cwl_eval's; {_CLIP}"} | texts
-    measure = replace(measure, parameters=parameters)
-    return define(name, meaning, parameters, measure, **texts)
+class SDCG(ByRank):
+    """Scaled DCG: DCG, divided by that of a list of documents of the highest grade."""
+
+    name = "SDCG"
+    source = "Järvelin and Kekäläinen 2002, as in cwl_eval"
+    formula = (
+        "sum over r <= d of g(r) / log2(1 + r), over that of 1 / log2(1 + r), d = "
+        "min(k, depth)"
+    )
+    differs = (
+        "as ir_measures' SDCG, which is cwl_eval's; there, grades above max_rel "
+        "(gmax) count as that"
+    )
+    cutoff = "must"
+
+    model = twins.discounting
+
+    def chances(self):
+        """Return the discounts of DCG."""
+        return by_log(self.depth)[1:]
 
 
-_CLIP = "there, grades above max_rel (gmax) count as that"
-_MEAN = "sum of g(r) V(r) over r <= d, divided by that of V(r), V(r) = product of C(i) "
-_MEAN += "over i < r, d = min(k, depth), "
-_NERR = "Azzopardi, Mackenzie and Moffat, ERR is not C/W/L, ICTIR 2021, equation "
+class INSQ(ByRank, Wants):
+    """Gain per document of users who want T, and look at ranks the less, the lower."""
 
-BPM = _define(
-    "BPM",
-    "Gain per document of users who stop when they have gained T, or at rank k",
-    _model(
-        lambda gain, ranked, last, q: kernels.until_gained(gain, ranked, last, q["T"]),
-        twins.until_gained,
-        ideal=lambda gains, q: float(_last(q)),
-    ),
-    T,
-    source="Zhang et al., Evaluating web search with a bejeweled player model, SIGIR "
-    "2017, static, as in cwl_eval",
-    formula="gains down to rank s, divided by s, the first rank where they are T or "
-    "more (to 1e-9), or min(k, depth)",
-    differs="as ir_measures' BPM, which is cwl_eval's, but where T is above 1: it goes "
-    f"on for a document more where decimals that add up to T miss it by 1e-16; {_CLIP}",
-    cutoff="must",
-)
-SDCG = _define(
-    "SDCG",
-    "Scaled DCG: DCG, divided by that of a list of documents of the highest grade",
-    _static(lambda q: by_log({}, _last(q))[1:], twins.discounting),
-    source="Järvelin and Kekäläinen 2002, as in cwl_eval",
-    formula="sum over r <= d of g(r) / log2(1 + r), over that of 1 / log2(1 + r), "
-    "d = min(k, depth)",
-    cutoff="must",
-)
-INSQ = _define(
-    "INSQ",
-    "Gain per document of users who want T, and look at ranks the less, the lower",
-    _static(_chances, twins.squaring),
-    T,
-    source="Moffat, Scholer and Thomas, Models and metrics, ADCS 2012",
-    formula=f"{_MEAN}C(i) = ((i + 2 T - 1) / (i + 2 T))^2",
-    cutoff="no",
-)
-INST = _define(
-    "INST",
-    "Gain per document of users who go on the more, the less of T they have gained",
-    _model(
-        lambda gain, ranked, ranks, q: kernels.while_wanting(
-            gain, ranked, ranks, q["T"]
-        ),
-        twins.adapting,
-        ideal=lambda gains, q: np.arange(1.0, _last(q) + 1),
-    ),
-    T,
-    source="Bailey, Moffat, Scholer and Thomas, User variability and IR system "
-    "evaluation, SIGIR 2015",
-    formula=f"{_MEAN}C(i) = (n / (n + 1))^2, n = i + 2 T - 1 - cg(i), cg: gains down "
-    "to rank i",
-    cutoff="no",
-)
-NERR8 = _define(
-    "NERR8",
-    "Gain per document of users who stop at a document by its gain, or at rank k",
-    _until_satisfied(lambda q: np.ones(_last(q)), twins.unsatisfied),
-    source=f"{_NERR}8",
-    formula=f"{_MEAN}C(i) = 1 - g(i)",
-    cutoff="must",
-)
-NERR9 = _define(
-    "NERR9",
-    "Gain per document of users who stop by gain, or tire early, or at rank k",
-    _until_satisfied(lambda q: 1 / np.arange(1.0, _last(q) + 1), twins.tiring),
-    source=f"{_NERR}9",
-    formula=f"{_MEAN}C(i) = i / (i + 1) (1 - g(i))",
-    cutoff="must",
-)
-NERR10 = _define(
-    "NERR10",
-    "Gain per document of users who stop by gain, and go on with chance p else",
-    _until_satisfied(lambda q: q["p"] ** np.arange(_last(q)), twins.patient),
-    P,
-    source=f"{_NERR}10",
-    formula=f"{_MEAN}C(i) = p (1 - g(i))",
-    cutoff="no",
-)
-NERR11 = _define(
-    "NERR11",
-    "Gain per document of users who stop by gain, and go on as those of INSQ else",
-    _until_satisfied(_chances, twins.aiming),
-    T,
-    source=f"{_NERR}11",
-    formula=f"{_MEAN}C(i) = ((i + 2 T - 1) / (i + 2 T))^2 (1 - g(i))",
-    cutoff="no",
+    name = "INSQ"
+    source = "Moffat, Scholer and Thomas, Models and metrics, ADCS 2012"
+    formula = (
+        "sum of g(r) V(r) over r <= d, divided by that of V(r), V(r) = product of "
+        "C(i) over i < r, d = min(k, depth), C(i) = ((i + 2 T - 1) / (i + 2 T))^2"
+    )
+    differs = (
+        "as ir_measures' INSQ, which is cwl_eval's; there, grades above max_rel "
+        "(gmax) count as that"
+    )
+    cutoff = "no"
+
+    model = twins.squaring
+
+    def chances(self):
+        return aiming(self.T, self.depth)
+
+
+class INST(UserModel, Wants):
+    """Gain per document of users who go on the more, the less of T they have gained."""
+
+    name = "INST"
+    source = (
+        "Bailey, Moffat, Scholer and Thomas, User variability and IR system "
+        "evaluation, SIGIR 2015"
+    )
+    formula = (
+        "sum of g(r) V(r) over r <= d, divided by that of V(r), V(r) = product of "
+        "C(i) over i < r, d = min(k, depth), C(i) = (n / (n + 1))^2, n = i + 2 T - 1 "
+        "- cg(i), cg: gains down to rank i"
+    )
+    differs = (
+        "as ir_measures' INST, which is cwl_eval's; there, grades above max_rel "
+        "(gmax) count as that"
+    )
+    cutoff = "no"
+
+    model = twins.adapting
+
+    def ideal(self, gains):
+        """Return the ranks."""
+        return np.arange(1.0, self.depth + 1)
+
+    def score(self, gain, run, ideal):
+        return kernels.while_wanting(gain, run, ideal, self.T)
+
+
+class NERR8(UntilSatisfied):
+    """Gain per document of users who stop at a document by its gain, or at rank k."""
+
+    name = "NERR8"
+    source = "Azzopardi, Mackenzie and Moffat, ERR is not C/W/L, ICTIR 2021, equation 8"
+    formula = (
+        "sum of g(r) V(r) over r <= d, divided by that of V(r), V(r) = product of "
+        "C(i) over i < r, d = min(k, depth), C(i) = 1 - g(i)"
+    )
+    differs = (
+        "as ir_measures' NERR8, which is cwl_eval's; there, grades above max_rel "
+        "(gmax) count as that"
+    )
+    cutoff = "must"
+
+    model = twins.unsatisfied
+
+    def chances(self):
+        """Return 1 for each rank."""
+        return np.ones(self.depth)
+
+
+class NERR9(UntilSatisfied):
+    """Gain per document of users who stop by gain, or tire early, or at rank k."""
+
+    name = "NERR9"
+    source = "Azzopardi, Mackenzie and Moffat, ERR is not C/W/L, ICTIR 2021, equation 9"
+    formula = (
+        "sum of g(r) V(r) over r <= d, divided by that of V(r), V(r) = product of "
+        "C(i) over i < r, d = min(k, depth), C(i) = i / (i + 1) (1 - g(i))"
+    )
+    differs = (
+        "as ir_measures' NERR9, which is cwl_eval's; there, grades above max_rel "
+        "(gmax) count as that"
+    )
+    cutoff = "must"
+
+    model = twins.tiring
+
+    def chances(self):
+        """Return 1 / rank."""
+        return 1 / np.arange(1.0, self.depth + 1)
+
+
+class NERR10(UntilSatisfied, Persists):
+    """Gain per document of users who stop by gain, and go on with chance p else."""
+
+    name = "NERR10"
+    source = (
+        "Azzopardi, Mackenzie and Moffat, ERR is not C/W/L, ICTIR 2021, equation 10"
+    )
+    formula = (
+        "sum of g(r) V(r) over r <= d, divided by that of V(r), V(r) = product of "
+        "C(i) over i < r, d = min(k, depth), C(i) = p (1 - g(i))"
+    )
+    differs = (
+        "as ir_measures' NERR10, which is cwl_eval's; there, grades above max_rel "
+        "(gmax) count as that"
+    )
+    cutoff = "no"
+
+    model = twins.patient
+
+    def chances(self):
+        """Return p^(rank - 1)."""
+        return self.p ** np.arange(self.depth)
+
+
+class NERR11(UntilSatisfied, Wants):
+    """Gain per document of users who stop by gain, and go on as those of INSQ else."""
+
+    name = "NERR11"
+    source = (
+        "Azzopardi, Mackenzie and Moffat, ERR is not C/W/L, ICTIR 2021, equation 11"
+    )
+    formula = (
+        "sum of g(r) V(r) over r <= d, divided by that of V(r), V(r) = product of "
+        "C(i) over i < r, d = min(k, depth), C(i) = ((i + 2 T - 1) / (i + 2 T))^2 (1 "
+        "- g(i))"
+    )
+    differs = (
+        "as ir_measures' NERR11, which is cwl_eval's; there, grades above max_rel "
+        "(gmax) count as that"
+    )
+    cutoff = "no"
+
+    model = twins.aiming
+
+    def chances(self):
+        return aiming(self.T, self.depth)
+
+
+MEASURES = (
+    *(BPM(), SDCG(), INSQ(), INST()),
+    *(NERR8(), NERR9(), NERR10(), NERR11()),
 )

@@ -31,8 +31,9 @@ from pgcjax.io.check import fingerprint
 from pgcjax.io.choices import ORDERS
 from pgcjax.io.judgments import read_judgments
 from pgcjax.io.memory import memory_limit
-from pgcjax.measures import ir_names, spec
+from pgcjax.measures import ir_names
 from pgcjax.measures.catalogue import catalogue, parse
+from pgcjax.measures.measure import MEAN, Measure, spell, usual_mean
 from pgcjax.stats.means import given, taken
 
 try:
@@ -64,28 +65,32 @@ class BoundMeasure(ir_measures.Measure):
     pgcjax does, but so that what it prints means no other number in ir_measures.
     """
 
-    def __init__(self, asked: spec.Measure, bound: Bound | None = None, name: str = ""):
-        if "grids" in asked.definition.needs(asked.parameters):
+    def __init__(self, asked: Measure, bound: Bound | None = None, name: str = ""):
+        if "grids" in asked.needs:
             raise UsageError(f"{asked} scores image grids, which ir_measures has not")
         self.asked, self.bound = ir_names.unmistakable(asked), bound or Bound()
         self.name = name
-        given = {k: v for k, v in self.asked.values if k in self.asked.given}
+        given = self.asked.given or ()
+        values = {name: self.asked.parameters[name] for name in given}
         at = {} if asked.k is None else {self.AT_PARAM: asked.k}
-        unusual = asked.mean != spec.usual_mean(asked.name)
-        mean = {spec.MEAN.name: asked.mean} if unusual else {}
-        super().__init__(**given, **at, **mean)
+        unusual = asked.mean != usual_mean(asked.name)
+        mean = {MEAN.name: asked.mean} if unusual else {}
+        super().__init__(**values, **at, **mean)
         # Not the name of a measure of theirs, which another provider would compute.
         self.NAME, self.__name__ = f"pgcjax {asked.name}", asked.name
         self.SUPPORTED_PARAMS = {
-            parameter.name: ir_measures.ParamInfo(default=parameter.default)
-            for parameter in (*asked.definition.parameters, spec.MEAN)
-        } | {self.AT_PARAM: ir_measures.ParamInfo()}
+            name: ir_measures.ParamInfo(default=parameter.default)
+            for name, (parameter, _) in asked.described().items()
+        } | {
+            MEAN.name: ir_measures.ParamInfo(default=MEAN.default),
+            self.AT_PARAM: ir_measures.ParamInfo(),
+        }
 
     def __call__(self, **parameters: Any) -> "BoundMeasure":
         """Change parameters; the cutoff is `cutoff`."""
         given = self.params | parameters
         k = given.pop(self.AT_PARAM, None)
-        text = spec.spell(self.asked.name, given.items(), k)
+        text = spell(self.asked.name, given.items(), k)
         return BoundMeasure(parse(text, complete=False), self.bound, self.name)
 
     def bind(
@@ -116,7 +121,7 @@ class BoundMeasure(ir_measures.Measure):
     @property
     def needs(self) -> frozenset[str]:
         """The kinds of judgments that it is computed with."""
-        return self.asked.definition.needs(self.asked.parameters)
+        return self.asked.needs
 
     @property
     def queries(self) -> list[str]:
@@ -239,7 +244,7 @@ class _BoundMeasures:
                 value = values[measure.asked].get(query, np.nan)
                 yield ir_measures.Metric(query, measure, value)
 
-    def _values(self, run: pd.DataFrame) -> dict[spec.Measure, dict[str, float]]:
+    def _values(self, run: pd.DataFrame) -> dict[Measure, dict[str, float]]:
         members, judged = self._request.members, self._request.judged
         if not set(judged.docs) & set(map(str, run["query_id"].unique())):
             return {m.measure: dict.fromkeys(m.tensors.docs, 0.0) for m in members}

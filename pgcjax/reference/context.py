@@ -5,7 +5,7 @@ from math import log2
 
 from pgcjax.reference import case as rows
 from pgcjax.reference.case import Case
-from pgcjax.reference.gains import Gain, Parameters, Score, highest_grade
+from pgcjax.reference.gains import Gain, Score, highest_grade
 
 Pair = tuple[str, str]
 
@@ -76,12 +76,5 @@ def in_context(
     guessed = [predicted[a, b] for a in {*own} for b in {*own} if predicted]
     most = max([rows.highest(case, "qrels", "context"), *predicted.values()])
     most = highest_grade(q, [*own, *after.values(), *guessed], most)
-    run, pool = (
-        [gain(u, q, most) if u > 0 else 0.0 for u in us] for us in (grades, own)
-    )
-    return score(run, pool, q)
-
-
-def ccg_of(run: list[float], pool: list[float], q: Parameters) -> float:
-    """Score grades by Eq. 6 or, as the parameter `form` says, by Eq. 7."""
-    return (ccg if q["form"] == "nested" else ccg_single)(run, q["k"])
+    run, pool = ([gain(u, most) if u > 0 else 0.0 for u in us] for us in (grades, own))
+    return score(run, pool)

@@ -1,8 +1,7 @@
 """Gains of documents by their grades, and graded measures of one run and query.
 
-A gain is a function of a grade above 0, the parameters of the measure and the highest
-grade; a score is one of `reference.graded`, of the gains of the run's documents, of all
-judged documents, and of parameters.
+A gain is a function of a grade above 0 and of the highest grade; a score is one of
+`reference.graded`, of the gains of the run's documents and of all judged documents.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -13,40 +12,17 @@ from pgcjax.reference import graded
 from pgcjax.reference.case import Case
 
 Parameters = Mapping[str, Any]
-Gain = Callable[[float, Parameters, float], float]
-Score = Callable[[list[float], list[float], Parameters], float]
+Gain = Callable[[float, float], float]
+Score = Callable[[list[float], list[float]], float]
 
 
-def grade(grade: float, q: Parameters, highest: float) -> float:
-    """Take the grade itself for the gain."""
-    return grade
-
-
-def gain(grade: float, q: Parameters, highest: float) -> float:
-    """Map a grade to a gain as the parameter `gain` says."""
-    return graded.gain(grade, q["gain"])
-
-
-def stop(grade: float, q: Parameters, highest: float) -> float:
-    """Map a grade to the probability that a user stops, as `stop` says."""
-    return graded.stop(grade, highest, q["stop"])
-
-
-def stop_linear(grade: float, q: Parameters, highest: float) -> float:
-    """Map a gain to the probability to stop as NTCIREVAL maps grades."""
-    return graded.stop(grade, highest, "linear")
-
-
-def relevance(grade: float, q: Parameters, highest: float) -> float:
-    """Return 1 from the grade `rel` on."""
-    return 1.0 if grade >= q["rel"] else 0.0
-
-
-def utility(grade: float, q: Parameters, highest: float) -> float:
+def utility(
+    grade: float, highest: float, *, gain: str = "binary", rel: float = 1.0
+) -> float:
     """Map a grade to a gain from 0 to 1 [Moffat and Zobel 2008]."""
-    if q["gain"] == "binary":
-        return relevance(grade, q, highest)
-    return graded.gain(grade, q["gain"]) / graded.gain(highest, q["gain"])
+    if gain == "binary":
+        return float(grade >= rel)
+    return graded.gain(grade, gain) / graded.gain(highest, gain)
 
 
 def highest_grade(q: Parameters, of_query: Collection[float], of_all: float) -> float:
@@ -65,14 +41,14 @@ def gains_of(
     `gain` is of a grade above 0; `of_all` the highest grade of all queries.
     """
     most = highest_grade(q, grades.values(), of_all)
-    return {d: gain(g, q, most) if g > 0 else 0.0 for d, g in grades.items()}
+    return {d: gain(g, most) if g > 0 else 0.0 for d, g in grades.items()}
 
 
 def of_qrels(gain: Gain, score: Score, case: Case) -> float:
     """Score a run by the grades of documents."""
     q, most = case.parameters, rows.highest(case, "qrels")
     gains = gains_of(gain, rows.grades(case), q, most)
-    return score([gains.get(doc, 0.0) for doc in case.run], [*gains.values()], q)
+    return score([gains.get(doc, 0.0) for doc in case.run], [*gains.values()])
 
 
 def judged(case: Case) -> list[bool]:

@@ -170,12 +170,12 @@ def majorities(case: Case) -> Won:
 
 
 def of_pairs(score: Callable[..., float], case: Case) -> float:
-    """Score a grid by `(its images, those of all other systems, majorities, q)`."""
+    """Score a grid by its images, those of all other systems, and majorities."""
     grids, other = rows.grids(case), {}
     for system, grid in grids.items():
         if system != case.run_id:
             other |= grid
-    return score(grids[case.run_id], other, majorities(case), case.parameters)
+    return score(grids[case.run_id], other, majorities(case))
 
 
 def matching_rate(

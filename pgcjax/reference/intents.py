@@ -74,7 +74,7 @@ def each_intent(gain: Gain, score: Score, case: Case) -> dict[str, float]:
     for intent, grades in rows.grades_by_intent(case).items():
         gains = gains_of(gain, grades, q, most)
         run = [gains.get(doc, 0.0) for doc in case.run]
-        scores[intent] = score(run, [*gains.values()], q)
+        scores[intent] = score(run, [*gains.values()])
     return scores
 
 
@@ -85,12 +85,16 @@ def intent_aware(gain: Gain, score: Score, case: Case) -> float:
 
 def p_plus_q(case: Case) -> float:
     """Score informational intents by Q, navigational ones by P+ [Sakai 2012, 12]."""
+    q = case.parameters
 
     def scores(measure: Callable[..., float]) -> dict[str, float]:
-        def score(run: list[float], pool: list[float], q: to_gains.Parameters) -> float:
+        def score(run: list[float], pool: list[float]) -> float:
             return measure(run, pool, q["k"], q["beta"])
 
-        return each_intent(to_gains.gain, score, case)
+        def gain(grade: float, highest: float) -> float:
+            return graded.gain(grade, q["gain"])
+
+        return each_intent(gain, score, case)
 
     by_q, by_p_plus = scores(graded.q_measure), scores(graded.p_plus)
     chosen = by_q | {i: by_p_plus[i] for i in rows.navigational(case) & by_q.keys()}
@@ -110,14 +114,14 @@ def global_gains(
     most = to_gains.highest_grade(q, grades, rows.highest(case, "intent_qrels"))
     worth = {}
     for doc, by_intent in by_document.items():
-        gains = {intent: gain(g, q, most) for intent, g in by_intent.items()}
+        gains = {intent: gain(g, most) for intent, g in by_intent.items()}
         worth[doc] = {intent: g for intent, g in gains.items() if g > 0}
     run = [worth.get(doc, {}) for doc in case.run]
     if navigational:
         run = diversity.without_redundancy(run, rows.navigational(case))
     pool = diversity.global_gains([*worth.values()], probability(case))
     run_gains = diversity.global_gains(run, probability(case))
-    return score(run_gains, [g for g in pool if g > 0], q)
+    return score(run_gains, [g for g in pool if g > 0])
 
 
 def sharp(score: Callable[[Case], float], case: Case) -> float:

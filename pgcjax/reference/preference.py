@@ -240,4 +240,4 @@ def delta(gain: Gain, score: Score, case: Case) -> float:
     """Score a run by a graded measure of delta gains [Luo 2021, section 4.1]."""
     q, gains = case.parameters, delta_gains(pooled(case))
     worth = gains_of(gain, gains, q, max(gains.values(), default=0))
-    return score([worth.get(doc, 0.0) for doc in case.run], [*worth.values()], q)
+    return score([worth.get(doc, 0.0) for doc in case.run], [*worth.values()])

@@ -62,12 +62,10 @@ class ListTensors:
         arrays: a pytree of arrays for each query, all of one structure. Arrays are
             padded with zeros at the end of every axis: a kernel takes a zero as
             nothing.
-        kernel: `kernel(run, arrays, parameters)` scores one run and query; see
-            `kernels.ranked_list.RankedList`.
+        kernel: `kernel(measure, run, arrays)` scores one run and query; see
+            `kernels.ranked_list.RankedList`. The numbers of the measure are traced.
         depth: last rank that counts; None if all do.
-        reads: the parameters that the kernel is given; None for all. Measures that
-            differ in others have one program.
-        by_rank: gives the weight of ranks 0 (nothing) to the one it is called with.
+        weights: gives the weights of ranks 0 (nothing) to the one it is called with.
         void: queries of which nothing can be found: every run scores 0.
         notes: what a user should know of these judgments.
     """
@@ -76,8 +74,7 @@ class ListTensors:
     arrays: Mapping[str, Any]
     kernel: Callable[..., Any]
     depth: int | None = None
-    reads: tuple[str, ...] | None = None
-    by_rank: Callable[[int], np.ndarray] | None = None
+    weights: Callable[[int], np.ndarray] = lambda depth: np.zeros(1)
     void: list[str] = field(default_factory=list)
     notes: tuple[str, ...] = ()
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pgcjax.io.judgments import KINDS
 from pgcjax.measures import catalogue, compatibility
-from pgcjax.measures.spec import Definition, written
+from pgcjax.measures.measure import Measure, written
 
 ROOT = Path(__file__).parents[2]
 FAMILIES = {
@@ -22,17 +22,17 @@ FAMILIES = {
 
 def pages() -> dict[str, str]:
     """Write the pages of all measures that the package has, by family."""
-    members: dict[str, list[Definition]] = {name: [] for name in FAMILIES}
-    for definition in catalogue.built_in().values():
-        members[family(definition)].append(definition)
+    members: dict[str, list[Measure]] = {name: [] for name in FAMILIES}
+    for measure in catalogue.built_in().values():
+        members[family(measure)].append(measure)
     tools = beside_other_tools((ROOT / "docs/measures-tools.md").read_text("utf-8"))
     return {name: _page(name, found, tools) for name, found in members.items()}
 
 
-def family(definition: Definition) -> str:
+def family(measure: Measure) -> str:
     """Name the family of a measure, by what it needs."""
-    needs = definition.needs(_parameters(definition))
-    if definition in vars(compatibility).values():
+    needs = measure.needs
+    if measure in compatibility.MEASURES:
         return "compatibility"
     if "grids" in needs:
         return "images"
@@ -64,7 +64,7 @@ def beside_other_tools(page: str) -> dict[str, list[tuple[str, str]]]:
 
 
 def _page(
-    name: str, members: list[Definition], tools: Mapping[str, list[tuple[str, str]]]
+    name: str, members: list[Measure], tools: Mapping[str, list[tuple[str, str]]]
 ) -> str:
     title, explained = FAMILIES[name]
     head = [
@@ -76,44 +76,44 @@ def _page(
     return "\n\n".join([*head, *entries]) + "\n"
 
 
-def _entry(definition: Definition, tools: list[tuple[str, str]]) -> str:
-    needs = sorted(definition.needs(_parameters(definition)))
+def _entry(measure: Measure, tools: list[tuple[str, str]]) -> str:
+    needs = sorted(measure.needs)
     options = (KINDS[kind].option if kind in KINDS else f"--{kind}" for kind in needs)
     facts = {
-        "Formula": f"`{definition.formula}`" if definition.formula else "",
+        "Formula": f"`{measure.formula}`" if measure.formula else "",
         "Needs": ", ".join(f"`{option}`" for option in options),
         "Cutoff": {
             "no": "",
             "may": "`@k` may follow",
             "must": "`@k` must follow",
             "level": "`@x`, a level of recall from 0 to 1, must follow",
-        }[definition.cutoff],
-        "Source": _plain(definition.source),
-        "Differs": _plain(definition.differs),
+        }[measure.cutoff],
+        "Source": _plain(measure.source),
+        "Differs": _plain(measure.differs),
         "Also called": ", ".join(
             f"`{alias}` = `{meant}`".replace("{k}", "k").replace("{x}", "x")
-            for alias, meant in definition.aliases.items()
+            for alias, meant in measure.aliases.items()
         ),
     }
     facts |= {f"Beside {tool}": cell.replace("](", "](../") for tool, cell in tools}
     lines = [f"- **{fact}**: {value}" for fact, value in facts.items() if value]
     parts = [
-        f"## `{definition.name}` {{ #{anchor(definition.name)} }}",
-        _plain(definition.meaning) + ".",
+        f"## `{measure.name}` {{ #{anchor(measure.name)} }}",
+        _plain(measure.meaning) + ".",
         "\n".join(lines),
     ]
-    if definition.parameters:
+    if described := measure.described():
         rows = ["| parameter | default | what |", "|---|---|---|"]
         rows += [
             f"| `{p.name}` | `{written(p.default)}` | {_plain(p.meaning)} |"
-            for p in definition.parameters
+            for p, _ in described.values()
         ]
         parts.append("\n".join(rows))
     return "\n\n".join(parts)
 
 
-def _parameters(definition: Definition) -> dict:
-    return catalogue.parse(definition.name, complete=False).parameters
+def _parameters(measure: Measure) -> dict:
+    return catalogue.parse(measure.name, complete=False).parameters
 
 
 def _plain(text: str) -> str:

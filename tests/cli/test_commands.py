@@ -2,7 +2,6 @@
 
 import re
 import shlex
-from dataclasses import replace
 
 import click
 import numpy as np
@@ -107,11 +106,11 @@ def test_measures(pgcjax):
         "pgcjax: warning: ERR@20 of ir_measures is ERR(gmax=4)@20 here. `pgcjax "
         "measures --as ir_measures` lists all"
     )
-    for name, definition in catalogue().items():  # those that need a cutoff, too
+    for name, known in catalogue().items():  # those that need a cutoff, too
         done = pgcjax("measures", name)
         assert (done.code, done.err) == (0, "")
-        assert done.out.split("\n")[1] == f"{definition.meaning}."
-        assert f"\nSource: {definition.source}." in done.out
+        assert done.out.split("\n")[1] == f"{known.meaning}."
+        assert f"\nSource: {known.source}." in done.out
     assert pgcjax("measures", "x").err == (
         "pgcjax: error: no measure is called 'x'; `pgcjax measures` lists them\n"
     )
@@ -250,8 +249,7 @@ def test_a_share_to_verify_that_is_none(share):
 
 
 def test_a_defect_of_ours_exits_with_1(pgcjax, monkeypatch):
-    wrong = replace(catalogue()["PGC"], twin=lambda case: 0.5)
-    monkeypatch.setitem(catalogue(), "PGC", wrong)
+    monkeypatch.setattr(type(catalogue()["PGC"]), "twin", lambda measure, case: 0.5)
     done = pgcjax("evaluate", "--prefs", "prefs.txt", "--verify", "1", "run.txt")
     assert (done.code, done.out) == (1, "")
     last = done.err.splitlines()[-1]

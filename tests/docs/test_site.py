@@ -40,12 +40,12 @@ def test_every_measure_has_an_entry_with_all_that_is_known_of_it():
         )
     }
     assert sorted(entries) == sorted(built_in())
-    for name, definition in built_in().items():
+    for name, known in built_in().items():
         entry = entries[name]
-        assert f"`{definition.formula}`" in entry
+        assert f"`{known.formula}`" in entry
         assert "**Needs**: `--" in entry and "**Source**: " in entry
-        for parameter in definition.parameters:
-            assert f"| `{parameter.name}` |" in entry
+        for parameter in known.described():
+            assert f"| `{parameter}` |" in entry
     assert "**Beside ranx**: = `ndcg`; `ndcg_burges` = `gain=exp`" in entries["nDCG"]
     assert "[images.md](../images.md)" in entries["PMR"]
     anchors = re.findall(r"\{ #(\S+) \}", "".join(pages.values()))

@@ -16,8 +16,8 @@ from pgcjax.engine.estimate import estimate
 from pgcjax.errors import VerificationError
 from pgcjax.io.checkpoint import Checkpoint
 from pgcjax.io.runs import read_runs
+from pgcjax.measures import Measure
 from pgcjax.measures.catalogue import catalogue
-from pgcjax.measures.spec import Definition
 
 DEMO = demo_folder()
 JUDGED = {"qrels": DEMO / "qrels.txt"}
@@ -51,26 +51,26 @@ class LengthTensors:
         return [LengthBatch(members)]
 
 
-def tensors(parameters, judgments):
-    queries = sorted(judgments["qrels"]["query_id"].unique())
-    return LengthTensors({query: np.array([], object) for query in queries})
+class Length(Measure):
+    """Number of documents that a run retrieved."""
+
+    name = "Length"
+    source = "this test"
+
+    def prepare(self, judgments):
+        queries = sorted(judgments["qrels"]["query_id"].unique())
+        return LengthTensors({query: np.array([], object) for query in queries})
+
+    def twin(self, case):
+        return float(len(case.run))
 
 
-LENGTH = Definition(
-    name="Length",
-    meaning="Number of documents that a run retrieved",
-    parameters=(),
-    source="this test",
-    needs=lambda parameters: frozenset({"qrels"}),
-    tensors=tensors,
-    twin=lambda case: float(len(case.run)),
-)
 # --------------------------------------------------------------------------------------
 
 
 @pytest.fixture(autouse=True)
 def registered(monkeypatch):
-    monkeypatch.setitem(catalogue(), "Length", LENGTH)
+    monkeypatch.setitem(catalogue(), "Length", Length())
 
 
 def score(runs=DEMO / "runs", **options):

@@ -1,7 +1,6 @@
 """evaluate: arguments, conventions, missing data, warnings, the score table."""
 
 import math
-from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -11,7 +10,7 @@ import pgcjax
 from pgcjax.errors import DataError, DataWarning, UsageError, VerificationError
 from pgcjax.files import read_preferences
 from pgcjax.io.check import fingerprint
-from pgcjax.measures.catalogue import catalogue, parse
+from pgcjax.measures.catalogue import parse
 
 PREFS = pd.concat(
     [preferences_of([("A", "B"), ("B", "C")], q) for q in ("q1", "q2", "q3")]
@@ -183,8 +182,7 @@ def test_verify_recomputes_with_the_twins(monkeypatch):
     assert scores.notes[-1] == "3 of 3 scores recomputed: equal"
     few = pgcjax.evaluate(RUNS["good"], preferences=PREFS, verify=0.01)
     assert few.notes[-1] == "1 of 3 scores recomputed: equal"
-    twin = replace(parse("PGC").definition, twin=lambda case: 0.123)
-    monkeypatch.setitem(catalogue(), "PGC", twin)
+    monkeypatch.setattr(type(parse("PGC")), "twin", lambda measure, case: 0.123)
     with pytest.raises(VerificationError, match="run 'run', query 'q1': PGC is 0.*123"):
         pgcjax.evaluate(RUNS["good"], preferences=PREFS, verify=1.0)
 

@@ -62,12 +62,12 @@ STRICT = {"jax_numpy_rank_promotion": "raise", "jax_numpy_dtype_promotion": "str
 def names() -> list[str]:
     """Every measure of lists, whole and with a cutoff, and some with parameters."""
     whole = [
-        name + {"no": "", "may": "", "must": "@10", "level": "@0.3"}[definition.cutoff]
-        for name, definition in catalogue().items()
+        name + {"no": "", "may": "", "must": "@10", "level": "@0.3"}[known.cutoff]
+        for name, known in catalogue().items()
     ]
     cut = [f"{n}@5" for n, d in catalogue().items() if d.cutoff == "may"]
     found = [(name, parse(name)) for name in [*whole, *cut, *VARIANTS]]
-    return [n for n, m in found if "grids" not in m.definition.needs(m.parameters)]
+    return [n for n, m in found if "grids" not in m.needs]
 
 
 def some_names(share: bool) -> list[str]:

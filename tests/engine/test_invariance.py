@@ -85,7 +85,7 @@ def sums(tables, measure: str, **options) -> np.ndarray:
     prefs, qrels, runs = tables
     m = parse(measure)
     judged = {"preferences": read_preferences(prefs), "qrels": read_qrels(qrels)}
-    tensors = m.definition.tensors(m.parameters, Judgments(judged))
+    tensors = m.prepare(Judgments(judged))
     docs = {name: graph.doc_ids for name, graph in tensors.graphs.items()}
     return overlap_sums(
         tensors.graphs, rankings_of(runs, docs), tensors.weights, **options

@@ -22,7 +22,7 @@ def scored(tables, measures=MEASURES, **options) -> list[np.ndarray]:
     _, qrels, runs = tables
     chosen = parse_all(measures)
     judgments = Judgments({"qrels": read_qrels(qrels)})
-    tensors = [m.definition.tensors(m.parameters, judgments) for m in chosen]
+    tensors = [m.prepare(judgments) for m in chosen]
     rankings = rankings_of(runs, tensors[0].docs)
     return list_scores(chosen, tensors, rankings, **options)
 
@@ -35,7 +35,7 @@ def test_measures_of_a_depth_share_a_call():
     tables = collection(5, queries=2, runs=2, most_docs=9)
     chosen = parse_all(["nDCG@5", "nDCG@20", "nDCG", "nDCG(gain=exp)@100"])
     judgments = Judgments({"qrels": read_qrels(tables[1])})
-    tensors = [m.definition.tensors(m.parameters, judgments) for m in chosen]
+    tensors = [m.prepare(judgments) for m in chosen]
     members = list(map(Member, range(4), chosen, tensors))
     batches = list_batch.batches(members, BatchSetting())
     places = [[m.place for m in batch.members] for batch in batches]
@@ -49,7 +49,7 @@ def test_measures_share_arrays_by_what_they_read_of_parameters():
     chosen, layouts = parse_all([*names, "P(rel=2)@3", "P@5"]), []
     for grades in (qrels["relevance"], 1):
         judgments = Judgments({"qrels": read_qrels(qrels.assign(relevance=grades))})
-        tensors = [m.definition.tensors(m.parameters, judgments) for m in chosen]
+        tensors = [m.prepare(judgments) for m in chosen]
         members = list(map(Member, range(len(chosen)), chosen, tensors))
         (batch,) = list_batch.batches(members, BatchSetting())
         layouts.append([which for _, which in batch.arrays.layouts])

@@ -86,7 +86,7 @@ def expected(runs: pd.DataFrame, order: str) -> dict[tuple, float]:
                 how = run, query, ranked, measure.parameters, rows, tables
                 cases.append(Case(*how))
             for a, b in combinations(cases, 2):
-                value = measure.definition.twin(a, b)
+                value = measure.twin_of_two(a, b)
                 if value is not None:
                     values[a.run_id, b.run_id, str(measure), query] = value
     return values

@@ -58,7 +58,7 @@ def scored(tables, measures, predictions=None, **options) -> list[np.ndarray]:
     if predictions is not None:
         judged["predictions"] = predictions
     judgments = Judgments(judged)
-    tensors = [m.definition.tensors(m.parameters, judgments) for m in chosen]
+    tensors = [m.prepare(judgments) for m in chosen]
     rankings = rankings_of(runs, tensors[0].docs)
     return list_scores(chosen, tensors, rankings, **options)
 

@@ -19,8 +19,8 @@ import pgcjax
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io.context import read_context
 from pgcjax.io.qrels import read_qrels
+from pgcjax.measures import Measure
 from pgcjax.measures.catalogue import parse
-from pgcjax.measures.spec import Measure
 from pgcjax.reference.context import ccg, ccg_single, interpolated
 from pgcjax.tensors.judgments import Judgments
 
@@ -375,7 +375,7 @@ def test_threads_predict_from_their_own_tables():
 
     def laid_out(pair: tuple[Measure, Judgments]) -> list[bytes]:
         measure, tables = pair
-        arrays = measure.definition.tensors(measure.parameters, tables).arrays
+        arrays = measure.prepare(tables).arrays
         return [np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(arrays)]
 
     pairs = [(m, tables) for m in measures for tables in judgments]
@@ -389,7 +389,7 @@ def test_predictions_do_not_outlive_their_tables():
     pytest.importorskip("sklearn", reason="pip install 'pgcjax[context]'")
     measure = parse(PREDICTED[0])
     judgments, qrels = predictions_of(collection(0))
-    measure.definition.tensors(measure.parameters, judgments)
+    measure.prepare(judgments)
     assert qrels() is not None
     del judgments
     gc.collect()

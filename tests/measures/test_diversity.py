@@ -216,7 +216,7 @@ def test_a_further_document_of_a_navigational_intent_is_not_relevant():
     """By the letter of equations 10 and 11 DIN-Q were (1 + (2 + 1) / (2 + 2)) / 2."""
     qrels = judged(("a", "x", 1), ("a", "y", 1))
     assert score("DIN-Q", ranked("xy"), qrels, of_kind("nav")) == 0.5
-    assert "counts as relevant; here" in parse("DIN-Q").definition.differs
+    assert "counts as relevant; here" in parse("DIN-Q").differs
 
 
 @pytest.mark.parametrize("lost", [0.0, 1.0])
@@ -228,7 +228,7 @@ def test_all_probability_on_intents_without_relevant_documents(lost):
     own = 1 - lost
     mixed = 0.3 + 0.7 * own
     assert [*found.values()] == [own, own, own, mixed, mixed, 1.0]
-    assert "DIN-Q is 0, and this gamma I-rec" in parse("DIN#-Q").definition.differs
+    assert "DIN-Q is 0, and this gamma I-rec" in parse("DIN#-Q").differs
 
 
 OWN = {"P-IA": 1.0, "D-RBP": 0.05, "P+Q": 1.0, "nDCG-IA": 1.0}

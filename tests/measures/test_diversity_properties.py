@@ -27,10 +27,9 @@ pytestmark = [
 def every() -> list[str]:
     """All measures of judgments per intent, one cutoff each."""
     return [
-        f"{name}@7" if definition.cutoff != "no" else name
-        for name, definition in catalogue().items()
-        if "intent_qrels"
-        in definition.needs({p.name: p.default for p in definition.parameters})
+        f"{name}@7" if measure.cutoff != "no" else name
+        for name, measure in catalogue().items()
+        if "intent_qrels" in measure.needs
     ]
 
 
@@ -130,7 +129,7 @@ def test_intent_recall_grows_with_depth():
 
 def relatives(families=("{}-IA", "D-{}", "DIN-{}")) -> list[tuple[str, str]]:
     """Pairs of a measure of intents and the graded one that it is made of."""
-    names = [*GRADED, *BINARY]
+    names = [of.name for of in (*GRADED, *BINARY)]
     return [
         (family.format(name), name)
         for family in families
@@ -160,7 +159,7 @@ def test_of_one_intent_they_are_the_measures_they_are_made_of():
 
 def test_without_navigational_intents_din_is_d():
     """To the last bit, as probabilities are ratios of whole numbers here."""
-    graded = [*GRADED]
+    graded = [of.name for of in GRADED]
     qrels, intents, runs = twelve(0, 1)
     of_kind = {kind: intents.assign(kind=kind) for kind in ("inf", "nav")}
     found = values(qrels, of_kind["inf"], runs, every()).unstack()

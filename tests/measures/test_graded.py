@@ -8,10 +8,10 @@ from helpers.builders import run_of
 
 import pgcjax
 from pgcjax.errors import DataError, UsageError
-from pgcjax.measures.binary import utility
+from pgcjax.measures.binary import RBP
 from pgcjax.measures.catalogue import parse
 from pgcjax.measures.gains import mapped
-from pgcjax.measures.graded import stopping
+from pgcjax.measures.graded import ERR
 from pgcjax.reference import graded as twins
 
 EXACT = 1e-12
@@ -77,13 +77,13 @@ def test_expected_reciprocal_rank_by_highest_grade():
 @pytest.mark.parametrize("how", ["linear", "exp"])
 def test_gains_of_grades_are_those_of_the_twins(how):
     grades = np.array([0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0])
-    gains = mapped(grades, {"gain": how}, 4.0)
+    gains = mapped(grades, how)
     assert gains == pytest.approx([twins.gain(g, how) for g in grades], abs=EXACT)
-    chances = stopping(grades, {"stop": how, "gmax": "collection"}, 5.0)
+    chances = ERR(stop=how).gains(grades, 5.0)
     expected = [twins.stop(g, 5.0, how) for g in grades]
     assert chances == pytest.approx(expected, abs=EXACT)
-    assert (stopping(grades, {"stop": how, "gmax": "5"}, 9.0) == chances).all()
-    shares = utility(grades, {"gain": how, "gmax": "collection"}, 4.0)
+    assert (ERR(stop=how, gmax="5").gains(grades, 9.0) == chances).all()
+    shares = RBP(gain=how).gains(grades, 4.0)
     assert shares == pytest.approx(gains / gains[-1], abs=EXACT)
 
 

@@ -42,7 +42,9 @@ some = settings(max_examples=2)  # … of 30 queries each
 def combinations(name: str) -> list[str]:
     """A measure with all its parameters but context, and with cutoffs."""
     parameters = [
-        p for p in catalogue()[name].parameters if p.name not in ("context", "missing")
+        p
+        for p, _ in catalogue()[name].described().values()
+        if p.name not in ("context", "missing")
     ]
     choices = [p.allowed or CHOICES[p.name] for p in parameters]
     names = [p.name for p in parameters]

@@ -61,7 +61,7 @@ def test_each_row_is_what_ir_measures_computes():
             continue
         assert not row.ours or ir_names.here(measure.NAME, measure.params) == row.ours
         asked = parse(mine)
-        intents = "intent_qrels" in asked.definition.needs(asked.parameters)
+        intents = "intent_qrels" in asked.needs
         qrels = by_intent.rename(columns={"intent_id": "iteration"})
         theirs = pd.Series(
             {
@@ -119,7 +119,7 @@ def test_ties_are_as_the_remark_says():
     qrels = by_intent.rename(columns={"intent_id": "iteration"})
     for row in rows:
         asked = parse(row.ours)
-        intents = "intent_qrels" in asked.definition.needs(asked.parameters)
+        intents = "intent_qrels" in asked.needs
         measure = ir_measures.parse_measure(row.theirs)
         theirs = {
             (run, metric.query_id): metric.value

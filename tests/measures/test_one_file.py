@@ -6,7 +6,6 @@ import subprocess
 import sys
 import tomllib
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -28,11 +27,11 @@ def example(language: str) -> str:
 
 @pytest.fixture
 def failure():
-    """The definition of CONTRIBUTING.md; what a test registers is forgotten."""
+    """The measure of CONTRIBUTING.md; what a test registers is forgotten."""
     before = dict(catalogue())
     names: dict = {}
     exec(example("python"), names)
-    yield names["FAILURE"]
+    yield names["MEASURES"][0]
     catalogue().clear()
     catalogue().update(before)
 
@@ -61,7 +60,7 @@ def test_registered(failure):
 def test_names_that_are_refused(failure, changes, message):
     before = dict(catalogue())
     with pytest.raises(pgcjax.errors.UsageError, match=message):
-        pgcjax.register(replace(failure, **changes))
+        pgcjax.register(type("Other", (type(failure),), changes)())
     assert catalogue() == before
 
 
@@ -70,9 +69,9 @@ def test_two_measures_of_one_name(failure):
     with pytest.raises(
         pgcjax.errors.UsageError, match="'failure' is a name of Failure"
     ):
-        pgcjax.register(replace(failure, name="failure", meaning="Another"))
+        pgcjax.register(type("Other", (type(failure),), {"name": "failure"})())
     with pytest.raises(
-        pgcjax.errors.UsageError, match=r"expected a Definition.*'P@5' \(str"
+        pgcjax.errors.UsageError, match=r"expected a measure.*'P@5' \(str"
     ):
         pgcjax.register("P@5")  # pyright: ignore
 
@@ -145,7 +144,7 @@ def test_a_measure_of_another_package(tmp_path):
     ("module", "cause"),
     [
         ("import no_such\n", "ModuleNotFoundError: No module named 'no_such'"),
-        ("FAILURE = 'P@5'\n", r"UsageError: expected a Definition, .* 'P@5' \(str\)"),
+        ("MEASURES = 'P@5'\n", r"UsageError: expected a measure, .* 'P@5' \(str\)"),
         (
             example("python").replace('"Failure"', '"ndcg"'),
             "UsageError: ndcg of TREC .*: 'ndcg' is a name of nDCG of Järvelin .*",
@@ -160,7 +159,7 @@ def test_a_package_that_brings_a_defect(tmp_path, monkeypatch, module, cause):
     with pytest.warns(pgcjax.errors.DataWarning) as warned:
         register_installed()
     assert re.fullmatch(
-        "package pgcjax-failure: measures of pgcjax_failure:FAILURE are left out, by "
+        "package pgcjax-failure: measures of pgcjax_failure:MEASURES are left out, by "
         f"{cause}. Mend or uninstall the package",
         str(warned[0].message),
     )

@@ -390,10 +390,10 @@ def test_measures_of_the_same_pairs_share_a_call():
     prefs, *_ = judged_collection(1)
     judgments = Judgments({"preferences": read_preferences(prefs)})
     chosen = parse_all(["ppref", "APpref", "prefs_avgjg", "Delta-ERR", "wpref"])
-    tensors = [m.definition.tensors(m.parameters, judgments) for m in chosen]
+    tensors = [m.prepare(judgments) for m in chosen]
     members = list(map(Member, range(5), chosen, tensors))
     (batch,) = list_batch.batches(members, BatchSetting())
     assert [member.place for member in batch.members] == [0, 1, 2, 3, 4]
-    again = [m.definition.tensors(m.parameters, judgments) for m in chosen]
+    again = [m.prepare(judgments) for m in chosen]
     for one, other in zip(tensors, again, strict=True):  # or each call compiles anew
         assert one.kernel is other.kernel

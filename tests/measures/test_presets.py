@@ -1,7 +1,5 @@
 """Names of several measures: trec_eval's official ones, and all that can be had."""
 
-import dataclasses
-
 import pytest
 
 import pgcjax
@@ -16,7 +14,7 @@ def test_all_takes_what_the_judgments_suffice_for():
     of_qrels = parse_all("all", {"qrels"})
     assert {"AP", "nDCG", "Compat"} <= {m.name for m in of_qrels}
     for measure in of_qrels:
-        assert measure.definition.needs(measure.parameters) <= {"qrels"}
+        assert measure.needs <= {"qrels"}
     both = parse_all(["PGC(p=0.8)", "all", "PGC"], {"qrels", "preferences"})
     assert str(both[0]) == "PGC(p=0.8)" and {m.name for m in of_qrels} < {
         m.name for m in both
@@ -48,7 +46,7 @@ def test_names_of_presets_are_no_measures():
     ):
         with pytest.raises(UsageError, match=said):
             parse_all(name)
-    taken = dataclasses.replace(catalogue()["AP"], name="Official", aliases={})
+    taken = type("Other", (type(catalogue()["AP"]),), {"name": "Official"})()
     with pytest.raises(UsageError, match="no measure can be called 'Official'"):
         pgcjax.register(taken)
 

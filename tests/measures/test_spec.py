@@ -6,7 +6,10 @@ from hypothesis import strategies as st
 
 import pgcjax
 from pgcjax.errors import UsageError
+from pgcjax.measures.binary import AP, RBP
 from pgcjax.measures.catalogue import catalogue, parse, parse_all
+from pgcjax.measures.graded import nDCG
+from pgcjax.measures.retrieved import Success
 from pgcjax.measures.spec import filled
 
 QRELS = {"q": {"d": 1}}
@@ -75,8 +78,8 @@ CUTOFFS["level"] = ["@0", "@.25", "@ 0.1", "@1.0"]
 @st.composite
 def written_measures(draw) -> str:
     """Any measure with some of its parameters, in any order, case and spacing."""
-    definition = draw(st.sampled_from([*catalogue().values()]))
-    some = draw(st.permutations(definition.parameters))
+    measure = draw(st.sampled_from([*catalogue().values()]))
+    some = draw(st.permutations([p for p, _ in measure.described().values()]))
     given = []
     for parameter in some[: draw(st.integers(0, len(some)))]:
         default = parameter.default
@@ -93,9 +96,9 @@ def written_measures(draw) -> str:
             value = str(draw(number.filter(parameter.valid)))
         blank = draw(st.sampled_from(["", " "]))
         given.append(f"{blank}{parameter.name}{blank}={blank}{value}{blank}")
-    name = draw(st.sampled_from([str.lower, str.upper, str]))(definition.name)
+    name = draw(st.sampled_from([str.lower, str.upper, str]))(measure.name)
     inside = f"({','.join(given)})" if given or draw(st.booleans()) else ""
-    return name + inside + draw(st.sampled_from(CUTOFFS[definition.cutoff]))
+    return name + inside + draw(st.sampled_from(CUTOFFS[measure.cutoff]))
 
 
 @settings(max_examples=500)
@@ -118,7 +121,7 @@ def test_names_differ_by_more_than_case():
     assert len({*map(str.lower, catalogue())}) == len(catalogue()) > 90
     # An alias that is a name in another case means that measure.
     for name in names:
-        assert parse(filled(name, "1"), complete=False).definition
+        assert parse(filled(name, "1"), complete=False)
 
 
 @pytest.mark.parametrize(
@@ -184,7 +187,7 @@ def test_mistakes(text, message):
         ([3], r"found 3 \(int\)"),
         (["nDCG", None], r"found None \(NoneType\)"),
         ([b"nDCG"], r"found b'nDCG' \(bytes\)"),
-        ([catalogue()["nDCG"]], r"found .* \(pgcjax.measures.spec.Definition\)"),
+        ([type(catalogue()["nDCG"])], r"found <class .*nDCG'> \(type\)"),
         ("", "'' is not a measure such as"),
         ([""], "'' is not a measure such as"),
         ([], "no measure was asked for"),
@@ -196,19 +199,37 @@ def test_no_text(measures, message):
     assert "\n" not in str(caught.value)
 
 
-def test_every_definition_says_what_it_is():
-    for name, definition in catalogue().items():
-        assert definition.name == name
-        assert definition.meaning and definition.source and definition.formula
-        cutoff = {"must": "@10", "level": "@0.5"}.get(definition.cutoff, "")
-        assert parse(name + cutoff).definition is definition
-        assert definition.needs(parse(name + cutoff).parameters)
-        for alias, meant in definition.aliases.items():
+def test_measures_are_asked_for_by_their_classes():
+    asked = [nDCG(gain="exp", k=10), RBP(p=0.8), AP(rel=2)]
+    run, qrels = {"q": {"a": 2.0, "b": 1.0}}, {"q": {"a": 1, "b": 3}}
+    scores = pgcjax.evaluate(run, qrels=qrels, measures=asked)
+    assert scores.measures == ["nDCG(gain=exp)@10", "RBP(p=0.8)", "AP(rel=2)"]
+    assert asked == [parse(str(measure)) for measure in asked]
+    assert nDCG(k=10) == parse("ndcg_cut_10") != nDCG(k=5)
+    for refused, message in (
+        (lambda: nDCG(gain="cubic"), "gain=cubic: expected one of linear"),
+        (lambda: RBP(p=2.0), "p=2: expected persistence"),
+        (lambda: AP(rel="2"), "rel=2: expected lowest grade"),
+        (lambda: nDCG(k=0.5), "nDCG: k=0.5 is no cutoff of it"),
+        (lambda: parse(Success()), "Success needs a cutoff: such as Success@10"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            refused()
+
+
+def test_every_measure_says_what_it_is():
+    for name, known in catalogue().items():
+        assert known.name == name
+        assert known.meaning and known.source and known.formula
+        cutoff = {"must": "@10", "level": "@0.5"}.get(known.cutoff, "")
+        assert type(parse(name + cutoff)) is type(known)
+        assert parse(name + cutoff).needs
+        for alias, meant in known.aliases.items():
             number = "0.5" if "{x}" in alias else "7"
             meant = filled(meant, number)
             assert str(parse(filled(alias, number).upper())) == meant
-            assert parse(meant).definition is definition
-        for parameter in definition.parameters:
+            assert type(parse(meant)) is type(known)
+        for parameter, _ in known.described().values():
             default = parameter.default
             text = str(default).lower() if isinstance(default, bool) else str(default)
             assert parameter.read(text) == default

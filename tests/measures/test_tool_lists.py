@@ -278,12 +278,12 @@ def test_every_name_of_trec_eval_and_ir_measures_is_a_measure_or_explained():
     for name in TREC_EVAL:
         assert (name in NOT_HERE) == bool(explained(name)), name
         if name not in NOT_HERE:
-            assert parse(name, complete=False).definition
+            assert parse(name, complete=False)
     others = {"ERR_IA", "nERR_IA", "α_DCG"}  # another number here, or none
     for name in ir_measures.measures.registry:
         assert (name in others) == bool(explained(name)), name
         if name not in others:
-            assert parse(name, complete=False).definition
+            assert parse(name, complete=False)
     for name, (_, nearest) in MEANINGS.items():
         with pytest.raises(UsageError, match="it is"):
             parse(name)
@@ -292,7 +292,7 @@ def test_every_name_of_trec_eval_and_ir_measures_is_a_measure_or_explained():
             continue
         for measure in re.split(", | and ", nearest.split(" with ")[0]):
             measure = measure.replace("@k", "@5").replace("@x", "@0.5") * bool(nearest)
-            assert not measure or parse(measure, complete=False).definition
+            assert not measure or parse(measure, complete=False)
 
 
 @pytest.mark.parametrize(

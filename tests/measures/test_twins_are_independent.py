@@ -16,16 +16,17 @@ from pgcjax.engine.grid_batch import Counts
 from pgcjax.io.grids import read_grids
 from pgcjax.io.judgments import read_judgments
 from pgcjax.kernels.ranked_list import RankedList
+from pgcjax.measures import Measure
 from pgcjax.measures.catalogue import catalogue, parse
-from pgcjax.measures.spec import Measure
 from pgcjax.reference.case import Case
 from pgcjax.tensors.judgments import Judgments
 from pgcjax.tensors.measure_tensors import GridTensors, ListTensors, PeelTensors
 
 PACKAGE = Path(pgcjax.__file__).parent
 ROOT = f"{PACKAGE}{os.sep}"
-# What a trained model predicts of grades is no arithmetic of a measure: it is shared.
-SHARED = {"tensors/judgments.py", "judging/prediction.py"}
+# What a trained model predicts of grades is no arithmetic of a measure, and neither are
+# its parameters: both are shared.
+SHARED = {"tensors/judgments.py", "judging/prediction.py", "measures/measure.py"}
 SHARED_FUNCTIONS = {"_predictions"}
 DOCS, RUN = list("abcdef"), list("cxaefb")
 QUERIES = ("q", "r")
@@ -70,20 +71,20 @@ def variants() -> Iterator[Measure]:
 
     Of the relatives of graded measures, which have their parameters, nDCG's and ERR's.
     """
-    for name, definition in catalogue().items():
-        cutoff = {"must": "@3", "level": "@0.3"}.get(definition.cutoff, "")
+    for name, known in catalogue().items():
+        cutoff = {"must": "@3", "level": "@0.3"}.get(known.cutoff, "")
         yield parse(name + cutoff)
         if "-" in name and "DCG" not in name and "ERR" not in name:
             continue
         given = []
-        for p in definition.parameters:
+        for p, _ in known.described().values():
             words = p.allowed or ("true", "false") * isinstance(p.default, bool)
             words += {"context": ("0.5",), "gmax": ("topic", "9")}.get(p.name, ())
             given += [f"({p.name}={word})" for word in words if word != p.default]
             if p.name == "missing":
                 given += [f"(context=0.5,missing={word})" for word in p.allowed]
         yield from (parse(name + parameters + cutoff) for parameters in given)
-        if definition.cutoff == "may":
+        if known.cutoff == "may":
             yield parse(name + "@2")
 
 
@@ -106,7 +107,7 @@ def reached(call: Callable[[], None]) -> set[CodeType]:
 
 def score(measure: Measure, judgments: Judgments) -> None:
     """Run all code that makes a score: of the measure, of tensors and of kernels."""
-    tensors = measure.definition.tensors(measure.parameters, judgments)
+    tensors = measure.prepare(judgments)
     if isinstance(tensors, PeelTensors):
         tensors.finish(np.ones((2, 2), np.int64), np.ones(2, np.int64))
     elif isinstance(tensors, GridTensors) and tensors.pairs is None:
@@ -115,21 +116,20 @@ def score(measure: Measure, judgments: Judgments) -> None:
         by_image, single = np.zeros((2, 2, 3), np.int64), np.zeros((2, 2), np.int64)
         tensors.finish(Counts(*[by_image] * 4, single, single, single, by_image))
     elif isinstance(tensors, ListTensors):
-        if tensors.by_rank:
-            tensors.by_rank(8)
+        tensors.weights(8)
         numbers = np.zeros(4, np.int32)
         run = RankedList(numbers, numbers, numbers > 0, numbers * 1.0, numbers[0])
         arrays = jax.tree.map(np.asarray, tensors.arrays["q"])
         with jax.enable_x64(True):
             jax.eval_shape(
-                lambda run, arrays: tensors.kernel(run, arrays, measure.parameters),
+                lambda run, arrays: tensors.kernel(measure, run, arrays),
                 *(run, arrays),
             )
 
 
 def recompute(measure: Measure, case: Case) -> None:
     """Run the twin of a measure."""
-    assert np.isfinite(measure.definition.twin(case))
+    assert np.isfinite(measure.twin(case))
 
 
 @pytest.mark.slow
@@ -144,7 +144,7 @@ def test_no_function_serves_both_a_score_and_its_twin():
     compared = canonical["preferences"].dropna(subset="other_doc_id")
     levelled = Judgments({**canonical, "preferences": compared.assign(**levels)})
     for measure in variants():
-        needs = measure.definition.needs(measure.parameters)
+        needs = measure.needs
         judgments = levelled if "levels" in needs else with_bad
         judged = {
             kind: table[table["query_id"] == "q"].to_dict("records")

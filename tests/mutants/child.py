@@ -53,7 +53,7 @@ def score(call: str) -> None:
     missing = words.pop() if words[-1] == "skip" else "zero"
     order = words.pop() if words[-1] in ("clarke", "rank") else "trec"
     measures = [parse(word) for word in words]
-    grids = any("grids" in m.definition.needs(m.parameters) for m in measures)
+    grids = any("grids" in m.needs for m in measures)
     made = collection.soft if "soft=" in call else collection.lists
     made = collection.levelled if "Rnonrel" in call else made
     tables = collection.grids() if grids else made()

@@ -1,0 +1,337 @@
+"""What a measure is: a frozen class whose fields are its parameters."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Self,
+    cast,
+    dataclass_transform,
+    get_type_hints,
+)
+
+from pgcjax.errors import UsageError
+from pgcjax.io.choices import MEANS, SUMMED
+from pgcjax.reference.case import Case as Case
+
+if TYPE_CHECKING:
+    from pgcjax.tensors.judgments import Judgments
+
+Value = float | int | bool | str
+CUTOFF = "k"  # what `@10` is among the parameters: 10, or None without a cutoff
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What a parameter of a measure means, and what it may be.
+
+    It annotates a field of a measure: `rel: Annotated[float, Parameter("…")] = 1.0`.
+
+    Attributes:
+        meaning: one line, with the range.
+        allowed: the words it may be, for parameters of words.
+        valid: says whether a number is in range.
+        inherited: whether a measure that is made of this one has it, too.
+        name: as users write it, by the field.
+        default: its value where none is given, by the field; its type is the
+            parameter's type.
+    """
+
+    meaning: str
+    allowed: tuple[str, ...] = ()
+    valid: Callable[[Any], bool] = field(default=lambda value: True, repr=False)
+    inherited: bool = True
+    name: str = ""
+    default: Value = ""
+
+    def read(self, text: str) -> Value:
+        """Parse and check a value.
+
+        Raises:
+            UsageError: the text is not a value of this parameter.
+        """
+        value = self._parse(text.strip())
+        if value is None or not self.valid(value):
+            raise self._refusal(text)
+        return value
+
+    def check(self, value: Any) -> Value:
+        """Return a value of the parameter's type, or raise a UsageError."""
+        given = value
+        kind = type(self.default)
+        if kind is float and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        if isinstance(value, str) and kind is str:
+            value = self._parse(value)
+        if value is None or type(value) is not kind or not self.valid(value):
+            raise self._refusal(written(given))
+        return value
+
+    def _refusal(self, text: str) -> UsageError:
+        return UsageError(f"{self.name}={text}: expected {self.meaning}")
+
+    def _parse(self, text: str) -> Value | None:
+        if self.allowed:
+            return text if text in self.allowed else None
+        if isinstance(self.default, bool):
+            return {"true": True, "false": False}.get(text.lower())
+        try:
+            # Python reads 1_0 as 10, and digits of any script.
+            plain = text.isascii() and "_" not in text
+            return type(self.default)(text) if plain else None
+        except ValueError:
+            return None
+
+
+MEAN = Parameter(
+    "over queries, one of arithmetic, geometric (of scores raised to 0.00001), sum",
+    allowed=MEANS,
+    name="mean",
+    default=MEANS[0],
+)
+"""A parameter of all measures: it changes no score of a query."""
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+@dataclass(frozen=True, kw_only=True)
+class Measure:
+    """A measure with its parameters: `nDCG(gain="exp", k=10)`.
+
+    A subclass is a frozen dataclass of its parameters, each annotated by a `Parameter`;
+    its docstring is the meaning. Two measures are equal if all their parameters are.
+
+    Attributes:
+        name: as `pgcjax measures` lists it.
+        source: papers and equations.
+        formula: in plain text.
+        differs: how it differs from other tools and papers, or "".
+        cutoff: `no`, `may` or `must`: whether `@k` follows the name; or `level`, if a
+            share of the relevant documents, from 0 to 1, must follow in its place.
+        aliases: other names, such as `ndcg_cut_{k}`, and the measures they mean; `{x}`
+            is a decimal number.
+        needs: the kinds of judgments it is computed with, such as `qrels`.
+        k: the cutoff, or the level of recall; None without one.
+        mean: over queries; as `usual_mean` says if none is given.
+        given: parameters that were given, and are printed; None prints those that
+            are not the default.
+    """
+
+    name: ClassVar[str]
+    source: ClassVar[str]
+    formula: ClassVar[str] = ""
+    differs: ClassVar[str] = ""
+    cutoff: ClassVar[str] = "no"
+    aliases: ClassVar[Mapping[str, str]] = {}
+    needs: ClassVar[frozenset[str]] = frozenset({"qrels"})
+
+    k: Any = None
+    mean: str = ""
+    given: tuple[str, ...] | None = field(default=None, compare=False, repr=False)
+
+    def __init_subclass__(cls):
+        """Make a dataclass of each subclass."""
+        dataclass(frozen=True, kw_only=True)(cls)
+
+    def __post_init__(self):
+        """Check parameters, and take whole numbers for decimal ones."""
+        for name, parameter in _own_parameters(type(self)).items():
+            value = parameter.check(getattr(self, name))
+            object.__setattr__(self, name, value)
+        if self.k is not None and not self._is_cutoff(self.k):
+            raise UsageError(f"{self.name}: k={self.k} is no cutoff of it")
+        mean = self.mean or usual_mean(self.name)
+        object.__setattr__(self, "mean", MEAN.check(mean))
+
+    def _is_cutoff(self, k: float) -> bool:
+        if self.cutoff == "level":
+            return isinstance(k, int | float) and 0 <= k <= 1
+        return self.cutoff != "no" and isinstance(k, int) and 0 < k < 10**7
+
+    def prepare(self, judgments: Judgments) -> Any:
+        """Lay judgments out as what a batch scores: see `tensors.measure_tensors`."""
+        raise NotImplementedError
+
+    def twin(self, case: Case) -> float:
+        """Score one run and query plainly, by `reference` alone."""
+        raise NotImplementedError
+
+    @property
+    def meaning(self) -> str:
+        """What it measures, in one line: the first paragraph of the docstring."""
+        text = (inspect.getdoc(type(self)) or "").partition("\n\n")[0]
+        return " ".join(text.split()).removesuffix(".")
+
+    def described(self) -> dict[str, tuple[Parameter, Value]]:
+        """Return each parameter and its value, by name, in canonical order."""
+        return {
+            parameter.name: (parameter, getattr(self, name))
+            for name, parameter in _own_parameters(type(self)).items()
+        }
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """All parameters, given or by default; `k` if it may have a cutoff."""
+        values: dict[str, Any] = {
+            n: value for n, (_, value) in self.described().items()
+        }
+        if self.cutoff != "no":
+            values[CUTOFF] = self.k
+        return values
+
+    def replace(self, **values: Any) -> Self:
+        """Return the measure with other parameters, by their names."""
+        names = {p.name: n for n, p in _own_parameters(type(self)).items()}
+        return replace(self, **{names.get(n, n): value for n, value in values.items()})
+
+    def __str__(self) -> str:
+        described = self.described().items()
+        given = self.given
+        if given is None:
+            given = [n for n, (p, value) in described if value != p.default]
+        return self._spell([(n, value) for n, (_, value) in described if n in given])
+
+    def in_full(self) -> str:
+        """Print the measure with all its parameters, and an unusual mean."""
+        return self._spell([(n, value) for n, (_, value) in self.described().items()])
+
+    def _spell(self, values: Iterable[tuple[str, Value]]) -> str:
+        unusual = self.mean != usual_mean(self.name)
+        mean = [(MEAN.name, self.mean)] if unusual else []
+        return spell(self.name, [*values, *mean], self.k)
+
+
+@cache
+def _own_parameters(measure: type[Measure]) -> dict[str, Parameter]:
+    """Return the parameters of a class by field; `lambda_` is called `lambda`."""
+    own, hints = {}, get_type_hints(measure, include_extras=True)
+    for each in fields(measure):
+        for note in getattr(hints[each.name], "__metadata__", ()):
+            if isinstance(note, Parameter):
+                name = each.name.removesuffix("_")
+                own[each.name] = replace(note, name=name, default=each.default)
+    return own
+
+
+class Derived(Measure):
+    """A measure that is made of another one, `of`, and has its parameters.
+
+    Its cutoff is that of the other one, too.
+    """
+
+    of: Measure
+
+    def __post_init__(self):
+        """Pass the cutoff on."""
+        object.__setattr__(self, "of", self.of.replace(k=self.k))
+        super().__post_init__()
+
+    def described(self) -> dict[str, tuple[Parameter, Value]]:
+        """Return the parameters of the other measure, and then those of its own."""
+        inner = self.of.described()
+        inherited = {n: each for n, each in inner.items() if each[0].inherited}
+        return inherited | super().described()
+
+    def replace(self, **values: Any) -> Self:
+        """Return the measure with other parameters, also of the one it is made of."""
+        names = self.of.described().keys() - super().described().keys()
+        inner = {name: values.pop(name) for name in names & values.keys()}
+        return super().replace(of=self.of.replace(**inner), **values)
+
+
+# How a kernel is given its measure: numbers are traced, so that one program serves all
+# of them; words, and whether there is a cutoff, make the program.
+
+Outline = tuple[type[Measure], tuple[tuple[str, Any], ...]]
+_TRACED = object()
+
+
+def outline(measure: Measure) -> Outline:
+    """Return the class of a measure, and its fields without numbers."""
+    shape: list[tuple[str, Any]] = []
+    for name, value in _of_kernels(measure):
+        if isinstance(value, Measure):
+            shape.append((name, outline(value)))
+        else:
+            shape.append((name, _TRACED if _is_number(value) else value))
+    return type(measure), tuple(shape)
+
+
+def numbers(measure: Measure) -> list[float]:
+    """Return the numbers that `outline` leaves out, in the order of fields."""
+    out: list[float] = []
+    for _, value in _of_kernels(measure):
+        if isinstance(value, Measure):
+            out += numbers(value)
+        elif _is_number(value):
+            out.append(float(value))
+    return out
+
+
+def rebuilt(shape: Outline, values: Iterator[Any]) -> Measure:
+    """Make a measure of its outline and numbers, which are arrays in a kernel."""
+    kind, parts = shape
+    measure = cast(Any, object.__new__(kind))
+    for name, value in parts:
+        if isinstance(value, tuple):
+            value = rebuilt(value, values)
+        elif value is _TRACED:
+            value = next(values)
+        object.__setattr__(measure, name, value)
+    return measure
+
+
+def _of_kernels(measure: Measure) -> list[tuple[str, Any]]:
+    names = [each.name for each in fields(measure)]
+    return [(n, getattr(measure, n)) for n in names if n not in ("mean", "given")]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def read_through(measure: Measure, values: Mapping[str, Any]) -> Any:
+    """Return the measure as if its parameters were `values`, which see what is read.
+
+    `Judgments.once_for` shares by this what measures with different parameters make
+    of judgments.
+    """
+    seen = object.__new__(_seen_through(type(measure)))
+    object.__setattr__(seen, "_values", values)
+    return seen
+
+
+@cache
+def _seen_through(kind: type[Measure]) -> type[Measure]:
+    names = {n: p.name for n, p in _own_parameters(kind).items()} | {CUTOFF: CUTOFF}
+    looks = {
+        field: property(lambda seen, name=name: seen._values.get(name))
+        for field, name in names.items()
+    }
+    return type(kind.__name__, (kind,), looks)
+
+
+def usual_mean(name: str) -> str:
+    """Return the mean of a measure if nothing else is asked for."""
+    return MEANS[-1] if name in SUMMED else MEANS[0]
+
+
+def spell(
+    name: str, values: Iterable[tuple[str, Value]], k: float | None = None
+) -> str:
+    """Write a measure with these parameters as `parse` reads it."""
+    inside = ",".join(f"{name}={written(value)}" for name, value in values)
+    cutoff = "" if k is None else f"@{k}"
+    return (f"{name}({inside})" if inside else name) + cutoff
+
+
+def written(value: Any) -> str:
+    """Write a value as measures print it, and parse it: `true`, and `1` for 1.0."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        value = int(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
