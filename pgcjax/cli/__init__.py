@@ -92,6 +92,7 @@ def _give_memory_back() -> None:
             arenas = -8  # M_ARENA_MAX of the C library
             ctypes.CDLL(None).mallopt(arenas, 1)
     os.environ.setdefault("_RJEM_MALLOC_CONF", freed)
+    os.environ.setdefault("MIMALLOC_PURGE_DELAY", "0")  # of pyarrow
 
 
 def _let_threads_rest() -> None:

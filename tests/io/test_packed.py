@@ -164,6 +164,30 @@ def test_packed_for_queries_that_are_not_judged_now(tmp_path):
         assert found == rankings(frame, some, "trec")
 
 
+def test_documents_that_were_not_judged_stand_in_several_row_groups(
+    tmp_path, monkeypatch
+):
+    """Each has names of its own; rankings may begin in one and end in the next."""
+    monkeypatch.setattr(packing, "SEARCHED", 3)
+    rng = np.random.default_rng(0)
+    frame = table_of(
+        [
+            (run, query, f"d{doc}", float(-place), place + 1.0)
+            for run in "abc"
+            for query in ("q1", "q2", "q3")
+            for place, doc in enumerate(rng.permutation(9)[: rng.integers(1, 9)])
+        ]
+    )
+    path = tmp_path / "runs.parquet"
+    known = packing._judged([qrels_of({"q1": {"d1", "d2"}, "q3": {"d5"}})])
+    frames = pl.from_pandas(frame, nan_to_null=False).partition_by("run_id")
+    packing._write(iter(frames), path, known, whole=True)
+    assert pq.read_metadata(path).num_row_groups > 6
+    for docs in ({"q1": {"d1"}}, {"q2": {"d3", "d7"}, "q3": {"d0", "d5"}}):
+        for order in ("trec", "clarke"):
+            assert rankings(path, docs, order) == rankings(frame, docs, order)
+
+
 @given(tables)
 def test_every_order_of_sorted_runs(rows):
     frame = pl.from_pandas(table_of(rows), nan_to_null=False)

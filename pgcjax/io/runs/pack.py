@@ -24,6 +24,9 @@ from pgcjax.io.targets import keep_apart
 from pgcjax.io.write import unsealed, written_beside
 
 ROWS = 2**22  # about as many in a block; they are in memory at once
+SEARCHED = (
+    2**20
+)  # rows of a group: whoever looks an id up has all names of one in memory
 _NAMES = ("run_id", "query_id", "doc_id")
 _NUMBERS = ("judged", "position", "clarke", "rank", "length", "judged_length")
 SCHEMA = pa.schema(
@@ -148,7 +151,9 @@ def _parts(block: pl.DataFrame, docs: pl.DataFrame, whole: bool) -> list[pa.Tabl
     )
     parts = [rankings, block.filter(judged)]
     if whole:
-        parts.append(block.filter(~judged))
+        others = block.filter(~judged)
+        cuts = range(0, max(1, len(others)), SEARCHED)
+        parts += [others.slice(cut, SEARCHED) for cut in cuts]
     return [_table(part) for part in parts]
 
 

@@ -10,9 +10,9 @@ A row without doc_id is a whole ranking: its `length`; how many documents of it 
 judged, `judged_length`; and -1 in `rank` if its documents have that.
 
 Rows stand in blocks of whole runs. Each block has a row group of rankings, one of
-their judged documents, and one of all others, which only other judgments ask for; all
-three by query, then by run, then by position. The metadata says which are whose, and
-has the checksums of all bytes.
+their judged documents, and some of all others, which only other judgments ask for; all
+by query, then by run, then by position. The metadata says which are whose, and has the
+checksums of all bytes.
 """
 
 from __future__ import annotations
@@ -177,8 +177,8 @@ class PackedRuns:
         columns = ["position", *([] if order == "trec" else [order])]
         judged = doc = None
         if ids is not None:
-            counts = ready, length - ready
-            ranking, position, doc = self._look_up(groups, columns, counts, ids)
+            parts = (groups[:1], ready), (groups[1:], length - ready)
+            ranking, position, doc = self._look_up(parts, columns, ids)
             by = np.lexsort((position, ranking))
             doc, position = doc[by], position[by]
             count = np.bincount(ranking, minlength=len(length)).astype(np.int32)
@@ -194,17 +194,16 @@ class PackedRuns:
 
     def _look_up(
         self,
-        groups: list[int],
+        parts: Sequence[tuple[list[int], np.ndarray]],
         columns: list[str],
-        counts: Sequence[np.ndarray],
         ids: pl.Series,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Read the documents of some ids, a batch of rows after the other.
 
         Args:
-            groups: the row groups where documents are.
+            parts: row groups where documents are, and how many documents of each
+                ranking are there.
             columns: the places that are needed.
-            counts: documents of each ranking, for each row group.
             ids: none twice.
 
         Returns:
@@ -212,9 +211,9 @@ class PackedRuns:
         """
         empty = np.zeros(0, np.int32)
         rankings, positions, docs = [empty], [empty], [empty]
-        for group, count in zip(groups, counts, strict=True):
+        for groups, count in parts:
             ends, first, names, place = np.cumsum(count), 0, None, np.zeros(0, np.int32)
-            for batch in self._batches(group, [*columns, "doc_id"]):
+            for batch in self._batches(groups, [*columns, "doc_id"]):
                 codes, distinct = _codes(batch["doc_id"])
                 if names is None or not distinct.equals(names):
                     names, place = distinct, _place_in(ids, distinct)
@@ -226,13 +225,14 @@ class PackedRuns:
                 first += len(codes)
         return np.concatenate(rankings), np.concatenate(positions), np.concatenate(docs)
 
-    def _batches(self, group: int, columns: list[str]) -> Iterator[pa.Table]:
-        """Read a row group, which may be much, in batches."""
+    def _batches(self, groups: list[int], columns: list[str]) -> Iterator[pa.Table]:
+        """Read row groups, which may be much, in batches."""
         with decoding(self.path, *_KIND), self._lock:
-            self._checksums.check([group], columns)
-            rows: dict[str, Any] = {"batch_size": _BATCH, "row_groups": [group]}
-            for batch in self._file.iter_batches(**rows, columns=columns):
-                yield pa.Table.from_batches([batch])
+            self._checksums.check(groups, columns)
+            for group in groups:  # one at a time: each has a dictionary of its own
+                rows: dict[str, Any] = {"batch_size": _BATCH, "row_groups": [group]}
+                for batch in self._file.iter_batches(**rows, columns=columns):
+                    yield pa.Table.from_batches([batch])
 
     def whole_runs(self, block: int) -> RunTable:
         """Read a block as a canonical table.
@@ -282,13 +282,14 @@ def _described(path: Path, rows: pq.FileMetaData) -> dict[str, Any]:
         )
     whole, runs, groups = (about.get(key) for key in ("whole", "runs", "groups"))
     # The first row group has the judged documents; all others are of blocks, in order.
-    width, last = 3 if whole else 2, rows.num_row_groups
-    blocks = [[*range(i, i + width)] for i in range(1, last, width)]
+    last, blocks = rows.num_row_groups, groups if isinstance(groups, list) else []
+    flat = [i for block in blocks if isinstance(block, list) for i in block]
     if not (
         "version" in about
         and isinstance(whole, bool)
-        and len(blocks) * width == last - 1
-        and repr(groups) == repr(blocks)  # 1.0 and true equal 1, and number no group
+        and all(type(i) is int for i in flat)  # 1.0 and true equal 1, and number none
+        and flat == [*range(1, last)]
+        and all(len(block) > 2 if whole else len(block) == 2 for block in blocks)
         and isinstance(runs, list)
         and len(runs) == len(blocks)
         and all(type(count) is int and count > 0 for count in runs)
