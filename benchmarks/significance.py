@@ -47,7 +47,7 @@ def run(
         max_t(report, scores(many, queries), together)
         for size in families:
             tukey(report, scores(size, queries), shuffles)
-    whole(report, x, resamples)
+    whole(report, x)
     large(report, many, queries, resamples)
 
 
@@ -190,20 +190,22 @@ def tukey(report: Report, x: np.ndarray, resamples: int) -> None:
     report.race(title, rows, per="resample", units=resamples)
 
 
-def whole(report: Report, x: np.ndarray, resamples: int) -> None:
-    """Time `compare`, with intervals, effect sizes and letters, by each test."""
+def whole(report: Report, x: np.ndarray) -> None:
+    """Time `compare`, with intervals, effect sizes and letters, by each test.
+
+    Each takes as many resamples as its correction needs.
+    """
     ids = [[f"{i:05}" for i in range(n)] for n in x.shape]
     matrix, rows = Matrix(ids[0], ids[1], x), []
     for test in procedures.TESTS:
-        given = {"resamples": resamples} if test in procedures.RESAMPLES else {}
-        call = partial(compare.compare, matrix, test=test, **given)
+        call = partial(compare.compare, matrix, test=test)
         call()
         start = time.perf_counter()
         found = call()
         rows.append([test, time.perf_counter() - start, found.metadata["interval"]])
     runs, queries = x.shape
     report.table(
-        f"compare: {runs} runs × {queries} queries, all pairs, B = {resamples}",
+        f"compare: {runs} runs × {queries} queries, all pairs",
         ["test", "seconds", "interval"],
         rows,
     )
@@ -214,7 +216,7 @@ def large(report: Report, runs: int, queries: int, resamples: int) -> None:
     rows: list[list[Any]] = []
     for part, name in (
         ("p", "bootstrap: p-values"),
-        ("bootstrap", "bootstrap: compare, with bootstrap-t intervals"),
+        ("max-t", "max-t, B = 2000: compare, with intervals"),
         ("tukey", "tukey, B = 5000: compare"),
     ):
         size = (runs, queries, resamples, part)
@@ -402,8 +404,7 @@ def _main(runs: int, queries: int, resamples: int, part: str) -> None:
     else:
         ids = [[f"{i:05}" for i in range(n)] for n in x.shape]
         matrix = Matrix(ids[0], ids[1], x)
-        given = {"resamples": resamples} if part == "bootstrap" else {}
-        compare.compare(matrix, test=part, **given)
+        compare.compare(matrix, test=part)
     print(time.perf_counter() - start)
 
 
