@@ -257,7 +257,7 @@ class Yaap(Relevant):
         return places_twins.yaap(run, pool)
 
 
-class Judged(Measure):
+class JudgedShare(Measure):
     """Share of judged documents, of any grade, in the first k of a run."""
 
     name = "Judged"
@@ -271,7 +271,7 @@ class Judged(Measure):
 
     def prepare(self, judgments):
         depth = None if self.k is None else int(self.k)
-        return ListTensors(*_judged(judgments), Judged.kernel, depth=depth)
+        return ListTensors(*_judged(judgments), JudgedShare.kernel, depth=depth)
 
     def kernel(self, run, judged):
         """Score one run and query."""
@@ -284,4 +284,4 @@ class Judged(Measure):
         return twins.judged(to_gains.judged(case), self.k)
 
 
-MEASURES = RBP(), AP(), RR(), P(), R(), BinG(), Yaap(), Judged()
+MEASURES = RBP(), AP(), RR(), P(), R(), BinG(), Yaap(), JudgedShare()
