@@ -109,16 +109,16 @@ def kept(runs: int, folder: Path) -> tuple[Any, list[Any], list[Any], Any]:
 
 def scores_of(runs: int, folder: Path) -> Any:
     """Give the scores of a job whose chunks are on disk."""
-    from pgcjax.engine.scored import JobScores
-    from pgcjax.stats.scores import StoredScores
+    from pgcjax.engine.scored import job_scores
+    from pgcjax.stats.scores import Scores
 
-    return StoredScores(JobScores(*kept(runs, folder)), {})
+    return Scores(job_scores(*kept(runs, folder)), {})
 
 
 def means(runs: int, folder: Path, target: Path) -> Callable[[], Any]:
     """Prepare to average each chunk, and save the means, as `--means-only`."""
-    from pgcjax.engine.scored import JobMeans, counting, means_of
-    from pgcjax.stats.scores import StoredScores
+    from pgcjax.engine.scored import counting, job_means, means_of
+    from pgcjax.stats.scores import Scores
 
     request, batches, chunks, _ = kept(runs, folder)
 
@@ -128,7 +128,7 @@ def means(runs: int, folder: Path, target: Path) -> Callable[[], Any]:
         for chunk in chunks:
             averaged.append(means_of(request, batches, chunk.open()))
             seen(averaged[-1])
-        found = StoredScores(JobMeans(request, averaged, tally), {})
+        found = Scores(job_means(request, averaged, tally), {})
         found.save(target)
         return found
 

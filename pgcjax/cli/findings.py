@@ -154,7 +154,7 @@ def agree(
     tie_share: str | None,
 ) -> None:
     """Count how often measures prefer what people, or other measures, prefer."""
-    from pgcjax.io.score_files import read_any_scores
+    from pgcjax.io.scores.door import read_any_scores
     from pgcjax.stats import agreement
 
     share: Any = None if tie_share is None else _share(tie_share, serp)

@@ -124,7 +124,7 @@ def output_option(
                 more = f", or {path}/ for a folder of parts"
                 raise click.UsageError(f"{path}: is a folder; name a file{more}")
             elif form:
-                from pgcjax.io.score_text import check_suffix
+                from pgcjax.io.scores.text import check_suffix
 
                 check_suffix(path_of(path), form)
                 check_target(path, None)

@@ -35,7 +35,7 @@ class PartFolder(NamedTuple):
         """Make the folder; None if the output is no folder."""
         if output is None or not is_folder(output):
             return None
-        from pgcjax.io.score_parts import make_room
+        from pgcjax.io.scores.parts import make_room
 
         folder = cls(output, part or (1, 1), processes)
         make_room(output, folder.total)
@@ -52,12 +52,16 @@ class PartFolder(NamedTuple):
         return list(range(self.part[0], self.total + 1, self.part[1]))
 
     @property
+    def place(self) -> int:
+        """Which of them this process writes."""
+        return self.places[self.processes.number if self.processes else 0]
+
+    @property
     def target(self) -> Path:
         """The file that this process writes."""
-        from pgcjax.io.score_parts import part_path
+        from pgcjax.io.scores.parts import part_path
 
-        own = self.places[self.processes.number if self.processes else 0]
-        return part_path(self.path, own, self.total)
+        return part_path(self.path, self.place, self.total)
 
     def kept_work(self, resume: bool) -> Path | None:
         """Return the folder of finished work; readers of the data set look past it."""
@@ -65,17 +69,16 @@ class PartFolder(NamedTuple):
 
     def save(self, scores: "Scores", progress: Progress) -> "Scores":
         """Write this process's part, and give the scores of all processes."""
-        own = self.places[self.processes.number if self.processes else 0]
-        scores.metadata["part"] = [own, self.total]
+        scores.metadata["part"] = [self.place, self.total]
         scores.save(self.target, progress=progress)
         if self.processes is None:
             return scores
         from pgcjax.engine.distributed import total
-        from pgcjax.io.score_parts import shares
-        from pgcjax.stats.scores import StoredScores
+        from pgcjax.io.scores.parts import shares
+        from pgcjax.stats.scores import Scores
 
         total(self.processes, lambda: scores.count)  # all have written theirs
         if self.processes.number:
             return scores
         every = shares(self.path, self.places, self.total)
-        return StoredScores(every, scores.metadata, scores.notes)
+        return Scores(every, scores.metadata, scores.notes)

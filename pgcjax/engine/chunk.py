@@ -1,5 +1,6 @@
 """Scores of whole runs, as they pass between threads, processes and checkpoints."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -79,18 +80,27 @@ class KeptChunk:
         return replace(chunk, has=np.array(chunk.has), parts=parts)
 
 
+def check_differ(chunks: Sequence[Chunk | KeptChunk]) -> None:
+    """Refuse a run that is in two chunks.
+
+    Raises:
+        DataError: there is one.
+    """
+    counts = Counter(run for chunk in chunks for run in chunk.run_ids)
+    if counts.total() > len(counts):
+        raise twice_given(min(run for run, count in counts.items() if count > 1))
+
+
 def together(chunks: Sequence[Chunk]) -> Chunk:
     """Put chunks of different runs together, runs ascending.
 
     Raises:
         DataError: a run is in two of them.
     """
+    check_differ(chunks)
     run_ids = [run for chunk in chunks for run in chunk.run_ids]
     ascending = sorted(range(len(run_ids)), key=run_ids.__getitem__)
     names = [run_ids[i] for i in ascending]
-    for name, after in zip(names, names[1:], strict=False):
-        if name == after:
-            raise twice_given(name)
     filled = [chunk for chunk in chunks if chunk.run_ids] or chunks[:1]
     has = np.concatenate([chunk.has for chunk in filled])[ascending]
     parts = [

@@ -22,10 +22,10 @@ from pgcjax.engine.missing import tell, unproven
 from pgcjax.engine.plan import MemoryLimits
 from pgcjax.engine.request import ScoringRequest, read_request, runs_of
 from pgcjax.engine.scored import (
-    JobMeans,
-    JobScores,
     by_measure,
     counting,
+    job_means,
+    job_scores,
     means_of,
 )
 from pgcjax.engine.verify import Sample
@@ -35,10 +35,9 @@ from pgcjax.io.checkpoint import Checkpoint, remove
 from pgcjax.io.memory import memory_limit
 from pgcjax.io.reading import chosen, reading
 from pgcjax.io.runs import Options, Runs
-from pgcjax.io.score_source import ScoreSource
 from pgcjax.measures.measure import Measure
 from pgcjax.runtime.processes import Processes
-from pgcjax.stats.scores import Scores, StoredScores
+from pgcjax.stats.scores import Scores
 
 _INSTEAD = {
     "prefs": "give preferences=…",
@@ -213,11 +212,11 @@ def score(
 
     apart = plan.settings.apart and not whole
     chunks, every = shares.gather(processes, work, tally, apart)
-    source: ScoreSource
+    of_runs = tally if apart else every
     if means_only:
-        source = JobMeans(request, chunks, tally if apart else every)
+        source = job_means(request, chunks, of_runs)
     else:
-        source = JobScores(request, batches, chunks, tally if apart else every)
+        source = job_scores(request, batches, chunks, of_runs)
     try:
         notes = tell(request.members, every, request.missing)
     except DataError:
@@ -232,12 +231,12 @@ def score(
         about["unproven"] = greedy
     if job.part is not None:
         about["part"] = list(job.part)
-    scores = StoredScores(source, about, tuple(notes))
+    scores = Scores(source, about, tuple(notes))
     if verify:
         count = shares.total(processes, lambda: sample.verify(scores, request, batches))
         all_of = shares.total(processes if apart else None, lambda: source.count)
         notes.append(f"{count} of {all_of} scores recomputed: equal")
-        scores = StoredScores(source, about, tuple(notes))
+        scores = Scores(source, about, tuple(notes))
     if not whole:
         return Scored(scores, [], [], [])
     total = together([chunk.open() for chunk in chunks])

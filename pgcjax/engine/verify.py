@@ -17,7 +17,7 @@ from pgcjax.io.runs import PackedBlock, RunTable
 from pgcjax.later import pd
 from pgcjax.measures.measure import Case
 from pgcjax.reference.order import ordered
-from pgcjax.stats.scores import StoredScores
+from pgcjax.stats.scores import Scores
 
 Rows = list[tuple[str, float, float]]  # doc_id, score, rank
 
@@ -82,7 +82,7 @@ class Sample:
 
     def verify(
         self,
-        scores: StoredScores,
+        scores: Scores,
         request: ScoringRequest,
         batches: Sequence[Batch],
     ) -> int:
@@ -113,7 +113,7 @@ class Sample:
             answered.setdefault(run_id, set()).add(query_id)
         if not answered:
             return 0  # one of several processes may have no such run
-        table = scores.source.rows_of(set(answered))
+        table = scores.source.frame(set(answered))
         columns = (
             table[c].tolist() for c in ("run_id", "query_id", "measure", "value")
         )

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from pgcjax.errors import UsageError, shared
 from pgcjax.io.result import Result, computed
-from pgcjax.io.score_text import is_count
+from pgcjax.io.scores.text import is_count
 from pgcjax.io.text_tables import Column, TextTable, cells_of
 from pgcjax.report import terminal
 from pgcjax.report.marks import marks

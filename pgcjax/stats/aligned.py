@@ -22,7 +22,7 @@ from pgcjax.io.in_memory import in_hand
 from pgcjax.io.schema import find_columns
 from pgcjax.stats import matrix
 from pgcjax.stats.choices import EACH_LACKING, LACKING
-from pgcjax.stats.scores import Scores, StoredScores, read_scores
+from pgcjax.stats.scores import Scores, read_scores
 
 _NOTHING = np.zeros((0, 0))
 _MENDS = {
@@ -185,7 +185,7 @@ def _read_each(
         raise UsageError("there are no measures to compare")
     options: dict[str, Any] = {"missing": missing, "queries": queries}
     if isinstance(scores, Mapping):
-        check_measures(wanted, list(scores))
+        matrix.check_measures(wanted, list(scores))
         table = scores
 
         def named(measure: str) -> matrix.Matrix:
@@ -195,7 +195,8 @@ def _read_each(
         read = named
     else:
         read = matrix.reader(scores, **options)
-    if isinstance(scores, (StoredScores, Matrices)):
+    stored = isinstance(scores, Scores) and scores.stored
+    if stored or isinstance(scores, Matrices):
         # What is not in memory is read again when it is asked for.
         one = [replace(read(m), values=_NOTHING) for m in wanted]
         requested = dict(zip([m.measure for m in one], wanted, strict=True))
@@ -217,13 +218,6 @@ def measure_names(scores: Any) -> list[str]:
         f"missing column 'measure' (found {[str(c) for c in table.columns]})",
         mend="Without it, give a table for each measure, by name.",
     )
-
-
-def check_measures(wanted: Sequence[str], there: Sequence[str]) -> None:
-    """Refuse a measure of which there are no scores."""
-    unknown = [m for m in wanted if m not in there]
-    if unknown:
-        raise UsageError(f"no scores of {unknown[0]!r}; there are {', '.join(there)}")
 
 
 def _aligned(

@@ -15,7 +15,7 @@ from pgcjax.errors import DataError, Progress, check_choice, counted
 from pgcjax.io.choices import FLIPS
 from pgcjax.io.result import Result, computed
 from pgcjax.io.schema import numbers
-from pgcjax.io.score_files import read_own_table
+from pgcjax.io.scores.door import read_own_table
 from pgcjax.stats import tests
 from pgcjax.stats.choices import CORRECTIONS, RANK_INTERVALS
 from pgcjax.stats.correlation import levels

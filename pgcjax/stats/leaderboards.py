@@ -17,10 +17,10 @@ from pgcjax.errors import (
     counted,
     listed,
 )
-from pgcjax.io.schema import Origin, first_repeat, ids, numbers
-from pgcjax.io.score_files import read_any_scores
+from pgcjax.io.schema import Origin
+from pgcjax.io.scores.door import read_any_scores
 from pgcjax.stats import matrix
-from pgcjax.stats.aligned import AlignedScores, align, check_measures
+from pgcjax.stats.aligned import AlignedScores, align
 from pgcjax.stats.choices import RANK_INTERVALS
 from pgcjax.stats.order_correlations import Drawing, RunOrder, correlation_of
 
@@ -122,32 +122,13 @@ def _read(source: Any, name: str, chosen: Sequence[str] | None) -> _Board:
         wide = wide.rename_axis("run_id").rename_axis(columns="query_id")
         frame = pd.DataFrame({"value": wide.stack()}).dropna().reset_index()
         named, origin = {n: n for n in ("run_id", "query_id", "value")}, Origin(name)
-    table = pd.DataFrame({key: frame[column] for key, column in named.items()})
-    table = table.reset_index(drop=True)
-    if table.empty:
-        raise DataError("holds no rows", where=origin.name, mend="Add rows.")
-    for key in ("measure", "query_id"):
-        if key not in table:
-            table[key] = "" if key == "measure" else matrix.AVERAGES[0]
-        else:
-            table[key] = ids(table[key], origin)
-    there = list(dict.fromkeys(table["measure"]))
-    if chosen is not None:
-        check_measures(chosen, there)
-        keep = table["measure"].isin([*chosen]).to_numpy()
-        table, origin = table[keep].reset_index(drop=True), _of(origin, keep)
-    table["run_id"] = ids(table["run_id"], origin)
-    table["value"] = numbers(table["value"], "value", origin)
-    if repeat := first_repeat(table, ["run_id", "query_id", "measure"]):
-        raise DataError(
-            f"scores run {table['run_id'][repeat[1]]!r}, query "
-            f"{table['query_id'][repeat[1]]!r} twice, first in "
-            f"{origin.place(repeat[0])}",
-            where=origin.at(repeat[1]),
-            mend="Keep one.",
-        )
+    if "query_id" not in named:
+        average = matrix.AVERAGES[0]
+        frame, named = frame.assign(query_id=average), named | {"query_id": "query_id"}
+    table = matrix.long_table(frame, named, origin, measures=chosen)
+    there = dict.fromkeys(table["measure"] if chosen is None else chosen)
     queries, means = {}, {}
-    for measure in there if chosen is None else dict.fromkeys(chosen):
+    for measure in there:
         of_measure = table[table["measure"] == measure]
         scores = of_measure[~of_measure["query_id"].isin(matrix.AVERAGES)]
         if len(scores):
@@ -158,11 +139,6 @@ def _read(source: Any, name: str, chosen: Sequence[str] | None) -> _Board:
             ]  # of one average
             means[measure] = of_measure.set_index("run_id")["value"]
     return _Board(name, queries, means)
-
-
-def _of(origin: Origin, keep: np.ndarray) -> Origin:
-    places = origin.places if len(origin.places) else np.arange(1, len(keep) + 1)
-    return replace(origin, places=np.asarray(places)[keep])
 
 
 def _of_same_runs(

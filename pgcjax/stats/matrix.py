@@ -31,11 +31,11 @@ from pgcjax.io.schema import (
     numbers,
     refuse,
 )
-from pgcjax.io.score_files import check_queries, read_any_scores
-from pgcjax.io.score_parts import open_parquet
+from pgcjax.io.scores.door import check_queries, read_any_scores
+from pgcjax.io.scores.parts import open_parquet
 from pgcjax.stats.choices import INCOMPLETE, LACKING
 from pgcjax.stats.means import GEOMETRIC, LOGARITHMS, mean_of, taken
-from pgcjax.stats.scores import Scores, StoredScores, read_scores
+from pgcjax.stats.scores import Scores, read_scores
 
 NAMES = {
     "run_id": ALIASES["run_id"],
@@ -145,31 +145,30 @@ class _Source(NamedTuple):
 
 
 def _source(scores: Any, columns: Mapping[str, str]) -> _Source:
-    where = "scores"
+    origin = Origin("scores")
     if isinstance(scores, (str, os.PathLike)):
-        where = str(scores)
+        origin = Origin(str(scores))
         parquet = None if columns else open_parquet(scores)
-        scores = StoredScores(*parquet) if parquet else read_any_scores(scores)
-    if isinstance(scores, StoredScores) and not columns and scores.count:
-        check_queries([not scores.means_alone], where)
-        return _Source(where, partial(_stored, scores))
-    frame, origin = scores, Origin(where)
+        scores = Scores(*parquet) if parquet else read_any_scores(scores)
+    if isinstance(scores, Scores) and scores.stored and not columns and scores.count:
+        check_queries([not scores.means_alone], origin.name)
+        return _Source(origin.name, partial(_measure, scores))
     if isinstance(scores, tuple) and isinstance(scores[-1], Origin):
-        frame, origin = scores
-    where = origin.name
-    frame = frame_of(frame)
-    named = columns_of(frame, columns, where)
+        scores, origin = scores
+    frame = frame_of(scores)
+    named = columns_of(frame, columns, origin.name)
     if {"run_id", "query_id", "value"} <= set(named):
-        return _Source(where, partial(_measure, _long(frame, named, origin)))
+        rows = Scores(long_table(frame, named, origin, AVERAGES))
+        return _Source(origin.name, partial(_measure, rows))
     if "value" in named or {"run_id", "query_id"} <= set(named) or columns:
         lacking = [n for n in ("run_id", "query_id", "value") if n not in named]
         raise DataError(
             f"missing columns {lacking} (found {[str(c) for c in frame.columns]})",
-            where=where,
+            where=origin.name,
             mend="Name them by columns=, such as {'value': 'ndcg'}.",
         )
     wide, notes = wide_table(frame, named, origin)
-    return _Source(where, lambda measure: (wide, measure or ""), notes)
+    return _Source(origin.name, lambda measure: (wide, measure or ""), notes)
 
 
 def frame_of(scores: Any) -> pd.DataFrame:
@@ -209,22 +208,50 @@ def columns_of(
     return {**find_columns(free, NAMES, NAMES), **wanted}
 
 
-def _long(frame: pd.DataFrame, named: dict[str, Any], origin: Origin) -> pd.DataFrame:
-    """Check a table with a row per score; it has no measure if the source has none."""
+def long_table(
+    frame: pd.DataFrame,
+    named: Mapping[str, Any],
+    origin: Origin,
+    averages: Sequence[str] = (),
+    measures: Sequence[str] | None = None,
+) -> pd.DataFrame:
+    """Check a table with a row per score.
+
+    Args:
+        frame: the table.
+        named: its columns by their canonical names.
+        origin: of its rows.
+        averages: queries that are left out.
+        measures: those that are taken; all if None.
+
+    Returns:
+        run_id, query_id, measure (empty without such a column) and value.
+
+    Raises:
+        DataError: a row is malformed, or a score is there twice.
+        UsageError: there are no scores of a measure.
+    """
     table = pd.DataFrame({name: frame[column] for name, column in named.items()})
     table = table.reset_index(drop=True)
     if table.empty:
         raise DataError("holds no rows", where=origin.name, mend="Add rows.")
-    keep = ~table["query_id"].isin(AVERAGES).to_numpy()
+    if "measure" not in named:
+        table["measure"] = ""
+    keep = ~table["query_id"].isin(averages).to_numpy()
     check_queries(keep, origin.name)
+    if measures is not None:
+        names = (
+            ids(table["measure"], origin) if "measure" in named else table["measure"]
+        )
+        check_measures(measures, list(dict.fromkeys(names)))
+        keep &= names.isin([*measures]).to_numpy()
     places = np.arange(1, len(table) + 1) if not len(origin.places) else origin.places
     origin = replace(origin, places=np.asarray(places)[keep])
     table = table[keep].reset_index(drop=True)
     for name in [name for name in NAMES if name in named and name != "value"]:
         table[name] = ids(table[name], origin)
     table["value"] = numbers(table["value"], "value", origin)
-    repeat = first_repeat(table, [*_KEYS, *(n for n in ("measure",) if n in named)])
-    if repeat:
+    if repeat := first_repeat(table, [*_KEYS, "measure"]):
         run, query = table.loc[repeat[1], _KEYS]
         raise DataError(
             f"scores run {run!r}, query {query!r} twice, first in "
@@ -232,31 +259,27 @@ def _long(frame: pd.DataFrame, named: dict[str, Any], origin: Origin) -> pd.Data
             where=origin.at(repeat[1]),
             mend="Keep one.",
         )
-    # Numbered: as many measures as there are look for their rows.
-    return table.astype({"measure": "category"}) if "measure" in named else table
+    return table
 
 
-def _stored(scores: StoredScores, measure: str | None) -> tuple[pd.DataFrame, str]:
-    """Lay one measure of scores out, of which no more is read."""
-    name = _chosen(scores.source.in_rows, measure)
-    wide = scores.matrix(name)
-    return wide.drop(columns=[n for n in AVERAGES if n in wide]), name
+def check_measures(wanted: Sequence[str], there: Sequence[str]) -> None:
+    """Refuse a measure of which there are no scores."""
+    unknown = [m for m in wanted if m not in there]
+    if unknown:
+        raise UsageError(f"no scores of {unknown[0]!r}; there are {', '.join(there)}")
 
 
-def _measure(table: pd.DataFrame, measure: str | None) -> tuple[pd.DataFrame, str]:
-    """Lay one measure of a checked table out; None: the only one."""
-    scores = Scores(
-        table if "measure" in table else table.assign(measure=measure or "")
-    )
-    name = _chosen(scores.measures, measure)
-    return scores.matrix(name), name
-
-
-def _chosen(there: Sequence[str], measure: str | None) -> str:
+def _measure(scores: Scores, measure: str | None) -> tuple[pd.DataFrame, str]:
+    """Lay one measure out; None: the only one."""
+    there = scores.measures
     if measure is None and len(there) > 1:
         names = listed(there, 40)
         raise UsageError(f"scores of {len(there)} measures: choose one of {names}")
-    return there[0] if measure is None else measure
+    if there == [""]:
+        return scores.matrix(""), measure or ""
+    name = there[0] if measure is None else measure
+    wide = scores.matrix(name)
+    return wide.drop(columns=[n for n in AVERAGES if n in wide]), name
 
 
 def wide_table(

@@ -45,19 +45,6 @@ def given(means: Any, measure: str, counts: Any) -> Any:
     return means * counts if mean == SUM else means
 
 
-def by_run(table: pd.DataFrame) -> pd.DataFrame:
-    """Average scores over queries: a row per run, a column per measure.
-
-    Args:
-        table: columns run_id, measure, value.
-    """
-    averages = averaged(taken_of(table))
-    means, counts = (averages[name].unstack("measure") for name in ("mean", "count"))
-    for measure in [m for m in map(str, means) if mean_of(m) != ARITHMETIC]:
-        means[measure] = given(means[measure], measure, counts[measure])
-    return means
-
-
 def taken_of(table: pd.DataFrame) -> pd.DataFrame:
     """Put what is averaged in the place of the column value, as `taken`."""
     for name in [m for m in table["measure"].unique() if mean_of(m) == GEOMETRIC]:
@@ -83,7 +70,7 @@ def of_block(
     keep: Bool[np.ndarray, "runs queries measures"] | None,
     measures: Sequence[str],
 ) -> Float64[np.ndarray, "runs measures"]:
-    """Average scores of whole runs over queries, to the bits of `by_run`.
+    """Average scores of whole runs over queries.
 
     Args:
         values: the scores.

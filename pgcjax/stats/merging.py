@@ -7,10 +7,10 @@ import pandas as pd
 
 from pgcjax.errors import DataError
 from pgcjax.io.schema import first_repeat
-from pgcjax.io.score_files import score_paths
-from pgcjax.io.score_parquet import ParquetScores
-from pgcjax.io.score_parts import job_of
-from pgcjax.stats.scores import Scores, StoredScores, read_scores
+from pgcjax.io.scores.door import score_paths
+from pgcjax.io.scores.parts import job_of
+from pgcjax.io.scores.source import ScoreSource
+from pgcjax.stats.scores import Scores, read_scores
 
 
 def merge(parts: Iterable[Scores | str | os.PathLike]) -> Scores:
@@ -28,18 +28,10 @@ def merge(parts: Iterable[Scores | str | os.PathLike]) -> Scores:
     """
     parts, names = _read(parts)
     if not any("part" in part.metadata for part in parts):
-        alone = len(parts) == 1 and isinstance(parts[0], StoredScores)
+        alone = len(parts) == 1 and parts[0].stored
         return parts[0] if alone else _joined(parts, names)
     job = job_of([p.metadata for p in parts], [p.runs for p in parts], names)
-    sources = [part.source for part in parts if isinstance(part, StoredScores)]
-    stored = [source for source in sources if isinstance(source, ParquetScores)]
-    if len(stored) == len(parts):
-        files = [file for source in stored for file in source.files]
-        return StoredScores(ParquetScores(files), job)
-    table = pd.concat([p.table for p in parts], ignore_index=True)
-    # Stable: measures stay in the order in which they were asked for.
-    table = table.sort_values(["run_id", "query_id"], kind="stable", ignore_index=True)
-    return Scores(table, job)
+    return Scores(ScoreSource.joined([part.source for part in parts]), job)
 
 
 def _read(
@@ -68,9 +60,9 @@ def _joined(parts: Sequence[Scores], names: Sequence[str]) -> Scores:
     """Put scores together, with the metadata that all of them share."""
     tables = [part.table.assign(file=i) for i, part in enumerate(parts)]
     table = pd.concat(tables, ignore_index=True)
-    if again := first_repeat(table, ["run_id", "query_id", "measure"]):
-        there, here = (names[int(table["file"].iloc[row])] for row in again)
-        run, query, measure = table.loc[again[1], ["run_id", "query_id", "measure"]]
+    if repeat := first_repeat(table, ["run_id", "query_id", "measure"]):
+        there, here = (names[int(table["file"].iloc[row])] for row in repeat)
+        run, query, measure = table.loc[repeat[1], ["run_id", "query_id", "measure"]]
         raise DataError(
             f"scores run {run!r}, query {query!r} by {measure}, as {there} does",
             where=here,

@@ -3,48 +3,46 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float64
 
 from pgcjax.errors import Progress, UsageError, check_choice
-from pgcjax.io import score_parquet
 from pgcjax.io.choices import SCORE_FORMATS
 from pgcjax.io.in_memory import no_table, scores_in_hand
 from pgcjax.io.remote import path_of
 from pgcjax.io.result import Result
-from pgcjax.io.schema import (
-    SCORES,
-    Origin,
-    canonical,
-    ids,
-    numbers,
-)
-from pgcjax.io.score_files import (
+from pgcjax.io.schema import Origin, ids
+from pgcjax.io.scores import parquet
+from pgcjax.io.scores.door import (
     check_readable,
-    read_known_scores,
-    read_score_table,
+    checked,
+    read_files,
+    score_table,
     write_lines,
 )
-from pgcjax.io.score_parts import open_parquet
-from pgcjax.io.score_source import ScoreSource, TableScores
-from pgcjax.io.score_text import number
+from pgcjax.io.scores.parts import open_parquet
+from pgcjax.io.scores.source import ScoreSource, of_table
+from pgcjax.io.scores.text import number
 from pgcjax.io.write import check_suffix, header, unsealed, write_table, write_text
 from pgcjax.later import pd
-from pgcjax.stats.means import by_run, of_block
+from pgcjax.stats.means import of_block
 
 
-@dataclass(frozen=True)
 class Scores(Result):
-    """Scores, and how they came about.
+    """Scores, and how they came about: in memory, or stored until they are asked for.
+
+    Of scores that are stored, in chunks of a job or in files of Parquet, means and
+    .parquet files take memory for a few runs, a matrix for one measure.
 
     Attributes:
         table: columns run_id, query_id, measure, value (float64); sorted by run and
             query, measures in the order in which they were asked for.
+        stored: whether they are.
 
     Examples:
         >>> from pgcjax import evaluate
@@ -53,37 +51,74 @@ class Scores(Result):
         [0.5]
     """
 
+    stored: bool
+
+    def __init__(
+        self,
+        table: pd.DataFrame | ScoreSource,
+        metadata: dict[str, Any] | None = None,
+        notes: tuple[str, ...] = (),
+    ):
+        """Take a table, or what gives the scores; the rest is as of `Result`."""
+        stored = isinstance(table, ScoreSource)
+        about = {"metadata": {} if metadata is None else metadata, "notes": notes}
+        given = {"source" if stored else "table": table, "stored": stored, **about}
+        self.__dict__.update(given)  # the class is frozen
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Send the table to another process, which may lack the chunks and files."""
+        return Scores, (self.table, self.metadata, self.notes)
+
+    @cached_property
+    def table(self) -> pd.DataFrame:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """All scores as rows, in memory from now on."""
+        return self.source.frame()
+
+    @cached_property
+    def source(self) -> ScoreSource:
+        """The scores in blocks of runs.
+
+        Raises:
+            DataError: a score is in the table twice.
+        """
+        return of_table(self.table, self.measures)
+
     @property
     def measures(self) -> list[str]:
         """The measures, as they were asked for and in that order."""
+        if "source" in vars(self):
+            return list(self.source.measures)
         names = self.table["measure"].unique().tolist()
         first = self.table.head(len(names))
         one_query = len(first[["run_id", "query_id"]].drop_duplicates()) < 2
-        asked = self.metadata.get("measures")
-        if one_query or not isinstance(asked, list):
+        requested = self.metadata.get("measures")
+        if one_query or not isinstance(requested, list):
             return names
-        if set(names) <= {*map(str, asked)}:
-            return [*dict.fromkeys(m for m in map(str, asked) if m in set(names))]
-        return sorted(names, key=_place_among(asked))  # stable
+        if set(names) <= {*map(str, requested)}:
+            return [*dict.fromkeys(m for m in map(str, requested) if m in set(names))]
+        places = {_parsed(text): i for i, text in reversed([*enumerate(requested)])}
+        return sorted(names, key=lambda name: places.get(_parsed(name), len(requested)))
 
     @property
     def runs(self) -> list[str]:
         """The runs, ascending."""
-        return sorted(self.table["run_id"].unique())
+        return list(self.source.run_ids)
 
     @property
     def count(self) -> int:
         """How many scores there are."""
-        return len(self.table)
+        return self.source.count if self.stored else len(self.table)
 
     @property
     def means_alone(self) -> bool:
         """Whether there are only means of runs, as scores of the query `all`."""
-        return False
+        return self.stored and self.source.means_alone
 
     def frames(self) -> Iterator[pd.DataFrame]:
         """Return the table in pieces that hold all scores of their runs."""
-        yield self.table
+        if not self.stored:
+            return iter([self.table])
+        return (rows.to_pandas() for rows in self.source.tables())
 
     def mean(self) -> pd.DataFrame:
         """Average over queries: a row per run, a column per measure.
@@ -91,12 +126,20 @@ class Scores(Result):
         The mean is geometric of measures with `mean=geometric`, and a sum of those with
         `mean=sum` and of measures that count, such as `NumRet`.
         """
-        return by_run(self.table)[self.measures].rename_axis(columns=None)
+        index = pd.Index(self.runs, dtype="str", name="run_id")
+        return pd.DataFrame(self._means(), index, pd.Index(self.measures, dtype="str"))
 
-    def _means(self) -> tuple[Sequence[str], Sequence[str], np.ndarray]:
-        """Return runs, measures, and `mean` as an array of them."""
-        means = self.mean()
-        return list(means.index), list(means.columns), means.to_numpy(float)
+    def _means(self) -> Float64[np.ndarray, "runs measures"]:
+        """Compute `mean` without pandas, which what prints it does not import."""
+        names = self.measures
+        means = [np.empty((0, len(names)))]
+        for _, values, present in self.source.blocks():
+            if self.means_alone:
+                absent = False if present is None else ~present[:, 0]
+                means.append(np.where(absent, np.nan, values[:, 0]))
+            else:
+                means.append(of_block(values, present, names))
+        return np.concatenate(means)
 
     def matrix(self, measure: str) -> pd.DataFrame:
         """Lay one measure out: a row per run, a column per query; NaN where missing.
@@ -107,21 +150,15 @@ class Scores(Result):
         Raises:
             UsageError: there are no scores of this measure.
         """
-        scores = self.table[self.table["measure"] == self._spelling(measure)]
-        wide = scores.pivot(index="run_id", columns="query_id", values="value")
-        return wide.sort_index(axis=0).sort_index(axis=1)
+        return self.source.wide(self.measures.index(self._spelling(measure)))
 
     def _spelling(self, measure: str) -> str:
         if measure in self.measures:
             return measure
-        from pgcjax.measures.catalogue import parse  # imports JAX: only if needed
-
+        wanted = _parsed(measure)
         for name in self.measures:
-            try:
-                if parse(name) == parse(measure):
-                    return name
-            except UsageError:
-                continue  # one of them is a measure of another tool
+            if _parsed(name) == wanted:
+                return name
         there = ", ".join(self.measures)
         raise UsageError(f"no scores of {measure!r}; there are {there}")
 
@@ -140,12 +177,12 @@ class Scores(Result):
             return f"{start}{measure}\t{query}\t{number(value, measure, digits)}"
 
         yield header(self.metadata)
-        run_ids, measures, means = self._means()
+        measures, means = self.measures, self._means()
         several = len(means) > 1
         per_query = per_query and not self.means_alone
-        rows = self._rows_by_run() if per_query else ((run, ()) for run in run_ids)
-        for (run, own), mean in zip(rows, means, strict=True):
-            for measure, query, value in own:
+        rows = self._rows_by_run() if per_query else ((run, ()) for run in self.runs)
+        for (run, scores), mean in zip(rows, means, strict=True):
+            for measure, query, value in scores:
                 yield line(run, measure, query, value)
             for measure, value in zip(measures, mean, strict=True):
                 if not np.isnan(value):
@@ -155,8 +192,8 @@ class Scores(Result):
         """Return measure, query and value of the scores of each run, runs ascending."""
         for table in self.frames():
             for run, rows in table.groupby("run_id", sort=True).indices.items():
-                own = table.iloc[rows]
-                cells = (own[c].tolist() for c in ("measure", "query_id", "value"))
+                of_run = table.iloc[rows]
+                cells = (of_run[c].tolist() for c in ("measure", "query_id", "value"))
                 yield str(run), zip(*cells, strict=True)
 
     def save(
@@ -190,11 +227,14 @@ class Scores(Result):
             table = self.table[: 0 if self.means_alone else None]
             return write_lines(table, means, path, score_format)
         suffix = check_suffix(path_of(path))
-        check_readable(self.table, str(path), suffix, self.means_alone)
-        if suffix == ".parquet":
-            table = TableScores.of_table(self.table, self.measures)
-            if table:
-                return score_parquet.write(table, path, self.metadata, progress)
+        to_parquet = suffix == ".parquet"
+        if to_parquet and self.stored and (self.count or "part" in self.metadata):
+            for names in (self.runs, self.source.query_ids, self.measures):
+                ids(pd.Series(names, dtype="str"), Origin(str(path)))
+        else:
+            check_readable(self.table, str(path), suffix, self.means_alone)
+        if to_parquet and self.source.ordered:
+            return parquet.write(self.source, path, self.metadata, progress)
         if suffix != ".trec":
             return write_table(self.table, path, self.metadata, spreadsheet=spreadsheet)
         _, *rest = self.lines(True, None)
@@ -206,114 +246,14 @@ class Scores(Result):
         return self.mean().reset_index()
 
 
-class StoredScores(Scores):
-    """Scores that are in chunks, or in files of Parquet, until they are asked for.
-
-    Means and .parquet files take memory for a few runs, a matrix for one measure.
-    """
-
-    source: ScoreSource
-
-    def __init__(
-        self,
-        source: ScoreSource,
-        metadata: dict[str, Any],
-        notes: tuple[str, ...] = (),
-    ):
-        """Take what gives the scores; the rest is as of `Scores`."""
-        given = {"source": source, "metadata": metadata, "notes": notes}
-        self.__dict__.update(given)  # the class is frozen
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Send the table to another process, which may lack the chunks and files."""
-        return Scores, (self.table, self.metadata, self.notes)
-
-    @cached_property
-    def table(self) -> pd.DataFrame:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """All scores as rows, in memory from now on."""
-        return self.source.frame()
-
-    @property
-    def measures(self) -> list[str]:
-        """The measures, as they were asked for and in that order."""
-        return list(self.source.measures)
-
-    @property
-    def runs(self) -> list[str]:
-        """The runs, ascending."""
-        return list(self.source.run_ids)
-
-    @property
-    def count(self) -> int:
-        """How many scores there are."""
-        return self.source.count
-
-    @property
-    def means_alone(self) -> bool:
-        """Whether there are only means of runs, as scores of the query `all`."""
-        return self.source.means_alone
-
-    def frames(self) -> Iterator[pd.DataFrame]:
-        """Return the table in pieces that hold all scores of their runs."""
-        return (rows.to_pandas() for rows in self.source.tables())
-
-    def mean(self) -> pd.DataFrame:
-        """Average over queries, as `Scores.mean`."""
-        *names, means = self._means()
-        runs, columns = (pd.Index([*n], dtype="str") for n in names)
-        return pd.DataFrame(means, runs.rename("run_id"), columns)
-
-    def _means(self) -> tuple[Sequence[str], Sequence[str], np.ndarray]:
-        """Return runs, measures, and `mean` as an array of them."""
-        names, alone = self.measures, self.means_alone
-        means = [np.empty((0, len(names)))]
-        for block in self.source.blocks():
-            if alone:
-                values, keep = block.values[:, 0], block.keep
-                means.append(
-                    values if keep is None else np.where(keep[:, 0], values, np.nan)
-                )
-            else:
-                means.append(of_block(block.values, block.keep, names))
-        return self.runs, names, np.concatenate(means)
-
-    def matrix(self, measure: str) -> pd.DataFrame:
-        """Lay one measure out, as `Scores.matrix`."""
-        return self.source.wide(self.source.measures.index(self._spelling(measure)))
-
-    def save(
-        self,
-        path: str | os.PathLike,
-        *,
-        spreadsheet: bool = False,
-        score_format: str | None = None,
-        progress: Progress | None = None,
-    ) -> Path:
-        """Write all scores, as `Scores.save`; .parquet some runs at a time."""
-        suffix = "" if score_format else check_suffix(path_of(path))
-        if suffix != ".parquet":
-            how: dict[str, Any] = {"score_format": score_format}
-            return super().save(path, spreadsheet=spreadsheet, **how)
-        source, origin = self.source, Origin(str(path))
-        if source.count == 0 and "part" not in self.metadata:
-            check_readable(self.table, str(path), suffix)
-        for names in (source.run_ids, source.query_ids, source.measures):
-            ids(pd.Series(names, dtype="str"), origin)
-        return score_parquet.write(source, path, self.metadata, progress)
-
-
-def _place_among(asked: list[Any]) -> Callable[[str], int]:
-    """Find measures among those of a job, however they are spelled."""
+def _parsed(text: Any) -> Any:
+    """Return a measure, however it is spelled; the name of another tool's as it is."""
     from pgcjax.measures.catalogue import parse  # imports JAX: only if needed
 
-    def parsed(text: Any) -> Any:
-        try:
-            return parse(text)
-        except UsageError:
-            return str(text)  # a measure of another tool
-
-    places = {parsed(text): i for i, text in reversed(list(enumerate(asked)))}
-    return lambda name: places.get(parsed(name), len(asked))
+    try:
+        return parse(text)
+    except UsageError:
+        return str(text)
 
 
 def open_scores(path: str | os.PathLike) -> Scores | pd.DataFrame:
@@ -322,10 +262,12 @@ def open_scores(path: str | os.PathLike) -> Scores | pd.DataFrame:
     Raises:
         DataError: the file is no table.
     """
-    if found := open_parquet(path):
-        return StoredScores(*found)
-    table, metadata = read_known_scores(path)
-    return table if metadata is None else Scores(table, metadata)
+    if stored := open_parquet(path):
+        return Scores(*stored)
+    files = read_files(path)
+    if len(files) == 1 and not files[0].canonical:
+        return files[0].frame
+    return Scores(*score_table(files))
 
 
 def read_scores(path: str | os.PathLike | Any) -> Scores:
@@ -337,26 +279,12 @@ def read_scores(path: str | os.PathLike | Any) -> Scores:
     is read when it is asked for: a matrix of one measure needs memory for no other.
 
     Raises:
-        DataError: the file is no score table.
+        DataError: the file is no score table. UsageError: this is no table.
     """
-    if not isinstance(path, (str, os.PathLike)):
-        return Scores(_checked(scores_in_hand(path)))
-    if found := open_parquet(path):
-        return StoredScores(*found)
-    return Scores(*read_score_table(path))
-
-
-def _checked(frame: Any) -> pd.DataFrame:
-    """Select the columns of a table of scores, with ids and numbers as they should be.
-
-    Raises:
-        DataError: a row is malformed. UsageError: this is no table.
-    """
+    if isinstance(path, (str, os.PathLike)):
+        stored = open_parquet(path)
+        return Scores(*(stored or score_table(read_files(path))))
+    frame = scores_in_hand(path)
     if not isinstance(frame, pd.DataFrame):
         raise no_table(frame)
-    origin = Origin("scores")
-    table = canonical(frame, origin, SCORES)
-    for name in SCORES[:3]:
-        table[name] = ids(table[name], origin)
-    table["value"] = numbers(table["value"], "value", origin)
-    return table
+    return Scores(checked(frame, Origin("scores")))

@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float64, Real
 from pgcjax._version import __version__
 from pgcjax.errors import DataError, UsageError, check_choice
 from pgcjax.io.result import Result, computed
-from pgcjax.io.score_files import read_replicate_means
+from pgcjax.io.scores.door import read_replicate_means
 from pgcjax.stats import groups, intervals, tests
 from pgcjax.stats.choices import REPLICATED
 from pgcjax.stats.rounding import NOISE

@@ -15,7 +15,6 @@ from pgcjax.cli.score_folders import PartFolder
 from pgcjax.datasets.files import demo_folder
 from pgcjax.engine import plan
 from pgcjax.engine.distributed import start
-from pgcjax.stats.scores import StoredScores
 
 JUDGED = ("--prefs", "judgments.txt", "--qrels", "qrels.txt")
 MEASURES = ("-m", "PGC,AP(mean=geometric),NumRelRet")
@@ -48,7 +47,7 @@ def test_parts_in_a_folder_are_the_whole(pgcjax, demo, small_chunks, missing):
     one = (demo / "one.parquet").read_bytes()
     assert (demo / "merged.parquet").read_bytes() == one
     read = package.files.read_scores("set")
-    assert isinstance(read, StoredScores)
+    assert read.stored
     table = package.files.read_scores(pgcjax(*job, "-o", "s.csv") and "s.csv").table
     assert_frame_equal(read.table, table, check_exact=True)
     assert_frame_equal(pd.read_parquet("one.parquet"), table, check_exact=True)

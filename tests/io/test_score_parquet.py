@@ -13,14 +13,14 @@ from pandas.testing import assert_frame_equal
 from pgcjax import Scores, compare
 from pgcjax.errors import DataError, UsageError
 from pgcjax.files import read_scores
-from pgcjax.io import score_parquet, score_source, seal
-from pgcjax.io.score_parts import part_path
-from pgcjax.io.score_source import TableScores
+from pgcjax.io import seal
+from pgcjax.io.scores import source as score_source
+from pgcjax.io.scores.parts import part_path
+from pgcjax.io.scores.source import merged_order
 from pgcjax.report.leaderboard import leaderboard
 from pgcjax.stats.aligned import align
 from pgcjax.stats.correlation import correlate
 from pgcjax.stats.merging import merge
-from pgcjax.stats.scores import StoredScores
 
 MEASURES = ["nDCG@10", "AP(mean=geometric)", "NumRet"]
 ABOUT = {"version": "0", "measures": MEASURES, "note": 'é "quoted"'}
@@ -45,10 +45,9 @@ def made(runs: int = 7, queries: int = 5, gaps: float = 0.0, seed: int = 0) -> S
 
 def same(read: Scores, scores: Scores) -> None:
     """Compare all that scores can be asked."""
-    assert isinstance(read, StoredScores)
+    assert read.stored
     assert_frame_equal(read.mean(), scores.mean(), check_exact=True)
     assert (read.runs, read.measures) == (scores.runs, scores.measures)
-    assert read.source.in_rows == scores.table["measure"].unique().tolist()
     for measure in scores.measures:
         ours, theirs = read.matrix(measure), scores.matrix(measure)
         assert_frame_equal(ours, theirs, check_exact=True)
@@ -77,9 +76,8 @@ def test_a_file_gives_back_what_a_table_has(tmp_path, gaps):
 def test_a_table_in_another_order_is_kept_so(tmp_path):
     table = made().table.iloc[::-1].reset_index(drop=True)
     scores = Scores(table, dict(ABOUT))
-    assert TableScores.of_table(table, scores.measures) is None
     read = read_scores(scores.save(tmp_path / "s.parquet"))
-    assert not isinstance(read, StoredScores)
+    assert not read.stored
     assert_frame_equal(read.table, table, check_exact=True)
 
 
@@ -212,7 +210,7 @@ def test_a_score_that_is_not_finite_is_not_written(tmp_path):
     read: Any = read_scores(scores.save(tmp_path / "s.parquet"))
     blocks = list(read.source.blocks())
     blocks[1].values[0, 0, 0] = np.nan
-    read.source.blocks = lambda: iter(blocks)
+    read.source.blocks = lambda _: iter(blocks)
     with pytest.raises(DataError) as error:
         read.save(tmp_path / "t.parquet")
     assert str(error.value) == (
@@ -223,6 +221,41 @@ def test_a_score_that_is_not_finite_is_not_written(tmp_path):
 
 
 def test_measures_of_parts_that_lack_some():
-    assert score_parquet._in_order([["b", "d"], ["a", "b", "c"], ["e"]]) == [
+    assert merged_order([["b", "d"], ["a", "b", "c"], ["e"]]) == [
         *("e", "a", "b", "c", "d")
     ]
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_parts_with_measures_in_another_order(tmp_path, stored):
+    """Each score stays that of its measure, and of its query."""
+    whole = made(4, gaps=0.2)
+    parts = []
+    for i, names in enumerate((MEASURES, MEASURES[::-1])):
+        rows = whole.table[whole.table["run_id"].isin(whole.runs[i::2])]
+        rows = rows.sort_values(
+            ["run_id", "query_id", "measure"],
+            key=lambda column, names=names: (
+                column.map(names.index) if column.name == "measure" else column
+            ),
+            ignore_index=True,
+        )
+        part = Scores(rows, {"measures": MEASURES, "part": [i + 1, 2]})
+        parts.append(part.save(tmp_path / f"{i}.parquet") if stored else part)
+    merged = merge(parts)
+    for measure in MEASURES:
+        ours, theirs = merged.matrix(measure), whole.matrix(measure)
+        assert_frame_equal(ours, theirs, check_exact=True)
+    means = merged.mean()[whole.measures]
+    assert_frame_equal(means, whole.mean(), check_exact=True)
+
+
+def test_a_score_that_is_there_twice_is_refused():
+    table = made(2).table
+    scores = Scores(pd.concat([table, table.tail(1)], ignore_index=True))
+    for ask in (scores.mean, lambda: scores.matrix("NumRet"), lambda: scores.runs):
+        with pytest.raises(DataError) as error:
+            ask()
+        assert str(error.value) == (
+            "scores: scores run 'run 1', query 'q4' by NumRet twice. Keep one."
+        )

@@ -11,7 +11,7 @@ from pgcjax import Scores
 from pgcjax.errors import DataError, UsageError
 from pgcjax.files import read_scores, reading
 from pgcjax.io.choices import SCORE_FORMATS
-from pgcjax.io.score_files import read_any_scores
+from pgcjax.io.scores.door import read_any_scores
 
 TWO = [
     ("a", "1", "P_10", 0.1 + 0.2),

@@ -15,7 +15,7 @@ from pgcjax.files import read_scores
 from pgcjax.io.checkpoint import Checkpoint
 from pgcjax.io.runs import Options, packed_seal
 from pgcjax.io.runs.packed import MARK, PackedRuns
-from pgcjax.io.score_files import read_any_scores
+from pgcjax.io.scores.door import read_any_scores
 
 RUNS = {
     "r1": {"q1": {"a": 3.0, "x": 2.0, "b": 1.0}, "q2": {"y": 1.0}},

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,13 +16,19 @@ from pgcjax.errors import DataError, Progress
 from pgcjax.io import seal
 from pgcjax.io.remote import RemoteFile, arrow_file, find, path_of
 from pgcjax.io.schema import SCORES, Origin, numbers
-from pgcjax.io.score_source import ScoreBlock, ScoreSource, schema
+from pgcjax.io.scores.source import (
+    ReadGroup,
+    ScoreAxes,
+    ScoreGroup,
+    ScoreSource,
+    laid_out,
+    schema,
+)
 from pgcjax.io.write import HEADER_MARK, header, unsealed, written_beside
 from pgcjax.later import pa, pd
 
 _AXES = "pgcjax-scores"  # in the metadata of a file: queries and measures, in order
 _IDS: list[str] = list(SCORES[:3])
-_OPEN = 32  # blocks of several files that are kept for the next one
 _MEND = (
     "Make or copy it again; if it was changed on purpose, leave 'pgcjax' out of its "
     "metadata."
@@ -89,7 +95,7 @@ class ScoreFile(NamedTuple):
 
     path: Path
     about: dict[str, Any]
-    axes: dict[str, list[str]]
+    axes: ScoreAxes
     runs: list[list[str]]
     rows: int
     version: tuple[int | str, ...]
@@ -118,35 +124,27 @@ class ScoreFile(NamedTuple):
     @classmethod
     def _indexed(cls, path: Path, version: tuple[int | str, ...]) -> ScoreFile | None:
         with _parquet(path) as file:
-            found = file.metadata.metadata or {}
-            more = {key.decode(): value.decode() for key, value in found.items()}
-            head = more.get("pgcjax", "")
-            if _AXES not in more or not head.startswith(HEADER_MARK):
-                return None
-            about = json.loads(head.removeprefix(HEADER_MARK))
+            pairs = (file.metadata.metadata or {}).items()
+            texts = {key.decode(): value.decode() for key, value in pairs}
+            about = json.loads(texts["pgcjax"].removeprefix(HEADER_MARK))
             about.pop(seal.KEY, None)
-            axes = {
-                name: list(map(str, n)) for name, n in json.loads(more[_AXES]).items()
-            }
-            if not {"queries", "measures"} <= {*axes}:
-                return None
-            if file.schema_arrow.names != list(SCORES):
-                return None
+            stored = json.loads(texts[_AXES])
+            queries, measures = (stored[name] for name in ("queries", "measures"))
+            axes = ScoreAxes([*map(str, queries)], [*map(str, measures)])
             runs = []
             for group in range(file.num_row_groups):
                 column = file.read_row_group(group, columns=["run_id"])["run_id"]
                 codes, names = _codes(column)
                 starts = np.flatnonzero(np.diff(codes, prepend=-1))
                 runs.append([names[code] for code in codes[starts].tolist()])
-            footer = file.metadata
+            columns, footer = file.schema_arrow.names, file.metadata
         every = [run for group in runs for run in group]
-        ascending = all(a < b for a, b in zip(every, every[1:], strict=False))
-        if not ascending:
+        if every != sorted({*every}) or columns != list(SCORES):
             return None
         return cls(path, about, axes, runs, footer.num_rows, version, footer)
 
-    def columns(self, group: int) -> list[tuple[np.ndarray, Any]]:
-        """Read a row group: codes and names of ids, values and None.
+    def columns(self, group: int) -> list[Any]:
+        """Read a row group: codes and names of ids, and values.
 
         Raises:
             DataError: the file cannot be read, or was replaced.
@@ -157,100 +155,40 @@ class ScoreFile(NamedTuple):
             with _parquet(self.path, self.footer) as file:
                 table = file.read_row_group(group, columns=list(SCORES))
             ids = [_codes(table[name]) for name in _IDS]
-            return [*ids, (table["value"].combine_chunks().to_numpy(), None)]
+            return [*ids, table["value"].combine_chunks().to_numpy()]
         except DataError:
             raise
         except (pa.ArrowException, OSError, ValueError) as error:
             raise _damaged(self.path) from error
 
 
-class ParquetScores(ScoreSource):
-    """Scores in one file, or in several with different runs."""
-
-    def __init__(self, files: Sequence[ScoreFile]):
-        """Take files; their runs have been found to differ."""
-        self.files = files
-        self.count = sum(file.rows for file in files)
-        self.measures = _in_order([file.axes["measures"] for file in files])
-        self.query_ids = sorted({q for file in files for q in file.axes["queries"]})
-        places = sorted(
-            (run, file, group, i)
-            for file, one in enumerate(files)
-            for group, runs in enumerate(one.runs)
-            for i, run in enumerate(runs)
-        )
-        self.run_ids = [run for run, *_ in places]
-        self._places = np.array([place for _, *place in places]).reshape(-1, 3)
-        numbers = [
-            {n: i for i, n in enumerate(a)} for a in (self.query_ids, self.measures)
-        ]
-        self._queries, self._measures = numbers
-
-    def blocks(self) -> Iterator[ScoreBlock]:
-        """Return the scores; blocks of one file are its row groups."""
-        shape = len(self.query_ids), len(self.measures)
-        group = lru_cache(_OPEN)(self._group)
-        for first in range(0, len(self.run_ids), self.step):
-            runs = self.run_ids[first : first + self.step]
-            places = self._places[first : first + self.step]
-            values = np.zeros((len(runs), *shape))
-            keep = np.zeros(values.shape, bool)
-            for file, number in np.unique(places[:, :2], axis=0).tolist():
-                there = (places[:, :2] == (file, number)).all(1)
-                own = group(file, number)
-                values[there], keep[there] = (part[places[there, 2]] for part in own)
-            yield ScoreBlock(runs, values, None if keep.all() else keep)
-
-    def of(self, measure: int) -> np.ndarray:
-        """Return the scores by one measure."""
-        out = np.full((len(self.run_ids), len(self.query_ids)), np.nan)
-        place = {run: i for i, run in enumerate(self.run_ids)}
-        for file, one in enumerate(self.files):
-            for group, runs in enumerate(one.runs):
-                values, keep = (part[..., measure] for part in self._group(file, group))
-                out[[place[run] for run in runs]] = np.where(keep, values, np.nan)
-        return out
-
-    def _group(self, file: int, group: int) -> tuple[np.ndarray, np.ndarray]:
-        """Lay a row group out: values, and which of them there are."""
-        one = self.files[file]
-        runs = one.runs[group]
-        shape = len(runs), len(self.query_ids), len(self.measures)
-        *ids, (column, _) = one.columns(group)
-        numbers = [
-            {run: i for i, run in enumerate(runs)},
-            self._queries,
-            self._measures,
-        ]
-        steps = shape[1] * shape[2], shape[2], 1
-        flat: Any = 0
-        try:
-            for (codes, names), number, step in zip(ids, numbers, steps, strict=True):
-                places = [number[name] * step for name in names]
-                flat = flat + np.array(places, np.int64)[codes]
-        except (KeyError, IndexError):
-            raise _damaged(one.path) from None
-        if not np.isfinite(column).all():
-            raise _damaged(one.path)
-        if np.array_equal(flat, np.arange(np.prod(shape))):
-            return column.reshape(shape), np.ones(shape, bool)
-        values, keep = np.zeros(shape), np.zeros(shape, bool)
-        values.reshape(-1)[flat], keep.reshape(-1)[flat] = column, True
-        if keep.sum() < len(column):  # a score is there twice
-            raise _damaged(one.path)
-        return values, keep
+def parquet_scores(files: Sequence[ScoreFile]) -> ScoreSource:
+    """Take one file, or several whose runs have been found to differ."""
+    groups = [
+        ScoreGroup(runs, file.axes, partial(_opened, file, number))
+        for file in files
+        for number, runs in enumerate(file.runs)
+    ]
+    return ScoreSource(groups, sum(file.rows for file in files))
 
 
-def _in_order(lists: Sequence[Sequence[str]]) -> list[str]:
-    """Put names together; each stays behind the one before it."""
-    every: list[str] = []
-    for names in lists:
-        place = 0
-        for name in names:
-            if name not in every:
-                every.insert(place, name)
-            place = every.index(name) + 1
-    return every
+def _opened(file: ScoreFile, group: int) -> ReadGroup:
+    """Lay a row group out."""
+    axes = (file.runs[group], *file.axes)
+    shape = len(axes[0]), len(axes[1]), len(axes[2])
+    *ids, scores = file.columns(group)
+    cells: Any = 0
+    try:
+        for (codes, names), axis, step in zip(
+            ids, axes, (shape[1] * shape[2], shape[2], 1), strict=True
+        ):
+            number = {name: i * step for i, name in enumerate(axis)}
+            cells = cells + np.array([number[name] for name in names], np.int64)[codes]
+        if not np.isfinite(scores).all():
+            raise ValueError("not all are finite")
+        return laid_out(cells, scores, shape)
+    except (KeyError, IndexError, ValueError):
+        raise _damaged(file.path) from None
 
 
 @contextmanager
@@ -272,8 +210,8 @@ def _version(path: Path) -> tuple[int | str, ...]:
     if isinstance(path, RemoteFile):
         (now, *_), _ = find(path.url)
         return now.size, now.told
-    found = os.stat(path)
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    now = os.stat(path)
+    return now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns
 
 
 def _damaged(path: Path) -> DataError:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import glob
-import json
 import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pgcjax.errors import DataError
-from pgcjax.io import files, score_text, seal
+from pgcjax.io import files, seal
 from pgcjax.io.bytes import read_bytes
 from pgcjax.io.containers import Columns, Named, container_of, split
 from pgcjax.io.json_text import NoJson, read_json
@@ -31,31 +30,91 @@ from pgcjax.io.schema import (
     numbers,
     numbers_or_nan,
 )
-from pgcjax.io.score_text import MEAN
+from pgcjax.io.scores import text
+from pgcjax.io.scores.text import MEAN
 from pgcjax.io.write import HEADER_MARK, written_beside
 from pgcjax.later import pd
 
 REPLICATES = ("measure", "run_id", "replicate", "mean")
 
 
-def read_score_table(path: str | os.PathLike) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Read a table with the columns run_id, query_id, measure and value.
+class ScoreRows(NamedTuple):
+    """A file of scores as rows, whatever its columns are called.
 
-    Args:
-        path: of a file; or a folder or pattern, whose files are put together.
+    Attributes:
+        frame: text or numbers, as they are in the file.
+        origin: where the rows came from.
+        metadata: that pgcjax wrote: of each file of which this one was made.
+        means: whether the topic `all` is a mean.
+    """
+
+    frame: pd.DataFrame
+    origin: Origin
+    metadata: list[dict[str, Any]]
+    means: bool
+
+    @property
+    def canonical(self) -> bool:
+        """Whether it has all columns of scores."""
+        return len(find_columns(self.frame, SCORES)) == len(SCORES)
+
+
+def read_files(path: str | os.PathLike) -> list[ScoreRows]:
+    """Read a file of scores, or those of a folder or pattern.
+
+    Raises:
+        DataError: one cannot be read as a table.
+    """
+    return [_parsed(one, _intact(one)) for one in score_paths(path)]
+
+
+def score_table(files: Sequence[ScoreRows]) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Put files together as a table of run_id, query_id, measure and value.
 
     Returns:
-        The table, and the metadata that pgcjax wrote into the file; {} without, and of
-        several files.
+        The table, without means; and the metadata that pgcjax wrote into the file, {}
+        without, and of several files.
 
     Raises:
         DataError: a file is no score table.
     """
-    paths = score_paths(path)
-    read = [_scores(one, *_parsed(one, _intact(one))) for one in paths]
-    if len(read) == 1:
-        return read[0]
-    return pd.concat([table for table, _ in read], ignore_index=True), {}
+    for file in files:
+        if len(file.metadata) > 1:
+            raise DataError(
+                "holds the scores of several files",
+                where=file.origin.name,
+                mend="Name the files one by one.",
+            )
+    tables = [checked(file.frame, file.origin, file.means) for file in files]
+    if len(files) == 1:
+        return tables[0], (files[0].metadata or [{}])[0]
+    return pd.concat(tables, ignore_index=True), {}
+
+
+def checked(frame: pd.DataFrame, origin: Origin, means: bool = False) -> pd.DataFrame:
+    """Select the columns of scores, with ids and numbers as they should be.
+
+    Args:
+        frame: a row for each score.
+        origin: of the rows.
+        means: whether the topic `all` is a mean, and left out.
+
+    Raises:
+        DataError: a column is missing, or a row is malformed.
+    """
+    table = canonical(frame, origin, SCORES)
+    if means:
+        keep = (table["query_id"] != MEAN).to_numpy()
+        check_queries(keep, origin.name)
+        origin = replace(origin, places=np.asarray(origin.places)[keep])
+        table = table[keep].reset_index(drop=True)
+    for name in SCORES[:3]:
+        table[name] = ids(table[name], origin)
+    table["value"] = numbers(table["value"], "value", origin)
+    if means:  # a ranking has its topics first
+        order = ["run_id", "query_id"]
+        table = table.sort_values(order, kind="stable", ignore_index=True)
+    return table
 
 
 def read_any_scores(path: str | os.PathLike) -> tuple[pd.DataFrame, Origin]:
@@ -66,33 +125,11 @@ def read_any_scores(path: str | os.PathLike) -> tuple[pd.DataFrame, Origin]:
     Raises:
         DataError: it cannot be read as a table.
     """
-    paths = score_paths(path)
-    read = [_parsed(one, _intact(one))[0] for one in paths]
-    if len(read) == 1:
-        frame, origin, _ = _without_metadata(read[0])
-        return frame, origin
-    tables = [canonical(*_without_metadata(content)[:2], SCORES) for content in read]
+    files = read_files(path)
+    if len(files) == 1:
+        return files[0].frame, files[0].origin
+    tables = [canonical(file.frame, file.origin, SCORES) for file in files]
     return pd.concat(tables, ignore_index=True), Origin(str(path))
-
-
-def read_known_scores(
-    path: str | os.PathLike,
-) -> tuple[pd.DataFrame, dict[str, Any] | None]:
-    """Read a file as `read_score_table`, or, if it has other columns, as rows of text.
-
-    Returns:
-        The table, and its metadata; None with rows of text.
-
-    Raises:
-        DataError: a file cannot be read as a table.
-    """
-    read = [(one, *_parsed(one, _intact(one))) for one in score_paths(path)]
-    if len(read) == 1 and len(find_columns(read[0][1].frame, SCORES)) < len(SCORES):
-        return _without_metadata(read[0][1])[0], None
-    tables = [_scores(*one) for one in read]
-    if len(tables) == 1:
-        return tables[0]
-    return pd.concat([table for table, _ in tables], ignore_index=True), {}
 
 
 def read_replicate_means(
@@ -135,7 +172,7 @@ def read_own_table(
         DataError: the file is no such table, or lacks its metadata.
     """
     path = files.expand(path)[0] if is_remote(path) else Path(path)
-    frame, origin, metadata = _without_metadata(_parsed(path, _intact(path))[0])
+    frame, origin, metadata, _ = _parsed(path, _intact(path))
     table = canonical(frame, origin, columns)
     for name in columns[:names]:
         table[name] = ids(table[name], origin)
@@ -156,8 +193,8 @@ def score_paths(path: str | os.PathLike) -> list[Path]:
     return [Path(path)]
 
 
-def _parsed(path: Path, data: bytes, form: str | None = None) -> tuple[Named, bool]:
-    """Name the columns of a file, and say whether its topic `all` is a mean.
+def _parsed(path: Path, data: bytes, form: str | None = None) -> ScoreRows:
+    """Name the columns of a file, and take its metadata apart.
 
     Args:
         path: of the file, whose suffix counts.
@@ -172,15 +209,18 @@ def _parsed(path: Path, data: bytes, form: str | None = None) -> tuple[Named, bo
     container = "tabs" if trec else container_of(path, data)
     if form == "jsonl":  # what is no JSON is said by its reader
         container, form = "jsonl" if container == "columns" else container, "auto"
+    content, means = None, True
     if container in ("tabs", "columns", "tsv"):
         content = _lines(path, data, form, trec)
-        if content:
-            return content, True
-        if container == "columns":
+        if content is None and container == "columns":
             container = "tsv" if b"\t" in data else "csv"
-    content = split(path, data, container, any_header=True)
-    assert isinstance(content, Named)
-    return _of_one_run(path, content) if container == "jsonl" else (content, False)
+    if content is None:
+        content = split(path, data, container, any_header=True)
+        assert isinstance(content, Named)
+        content, means = (
+            _of_one_run(path, content) if container == "jsonl" else (content, False)
+        )
+    return ScoreRows(*_without_metadata(content), means)
 
 
 def _lines(path: Path, data: bytes, form: str, trec: bool) -> Named | None:
@@ -189,10 +229,9 @@ def _lines(path: Path, data: bytes, form: str, trec: bool) -> Named | None:
         return None
     content = split(path, data, "tabs")
     assert isinstance(content, Columns)
-    said = trec or form in score_text.LAYOUTS
-    if not (said or score_text.is_scores(content)):
+    if not (trec or form in text.LAYOUTS or text.is_scores(content)):
         return None
-    return score_text.named(content, form, fallback=trec)
+    return text.named(content, form, fallback=trec)
 
 
 def _has_header(data: bytes) -> bool:
@@ -202,9 +241,9 @@ def _has_header(data: bytes) -> bool:
     first, *others = next(filter(None, rows), [b""])
     if first == b"runid" and others[:1] == [MEAN.encode()]:
         return False  # so trec_eval names the run
-    again = re.compile(rb"^" + re.escape(first) + rb"[ \t]", re.MULTILINE)
-    known = known_column(first.decode("utf-8", "replace"))
-    return known and len(again.findall(data)) < 2
+    lines_of = re.compile(rb"^" + re.escape(first) + rb"[ \t]", re.MULTILINE)
+    is_column = known_column(first.decode("utf-8", "replace"))
+    return is_column and len(lines_of.findall(data)) < 2
 
 
 def _of_one_run(path: Path, content: Named) -> tuple[Named, bool]:
@@ -215,37 +254,10 @@ def _of_one_run(path: Path, content: Named) -> tuple[Named, bool]:
     frame = content.frame
     there = find_columns(frame, ("run_id", "query_id", "measure", "value"))
     if {"measure", "value"} <= set(frame) and "run_id" not in there:
-        more = {"run_id": score_text.run_of(path)}
+        more = {"run_id": text.run_of(path)}
         more |= {} if "query_id" in there else {"query_id": MEAN}
         return replace(content, frame=frame.assign(**more)), True
     return content, "topic_id" in frame
-
-
-def _scores(
-    path: Path, content: Named, means: bool
-) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Check a table of scores, and leave means out."""
-    frame, origin, metadata = _without_metadata(content)
-    if len(metadata) > 1:
-        raise DataError(
-            "holds the scores of several files",
-            where=str(path),
-            mend="Name the files one by one.",
-        )
-    table = canonical(frame, origin, SCORES)
-    if means:
-        keep = (table["query_id"] != MEAN).to_numpy()
-        check_queries(keep, origin.name)
-        origin = replace(origin, places=np.asarray(origin.places)[keep])
-        table = table[keep].reset_index(drop=True)
-    for name in SCORES[:3]:
-        table[name] = ids(table[name], origin)
-    table["value"] = numbers(table["value"], "value", origin)
-    if means:  # a ranking has its topics first
-        table = table.sort_values(
-            ["run_id", "query_id"], kind="stable", ignore_index=True
-        )
-    return table, metadata[0] if metadata else {}
 
 
 def check_queries(keep: Sequence[bool] | np.ndarray, where: str) -> None:
@@ -271,22 +283,14 @@ def check_readable(
     Raises:
         DataError: there are such scores.
     """
-    origin = Origin(where)
-    canonical(table, origin, SCORES)
-    for name in SCORES[:3]:
-        ids(table[name], origin)
-    numbers(table["value"], "value", origin)
+    checked(table, Origin(where))
     if suffix != ".trec":
         return
-    runs = table["run_id"].unique()
-    first = "run" if len(runs) > 1 else "measure"  # of what each line has
-    names = runs if first == "run" else table["measure"].unique()
-    lost = [f"a comment of {first} {name!r}" for name in names if str(name)[0] == "#"]
-    if not means and (table["query_id"] == MEAN).any():
-        lost.append(f"a mean of query {MEAN!r}")
-    if lost:
+    form = "tot" if table["run_id"].nunique() > 1 else "trec_eval"
+    named = table.assign(query_id="") if means else table
+    if lost := text.lost(named, form, tabbed=True):
         raise DataError(
-            f"a .trec file would make {lost[0]}",
+            f"a .trec file would make {lost}",
             where=where,
             mend="Name a .tsv, .csv, .jsonl or .parquet file.",
         )
@@ -309,19 +313,18 @@ def write_lines(
             read.
     """
     path = path_of(path)
-    score_text.check_suffix(path, form)
+    text.check_suffix(path, form)
     if len(table):
         check_readable(table, str(path), "")
     named = table if len(table) else means.assign(query_id="")
-    score_text.check_writable(named, form, str(path))
-    rows = score_text.in_order(table, means.assign(query_id=MEAN), form)
-    text = "".join(f"{line}\n" for line in _formatted(rows, form))
-    data = text.encode()
+    text.check_writable(named, form, str(path))
+    rows = text.in_order(table, means.assign(query_id=MEAN), form)
+    data = "".join(f"{line}\n" for line in text.lines(rows, form)).encode()
     if not _reads_back(path, data, rows):
         raise DataError(
             f"lines of {form} with these names would read as something else",
             where=str(path),
-            mend=score_text.MEND,
+            mend=text.MEND,
         )
     with written_beside(path) as beside:
         beside.write_bytes(data)
@@ -331,18 +334,10 @@ def write_lines(
 def _reads_back(path: Path, data: bytes, rows: pd.DataFrame) -> bool:
     """Return whether names are read as they were; one may be that of a column."""
     try:
-        read = canonical(_parsed(path, data, "auto")[0].frame, Origin(""), SCORES)
+        read = canonical(_parsed(path, data, "auto").frame, Origin(""), SCORES)
     except DataError:
         return False
     return all(read[name].tolist() == rows[name].tolist() for name in SCORES[:3])
-
-
-def _formatted(rows: pd.DataFrame, form: str) -> list[str]:
-    if form != "jsonl":
-        return score_text.lines(rows, form)
-    names = {"run_id": "run_id", "query_id": "topic_id"}
-    records = rows[[*SCORES]].rename(columns=names).to_dict("records")
-    return [json.dumps(record, ensure_ascii=False) for record in records]
 
 
 def _intact(path: Path) -> bytes:

@@ -10,7 +10,8 @@ from typing import Any
 from pgcjax.errors import DataError
 from pgcjax.io.remote import find, is_remote
 from pgcjax.io.schema import shorten
-from pgcjax.io.score_parquet import ParquetScores, ScoreFile
+from pgcjax.io.scores.parquet import ScoreFile, parquet_scores
+from pgcjax.io.scores.source import ScoreSource
 
 _SHOWN = 10  # missing parts that a message names
 _NAME = re.compile(r"([1-9][0-9]*)-of-([1-9][0-9]*)\.parquet")
@@ -19,7 +20,7 @@ _MEND = "Name a new folder, or one that has scores of this job alone."
 
 def open_parquet(
     path: str | os.PathLike,
-) -> tuple[ParquetScores, dict[str, Any]] | None:
+) -> tuple[ScoreSource, dict[str, Any]] | None:
     """Open a file of scores in Parquet, or a folder of the parts of a job.
 
     Returns:
@@ -29,28 +30,28 @@ def open_parquet(
         DataError: a file is damaged; or a part is missing, there twice, or of another
             job.
     """
-    found, folder = _found(path)
+    paths, folder = _listed(path)
     if not folder:
-        one = ScoreFile.open(found[0]) if len(found) == 1 else None
-        return one and (ParquetScores([one]), one.about)
-    if not any(_NAME.fullmatch(file.name) for file in found):
+        one = ScoreFile.open(paths[0]) if len(paths) == 1 else None
+        return one and (parquet_scores([one]), one.about)
+    if not any(_NAME.fullmatch(file.name) for file in paths):
         return None
     files = []
-    for file in found:
-        one = ScoreFile.open(file) if _NAME.fullmatch(file.name) else None
-        if one is None:
+    for file in paths:
+        part = ScoreFile.open(file) if _NAME.fullmatch(file.name) else None
+        if part is None:
             raise DataError(
                 "is no part of a job in a folder of such parts",
                 where=str(file),
                 mend="Move it away.",
             )
-        files.append(one)
+        files.append(part)
     runs = [[run for group in file.runs for run in group] for file in files]
-    paths = [str(file.path) for file in files]
-    return ParquetScores(files), job_of([file.about for file in files], runs, paths)
+    names = [str(file.path) for file in files]
+    return parquet_scores(files), job_of([file.about for file in files], runs, names)
 
 
-def _found(path: str | os.PathLike) -> tuple[Sequence[Path], bool]:
+def _listed(path: str | os.PathLike) -> tuple[Sequence[Path], bool]:
     """List the files of a folder, or the file, and say whether it is a folder."""
     if is_remote(path):
         return find(path)
@@ -59,20 +60,17 @@ def _found(path: str | os.PathLike) -> tuple[Sequence[Path], bool]:
     return [Path(path)], False
 
 
-def shares(folder: str | os.PathLike, places: Sequence[int], n: int) -> ParquetScores:
+def shares(folder: str | os.PathLike, places: Sequence[int], n: int) -> ScoreSource:
     """Open parts that processes of one job have just written.
 
     Raises:
         DataError: one is damaged, or gone.
     """
     files = [ScoreFile.open(part_path(folder, i, n)) for i in places]
-    return ParquetScores([_still(file, folder) for file in files])
-
-
-def _still(file: ScoreFile | None, folder: str | os.PathLike) -> ScoreFile:
-    if file is None:
+    parts = [file for file in files if file]
+    if len(parts) < len(files):
         raise DataError("a part is gone, or another file", where=str(folder))
-    return file
+    return parquet_scores(parts)
 
 
 def part_path(folder: str | os.PathLike, i: int, n: int) -> Path:
@@ -92,11 +90,11 @@ def make_room(folder: str | os.PathLike, n: int) -> None:
         problem = f"cannot write there: {error.strerror or error}"
         raise DataError(problem, where=str(folder), mend="Name another one.") from None
     for name in _named(folder):
-        found = _NAME.fullmatch(name)
-        if not found or int(found[2]) != n:
-            what = f"one of {n} parts" if n > 1 else "all scores as one part"
+        part = _NAME.fullmatch(name)
+        if not part or int(part[2]) != n:
+            target = f"one of {n} parts" if n > 1 else "all scores as one part"
             raise DataError(
-                f"has {name!r}: this call writes {what} there",
+                f"has {name!r}: this call writes {target} there",
                 where=str(folder),
                 mend=_MEND,
             )
@@ -131,15 +129,15 @@ def job_of(
     total = places[0][1]
     seen: dict[int, str] = {}
     parts: dict[str, str] = {}
-    for own, job, name, (i, n) in zip(runs, jobs, names, places, strict=True):
+    for run_ids, job, name, (i, n) in zip(runs, jobs, names, places, strict=True):
         if n != total or job != jobs[0]:
             other = [k for k in {**job, **jobs[0]} if job.get(k) != jobs[0].get(k)]
-            what = f"it differs in {other[0]}" if other else f"it is one of {n} parts"
-            raise DataError(f"is of another job than {names[0]}: {what}", where=name)
+            why = f"it differs in {other[0]}" if other else f"it is one of {n} parts"
+            raise DataError(f"is of another job than {names[0]}: {why}", where=name)
         if i in seen:
             raise DataError(f"is part {i}/{n}, as {seen[i]} is", where=name)
         seen[i] = name
-        for run in own:
+        for run in run_ids:
             if run in parts:
                 raise DataError(f"scores run {run!r}, as {parts[run]} does", where=name)
             parts[run] = name

@@ -1,5 +1,6 @@
 """Scores as other tools write them in lines of text: columns, without a header."""
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,7 +13,7 @@ from pgcjax.errors import DataError, UsageError
 from pgcjax.io import files
 from pgcjax.io.choices import SUMMED
 from pgcjax.io.containers import COMPRESSED, CONTAINER_SUFFIXES, Columns, Named
-from pgcjax.io.schema import lenient_number
+from pgcjax.io.schema import SCORES, lenient_number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -183,6 +184,10 @@ def in_order(table: "pd.DataFrame", means: "pd.DataFrame", form: str) -> "pd.Dat
 
 def lines(rows: "pd.DataFrame", form: str) -> list[str]:
     """Write scores and means, as `in_order` gives them, at full precision."""
+    if form == "jsonl":
+        named = rows[[*SCORES]].rename(columns={"query_id": "topic_id"})
+        records = named.to_dict("records")
+        return [json.dumps(record, ensure_ascii=False) for record in records]
     columns = [
         rows[name].tolist() if name in rows else [name] * len(rows)  # Q0
         for name in LAYOUTS[form]
@@ -238,21 +243,28 @@ def check_writable(table: "pd.DataFrame", form: str, where: str) -> None:
             f"{where}: lines of trec_eval name no run, and there are {len(runs)}: "
             "choose tot, ir_measures, ranking or jsonl"
         )
-    lost = [f"a mean of query {MEAN!r}"] if MEAN in set(table["query_id"]) else []
-    if form in LAYOUTS:
-        first = LAYOUTS[form][0]
-        for name in ("run_id", "query_id", "measure"):
-            noun = {"run_id": "run", "query_id": "query"}.get(name, name)
-            for value in table[name].unique():
-                if len(value.split()) > 1:
-                    lost.append(f"several fields of {noun} {value!r}")
-                elif name == first and value.startswith("#"):
-                    lost.append(f"a comment of {noun} {value!r}")
-        if (table["measure"] == MEAN).any():
-            lost.append(f"a topic of measure {MEAN!r}")
-    if lost:
-        raise DataError(
-            f"lines of {form} would make {lost[0]}",
-            where=where,
-            mend=MEND,
-        )
+    if change := lost(table, form):
+        raise DataError(f"lines of {form} would make {change}", where=where, mend=MEND)
+
+
+def lost(table: "pd.DataFrame", form: str, tabbed: bool = False) -> str:
+    """Describe what a reader of lines would take a name for; empty if for none.
+
+    Args:
+        table: run_id, query_id and measure.
+        form: one of `SCORE_FORMATS`.
+        tabbed: whether tabs separate fields, and nothing else does.
+    """
+    if (table["query_id"] == MEAN).any():
+        return f"a mean of query {MEAN!r}"
+    first, *_ = LAYOUTS.get(form, [""])
+    for name in ("run_id", "query_id", "measure") if first else ():
+        noun = {"run_id": "run", "query_id": "query"}.get(name, name)
+        for value in table[name].unique():
+            if not tabbed and len(value.split()) > 1:
+                return f"several fields of {noun} {value!r}"
+            if name == first and value.startswith("#"):
+                return f"a comment of {noun} {value!r}"
+    if first and not tabbed and (table["measure"] == MEAN).any():
+        return f"a topic of measure {MEAN!r}"
+    return ""
