@@ -23,10 +23,10 @@ def listed(names: Sequence[str], most: int = 3) -> str:
     return ", ".join([*names[:most], *["…"] * (len(names) > most)])
 
 
-def shared(said: Iterable[tuple[str, str]]) -> list[str]:
+def shared(messages: Iterable[tuple[str, str]]) -> list[str]:
     """Write once what holds of several names: `PGC, AP: 8 runs, 20 queries`."""
     names: dict[str, list[str]] = {}
-    for name, text in said:
+    for name, text in messages:
         names.setdefault(text, []).append(name)
     return [f"{_several(of)}: {text}" for text, of in names.items()]
 

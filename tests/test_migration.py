@@ -50,7 +50,9 @@ def verb(words: list[str]) -> click.Command | None:
 
 def has(words: list[str], option: str) -> bool:
     command = verb(words)
-    return command is not None and any(option in p.opts for p in command.params)
+    if command is None:
+        return False
+    return any(option in p.opts for p in command.get_params(click.Context(command)))
 
 
 def verbs_in(cell: str) -> list[list[str]]:

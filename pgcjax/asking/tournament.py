@@ -85,9 +85,9 @@ class Draw:
     seed: int
     query: str
 
-    def __call__(self, *what: Any) -> int:
+    def __call__(self, *parts: Any) -> int:
         """Return a whole number below 2^64."""
-        text = json.dumps([self.seed, self.query, *what]).encode()
+        text = json.dumps([self.seed, self.query, *parts]).encode()
         return int.from_bytes(blake2b(text, digest_size=8).digest())
 
 

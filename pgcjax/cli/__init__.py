@@ -134,10 +134,10 @@ def _is_of_memory(error: BaseException) -> bool:
     """Return whether memory ran out; libraries say it in their own ways."""
     if isinstance(error, OSError):
         return error.errno == errno.ENOMEM
-    said = str(error)
+    message = str(error)
     return isinstance(error, MemoryError) or (
         isinstance(error, RuntimeError)
-        and ("RESOURCE_EXHAUSTED" in said or "can't start new thread" in said)
+        and ("RESOURCE_EXHAUSTED" in message or "can't start new thread" in message)
     )
 
 

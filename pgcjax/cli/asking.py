@@ -18,7 +18,7 @@ from pgcjax.cli.options import (
     output_option,
     votes_format_option,
 )
-from pgcjax.cli.targets import Verbs
+from pgcjax.cli.verbs import Verbs
 from pgcjax.errors import DataError, counted
 from pgcjax.io.choices import TABLE_SUFFIXES
 from pgcjax.report.progress import ProgressDisplay, say
@@ -145,8 +145,8 @@ def add(
         say(f"warning: {more} more kept aside: ask status --aside", always=True)
     if added.silent:
         say(f"{counted(added.silent, 'row')} without an answer: they are still open")
-    again = f", {added.before} count already" if added.before else ""
-    say(f"{counted(added.counted, 'answer')} counted{again}")
+    before = f", {added.before} count already" if added.before else ""
+    say(f"{counted(added.counted, 'answer')} counted{before}")
     _say_next(tournament)
 
 
@@ -202,18 +202,18 @@ def finish(
     """Print or write the new grades, and the votes that they rest on."""
     from pgcjax.asking.text import qrels_lines, vote_lines
 
-    found = _open(state).finish(grades=grades, partial=partial)
+    finished = _open(state).finish(grades=grades, partial=partial)
     if votes:
         _write(
-            found.votes,
+            finished.votes,
             votes,
             functools.partial(vote_lines, form=votes_format),
             "votes",
         )
-    _write(found.qrels, output, qrels_lines, "grades")
-    if found.undecided:
-        n = counted(len(found.undecided), "query")
-        say(f"warning: not decided: {n}, such as {found.undecided[0]}", always=True)
+    _write(finished.qrels, output, qrels_lines, "grades")
+    if finished.undecided:
+        n = counted(len(finished.undecided), "query")
+        say(f"warning: not decided: {n}, such as {finished.undecided[0]}", always=True)
 
 
 @ask.command("judge")

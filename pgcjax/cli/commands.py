@@ -7,10 +7,8 @@ import click
 from pgcjax._aliases import VERBS
 from pgcjax._version import __version__
 from pgcjax.cli.groups import JudgmentVerbs, MeasureVerbs, moved
-from pgcjax.cli.options import (
-    output_option,
-)
-from pgcjax.cli.targets import Verb, Verbs
+from pgcjax.cli.options import output_option
+from pgcjax.cli.verbs import Verb, Verbs, shared_options
 from pgcjax.io.choices import SCORE_SUFFIXES
 from pgcjax.io.memory import address_space
 from pgcjax.report.progress import ProgressDisplay, say
@@ -23,6 +21,13 @@ _MODULES = (
     "uncertainty",
 )
 _EARLY = {"evaluate": "scoring"}  # the verb that answers within a second
+_HEADINGS = {
+    "Score": ("evaluate", "uncertainty", "demo"),
+    "Compare": ("compare", "correlate", "report"),
+    "Judge": ("ask", "judgments"),
+    "Explore": ("measures", "rankings"),
+    "Files and machine": ("files", "devices", "completion"),
+}
 HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 88}
 
 
@@ -48,6 +53,26 @@ class _Program(click.Group):
         """Name all verbs."""
         self._load()
         return super().list_commands(ctx)
+
+    def format_commands(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
+        """Show the verbs under headings, and the options that many of them share."""
+        limit = formatter.width - 6 - max(map(len, self.list_commands(ctx)))
+        for heading, names in _HEADINGS.items():
+            verbs = ((name, self.get_command(ctx, name)) for name in names)
+            with formatter.section(heading):
+                formatter.write_dl(
+                    [
+                        (name, verb.get_short_help_str(limit))
+                        for name, verb in verbs
+                        if verb
+                    ]
+                )
+        options = shared_options(self, ctx).values()
+        records = (option.get_help_record(ctx) for option in options)
+        with formatter.section("Options of many verbs"):
+            formatter.write_dl([record for record in records if record])
 
     def _load(self, module: str | None = None) -> None:
         for name in [module] if module else _MODULES:

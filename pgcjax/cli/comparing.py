@@ -119,7 +119,7 @@ def compare(
     output: str | None,
     runs_output: str | None,
     spreadsheet: bool,
-    **how: Any,
+    **options: Any,
 ) -> None:
     """Test which runs differ, in scores of evaluate or of any other tool.
 
@@ -141,65 +141,67 @@ def compare(
     from pgcjax.stats.rectified import read_human
     from pgcjax.stats.required import required_difference
 
-    kept = kept_work(output, resume)
+    folder = kept_work(output, resume)
     reading: dict[str, Any] = {"columns": _mapping(columns), "missing": missing}
     resampling: dict[str, Any] = {"test": test, "resamples": resamples}
     resampling |= {"seed": seed, "alpha": alpha}
-    how |= {"baselines": list(baselines), "journal": kept, **resampling}
-    found, said = [], []
+    options |= {"baselines": list(baselines), "journal": folder, **resampling}
+    comparisons, lines = [], []
     with ProgressDisplay() as progress:
         for measure in measures or [None]:
             matrix = read(scores, measure=measure, **reading)
             if rectify:
                 human = read_human(rectify, matrix, **reading)
-                how |= {"rectify": human, "missing": missing}
-            comparison = compare_runs(matrix, **how, progress=progress.update)
-            found.append(comparison)
+                options |= {"rectify": human, "missing": missing}
+            comparison = compare_runs(matrix, **options, progress=progress.update)
+            comparisons.append(comparison)
             notes = list(comparison.notes)
             if required:
                 least = required_difference(matrix, **resampling)
-                what = "no difference is significant"
-                what = what if least is None else f"{least:.4f}"
+                finding = "no difference is significant"
+                finding = finding if least is None else f"{least:.4f}"
                 notes.append(
                     f"difference required for significance at {alpha:g}"
-                    f"{'' if test == 'tukey' else ', uncorrected'}: {what}"
+                    f"{'' if test == 'tukey' else ', uncorrected'}: {finding}"
                 )
-            said += [(matrix.measure, note) for note in notes]
-    for line in shared(said) if len(found) > 1 else [note for _, note in said]:
+            lines += [(matrix.measure, note) for note in notes]
+    for line in shared(lines) if len(comparisons) > 1 else [note for _, note in lines]:
         say(line)
     if output:
-        found[0].save(output, spreadsheet=spreadsheet)
-        say(f"wrote {len(found[0].table)} pairs to {output}")
+        comparisons[0].save(output, spreadsheet=spreadsheet)
+        say(f"wrote {len(comparisons[0].table)} pairs to {output}")
     if runs_output:
-        found[0].save(runs_output, runs=True, spreadsheet=spreadsheet)
-    if kept:
-        remove(kept)
-    _print(found, printed, top, pairs)
+        comparisons[0].save(runs_output, runs=True, spreadsheet=spreadsheet)
+    if folder:
+        remove(folder)
+    _print(comparisons, printed, top, pairs)
 
 
-def _print(found: "list[Comparison]", form: str, top: int | None, pairs: bool) -> None:
+def _print(
+    comparisons: "list[Comparison]", form: str, top: int | None, pairs: bool
+) -> None:
     """Print pairs, or runs, the best first."""
     if not (pairs or form in _DATA):
         from pgcjax.report.leaderboard import leaderboard
 
-        print_leaderboard(leaderboard(found), form, top)
+        print_leaderboard(leaderboard(comparisons), form, top)
         return
     import pandas as pd
 
     tables = []
-    for comparison in found:
+    for comparison in comparisons:
         runs = comparison.runs.sort_values(["rank", "run_id"])[:top]
         table = comparison.table if pairs else runs
-        if len(found) > 1:
+        if len(comparisons) > 1:
             table = table.assign(measure=comparison.metadata["measure"])
             table = table[["measure", *table.columns[:-1]]]
         tables.append(table)
-    metadata = [comparison.metadata for comparison in found]
-    used = metadata[0] if len(found) == 1 else {"comparisons": metadata}
-    notes = shared((each.metadata["measure"], each.tested) for each in found)
-    if len(found) == 1:
-        notes = [found[0].tested]
-    print_findings(pd.concat(tables, ignore_index=True), form, used, notes=notes)
+    metadata = [comparison.metadata for comparison in comparisons]
+    about = metadata[0] if len(comparisons) == 1 else {"comparisons": metadata}
+    notes = shared((each.metadata["measure"], each.tested) for each in comparisons)
+    if len(comparisons) == 1:
+        notes = [comparisons[0].tested]
+    print_findings(pd.concat(tables, ignore_index=True), form, about, notes=notes)
 
 
 def _mapping(columns: tuple[str, ...]) -> dict[str, str]:

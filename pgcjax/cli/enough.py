@@ -125,7 +125,7 @@ def enough(
     form: str | None,
     resume: bool,
     output: str | None,
-    **how: Any,
+    **options: Any,
 ) -> None:
     """Compute how far fewer judgments keep the order of the runs.
 
@@ -136,25 +136,25 @@ def enough(
     from pgcjax.engine.enough import enough as tried
     from pgcjax.io.checkpoint import remove
 
-    kept = kept_work(output, resume)
-    read = {name: how.pop(name) for name in _SOURCES}
+    folder = kept_work(output, resume)
+    read = {name: options.pop(name) for name in _SOURCES}
     with ProgressDisplay() as progress:
         runs, tables = _read(**read)
-        found = tried(
+        result = tried(
             runs,
             **tables,
-            **how,
+            **options,
             measures=measures or "PGC",
             shares=shares or SHARES,
-            journal=kept,
+            journal=folder,
             progress=progress.update,
         )
-    for note in found.notes:
+    for note in result.notes:
         say(note)
-    write_table(found.table, output, found.metadata)
-    print_findings(found.table, format_of(form), found.metadata)
-    if kept:
-        remove(kept)
+    write_table(result.table, output, result.metadata)
+    print_findings(result.table, format_of(form), result.metadata)
+    if folder:
+        remove(folder)
 
 
 _ONLY = {
@@ -264,7 +264,7 @@ def next_(
     output: str | None,
     bounds: str | None,
     spreadsheet: bool,
-    **how: Any,
+    **options: Any,
 ) -> None:
     """Choose which pairs of documents to judge next, to tell runs apart.
 
@@ -275,25 +275,27 @@ def next_(
     """
     if rows < 1:
         raise click.UsageError(f"--rows {rows}: expected a number of rows, 1 or more")
-    for option in context.command.params:
+    for option in context.command.get_params(context):
         of = _ONLY.get(option.name or "", BY)
         if by not in of and is_by_hand(context, option.name or ""):
             raise click.UsageError(f"{option.opts[0]} is of --by {' or '.join(of)}")
-    if by == BY[0] and not how["prefs"]:
+    if by == BY[0] and not options["prefs"]:
         raise click.UsageError("Missing option '--prefs'.")
-    how = {name: value for name, value in how.items() if by in _ONLY.get(name, BY)}
-    how["measure"] = how["measure"] or ("PGC" if by == BY[0] else "ppref")
-    read = {name: how.pop(name, ()) for name in _SOURCES}
+    options = {
+        name: value for name, value in options.items() if by in _ONLY.get(name, BY)
+    }
+    options["measure"] = options["measure"] or ("PGC" if by == BY[0] else "ppref")
+    read = {name: options.pop(name, ()) for name in _SOURCES}
     with ProgressDisplay() as progress:
         runs, tables = _read(**read)
-        found = _next(by, runs, tables, rows, how, progress)
-    for note in found.notes:
+        result = _next(by, runs, tables, rows, options, progress)
+    for note in result.notes:
         say(note)
-    used = found.metadata
-    write_table(found.table, output, used, "pairs", spreadsheet=spreadsheet)
+    metadata = result.metadata
+    write_table(result.table, output, metadata, "pairs", spreadsheet=spreadsheet)
     if bounds:
-        write_table(found.comparisons, bounds, used, spreadsheet=spreadsheet)
-    print_findings(found.table.head(rows), format_of(form), found.metadata)
+        write_table(result.comparisons, bounds, metadata, spreadsheet=spreadsheet)
+    print_findings(result.table.head(rows), format_of(form), result.metadata)
 
 
 def _next(
@@ -301,19 +303,22 @@ def _next(
     runs: "Runs",
     tables: dict[str, Any],
     rows: int,
-    how: dict[str, Any],
+    options: dict[str, Any],
     progress: ProgressDisplay,
 ) -> Any:
     """Order pairs as asked."""
     if by == "effect":
         from pgcjax.engine.next_judgments import next_judgments
 
-        return next_judgments(runs, **tables, **how, progress=progress.update)
-    how |= {"preferences": tables["preferences"], "queries": how["queries"] or None}
+        return next_judgments(runs, **tables, **options, progress=progress.update)
+    options |= {
+        "preferences": tables["preferences"],
+        "queries": options["queries"] or None,
+    }
     if by == "utility":
         from pgcjax.asking.utility import next_by_utility
 
-        return next_by_utility(runs, **how, progress=progress.update)
+        return next_by_utility(runs, **options, progress=progress.update)
     from pgcjax.asking.stopping_draws import next_by_chance
 
-    return next_by_chance(runs, **how, requests=rows)
+    return next_by_chance(runs, **options, requests=rows)

@@ -55,8 +55,8 @@ def merge(
     if folder:
         with ProgressDisplay() as progress:
             folder.save(scores, progress.update)
-    how = {"spreadsheet": spreadsheet, "score_format": score_format}
-    give(scores, output, written=bool(folder), **how)
+    written_as = {"spreadsheet": spreadsheet, "score_format": score_format}
+    give(scores, output, written=bool(folder), **written_as)
     print_scores(scores, printed, top)
 
 

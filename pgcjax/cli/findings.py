@@ -47,14 +47,14 @@ def _give(
     form: str | None,
     spreadsheet: bool = False,
     below: Sequence[str] = (),
-    **used: Any,
+    **metadata: Any,
 ) -> None:
     """Print a table, and write it with what it depends on."""
     # What was left out has been said, as a warning.
-    used |= {"lacking": list(notes)} if notes else {}
-    used = {"version": __version__, **used}
-    write_table(table, path, used, spreadsheet=spreadsheet)
-    print_findings(table, format_of(form), used, "power", below)
+    metadata |= {"lacking": list(notes)} if notes else {}
+    metadata = {"version": __version__, **metadata}
+    write_table(table, path, metadata, spreadsheet=spreadsheet)
+    print_findings(table, format_of(form), metadata, "power", below)
 
 
 _SHOWN: dict[str, Callable[["Discrimination"], "pd.DataFrame"]] = {
@@ -99,7 +99,7 @@ def discriminate(
     show: str,
     gold: tuple[str, ...],
     spreadsheet: bool,
-    **how: Any,
+    **options: Any,
 ) -> None:
     """Count the pairs of runs that each measure tells apart."""
     from pgcjax.stats import discrimination
@@ -112,9 +112,9 @@ def discriminate(
         _give(table, output, notes, form, spreadsheet, gold=list(gold), missing=missing)
         return
     with ProgressDisplay() as progress:
-        how |= {"missing": missing, "progress": progress.update}
+        options |= {"missing": missing, "progress": progress.update}
         chosen = list(tests) or "max-t"
-        result = discrimination.discriminate(source, names, chosen, **how)
+        result = discrimination.discriminate(source, names, chosen, **options)
     shown = _SHOWN[show](result)
     for note in result.notes if missing == "own" else ():
         say(note)
@@ -159,16 +159,16 @@ def agree(
 
     share: Any = None if tie_share is None else _share(tie_share, serp)
     source, names = score_files(scores), measures or None
-    used: dict[str, Any] = {"threshold": threshold, "tie_share": share}
-    used["missing"] = missing
+    settings: dict[str, Any] = {"threshold": threshold, "tie_share": share}
+    settings["missing"] = missing
     if serp:
         people, _ = read_any_scores(serp)
-        found = agreement.agree(source, people, names, **used)
-        table, notes = found.table, found.notes
+        result = agreement.agree(source, people, names, **settings)
+        table, notes = result.table, result.notes
     else:
-        table = agreement.agree_measures(source, names, **used)
+        table = agreement.agree_measures(source, names, **settings)
         notes = table.attrs["notes"]
-    _give(table, output, notes, form, **used)
+    _give(table, output, notes, form, **settings)
 
 
 def _share(text: str, serp: str | None) -> float | str:
@@ -218,24 +218,24 @@ def correlate(
     truth: str | None,
     truth_measures: list[str],
     spreadsheet: bool,
-    **how: Any,
+    **options: Any,
 ) -> None:
     """Measure how alike measures, or leaderboards, order the runs."""
     names = measures or None
-    used: dict[str, Any] = {"coefficients": list(coefficients)}
-    used["missing"] = missing
+    settings: dict[str, Any] = {"coefficients": list(coefficients)}
+    settings["missing"] = missing
     if truth:
         from pgcjax.stats.leaderboards import correlate_leaderboards
 
-        used |= how
+        settings |= options
         boards = by_name(scores)
         table = correlate_leaderboards(
-            truth, boards, names, truth_measures or None, **used
+            truth, boards, names, truth_measures or None, **settings
         )
     elif truth_measures:
         raise click.UsageError("--truth-measure is of --truth FILE, which is absent")
     else:
         from pgcjax.stats.correlation import correlate as correlate_measures
 
-        table = correlate_measures(score_files(scores), names, **used)
-    _give(table, output, table.attrs["notes"], form, spreadsheet, **used)
+        table = correlate_measures(score_files(scores), names, **settings)
+    _give(table, output, table.attrs["notes"], form, spreadsheet, **settings)

@@ -80,7 +80,7 @@ def print_leaderboard(board: "Leaderboard", form: str, top: int | None) -> None:
 def print_findings(
     table: "pd.DataFrame",
     form: str,
-    used: dict[str, Any],
+    metadata: dict[str, Any],
     best: str = "",
     notes: Sequence[str] = (),
 ) -> None:
@@ -89,14 +89,14 @@ def print_findings(
     Args:
         table: of findings.
         form: one of `FORMATS`.
-        used: what they depend on.
+        metadata: what they depend on.
         best: the column whose largest number is bold.
         notes: below a table for people or papers, a line each.
     """
     if form == "text":
         print_table(table)
     elif form in ("csv", "json"):
-        _print_data(table, form, used)
+        _print_data(table, form, metadata)
     else:
         from pgcjax.io.text_tables import text_table
         from pgcjax.report import terminal
@@ -105,32 +105,32 @@ def print_findings(
         if form == "table":
             terminal.show(text, terminal.console_of())
         else:
-            _print_markup(text, form, used)
+            _print_markup(text, form, metadata)
 
 
-def _print_data(table: "pd.DataFrame", form: str, used: dict[str, Any]) -> None:
+def _print_data(table: "pd.DataFrame", form: str, metadata: dict[str, Any]) -> None:
     """Print all digits, and what the numbers depend on."""
     if form == "csv":
         rows = table.to_csv(index=False, lineterminator="\n")
-        click.echo(printable(f"{header(used)}\n{rows}", keep="\t\r\n"), nl=False)
+        click.echo(printable(f"{header(metadata)}\n{rows}", keep="\t\r\n"), nl=False)
         return
     records = (
         {k: None if _is_infinite(v) else v for k, v in record.items()}
         for record in table.to_dict("records")
     )
     rows = ",\n".join(json.dumps(record, allow_nan=False) for record in records)
-    click.echo(f'{{"pgcjax": {json.dumps(used)},\n"rows": [\n{rows}\n]}}')
+    click.echo(f'{{"pgcjax": {json.dumps(metadata)},\n"rows": [\n{rows}\n]}}')
 
 
 def _is_infinite(value: object) -> bool:
     return isinstance(value, float) and not math.isfinite(value)
 
 
-def _print_markup(table: "TextTable", form: str, used: dict[str, Any]) -> None:
+def _print_markup(table: "TextTable", form: str, metadata: dict[str, Any]) -> None:
     """Print a table for a paper or a page, behind a comment on what it depends on."""
     from pgcjax.io.text_tables import latex, markdown
 
-    about = header(used).removeprefix("# ")
+    about = header(metadata).removeprefix("# ")
     if form == "latex":
         print_line(f"% {about}")
         text = latex(table)

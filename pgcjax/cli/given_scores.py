@@ -18,14 +18,14 @@ def give(
     *,
     written: bool = False,
     notes: Sequence[str] | None = None,
-    **how: Any,
+    **form: Any,
 ) -> None:
     """Print the notes of scores, or others, and write them, if that is not done."""
     for note in scores.notes if notes is None else notes:
         say(note)
     if output and not written:
         with ProgressDisplay() as progress:
-            scores.save(output, **how, progress=progress.update)
+            scores.save(output, **form, progress=progress.update)
     if output:
         say(f"wrote {scores.count} scores to {output}")
 

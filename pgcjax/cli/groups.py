@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import click
 
-from pgcjax.cli.targets import Verbs
+from pgcjax.cli.verbs import Verbs
 
 _HELP = ("-h", "--help")
 _AUDIT, _FIT = "--audit", "--strengths"

@@ -110,9 +110,9 @@ def judges(
     output: str | None,
     scores_output: str | None,
     spreadsheet: bool,
-    **how: Any,
+    **options: Any,
 ) -> None:
-    """Return whether judges order the runs alike, and what place has to do with it.
+    """Compare judges: do they order the runs alike, and what place has to do with it.
 
     Runs are scored by the judgments of each judge alone; two judges are compared on the
     queries that both judged. Intervals are of queries that are drawn again.
@@ -142,37 +142,37 @@ def judges(
                 for name, paths in files.items()
             }
             table = read_preferences(prefs, format=prefs_format) if prefs else None
-        found = compare_judges(
+        result = compare_judges(
             open_runs(runs, Options(run_format, name_by)),
             table,
             sources=given,
             judges=list(judges) or None,
             measure=measures[0] if measures else "PGC",
             qrels=list(qrels) or None,
-            **how,
+            **options,
             progress=progress.update,
         )
-        used: dict[str, Any] = {}
+        metadata: dict[str, Any] = {}
         if show == "judges":
-            used = drawing | testing
-            shown = found.orders(**used, progress=progress.update)
-            notes = found.in_words(shown)
+            metadata = drawing | testing
+            shown = result.orders(**metadata, progress=progress.update)
+            notes = result.in_words(shown)
         elif show == "pairs":
-            used = testing
-            shown, notes = found.swaps(**used), []
+            metadata = testing
+            shown, notes = result.swaps(**metadata), []
         elif show == "flips":
-            used = drawing
-            shown = found.flips(**used, progress=progress.update)
-            notes = [] if found.flipped else found.in_words(shown)
+            metadata = drawing
+            shown = result.flips(**metadata, progress=progress.update)
+            notes = [] if result.flipped else result.in_words(shown)
         else:
-            shown, notes = found.runs(), []
-    for note in (*found.notes, *notes):
+            shown, notes = result.runs(), []
+    for note in (*result.notes, *notes):
         say(note)
-    about = found.metadata | {"show": show} | used
+    about = result.metadata | {"show": show} | metadata
     write_table(shown, output, about, spreadsheet=spreadsheet)
     if scores_output:
-        found.save(scores_output)
-        say(f"wrote the scores of {len(found.boards)} judges to {scores_output}")
+        result.save(scores_output)
+        say(f"wrote the scores of {len(result.boards)} judges to {scores_output}")
     print_findings(shown, printed, about)
 
 

@@ -94,9 +94,9 @@ def agree(
     grades = read_qrels(qrels) if qrels else None
     choices = Choices(list(judges) or None, sides, bad, split, contradicted)
     sections = analyse(preferences, grades, choices)
-    used = {"judges": list(judges), "sides": sides, "bad": bad, "split": split}
-    used |= {"contradicted": True} if contradicted else {}
-    write_table(tidy(sections), output, {**used, "version": __version__})
+    metadata = {"judges": list(judges), "sides": sides, "bad": bad, "split": split}
+    metadata |= {"contradicted": True} if contradicted else {}
+    write_table(tidy(sections), output, {**metadata, "version": __version__})
     for line in lines(sections):
         click.echo(line)
 
@@ -131,12 +131,12 @@ def audit(
     from pgcjax.report.judge_audit import lines
 
     preferences = read_preferences(prefs, format=prefs_format)
-    asked = {"judges": list(judges) or None, "people": list(people)}
+    judged_by = {"judges": list(judges) or None, "people": list(people)}
     with ProgressDisplay() as progress:
         result = audited(
-            preferences, lengths=lengths, progress=progress.update, **asked
+            preferences, lengths=lengths, progress=progress.update, **judged_by
         )
-    write_table(result.table, output, {**asked, "version": __version__})
+    write_table(result.table, output, {**judged_by, "version": __version__})
     for line in lines(result):
         click.echo(line)
 
@@ -199,16 +199,18 @@ def fit(
     from pgcjax.report.judge_models import lines
 
     preferences = read_preferences(prefs, format=prefs_format)
-    asked: dict[str, Any] = {"by": by, "reliability": reliability}
-    asked |= {"remove": list(remove), "judges": list(judges) or None}
-    asked |= {} if prior is None else {"prior": prior}
+    settings: dict[str, Any] = {"by": by, "reliability": reliability}
+    settings |= {"remove": list(remove), "judges": list(judges) or None}
+    settings |= {} if prior is None else {"prior": prior}
     with ProgressDisplay() as progress:
         result = fitted(
-            preferences, model, lengths=lengths, progress=progress.update, **asked
+            preferences, model, lengths=lengths, progress=progress.update, **settings
         )
-    used = {"model": model, **asked, "version": __version__}
+    metadata = {"model": model, **settings, "version": __version__}
     effects = result.effects.to_dict("records")
-    write_table(result.table, output, used | ({"effects": effects} if effects else {}))
-    write_table(result.judges, judges_to, used)
+    write_table(
+        result.table, output, metadata | ({"effects": effects} if effects else {})
+    )
+    write_table(result.judges, judges_to, metadata)
     for line in lines(result):
         click.echo(line)

@@ -9,6 +9,7 @@ import click
 from click.core import ParameterSource
 
 from pgcjax.cli.targets import ALONE, Target
+from pgcjax.cli.verbs import SharedOption
 from pgcjax.io.choices import FLIPS, NAME_BY, TABLE_SUFFIXES
 from pgcjax.io.judgments import KINDS
 from pgcjax.io.reading import reading
@@ -71,7 +72,7 @@ def together(*decorators: Decorator) -> Decorator:
 
 
 def choice_option(
-    *names: str, allowed: Sequence[str], help: str, default: str = ""
+    *names: str, allowed: Sequence[str], help: str, default: str = "", **more: Any
 ) -> Decorator:
     """Add an option with one of a few values, by default the first."""
     return click.option(
@@ -80,6 +81,7 @@ def choice_option(
         default=default or allowed[0],
         show_default=True,
         help=help,
+        **more,
     )
 
 
@@ -134,8 +136,8 @@ def output_option(
 
     help = f"{help}: {' '.join(suffixes)}" if suffixes else help
     help += ", or DIR/ for a folder of parts." if folders else "." * bool(suffixes)
-    how = {"type": target, "metavar": "FILE", "callback": check, **more}
-    return click.option(*(names or ("-o", "--output")), help=help, **how)
+    settings = {"type": target, "metavar": "FILE", "callback": check, **more}
+    return click.option(*(names or ("-o", "--output")), help=help, **settings)
 
 
 def is_folder(path: str | None) -> bool:
@@ -194,43 +196,39 @@ per_query_option = click.option(
 )
 
 
-def verify_option(what: str) -> Decorator:
+def verify_option(noun: str) -> Decorator:
     """Add the share of what is computed that reference code computes again."""
     return click.option(
         "--verify",
         type=SHARE,
         default=0.0,
         metavar="SHARE",
-        help=f"Recompute this share of the {what} with the plain reference code.",
+        help=f"Recompute this share of the {noun} with the plain reference code.",
     )
 
 
-def reading_option(name: str, argument: str = "", **how: Any) -> Decorator:
-    """Add an option that says how the verb reads all of its files.
+def reading_option(name: str, argument: str = "", **settings: Any) -> Decorator:
+    """Add an option that says how a verb reads all of its files.
 
     It is an `argument` of `reading`, by default the one of the same name.
     """
+    settings = {"cls": SharedOption, **settings}
 
     def choose(context: click.Context, option: click.Parameter, value: Any) -> Any:
         if value is not None:
             context.with_resource(reading(**{argument or name: value}))
         return value
 
-    return click.option(f"--{name}", callback=choose, **how)
+    return click.option(f"--{name}", callback=choose, **settings)
 
 
-memory_option = reading_option(
-    "memory",
-    metavar="SIZE",
-    help="What work, or a file, may take, such as 500MB; by default a quarter of the "
-    "machine's.",
-)
-file_memory_option = reading_option(
-    "memory",
-    metavar="SIZE",
-    expose_value=False,
-    help="What a file may take, such as 2GB; by default a quarter of the machine's.",
-)
+_memory: dict[str, Any] = {
+    "metavar": "SIZE",
+    "help": "What work, or a file, may take, such as 500MB; by default a quarter of "
+    "the machine's.",
+}
+memory_option = reading_option("memory", **_memory)
+file_memory_option = reading_option("memory", expose_value=False, **_memory)
 encoding_option = reading_option(
     "encoding",
     metavar="NAME",
@@ -248,6 +246,7 @@ _UNREAD = "Take up to this share of answers, if no rule reads them, for none (.0
 votes_format_option = together(
     click.option(
         "--prefs-format",
+        cls=SharedOption,
         default="auto",
         metavar="NAME",
         help="clarke, luo, jelsas, trec-prefs, trec-qrels-prefs, csv, tsv, jsonl, "
@@ -299,6 +298,7 @@ float32_option = click.option(
 run_options = together(
     click.option(
         "--run-format",
+        cls=SharedOption,
         default="auto",
         metavar="NAME",
         help="columns (TREC), csv, tsv, jsonl or parquet; by default found.",
@@ -306,6 +306,7 @@ run_options = together(
     choice_option(
         "--name-by",
         allowed=NAME_BY,
+        cls=SharedOption,
         help="What names a run: its tag column; its file without the suffix; or the "
         "file's name with it, as leaderboards have names.",
     ),
@@ -326,6 +327,7 @@ def spreadsheet_option(command: Callable) -> Callable:
 
     return click.option(
         "--spreadsheet",
+        cls=SharedOption,
         is_flag=True,
         help="In .csv and .tsv, put ' before names that begin with = + - or @, which a "
         "spreadsheet would compute.",
@@ -375,13 +377,13 @@ def read_judgments(judgments: dict[str, Any]) -> dict[str, Any]:
 def write_table(
     table: "pd.DataFrame",
     path: str | None,
-    used: dict[str, Any],
+    metadata: dict[str, Any],
     noun: str = "rows",
-    **how: Any,
+    **form: Any,
 ) -> None:
     """Write a table of findings and what it depends on, if a file is named."""
     if path:
         from pgcjax.io import write
 
-        write.write_table(table, path, used, **how)
+        write.write_table(table, path, metadata, **form)
         say(f"wrote {len(table)} {noun} to {path}")

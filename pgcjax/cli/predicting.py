@@ -45,7 +45,7 @@ from pgcjax.judging.choices import FEATURES, GROUPS
 @file_memory_option
 @output_option("Write what is predicted at full precision")
 def predict(
-    qrels: tuple[str, ...], context: tuple[str, ...], output: str | None, **how: Any
+    qrels: tuple[str, ...], context: tuple[str, ...], output: str | None, **options: Any
 ) -> None:
     """Compute how well grades tell what documents are worth after others.
 
@@ -54,8 +54,8 @@ def predict(
     """
     from pgcjax.judging.prediction import predict_context
 
-    prediction = predict_context(qrels, context, **how)
+    prediction = predict_context(qrels, context, **options)
     accuracy = prediction.accuracy.set_index("method")["accuracy"].to_dict()
-    used = {**prediction.metadata, "accuracy": accuracy, "version": __version__}
-    write_table(prediction.predictions, output, used, "predictions")
+    metadata = {**prediction.metadata, "accuracy": accuracy, "version": __version__}
+    write_table(prediction.predictions, output, metadata, "predictions")
     print_table(prediction.accuracy)

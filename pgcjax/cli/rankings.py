@@ -96,7 +96,7 @@ def rbo(
     per_query: bool,
     output: str | None,
     spreadsheet: bool,
-    **how: Any,
+    **options: Any,
 ) -> None:
     """Compare runs with each other by rank-biased overlap, without judgments."""
     from pgcjax.engine.similarity import rbo as compare
@@ -107,7 +107,7 @@ def rbo(
             open_runs(paths, Options(run_format, name_by)) if paths else None
             for paths in (runs, against)
         )
-        similarity = compare(a, b, **how, progress=progress.update)
+        similarity = compare(a, b, **options, progress=progress.update)
     for note in similarity.notes:
         say(note)
     if output:
@@ -200,7 +200,7 @@ def prefer(
     per_query: bool,
     output: str | None,
     spreadsheet: bool,
-    **how: Any,
+    **settings: Any,
 ) -> None:
     """Find which of two runs is preferred, for all pairs, by judgments.
 
@@ -214,65 +214,67 @@ def prefer(
     from pgcjax.engine.preferring import prefer as compare
     from pgcjax.io.runs import Options, open_runs
 
-    how["per_query"] = per_query or show == "tests" or (show, by) == ("runs", "mc4")
+    settings["per_query"] = (
+        per_query or show == "tests" or (show, by) == ("runs", "mc4")
+    )
     options: dict[str, Any] = {"alpha": alpha, "seed": seed}
-    used: dict[str, Any] = {}
+    metadata: dict[str, Any] = {}
     if resamples is not None:
         options["resamples"] = resamples
     with ProgressDisplay() as progress:
-        found = compare(
+        preferences = compare(
             open_runs(runs, Options(run_format, name_by)),
             **read_judgments(judgments),
             measures=measures or None,
-            **how,
+            **settings,
             progress=progress.update,
         )
         if show == "runs":
-            used = options | {"by": by}
-            order = partial(found.order, **used)
-            table = _each(found, order)
+            metadata = options | {"by": by}
+            order = partial(preferences.order, **metadata)
+            table = _each(preferences, order)
         elif show == "tests":
-            used = options | {"test": test, "correction": correction or "holm"}
-            tested: dict[str, Any] = {"memory": how["memory"]}
-            tested |= {"progress": progress.update, **used}
-            table = _each(found, partial(found.compare, **tested))
+            metadata = options | {"test": test, "correction": correction or "holm"}
+            tested: dict[str, Any] = {"memory": settings["memory"]}
+            tested |= {"progress": progress.update, **metadata}
+            table = _each(preferences, partial(preferences.compare, **tested))
         else:
-            table = _tables(found, show, per_query)
-    for note in found.notes:
+            table = _tables(preferences, show, per_query)
+    for note in preferences.notes:
         say(note)
-    about = found.metadata | {"show": show} | used
+    about = preferences.metadata | {"show": show} | metadata
     write_table(table, output, about, spreadsheet=spreadsheet)
     if per_query:
-        table = _with_means(table, found.table, "preference")
-    notes = _tested(found, used) if show == "tests" else []
+        table = _with_means(table, preferences.table, "preference")
+    notes = _tested(preferences, metadata) if show == "tests" else []
     print_findings(table, printed, about, notes=notes)
 
 
-def _tested(found: "Preferences", used: dict[str, Any]) -> list[str]:
+def _tested(preferences: "Preferences", metadata: dict[str, Any]) -> list[str]:
     """Name the test of all pairs by each measure, and what p depends on."""
     from pgcjax.stats.findings import tested
 
-    runs = len(found.run_ids)
-    many = {"comparisons": runs * (runs - 1) // 2} | used
-    sizes = {name: len(tally.queries) for name, tally in found.tallies.items()}
+    runs = len(preferences.run_ids)
+    many = {"comparisons": runs * (runs - 1) // 2} | metadata
+    sizes = {name: len(tally.queries) for name, tally in preferences.tallies.items()}
     return shared((name, tested(many | {"queries": n})) for name, n in sizes.items())
 
 
-def _tables(found: "Preferences", show: str, per_query: bool) -> "pd.DataFrame":
+def _tables(preferences: "Preferences", show: str, per_query: bool) -> "pd.DataFrame":
     if show == "pairs":
-        return found.per_query() if per_query else found.table
+        return preferences.per_query() if per_query else preferences.table
     if show == "beside":
-        return found.beside()
-    square = found.matrix() if show == "matrix" else found.win_rate()
+        return preferences.beside()
+    square = preferences.matrix() if show == "matrix" else preferences.win_rate()
     return square.reset_index()
 
 
 def _each(
-    found: "Preferences", table_of: Callable[[str], "pd.DataFrame"]
+    preferences: "Preferences", table_of: Callable[[str], "pd.DataFrame"]
 ) -> "pd.DataFrame":
     """Put the tables of all measures below each other, the measure first."""
     import pandas as pd
 
-    tables = (table_of(name).assign(measure=name) for name in found.measures)
+    tables = (table_of(name).assign(measure=name) for name in preferences.measures)
     table = pd.concat(tables, ignore_index=True)
     return table[["measure", *table.columns.drop("measure")]]

@@ -110,7 +110,7 @@ def report(
     top: int,
     figures: str | None,
     kinds: tuple[str, ...],
-    **how: Any,
+    **options: Any,
 ) -> None:
     """Write a page about scores: leaderboards, significance, queries, plots.
 
@@ -135,14 +135,14 @@ def report(
     if replicates:
         from pgcjax.stats.uncertainty import read_uncertainty
 
-        how["uncertainty"] = read_uncertainty(replicates)
+        options["uncertainty"] = read_uncertainty(replicates)
     if judges:
         from pgcjax.stats.judge_orders import read_judge_orders
 
-        how["judges"] = read_judge_orders(judges)
+        options["judges"] = read_judge_orders(judges)
     with ProgressDisplay() as progress:
-        findings = find(source, names, progress=progress.update, **how)
-        if how["missing"] == "own" and "lacking" in findings.used:
+        findings = find(source, names, progress=progress.update, **options)
+        if options["missing"] == "own" and "lacking" in findings.used:
             say(findings.used["lacking"])
         order = order or str(findings.used.get("scores, order", ORDERS[0]))
         float32 = bool(findings.used.get("scores, float32"))
@@ -164,12 +164,12 @@ def report(
 
 def _check(html: bool, given: dict[str, tuple[str, ...]], prefs_format: str) -> None:
     """Refuse options that would be read for nothing."""
-    asked = [name for name, paths in given.items() if paths]
-    if asked and not html:
-        raise click.UsageError(f"--{asked[0]} is shown in .html only")
-    if asked == ["runs"]:
+    named = [name for name, paths in given.items() if paths]
+    if named and not html:
+        raise click.UsageError(f"--{named[0]} is shown in .html only")
+    if named == ["runs"]:
         raise click.UsageError("--runs needs the judgments, too: --prefs or --qrels")
-    if prefs_format != "auto" and "prefs" not in asked:
+    if prefs_format != "auto" and "prefs" not in named:
         raise click.UsageError("--prefs-format is of --prefs FILE, which is absent")
 
 

@@ -17,6 +17,7 @@ from pgcjax.cli.options import (
     reading_option,
     together,
 )
+from pgcjax.cli.verbs import SharedOption
 from pgcjax.io.choices import SCORE_FORMATS, SCORE_SUFFIXES
 from pgcjax.stats.choices import CORRECTIONS, EACH_LACKING, LACKING, RESAMPLES
 
@@ -25,14 +26,15 @@ _INPUT: dict[str, Any] = {
     "type": click.Choice(SCORE_FORMATS),
     "expose_value": False,
 }
-score_format_option = reading_option(
-    "score-format",
-    **_INPUT,
-    help="Of SCORES without a header, of other tools; by default found.",
+_SCORE_FORMAT = (
+    "How another tool writes scores: SCORES without a header, by default found; or "
+    "FILE, whatever its suffix, without metadata."
 )
+score_format_option = reading_option("score-format", **_INPUT, help=_SCORE_FORMAT)
 input_format_option = reading_option(
     "input-format",
     **_INPUT,
+    cls=click.Option,
     help="Of parts without a header, of other tools; by default found.",
 )
 
@@ -83,9 +85,10 @@ def scores_output_option(help: str, **more: Any) -> Decorator:
         output_option(help, SCORE_SUFFIXES, folders=True, **more),
         click.option(
             "--score-format",
+            cls=SharedOption,
             type=click.Choice(SCORE_FORMATS),
             is_eager=True,  # the suffix of FILE depends on it
-            help="Write FILE, of any suffix, as another tool would, without metadata.",
+            help=_SCORE_FORMAT,
         ),
     )
 

@@ -206,17 +206,17 @@ def working(
             of = f".{processes.number + 1}-of-{processes.count}"
     first = not (processes and processes.number)
     folder = PartFolder.of(output, part, processes)
-    kept = folder.kept_work(resume) if folder else kept_work(output, resume, of)
+    work = folder.kept_work(resume) if folder else kept_work(output, resume, of)
     from pgcjax.engine import plan
     from pgcjax.engine.job import Job
 
     with (
-        _said(kept),
+        _said(work),
         processes or nullcontext(),
         ProgressDisplay(silent=not first) as progress,
         plan.using(apart=bool(output) and (folder is not None or not processes)),
     ):
-        yield Work(Job(memory, kept, part, processes, progress.update), folder, first)
+        yield Work(Job(memory, work, part, processes, progress.update), folder, first)
 
 
 @cli.command()
@@ -278,8 +278,8 @@ def evaluate(
             assert work.job.progress
             scores = work.folder.save(scores, work.job.progress)
     if work.first:
-        how = {"spreadsheet": spreadsheet, "score_format": score_format}
-        give(scores, output, written=bool(work.folder), **how)
+        written_as = {"spreadsheet": spreadsheet, "score_format": score_format}
+        give(scores, output, written=bool(work.folder), **written_as)
         print_scores(scores, printed, top, per_query)
     work.end(resume)
 
@@ -293,22 +293,24 @@ def _describe(
 
     runs = sources.opened()
     runs = runs.part(*share) if share else runs
-    how = {name: options[name] for name in ("measures", "order", "float32", "memory")}
+    settings = {
+        name: options[name] for name in ("measures", "order", "float32", "memory")
+    }
     tables = given_judgments(sources.judgments)
     for line in describe(
-        estimate(runs.part(*share) if share else runs, **tables, **how)
+        estimate(runs.part(*share) if share else runs, **tables, **settings)
     ):
         click.echo(line)
 
 
 @contextmanager
-def _said(kept: Path | None) -> Iterator[None]:
+def _said(work: Path | None) -> Iterator[None]:
     """Say, when a job is stopped, what is left of it."""
     try:
         yield
     except KeyboardInterrupt:
-        if kept and kept.exists():
-            say(f"what is done is in {kept}: --resume goes on with it", always=True)
+        if work and work.exists():
+            say(f"what is done is in {work}: --resume goes on with it", always=True)
         raise
 
 

@@ -115,7 +115,7 @@ def simulate(
     form: str | None,
     output: str | None,
     figure: str | None,
-    **how: Any,
+    **options: Any,
 ) -> None:
     """Simulate what designs of asking cost and find, by a judge who knows the truth.
 
@@ -135,18 +135,18 @@ def simulate(
             from pgcjax.io.votes.read import read_preferences
 
             data["votes"] = read_preferences(votes, format=prefs_format)
-        found = simulate_asking(
+        result = simulate_asking(
             **data,
-            **how,
+            **options,
             documents=documents or SIZES,
             designs=designs or DESIGNS,
             progress=progress.update,
         )
-    write_table(found.table, output, found.metadata)
+    write_table(result.table, output, result.metadata)
     if figure:
         from pgcjax.report import canvas, plots
 
         shown = "documents", "judgments", "design"
-        canvas.save(plots.lines(found.table, *shown), figure)
+        canvas.save(plots.lines(result.table, *shown), figure)
         say(f"wrote {figure}")
-    print_findings(found.table, format_of(form), found.metadata)
+    print_findings(result.table, format_of(form), result.metadata)

@@ -97,7 +97,7 @@ def uncertainty(
     """
     sources = Sources.of(options)
     leaves = options["leave_out"]
-    for option in context.command.params if leaves else ():
+    for option in context.command.get_params(context) if leaves else ():
         if option.name in _OF_DRAWS and is_by_hand(context, option.name):
             raise click.UsageError(f"{option.opts[0]} goes without --leave-out")
     if score_intervals and interval not in REPLICATED_SINGLY:
@@ -123,14 +123,14 @@ def uncertainty(
         form_of = {"spreadsheet": spreadsheet}
         give(scores, output, notes=result.notes, score_format=score_format, **form_of)
         drawn = {} if leaves else {"interval": interval}
-        used = scores.metadata | drawn
+        metadata = scores.metadata | drawn
         if pairs_output:
             pairs = "pairs" if leaves else "differences"
             table = _of_measures(result, pairs, **drawn)
-            write_table(table, pairs_output, used, "pairs", **form_of)
+            write_table(table, pairs_output, metadata, "pairs", **form_of)
         if score_intervals:
             table = _of_measures(result, "scores", **drawn)
-            write_table(table, score_intervals, used, "intervals", **form_of)
+            write_table(table, score_intervals, metadata, "intervals", **form_of)
         if replicates_output:
             result.save(replicates_output)
             count = result.metadata["replicates"]

@@ -104,22 +104,22 @@ def _columns(table: "pd.DataFrame", decimals: int = 2) -> str:
     return _csv(table, decimals, sep=" ", header=False)
 
 
-def _csv(table: "pd.DataFrame", decimals: int = 2, **how: Any) -> str:
+def _csv(table: "pd.DataFrame", decimals: int = 2, **form: Any) -> str:
     digits = f"%.{decimals}f"
     return table.to_csv(
-        None, index=False, float_format=digits, lineterminator="\n", **how
+        None, index=False, float_format=digits, lineterminator="\n", **form
     )
 
 
 def _readme(settings: "CollectionSettings") -> str:
-    own, kind = asdict(settings), type(settings)
+    values, kind = asdict(settings), type(settings)
     # The default of `pairs` follows `documents`.
     default = asdict(kind(documents=settings.documents)) | {
         "documents": kind().documents
     }
     options = "".join(
         f" --{name} {value}"
-        for name, value in own.items()
+        for name, value in values.items()
         if name != "seed" and value != default[name]
     )
-    return README.format(options=options, **own)
+    return README.format(options=options, **values)

@@ -106,12 +106,12 @@ class Estimate:
     @property
     def padding(self) -> float:
         """Share of the places of all tiles where no document stands."""
-        places = used = 0
+        places = filled = 0
         for runs, count in Counter(self.chunks()).items():
             for group, queries, runs_at_once, calls in self.tiles(runs):
                 places += count * calls * queries * runs_at_once * group.size
-                used += count * runs * group.vertices
-        return 1 - used / places if places else 0.0
+                filled += count * runs * group.vertices
+        return 1 - filled / places if places else 0.0
 
     def bytes(self, devices: int = 1) -> dict[str, int]:
         """Tell what is in memory at most, beyond libraries and judgments."""
@@ -124,9 +124,9 @@ class Estimate:
             ),
             default=0,
         )
-        found = round(plan.FOUND * self.found * self.per_chunk)
+        results = round(plan.FOUND * self.found * self.per_chunk)
         return {
-            "judged documents of two chunks": 4 * found,
+            "judged documents of two chunks": 4 * results,
             "tiles in work": 4 * tile,
             "scores": 64 * self.scores,
         }

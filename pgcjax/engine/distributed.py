@@ -20,13 +20,13 @@ from pgcjax.runtime.processes import DATA, FAILED, Peer, Processes
 _HELLO = 64  # bytes with which a process says who it is
 
 
-def start(how: str, timeout: float = 30.0) -> Processes:
+def start(launcher: str, timeout: float = 30.0) -> Processes:
     """Join the processes of a job, before JAX is used.
 
     Args:
-        how: `auto`, where JAX finds the others by itself (SLURM, Open MPI, Kubernetes,
-            Cloud TPU), or `I/N@HOST:PORT`: this is the I-th of N (from 1), and the
-            first one listens at HOST:PORT.
+        launcher: `auto`, where JAX finds the others by itself (SLURM, Open MPI,
+            Kubernetes, Cloud TPU), or `I/N@HOST:PORT`: this is the I-th of N (from 1),
+            and the first one listens at HOST:PORT.
         timeout: seconds to wait for the others, and of silence after which one of them
             is given up.
 
@@ -43,7 +43,9 @@ def start(how: str, timeout: float = 30.0) -> Processes:
             "expected seconds above 0"
         )
     try:
-        host, port, number, count = _found(timeout) if how == "auto" else _said(how)
+        host, port, number, count = (
+            _found(timeout) if launcher == "auto" else _said(launcher)
+        )
         end = time.monotonic() + timeout
         if count == 1:
             peers = []
@@ -52,10 +54,11 @@ def start(how: str, timeout: float = 30.0) -> Processes:
         else:
             peers = [_connect(host, port, number, count, end)]
     except UsageError as error:
-        raise UsageError(f"--distributed {how}: {error}") from None
+        raise UsageError(f"--distributed {launcher}: {error}") from None
     except TimeoutError as error:
         raise UsageError(
-            f"--distributed {how}: {error} within {timeout:g} s (--distributed-timeout)"
+            f"--distributed {launcher}: {error} within {timeout:g} s "
+            "(--distributed-timeout)"
         ) from None
     return Processes(number, count, peers, timeout)
 
@@ -95,8 +98,8 @@ def gather(
         every.add_packed(share)
     if apart:
         return chunks, every
-    own = together([chunk.open() for chunk in chunks])
-    whole = together([_loaded(part) for part in _all(processes, lambda: _saved(own))])
+    here = together([chunk.open() for chunk in chunks])
+    whole = together([_loaded(part) for part in _all(processes, lambda: _saved(here))])
     return [whole], every
 
 
@@ -114,11 +117,11 @@ def total(processes: Processes | None, work: Callable[[], int]) -> int:
 def _all(processes: Processes, work: Callable[[], bytes]) -> Sequence[bytes]:
     """Return every process what each of them made; tell of a failure at once."""
     try:
-        own = work()
+        here = work()
     except PgcjaxError as error:
         processes.fail(error)
         raise
-    return processes.exchange(own)
+    return processes.exchange(here)
 
 
 def _saved(chunk: Chunk) -> bytes:
@@ -132,9 +135,9 @@ def _loaded(data: bytes) -> Chunk:
         return Chunk.of(dict(arrays))
 
 
-def _said(how: str) -> tuple[str, int, int, int]:
+def _said(launcher: str) -> tuple[str, int, int, int]:
     """Read `2/4@node0:8476`: host, port, number from 0, and how many there are."""
-    match = re.fullmatch(r"(\d+)/(\d+)@(\S+):(\d+)", how, re.ASCII)
+    match = re.fullmatch(r"(\d+)/(\d+)@(\S+):(\d+)", launcher, re.ASCII)
     if not match:
         raise UsageError("expected auto, or I/N@HOST:PORT such as 1/4@node0:8476")
     i, n, host, port = int(match[1]), int(match[2]), match[3], int(match[4])
@@ -212,11 +215,11 @@ def _listen(host: str, port: int, count: int, end: float) -> list[Peer]:
             if number and number not in there:
                 there[number] = Peer(number, connection)
                 continue
-            said = hello.decode(errors="replace").strip()
-            if said.startswith("pgcjax"):
-                own = _hello(0, count).decode().strip()
+            greeting = hello.decode(errors="replace").strip()
+            if greeting.startswith("pgcjax"):
+                expected = _hello(0, count).decode().strip()
                 Peer(0, connection).send(
-                    FAILED, f"the first is {own!r}, this one {said!r}".encode()
+                    FAILED, f"the first is {expected!r}, this one {greeting!r}".encode()
                 )
             connection.close()
     for peer in there.values():
@@ -234,8 +237,8 @@ def _server(host: str, port: int) -> socket.socket:
             (family, *_, address), *_ = socket.getaddrinfo(host, port)
             return socket.create_server(address[:2], family=family)
         if socket.has_dualstack_ipv6():
-            how = {"family": socket.AF_INET6, "dualstack_ipv6": True}
-            return socket.create_server(("", port), **how)
+            address_family = {"family": socket.AF_INET6, "dualstack_ipv6": True}
+            return socket.create_server(("", port), **address_family)
         return socket.create_server(("", port))
     except OSError as error:
         why = os.strerror(error.errno) if error.errno else error

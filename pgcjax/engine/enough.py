@@ -71,8 +71,8 @@ def enough(
     drawn = [drawn_shares(votes, share, replicates, seed) for share in chosen]
     graphs = [VariantGraphs(member, votes) for member in request.members]
     batches = [VariantMeans(of, each, missing) for of in graphs for each in drawn]
-    used = {"shares": chosen, "replicates": replicates, "seed": seed}
-    scored = score(task, used, more=batches, whole=True)
+    metadata = {"shares": chosen, "replicates": replicates, "seed": seed}
+    scored = score(task, metadata, more=batches, whole=True)
     parts = (part[:, 0, :, 0] for part in scored.more)
     means, by_share = {}, {}
     for member, has, scores in scored.by_measure:

@@ -98,8 +98,8 @@ def evaluate(  # noqa: D417 - a line for each argument would be one too many
         missing,
         Job() if job is None else job,
     )
-    used = {"means_only": True} if means_only else {}
-    return score(task, used, verify=verify, means_only=means_only).scores
+    settings = {"means_only": True} if means_only else {}
+    return score(task, settings, verify=verify, means_only=means_only).scores
 
 
 class ScoringTask(NamedTuple):
@@ -158,7 +158,7 @@ def scoring_task(
 
 def score(
     task: ScoringTask,
-    used: dict[str, Any],
+    settings: dict[str, Any],
     *,
     more: Sequence[Batch] = (),
     verify: float = 0.0,
@@ -170,7 +170,7 @@ def score(
 
     Args:
         task: is asked.
-        used: what scores depend on, beside that; it becomes metadata.
+        settings: what scores depend on, beside that; it becomes metadata.
         more: batches of other judgments, in the same reading of the runs.
         verify: as of `evaluate`.
         means_only: likewise.
@@ -186,7 +186,7 @@ def score(
         runs = runs.share(processes.number, processes.count)
         progress = _watching(processes, progress)
     rounded = {"float32": True} if runs.options.float32 else {}
-    described = described_by(request, rounded | used)
+    described = described_by(request, rounded | settings)
     batches = request.batches(budget=limits.tile, keep=limits.kept)
     tally, seen = counting(request, batches, means_only)
 

@@ -88,11 +88,13 @@ class ExactBatch(Batch):
             [rank.get(doc, len(rank) + i) for i, doc in enumerate(docs)]
         )
         standing = -standing if self._tensors.farthest else standing
-        own = np.empty(len(docs), object)  # of a kind, as they stand in the run
-        own[np.argsort(orders.kinds, kind="stable")] = docs[
+        graph_docs = np.empty(len(docs), object)  # of a kind, as they stand in the run
+        graph_docs[np.argsort(orders.kinds, kind="stable")] = docs[
             np.lexsort((standing, orders.kinds))
         ]
-        return exact_pgc_of(case, [own[chosen].tolist() for chosen in orders.sets])
+        return exact_pgc_of(
+            case, [graph_docs[chosen].tolist() for chosen in orders.sets]
+        )
 
     def _prepared(self, progress: Progress | None) -> PeelGraphs:
         """Lay out the optimal orders, and the graphs that are peeled instead."""
@@ -198,7 +200,7 @@ def exact_program(farthest: bool) -> QueryProgram:
 
     def program(lattice: Any, runs: NearRuns, weights: Array) -> Array:
         near = [jnp.moveaxis(array, 0, -1) for array in runs]
-        how = {"weights": weights, "farthest": farthest}
-        return exact.extreme_overlap(*lattice, *near, **how)
+        statics = {"weights": weights, "farthest": farthest}
+        return exact.extreme_overlap(*lattice, *near, **statics)
 
     return program

@@ -71,18 +71,18 @@ class FlatRuns:
             values = np.concatenate(numbers)
         flat = rankings.flat(docs, values.astype(np.int32, copy=False))
         self.first, self.count = flat.first, flat.count
-        used = int((flat.first + flat.count).max(initial=0))
+        filled = int((flat.first + flat.count).max(initial=0))
         if depth is not None:  # ranks ascend
-            near = np.zeros(used + 1, np.int32)
-            np.cumsum(flat.rank[:used] < depth, dtype=np.int32, out=near[1:])
+            near = np.zeros(filled + 1, np.int32)
+            np.cumsum(flat.rank[:filled] < depth, dtype=np.int32, out=near[1:])
             self.count = near[flat.first + flat.count] - near[flat.first]
-        length = max(room, list_room(used, max(lengths, default=0)))
+        length = max(room, list_room(filled, max(lengths, default=0)))
         self.documents = Documents(flat.value, flat.rank)
         if len(flat.value) < length:  # fewer runs than in an earlier call
             self.documents = Documents(blank((length,)), blank((length,)))
-            columns = flat.value[:used], flat.rank[:used]
+            columns = flat.value[:filled], flat.rank[:filled]
             for array, column in zip(self.documents, columns, strict=True):
-                array[:used] = column
+                array[:filled] = column
 
     @property
     def room(self) -> int:

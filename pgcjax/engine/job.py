@@ -101,15 +101,15 @@ def run(
     """
     judged, order = request.judged, request.order
     names = runs.identities() if checkpoint else []
-    kept = 0
+    most = 0
     chunks: list[Chunk | KeptChunk] = []
     for chunk, kept_chunk, end in _kept(checkpoint, names) if checkpoint else ():
         refuse(request, chunk.run_ids, chunk.has)
         if seen:
             seen(chunk)
         chunks.append(kept_chunk)
-        kept = end
-    done = kept
+        most = end
+    done = most
 
     def finish(ranks: list[JudgedRanks], first: int, end: int) -> Chunk | KeptChunk:
         _log.debug("units %d to %d of %d", first, end, len(runs.units))
@@ -151,9 +151,9 @@ def run(
                 del ranks
         if pending:
             chunks.append(pending.result())
-    if sample and kept:
+    if sample and most:
         take = partial(sample.take, judged=judged.docs)
-        with closing(runs.first(kept).read(judged, order, take)) as taken:
+        with closing(runs.first(most).read(judged, order, take)) as taken:
             for _ in chain.from_iterable(read.parts for read in taken):
                 pass
     if not chunks:
@@ -188,8 +188,8 @@ def _chunks(
     """Gather ranks until they take enough bytes or, if they are kept, some time."""
     ranks: list[JudgedRanks] = []
     units, began = 0, time.monotonic()
-    kept = [batch.most_runs for batch in batches if checkpoint and batch.most_runs]
-    most_runs = min(kept, default=math.inf)
+    largest = [batch.most_runs for batch in batches if checkpoint and batch.most_runs]
+    most_runs = min(largest, default=math.inf)
     for part, count in parts:
         ranks.append(part)
         units += count

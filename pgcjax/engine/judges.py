@@ -94,8 +94,8 @@ def compare_judges(
         requests = []
         for judge, policy in boards:
             settled = settle(tables[judge], policy)
-            asked = {"preferences": settled, **grades}
-            requests.append(read_request(asked, str(one), order, missing))
+            graded = {"preferences": settled, **grades}
+            requests.append(read_request(graded, str(one), order, missing))
         request = _together(requests)
         batches = request.batches(budget=limits.tile, keep=limits.kept)
         chunks = job.run(runs, request, batches, limits=limits, progress=progress)
@@ -112,12 +112,12 @@ def compare_judges(
     by_judge: dict[str, dict[str, Board]] = {judge: {} for judge in tables}
     for (judge, policy), (member, _, scores) in zip(boards, scored, strict=True):
         by_judge[judge][policy] = Board([*member.tensors.docs], scores)
-    told = [i for i, (_, policy) in enumerate(boards) if policy == flips]
-    names = [boards[i][0] for i in told]
-    members = [scored[i][0] for i in told]
+    for_flips = [i for i, (_, policy) in enumerate(boards) if policy == flips]
+    names = [boards[i][0] for i in for_flips]
+    members = [scored[i][0] for i in for_flips]
     tally = RunTally(members)
-    found = [(scored[i][1], bool(scored[i][2].any())) for i in told]
-    tally.add(total.run_ids, total.query_ids, found)
+    scored_judges = [(scored[i][1], bool(scored[i][2].any())) for i in for_flips]
+    tally.add(total.run_ids, total.query_ids, scored_judges)
     notes = tell(members, tally, missing, names)
     rounded = {"float32": True} if runs.options.float32 else {}
     about: dict[str, Any] = {"version": __version__, "measure": str(one)}
@@ -134,9 +134,9 @@ def compare_judges(
         judge: (len(votes), int((votes["kind"] == FLIPPED).sum()))
         for judge, votes in double.items()
     }
-    said = tuple([*dict.fromkeys(runs.notes), *notes])
+    lines = tuple([*dict.fromkeys(runs.notes), *notes])
     return JudgeOrders(
-        about, said, run_ids=total.run_ids, boards=by_judge, flipped=flipped
+        about, lines, run_ids=total.run_ids, boards=by_judge, flipped=flipped
     )
 
 
@@ -174,7 +174,9 @@ def _tables(
                 mend="Give a column judge, or call all of a file one judge: "
                 "--source NAME=FILE (sources= in Python).",
             )
-        tables = {str(judge): own for judge, own in table.groupby("judge", sort=True)}
+        tables = {
+            str(judge): votes for judge, votes in table.groupby("judge", sort=True)
+        }
     for name, source in (sources or {}).items():
         if name in tables:
             raise UsageError(f"judge {name!r} is among the preferences, too: rename it")
@@ -182,13 +184,13 @@ def _tables(
     for judge in judges or ():
         if judge not in tables:
             raise UsageError(f"no judge {judge!r}; there are {listed([*tables], 8)}")
-    kept = [judge for judge in sorted(tables) if judges is None or judge in judges]
-    if not kept:
+    judged = [judge for judge in sorted(tables) if judges is None or judge in judges]
+    if not judged:
         raise UsageError(
             "no judgments: give preferences=… or sources=…; --prefs FILE or --source "
             "NAME=FILE on the command line"
         )
-    return {judge: tables[judge].reset_index(drop=True) for judge in kept}
+    return {judge: tables[judge].reset_index(drop=True) for judge in judged}
 
 
 def _together(requests: Sequence[ScoringRequest]) -> ScoringRequest:

@@ -88,8 +88,8 @@ def next_judgments(
         DataError: the data cannot be scored. UsageError: an argument is wrong.
     """
     check_choice("interval", interval, REPLICATED)
-    asked = {"top": top, "documents": documents, "replicates": replicates}
-    for name, number in asked.items():
+    settings = {"top": top, "documents": documents, "replicates": replicates}
+    for name, number in settings.items():
         if type(number) is not int or number < 2:
             raise UsageError(f"{name}={number!r}: expected a whole number, 2 or more")
     with reading(memory=memory):
@@ -112,7 +112,7 @@ def next_judgments(
     assert isinstance(drawn, Uncertainty) and drawn.observed
     scores = drawn.observed
     compared, undecided = _undecided(drawn, top, interval)
-    told = (
+    notes = (
         f"{len(undecided)} of {counted(compared, 'comparison')} among the best "
         f"{min(top, len(scores.runs))} runs are undecided by {measure} (not a test: "
         "other judges may turn decided ones round)"
@@ -121,7 +121,7 @@ def next_judgments(
     about = scores.metadata | about
     if not len(undecided):
         none = pd.DataFrame(columns=[*_COLUMNS])
-        return NextJudgments(none, about, (told,), undecided=undecided)
+        return NextJudgments(none, about, (notes,), undecided=undecided)
     names = sorted({*undecided["run_a"], *undecided["run_b"]})
     with reading(memory=memory):
         rankings = read_rankings(
@@ -140,13 +140,15 @@ def next_judgments(
     by = ["effect", *_COLUMNS[:3]]
     table = table.sort_values(by, ascending=[False, True, True, True])
     table = table.reset_index(drop=True)
-    return NextJudgments(table, about, (told,), undecided=undecided)
+    return NextJudgments(table, about, (notes,), undecided=undecided)
 
 
-def _undecided(found: Uncertainty, top: int, interval: str) -> tuple[int, pd.DataFrame]:
+def _undecided(
+    uncertainty: Uncertainty, top: int, interval: str
+) -> tuple[int, pd.DataFrame]:
     """Count the comparisons of the best runs; give those whose interval holds 0."""
-    best = found.ranks()["run_id"].head(top)
-    pairs = found.differences(interval=interval)
+    best = uncertainty.ranks()["run_id"].head(top)
+    pairs = uncertainty.differences(interval=interval)
     pairs = pairs[pairs["run_a"].isin(best) & pairs["run_b"].isin(best)]
     holds = (pairs["low"] <= 0) & (pairs["high"] >= 0)
     return len(pairs), pairs[holds].reset_index(drop=True)

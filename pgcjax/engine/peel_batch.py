@@ -362,8 +362,8 @@ def peel_program(form: Form, longest: int) -> QueryProgram:
         places = by_place(documents, runs, form.size)
         arrays: Any = graph.rows, graph.words, *places, vertices, weights
         interpret = jax.local_devices()[0].platform == "cpu"  # to test it
-        how = {"where": graph.where, "interpret": interpret}
-        return peel_pallas.peeled_overlap(*arrays, **how)
+        statics = {"where": graph.where, "interpret": interpret}
+        return peel_pallas.peeled_overlap(*arrays, **statics)
 
     def wide(query: Any, runs: Where, shared: Any) -> Array:
         (graph, _), (documents, weights) = query, shared

@@ -159,7 +159,7 @@ class Preferences(Result):
         return rank_aggregation.ordering(self.run_ids, observed, drawn, alpha)
 
     def compare(
-        self, measure: str | None = None, *, test: str = "bootstrap", **how: Any
+        self, measure: str | None = None, *, test: str = "bootstrap", **settings: Any
     ) -> pd.DataFrame:
         """Test of each pair whether its preference is 0 but for the choice of queries.
 
@@ -167,7 +167,7 @@ class Preferences(Result):
             measure: which one.
             test: `bootstrap`, `permutation`, `t` or `wilcoxon`, as of
                 `pgcjax.compare`, of the preferences of the queries.
-            how: correction, resamples, seed, alpha, precision, memory and
+            settings: correction, resamples, seed, alpha, precision, memory and
                 progress, likewise.
 
         Returns:
@@ -191,21 +191,21 @@ class Preferences(Result):
         rows = np.concatenate([values, np.zeros((1, values.shape[1]))])
         queries = self.tallies[name].queries
         matrix = Matrix([*names, _NONE], queries, rows, name)
-        found = compare(matrix, test=test, baselines=_NONE, **how).table
-        found = found.rename(columns={"difference": "preference"})
-        return found.assign(**self._names(), measure=name)
+        table = compare(matrix, test=test, baselines=_NONE, **settings).table
+        table = table.rename(columns={"difference": "preference"})
+        return table.assign(**self._names(), measure=name)
 
     def _saved(self) -> tuple[pd.DataFrame, dict[str, Any]]:
         """Return the table, or that of queries if they were kept."""
-        kept = any(tally.keep for tally in self.tallies.values())
-        return self.per_query() if kept else self.table, self.metadata
+        is_kept = any(tally.keep for tally in self.tallies.values())
+        return self.per_query() if is_kept else self.table, self.metadata
 
     def _name(self, measure: str | None) -> str:
         if measure is None or measure in self.tallies:
             return measure or self.measures[0]
-        asked = parse(measure)
+        parsed = parse(measure)
         for name in self.tallies:
-            if parse(name) == asked:
+            if parse(name) == parsed:
                 return name
         there = ", ".join(self.tallies)
         raise UsageError(f"no preferences by {measure}; there are those by {there}")
@@ -237,9 +237,11 @@ class Preferences(Result):
         names = {"run_a": first, "run_b": second}
         return {key: named(x[pair], self.run_ids) for key, x in names.items()}
 
-    def _square(self, over: np.ndarray, back: np.ndarray, own: float) -> pd.DataFrame:
+    def _square(
+        self, over: np.ndarray, back: np.ndarray, diagonal: float
+    ) -> pd.DataFrame:
         first, second = all_pairs(len(self.run_ids))
-        square = np.full((len(self.run_ids), len(self.run_ids)), own)
+        square = np.full((len(self.run_ids), len(self.run_ids)), diagonal)
         square[first, second], square[second, first] = over, back
         rows = pd.Index(self.run_ids, name="run_a")
         return pd.DataFrame(square, rows, pd.Index(self.run_ids, name="run_b"))

@@ -190,12 +190,12 @@ def _calls(
         for width, tiles in _tiles_of(query, side):
             most = _at_once(len(tiles.level), side, width, measures, budget)
             for low in range(0, len(tiles.level), most * devices):
-                some = _Tiles(*(x[low : low + most * devices] for x in tiles))
-                cut = _cut(query, some, side, most * devices)
-                steps = np.clip(len(some.level) - most * np.arange(devices), 0, most)
+                part = _Tiles(*(x[low : low + most * devices] for x in tiles))
+                cut = _cut(query, part, side, most * devices)
+                steps = np.clip(len(part.level) - most * np.arange(devices), 0, most)
                 make = partial(_preferences, kernels, (*cut, steps.astype(np.int32)))
                 program = kernels, side, width, most, measures, devices
-                yield Call((query, some), make, program)
+                yield Call((query, part), make, program)
 
 
 def _laid_out(
@@ -228,8 +228,8 @@ def _tiles_of(query: _LaidOutQuery, side: int) -> Iterator[tuple[int, _Tiles]]:
     starts = np.arange(0, len(query.positions[0]), side)
     a, b = np.triu_indices(len(starts))
     widths = [x.shape[1] for x in query.positions]
-    found = [i for i, x in enumerate(query.positions) if x.min() < ABSENT]
-    for width, group in groupby(found, widths.__getitem__):
+    judged = [i for i, x in enumerate(query.positions) if x.min() < ABSENT]
+    for width, group in groupby(judged, widths.__getitem__):
         levels = np.array([*group])
         first, second = (np.tile(starts[x], len(levels)) for x in (a, b))
         yield width, _Tiles(np.repeat(levels, len(a)), first, second)

@@ -97,14 +97,14 @@ def prefer(
     limits = plan.MemoryLimits(memory_limit(memory))
     kinds = {"qrels": qrels, "preferences": preferences, "context": context}
     sources = by_kind({**kinds, "intent_qrels": intent_qrels, "intents": intents})
-    asked = _asked(measures, sources)
-    chosen = list(dict.fromkeys(map(parse, asked)))
+    parsed = _asked(measures, sources)
+    chosen = list(dict.fromkeys(map(parse, parsed)))
     check_needs(chosen, {*sources, "levels"})  # evaluate looks for these
     between = [m for m in chosen if isinstance(m, BetweenRankings)]
     others = [m for m in chosen if not isinstance(m, BetweenRankings)]
     about: dict[str, Any] = {"version": __version__, "order": order}
     about |= {"missing": missing, "measures": [m.in_full() for m in chosen]}
-    about["judgments"], notes = {}, tell_merged(asked, parse)
+    about["judgments"], notes = {}, tell_merged(parsed, parse)
     ranked, scores, check = None, None, None
     sample = PairSample(verify, order)
     with reading(memory=memory):
@@ -121,10 +121,10 @@ def prefer(
             about["judgments"] = {k: fingerprint(tables[k]) for k in tables}
             notes += ranked.told(missing)
         if others:
-            how: dict[str, Any] = {"order": order, "missing": missing}
-            how |= {"measures": others, "verify": verify}
-            how["job"] = Job(memory=memory, progress=progress)
-            scores = evaluate(runs, **sources, **how)
+            settings: dict[str, Any] = {"order": order, "missing": missing}
+            settings |= {"measures": others, "verify": verify}
+            settings["job"] = Job(memory=memory, progress=progress)
+            scores = evaluate(runs, **sources, **settings)
             about["judgments"] |= scores.metadata["judgments"]
             notes += scores.notes
     notes = [*dict.fromkeys([*runs.notes, *notes])]
@@ -138,14 +138,14 @@ def prefer(
     tallies = {str(m): PreferenceTally(pairs, len(run_ids), per_query) for m in chosen}
     _check_memory(len(pairs[0]), ranked, scores, per_query, limits.memory)
     if ranked:
-        how = {"check": check, "progress": progress}
-        ranked.compare(tallies, missing, limits.tile, **how)
+        settings = {"check": check, "progress": progress}
+        ranked.compare(tallies, missing, limits.tile, **settings)
     for measure in map(str, others):
         assert scores
         _add_differences(tallies[measure], scores.matrix(measure).loc[run_ids])
     if check:
-        found = sum(sum(tallies[str(m)].counted) for m in between)
-        notes.append(f"{sample.count} of {found} preferences recomputed: equal")
+        count = sum(sum(tallies[str(m)].counted) for m in between)
+        notes.append(f"{sample.count} of {count} preferences recomputed: equal")
     notes.append(
         f"{counted(len(run_ids), 'run')}, {counted(len(pairs[0]), 'pair')} of them"
     )
@@ -166,10 +166,10 @@ def _asked(
                 "FILE, --prefs FILE, --intent-qrels FILE on the command line"
             )
     several = isinstance(measures, Iterable) and not isinstance(measures, str)
-    asked: list[Any] = [*measures] if several else [measures]
-    if not asked:
+    given: list[Any] = [*measures] if several else [measures]
+    if not given:
         raise UsageError("no measure was asked for")
-    return asked
+    return given
 
 
 def _kinds(measures: Sequence[Measure], sources: Mapping[str, Any]) -> set[str]:
@@ -210,10 +210,13 @@ class ComparedRankings:
         tensors = {str(m): m.prepare(judgments) for m in measures}
         docs = {id(t.levels.docs): t.levels.docs for t in tensors.values()}
         judged = JudgedDocuments(*docs.values())
-        how: dict[str, Any] = {"documents": plan.settings.rows, "progress": progress}
+        settings: dict[str, Any] = {
+            "documents": plan.settings.rows,
+            "progress": progress,
+        }
         if sample:
-            how["seen"] = partial(sample.take, judged=judged.docs)
-        rankings = read_rankings(runs, judged, order, **how)
+            settings["seen"] = partial(sample.take, judged=judged.docs)
+        rankings = read_rankings(runs, judged, order, **settings)
         names = rankings.run_ids
         by = sorted(range(len(names)), key=names.__getitem__)
         return cls(tensors, rankings, np.array(by), [names[i] for i in by])
@@ -252,10 +255,10 @@ class ComparedRankings:
                 effect = "as if it had found nothing"
                 if missing == "skip":
                     effect = "left out of its pairs"
-                what = f"judged queries are missing in {counted(len(lacking), 'run')}"
+                lack = f"judged queries are missing in {counted(len(lacking), 'run')}"
                 how_many = counted(int((~has).sum()), "query")
-                what += f" ({listed(lacking)}), {how_many} in all: {effect}"
-                warned.append((name, what))
+                lack += f" ({listed(lacking)}), {how_many} in all: {effect}"
+                warned.append((name, lack))
             note = counted(len(queries), "query")
             if void := len(judged) - len(queries):
                 note += f"; nothing to find of {counted(void, 'query')}: left out"
@@ -275,9 +278,11 @@ class ComparedRankings:
     ) -> None:
         """Compare all pairs of runs, let `check` see it, and add what comes out."""
         names, tensors = list(self.tensors), list(self.tensors.values())
-        how: dict[str, Any] = {"budget": budget, "progress": progress}
-        found = preference_tiles.compare(tensors, self.rankings, self.runs, **how)
-        for query, measure, values in found:
+        settings: dict[str, Any] = {"budget": budget, "progress": progress}
+        counted_pairs = preference_tiles.compare(
+            tensors, self.rankings, self.runs, **settings
+        )
+        for query, measure, values in counted_pairs:
             if check:
                 check(names[measure], query, self.run_ids, values)
             has = self.has([query])[:, 0] if missing == "skip" else None

@@ -83,7 +83,7 @@ class ScoringRequest:
         """Number the queries of a measure among all that were judged."""
         return [self.judged.number[query] for query in member.tensors.docs]
 
-    def check_means(self, what: str) -> None:
+    def check_means(self, noun: str) -> None:
         """Refuse measures whose mean over queries is not arithmetic.
 
         Raises:
@@ -92,7 +92,7 @@ class ScoringRequest:
         for measure in self.measures:
             if measure.mean != MEANS[0]:
                 raise UsageError(
-                    f"{measure}: {what} of arithmetic means, not of mean={measure.mean}"
+                    f"{measure}: {noun} of arithmetic means, not of mean={measure.mean}"
                 )
 
     def batches(self, *, budget: int, keep: int) -> list[Batch]:
@@ -135,8 +135,8 @@ def runs_of(source: Any, order: str = "trec", options: Options | None = None) ->
     runs = open_runs(source, options, in_order=as_runs)
     grid = runs.grids is not None
     if options and options.float32 and (grid or order == "rank"):
-        what = "image grids have none" if grid else "order=rank takes none"
-        raise UsageError(f"float32 rounds scores, and {what}: leave it out")
+        reason = "image grids have none" if grid else "order=rank takes none"
+        raise UsageError(f"float32 rounds scores, and {reason}: leave it out")
     return runs
 
 
@@ -170,9 +170,9 @@ def read_request(
     if measures is not None and not isinstance(measures, str):
         measures = [*measures] if isinstance(measures, Iterable) else [measures]
     given |= set() if grids is None else {"grids"}
-    asked = _defaults(set(sources)) if measures is None else measures
-    asked = [asked] if isinstance(asked, str) else asked
-    chosen, notes = parse_all(asked, given), tuple(tell_merged(asked))
+    named = _defaults(set(sources)) if measures is None else measures
+    named = [named] if isinstance(named, str) else named
+    chosen, notes = parse_all(named, given), tuple(tell_merged(named))
     check_needs(chosen, given | {"levels"})
     tables: dict[str, Any] = read_as_they_come(sources)
     needs = {n for m in chosen for n in m.needs}

@@ -76,9 +76,9 @@ def rbo(
     budget = plan.MemoryLimits(memory_limit(memory)).tile
     if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
         return _of_lists(a, b, float(p), variant, ties, depth)
-    how = {"order": order, "broken": ties == BROKEN, "depth": depth}
-    how |= {"rows": plan.settings.rows, "progress": progress}
-    reader = partial(read, numbers=Numbers(), **how)
+    settings = {"order": order, "broken": ties == BROKEN, "depth": depth}
+    settings |= {"rows": plan.settings.rows, "progress": progress}
+    reader = partial(read, numbers=Numbers(), **settings)
     with reading(memory=memory):
         sides = [reader(x) for x in ((a,) if b is None else (a, b))]
     del reader  # and with it the names of all documents
@@ -199,10 +199,10 @@ class _Compared:
         """List the rankings of each query by run."""
         sides = []
         for query, (a, b) in zip(self.queries, self.places, strict=True):
-            own = [self.lists_a[query][self.runs_a[i]] for i in a]
+            lists = [self.lists_a[query][self.runs_a[i]] for i in a]
             theirs = [self.lists_b[query][self.runs_b[i]] for i in b]
             sides.append(
-                similarity_tiles.RankingSides(own, None if self.alone else theirs)
+                similarity_tiles.RankingSides(lists, None if self.alone else theirs)
             )
         return sides
 

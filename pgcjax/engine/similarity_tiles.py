@@ -122,10 +122,10 @@ def _tiles(
             side * side, plan.settings.pairs if cpu else 1 << fit.bit_length() - 1
         )
         weights = kernel.weights_of(p, width)
-        for own, other in _blocks(sides, side):
-            fixed, moving = _laid_out(lists, codes, own, other, side, width)
-            a, b = _pairs(own, other, sides.b is None and own == other)
-            has = tied[own][a] | tied[other][b]
+        for rows, other in _blocks(sides, side):
+            fixed, moving = _laid_out(lists, codes, rows, other, side, width)
+            a, b = _pairs(rows, other, sides.b is None and rows == other)
+            has = tied[rows][a] | tied[other][b]
             shift = other.start - (0 if sides.b is None else len(sides.a))
             for kind, chosen in ((ties, has), ("", ~has)):
                 if chosen.any():
@@ -134,7 +134,7 @@ def _tiles(
                     tables = (weights.at,) if kind else (weights.below, weights.left)
                     yield _Tile(
                         query=number,
-                        a=own.start + i,
+                        a=rows.start + i,
                         b=shift + j,
                         length_a=fixed[-1][i],
                         length_b=moving[-1][j],
@@ -162,17 +162,17 @@ def _blocks(sides: RankingSides, side: int) -> Iterator[tuple[slice, slice]]:
     one = cut(0, len(sides.a))
     if sides.b is None:
         yield from (
-            (own, other) for own in one for other in one if own.start <= other.start
+            (rows, other) for rows in one for other in one if rows.start <= other.start
         )
     else:
         others = cut(len(sides.a), len(sides.a) + len(sides.b))
-        yield from ((own, other) for own in one for other in others)
+        yield from ((rows, other) for rows in one for other in others)
 
 
-def _pairs(own: slice, other: slice, same: bool) -> tuple[np.ndarray, np.ndarray]:
+def _pairs(rows: slice, other: slice, same: bool) -> tuple[np.ndarray, np.ndarray]:
     """List the pairs of two blocks, square by square."""
     a, b = np.divmod(
-        np.arange((own.stop - own.start) * (other.stop - other.start)),
+        np.arange((rows.stop - rows.start) * (other.stop - other.start)),
         other.stop - other.start,
     )
     if same:
@@ -192,7 +192,7 @@ def _numbered(lists: Sequence[TiedList]) -> list[np.ndarray]:
 def _laid_out(
     lists: Sequence[TiedList],
     codes: Sequence[np.ndarray],
-    own: slice,
+    ours: slice,
     other: slice,
     side: int,
     width: int,
@@ -212,10 +212,10 @@ def _laid_out(
     for row, ids in zip(places, codes[other], strict=False):
         row[number[ids]] = rows[: len(ids)]
     docs = np.full((side, width), len(of_other), np.int32)
-    for row, ids in zip(docs, codes[own], strict=False):
+    for row, ids in zip(docs, codes[ours], strict=False):
         row[: len(ids)] = number[ids]
     return (
-        (docs, *_ranks(lists[own], side, width)),
+        (docs, *_ranks(lists[ours], side, width)),
         (places, *_ranks(lists[other], side, width)),
     )
 

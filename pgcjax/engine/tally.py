@@ -50,20 +50,20 @@ class RunTally:
         self,
         run_ids: Sequence[str],
         query_ids: Iterable[str],
-        found: Iterable[tuple[Bool[np.ndarray, "runs queries"], bool]],
+        scored: Iterable[tuple[Bool[np.ndarray, "runs queries"], bool]],
     ) -> None:
         """Count runs.
 
         Args:
             run_ids: the runs.
             query_ids: queries that any of them has.
-            found: of each measure, which run has which of its queries, and whether any
+            scored: of each measure, which run has which of its queries, and whether any
                 score is not 0.
         """
         self.run_ids += run_ids
         self.query_ids.update(query_ids)
         answers = np.zeros(len(run_ids), bool)
-        for tally, (has, nonzero) in zip(self.measures, found, strict=True):
+        for tally, (has, nonzero) in zip(self.measures, scored, strict=True):
             answers |= has.any(1)
             tally.answered |= has.any(0)
             tally.lacking += [run_ids[int(i)] for i in np.flatnonzero(~has.all(1))]

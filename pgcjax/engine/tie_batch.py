@@ -99,21 +99,21 @@ class TieBatch(Batch):
     ) -> Float64[np.ndarray, "measures runs queries"]:
         """Add up RBO weights by each order, and normalise what the measures ask for."""
         runs = len(rankings.run_ids)
-        found = self._spread(rankings, progress)
+        spread = self._spread(rankings, progress)
         sizes = np.array([len(docs) for docs in self.docs.values()])
         scores = np.zeros((len(self.members), runs, len(self.docs)))
-        for own, member in zip(scores, self.members, strict=True):
+        for values, member in zip(scores, self.members, strict=True):
             tensors = member.tensors
-            own[...] = tensors.finish(found.of(tensors.ties).T, sizes)
+            values[...] = tensors.finish(spread.of(tensors.ties).T, sizes)
         return scores
 
     def foresee(self, sample: "Rankings") -> list[CostGroup]:
         """Group queries as the peel does, once for each order but of weak orders."""
-        what = ", ".join(str(member.measure) for member in self.members)
+        names = ", ".join(str(member.measure) for member in self.members)
         return [
             replace(
                 group,
-                measure=what,
+                measure=names,
                 measures=len(self.members),
                 orders=1 if group.form == "levels" else self._tensors.n,
             )
@@ -239,7 +239,7 @@ def batches(members: Sequence[Member], setting: BatchSetting) -> list[Batch]:
         key = id(t.graphs), t.weights.tobytes(), t.n, t.seed
         groups.setdefault(key, []).append(member)
     keep = setting.keep // max(1, len(groups))
-    return [TieBatch(own, setting._replace(keep=keep)) for own in groups.values()]
+    return [TieBatch(group, setting._replace(keep=keep)) for group in groups.values()]
 
 
 def _halves(sums: Any) -> tuple[Any, Any]:
@@ -271,8 +271,10 @@ def tie_program(form: Form, cpu: bool) -> QueryProgram:
         weights,
     ):
         del steps
-        how = {"where": graph.where}
-        return peel_ties.wide_overlap(graph.edges, ranks, order, few, weights, **how)
+        statics = {"where": graph.where}
+        return peel_ties.wide_overlap(
+            graph.edges, ranks, order, few, weights, **statics
+        )
 
     def program(query: Any, runs: Where, shared: Any) -> Spread:
         (graph, vertices, orders), (documents, weights, few, first) = query, shared

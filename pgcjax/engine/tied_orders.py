@@ -68,8 +68,8 @@ def listed(n: int, block: int) -> Listed:
     place, document = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
     for m in range(2, most + 1):
         first = block * BLOCK
-        own = islice(permutations(range(m)), first, first + shape[0])
-        orders = np.array([*own], np.int32).reshape(-1, m)
+        listed_orders = islice(permutations(range(m)), first, first + shape[0])
+        orders = np.array([*listed_orders], np.int32).reshape(-1, m)
         here = slice(len(orders)), m, slice(m)
         document[here], place[here] = orders, orders.argsort(axis=1)
     return Listed(DocumentOrder(place, document), np.array(number, np.int32))
@@ -77,6 +77,6 @@ def listed(n: int, block: int) -> Listed:
 
 def _with_places(document: Int32[np.ndarray, "orders n"]) -> DocumentOrder:
     place = np.empty_like(document)
-    own = np.arange(document.shape[1], dtype=np.int32)
-    np.put_along_axis(place, document, np.broadcast_to(own, place.shape), axis=1)
+    places = np.arange(document.shape[1], dtype=np.int32)
+    np.put_along_axis(place, document, np.broadcast_to(places, place.shape), axis=1)
     return DocumentOrder(place, document)

@@ -91,18 +91,18 @@ def uncertainty(  # noqa: D417 - most are as of evaluate
                 "resample='judgments', 'judges' or 'both' (--resample on the command "
                 "line)"
             )
-        used = {"replicates": count, "resample": resample, "seed": seed}
-        used |= {"score_intervals": True} if score_intervals else {}
+        settings = {"replicates": count, "resample": resample, "seed": seed}
+        settings |= {"score_intervals": True} if score_intervals else {}
     else:
         check_choice("leave_out", leave_out, LEFT_OUT)
         if type(pool_depth) is not int or pool_depth < 1:
             raise UsageError(f"pool_depth={pool_depth!r}: expected a number from 1")
         if replicates:
             raise UsageError("leave_out and replicates: ask for one after the other")
-        used = {"leave_out": leave_out}
-        used |= {"pool_depth": pool_depth} if leave_out == "runs" else {}
+        settings = {"leave_out": leave_out}
+        settings |= {"pool_depth": pool_depth} if leave_out == "runs" else {}
     task = scoring_task(runs, judgments, measures, order, float32, missing, job)
-    return (_drawn if leave_out is None else _left_out)(task, used, verify)
+    return (_drawn if leave_out is None else _left_out)(task, settings, verify)
 
 
 def check_replicates(replicates: int | None, seed: int, usual: int = _USUAL) -> int:
@@ -122,7 +122,7 @@ def check_replicates(replicates: int | None, seed: int, usual: int = _USUAL) -> 
     return count
 
 
-def _drawn(task: ScoringTask, used: dict[str, Any], verify: float) -> Uncertainty:
+def _drawn(task: ScoringTask, settings: dict[str, Any], verify: float) -> Uncertainty:
     """Draw, and put the means of all measures together.
 
     Raises:
@@ -133,8 +133,8 @@ def _drawn(task: ScoringTask, used: dict[str, Any], verify: float) -> Uncertaint
     from pgcjax.stats.score_intervals import ScoreIntervals
     from pgcjax.stats.uncertainty import Uncertainty, query_means
 
-    batches = _batches_of_draws(task.request, used)
-    scored = score(task, used, more=batches, verify=verify, whole=True)
+    batches = _batches_of_draws(task.request, settings)
+    scored = score(task, settings, more=batches, verify=verify, whole=True)
     missing = task.request.missing
     observed, drawn, single = {}, {}, {}
     means = iter(scored.more)
@@ -143,12 +143,12 @@ def _drawn(task: ScoringTask, used: dict[str, Any], verify: float) -> Uncertaint
         name, queries = str(member.measure), has.shape[1]
         once = np.ones((1, queries))
         observed[name] = query_means(scores, has, once, missing)[0]
-        if used["resample"] == "queries":
-            often = drawn_queries(used["seed"], used["replicates"], queries)
+        if settings["resample"] == "queries":
+            often = drawn_queries(settings["seed"], settings["replicates"], queries)
             drawn[name] = query_means(scores, has, often, missing)
         else:
             drawn[name] = next(means)[:, 0, :, 0]
-        if "score_intervals" in used:
+        if "score_intervals" in settings:
             there = has if missing == "skip" else np.ones_like(has)
             names = list(member.tensors.docs)
             spread = np.where(has, next(spreads)[:, 0], 0.0)  # 0 where it lacks one
@@ -156,7 +156,7 @@ def _drawn(task: ScoringTask, used: dict[str, Any], verify: float) -> Uncertaint
     if verify:
         _verify_means(observed, scored)
     return Uncertainty(
-        used,
+        settings,
         run_ids=scored.run_ids,
         mean=observed,
         replicates=drawn,
@@ -165,25 +165,25 @@ def _drawn(task: ScoringTask, used: dict[str, Any], verify: float) -> Uncertaint
     )
 
 
-def _batches_of_draws(request: ScoringRequest, used: dict[str, Any]) -> list[Batch]:
+def _batches_of_draws(request: ScoringRequest, settings: dict[str, Any]) -> list[Batch]:
     """Make batches of the means of each measure, and then of its single scores."""
     request.check_means("replicates are")
-    if used["resample"] == "queries":
+    if settings["resample"] == "queries":
         return []
     from pgcjax.engine import variant_batch as of
     from pgcjax.judging.variants import QueryVotes, drawn_judges, drawn_votes
 
     for member in request.members:
-        of.check_variants(member, f"resample={used['resample']!r}", _QUERIES)
+        of.check_variants(member, f"resample={settings['resample']!r}", _QUERIES)
     votes = QueryVotes(request.tables["preferences"])
-    draw = drawn_judges if used["resample"] == "judges" else drawn_votes
-    variants = draw(votes, used["replicates"], used["seed"])
-    queries_by = used["seed"] if used["resample"] == "both" else None
+    draw = drawn_judges if settings["resample"] == "judges" else drawn_votes
+    variants = draw(votes, settings["replicates"], settings["seed"])
+    queries_by = settings["seed"] if settings["resample"] == "both" else None
     graphs = [of.VariantGraphs(member, votes) for member in request.members]
     means = [
         of.VariantMeans(each, variants, request.missing, queries_by) for each in graphs
     ]
-    single = graphs if "score_intervals" in used else []
+    single = graphs if "score_intervals" in settings else []
     return [*means, *(of.VariantPercentiles(each, variants) for each in single)]
 
 
@@ -207,7 +207,7 @@ def _verify_means(observed: dict[str, np.ndarray], scored: Scored) -> None:
             )
 
 
-def _left_out(task: ScoringTask, used: dict[str, Any], verify: float) -> LeftOut:
+def _left_out(task: ScoringTask, settings: dict[str, Any], verify: float) -> LeftOut:
     """Leave out one owner after the other, and put the scores together.
 
     Raises:
@@ -219,20 +219,20 @@ def _left_out(task: ScoringTask, used: dict[str, Any], verify: float) -> LeftOut
     from pgcjax.stats.left_out import LeftOut, LeftOutScores
 
     request, missing = task.request, task.request.missing
-    given = f"leave_out={used['leave_out']!r}"
+    given = f"leave_out={settings['leave_out']!r}"
     request.check_means(f"{given} is")
     for member in request.members:
         check_variants(member, given)
         needs = member.measure.needs
-        if "pool_depth" in used and "qrels" in needs:
+        if "pool_depth" in settings and "qrels" in needs:
             raise UsageError(
                 f"{member.measure}: {given} is of PGC of preferences alone: grades say "
                 "of no document who brought it"
             )
     votes = QueryVotes(request.tables["preferences"])
-    if "pool_depth" in used:
+    if "pool_depth" in settings:
         with reading(memory=task.job.memory):
-            owners = _runs_as_owners(votes, task, used["pool_depth"])
+            owners = _runs_as_owners(votes, task, settings["pool_depth"])
     else:
         owners = judges_as_owners(votes)
     variants = left_out(votes, owners)
@@ -242,7 +242,9 @@ def _left_out(task: ScoringTask, used: dict[str, Any], verify: float) -> LeftOut
         for member in request.members
     ]
     whose = {"left out": owners.fingerprint}
-    scored = score(task, used, more=batches, verify=verify, whole=True, identity=whose)
+    scored = score(
+        task, settings, more=batches, verify=verify, whole=True, identity=whose
+    )
     scores = {}
     for (member, has, whole), part in zip(scored.by_measure, scored.more, strict=True):
         present: np.ndarray = np.all(~np.isnan(part[:, 0]), axis=1)
@@ -251,7 +253,7 @@ def _left_out(task: ScoringTask, used: dict[str, Any], verify: float) -> LeftOut
             [*member.tensors.docs], has, whole, without, present
         )
     return LeftOut(
-        used | {"missing": missing},
+        settings | {"missing": missing},
         left_out=owners.names,
         judgments=owners.judgments(votes),
         documents=owners.documents,

@@ -205,8 +205,10 @@ class VariantBatch(Batch):
         scores = 3 * 8 * BLOCK * max(1, len(self.docs))  # and their copies
         most = max(4, min(most, plan.BUDGET // 2 // scores // 4 * 4))
         work = [*product(_parts(columns, most), _parts(number, BLOCK))]
-        for done, (part, some) in enumerate(work):
-            batch = VariantTiles(self.graphs, self.variants, some, runs, part, shared)
+        for done, (part, weights) in enumerate(work):
+            batch = VariantTiles(
+                self.graphs, self.variants, weights, runs, part, shared
+            )
             batch.most_columns = most
 
             def update(stage: str, here: int, total: int, before: int = done) -> None:
@@ -216,9 +218,9 @@ class VariantBatch(Batch):
                     progress(stage, here, total)
 
             made = tiles.score(batch, update).transpose(2, 1, 0)
-            size = some.stop - some.start
+            size = weights.stop - weights.start
             made = np.ascontiguousarray(made[:size])
-            yield Block(some.start, part, made, batch.present[:size])
+            yield Block(weights.start, part, made, batch.present[:size])
 
     def foresee(self, sample: "Rankings") -> list[CostGroup]:
         """Name nothing: a plan is of scores, not of those that might have been."""
@@ -538,12 +540,12 @@ def _has_other_ideal(member: Member) -> bool:
     return measure.name == "PGC" and measure.parameters["ideal"] != "greedy"
 
 
-def check_variants(member: Member, asked: str, instead: str = "") -> None:
+def check_variants(member: Member, purpose: str, instead: str = "") -> None:
     """Refuse a measure that has no votes to draw, or to leave out.
 
     Args:
         member: the measure.
-        asked: what is asked, such as `resample='judges'`.
+        purpose: what is asked, such as `resample='judges'`.
         instead: what can be asked of it.
 
     Raises:
@@ -553,4 +555,4 @@ def check_variants(member: Member, asked: str, instead: str = "") -> None:
         of = "PGC of preferences alone"
         if _has_other_ideal(member):
             of = "ideal=greedy: what is kept of the judgments is peeled"
-        raise UsageError(f"{member.measure}: {asked} is of {of}{instead}")
+        raise UsageError(f"{member.measure}: {purpose} is of {of}{instead}")

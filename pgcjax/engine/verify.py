@@ -127,8 +127,8 @@ class Sample:
             run = ordered(self._rows[run_id, query_id], request.order)
             place = places[name]
             parameters = request.measures[place].parameters
-            own = judged(query_id)
-            case = Case(run_id, query_id, run, parameters, own, request.tables)
+            judged_case = judged(query_id)
+            case = Case(run_id, query_id, run, parameters, judged_case, request.tables)
             twin = batch_of[place].recompute(place, case)
             if not abs(twin - value) <= TOLERANCE:
                 raise VerificationError(

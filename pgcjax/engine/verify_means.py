@@ -121,9 +121,9 @@ def _table(scores: Scores) -> Iterator[_Printed]:
 
 def _board(table: pd.DataFrame) -> Iterator[_Printed]:
     """List what a leaderboard shows of the runs in a table."""
-    found = run_means([table])
+    means = run_means([table])
     for noun in ("mean", "low", "high"):
-        for (run, measure), value in found[noun].items():  # pyright: ignore
+        for (run, measure), value in means[noun].items():  # pyright: ignore
             yield _Printed(run, measure, noun, float(value))
 
 

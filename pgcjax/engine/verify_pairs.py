@@ -77,8 +77,8 @@ class PairSample:
             if query in judged:
                 hashed = crc32(f"{run}\t{query}".encode())
                 with self._lock:
-                    kept = self._kept.setdefault(query, _Kept())
-                    kept.add(run, hashed, rows, self._bound)
+                    sample = self._kept.setdefault(query, _Kept())
+                    sample.add(run, hashed, rows, self._bound)
 
     def checker(
         self,
@@ -101,10 +101,10 @@ class PairSample:
         judged = records_of(tables)
 
         def check(name: str, query: str, runs: Sequence[str], values: Any) -> None:
-            measure, own = measures[name], judged(query)
+            measure, case = measures[name], judged(query)
             rows = self._kept[query].rows if query in self._kept else {}
             cases = {
-                place: Case(run, query, docs, measure.parameters, own, tables)
+                place: Case(run, query, docs, measure.parameters, case, tables)
                 for place, run in enumerate(runs)
                 if run in rows and (docs := ordered(rows[run], self._order))
             }
@@ -124,8 +124,8 @@ class PairSample:
                 return
             for place, (i, j) in enumerate(combinations(range(len(runs)), 2)):
                 if missing == "zero" or (i, j) in of_pair:
-                    kept = self._values.setdefault((name, runs[i], runs[j]), [])
-                    kept.append(of_pair.get((i, j), float(values[place])))
+                    batch_values = self._values.setdefault((name, runs[i], runs[j]), [])
+                    batch_values.append(of_pair.get((i, j), float(values[place])))
 
         return check
 

@@ -252,7 +252,7 @@ def _without_mark(path: Path, encoding: str) -> DataError:
 
 
 @contextmanager
-def decoding(path: Path, what: str, mend: str) -> Iterator[None]:
+def decoding(path: Path, noun: str, mend: str) -> Iterator[None]:
     """Turn what Arrow raises for a file that it cannot read into a `DataError`.
 
     Raises:
@@ -265,7 +265,7 @@ def decoding(path: Path, what: str, mend: str) -> Iterator[None]:
     except (pa.ArrowException, OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno:
             raise unreadable(path, error) from None
-        problem = f"cannot read it as {what}: {error}"
+        problem = f"cannot read it as {noun}: {error}"
         raise DataError(problem, where=str(path), mend=mend) from None
 
 

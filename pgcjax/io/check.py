@@ -112,9 +112,9 @@ def _double_votes(preferences: pd.DataFrame) -> list[str]:
     if n := kinds.get(FLIPPED, 0):
         first = int((votes["to"] == "first").sum())
         parts[-1] += f" ({first} to what was shown first, {n - first} to the second)"
-    what = "all count (--flips)" if len(parts) > 1 else "all agree"
+    rule = "all count (--flips)" if len(parts) > 1 else "all agree"
     pairs = counted(len(votes), "pair")
-    return [f"{pairs} judged in both orders: {', '.join(parts)}: {what}"]
+    return [f"{pairs} judged in both orders: {', '.join(parts)}: {rule}"]
 
 
 def _judged_documents(table: pd.DataFrame) -> pd.DataFrame:
@@ -133,7 +133,7 @@ def _comments(table: pd.DataFrame) -> tuple[int, str, str]:
 
 def _notes(*notes: tuple[int, str, str]) -> list[str]:
     """Compute how many there are, where there are any: number, noun, and the rest."""
-    return [f"{counted(count, noun)}{what}" for count, noun, what in notes if count]
+    return [f"{counted(count, noun)}{text}" for count, noun, text in notes if count]
 
 
 def fingerprint(table: pd.DataFrame | pl.DataFrame) -> str:

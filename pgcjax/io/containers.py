@@ -313,13 +313,13 @@ def _array(path: Path, text: str) -> tuple[list[dict], list[int]] | None:
     if not (start.startswith("[") or start.strip() == "{" or '": [{' in start):
         return None
     try:
-        found = read_json(text, str(path))
+        value = read_json(text, str(path))
     except NoJson:
         return None
-    if isinstance(found, dict) and len(found) == 1:
-        (found,) = found.values()
-    if isinstance(found, list) and found and all(isinstance(x, dict) for x in found):
-        return found, []
+    if isinstance(value, dict) and len(value) == 1:
+        (value,) = value.values()
+    if isinstance(value, list) and value and all(isinstance(x, dict) for x in value):
+        return value, []
     return None
 
 

@@ -52,7 +52,7 @@ def stem(path: Source, whole: bool = False) -> str:
 def expand(
     sources: Source | Iterable[Source],
     foreign: Callable[[Path], bool] = is_document,
-    what: str = "data",
+    noun: str = "data",
     aloud: bool = True,
 ) -> list[Path]:
     """List the files that paths, folders (not their subfolders) and globs name.
@@ -63,7 +63,7 @@ def expand(
     Args:
         sources: names of files.
         foreign: says whether a file of a folder is none of those that are looked for.
-        what: is looked for, in messages.
+        noun: is looked for, in messages.
         aloud: whether to warn.
 
     Raises:
@@ -85,7 +85,7 @@ def expand(
         except OSError as error:
             raise unreadable(source, error) from None
         if is_folder:
-            there, left_out = _in_folder(str(source), there, foreign, what)
+            there, left_out = _in_folder(str(source), there, foreign, noun)
             others += left_out
         files += there
     if not files:
@@ -98,25 +98,25 @@ def expand(
     if others and aloud:
         count = "1 file is" if len(others) == 1 else f"{len(others)} files are"
         names = listed([str(path) for path in others])
-        warnings.warn(f"{count} left out as no {what}: {names}", DataWarning, 3)
+        warnings.warn(f"{count} left out as no {noun}: {names}", DataWarning, 3)
     return files
 
 
 def _in_folder(
-    folder: str, files: Sequence[Path], foreign: Callable[[Path], bool], what: str
+    folder: str, files: Sequence[Path], foreign: Callable[[Path], bool], noun: str
 ) -> tuple[list[Path], list[Path]]:
     """Part the files of a folder: the wanted, and those that are left out."""
     is_foreign = (each if is_remote(folder) else map)(foreign, files)
     others = sorted(f for f, out in zip(files, is_foreign, strict=True) if out)
-    own = sorted(set(files) - set(others))
-    if not own:
+    wanted = sorted(set(files) - set(others))
+    if not wanted:
         names = listed([path.name for path in others])
         raise DataError(
-            f"is a folder that holds no {what if others else 'file'}",
+            f"is a folder that holds no {noun if others else 'file'}",
             where=folder,
-            mend=f"No {what}: {names}." if others else "Check the path.",
+            mend=f"No {noun}: {names}." if others else "Check the path.",
         )
-    return own, others
+    return wanted, others
 
 
 def _find(source: Source) -> tuple[Sequence[Path], bool]:
@@ -131,8 +131,8 @@ def _find(source: Source) -> tuple[Sequence[Path], bool]:
     files = [path for path in paths if path.is_file()]
     if not files:
         is_pattern = glob.has_magic(source)
-        what = "no file matches" if is_pattern else "no such file or folder"
-        raise DataError(what, where=source, mend="Check the path.")
+        problem = "no file matches" if is_pattern else "no such file or folder"
+        raise DataError(problem, where=source, mend="Check the path.")
     return sorted(files), False
 
 
@@ -165,8 +165,8 @@ def read_tables(
         The table, whose `attrs["comments"]` counts comment lines, and where its rows
         came from.
     """
-    found = contents(source, name, load)
-    return together([(content, canonical(content)) for content in found])
+    read = contents(source, name, load)
+    return together([(content, canonical(content)) for content in read])
 
 
 def contents(

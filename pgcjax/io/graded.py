@@ -146,14 +146,14 @@ def _refuse_preferences(
     names = {*second.unique()} & {*doc.unique()}
     names = {name for name in names if not re.fullmatch("[0-9]{1,3}", str(name))}
     docs = {*zip(query, doc, strict=True)} if names else set()
-    told = [s in names and (q, s) in docs for q, s in zip(query, second, strict=True)]
+    judged = [s in names and (q, s) in docs for q, s in zip(query, second, strict=True)]
 
     def problem(i: int) -> str:
         line = f"{query[i]} {second[i]} {doc[i]} {grade[i]:g}"
         return f"expected '{kind.line}', found preferences of Jelsas: {shorten(line)}"
 
     mend = "Preferences go with preferences= (--prefs on the command line)."
-    refuse(np.array(told) | (grade.abs() == 2).to_numpy(), problem, origin, mend)
+    refuse(np.array(judged) | (grade.abs() == 2).to_numpy(), problem, origin, mend)
 
 
 def _like_preferences(kind: GradedFormat, table: pl.DataFrame) -> bool:

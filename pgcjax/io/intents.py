@@ -108,8 +108,8 @@ def check_intents(qrels: pd.DataFrame, intents: pd.DataFrame) -> None:
     unknown = relevant[~pd.MultiIndex.from_frame(relevant[keys]).isin(listed)]
     if len(unknown):
         row = unknown.iloc[0]
-        own = intents.loc[intents["query_id"] == row.query_id, "intent_id"].tolist()
-        has = f"has {', '.join(own)}" if own else "is not there"
+        ids = intents.loc[intents["query_id"] == row.query_id, "intent_id"].tolist()
+        has = f"has {', '.join(ids)}" if ids else "is not there"
         raise DataError(
             f"document {row.doc_id!r} of query {row.query_id!r} is relevant to intent "
             f"{row.intent_id!r}, which is not among the intents: the query {has}",

@@ -81,8 +81,8 @@ class JudgedDocuments:
         A table has query_id and doc_id. The answer is kept, for the next call with the
         same objects.
         """
-        for asked, codes in self._codes:
-            if _same(asked, docs):
+        for documents, codes in self._codes:
+            if _same(documents, docs):
                 return codes
         if isinstance(docs, pl.DataFrame):
             codes = self._of_table(docs)
@@ -101,9 +101,9 @@ class JudgedDocuments:
                 "query": np.arange(len(self), dtype=np.int32),
             }
         )
-        how: dict[str, Any] = {"how": "left", "maintain_order": "left"}
-        rows = docs.join(number, on="query_id", **how)
-        rows = rows.join(self.table, on=["query", "doc_id"], **how)
+        settings: dict[str, Any] = {"how": "left", "maintain_order": "left"}
+        rows = docs.join(number, on="query_id", **settings)
+        rows = rows.join(self.table, on=["query", "doc_id"], **settings)
         return rows["code"].fill_null(-1).to_numpy()
 
     def spread(self, docs: Docs, values: np.ndarray) -> np.ndarray:
@@ -115,13 +115,13 @@ class JudgedDocuments:
         return out
 
 
-def _same(asked: Docs | pl.DataFrame, docs: Docs | pl.DataFrame) -> bool:
+def _same(one: Docs | pl.DataFrame, docs: Docs | pl.DataFrame) -> bool:
     """Return whether these are the same objects, without a look at what is in them."""
-    if asked is docs:
+    if one is docs:
         return True
-    if isinstance(asked, pl.DataFrame) or isinstance(docs, pl.DataFrame):
+    if isinstance(one, pl.DataFrame) or isinstance(docs, pl.DataFrame):
         return False
-    return list(asked) == list(docs) and all(map(is_, asked.values(), docs.values()))
+    return list(one) == list(docs) and all(map(is_, one.values(), docs.values()))
 
 
 def _laid(codes: Iterable[Iterable[int]]) -> np.ndarray:

@@ -82,6 +82,6 @@ class JudgedIndex:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Find the same without hashes: two documents have an equal one."""
         rows = pl.DataFrame({"query": query.astype(np.int32), "doc_id": doc_id})
-        found = rows.with_row_index("row").join(self._table, on=["query", "doc_id"])
-        found = found.sort("row")
-        return found["row"].to_numpy().astype(np.int64), found["code"].to_numpy()
+        joined = rows.with_row_index("row").join(self._table, on=["query", "doc_id"])
+        joined = joined.sort("row")
+        return joined["row"].to_numpy().astype(np.int64), joined["code"].to_numpy()

@@ -90,7 +90,9 @@ def doublings(preferences: pd.DataFrame, lengths: Any) -> Float64[np.ndarray, " 
     if lengths is None:
         if not {"length", "other_length"} <= {*preferences}:
             return np.full(len(preferences), np.nan)
-        own, its = (preferences[c].to_numpy(float) for c in ("length", "other_length"))
+        length, other = (
+            preferences[c].to_numpy(float) for c in ("length", "other_length")
+        )
     else:
         of = read_lengths(lengths)
         keys = [c for c in ("query_id", "doc_id") if c in of]
@@ -100,9 +102,9 @@ def doublings(preferences: pd.DataFrame, lengths: Any) -> Float64[np.ndarray, " 
             preferences.assign(doc_id=preferences[c])[keys]
             for c in ("doc_id", "other_doc_id")
         ]
-        own, its = (
+        length, other = (
             by_key.reindex(pd.MultiIndex.from_frame(side)).to_numpy() for side in sides
         )
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.log2(own) - np.log2(its)
+        ratio = np.log2(length) - np.log2(other)
     return np.where(np.isfinite(ratio), ratio, np.nan)

@@ -45,8 +45,8 @@ class Reading:
 
     def of_preferences(self) -> dict[str, object]:
         """Describe what is taken of preferences, where that is not all as it is."""
-        how = {"aspects": list(self.aspects), "flips": self.flips}
-        return {k: v for k, v in how.items() if v and v != FLIPS[0]}
+        settings = {"aspects": list(self.aspects), "flips": self.flips}
+        return {k: v for k, v in settings.items() if v and v != FLIPS[0]}
 
 
 _chosen: ContextVar[Reading | None] = ContextVar("reading", default=None)
@@ -91,33 +91,33 @@ def reading(
     Raises:
         UsageError: there is no such encoding or format, or `memory` is no size.
     """
-    how = chosen()
+    settings = chosen()
     if memory is not None:
-        how = replace(how, memory=memory_limit(memory))
+        settings = replace(settings, memory=memory_limit(memory))
     if encoding is not None:
-        how = replace(how, encoding=_known(encoding))
+        settings = replace(settings, encoding=_known(encoding))
     if score_format is not None:
         check_choice("score_format", score_format, ("auto", *SCORE_FORMATS))
-        how = replace(how, score_format=score_format)
+        settings = replace(settings, score_format=score_format)
     if columns is not None:
         from pgcjax.io.votes.words import parse_columns
 
-        how = replace(how, columns=parse_columns(columns))
+        settings = replace(settings, columns=parse_columns(columns))
     if answers is not None:
         from pgcjax.io.votes.words import parse_answers
 
-        how = replace(how, answers=parse_answers(answers))
+        settings = replace(settings, answers=parse_answers(answers))
     if unread is not None:
         if not 0 <= unread <= 1:
             raise UsageError(f"unread: expected a share from 0 to 1, found {unread:g}")
-        how = replace(how, unread=unread)
+        settings = replace(settings, unread=unread)
     if aspects is not None:
         one = isinstance(aspects, str)
-        how = replace(how, aspects=(aspects,) if one else tuple(aspects))
+        settings = replace(settings, aspects=(aspects,) if one else tuple(aspects))
     if flips is not None:
         check_choice("flips", flips, FLIPS)
-        how = replace(how, flips=flips)
-    token = _chosen.set(how)
+        settings = replace(settings, flips=flips)
+    token = _chosen.set(settings)
     try:
         yield
     finally:

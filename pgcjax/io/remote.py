@@ -61,7 +61,7 @@ class RemoteFile(_Path):
         version: the same, but changes with each call where the store says nothing.
     """
 
-    def __new__(cls, url: str, *found: Any) -> "RemoteFile":
+    def __new__(cls, url: str, *options: Any) -> "RemoteFile":
         """Make a path of the address, which has the suffix of the file."""
         return super().__new__(cls, url)
 
@@ -109,7 +109,7 @@ class RemoteFile(_Path):
         """Return the size, and what changes with the content as the time of change."""
         return SimpleNamespace(st_size=self.size, st_mtime_ns=self.version, st_mode=0)
 
-    def open(self, *mode: Any, jumping: bool = False, **how: Any) -> Any:
+    def open(self, *mode: Any, jumping: bool = False, **options: Any) -> Any:
         """Open the file for reading; with `jumping`, parts of it in any order.
 
         Raises:

@@ -329,7 +329,7 @@ def seconds(column: pd.Series, origin: Origin) -> np.ndarray:
     return values
 
 
-def check_squares(values: np.ndarray, what: str, where: str) -> None:
+def check_squares(values: np.ndarray, noun: str, where: str) -> None:
     """Refuse numbers whose squares do not add up to a float64; NaN is left out.
 
     Raises:
@@ -338,7 +338,7 @@ def check_squares(values: np.ndarray, what: str, where: str) -> None:
     largest = np.nanmax(np.abs(values), initial=0.0)
     if largest > LARGEST:
         raise DataError(
-            f"expected {what} from -{LARGEST:g} to {LARGEST:g}, as squares are added "
+            f"expected {noun} from -{LARGEST:g} to {LARGEST:g}, as squares are added "
             f"up, found one that is {largest:g} from 0",
             where=where,
             mend="Divide all by one number.",
@@ -397,11 +397,11 @@ def indistinct(cells: pd.Series, values: np.ndarray, keys: pd.DataFrame) -> int:
     return int((groups.transform("nunique") > 1).sum())
 
 
-def tell_indistinct(count: int, what: str) -> None:
+def tell_indistinct(count: int, noun: str) -> None:
     """Warn of numbers that `indistinct` counted."""
     if count:
         warnings.warn(
-            f"{count} {what} are different whole numbers of 2^53 or more that float64 "
+            f"{count} {noun} are different whole numbers of 2^53 or more that float64 "
             "cannot tell apart: they count as equal",
             DataWarning,
             stacklevel=3,
@@ -410,9 +410,9 @@ def tell_indistinct(count: int, what: str) -> None:
 
 def first_repeat(frame: pd.DataFrame, columns: list[str]) -> tuple[int, int] | None:
     """Find the first row that repeats an earlier one in `columns`, and that one."""
-    again = frame.duplicated(columns).to_numpy()
-    if not again.any():
+    repeated = frame.duplicated(columns).to_numpy()
+    if not repeated.any():
         return None
-    second = int(again.argmax())
+    second = int(repeated.argmax())
     same = (frame[columns] == frame.loc[second, columns]).all(axis=1).to_numpy()
     return int(same.argmax()), second

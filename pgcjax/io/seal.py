@@ -124,5 +124,5 @@ def _metadata(last: bytes, size: int) -> tuple[int, int]:
 
 def _span(text: bytes) -> tuple[int, int] | None:
     """Find the digits: in Parquet, other metadata may stand before ours."""
-    found = [*_SEAL.finditer(text)]
-    return found[-1].span(found[-1].lastindex or 0) if found else None
+    seals = [*_SEAL.finditer(text)]
+    return seals[-1].span(seals[-1].lastindex or 0) if seals else None

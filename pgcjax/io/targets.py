@@ -39,8 +39,8 @@ def keep_apart(
             raise UsageError(f"{names[name]} and {target} are one file: name two")
         names[name] = target
         for pattern in (glob.escape(target), *patterns):
-            found = filter(None, map(_identity, glob.glob(pattern)))
-            written |= dict.fromkeys(found, target)
+            identities = filter(None, map(_identity, glob.glob(pattern)))
+            written |= dict.fromkeys(identities, target)
     elsewhere = any(map(is_remote, names.values()))
     for source in sources if written else ():
         for path in _expanded(source, elsewhere):
@@ -67,7 +67,7 @@ def _identity(path: str | os.PathLike) -> tuple[int, int] | str | None:
     if is_remote(path):
         return remote.place(path)
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None  # a link to nothing, or gone since
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino

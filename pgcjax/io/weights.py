@@ -39,12 +39,12 @@ class SideWeights(NamedTuple):
     unit: int
 
 
-def whole_weights(preferences: "pd.DataFrame", what: str) -> Int64[np.ndarray, " rows"]:
+def whole_weights(preferences: "pd.DataFrame", noun: str) -> Int64[np.ndarray, " rows"]:
     """Return the weights of judgments where only whole ones can be counted.
 
     Args:
         preferences: canonical.
-        what: counts them, for the message.
+        noun: counts them, for the message.
 
     Raises:
         DataError: a weight is a fraction.
@@ -53,7 +53,7 @@ def whole_weights(preferences: "pd.DataFrame", what: str) -> Int64[np.ndarray, "
     if (odd := weight % 1 != 0).any():
         raise DataError(
             f"expected whole numbers as weights, found {weight[odd.argmax()]:g}: "
-            f"{what} counts judgments",
+            f"{noun} counts judgments",
             where="preferences",
             mend="Fractions are for PGC and ExactPGC: round them (and let --flips be "
             "keep, tie or drop).",

@@ -98,11 +98,11 @@ def _read(path: Path, drop_decimal: bool) -> pd.DataFrame:
     # A vote above 0 is for the right image, which is the other document.
     table["preference"] = 0.0 - np.array([_ALL[vote] for vote in votes])
     table["judge"] = pd.Series(judges * len(rows), dtype="str")
-    kept = np.ones(len(votes), bool)
+    chosen = np.ones(len(votes), bool)
     if drop_decimal:
-        kept = np.array([vote not in _DECIMAL for vote in votes])
-        table = table[kept].reset_index(drop=True)
-    table.attrs = {"dropped": int((~kept).sum())}
+        chosen = np.array([vote not in _DECIMAL for vote in votes])
+        table = table[chosen].reset_index(drop=True)
+    table.attrs = {"dropped": int((~chosen).sum())}
     return table
 
 

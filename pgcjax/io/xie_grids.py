@@ -69,9 +69,9 @@ def _engines(path: Path, queries: Any) -> Iterator[tuple[str, str, Mapping]]:
             yield query, engine, dict(_items(images, where, "images"))
 
 
-def _items(value: Any, where: str, what: str) -> Iterable[tuple[str, Any]]:
+def _items(value: Any, where: str, noun: str) -> Iterable[tuple[str, Any]]:
     if not isinstance(value, Mapping):
-        raise _not_xie(where, f"expected an object of {what}, found {shorten(value)}")
+        raise _not_xie(where, f"expected an object of {noun}, found {shorten(value)}")
     return value.items()
 
 
@@ -90,9 +90,9 @@ def _check_widths(positions: list[list[int]], where: str) -> None:
     for row, column, width in positions:
         widths.setdefault(row, set()).add(width)
         columns[row] = max(column, columns.get(row, 0))
-    for row, said in widths.items():
-        if said != {columns[row] + 1}:
-            shown = " and ".join(map(str, sorted(said)))
+    for row, declared in widths.items():
+        if declared != {columns[row] + 1}:
+            shown = " and ".join(map(str, sorted(declared)))
             problem = f"row {row} has {columns[row] + 1} columns, and says {shown}"
             raise _not_xie(where, problem)
 

@@ -105,8 +105,8 @@ def novel(gain: Gain, fade: Float[Array, " c"]) -> Float[Array, " w"]:
 
     Source: Clarke et al. 2008; Sakai 2012, section 2.2: NG(r); `fade` as of `Novelty`.
     """
-    again = jnp.minimum(earlier(gain), fade.shape[0] - 1)
-    return total(fade[again], where=gain > 0, axis=0)
+    repeats = jnp.minimum(earlier(gain), fade.shape[0] - 1)
+    return total(fade[repeats], where=gain > 0, axis=0)
 
 
 def effective(gain: Gain, navigational: Bool[Array, " m"]) -> Gain:

@@ -51,7 +51,9 @@ def extreme_overlap(
     """
     depth, together = weights.shape[0] - 1, source.shape[1]
     depths = jnp.arange(top.shape[1])
-    own = weights[jnp.clip(depths - 1, 0, depth)] - weights[jnp.minimum(depths, depth)]
+    gained = (
+        weights[jnp.clip(depths - 1, 0, depth)] - weights[jnp.minimum(depths, depth)]
+    )
 
     def rows(array, first):
         return jax.lax.dynamic_slice_in_dim(array, first, together)
@@ -70,14 +72,14 @@ def extreme_overlap(
         ]
         shared = sum(jax.lax.population_count(x).astype(jnp.int32) for x in both)
         counts: Array = at - shared if farthest else jnp.asarray(shared)
-        most = before + counts.astype(own.dtype) * own[at]
+        most = before + counts.astype(gained.dtype) * gained[at]
         return jax.lax.dynamic_update_slice_in_dim(best, most, target[i], 0)
 
     best = jnp.zeros((len(size), ranks.shape[1]), jnp.int64).at[-1].set(_NONE)
     best = jax.lax.fori_loop(0, blocks, step, best)[last]
     if farthest:
         inside = depths <= size[last].astype(depths.dtype)
-        every = jnp.where(inside, depths.astype(own.dtype) * own, 0)
+        every = jnp.where(inside, depths.astype(gained.dtype) * gained, 0)
         best = jnp.sum(every) - best
     # All documents are in the order then: deeper, the run alone brings more of them.
     lower = jnp.minimum(jnp.maximum(ranks, size[last]), depth)

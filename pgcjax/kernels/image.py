@@ -152,8 +152,8 @@ def duel(
 
     Source: Xie et al. 2020, equations 4 and 5.
     """
-    own, theirs = where & (first < ABSENT), where & (other < ABSENT)
-    between = own[:, None] & theirs[None, :]
+    ours, theirs = where & (first < ABSENT), where & (other < ABSENT)
+    between = ours[:, None] & theirs[None, :]
     won, met = jnp.sum(between & wins), jnp.sum(between & judged)
     lost = jnp.sum(between & wins.T, axis=1)
-    return won, met, jnp.sum(own & (lost == images) & (images > 0))
+    return won, met, jnp.sum(ours & (lost == images) & (images > 0))

@@ -52,8 +52,8 @@ def mean_of_groups(
     one, enough = counts.form == ONE_SUBGROUP, few >= many
     # Of the two forms, trec_eval counts all relevant documents in one of them.
     most = jnp.where(enough, many, jnp.where(one, few, every_good))
-    kept = good | (_places(counts, other, ranks) < most[counts.group])
-    pairs = kept[counts.better] & kept[counts.worse]
+    counted = good | (_places(counts, other, ranks) < most[counts.group])
+    pairs = counted[counts.better] & counted[counts.worse]
     above = ranks[counts.better] < ranks[counts.worse]
     if retrieved:
         pairs &= has[counts.better] & has[counts.worse]
@@ -93,11 +93,11 @@ def _places(counts: GroupCounts, where: Array, ranks: Array) -> Int64[Array, " r
     return place - (jnp.cumsum(size) - size)[counts.group]
 
 
-def _ordered(kept: Array, there: Array) -> Array:
+def _ordered(chosen: Array, there: Array) -> Array:
     """Count pairs of a document and one of the first `kept` below it.
 
     The upper one has to be among the first `there`, which were retrieved: the sum of
     min(i, there) over i < kept.
     """
-    near = jnp.minimum(kept, there + 1)
-    return near * (near - 1) // 2 + (kept - near) * there
+    near = jnp.minimum(chosen, there + 1)
+    return near * (near - 1) // 2 + (chosen - near) * there

@@ -113,13 +113,15 @@ def runs_by_place(
             value = jnp.asarray(place, jnp.int32)[None]
             return jax.lax.dynamic_update_slice(order, value, (cell,))
 
-        own = jax.lax.dynamic_slice(vertices, (begin,), (n,))
-        own = jnp.where(number < count, own, 0)  # behind it are those of other runs
-        its = jax.lax.dynamic_slice(ranks, (begin,), (n,))
+        vertex = jax.lax.dynamic_slice(vertices, (begin,), (n,))
+        vertex = jnp.where(
+            number < count, vertex, 0
+        )  # behind it are those of other runs
+        rank_of = jax.lax.dynamic_slice(ranks, (begin,), (n,))
         return (
             jax.lax.fori_loop(jnp.int32(0), count, put_one, order),
-            jax.lax.dynamic_update_slice(inverse, own, (2 * n * run,)),
-            jax.lax.dynamic_update_slice(rank, its, (2 * n * run,)),
+            jax.lax.dynamic_update_slice(inverse, vertex, (2 * n * run,)),
+            jax.lax.dynamic_update_slice(rank, rank_of, (2 * n * run,)),
         )
 
     tables = (
@@ -136,8 +138,8 @@ def removing(
     rows: Int32[Array, "n n"], *, where: Bool[Array, " n"]
 ) -> Int32[Array, "n n"]:
     """Complete the rows: removing a vertex also flips the sign of its own word."""
-    own = jnp.eye(rows.shape[-1], dtype=bool) & where[None, :]
-    return jnp.where(own, _GONE, rows)
+    itself = jnp.eye(rows.shape[-1], dtype=bool) & where[None, :]
+    return jnp.where(itself, _GONE, rows)
 
 
 def next_place(
@@ -167,8 +169,8 @@ def key_of(word: Int32[Array, "*n"]) -> Int32[Array, "*n"]:
 
 def _at(array: Array, place: Int32[Array, ""]) -> Array:
     """Return what is at a place. There is one: to look after that takes as long."""
-    found = jnp.asarray(array).at[place]
-    return found.get(mode="promise_in_bounds", wrap_negative_indices=False)
+    element = jnp.asarray(array).at[place]
+    return element.get(mode="promise_in_bounds", wrap_negative_indices=False)
 
 
 def _maximum(x: Int32[Array, " n"]) -> Int32[Array, ""]:

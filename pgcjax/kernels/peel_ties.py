@@ -58,13 +58,13 @@ def packed_overlap(
     retrieved = jnp.sum(ranks < ABSENT, dtype=jnp.int32)
     missing = jnp.sum(where, dtype=jnp.int32) - retrieved
     place = _places(order - retrieved, missing, drawn, listed)
-    own = listed.document[jnp.minimum(missing, most)] + retrieved
-    own = jnp.where(missing <= most, inverse[own], drawn.document[:most])
+    unranked = listed.document[jnp.minimum(missing, most)] + retrieved
+    unranked = jnp.where(missing <= most, inverse[unranked], drawn.document[:most])
     return peel_packed.peeled_overlap(
         rows,
         words,
         jnp.where(order < retrieved, order, n + place),
-        jnp.concatenate([inverse, own, drawn.document[most:]]),
+        jnp.concatenate([inverse, unranked, drawn.document[most:]]),
         jnp.concatenate([ranks, jnp.full(n, ABSENT, ranks.dtype)]),
         steps,
         weights,
@@ -109,7 +109,7 @@ def _places(
         listed: likewise.
     """
     most = listed.place.shape[-1]
-    own = listed.place[jnp.minimum(missing, most)]
+    unranked = listed.place[jnp.minimum(missing, most)]
     chosen = number[:, None] == jnp.arange(most, dtype=jnp.int32)[None, :]
-    few = jnp.sum(jnp.where(chosen, own[None, :], 0), axis=-1, dtype=jnp.int32)
+    few = jnp.sum(jnp.where(chosen, unranked[None, :], 0), axis=-1, dtype=jnp.int32)
     return jnp.where(missing <= most, few, drawn.place)

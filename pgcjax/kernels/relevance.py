@@ -93,10 +93,10 @@ def ordered_pairs(
     `length` documents of the run count. It is 1 if all of them are relevant.
     """
     hit = hits(gain, ranked)
-    found = jnp.sum(hit).astype(gain.dtype)
+    hit_count = jnp.sum(hit).astype(gain.dtype)
     wrong = jnp.sum(jnp.where(hit, above(gain, ranked), 0)).astype(gain.dtype)
-    share = 1 - ratio(wrong, found * (length - found))
-    return jnp.where(found > 0, share, 0.0)
+    share = 1 - ratio(wrong, hit_count * (length - hit_count))
+    return jnp.where(hit_count > 0, share, 0.0)
 
 
 def preferred(ranked: RankedList, judged: JudgedDocs) -> Float[Array, ""]:
@@ -120,8 +120,8 @@ def inferred(ranked: RankedList, judged: JudgedDocs) -> Float[Array, ""]:
     down = counted(jnp.stack([hit, others, ranked.where])).astype(judged.count.dtype)
     relevant = down[0] - hit.astype(down.dtype)
     pooled = down[2] - ranked.where.astype(down.dtype)
-    known = relevant + down[1]
-    share = ratio(relevant + EPSILON, known + 2 * EPSILON)
+    judged_count = relevant + down[1]
+    share = ratio(relevant + EPSILON, judged_count + 2 * EPSILON)
     precision = ratio(1 + rounded(pooled * share, hit), ranked.rank)
     return ratio(total(precision, where=hit), judged.count)
 

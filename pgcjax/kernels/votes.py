@@ -172,8 +172,8 @@ def _integrated(
     n, items = len(where), jnp.sum(where, dtype=point.strength.dtype)
     precision = jnp.exp(-2 * point.spread)
     model = partial(_log_chances, ties=fits.ties, judged=fits.judged)
-    found = _summed(rows, point, jnp.array(1.0), fits)
-    value, score, of_judge, curve, between = found
+    fitted = _summed(rows, point, jnp.array(1.0), fits)
+    value, score, of_judge, curve, between = fitted
     spread = inverse(pinned(curve[:n, :n], where=where))
     bent, bent_looks = _over_chunks(
         rows, lambda chunk: _bent(_of_rows(chunk, point, fits), model, spread)
@@ -186,12 +186,12 @@ def _integrated(
     logs += jnp.linalg.slogdet(spread)[1]
     value += jnp.where(prior, logs / 2, 0.0)
     followed = spread @ bent[:n]
-    own = score[n:] + bent[n:] - curve[n:, :n] @ followed
+    slope = score[n:] + bent[n:] - curve[n:, :n] @ followed
     looks = of_judge + bent_looks - between[:n].T @ followed
     squares = jnp.sum(point.strength**2) + jnp.sum(jnp.diag(spread), where=where)
     squares += 2 * point.strength @ followed - 1 / (1 + precision)
     scale = (precision * squares - (items - 1))[None]
-    return value, jnp.concatenate([own, *[scale] * fits.spread, looks]), spread
+    return value, jnp.concatenate([slope, *[scale] * fits.spread, looks]), spread
 
 
 def _over_chunks(rows: VoteRows, work: Callable[[VoteRows], Any]) -> Any:
@@ -253,17 +253,17 @@ def _log_chances(log_odds, tie, looks, *, ties, judged):
     return jax.nn.log_sigmoid(looks) + logs, jax.nn.log_sigmoid(-looks) - any_of
 
 
-def _curved(own: _Own, model: Callable, exact: Array) -> tuple[Array, ...]:
+def _curved(rows: _Own, model: Callable, exact: Array) -> tuple[Array, ...]:
     """Find value, slopes and curvature of one chunk."""
-    at, ones = own.at, jnp.ones_like(own.at[0])
+    at, ones = rows.at, jnp.ones_like(rows.at[0])
     looked = jax.nn.sigmoid(jnp.subtract(*model(*at)))
 
     def likelihood(*at):
-        return jnp.sum(own.counts * jnp.logaddexp(*model(*at)))
+        return jnp.sum(rows.counts * jnp.logaddexp(*model(*at)))
 
     def expected(*at):
         seen, unseen = model(*at)
-        return jnp.sum(own.counts * (looked * seen + (1 - looked) * unseen))
+        return jnp.sum(rows.counts * (looked * seen + (1 - looked) * unseen))
 
     def mixed(*at):  # both have one slope here
         return exact * likelihood(*at) + (1 - exact) * expected(*at)
@@ -271,29 +271,29 @@ def _curved(own: _Own, model: Callable, exact: Array) -> tuple[Array, ...]:
     slopes = jax.grad(mixed, (0, 1, 2))
     axes = ((x * ones for x in axis) for axis in ((1, 0, 0), (0, 1, 0), (0, 0, 1)))
     bends = [jax.jvp(slopes, at, tuple(axis)) for axis in axes]
-    (odds, tie, looks), by = bends[0][0], (own.by_odds, own.by_tie)
+    (odds, tie, looks), by = bends[0][0], (rows.by_odds, rows.by_tie)
     turned = [-(b[0][:, None] * by[0] + b[1][:, None] * by[1]) for _, b in bends]
     return (
         likelihood(*at),
         by[0].T @ odds + by[1].T @ tie,
-        own.judge.T @ looks,
+        rows.judge.T @ looks,
         by[0].T @ turned[0] + by[1].T @ turned[1],
-        turned[2].T @ own.judge,
+        turned[2].T @ rows.judge,
     )
 
 
-def _bent(own: _Own, model: Callable, spread: Array) -> tuple[Array, Array]:
+def _bent(rows: _Own, model: Callable, spread: Array) -> tuple[Array, Array]:
     """Find the slopes of -½ log det of the curvature of strengths."""
-    n, ones = len(spread), jnp.ones_like(own.at[0])
-    sides = own.by_odds[:, :n]
+    n, ones = len(spread), jnp.ones_like(rows.at[0])
+    sides = rows.by_odds[:, :n]
     variance = jnp.sum((sides @ spread) * sides, axis=1)
 
     def of_odds(odds, *rest):
-        return jnp.sum(own.counts * jnp.logaddexp(*model(odds, *rest)))
+        return jnp.sum(rows.counts * jnp.logaddexp(*model(odds, *rest)))
 
     def volume(odds, *rest):
         slope = jax.grad(lambda x: of_odds(x, *rest))
         return jnp.sum(variance * jax.jvp(slope, (odds,), (ones,))[1]) / 2
 
-    odds, tie, looks = jax.grad(volume, (0, 1, 2))(*own.at)
-    return own.by_odds.T @ odds + own.by_tie.T @ tie, own.judge.T @ looks
+    odds, tie, looks = jax.grad(volume, (0, 1, 2))(*rows.at)
+    return rows.by_odds.T @ odds + rows.by_tie.T @ tie, rows.judge.T @ looks

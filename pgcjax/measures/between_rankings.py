@@ -217,8 +217,8 @@ def parse(text: Any, *, complete: bool = True) -> Measure:
         UsageError: it is neither, or a parameter is wrong.
     """
     if isinstance(text, str):
-        known = {**BETWEEN, **catalogue.catalogue()}
-        measure = spec.parse(text, known, complete=complete)
+        names = {**BETWEEN, **catalogue.catalogue()}
+        measure = spec.parse(text, names, complete=complete)
         if isinstance(measure, BetweenRankings) and measure.mean != MEAN.default:
             raise UsageError(f"{text}: the mean of preferences is arithmetic")
         return measure

@@ -150,10 +150,10 @@ def parse(text: Any, *, complete: bool = True) -> Measure:
     A measure object of ir_measures is read by the spelling that is equal here, and one
     of `plugins.ir_measures` is what was asked for.
     """
-    asked = getattr(text, "asked", text)
-    if isinstance(asked, Measure):
-        spec.check_cutoff(asked, complete=complete)
-        return asked
+    written = getattr(text, "asked", text)
+    if isinstance(written, Measure):
+        spec.check_cutoff(written, complete=complete)
+        return written
     if is_of(text, "ir_measures"):
         from pgcjax.measures.ir_names import here  # which parses by this module
 
@@ -187,14 +187,14 @@ def parse_all(
         given: kinds of judgments that there are, for `all`; by default, any.
     """
     several = isinstance(texts, Iterable) and not isinstance(texts, str)
-    asked: list[Any] = []
+    written: list[Any] = []
     for text in texts if several else [texts]:
         name = text.strip().lower() if isinstance(text, str) else ""
         if name in PRESETS:
-            asked += sufficed(given) if name == ALL else PRESETS[name]
+            written += sufficed(given) if name == ALL else PRESETS[name]
         else:
-            asked.append(text)
-    return list(dict.fromkeys(map(parse, asked)))
+            written.append(text)
+    return list(dict.fromkeys(map(parse, written)))
 
 
 def is_preset(text: Any) -> bool:

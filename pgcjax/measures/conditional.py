@@ -72,16 +72,16 @@ class InContext(Graded):
         most = max(graded.highest, rules[1].max(initial=0))
         arrays, void = {}, []
         for query, alone in graded.isolation.items():
-            own, after = np.nan_to_num(alone), graded.grades[query]
-            n, pairs = len(own), graded.pairs[query]
+            alone_grades, after = np.nan_to_num(alone), graded.grades[query]
+            n, pairs = len(alone_grades), graded.pairs[query]
             level, predicted = _levels(alone, *rules)
-            grades = np.concatenate([own, after, predicted.ravel()])
+            grades = np.concatenate([alone_grades, after, predicted.ravel()])
             highest = highest_of(self, most, grades)
             gain, paired, by_level = (
                 positive_gains(self, of, highest)
                 for of in (
-                    own,
-                    _mixed(self.context, own[pairs // n], after),
+                    alone_grades,
+                    _mixed(self.context, alone_grades[pairs // n], after),
                     _mixed(self.context, predicted[0], predicted),
                 )
             )
@@ -122,9 +122,9 @@ def _after_others(
     return measure.score(gain, run, query.ideal)
 
 
-def _mixed(alpha: float, own: np.ndarray, after: np.ndarray) -> np.ndarray:
+def _mixed(alpha: float, alone: np.ndarray, after: np.ndarray) -> np.ndarray:
     """Interpolate grades; where both are equal, so is the result, to the last bit."""
-    return own + alpha * (after - own)
+    return alone + alpha * (after - alone)
 
 
 def _matrix(rules: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
@@ -132,10 +132,12 @@ def _matrix(rules: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 
     These are by grades of the previous document (rows) and of the document itself.
     """
-    before, own = (rules[c].to_numpy() for c in ("previous_relevance", "relevance"))
-    grades = np.unique(own)
+    before, relevance = (
+        rules[c].to_numpy() for c in ("previous_relevance", "relevance")
+    )
+    grades = np.unique(relevance)
     predicted = np.full((len(grades), len(grades)), np.nan)
-    rows, columns = np.searchsorted(grades, before), np.searchsorted(grades, own)
+    rows, columns = np.searchsorted(grades, before), np.searchsorted(grades, relevance)
     predicted[rows, columns] = rules["predicted"].to_numpy()
     return grades, predicted
 
@@ -152,18 +154,18 @@ def _levels(
     """
     if not len(grades):
         return np.zeros(1, np.int64), np.zeros((1, 1))
-    own = np.unique(alone[~np.isnan(alone)])
-    place = np.minimum(np.searchsorted(grades, own), len(grades) - 1)
-    if len(unknown := own[grades[place] != own]):
+    level_grades = np.unique(alone[~np.isnan(alone)])
+    place = np.minimum(np.searchsorted(grades, level_grades), len(grades) - 1)
+    if len(unknown := level_grades[grades[place] != level_grades]):
         raise DataError(
             f"nothing is predicted of documents of grade {unknown[0]:g}",
             where="context",
             mend="Predict from qrels that have all grades.",
         )
-    table = np.zeros((len(own) + 1, len(own) + 1))
-    table[0, 1:] = own
+    table = np.zeros((len(level_grades) + 1, len(level_grades) + 1))
+    table[0, 1:] = level_grades
     table[1:, 1:] = predicted[np.ix_(place, place)]
-    return np.where(np.isnan(alone), 0, np.searchsorted(own, alone) + 1), table
+    return np.where(np.isnan(alone), 0, np.searchsorted(level_grades, alone) + 1), table
 
 
 def _predictions(tables: Any) -> pd.DataFrame:

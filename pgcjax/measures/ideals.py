@@ -30,7 +30,10 @@ def ordered_graphs(
     graphs = _GRAPHS[graph](*tables, soft=soft)
     # Of a document without an edge nothing is known: a share of one half, or no lead.
     unknown = 0.5 if ideal == "borda" else 0.0
-    strength = {query: np.full(len(own), unknown) for query, own in graphs.items()}
+    strength = {
+        query: np.full(len(query_graph), unknown)
+        for query, query_graph in graphs.items()
+    }
     votes = _votes(graphs.values())
     if len(votes):
         from pgcjax.judging.models import strengths  # JAX, which a list needs not
@@ -41,8 +44,8 @@ def ordered_graphs(
             strength[str(name)][place] = rows["strength"]
     none = np.empty((0, 3), np.int64)
     return {
-        query: g.Graph(query, own.doc_ids, none, levels(strength[query]))
-        for query, own in graphs.items()
+        query: g.Graph(query, query_graph.doc_ids, none, levels(strength[query]))
+        for query, query_graph in graphs.items()
     }
 
 

@@ -257,8 +257,8 @@ def here(name: str, parameters: Mapping[str, Any]) -> str:
     for key in sorted(_needed(row) - parameters.keys()):
         raise UsageError(f"{theirs} is computed by no tool without {key}=…; {_LISTS}")
     ours, given, k = row.ours, dict(row.sets), None
-    asked: dict[str, Any] = {**row.defaults, **parameters}
-    for key, value in asked.items():
+    parameters_here: dict[str, Any] = {**row.defaults, **parameters}
+    for key, value in parameters_here.items():
         if key == _at(row) and (key != "cutoff" or value >= row.least):
             k = value
         elif key in row.instead and bool(value):
@@ -319,8 +319,8 @@ def _there(row: Name, measure: Measure) -> dict[str, Any] | None:
     other = measure.mean != usual_mean(measure.name)
     if other or measure.name in row.instead.values():
         return None
-    known = {*row.same, *row.words, at}
-    return given if _needed(row) <= given.keys() <= known else None
+    names = {*row.same, *row.words, at}
+    return given if _needed(row) <= given.keys() <= names else None
 
 
 def _at(row: Name) -> str:
@@ -339,9 +339,11 @@ def warn_of_other_numbers(measures: Any) -> None:
         measures: as of `evaluate`; only what is written as text counts.
     """
     texts = [measures] if isinstance(measures, str) else measures or ()
-    asked = (text for text in texts if isinstance(text, str) and not is_preset(text))
-    said = {text: other_number(text) for text in asked}
-    new = {text: note for text, note in said.items() if note and text not in SAID}
+    names = (text for text in texts if isinstance(text, str) and not is_preset(text))
+    other_numbers = {text: other_number(text) for text in names}
+    new = {
+        text: note for text, note in other_numbers.items() if note and text not in SAID
+    }
     if new:
         notes = "; ".join(dict.fromkeys(new.values()))
         warnings.warn(f"{notes}. {_LISTS}", DataWarning, stacklevel=outside())

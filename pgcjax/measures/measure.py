@@ -209,13 +209,13 @@ class Measure:
 @cache
 def _own_parameters(measure: type[Measure]) -> dict[str, Parameter]:
     """Return the parameters of a class by field; `lambda_` is called `lambda`."""
-    own, hints = {}, get_type_hints(measure, include_extras=True)
+    parameters, hints = {}, get_type_hints(measure, include_extras=True)
     for each in fields(measure):
         for note in getattr(hints[each.name], "__metadata__", ()):
             if isinstance(note, Parameter):
                 name = each.name.removesuffix("_")
-                own[each.name] = replace(note, name=name, default=each.default)
-    return own
+                parameters[each.name] = replace(note, name=name, default=each.default)
+    return parameters
 
 
 class Derived(Measure):

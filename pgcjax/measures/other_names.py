@@ -96,8 +96,8 @@ _BY_NAME = {name.lower(): name for name in MEANINGS}
 def explained(name: str) -> str:
     """Describe what a name of no measure means elsewhere; "" if nobody knows it."""
     bare = re.sub(r"[_.]?[0-9.]+$", "", name)
-    for asked in (name, *([bare] if bare.lower() not in _WHOLE else [])):
-        if known := _BY_NAME.get(asked.lower()):
-            what, nearest = MEANINGS[known]
-            return f"{what}; nearest here: {nearest}" if nearest else what
+    for spelling in (name, *([bare] if bare.lower() not in _WHOLE else [])):
+        if key := _BY_NAME.get(spelling.lower()):
+            meaning, nearest = MEANINGS[key]
+            return f"{meaning}; nearest here: {nearest}" if nearest else meaning
     return ""

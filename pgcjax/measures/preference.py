@@ -419,8 +419,8 @@ class PreferenceCount(OfPreferences):
     def twin(self, case):
         counts = twins.prefs_counts(twins.pooled(case), case.run)
         variant = {"poss": "", "ful": "_imp", "ful_ret": "_ret"}[self.counted]
-        what = self.counted.partition("_")[0]
-        return float(sum(counts[f"{what}_{kind}"] for kind in _KINDS[variant]))
+        counted_kind = self.counted.partition("_")[0]
+        return float(sum(counts[f"{counted_kind}_{kind}"] for kind in _KINDS[variant]))
 
 
 class OfWins(OfPreferences, GraphKind):

@@ -65,22 +65,22 @@ class BoundMeasure(ir_measures.Measure):
     pgcjax does, but so that what it prints means no other number in ir_measures.
     """
 
-    def __init__(self, asked: Measure, bound: Bound | None = None, name: str = ""):
-        if "grids" in asked.needs:
-            raise UsageError(f"{asked} scores image grids, which ir_measures has not")
-        self.asked, self.bound = ir_names.unmistakable(asked), bound or Bound()
+    def __init__(self, measure: Measure, bound: Bound | None = None, name: str = ""):
+        if "grids" in measure.needs:
+            raise UsageError(f"{measure} scores image grids, which ir_measures has not")
+        self.asked, self.bound = ir_names.unmistakable(measure), bound or Bound()
         self.name = name
         given = self.asked.given or ()
         values = {name: self.asked.parameters[name] for name in given}
-        at = {} if asked.k is None else {self.AT_PARAM: asked.k}
-        unusual = asked.mean != usual_mean(asked.name)
-        mean = {MEAN.name: asked.mean} if unusual else {}
+        at = {} if measure.k is None else {self.AT_PARAM: measure.k}
+        unusual = measure.mean != usual_mean(measure.name)
+        mean = {MEAN.name: measure.mean} if unusual else {}
         super().__init__(**values, **at, **mean)
         # Not the name of a measure of theirs, which another provider would compute.
-        self.NAME, self.__name__ = f"pgcjax {asked.name}", asked.name
+        self.NAME, self.__name__ = f"pgcjax {measure.name}", measure.name
         self.SUPPORTED_PARAMS = {
             name: ir_measures.ParamInfo(default=parameter.default)
-            for name, (parameter, _) in asked.described().items()
+            for name, (parameter, _) in measure.described().items()
         } | {
             MEAN.name: ir_measures.ParamInfo(default=MEAN.default),
             self.AT_PARAM: ir_measures.ParamInfo(),
@@ -248,14 +248,14 @@ class _BoundMeasures:
         members, judged = self._request.members, self._request.judged
         if not set(judged.docs) & set(map(str, run["query_id"].unique())):
             return {m.measure: dict.fromkeys(m.tensors.docs, 0.0) for m in members}
-        how = self._request, self._batches
-        chunks = job.run(runs_of(run), *how, limits=self._limits)
+        settings = self._request, self._batches
+        chunks = job.run(runs_of(run), *settings, limits=self._limits)
         total = together([chunk.open() for chunk in chunks])
         return {
             member.measure: dict(
                 zip(member.tensors.docs, values[0].tolist(), strict=True)
             )
-            for member, _, values in by_measure(*how, total)
+            for member, _, values in by_measure(*settings, total)
         }
 
 

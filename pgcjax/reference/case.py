@@ -45,7 +45,7 @@ def highest(case: Case, *kinds: str) -> float:
 
 def judgments(case: Case) -> dict[str, list[Judgment]]:
     """List what each judge said of documents; judges without a name are one."""
-    said: dict[str, list[Judgment]] = defaultdict(list)
+    by_judge: dict[str, list[Judgment]] = defaultdict(list)
     for row in case.judged["preferences"]:
         judge, other, times = (
             row.get("judge"),
@@ -54,8 +54,8 @@ def judgments(case: Case) -> dict[str, list[Judgment]]:
         )
         judge = judge if isinstance(judge, str) else ""
         other = other if isinstance(other, str) else None
-        said[judge].append((row["doc_id"], other, row["preference"], int(times)))
-    return said
+        by_judge[judge].append((row["doc_id"], other, row["preference"], int(times)))
+    return by_judge
 
 
 def edges(case: Case) -> tuple[Counter[tuple[str, str]], int]:

@@ -31,12 +31,12 @@ def compat(
     Source: Clarke, Smucker and Vtyurina, Offline evaluation by maximum similarity to
     an ideal ranking, CIKM 2020.
     """
-    how = "ideal" if normalize else "weights"
-    return rbo(run, compat_ideal(values, run), p, depth, how)
+    divisor = "ideal" if normalize else "weights"
+    return rbo(run, compat_ideal(values, run), p, depth, divisor)
 
 
 def compat_of(case: Case) -> float:
     """Score a case by compatibility."""
     q = case.parameters
-    how = q["p"], q["depth"], q["normalize"]
-    return compat(rows.grades(case), case.run, *how)
+    parameters = q["p"], q["depth"], q["normalize"]
+    return compat(rows.grades(case), case.run, *parameters)

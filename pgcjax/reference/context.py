@@ -31,8 +31,8 @@ def interpolated(
     """
     grades = []
     for i, doc in enumerate(run):
-        own = max(isolation.get(doc, 0.0), 0.0)
-        after = own  # g(d_1|d_0) = g(d_1)
+        alone = max(isolation.get(doc, 0.0), 0.0)
+        after = alone  # g(d_1|d_0) = g(d_1)
         if i > 0:
             before = run[i - 1]
             if (doc, before) in conditional:
@@ -41,8 +41,8 @@ def interpolated(
                 after = max(conditional[doc, run[0]], 0.0)
             elif missing == "predicted" and doc in isolation and before in isolation:
                 assert predicted is not None
-                after = predicted[max(isolation[before], 0.0), own]
-        grades.append((1 - alpha) * own + alpha * after)
+                after = predicted[max(isolation[before], 0.0), alone]
+        grades.append((1 - alpha) * alone + alpha * after)
     return grades
 
 
@@ -72,9 +72,11 @@ def in_context(
         after[row["doc_id"], row["previous_doc_id"]] = row["relevance"]
     alpha, missing, predicted = q["context"], q["missing"], predicted or {}
     grades = interpolated(case.run, isolation, after, alpha, missing, predicted)
-    own = [max(grade, 0.0) for grade in isolation.values()]
-    guessed = [predicted[a, b] for a in {*own} for b in {*own} if predicted]
+    alone = [max(grade, 0.0) for grade in isolation.values()]
+    guessed = [predicted[a, b] for a in {*alone} for b in {*alone} if predicted]
     most = max([rows.highest(case, "qrels", "context"), *predicted.values()])
-    most = highest_grade(q, [*own, *after.values(), *guessed], most)
-    run, pool = ([gain(u, most) if u > 0 else 0.0 for u in us] for us in (grades, own))
+    most = highest_grade(q, [*alone, *after.values(), *guessed], most)
+    run, pool = (
+        [gain(u, most) if u > 0 else 0.0 for u in us] for us in (grades, alone)
+    )
     return score(run, pool)

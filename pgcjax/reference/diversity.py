@@ -13,7 +13,7 @@ from pgcjax.reference.graded import err
 
 
 def probabilities(
-    intents: list[str], how: str, given: dict[str, float] | None
+    intents: list[str], weighting: str, given: dict[str, float] | None
 ) -> dict[str, Fraction]:
     """Return the probability of each intent that has a relevant document.
 
@@ -29,9 +29,9 @@ def probabilities(
     weight = {}
     for j, intent in enumerate(sorted(intents, key=order), start=1):
         weight[intent] = Fraction(1)
-        if how == "decreasing":
+        if weighting == "decreasing":
             weight[intent] = Fraction(2 ** (len(intents) - j + 1))
-        elif how == "given" and given is not None:
+        elif weighting == "given" and given is not None:
             ratio = Fraction(given[intent]).limit_denominator(10**6)
             exact = float(ratio) == given[intent]
             weight[intent] = ratio if exact else Fraction(given[intent])
@@ -95,11 +95,11 @@ def without_redundancy(
 ) -> list[dict[str, float]]:
     """Leave each navigational intent its first relevant document [Sakai 2012]."""
     seen: set[str] = set()
-    kept = []
+    new = []
     for gains in run:
-        kept.append({i: g for i, g in gains.items() if i not in seen})
+        new.append({i: g for i, g in gains.items() if i not in seen})
         seen |= gains.keys() & navigational
-    return kept
+    return new
 
 
 def effective_precision(

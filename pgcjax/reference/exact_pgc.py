@@ -86,6 +86,6 @@ def exact_pgc_of(case: Case, sets: Iterable[Iterable[str]] | None = None) -> flo
     """Score a case by exact PGC; `graph` says of which judgments."""
     q = case.parameters
     edges, _, graded = judged(case)
-    how = q["p"], q["depth"], q["normalization"]
+    parameters = q["p"], q["depth"], q["normalization"]
     farthest = q["ideal"] == "farthest"
-    return exact_pgc(edges, case.run, *how, graded, sets, farthest)
+    return exact_pgc(edges, case.run, *parameters, graded, sets, farthest)

@@ -8,21 +8,21 @@ that counts, or None.
 from math import log, log2, prod
 
 
-def gain(grade: float, how: str) -> float:
+def gain(grade: float, form: str) -> float:
     """Map a grade to a gain: itself, or 2^g - 1; none of a grade up to 0."""
     if grade <= 0:
         return 0.0
-    return grade if how == "linear" else 2.0**grade - 1
+    return grade if form == "linear" else 2.0**grade - 1
 
 
-def stop(grade: float, highest: float, how: str) -> float:
+def stop(grade: float, highest: float, form: str) -> float:
     """Return the probability to stop at a document, by its grade and the highest grade.
 
     `exp` is Chapelle et al. 2009, `linear` is NTCIREVAL's.
     """
     if grade <= 0:
         return 0.0
-    if how == "exp":
+    if form == "exp":
         # (2^g - 1) / 2^gmax, of any gmax that is a number.
         return 2.0 ** (grade - highest) - 2.0**-highest
     return grade / (highest + 1)
@@ -162,8 +162,8 @@ def rbp(run: list[float], p: float, k: int | None) -> float:
 
 def rbp_residual(judged: list[bool], p: float, k: int | None) -> float:
     """Add to RBP what it were if all that nobody judged, listed or not, gained 1."""
-    known = sum(p**r for r, known in enumerate(judged[:k]) if known)
-    return 1 - (1 - p) * known
+    is_judged = sum(p**r for r, is_judged in enumerate(judged[:k]) if is_judged)
+    return 1 - (1 - p) * is_judged
 
 
 def average_precision(
@@ -200,7 +200,7 @@ def recall(run: list[float], pool: list[float], k: int | None) -> float:
     return sum(g > 0 for g in run[:k]) / count if count else 0.0
 
 
-def judged(known: list[bool], k: int | None) -> float:
+def judged(is_judged: list[bool], k: int | None) -> float:
     """Share judged documents in those that the run retrieved, of k at most."""
-    top = known[:k]
+    top = is_judged[:k]
     return sum(top) / len(top) if top else 0.0

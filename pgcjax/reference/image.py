@@ -40,7 +40,7 @@ def places(grid: Grid) -> GridPlaces:
     """List where the images of a grid are, in reading order."""
     cells = [grid[image] for image in reading_order(grid)]
     row, column = ([cell[i] for cell in cells] for i in (0, 1))
-    width = [1 + max(c for r, c in cells if r == own) for own in row]
+    width = [1 + max(c for r, c in cells if r == place) for place in row]
     n, index = len(cells), list(range(len(cells)))
     rows, columns = ([max(axis) + 1] * n if n else [] for axis in (row, column))
     return GridPlaces(row, column, index, width, rows, columns)
@@ -127,9 +127,9 @@ def image_pgc(
 def image_pgc_of(case: Case, order: Order) -> float:
     """Score the grid of a case by image PGC, with an order of examination."""
     q, grids = case.parameters, rows.grids(case)
-    how = order, q["p"], q["depth"], q["normalization"]
+    parameters = order, q["p"], q["depth"], q["normalization"]
     others = grids if q["ideal"] == "shared" else None
-    return image_pgc(rows.edges(case)[0], grids[case.run_id], *how, others)
+    return image_pgc(rows.edges(case)[0], grids[case.run_id], *parameters, others)
 
 
 def most_frequent(votes: Iterable[int], split: str = "tie") -> int | None:

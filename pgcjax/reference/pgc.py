@@ -157,9 +157,9 @@ def pgc_of(case: Case) -> float:
     """Score a case by greedy PGC; `graph` says of which judgments."""
     q = case.parameters
     edges, _, graded = judged(case)
-    how = q["p"], q["depth"], q["normalization"]
+    parameters = q["p"], q["depth"], q["normalization"]
     ties = q.get("ties", "doc_id")  # exact PGC falls back to the peel, and has none
     if ties != "doc_id":
         orders = ties, q["n"], q["seed"], case.query_id
-        return tied_pgc(edges, case.run, *orders, *how, graded)
-    return greedy_pgc(edges, case.run, *how, graded)
+        return tied_pgc(edges, case.run, *orders, *parameters, graded)
+    return greedy_pgc(edges, case.run, *parameters, graded)

@@ -54,8 +54,8 @@ def counted(judgments: list[Judgment], bad: bool, closure: bool) -> Prefs:
 
 def by_judge(case: Case) -> list[Prefs]:
     """Count what each judge prefers, said and implied."""
-    q, said = case.parameters, rows.judgments(case).values()
-    return [counted(each, q["bad"], q["closure"]) for each in said]
+    q, votes = case.parameters, rows.judgments(case).values()
+    return [counted(each, q["bad"], q["closure"]) for each in votes]
 
 
 def pooled(case: Case) -> Prefs:
@@ -196,9 +196,9 @@ def balanced(retrieved: bool, case: Case) -> float:
     for row in case.judged["preferences"]:
         judge = row.get("judge")
         by_name.setdefault(judge if isinstance(judge, str) else "", []).append(row)
-    for said in by_name.values():
-        level = {row["doc_id"]: row["doc_level"] for row in said}
-        level |= {row["other_doc_id"]: row["other_doc_level"] for row in said}
+    for votes in by_name.values():
+        level = {row["doc_id"]: row["doc_level"] for row in votes}
+        level |= {row["other_doc_id"]: row["other_doc_level"] for row in votes}
         there = [doc for doc in case.run if doc in level]
         order = there + sorted(level.keys() - set(there))
         seen = there if retrieved else order
@@ -206,24 +206,24 @@ def balanced(retrieved: bool, case: Case) -> float:
         other = [doc for doc in seen if level[doc] == 0]
         lack, every = len(good) - len(other), [d for d in order if level[d] > 0]
         pairs = []
-        for row in said:
+        for row in votes:
             pair = row["doc_id"], row["other_doc_id"]
             pair = pair if row["preference"] > 0 else pair[::-1]
             pairs += [pair] * int(row.get("weight", 1)) * (row["preference"] != 0)
         if lack < 0:
-            one = said[0]["subgroups"] == 1
-            kept = other[: len(good if one else every)]
-            use = {*every, *kept}
+            one = votes[0]["subgroups"] == 1
+            sample = other[: len(good if one else every)]
+            use = {*every, *sample}
             pairs = [pair for pair in pairs if use.issuperset(pair)]
-            pairs += [*product(other, kept)] * one
+            pairs += [*product(other, sample)] * one
         use, place = {*seen}, {doc: i for i, doc in enumerate(order)}
         pairs = [pair for pair in pairs if use.issuperset(pair)]
         ahead = [place[a] < min(place[b], len(there)) for a, b in pairs]
-        found = sum(ahead) + max(lack, 0) * len({*every} & {*there})
+        ordered = sum(ahead) + max(lack, 0) * len({*every} & {*there})
         possible = len(pairs) + max(lack, 0) * len(every)
         if not possible:
             return 0.0  # no number, and so is their sum
-        shares.append(found / possible)
+        shares.append(ordered / possible)
     return sum(shares) / len(shares)
 
 

@@ -97,11 +97,15 @@ def preference(prefer: Preference, a: Case, b: Case) -> float | None:
 
     Intents without a document of the grade that counts are left out of the mean.
     """
-    rel, how, runs = a.parameters["rel"], a.parameters["subtopics"], (a.run, b.run)
-    if how == "none":
+    rel, subtopics, runs = (
+        a.parameters["rel"],
+        a.parameters["subtopics"],
+        (a.run, b.run),
+    )
+    if subtopics == "none":
         return over_levels(prefer, runs, documents(rows.grades(a), rel))
     grades = rows.grades_by_intent(a)
-    if how == "covered":
+    if subtopics == "covered":
         return over_levels(prefer, runs, covered(grades, rel))
     likely = probability(a)
     each = {i: over_levels(prefer, runs, documents(g, rel)) for i, g in grades.items()}

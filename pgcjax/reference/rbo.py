@@ -80,18 +80,18 @@ def rbo_of_ties(
     """
     short, long = sorted((ranking, other), key=lambda groups: sum(map(len, groups)))
     s, n = (sum(map(len, groups)) for groups in (short, long))
-    known = {doc for group in short for doc in group}
+    shown = {doc for group in short for doc in group}
     low = guess = high = agreement = shared = 0.0
     for d in range(1, n + 1):
-        mine, theirs = _shown(short, d, ties), _shown(long, d, ties)
-        shared = sum(mine[doc] * theirs[doc] for doc in mine.keys() & theirs.keys())
+        ours, theirs = _shown(short, d, ties), _shown(long, d, ties)
+        shared = sum(ours[doc] * theirs[doc] for doc in ours.keys() & theirs.keys())
         unseen = max(0, d - s)
-        size = _size([*mine.values(), *[1.0] * unseen], [*theirs.values()], ties)
+        size = _size([*ours.values(), *[1.0] * unseen], [*theirs.values()], ties)
         weight = (1 - p) * p ** (d - 1) / size
         if d <= s:
             agreement = shared / size
         free = sorted(
-            (c for doc, c in theirs.items() if doc not in known), reverse=True
+            (c for doc, c in theirs.items() if doc not in shown), reverse=True
         )
         likely = agreement * unseen * sum(free) / len(free) if unseen else 0.0
         low += weight * shared
@@ -119,11 +119,11 @@ def _shown(groups: Groups, depth: int, ties: str) -> dict[str, float]:
     return shown
 
 
-def _size(mine: list[float], theirs: list[float], ties: str) -> float:
+def _size(ours: list[float], theirs: list[float], ties: str) -> float:
     """Return the overlap of rankings that agree, by what they show of documents."""
     if ties == "b":
-        return sqrt(sum(c * c for c in mine)) * sqrt(sum(c * c for c in theirs))
-    return (sum(mine) + sum(theirs)) / 2  # by `a`, both are the depth
+        return sqrt(sum(c * c for c in ours)) * sqrt(sum(c * c for c in theirs))
+    return (sum(ours) + sum(theirs)) / 2  # by `a`, both are the depth
 
 
 def _beyond(

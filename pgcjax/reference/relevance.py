@@ -59,17 +59,17 @@ def yaap(run: list[float], pool: list[float]) -> float:
 
 def set_f(run: list[float], pool: list[float], beta: float) -> float:
     """Average precision and recall of a set harmonically; beta weighs recall."""
-    found, count = len(relevant_ranks(run)), len(relevant_ranks(pool))
-    if not found:
+    hits, count = len(relevant_ranks(run)), len(relevant_ranks(pool))
+    if not hits:
         return 0.0
-    precision, recall = found / len(run), found / count
+    precision, recall = hits / len(run), hits / count
     return (1 + beta) * precision * recall / (beta * precision + recall)
 
 
 def set_ap(run: list[float], pool: list[float]) -> float:
     """Multiply precision and recall of a set."""
-    found = len(relevant_ranks(run))
-    return found / len(run) * found / len(relevant_ranks(pool)) if found else 0.0
+    hits = len(relevant_ranks(run))
+    return hits / len(run) * hits / len(relevant_ranks(pool)) if hits else 0.0
 
 
 def relative(run: list[float], pool: list[float], k: int | None) -> float:
@@ -80,12 +80,12 @@ def relative(run: list[float], pool: list[float], k: int | None) -> float:
 
 def utility(run: list[float], pool: list[float], q: Mapping[str, float]) -> float:
     """Add up what documents are worth, by whether they are relevant and retrieved."""
-    found, count = len(relevant_ranks(run)), len(relevant_ranks(pool))
+    hits, count = len(relevant_ranks(run)), len(relevant_ranks(pool))
     table = {
-        "a": found,
-        "b": len(run) - found,
-        "c": count - found,
-        "d": q["docs"] - len(run) - count + found,
+        "a": hits,
+        "b": len(run) - hits,
+        "c": count - hits,
+        "d": q["docs"] - len(run) - count + hits,
     }
     return sum(q[name] * number for name, number in table.items())
 

@@ -55,7 +55,7 @@ def leaderboard(
         table, measure = _means(scores, measure, level)
     table = table.sort_values("mean", ascending=False, kind="stable")
     shown = table.head(most)
-    own = axes is None
+    is_new = axes is None
     with canvas.on(axes) as axes:
         y = np.arange(len(shown))
         centre, low, high = (shown[c].to_numpy() for c in ("mean", "low", "high"))
@@ -66,8 +66,8 @@ def leaderboard(
         axes.plot(centre, y, "o", color=canvas.COLOURS[0], markersize=2.8)
         axes.set_yticks(y, plot_labels.fitted(axes, shown["run_id"]))
         axes.set_ylim(len(shown) - 0.4, -0.6)
-        what = f"{measure or 'score'}, mean and {100 * level:g} % interval"
-        plot_labels.label(axes, what, share=0.6)
+        label = f"{measure or 'score'}, mean and {100 * level:g} % interval"
+        plot_labels.label(axes, label, share=0.6)
         axes.grid(axis="x", color=canvas.PALE, linewidth=0.4)
         groups = shown.get("groups", pd.Series("", shown.index))
         for row, text in zip(y, groups, strict=True):
@@ -77,7 +77,7 @@ def leaderboard(
             titles.append(f"the first {len(shown)} of {len(table)} runs")
         if titles:
             plot_labels.title(axes, *titles, share=_TITLE)
-        if own:
+        if is_new:
             lines = axes.get_xlabel().count("\n") + 1
             lines += axes.get_title("left").count("\n") + 1 if titles else 0
             tall = 0.4 + 0.13 * lines + _ROW * len(shown)
@@ -132,7 +132,7 @@ def agreement(table: pd.DataFrame, *, axes: "Axes | None" = None) -> "Figure":
         agreed, opposed = counts.T / total
     parts = {"agree": agreed, "tie": 1 - agreed - opposed, "disagree": opposed}
     colours = canvas.COLOURS[0], canvas.PALE, canvas.COLOURS[1]
-    own = axes is None
+    is_new = axes is None
     with canvas.on(axes, 0.5 + 1.25 * _ROW * len(table)) as axes:
         y, left = np.arange(len(table)), np.zeros(len(table))
         for (name, share), colour in zip(parts.items(), colours, strict=True):
@@ -151,5 +151,5 @@ def agreement(table: pd.DataFrame, *, axes: "Axes | None" = None) -> "Figure":
         axes.set_yticks(y, [", ".join(one) for one in names])
         axes.set_ylim(len(table) - 0.4, -0.6)
         axes.set(xlim=(0, 1), xlabel="share of pairs")
-        plot_labels.legend(axes, own=own, columns=3)
+        plot_labels.legend(axes, own=is_new, columns=3)
     return plot_labels.figure_of(axes)

@@ -62,8 +62,8 @@ class Style(NamedTuple):
 def styles() -> Iterator[Style]:
     """Return styles without end: 28 that differ, each in more than its colour."""
     for i in itertools.count():
-        colour, again = i % len(COLOURS), i // len(COLOURS)
-        mark = _MARKS[(colour + again) % len(_MARKS)]
+        colour, turn = i % len(COLOURS), i // len(COLOURS)
+        mark = _MARKS[(colour + turn) % len(_MARKS)]
         yield Style(COLOURS[colour], _LINES[i % len(_LINES)], mark)
 
 

@@ -102,7 +102,7 @@ def differences(
         if i is not None and j is not None:
             square[i, j] = np.sign(row["difference"])
             square[j, i] = -square[i, j]
-    own = axes is None
+    is_new = axes is None
     with canvas.on(axes, min(0.5 + _PITCH * len(shown), _TALL)) as axes:
         from matplotlib.colors import ListedColormap
 
@@ -110,7 +110,7 @@ def differences(
         axes.imshow(square, cmap=three, vmin=-1, vmax=1, **_CELLS)
         across = [str(i) for i in range(1, len(shown) + 1)]
         rows = map("  ".join, zip(plot_labels.fitted(axes, shown), across, strict=True))
-        _name(axes, list(rows), across, _TALL - 0.5 if own else 1.0)
+        _name(axes, list(rows), across, _TALL - 0.5 if is_new else 1.0)
         texts = [f"significant differences: {comparison.tested}"]
         if len(shown) < len(runs):
             texts.append(f"the first {len(shown)} of {len(runs)} runs")
@@ -132,10 +132,10 @@ def matrix(
     square = np.asarray(values, np.float64)
     if square.shape != (len(names), len(names)):
         raise UsageError(f"expected a square of {len(names)}, found {square.shape}")
-    own = axes is None
+    is_new = axes is None
     with canvas.on(axes) as axes:
         shown = plot_labels.fitted(axes, names)
-        if own:
+        if is_new:
             below = max(map(plot_labels.width, shown), default=0)
             tall = 0.4 + below + min(max(0.24 * len(names), 0.5), 2.0)
             plot_labels.figure_of(axes).set_figheight(tall)
@@ -144,9 +144,9 @@ def matrix(
         ends = [canvas.COLOURS[1], "white", canvas.COLOURS[0]]
         shades = LinearSegmentedColormap.from_list("", ends)
         image = axes.imshow(square, cmap=shades, vmin=-1, vmax=1, **_CELLS)
-        _name(axes, shown, shown, 2.0 if own else 1.0)
+        _name(axes, shown, shown, 2.0 if is_new else 1.0)
         plot_labels.title(axes, title, share=_SHARE)
-        if own and len(names) <= _FULL:
+        if is_new and len(names) <= _FULL:
             for (i, j), value in np.ndenumerate(square):
                 if not np.isnan(value):
                     colour = "white" if value > 0.88 else "black"

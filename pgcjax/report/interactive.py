@@ -59,7 +59,7 @@ def write(
 
     style = source("style.css")
     script = Markup("\n").join(source(f"{name}.js") for name in SCRIPTS)
-    means = [found.runs["mean"] for found in findings.compared.values()]
+    means = [comparison.runs["mean"] for comparison in findings.compared.values()]
     order = np.argsort(-means[0].to_numpy(), kind="stable").tolist()
     text = page.render(
         title=title,
@@ -117,10 +117,10 @@ def data_of(findings: Findings, judged: JudgedQueries | None = None) -> dict[str
             "name": printable(name),
             "queries": _queries(findings, name),
             "values": packed(_values(findings, name), _float(size)),
-            **_tested(found, count),
+            **_tested(comparison, count),
             "judged": _by_judgments(findings, name),
         }
-        for name, found in findings.compared.items()
+        for name, comparison in findings.compared.items()
     ]
     together = None
     if count > 1:
@@ -145,8 +145,10 @@ def data_of(findings: Findings, judged: JudgedQueries | None = None) -> dict[str
 def _queries(findings: Findings, measure: str) -> list[int] | None:
     """List the places of the queries of a measure, if they are not all."""
     place = {query: i for i, query in enumerate(findings.queries)}
-    own = findings.scores[measure].query_ids
-    return [place[query] for query in own] if len(own) < len(place) else None
+    query_ids = findings.scores[measure].query_ids
+    return (
+        [place[query] for query in query_ids] if len(query_ids) < len(place) else None
+    )
 
 
 def _values(findings: Findings, measure: str) -> np.ndarray:
@@ -188,9 +190,9 @@ def _float(size: int) -> str:
     return "f8" if size <= _SCORES else "f4"
 
 
-def _tested(found: Comparison, measures: int) -> dict[str, Any]:
+def _tested(comparison: Comparison, measures: int) -> dict[str, Any]:
     """Return means with intervals, and tests of pairs as far as there is room."""
-    table, runs = found.table, found.runs
+    table, runs = comparison.table, comparison.runs
     pairs = len(table) * measures
     data: dict[str, Any] = {
         name: packed(runs[name], "f8") for name in ("mean", "low", "high")
@@ -198,15 +200,15 @@ def _tested(found: Comparison, measures: int) -> dict[str, Any]:
     letters = [groups.split() if " " in groups else [*groups] for groups in runs.groups]
     few = len({letter for of_run in letters for letter in of_run}) <= 12
     data["groups"] = runs["groups"].tolist() if few else None
-    data["notes"] = [printable(note) for note in found.notes]
-    data["tested"] = found.tested
+    data["notes"] = [printable(note) for note in comparison.notes]
+    data["tested"] = comparison.tested
     data["significant"] = packed(np.packbits(table["significant"]), "u1")
-    resamples = found.metadata["resamples"]
+    resamples = comparison.metadata["resamples"]
     data["p"] = data["resamples"] = None
     if pairs <= _P_VALUES:
         p = table["p_adjusted"].to_numpy()
-        counts = found.metadata["correction"] == "none" and resamples < 2**16
-        if resamples and not found.metadata["exact"] and counts:
+        counts = comparison.metadata["correction"] == "none" and resamples < 2**16
+        if resamples and not comparison.metadata["exact"] and counts:
             # (1 + k) / (1 + resamples): a whole number says it all.
             data["p"] = packed(np.rint(p * (1 + resamples) - 1), "u2")
             data["resamples"] = resamples

@@ -16,18 +16,18 @@ def lines(audit: Audit) -> Iterator[str]:
     """Print the probes of each judge; of many, of the first ones."""
     judges = list(dict.fromkeys(audit.table["judge"]))
     for judge in judges[: SHOWN + 1]:
-        own = audit.table[audit.table["judge"] == judge]
-        odds, own = own[own["probe"] == "at odds"], own[own["probe"] != "at odds"]
+        rows = audit.table[audit.table["judge"] == judge]
+        odds, rows = rows[rows["probe"] == "at odds"], rows[rows["probe"] != "at odds"]
         yield from ([] if judge == ALL else [""])
         yield printable(judge)
-        asked = own[own["estimate"].notna()]
-        about = asked["of"].ne("") & ~asked["of"].isin(["the others", "people"])
-        few = asked[~about | (about.cumsum() <= SHOWN)]
+        estimated = rows[rows["estimate"].notna()]
+        about = estimated["of"].ne("") & ~estimated["of"].isin(["the others", "people"])
+        few = estimated[~about | (about.cumsum() <= SHOWN)]
         probe = few["probe"] + few["of"].where(few["of"] == "", " with " + few["of"])
         yield from (f"  {line}" for line in aligned(few.assign(probe=probe)[_COLUMNS]))
-        if hidden := len(asked) - len(few):
+        if hidden := len(estimated) - len(few):
             yield f"  {counted(hidden, 'row')} more: written with -o"
-        for why, probes in own[own["estimate"].isna()].groupby("verdict", sort=False):
+        for why, probes in rows[rows["estimate"].isna()].groupby("verdict", sort=False):
             names = ", ".join(dict.fromkeys(probes["probe"]))
             yield f"  {names} {why}"
         for of, verdict in odds[["of", "verdict"]].head(SHOWN).itertuples(index=False):

@@ -16,14 +16,14 @@ def lines(fit: Fit) -> Iterator[str]:
     """Print documents of each query, the best first; what sways; judges."""
     keys = [c for c in ("query_id", "aspect") if c in fit.table]
     groups = fit.table.groupby(keys, sort=False)
-    for number, (_, own) in enumerate(groups):
+    for number, (_, rows) in enumerate(groups):
         if number == SHOWN:
             break
-        yield "query " + printable(", ".join(own[keys].iloc[0]))
-        own = own.sort_values(["rank", "doc_id"]).drop(
+        yield "query " + printable(", ".join(rows[keys].iloc[0]))
+        rows = rows.sort_values(["rank", "doc_id"]).drop(
             columns=_LEFT_OUT, errors="ignore"
         )
-        yield from (f"  {line}" for line in aligned(own))
+        yield from (f"  {line}" for line in aligned(rows))
     if (more := len(groups) - SHOWN) > 0:
         queries = counted(more, "query" if len(keys) == 1 else "query and aspect")
         yield f"{queries} more: written with -o"

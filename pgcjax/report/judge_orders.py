@@ -14,28 +14,28 @@ SHOWN = 20
 """Rows of a table that a page has room for."""
 
 
-def parts(found: JudgeOrders, how: Mapping[str, Any]) -> list[Part]:
+def parts(compared: JudgeOrders, settings: Mapping[str, Any]) -> list[Part]:
     """Make paragraphs and tables of orders of runs by judges.
 
     Args:
-        found: scores by each judge.
-        how: alpha, and the seed of the intervals.
+        compared: scores by each judge.
+        settings: alpha, and the seed of the intervals.
     """
-    alpha, seed = how["alpha"], how["seed"]
-    orders = found.orders(alpha=alpha, seed=seed)
+    alpha, seed = settings["alpha"], settings["seed"]
+    orders = compared.orders(alpha=alpha, seed=seed)
     level = f"{100 * (1 - alpha):g} % intervals by queries drawn again 1,000 times"
     level += ", of tau from 50 queries on"
-    by = f"{found.metadata['measure']}, flips {found.metadata['flips']}"
+    by = f"{compared.metadata['measure']}, flips {compared.metadata['flips']}"
     tables = [(f"Orders of the runs by two judges ({by}); {level}", orders)]
-    if found.flipped:
+    if compared.flipped:
         caption = "By what becomes of pairs judged in both orders (flips); change and "
         caption += "explained: beside keep"
-        tables.append((caption, found.flips(alpha=alpha, seed=seed)))
-    swaps = found.swaps(alpha=alpha)
+        tables.append((caption, compared.flips(alpha=alpha, seed=seed)))
+    swaps = compared.swaps(alpha=alpha)
     if len(swaps):
         caption = "Pairs of runs in opposite orders, the surest first; p by Holm"
         tables.append((caption, swaps))
-    return [*found.in_words(orders), *(_table(*table) for table in tables)]
+    return [*compared.in_words(orders), *(_table(*table) for table in tables)]
 
 
 def _table(caption: str, frame: pd.DataFrame) -> Part:

@@ -123,24 +123,24 @@ def _ranks(
     """Find the judged documents in runs that have scores, which ascend then."""
     docs = {graph.query_id: graph.doc_ids for graph in graphs if len(graph)}
     judged = JudgedDocuments(docs)
-    found = read_rankings(runs, judged, order, progress=progress)
-    place = {name: i for i, name in enumerate(found.run_ids)}
+    rankings = read_rankings(runs, judged, order, progress=progress)
+    place = {name: i for i, name in enumerate(rankings.run_ids)}
     names = [name for name in scored if name in place]
     if not names:
         raise DataError(
-            f"are called {listed(sorted(found.run_ids))}; scores are of "
+            f"are called {listed(sorted(rankings.run_ids))}; scores are of "
             f"{listed(list(scored))}",
             where="runs",
             mend="Name them as in the scores (name_by, --name-by).",
         )
-    kept = [place[name] for name in names]
-    retrieved, ranks = found.retrieved(docs), []
+    places = [place[name] for name in names]
+    retrieved, ranks = rankings.retrieved(docs), []
     for graph in graphs:
-        at = np.zeros((len(found.run_ids), len(graph)), np.uint32)
+        at = np.zeros((len(rankings.run_ids), len(graph)), np.uint32)
         if len(graph):
             here = retrieved[graph.query_id]
             at[here.run, here.vertex] = here.rank + 1
-        ranks.append(at[kept])
+        ranks.append(at[places])
     return names, ranks
 
 

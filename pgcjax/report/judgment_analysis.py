@@ -192,10 +192,10 @@ def _contradictions(
     preferences: pd.DataFrame, qrels: Any, choices: Choices
 ) -> Analysis:
     title = "Contradictions"
-    found = contradictions(preferences, judges=choices.judges)
-    if found.table.empty:
+    contradicted = contradictions(preferences, judges=choices.judges)
+    if contradicted.table.empty:
         return Analysis(title, why_not="no judgment prefers a document to another")
-    table = found.table
+    table = contradicted.table
     sums = table[["judgments", "minimum", "greedy", "excess"]].sum().to_dict()
     whole = {"queries": len(table), **sums, "proven": int(table["proven"].sum())}
     parts = (
@@ -209,16 +209,16 @@ def _contradictions(
         Part(
             "judgments",
             "Preferences that all orders contradict that contradict fewest judgments",
-            found.contradicted.assign(
-                preferred=found.contradicted["doc_id"]
+            contradicted.contradicted.assign(
+                preferred=contradicted.contradicted["doc_id"]
                 + " > "
-                + found.contradicted["other_doc_id"]
+                + contradicted.contradicted["other_doc_id"]
             )[["query_id", "preferred", "judgments"]],
             ("query_id", "preferred"),
             long=True,
         ),
     )
-    return Analysis(title, parts, found.notes)
+    return Analysis(title, parts, contradicted.notes)
 
 
 def lines(sections: Sequence[Analysis]) -> Iterator[str]:

@@ -97,12 +97,12 @@ class Leaderboard(Result):
             ends = zip(self.runs["rank_low"], self.runs["rank_high"], strict=True)
             ranks = [f"{low}" if low == high else f"{low}-{high}" for low, high in ends]
             columns.append(Column("ranks", ranks, right=True))
-        told = intervals or self.interval != _STUDENT
-        how = [f"Intervals: {self.interval}"] if told else []
+        is_named = intervals or self.interval != _STUDENT
+        method = [f"Intervals: {self.interval}"] if is_named else []
         left_out = len(self.runs) < self.total
         best = f"The best {len(self.runs)} of " if left_out else ""
         title = f"{best}{self.total} runs by {first}"
-        return TextTable(columns, title, [*self.notes, *how])
+        return TextTable(columns, title, [*self.notes, *method])
 
 
 def leaderboard(
@@ -132,14 +132,16 @@ def leaderboard(
             raise UsageError("replicates of a file have no scores: give report both")
         board = _of_scores(findings.observed)
         return _with_replicates(board, findings, interval)
-    found = [findings] if isinstance(findings, Comparison) else list(findings)
-    of = {each.metadata["measure"] or "mean": each for each in found}
+    comparisons = [findings] if isinstance(findings, Comparison) else list(findings)
+    of = {each.metadata["measure"] or "mean": each for each in comparisons}
     parts = {measure: each.runs.set_index("run_id") for measure, each in of.items()}
-    used = [each.metadata for each in found]
-    board = _ranked(parts, used[0] if len(used) == 1 else {"comparisons": used})
+    metadata_of = [each.metadata for each in comparisons]
+    board = _ranked(
+        parts, metadata_of[0] if len(metadata_of) == 1 else {"comparisons": metadata_of}
+    )
     marked = {measure: marks(each) for measure, each in of.items()}
     runs = board.runs["run_id"]
-    rectified = any("human_queries" in metadata for metadata in used)
+    rectified = any("human_queries" in metadata for metadata in metadata_of)
     beside = {
         measure: runs.map(text).fillna("") for measure, (_, text, _) in marked.items()
     }
@@ -147,9 +149,11 @@ def leaderboard(
         board,
         marks=pd.DataFrame(beside),
         marked=" or ".join(dict.fromkeys(name for name, _, _ in marked.values())),
-        level=100 * (1 - used[0]["alpha"]),
+        level=100 * (1 - metadata_of[0]["alpha"]),
         interval=_RECTIFIED if rectified else _STUDENT,
-        notes=_unrepeated((measure, how) for measure, (_, _, how) in marked.items()),
+        notes=_unrepeated(
+            (measure, reason) for measure, (_, _, reason) in marked.items()
+        ),
     )
 
 
@@ -161,12 +165,12 @@ def _unrepeated(notes: Iterable[tuple[str, str]]) -> tuple[str, ...]:
 
 
 def _of_scores(scores: Scores) -> Leaderboard:
-    found = run_means(scores.frames())
-    by = found.reset_index("measure").groupby("measure")
+    means = run_means(scores.frames())
+    by = means.reset_index("measure").groupby("measure")
     board = _ranked({m: by.get_group(m) for m in scores.measures}, scores.metadata)
-    used = (f"{name} {scores.metadata.get(name)}" for name in ("order", "missing"))
-    used = [*used, *(["float32"] if scores.metadata.get("float32") else [])]
-    notes = (", ".join(used).capitalize(),) if "order" in scores.metadata else ()
+    settings = (f"{name} {scores.metadata.get(name)}" for name in ("order", "missing"))
+    settings = [*settings, *(["float32"] if scores.metadata.get("float32") else [])]
+    notes = (", ".join(settings).capitalize(),) if "order" in scores.metadata else ()
     return replace(board, notes=notes)
 
 
@@ -195,12 +199,12 @@ def _with_replicates(
     return replace(board, runs=runs, low=low, high=high, interval=text)
 
 
-def _ranked(parts: Mapping[str, pd.DataFrame], used: dict[str, Any]) -> Leaderboard:
+def _ranked(parts: Mapping[str, pd.DataFrame], metadata: dict[str, Any]) -> Leaderboard:
     """Order runs by their means of the first measure.
 
     Args:
         parts: of each measure, mean, low and high by run_id.
-        used: what they depend on.
+        metadata: what they depend on.
     """
     mean, low, high = (
         pd.DataFrame({measure: part[end] for measure, part in parts.items()})
@@ -214,7 +218,9 @@ def _ranked(parts: Mapping[str, pd.DataFrame], used: dict[str, Any]) -> Leaderbo
     mean, low, high = (
         table.iloc[places].reset_index(drop=True) for table in (mean, low, high)
     )
-    return Leaderboard(used, runs=runs, mean=mean, low=low, high=high, total=len(runs))
+    return Leaderboard(
+        metadata, runs=runs, mean=mean, low=low, high=high, total=len(runs)
+    )
 
 
 def show(board: Leaderboard, console: Console | None = None) -> None:

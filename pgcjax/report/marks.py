@@ -23,15 +23,15 @@ def marks(comparison: Comparison) -> tuple[str, pd.Series, str]:
     """
     test = comparison.tested
     if comparison.metadata["baselines"]:
-        arrows, said = _arrows(comparison)
-        return "against", arrows, f"{said} ({test})"
+        arrows, reason = _arrows(comparison)
+        return "against", arrows, f"{reason} ({test})"
     groups = comparison.runs.set_index("run_id")["groups"]
     letters = {*"".join(groups)}  # of more than 26, blanks are between them
     if " " not in letters and len(letters) <= _MOST_LETTERS:
-        said = f"Runs that share a letter do not differ significantly ({test})"
-        return "groups", groups, said
-    said = f"same as: ranks of the runs that do not differ significantly ({test})"
-    return "same as", _ranges(comparison), said
+        reason = f"Runs that share a letter do not differ significantly ({test})"
+        return "groups", groups, reason
+    reason = f"same as: ranks of the runs that do not differ significantly ({test})"
+    return "same as", _ranges(comparison), reason
 
 
 def _arrows(comparison: Comparison) -> tuple[pd.Series, str]:
@@ -39,17 +39,17 @@ def _arrows(comparison: Comparison) -> tuple[pd.Series, str]:
     baselines = list(dict.fromkeys(comparison.metadata["baselines"]))
     several = len(baselines) > 1
     names = {run: _name(i) if several else "" for i, run in enumerate(baselines)}
-    found: dict[str, dict[str, str]] = {run: {} for run in comparison.runs["run_id"]}
+    arrows: dict[str, dict[str, str]] = {run: {} for run in comparison.runs["run_id"]}
     pairs = comparison.table[comparison.table["significant"]]
     columns = (pairs[name].tolist() for name in ("run_a", "run_b", "difference"))
     for a, b, difference in zip(*columns, strict=True):
         up, down = ("↑", "↓") if difference > 0 else ("↓", "↑")
         for run, base, arrow in ((a, b, up), (b, a, down)):
             if base in names:
-                found[run][arrow] = found[run].get(arrow, "") + names[base]
+                arrows[run][arrow] = arrows[run].get(arrow, "") + names[base]
     text = {
         run: "".join(arrow + of[arrow] for arrow in "↑↓" if arrow in of)
-        for run, of in found.items()
+        for run, of in arrows.items()
     }
     who = f" than {baselines[0]}"
     if several:

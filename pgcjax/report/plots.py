@@ -173,7 +173,7 @@ def lines(
     absent = [name for name in (x, y, by) if name not in table]
     if absent:
         raise UsageError(f"no column {absent[0]!r} to draw; there are {list(table)}")
-    groups, own = table.groupby(by, sort=False), axes is None
+    groups, is_new = table.groupby(by, sort=False), axes is None
     with canvas.on(axes) as axes:
         for style, (name, curve) in zip(canvas.styles(), groups, strict=False):
             look: dict[str, Any] = {"color": style.colour, "label": str(name)}
@@ -182,7 +182,7 @@ def lines(
         plot_labels.label(
             axes, x if xlabel is None else xlabel, y if ylabel is None else ylabel
         )
-        plot_labels.legend(axes, own=own)
+        plot_labels.legend(axes, own=is_new)
     return plot_labels.figure_of(axes)
 
 
@@ -231,8 +231,8 @@ def recall_precision(
     figure = lines(table, "recall", "interpolated precision", "run", axes=axes)
     if len(chosen) < len(side.runs):
         with canvas.drawing():
-            said = f"{len(chosen)} of {len(side.runs)} runs"
-            plot_labels.title(figure.axes[0] if axes is None else axes, said)
+            label = f"{len(chosen)} of {len(side.runs)} runs"
+            plot_labels.title(figure.axes[0] if axes is None else axes, label)
     return figure
 
 
@@ -242,16 +242,16 @@ def recall_levels(measures: Iterable[str]) -> dict[str, float]:
     Raises:
         UsageError: they differ in more than the level.
     """
-    found = {}
+    levels = {}
     for name in measures:
         if match := re.fullmatch(r"IPrec(\(.*\))?@([0-9]*\.?[0-9]+)", name):
-            found[name] = match[1] or "", float(match[2])
-    kinds = sorted({kind for kind, _ in found.values()})
+            levels[name] = match[1] or "", float(match[2])
+    kinds = sorted({kind for kind, _ in levels.values()})
     if len(kinds) > 1:
         raise UsageError(
             f"scores of IPrec{kinds[0]} and IPrec{kinds[1]}: draw one of them"
         )
-    return {name: level for name, (_, level) in found.items()}
+    return {name: level for name, (_, level) in levels.items()}
 
 
 def significance_curves(
@@ -283,7 +283,7 @@ def significance_curves(
     if len(tests) > 1:
         names = names + ", " + curves["test"]
     alpha = discrimination.metadata["alpha"]
-    groups, own = curves.groupby(names, sort=False), axes is None
+    groups, is_new = curves.groupby(names, sort=False), axes is None
     with canvas.on(axes) as axes:
         for style, (name, curve) in zip(canvas.styles(), groups, strict=False):
             x, y = curve["position"], curve["p_adjusted"]
@@ -297,7 +297,7 @@ def significance_curves(
         first = int(reach.min()) if len(reach) else last
         axes.set_xlim(max(1, first - 1) - 0.5, last + 0.5)
         axes.locator_params(axis="x", integer=True, nbins=6)
-        plot_labels.legend(axes, own=own)
+        plot_labels.legend(axes, own=is_new)
     return plot_labels.figure_of(axes)
 
 
@@ -309,21 +309,21 @@ _STABLE = {
 
 
 def stability(
-    found: Stability, measure: str | None = None, *, axes: "Axes | None" = None
+    stable: Stability, measure: str | None = None, *, axes: "Axes | None" = None
 ) -> "Figure":
     """Draw how far fewer judgments keep the order of the runs.
 
     Args:
-        found: of `enough`.
+        stable: of `enough`.
         measure: which one; by default the first.
         axes: where to draw.
     """
-    measure = found.table["measure"].iloc[0] if measure is None else measure
-    curve = found.table[found.table["measure"] == measure]
+    measure = stable.table["measure"].iloc[0] if measure is None else measure
+    curve = stable.table[stable.table["measure"] == measure]
     if not len(curve):
-        there = ", ".join(found.enough["measure"])
+        there = ", ".join(stable.enough["measure"])
         raise UsageError(f"no curve of {measure!r}; there are {there}")
-    own, x = axes is None, curve["judgments"]
+    is_new, x = axes is None, curve["judgments"]
     with canvas.on(axes) as axes:
         band = {"color": canvas.COLOURS[0], "alpha": 0.2, "linewidth": 0}
         axes.fill_between(x, curve["tau_low"], curve["tau_high"], **band)
@@ -334,8 +334,8 @@ def stability(
             axes.plot(x, curve[name], style.line, **look)
         least = float(curve[["tau_low", "same_best", "overlap"]].min().min())
         axes.set_ylim(least - 0.05 * (1 - least) - 0.01, 1.01)
-        axes.locator_params(axis="x", integer=True, nbins=6 if own else 3)
+        axes.locator_params(axis="x", integer=True, nbins=6 if is_new else 3)
         plot_labels.title(axes, str(measure))
         plot_labels.label(axes, "judgments")
-        plot_labels.legend(axes, own=own)
+        plot_labels.legend(axes, own=is_new)
     return plot_labels.figure_of(axes)

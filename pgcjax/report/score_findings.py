@@ -51,12 +51,14 @@ class Findings:
             run_id, ascending; low and high of the interval of the mean; tier, rank_low
             and rank_high, as `Uncertainty.ranks` says.
         """
-        found, alpha = self.uncertainty, self.how["alpha"]
-        if found is None or measure not in found.mean:
+        uncertainty, alpha = self.uncertainty, self.how["alpha"]
+        if uncertainty is None or measure not in uncertainty.mean:
             return None
-        ranks = found.ranks(measure, alpha=alpha)[["run_id", "tier", "low", "high"]]
+        ranks = uncertainty.ranks(measure, alpha=alpha)[
+            ["run_id", "tier", "low", "high"]
+        ]
         ranks = ranks.rename(columns={"low": "rank_low", "high": "rank_high"})
-        means = found.means(measure, alpha=alpha)[["run_id", "low", "high"]]
+        means = uncertainty.means(measure, alpha=alpha)[["run_id", "low", "high"]]
         return means.merge(ranks, on="run_id")
 
     @cached_property
@@ -96,10 +98,13 @@ class Findings:
             for name, comparison in self.compared.items()
         ]
         metadata = {name: each.metadata for name, each in self.compared.items()}
-        used = dict(next(iter(metadata.values())))
+        settings = dict(next(iter(metadata.values())))
         queries = {name: of["queries"] for name, of in metadata.items()}
-        used |= {"correction": {used["test"]: used["correction"]}, "queries": queries}
-        return Discrimination(used, pairs=pd.concat(pairs, ignore_index=True))
+        settings |= {
+            "correction": {settings["test"]: settings["correction"]},
+            "queries": queries,
+        }
+        return Discrimination(settings, pairs=pd.concat(pairs, ignore_index=True))
 
 
 def find(
@@ -137,29 +142,31 @@ def find(
     one, notes = by_measure(scores, measures, missing)
     if uncertainty:
         _check(uncertainty, one)
-    how: dict[str, Any] = {"test": test, "correction": correction, "alpha": alpha}
-    how |= {"resamples": resamples, "seed": seed}
+    settings: dict[str, Any] = {"test": test, "correction": correction, "alpha": alpha}
+    settings |= {"resamples": resamples, "seed": seed}
     compared = {}
     for done, (name, matrix) in enumerate(one.items(), 1):
-        compared[name] = compare(matrix, **how)
+        compared[name] = compare(matrix, **settings)
         if progress:
             progress("measures", done, len(one))
     first = next(iter(compared.values())).metadata
     sizes = {name: each.metadata["queries"] for name, each in compared.items()}
     queries = sizes if len({*sizes.values()}) > 1 else first["queries"]
-    how["correction"] = first["correction"]
-    used = {"pgcjax": __version__, "runs": first["runs"], "queries": queries}
-    used |= {"missing": missing, **how, "comparisons": first["comparisons"]}
-    used |= {"lacking": notes} if notes else {}
-    used["resamples"] = first["resamples"] or None
+    settings["correction"] = first["correction"]
+    metadata = {"pgcjax": __version__, "runs": first["runs"], "queries": queries}
+    metadata |= {"missing": missing, **settings, "comparisons": first["comparisons"]}
+    metadata |= {"lacking": notes} if notes else {}
+    metadata["resamples"] = first["resamples"] or None
     if isinstance(scores, Scores):
-        used |= {f"scores, {k}": v for k, v in scores.metadata.items()}
+        metadata |= {f"scores, {k}": v for k, v in scores.metadata.items()}
     if uncertainty:
-        used |= {f"replicates, {k}": v for k, v in uncertainty.metadata.items()}
+        metadata |= {f"replicates, {k}": v for k, v in uncertainty.metadata.items()}
     if judges:
-        used |= {f"judges, {k}": v for k, v in judges.metadata.items()}
-    said = {name: _said(value) for name, value in used.items() if value is not None}
-    return Findings(one, compared, how, said, uncertainty, judges)
+        metadata |= {f"judges, {k}": v for k, v in judges.metadata.items()}
+    described = {
+        name: _said(value) for name, value in metadata.items() if value is not None
+    }
+    return Findings(one, compared, settings, described, uncertainty, judges)
 
 
 def _check(uncertainty: Uncertainty, scores: Mapping[str, Matrix]) -> None:

@@ -29,7 +29,7 @@ def summary(
     *,
     title: str = "Scores of runs",
     top: int = 8,
-    **how: Any,
+    **settings: Any,
 ) -> Page:
     """Sum scores up: leaderboards, significance, queries, and measures compared.
 
@@ -38,14 +38,14 @@ def summary(
         measures: all that there are if None.
         title: of the page.
         top: how many of the best runs have a column in the table of queries.
-        how: test, alpha, resamples, seed, missing, progress, as of
+        settings: test, alpha, resamples, seed, missing, progress, as of
             `score_findings.find`.
 
     Raises:
         UsageError: an unknown measure, test or policy. DataError: a score is missing.
     """
     check_top(top)
-    return page_of(find(scores, measures, **how), title, top)
+    return page_of(find(scores, measures, **settings), title, top)
 
 
 def page_of(findings: Findings, title: str, top: int) -> Page:
@@ -77,13 +77,13 @@ def _measure(number: int, matrix: Matrix, findings: Findings, top: int) -> Secti
     level = f"{100 * (1 - alpha):g} %"
     judged = findings.by_judgments(matrix.measure)
     caption = f"Runs by mean; groups: {tested}"
-    told = ""
+    note = ""
     if judged is not None and findings.uncertainty:
         ends = {"low": "judged_low", "high": "judged_high"}
         ordered = ordered.merge(judged.rename(columns=ends), on="run_id")
-        again = findings.uncertainty.drawn_again
-        told = f" Below, in orange: {level} intervals by {again} (centred)."
-        caption += f"; judged_low, judged_high, tier and ranks: by {again} (centred)"
+        redrawn = findings.uncertainty.drawn_again
+        note = f" Below, in orange: {level} intervals by {redrawn} (centred)."
+        caption += f"; judged_low, judged_high, tier and ranks: by {redrawn} (centred)"
     parts: list[Part] = [
         f"{matrix.measure or 'Scores'}: " + "; ".join(comparison.notes) + ".",
         Picture(
@@ -91,7 +91,7 @@ def _measure(number: int, matrix: Matrix, findings: Findings, top: int) -> Secti
             plots.leaderboard(comparison, judged=judged),
             f"Means over queries with {level} intervals (Student's t). Runs that share "
             f"a letter do not differ significantly ({tested}); c-h are all from c to h."
-            + told,
+            + note,
         ),
         table_of(ordered, caption),
         Picture(
@@ -184,8 +184,8 @@ def _points(findings: Findings, a: str, b: str, axes: "Axes") -> "Figure":
     tau = rows.set_index(["measure_a", "measure_b"])["value"][(a, b)]
     with canvas.on(axes) as axes:
         figure = plots.points(x, y, xlabel=a, ylabel=b, axes=axes)
-        known = not np.isnan(tau)
-        plot_labels.title(axes, f"τ = {tau:.4f}" if known else "τ is undefined")
+        is_known = not np.isnan(tau)
+        plot_labels.title(axes, f"τ = {tau:.4f}" if is_known else "τ is undefined")
     return figure
 
 

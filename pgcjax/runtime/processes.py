@@ -124,21 +124,21 @@ class Processes:
         if self._error:
             raise self._error
 
-    def exchange(self, own: bytes) -> list[bytes]:
+    def exchange(self, here: bytes) -> list[bytes]:
         """Return every process what each of them gives.
 
         Raises:
             PgcjaxError: a process failed, or is gone.
         """
         if self.number == 0:
-            everyone = [own, *map(self._take, self._peers)]
+            everyone = [here, *map(self._take, self._peers)]
             sizes = b"".join(len(part).to_bytes(8, "big") for part in everyone)
             whole = sizes + b"".join(everyone)
             for peer in self._peers:
                 peer.send(DATA, whole)
             return everyone
         (first,) = self._peers
-        first.send(DATA, own)
+        first.send(DATA, here)
         whole, everyone, at = self._take(first), [], 8 * self.count
         for i in range(0, at, 8):
             size = int.from_bytes(whole[i : i + 8], "big")
@@ -208,9 +208,9 @@ class Processes:
             if not peer.done:
                 self.fail(self._gone(peer.number, "ended"))
 
-    def _gone(self, number: int, what: str) -> PgcjaxError:
+    def _gone(self, number: int, problem: str) -> PgcjaxError:
         return PgcjaxError(
-            f"process {number + 1} of {self.count} {what} before the job was done. "
+            f"process {number + 1} of {self.count} {problem} before the job was done. "
             "Start all of them again, with --resume (journal= in Python) to go on with "
             "what they kept"
         )

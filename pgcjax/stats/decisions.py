@@ -126,7 +126,7 @@ def decide(
     alpha: float = 0.05,
     resamples: int | None = None,
     seed: int = 0,
-    **how: Any,
+    **settings: Any,
 ) -> Decision:
     """Test pairs of runs, and decide which differ.
 
@@ -138,7 +138,7 @@ def decide(
         alpha: level.
         resamples: as of `compare`.
         seed: of the random numbers.
-        how: the rest, as of `procedures.run`.
+        settings: the rest, as of `procedures.run`.
 
     Raises:
         UsageError: as of `check`, or another argument is wrong.
@@ -146,7 +146,9 @@ def decide(
     count, queries = len(pairs[0]), values.shape[1]
     given: dict[str, Any] = {"correction": correction, "alpha": alpha}
     wanted = check(values, count, test, **given, resamples=resamples, seed=seed)
-    outcome = procedures.run(values, pairs, test, resamples=wanted, seed=seed, **how)
+    outcome = procedures.run(
+        values, pairs, test, resamples=wanted, seed=seed, **settings
+    )
     limited = test == "wilcoxon" or (test == "permutation" and outcome.exact)
     least = Fraction(2, 2**queries) if limited else Fraction(0)
     return of_p(outcome, test, correction, alpha, least)

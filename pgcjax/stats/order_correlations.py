@@ -38,9 +38,9 @@ class Drawing(NamedTuple):
     seed: int
 
     @classmethod
-    def of(cls, *how: Any) -> "Drawing":
+    def of(cls, *rest: Any) -> "Drawing":
         """Refuse what makes no sense, by a UsageError."""
-        made = cls(*how)
+        made = cls(*rest)
         check_coefficients(made.coefficients)
         check_choice("interval", made.interval, RANK_INTERVALS)
         tests.check_alpha(made.alpha)

@@ -97,7 +97,7 @@ def prepare(graphs: Sequence[Graph], size: int) -> list[Stack]:
         ([*graded], as_levels(*end_to_end([*graded.values()]))),
         (rest, matrices([graphs[i] for i in rest], size, levels=1)),
     )
-    return [_renumbered(own, which) for which, stacks in parts for own in stacks]
+    return [_renumbered(stack, which) for which, stacks in parts for stack in stacks]
 
 
 def matrices(
@@ -134,25 +134,29 @@ def matrices(
         best = where & (into == 0)
         weak, level = _weak_orders(graphs, places, out, best, levels)
         lengths = places.vertices[which[weak]]
-        orders = [_renumbered(own, weak) for own in as_levels(level, lengths)]
+        orders = [_renumbered(stack, weak) for stack in as_levels(level, lengths)]
         packed[weak] = wide[weak] = False
     # Others are there in vain: to leave them out takes longer.
     arrays = _words(edges, out, into, where) if packed.any() else None
     stacks = []
-    for size, mine, cut in places.groups:
-        some = mine.start + np.flatnonzero(wide[mine]).astype(np.int32)
-        if len(some):
-            vertices = places.vertices[which[some]]
+    for size, rows, cut in places.groups:
+        places_of = rows.start + np.flatnonzero(wide[rows]).astype(np.int32)
+        if len(places_of):
+            vertices = places.vertices[which[places_of]]
             where = np.arange(size) < vertices[:, None]
-            own = WideGraphs(dense([graphs[i] for i in some.tolist()], size), where)
-            stacks.append(Stack("wide", size, some, vertices, own))
-        some = np.flatnonzero(packed[mine]).astype(np.int32)
-        if arrays and len(some):
-            own, vertices = _of_places(arrays, places, cut), places.vertices[cut]
-            if len(some) < mine.stop - mine.start:
-                own = PackedGraphs(*(taken(x, some) for x in own))
-                vertices = taken(vertices, some)
-            stacks.append(Stack("packed", size, mine.start + some, vertices, own))
+            stack = WideGraphs(
+                dense([graphs[i] for i in places_of.tolist()], size), where
+            )
+            stacks.append(Stack("wide", size, places_of, vertices, stack))
+        places_of = np.flatnonzero(packed[rows]).astype(np.int32)
+        if arrays and len(places_of):
+            stack, vertices = _of_places(arrays, places, cut), places.vertices[cut]
+            if len(places_of) < rows.stop - rows.start:
+                stack = PackedGraphs(*(taken(x, places_of) for x in stack))
+                vertices = taken(vertices, places_of)
+            stacks.append(
+                Stack("packed", size, rows.start + places_of, vertices, stack)
+            )
     return stacks + orders
 
 
@@ -203,19 +207,19 @@ def _weak_orders(
     if places.sizes[there].sum() < enough:
         return weak[:0], weak[:0]
     weak = weak[np.argsort(places.vertices[there])]  # of a size together
-    some = [graphs[i] for i in weak.tolist()]
-    own = EdgePlaces.of(some, [len(graph) for graph in some])
-    beats, (row, column) = Edges.of(some, own).beats(), own.pairs()
-    first = np.repeat(own.first, own.sizes)
-    beaten = np.add.reduceat(beats, own.row + first, dtype=np.int32)
+    weak_graphs = [graphs[i] for i in weak.tolist()]
+    stack = EdgePlaces.of(weak_graphs, [len(graph) for graph in weak_graphs])
+    beats, (row, column) = Edges.of(weak_graphs, stack).beats(), stack.pairs()
+    first = np.repeat(stack.first, stack.sizes)
+    beaten = np.add.reduceat(beats, stack.row + first, dtype=np.int32)
     same = beats == (beaten[row] > beaten[column])
-    same = np.logical_and.reduceat(same, own.row[own.first] + own.first)
+    same = np.logical_and.reduceat(same, stack.row[stack.first] + stack.first)
     # A level is a number of documents that are beaten; of all, nobody is the least.
     is_level = np.zeros(len(first), np.int32)
     is_level[first + beaten] = 1
     levels = is_level.cumsum(dtype=np.int32)
     level = levels[first + beaten] - levels[first]
-    return weak[same], level[np.repeat(same, own.sizes)]
+    return weak[same], level[np.repeat(same, stack.sizes)]
 
 
 def end_to_end(
@@ -227,9 +231,9 @@ def end_to_end(
     return whole.astype(np.int32), lengths
 
 
-def _renumbered(own: Stack, which: Sequence[int] | np.ndarray) -> Stack:
+def _renumbered(stack: Stack, which: Sequence[int] | np.ndarray) -> Stack:
     """Number the graphs of a stack as those are of which they were taken."""
-    return replace(own, which=np.asarray(which, np.int32)[own.which])
+    return replace(stack, which=np.asarray(which, np.int32)[stack.which])
 
 
 def as_levels(
@@ -255,8 +259,8 @@ def as_levels(
         which = np.flatnonzero(sizes == size).astype(np.int32)
         starts = blank((len(which), size))
         starts[:, :width] = better[which, :size]
-        own, of_level = LevelGraphs(starts), level[(sizes == size)[graph]]
-        stacks.append(Stack("levels", size, which, lengths[which], own, of_level))
+        stack, of_level = LevelGraphs(starts), level[(sizes == size)[graph]]
+        stacks.append(Stack("levels", size, which, lengths[which], stack, of_level))
     return stacks
 
 

@@ -40,12 +40,12 @@ def conditional(qrels: pd.DataFrame, context: pd.DataFrame) -> Conditional:
         DataError: no conditional grade is of a document that the qrels grade.
     """
     queries = sorted(set(qrels["query_id"].tolist()))
-    own = _by_query(qrels, ["doc_id", "relevance"])
+    by_query = _by_query(qrels, ["doc_id", "relevance"])
     after = _by_query(context, ["doc_id", "previous_doc_id", "relevance"])
     nothing = [np.array([], object)] * 2 + [np.array([])]
     docs, isolation, pairs, grades, matched = {}, {}, {}, {}, 0
     for query in queries:
-        names, relevance = own[query]
+        names, relevance = by_query[query]
         doc, previous, grade = after.get(query, nothing)
         matched += int(np.isin(doc, names).sum())
         docs[query] = np.array(sorted({*names, *doc, *previous}), object)

@@ -59,10 +59,10 @@ class EdgePlaces(NamedTuple):
         """
         groups, which, low, end = [], np.arange(len(graphs)), 0, 0
         for size, number in Counter(sizes).items():
-            mine, places = slice(low, low + number), end + number
-            which[mine] += end - low
-            groups.append(PaddedGroup(size, mine, slice(end, places)))
-            low, end = mine.stop, places
+            rows, places = slice(low, low + number), end + number
+            which[rows] += end - low
+            groups.append(PaddedGroup(size, rows, slice(end, places)))
+            low, end = rows.stop, places
         counts = [g.places.stop - g.places.start for g in groups]
         every = np.repeat([g.size for g in groups], counts)
         vertices = blank((end,))
@@ -174,6 +174,6 @@ class Edges(NamedTuple):
         beats = np.zeros(self.places.cells, bool)
         beats[self.places.row[self.better] + self.worse] = True
         for place, graph in self.graded.items():
-            own = self.places.matrix(beats, place)
-            own |= graph.above()
+            matrix = self.places.matrix(beats, place)
+            matrix |= graph.above()
         return beats

@@ -30,8 +30,8 @@ class GradeTables:
 
 def grades_of(judgments: Judgments, *, positive_only: bool = True) -> GradeTables:
     """Cut the qrels of judgments into queries, once; see `grades`."""
-    how = {"positive_only": positive_only}
-    return judgments.once_plain(grades, "qrels", **how)
+    settings = {"positive_only": positive_only}
+    return judgments.once_plain(grades, "qrels", **settings)
 
 
 def grades(

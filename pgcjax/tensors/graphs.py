@@ -180,11 +180,11 @@ def _graphs(
     for i, query in enumerate(queries.to_list()):
         docs = slice(first[i], first[i + 1])
         level = None if qrels is None else levels[docs]
-        won, own = wins[first_win[i] : first_win[i + 1]], unit
+        won, count = wins[first_win[i] : first_win[i + 1]], unit
         if unit > 1:  # smaller counts are peeled faster, and just so
             part = np.gcd.reduce([unit, *won[:, 2]])
-            won, own = won // [1, 1, part], unit // int(part)
-        graphs[query] = Graph(query, doc_ids[docs], won, level, own)
+            won, count = won // [1, 1, part], unit // int(part)
+        graphs[query] = Graph(query, doc_ids[docs], won, level, count)
     return graphs
 
 

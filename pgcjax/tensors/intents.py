@@ -72,15 +72,15 @@ def sorted_intents(intents: Any) -> list[str]:
 
 
 def intent_weights(
-    grades: IntentGrades, how: str, intents: pd.DataFrame | None = None
+    grades: IntentGrades, weighting: str, intents: pd.DataFrame | None = None
 ) -> dict[str, np.ndarray]:
     """Compute how likely the intents of each query are.
 
     Args:
         grades: which intents count.
-        how: `given` (by the table; uniform without one), `uniform`, or `decreasing`:
-            intent j of n has 2^(n-j+1), divided by the sum; both count only intents
-            with a relevant document, as in Sakai 2012, table 1.
+        weighting: `given` (by the table; uniform without one), `uniform`, or
+            `decreasing`: intent j of n has 2^(n-j+1), divided by the sum; both count
+            only intents with a relevant document, as in Sakai 2012, table 1.
         intents: canonical table of all intents.
 
     Returns:
@@ -88,7 +88,7 @@ def intent_weights(
         of intents without a relevant document they go to the others. Where they are
         ratios of small whole numbers so are weights, and sums of weighted grades exact.
     """
-    if how == "given" and intents is not None:
+    if weighting == "given" and intents is not None:
         keys = intents[["query_id", "intent_id"]].itertuples(index=False, name=None)
         probability = dict(zip(keys, intents["probability"].tolist(), strict=True))
         return {
@@ -96,7 +96,7 @@ def intent_weights(
             for query, ids in grades.intents.items()
         }
     weights = {query: np.ones(len(ids)) for query, ids in grades.intents.items()}
-    if how == "decreasing":
+    if weighting == "decreasing":
         for query, ones in weights.items():
             weights[query] = np.exp2(np.arange(len(ones))[::-1].astype(np.float64))
     return weights

@@ -58,7 +58,7 @@ class Judgments(Mapping[str, Any]):
 
     def once_for(
         self,
-        what: Hashable,
+        key: Hashable,
         parameters: Mapping[str, Any],
         make: Callable[[Mapping[str, Any]], T],
     ) -> T:
@@ -68,12 +68,12 @@ class Judgments(Mapping[str, Any]):
         other parameters are.
 
         Args:
-            what: names what is made; one name has one `make`.
+            key: names what is made; one name has one `make`.
             parameters: of the measure.
             make: reads some of them, always by name.
         """
         with self._lock:
-            alike = self._alike.setdefault(what, _Alike())
+            alike = self._alike.setdefault(key, _Alike())
         return alike.once(parameters, make)
 
     def _call(

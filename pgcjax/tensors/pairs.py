@@ -108,13 +108,13 @@ def _judgments(
     count = whole_weights(table, "a measure of pairs")
     pair, tied = other >= 0, sign == 0
     better, worse = np.where((sign < 0) & pair, (other, doc), (doc, other))
-    said = np.stack([query, judge, better, worse, count])
-    edges = [said[:, pair & ~tied]]
+    votes = np.stack([query, judge, better, worse, count])
+    edges = [votes[:, pair & ~tied]]
     if bad:
-        for key, rows in _each(said, np.isin(judge, judge[~pair])):
+        for key, rows in _each(votes, np.isin(judge, judge[~pair])):
             edges.append(_edges(key, _worse_than_all(rows)))
     if closure:
-        judged = np.concatenate([*edges, said[:, pair & tied]], axis=1)
+        judged = np.concatenate([*edges, votes[:, pair & tied]], axis=1)
         tie = np.arange(judged.shape[1]) >= judged.shape[1] - (pair & tied).sum()
         judged = np.concatenate([judged, [tie]])
         for key, rows in _each(judged, judged[1] >= 0):
@@ -123,12 +123,12 @@ def _judgments(
 
 
 def _each(
-    said: np.ndarray, chosen: np.ndarray
+    votes: np.ndarray, chosen: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Return query and judge, and better, worse, count, … of each judge."""
-    said = said[:, chosen]
-    said = said[:, np.argsort(said[1], kind="stable")]
-    for part in np.split(said, np.flatnonzero(np.diff(said[1])) + 1, axis=1):
+    votes = votes[:, chosen]
+    votes = votes[:, np.argsort(votes[1], kind="stable")]
+    for part in np.split(votes, np.flatnonzero(np.diff(votes[1])) + 1, axis=1):
         if part.shape[1]:
             yield part[:2, 0], part[2:]
 
@@ -182,9 +182,9 @@ def _of_grades(qrels: pd.DataFrame, names: _Names) -> tuple[_Edges, np.ndarray]:
     return tuple(np.concatenate(parts, axis=1)), np.array(queries, np.int64)
 
 
-def _laid_out(names: _Names, said: Sequence[tuple[_Edges, np.ndarray]]) -> JudgedPairs:
+def _laid_out(names: _Names, parts: Sequence[tuple[_Edges, np.ndarray]]) -> JudgedPairs:
     """Number the documents of each query, and add up equal pairs."""
-    (query, judge, better, worse, count), of_judge = _joined(said)
+    (query, judge, better, worse, count), of_judge = _joined(parts)
     # The documents of all queries end to end, and so pairs, and pairs of judges.
     keys = query * len(names.docs) + np.stack([better, worse])
     keys, ends = np.unique(keys, return_inverse=True)
@@ -201,9 +201,9 @@ def _laid_out(names: _Names, said: Sequence[tuple[_Edges, np.ndarray]]) -> Judge
     starts = np.searchsorted(judge[each], np.arange(len(of_judge) + 1))
     out = JudgedPairs({}, {}, {}, {})
     for i, name in enumerate(names.queries):
-        own = slice(docs[i], docs[i + 1])
-        preferred, gain = won[own] > 0, (won - lost)[own]
-        out.docs[name] = names.docs[doc[own]]
+        block = slice(docs[i], docs[i + 1])
+        preferred, gain = won[block] > 0, (won - lost)[block]
+        out.docs[name] = names.docs[doc[block]]
         out.gain[name] = gain - min(gain, default=0)
         out.pooled[name] = _part(pooled, rows[i : i + 2], docs[i], preferred)
         bounds = starts[judges[i] : judges[i + 1] + 1]
@@ -215,15 +215,15 @@ def _laid_out(names: _Names, said: Sequence[tuple[_Edges, np.ndarray]]) -> Judge
     return out
 
 
-def _joined(said: Sequence[tuple[_Edges, np.ndarray]]) -> tuple[_Edges, np.ndarray]:
+def _joined(parts: Sequence[tuple[_Edges, np.ndarray]]) -> tuple[_Edges, np.ndarray]:
     """Put edges together; judges get numbers of their own, by query."""
-    first = np.cumsum([0, *(len(queries) for _, queries in said)])
-    of_judge = np.concatenate([queries for _, queries in said])
+    first = np.cumsum([0, *(len(queries) for _, queries in parts)])
+    of_judge = np.concatenate([queries for _, queries in parts])
     order = np.argsort(of_judge, kind="stable")
     number = np.argsort(order)
     edges = [
         (query, number[judge + n], *rest)
-        for ((query, judge, *rest), _), n in zip(said, first, strict=False)
+        for ((query, judge, *rest), _), n in zip(parts, first, strict=False)
     ]
     return tuple(map(np.concatenate, zip(*edges, strict=True))), of_judge[order]
 
@@ -255,6 +255,9 @@ def _part(
     preferred: np.ndarray,
 ) -> PairCounts:
     """Cut the pairs of a query out, whose documents are numbered from `first`."""
-    own = slice(*rows)
-    ends, counts = (table[0][:, own] - first).astype(np.int32), table[1][:, own]
+    chosen_rows = slice(*rows)
+    ends, counts = (
+        (table[0][:, chosen_rows] - first).astype(np.int32),
+        table[1][:, chosen_rows],
+    )
     return PairCounts(*ends, *counts, preferred=preferred)

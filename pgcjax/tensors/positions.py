@@ -57,9 +57,9 @@ class Level(NamedTuple):
             run, rank = run[by], rank[by]
         count = np.bincount(run, minlength=len(retrieved.starts) - 1)
         place = np.arange(len(run)) - np.repeat(np.cumsum(count) - count, count)
-        found = np.full((len(count), int(count.max(initial=0))), ABSENT, np.int32)
-        found[run, place] = rank + 1
-        return found[runs]
+        positions = np.full((len(count), int(count.max(initial=0))), ABSENT, np.int32)
+        positions[run, place] = rank + 1
+        return positions[runs]
 
 
 @dataclass(frozen=True)

@@ -58,11 +58,11 @@ class JudgedRanks:
     def only(self, names: Collection[str]) -> "JudgedRanks":
         """Keep the runs of these names."""
         runs = [i for i, name in enumerate(self.run_ids) if name in names]
-        kept = np.isin(self.run, runs)
-        docs = np.repeat(kept, self.count)
+        chosen = np.isin(self.run, runs)
+        docs = np.repeat(chosen, self.count)
         run_ids = [self.run_ids[i] for i in runs]
-        place = np.searchsorted(runs, self.run[kept])
-        where = self.query[kept], place, self.count[kept]
+        place = np.searchsorted(runs, self.run[chosen])
+        where = self.query[chosen], place, self.count[chosen]
         return JudgedRanks(
             *(run_ids, self.query_ids, self.lengths[runs], *where),
             *(self.code[docs], self.position[docs], self.known),
@@ -82,11 +82,11 @@ class JudgedRanks:
             How many there are: int32 `[judged queries, runs]`.
         """
         value = values[self.known].take(self.code)
-        value, position, kept = _kept(value, self.position, self.count)
+        value, position, counts = _kept(value, self.position, self.count)
         out[: len(value)], ranks[: len(value)] = value, position
         runs, queries = self.lengths.shape
         count = np.zeros((queries + 1, runs), np.int32)  # the last is unjudged
-        count[self.query, self.run] = kept
+        count[self.query, self.run] = counts
         return count[:-1]
 
 
@@ -168,8 +168,8 @@ def read_rankings(
     with closing(runs.read(judged, order, look_up, progress=progress)) as units:
         whole = ((joined(read.parts), read.units) for read in units)
         if only is not None:
-            kept = ((ranks.only(only), count) for ranks, count in whole)
-            whole = ((ranks, count) for ranks, count in kept if ranks.run_ids)
+            chosen = ((ranks.only(only), count) for ranks, count in whole)
+            whole = ((ranks, count) for ranks, count in chosen if ranks.run_ids)
         return Rankings(judged, [part for part, _ in merged(whole, documents)])
 
 
@@ -184,12 +184,12 @@ def merged(
     """
     waiting: list[JudgedRanks] = []
     units = count = 0
-    for ranks, own in parts:
+    for ranks, ranks_of in parts:
         if waiting and waiting[0].known is not ranks.known:  # packed with other codes
             yield joined(waiting), units
             waiting, units, count = [], 0, 0
         waiting.append(ranks)
-        units += own
+        units += ranks_of
         count += int(ranks.lengths.sum())
         if count > documents:
             yield joined(waiting), units
@@ -252,12 +252,12 @@ def _kept(
         return value, position, count.astype(np.int32)
     filled = np.flatnonzero(count)  # an empty sum would be the next row alone
     starts = (np.cumsum(count) - count)[filled]
-    kept = np.zeros(len(count), np.int32)
-    kept[filled] = np.add.reduceat(mask.view(np.int8), starts, dtype=np.int32)
+    counts = np.zeros(len(count), np.int32)
+    counts[filled] = np.add.reduceat(mask.view(np.int8), starts, dtype=np.int32)
     # Polars drops rows in a fraction of the time that numpy takes.
     rows = pl.Series(mask)
     value, position = (pl.Series(x).filter(rows).to_numpy() for x in (value, position))
-    return value, position, kept
+    return value, position, counts
 
 
 def _look_up(

@@ -122,7 +122,7 @@ def _wrong_line(rng: np.random.Generator) -> list[str]:
         return [pick(rng, ("evalute", "", "EVALUATE", "--prefs")), *line[1:]]
     while True:
         verb = _verb(line)
-        option = pick(rng, verb.params)
+        option = pick(rng, verb.get_params(click.Context(verb)))
         values = _wrong_values(option)
         if "simulate" in line[:2] and option.opts[-1] == "--output":
             values = _NEW_FOLDERS

@@ -70,7 +70,7 @@ def test_help(pgcjax, verb, option):
 
 def test_help_names_every_format(pgcjax):
     names = {*FORMATS, *CONTAINERS} - {"columns"} | {"xie"}
-    said = "".join(pgcjax("evaluate", "--help").out.split())
+    said = "".join(pgcjax("--help").out.split())
     assert all(name in said for name in names)
     assert "columns(TREC)" in said
 

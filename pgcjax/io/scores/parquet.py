@@ -55,13 +55,13 @@ def write(
     import pyarrow.parquet as pq
 
     axes = {"queries": source.query_ids, "measures": source.measures}
-    how: dict[str, Any] = {"use_dictionary": _IDS, "store_schema": False}
+    settings: dict[str, Any] = {"use_dictionary": _IDS, "store_schema": False}
     # Digits of scores are as good as random; statistics of ids take half of the time.
-    how["compression"] = {**dict.fromkeys(_IDS, "snappy"), "value": "none"}
-    how["write_statistics"] = ["run_id"]
+    settings["compression"] = {**dict.fromkeys(_IDS, "snappy"), "value": "none"}
+    settings["write_statistics"] = ["run_id"]
     done = 0
     with written_beside(target, sealed=True) as beside:
-        with pq.ParquetWriter(beside, schema(), **how) as writer:
+        with pq.ParquetWriter(beside, schema(), **settings) as writer:
             for table in source.tables():
                 _check_finite(table, str(target))
                 writer.write_table(table, row_group_size=max(1, len(table)))
@@ -195,8 +195,8 @@ def _opened(file: ScoreFile, group: int) -> ReadGroup:
 def _parquet(path: Path, footer: Any = None) -> Iterator[Any]:
     import pyarrow.parquet as pq
 
-    how: dict[str, Any] = {"metadata": footer, "read_dictionary": _IDS}
-    with arrow_file(path) as source, pq.ParquetFile(source, **how) as file:
+    settings: dict[str, Any] = {"metadata": footer, "read_dictionary": _IDS}
+    with arrow_file(path) as source, pq.ParquetFile(source, **settings) as file:
         yield file
 
 

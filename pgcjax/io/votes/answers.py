@@ -125,8 +125,8 @@ class _Column:
         self.by_id = np.where(
             self.text == first, A, np.where(self.text == second, B, np.nan)
         )
-        known = {*self.text[~np.isnan(self.by_id)]}
-        self.distinct = words.normal(distinct, known)
+        labels = {*self.text[~np.isnan(self.by_id)]}
+        self.distinct = words.normal(distinct, labels)
         self.by_word = self.of_word(words.sign, float)
         if words.given:
             self.by_id[:] = np.nan

@@ -160,11 +160,11 @@ class Words:
             if name
         }
 
-    def normal(self, texts: Iterable[str], known: Container[str]) -> list[str]:
+    def normal(self, texts: Iterable[str], taken: Container[str]) -> list[str]:
         """Write cells as words; known ids stay as they are where they can be none."""
         if any(map(_OTHER_DIGIT, (*self.meant, *self.names))):
-            known = ()
-        return [t if t in known and _OTHER_DIGIT(t) else normal(t) for t in texts]
+            taken = ()
+        return [t if t in taken and _OTHER_DIGIT(t) else normal(t) for t in texts]
 
     @property
     def given(self) -> bool:

@@ -1,0 +1,138 @@
+"""What every verb does: its help, options that many share, and refusals before work."""
+
+from typing import Any
+
+import click
+
+from pgcjax._aliases import OPTIONS
+from pgcjax.cli.examples import EXAMPLES
+from pgcjax.cli.targets import Target
+from pgcjax.report.progress import be_quiet
+
+_HEADINGS = {
+    "Judgments": "prefs qrels intent-qrels intents context judge judges votes bad",
+    "Runs and measures": "measure missing order float32 grids only-judged verify",
+    "Statistics": "test correction alpha resamples interval replicates resample seed "
+    "pairs baseline rectify precision required score-intervals",
+    "Output": "output score-format spreadsheet format top per-query means-only title "
+    "runs-output pairs-output judges-output scores-output replicates-output bounds "
+    "figure figures figure-format",
+    "Large jobs": "resume part dry-run distributed distributed-timeout",
+}
+"""The headings of help, in order, and the options below each; others come first."""
+
+_HEADING_OF = {
+    f"--{name}": heading
+    for heading, names in _HEADINGS.items()
+    for name in names.split()
+}
+
+
+class SharedOption(click.Option):
+    """An option that means the same in many verbs: `pgcjax --help` explains it."""
+
+
+def _hush(ctx: click.Context, option: click.Parameter, quiet: bool) -> None:
+    be_quiet(quiet)
+
+
+def _quiet_option() -> SharedOption:
+    return SharedOption(
+        ["--quiet"],
+        is_flag=True,
+        expose_value=False,
+        callback=_hush,
+        help="No progress and no notes on stderr: warnings and errors only.",
+    )
+
+
+class Verb(click.Command):
+    """A verb, which overwrites nothing that it reads, and is quiet if asked to be.
+
+    `params` are its own; `shared` are those that `pgcjax --help` explains.
+    """
+
+    def __init__(self, *args: Any, **settings: Any):
+        super().__init__(*args, **settings)
+        self.shared = [p for p in self.params if isinstance(p, SharedOption)]
+        self.shared.append(_quiet_option())
+        self.params = [p for p in self.params if p not in self.shared]
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """List all parameters: its own, those that it shares, and --help."""
+        *params, last = super().get_params(ctx)
+        return [*params, *self.shared, last]
+
+    def format_options(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
+        """Show its own options under headings, and name those that it shares."""
+        sections: dict[str, list[tuple[str, str]]] = {"Options": []}
+        sections |= {heading: [] for heading in _HEADINGS}
+        for option in super().get_params(ctx):
+            record = option.get_help_record(ctx)
+            if record and isinstance(option, click.Option):
+                headings = (_HEADING_OF.get(name) for name in option.opts)
+                heading = next(filter(None, headings), "Options")
+                sections[heading].append(record)
+        for heading, records in sections.items():
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records)
+        with formatter.section("Also, as pgcjax --help explains"):
+            formatter.write_text(" ".join(option.opts[0] for option in self.shared))
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Show the example of the verb."""
+        _example(ctx, formatter)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read options; of one that the verb had, say where it is now."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            place = OPTIONS.get((self.name or "", error.option_name))
+            if place is None:
+                raise
+            raise click.UsageError(
+                f"{self.name} has no {error.option_name}: {place}", ctx
+            ) from None
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Refuse a call that would, before any work."""
+        given = [(p.type, ctx.params.get(p.name or "")) for p in self.params]
+        paths = [(t, v) for t, v in given if isinstance(t, click.Path) and v]
+        targets = [(v, t.patterns(v)) for t, v in paths if isinstance(t, Target)]
+        if targets:
+            from pgcjax.io.targets import keep_apart
+
+            keep_apart(targets, [v for t, v in paths if not isinstance(t, Target)])
+        return super().invoke(ctx)
+
+
+class Verbs(click.Group):
+    """A verb that has verbs of its own."""
+
+    command_class = Verb
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Show an example of one of them."""
+        _example(ctx, formatter)
+
+
+def shared_options(group: click.Group, ctx: click.Context) -> dict[str, SharedOption]:
+    """Return each option that verbs below a group share, by its name."""
+    options: dict[str, SharedOption] = {}
+    for name in group.list_commands(ctx):
+        verb = group.get_command(ctx, name)
+        if isinstance(verb, click.Group):
+            options |= shared_options(verb, ctx)
+        elif isinstance(verb, Verb):
+            options |= {option.opts[0]: option for option in verb.shared}
+    return options
+
+
+def _example(ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    with formatter.section("Example"):
+        verb = ctx.command_path.partition(" ")[2]
+        formatter.write_text(f"pgcjax {verb} {EXAMPLES[verb]}".strip())
