@@ -77,19 +77,8 @@ def compare_judges(
         double = {judge: double_votes(table) for judge, table in tables.items()}
         double = {judge: votes for judge, votes in double.items() if len(votes)}
         if len(tables) < 2 and not double:
-            raise DataError(
-                f"there is one judge alone, {next(iter(tables))!r}, and no pair that "
-                "is known to be judged in both orders",
-                where="preferences",
-                mend="Give the judgments of another judge, too.",
-            )
-        parts = "soft" in one.parameters or flips == "half"  # which is refused, if not
-        policies = [policy for policy in FLIPS if policy != "half" or parts]
-        boards = [
-            (judge, policy)
-            for judge in tables
-            for policy in (policies if judge in double else [flips])
-        ]
+            raise _lone_judge(next(iter(tables)))
+        boards = _scored_boards(one, tables, double, flips)
         grades = {} if qrels is None else {"qrels": read_qrels(qrels)}
         requests = []
         for judge, policy in boards:
@@ -101,13 +90,7 @@ def compare_judges(
         chunks = job.run(runs, request, batches, limits=limits, progress=progress)
     total = together([chunk.open() for chunk in chunks])
     if len(total.run_ids) < 2:
-        raise DataError(
-            f"there is one run alone, {total.run_ids[0]!r}"
-            if total.run_ids
-            else "there is no run",
-            where="runs",
-            mend="At least 2 are needed for an order.",
-        )
+        raise _too_few_runs(total.run_ids)
     scored = [*by_measure(request, batches, total)]
     by_judge: dict[str, dict[str, Board]] = {judge: {} for judge in tables}
     for (judge, policy), (member, _, scores) in zip(boards, scored, strict=True):
@@ -119,25 +102,50 @@ def compare_judges(
     scored_judges = [(scored[i][1], bool(scored[i][2].any())) for i in for_flips]
     tally.add(total.run_ids, total.query_ids, scored_judges)
     notes = tell(members, tally, missing, names)
-    rounded = {"float32": True} if runs.options.float32 else {}
-    about: dict[str, Any] = {"version": __version__, "measure": str(one)}
-    about |= {
-        "measures": [one.in_full()],
-        "order": order,
-        "missing": missing,
-        "flips": flips,
-        **rounded,
-    }
-    about["judgments"] = {judge: fingerprint(table) for judge, table in tables.items()}
-    about |= {name: fingerprint(table) for name, table in grades.items()}
+    metadata: dict[str, Any] = {"version": __version__, "measure": str(one)}
+    metadata |= {"measures": [one.in_full()], "order": order, "missing": missing}
+    metadata |= {"flips": flips} | ({"float32": True} if runs.options.float32 else {})
+    metadata["judgments"] = {judge: fingerprint(rows) for judge, rows in tables.items()}
+    metadata |= {name: fingerprint(table) for name, table in grades.items()}
     flipped = {
         judge: (len(votes), int((votes["kind"] == FLIPPED).sum()))
         for judge, votes in double.items()
     }
     lines = tuple([*dict.fromkeys(runs.notes), *notes])
     return JudgeOrders(
-        about, lines, run_ids=total.run_ids, boards=by_judge, flipped=flipped
+        metadata, lines, run_ids=total.run_ids, boards=by_judge, flipped=flipped
     )
+
+
+def _scored_boards(
+    measure: Measure,
+    tables: Mapping[str, Any],
+    double: Mapping[str, Any],
+    flips: str,
+) -> list[tuple[str, str]]:
+    """List each judge with the policies for pairs judged in both orders."""
+    # Half a vote of a measure that takes none is refused where votes are settled.
+    half = "soft" in measure.parameters or flips == "half"
+    policies = [policy for policy in FLIPS if policy != "half" or half]
+    return [
+        (judge, policy)
+        for judge in tables
+        for policy in (policies if judge in double else [flips])
+    ]
+
+
+def _lone_judge(judge: str) -> DataError:
+    return DataError(
+        f"there is one judge alone, {judge!r}, and no pair that is known to be judged "
+        "in both orders",
+        where="preferences",
+        mend="Give the judgments of another judge, too.",
+    )
+
+
+def _too_few_runs(run_ids: Sequence[str]) -> DataError:
+    lack = f"there is one run alone, {run_ids[0]!r}" if run_ids else "there is no run"
+    return DataError(lack, where="runs", mend="At least 2 are needed for an order.")
 
 
 def _measure(text: str, given: set[str]) -> Measure:
