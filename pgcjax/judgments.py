@@ -1,7 +1,7 @@
 """Judgments and judges: check, audit, fit, agreement, and which to make next."""
 
-from pgcjax.asking.stopping_draws import DrawnAnswers as DrawnAnswers
-from pgcjax.asking.stopping_draws import next_by_chance as next_by_chance
+from pgcjax.asking.chance import DrawnAnswers as DrawnAnswers
+from pgcjax.asking.chance import next_by_chance as next_by_chance
 from pgcjax.asking.utility import NextAnswers as NextAnswers
 from pgcjax.asking.utility import next_by_utility as next_by_utility
 from pgcjax.engine.enough import enough as enough

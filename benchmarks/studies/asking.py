@@ -20,7 +20,7 @@ from benchmarks.harness import facts, write_sections
 from benchmarks.studies.greedy_exact import shown
 from benchmarks.studies.options import file_options
 from benchmarks.studies.public_collections import data_option
-from pgcjax.asking.stopping import log_capital
+from pgcjax.asking.chance import log_capital
 from pgcjax.report import canvas, plots
 
 SECTIONS = ("made-up", "noisy", "public", "any time")

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from pgcjax.asking.choices import INFER, SIDES
-from pgcjax.asking.tournament import Rules
+from pgcjax.asking.rounds import Rules
 from pgcjax.errors import UsageError, check_choice
 
 

@@ -4,94 +4,169 @@ Arrays are of one query: a pair (i, j) stands for the answer that i is preferred
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from math import inf, log2
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float64, Int, Int64
 
+from pgcjax.asking.pools import Pool
+from pgcjax.errors import UsageError
+from pgcjax.io.choices import MEANS
 from pgcjax.io.closure import transitive_closure
+from pgcjax.measures.catalogue import parse
+from pgcjax.measures.measure import Measure
 
 NOISE = 1e-12
 """Bounds that are nearer to 0 than sums of floats are exact decide nothing."""
 
-Pairs = Float64[np.ndarray, "n n"]
+SHARES = ("ppref", "rpref", "fpref", "wpref")
+"""Measures that are shares of the preferences, which bounds take apart by pair."""
+
 Counts = Float64[np.ndarray, "n n"]
 Open = Bool[np.ndarray, "n n"]
-Ranks = Float64[np.ndarray, " n"]
+Bounds = Float64[np.ndarray, "comparisons 2"]
 
 
-class Share(NamedTuple):
-    """A measure that divides what preferences give by what they could give, of a run.
+def asked_measure(text: Any, *, only: Sequence[str] = (*SHARES, "PGC")) -> Measure:
+    """Read the measure by which runs are compared.
+
+    Raises:
+        UsageError: nothing is provable of it, or of one of its settings.
+    """
+    measure = parse(text)
+    if measure.name not in only:
+        raise UsageError(f"{measure}: expected {', '.join(only[:-1])} or {only[-1]}")
+    usual = {"graph": "real", "closure": False, "ties": "doc_id"}
+    for name, value in usual.items():
+        if measure.parameters.get(name, value) != value:
+            written = str(value).lower()
+            raise UsageError(f"{measure}: expected {name}={written}, the default")
+    if measure.mean != MEANS[0]:
+        raise UsageError(f"{measure}: expected the arithmetic mean over queries")
+    return measure
+
+
+class ComparedRuns(NamedTuple):
+    """Runs on a query, by a share of its preferences, and which of them are compared.
+
+    The score of a run divides what preferences give it by what they could give.
 
     Attributes:
         credit: what the answer (i, j) gives: all that it could give, or nothing.
         room: what it could give: the same of (j, i); 0 where the divisor is fixed.
         fixed: the divisor, if it does not depend on the answers; else 0.
-    """
-
-    credit: Pairs
-    room: Pairs
-    fixed: float = 0.0
-
-    def so_far(self, counts: Counts) -> tuple[float, float]:
-        """Return score and divisor by the preferences that there are."""
-        divisor = self.fixed or float((counts * self.room).sum())
-        return _ratio(float((counts * self.credit).sum()), divisor), divisor
-
-    def divisor(self, counts: Counts, unsettled: Open) -> float:
-        """Return the divisor once every open pair has an answer that is no tie."""
-        return self.so_far(counts)[1] + float((self.room * unsettled).sum() / 2)
-
-
-def _ratio(over: float, under: float) -> float:
-    return over / under if under else 0.0
-
-
-class ComparedRuns(NamedTuple):
-    """Runs on a query, and which of them are compared.
-
-    Attributes:
-        shares: of each run.
         pairs: the two runs of each comparison.
     """
 
-    shares: Sequence[Share]
+    credit: Float64[np.ndarray, "runs n n"]
+    room: Float64[np.ndarray, "runs n n"]
+    fixed: float
     pairs: Int[np.ndarray, "comparisons 2"]
+
+    @classmethod
+    def of(
+        cls, measure: Measure, pool: Pool, pairs: Int[np.ndarray, "comparisons 2"]
+    ) -> "ComparedRuns":
+        """Take a measure of `SHARES` apart by pair of documents, for each run."""
+        q = measure.parameters
+        cut = inf if q["k"] is None else q["k"]
+        ranks = np.where(pool.ranks < cut, pool.ranks, inf)
+        above = (ranks[:, :, None] < ranks[:, None, :]).astype(np.float64)
+        either = np.maximum(above, above.swapaxes(1, 2))
+        if measure.name == "ppref":
+            return cls(above, either, 0.0, pairs)
+        if measure.name == "rpref":
+            return cls(above, np.ones_like(either), 0.0, pairs)
+        if measure.name == "fpref":
+            return cls(2 * above, either + 1, 0.0, pairs)
+        weight = _rank_weights(ranks, q["weight"])
+        choose = np.minimum if q["weight"] == "lower" else np.maximum
+        weights = choose(weight[:, :, None], weight[:, None, :])
+        if not q["normalize"]:
+            return cls(above * weights, np.zeros_like(weights), 1.0, pairs)
+        return cls(above * weights, either * weights, 0.0, pairs)
 
     def only(self, chosen: Bool[np.ndarray, " comparisons"]) -> "ComparedRuns":
         """Keep these comparisons."""
-        return ComparedRuns(self.shares, self.pairs[chosen])
+        return self._replace(pairs=self.pairs[chosen])
+
+    def scores(
+        self, counts: Counts
+    ) -> tuple[Float64[np.ndarray, " runs"], Float64[np.ndarray, " runs"]]:
+        """Return scores and divisors by the preferences that there are."""
+        given, divisor = (
+            (counts * part).reshape(len(part), -1).sum(1)
+            for part in (self.credit, self.room)
+        )
+        divisor = np.full_like(given, self.fixed) if self.fixed else divisor
+        return _ratio(given, divisor), divisor
+
+    def effects(
+        self, counts: Counts, unsettled: Open
+    ) -> Float64[np.ndarray, "runs n n"]:
+        """Return what each answer adds to each score once every pair is answered."""
+        to_come = (self.room * unsettled).reshape(len(self.room), -1).sum(1) / 2
+        divisor = self.scores(counts)[1] + to_come
+        return self.credit / np.where(divisor, divisor, 1.0)[:, None, None]
+
+    def leads(self, gains: np.ndarray) -> np.ndarray:
+        """Subtract the second run of each comparison from the first one."""
+        one, other = self.pairs.T
+        return gains[one] - gains[other]
 
 
-def effects(
-    compared: ComparedRuns, counts: Counts, unsettled: Open
-) -> Float64[np.ndarray, "runs n n"]:
-    """Return what each answer adds to each score once every pair is answered."""
-    divisors = [run.divisor(counts, unsettled) or 1.0 for run in compared.shares]
-    both = zip(compared.shares, divisors, strict=True)
-    return np.stack([run.credit / divisor for run, divisor in both])
+def _rank_weights(
+    ranks: Float64[np.ndarray, "runs n"], kind: str
+) -> Float64[np.ndarray, "runs n"]:
+    """Weigh ranks as `wpref` does; documents that are not retrieved weigh nothing."""
+    retrieved = np.isfinite(ranks)
+    end = int(ranks[retrieved].max(initial=-1)) + 1
+    if kind == "tool":
+        weights = [1 / (1 + log2(rank + 1)) for rank in range(end)]
+    else:
+        weights = [1 / log2(rank + 2) for rank in range(end)]
+    return np.array([*weights, 0.0])[np.where(retrieved, ranks, end).astype(np.int64)]
 
 
-def leads(
-    compared: ComparedRuns, gains: Float64[np.ndarray, "runs pairs"]
-) -> Float64[np.ndarray, "comparisons pairs"]:
-    """Subtract the gains of the second run of each comparison from the first one's."""
-    one, other = compared.pairs.T
-    return gains[one] - gains[other]
+def _ratio(over: np.ndarray, under: np.ndarray) -> np.ndarray:
+    return np.divide(over, under, out=np.zeros_like(over), where=under != 0)
 
 
-def stakes(compared: ComparedRuns, counts: Counts, unsettled: Open) -> Pairs:
+def stakes(compared: ComparedRuns, counts: Counts, unsettled: Open) -> Counts:
     """Add up, over comparisons, by how much the answers to each open pair differ."""
     open_pairs = np.nonzero(np.triu(unsettled))
-    adds, out = effects(compared, counts, unsettled), np.zeros(counts.shape)
+    adds, out = compared.effects(counts, unsettled), np.zeros(counts.shape)
     first, second = adds[:, *open_pairs], adds[:, *open_pairs[::-1]]
-    out[open_pairs] = np.abs(leads(compared, first - second)).sum(0)
+    out[open_pairs] = np.abs(compared.leads(first - second)).sum(0)
     return out + out.T
+
+
+def implied_gain(stakes: Counts, above: Counts) -> Counts:
+    """Add up the stakes of all pairs that an answer settles.
+
+    `A > B` settles each open pair i > j where i is A or above it, and j is B or below:
+    (A, B) itself, the pairs of A, those of B, and the cross pairs. Two documents with
+    chains both ways are settled alone: from contradictions nothing follows.
+
+    Args:
+        stakes: of each pair that is open, in both places; else 0.
+        above: 1 where a chain of preferences leads from the row's document to the
+            column's, or they are the same; without inference, the unit matrix.
+
+    Returns:
+        Gain of the answer that the row's document is preferred to the column's.
+
+    Source: the gain of Carterette et al. 2008, 5.3, completed: as printed it leaves
+    the cross pairs out, and counts pairs again that are settled.
+    """
+    both = above * above.T
+    return both * stakes + (1 - both) * (above.T @ stakes @ above.T)
 
 
 def share_bounds(
     compared: ComparedRuns, counts: Counts, unsettled: Open, *, may_tie: bool = False
-) -> Float64[np.ndarray, "comparisons 2"]:
+) -> Bounds:
     """Bound the score of the first run of each comparison less that of the second.
 
     Each open pair gets the answer that helps the one run, or the other, regardless of
@@ -106,67 +181,53 @@ def share_bounds(
     Source: Carterette et al. 2008, 5.3, early stopping rule.
     """
     if may_tie:
-        ends = [_ends(run, counts, unsettled) for run in compared.shares]
-        two = [(ends[i], ends[j]) for i, j in compared.pairs.tolist()]
-        rows = [(-_most(b, a), _most(a, b)) for a, b in two]
-        return np.array(rows).reshape(-1, 2)
-    adds, open_pairs = effects(compared, counts, unsettled), np.triu(unsettled)
+        return _bounds_with_ties(compared, counts, unsettled)
+    adds, open_pairs = compared.effects(counts, unsettled), np.triu(unsettled)
     first = adds[:, open_pairs]
     second = adds.swapaxes(1, 2)[:, open_pairs]
     fixed = (counts * adds).sum((1, 2)) + (first + second).sum(1) / 2
-    middle = leads(compared, fixed[:, None])[:, 0]
-    reach = np.abs(leads(compared, first - second)).sum(1) / 2
+    middle = compared.leads(fixed)
+    reach = np.abs(compared.leads(first - second)).sum(1) / 2
     return np.stack([middle - reach, middle + reach], axis=1)
 
 
-class _Ends(NamedTuple):
-    """What answers, ties among them, can make of the score of a run.
+def _bounds_with_ties(
+    compared: ComparedRuns, counts: Counts, unsettled: Open
+) -> Bounds:
+    """Bound differences where answers may be ties, on which divisors depend.
 
-    Attributes:
-        score: by the preferences that there are.
-        divisors: now, and once every open pair has an answer that is no tie.
-        least: score that answers can lead to.
-        most: likewise.
-        slopes: what either answer to each open pair gives, less `score` of its room.
+    Where a score is C / M, and e is that by the answers so far, C / M = e + (sum over
+    answers to come of credit - e room) / M. For given divisors the sum is greatest with
+    the best answer to each pair; that greatest sum is convex in (1 / M, 1 / N), so no
+    divisors exceed all four extreme ones: now, and once every pair has an answer that
+    is no tie.
     """
-
-    score: float
-    divisors: tuple[float, float]
-    least: float
-    most: float
-    slopes: Float64[np.ndarray, "2 pairs"]
-
-
-def _ends(run: Share, counts: Counts, unsettled: Open) -> _Ends:
     first, second = np.nonzero(np.triu(unsettled))
-    credit = np.stack([run.credit[first, second], run.credit[second, first]])
-    room = run.room[first, second]
-    score, divisor = run.so_far(counts)
-    best = credit.max(0)
-    over, helps = score * divisor, float(room[best > 0].sum())
-    whole = divisor + float(room.sum())
-    most = _ratio(over + float(best.sum()), divisor + helps)
-    slopes = credit - score * room
-    return _Ends(score, (divisor, whole), _ratio(over, whole), most, slopes)
+    credit = np.stack([[c[first, second], c[second, first]] for c in compared.credit])
+    room = np.stack([r[first, second] for r in compared.room])
+    score, now = compared.scores(counts)
+    best, over = credit.max(1), score * now
+    helps = np.array([r[b > 0].sum() for r, b in zip(room, best, strict=True)])
+    whole = now + room.sum(1)
+    least, most = _ratio(over, whole), _ratio(over + best.sum(1), now + helps)
+    slopes = credit - score[:, None, None] * room[:, None]
 
+    def highest(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+        apart, sums = most[one] - least[other], []
+        for m in (now, whole):
+            for n in (now, whole):
+                rises = [
+                    slopes[i] / np.where(d, d, 1.0)[i][:, None, None]
+                    for i, d in ((one, m), (other, n))
+                ]
+                gain = (rises[0] - rises[1]).max(1)
+                sums.append(np.maximum(gain, 0.0).sum(1))
+        bound = score[one] - score[other] + np.max(sums, axis=0)
+        begun = (now[one] > 0) & (now[other] > 0)
+        return np.where(begun, np.minimum(apart, bound), apart)
 
-def _most(one: _Ends, other: _Ends) -> float:
-    """Bound the difference from above where answers may be ties.
-
-    Divisors vary with the ties. Where a score is C / M, and e is that by the answers
-    so far, C / M = e + (sum over answers to come of credit - e room) / M. For given
-    divisors the sum is greatest with the best answer to each pair; that greatest sum
-    is convex in (1 / M, 1 / N), so no divisors exceed all four extreme ones.
-    """
-    apart = one.most - other.least
-    if not one.divisors[0] or not other.divisors[0]:
-        return apart
-    sums = []
-    for m in one.divisors:
-        for n in other.divisors:
-            gain = (one.slopes / m - other.slopes / n).max(0)
-            sums.append(float(np.maximum(gain, 0.0).sum()))
-    return min(apart, one.score - other.score + max(sums))
+    one, other = compared.pairs.T
+    return np.stack([-highest(other, one), highest(one, other)], axis=1)
 
 
 def blocks(counts: Counts, unsettled: Open) -> Int64[np.ndarray, " n"]:
@@ -200,7 +261,9 @@ def blocks(counts: Counts, unsettled: Open) -> Int64[np.ndarray, " n"]:
 
 
 def overlap_bounds(
-    block: Int64[np.ndarray, " n"], ranks: Ranks, weights: Int64[np.ndarray, " depth_1"]
+    block: Int64[np.ndarray, " n"],
+    ranks: Float64[np.ndarray, " n"],
+    weights: Int64[np.ndarray, " depth_plus_1"],
 ) -> tuple[int, int]:
     """Bound the sum of RBO weights of a run and any ranking that keeps blocks in order.
 
@@ -213,8 +276,7 @@ def overlap_bounds(
         ranks: 0-based in the run; infinite if not retrieved.
         weights: of `rank_weights`.
     """
-    depth, n = len(weights) - 1, len(block)
-    place = np.arange(n)
+    depth, place = len(weights) - 1, np.arange(len(block))
     ends = []
     for sign in (-1, 1):
         order = np.lexsort((sign * -ranks, block))

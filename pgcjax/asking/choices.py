@@ -1,4 +1,4 @@
-"""Names that arguments of tournaments may have. Imports nothing.
+"""Names that arguments of this room may have. Imports nothing.
 
 The command line shows them in its help, for which it loads no library.
 """
@@ -14,3 +14,30 @@ LEVELS = ("top", "wins")
 
 VOTE_LINES = ("clarke", "luo", "jelsas")
 """Formats of votes without a header; jelsas alone has ties and bad documents."""
+
+BY = ("effect", "utility", "chance")
+"""Orders of the next pairs to ask for; `effect` is that of `engine.next_judgments`."""
+
+EXPECTED = ("even", "bt")
+"""Chances of an answer: 1/2; or by Bradley and Terry's strengths, from the answers."""
+
+DESIGNS = (
+    "all pairs",
+    "all pairs, bad",
+    "merge sort",
+    "merge sort, bad",
+    "quick sort",
+    "tournament",
+    "inference",
+    "inference, bad",
+    "random, stop",
+    "utility, stop",
+    "utility, inference, stop",
+    "utility, inference, bad, stop",
+)
+"""What is asked. `bad`: documents that are called bad are not asked for again;
+`inference`: pairs that chains of answers imply are not asked for; `stop`: nothing is
+asked once it is clear which run is better; `utility`: the most useful pair first."""
+
+OVER = ("query", "mean")
+"""By what simulated designs tell runs apart."""

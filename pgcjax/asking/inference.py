@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from pgcjax.asking.tournament import Pair, pair_of
+from pgcjax.asking.rounds import Pair, pair_of
 
 Rule = Literal["answered", "bad", "transitive"]
 """Why an outcome is clear: it was answered; a document is bad; a chain leads there."""

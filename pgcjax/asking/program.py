@@ -14,9 +14,9 @@ from typing import Any
 from pgcjax.asking.asked import Answer, Request
 from pgcjax.asking.process import Process
 from pgcjax.asking.replies import Unreadable, fields_of, has_sign, numbers_of, sign_of
+from pgcjax.asking.rounds import pair_of
 from pgcjax.asking.session import Tournament
 from pgcjax.asking.state import record_of
-from pgcjax.asking.tournament import pair_of
 from pgcjax.errors import DataError, DataWarning, Progress, UsageError, counted
 from pgcjax.io.schema import shorten
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from pgcjax.asking.asked import Answer, Request, TournamentSettings
 from pgcjax.asking.inference import Clear, Closure, Rule
-from pgcjax.asking.tournament import (
+from pgcjax.asking.rounds import (
     Draw,
     Pair,
     Round,

@@ -8,8 +8,8 @@ import pandas as pd
 from pgcjax.asking.choices import LEVELS
 from pgcjax.asking.log import Record
 from pgcjax.asking.query import Query
+from pgcjax.asking.rounds import count_wins, new_grades
 from pgcjax.asking.state import State
-from pgcjax.asking.tournament import count_wins, new_grades
 from pgcjax.errors import check_choice
 from pgcjax.io.result import Result, computed
 

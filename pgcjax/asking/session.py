@@ -13,8 +13,8 @@ from pgcjax.asking import log
 from pgcjax.asking.answers import Given, read_answers
 from pgcjax.asking.asked import Answer, TournamentSettings
 from pgcjax.asking.result import Finished, finished
+from pgcjax.asking.rounds import Rules, pair_of
 from pgcjax.asking.state import State, first_record, record_of
-from pgcjax.asking.tournament import Rules, pair_of
 from pgcjax.errors import DataError, Progress, UsageError, counted
 from pgcjax.io.files import Source
 from pgcjax.io.qrels import read_qrels

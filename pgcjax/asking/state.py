@@ -7,7 +7,7 @@ from typing import Any
 from pgcjax.asking.asked import Answer, Request, TournamentSettings
 from pgcjax.asking.log import NAME, Record
 from pgcjax.asking.query import Query
-from pgcjax.asking.tournament import Rules, pair_of
+from pgcjax.asking.rounds import Rules, pair_of
 from pgcjax.errors import DataError, PgcjaxError
 
 PROCEDURE = 1

@@ -3,37 +3,53 @@
 Carterette et al., Here or there: preference judgments for relevance, 2008, 5.3.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float64, Int
+from jaxtyping import Float64, Int, Int64
 from scipy.special import expit
 
-from pgcjax.asking.bounds import NOISE, ComparedRuns, share_bounds, stakes
-from pgcjax.asking.utility_choices import EXPECTED
-from pgcjax.asking.utility_measures import (
+from pgcjax.asking.bounds import (
+    NOISE,
+    ComparedRuns,
     asked_measure,
-    overlap,
-    overlap_ranges,
-    shares,
+    blocks,
+    implied_gain,
+    overlap_bounds,
+    share_bounds,
+    stakes,
 )
-from pgcjax.asking.utility_pools import Pool, asked_of, query_pools, rankings
-from pgcjax.asking.utility_tiles import AnswerGraph, answered_overlaps, implied_gains
-from pgcjax.errors import Progress, UsageError, check_choice
+from pgcjax.asking.choices import EXPECTED
+from pgcjax.asking.pools import Pool, read_pools
+from pgcjax.errors import Progress, UsageError, check_choice, counted
 from pgcjax.io.choices import ORDERS
 from pgcjax.io.reading import reading
 from pgcjax.io.result import Result
-from pgcjax.io.runs import open_runs
 from pgcjax.io.votes.read import read_preferences
 from pgcjax.judging.models import strengths
-from pgcjax.kernels import ABSENT
+from pgcjax.kernels import ABSENT, peel, peel_packed
+from pgcjax.kernels.rbo import rank_weights
+from pgcjax.later import jax, jnp
+from pgcjax.measures.compatibility import finished
 from pgcjax.measures.measure import Measure
+from pgcjax.runtime.loop import Call, results
+from pgcjax.runtime.programs import Program
+from pgcjax.tensors.padding import padded_size, stack
+from pgcjax.tensors.rank_tables import RunRanks
 
-_COLUMNS = ("query_id", "doc_a", "doc_b", "utility")
+_COLUMNS = ["query_id", "doc_a", "doc_b", "utility"]
+_ANSWERS = 256  # in a call
+_AT_ONCE = 16  # more leave the caches of a CPU
+_EXACT = 2.0**53
+_BITS = 40  # of a stake after the point, or fewer where there are many documents
+
+Matrix = Float64[np.ndarray, "n n"]
+Pairs = Int[np.ndarray, "pairs 2"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,47 +114,63 @@ def next_by_utility(
             infer=infer,
         )
     pairs = np.array([*combinations(range(len(names)), 2)])
-    bounds = difference_bounds(parsed, pools, pairs, may_tie=may_tie)
-    comparisons = _compared(names, pairs, bounds)
-    left = pairs[[not _sign(*row) for row in bounds.tolist()]]
-    given = preferences if expect == "bt" else None
-    chances = _chances(pools, given)
-    weights = utilities(parsed, pools, left, chances, progress) if len(left) else []
-    table = _table(pools, weights)
+    bounds = _difference_bounds(parsed, pools, pairs, may_tie)
+    signs = (bounds[:, 0] > NOISE).astype(int) - (bounds[:, 1] < -NOISE)
+    chances = _chances(pools, preferences if expect == "bt" else None)
+    weights = []
+    if (left := pairs[signs == 0]).size:
+        weights = _utilities(parsed, pools, left, chances, progress)
+    named = np.array([*names, ""], object)
+    one, other = pairs.T
+    winner = np.select([signs > 0, signs < 0], [one, other], len(names))
+    columns = (
+        named[one].tolist(),
+        named[other].tolist(),
+        *bounds.T,
+        named[winner].tolist(),
+    )
+    titles = ("run_a", "run_b", "low", "high", "better")
+    comparisons = pd.DataFrame(dict(zip(titles, columns, strict=True)))
     settings = {"measure": parsed.in_full(), "documents": documents, "infer": infer}
     settings |= {"may_tie": may_tie, "expect": expect, "order": order}
-    notes = (asked_of(names, pools), *_told(str(parsed), comparisons))
-    return NextAnswers(table, settings, notes, comparisons=comparisons)
+    asked = (
+        f"{counted(len(names), 'run')}, {counted(len(pools), 'query')}, "
+        f"{counted(sum(pool.pairs for pool in pools), 'pair')} without an answer"
+    )
+    notes = (asked, *_notes(str(parsed), comparisons))
+    return NextAnswers(_table(pools, weights), settings, notes, comparisons=comparisons)
 
 
-def read_pools(
-    runs: Any,
-    preferences: Any,
-    order: str,
-    queries: Collection[str] | None,
-    documents: int,
-    *,
-    bad: bool = True,
-    infer: bool = False,
-) -> tuple[list[str], list[Pool]]:
-    """Read runs and answers: names of the runs, and the pool of each query."""
-    if type(documents) is not int or documents < 2:
-        raise UsageError(f"documents={documents!r}: expected a whole number, 2 or more")
-    names, lists = rankings(open_runs(runs), order, queries)
-    table = None if preferences is None else read_preferences(preferences)
-    if table is not None and queries is None:  # what no run has counts for the means
-        judged = {*table["query_id"]} - lists.keys()
-        lists |= dict.fromkeys(judged, [[]] * len(names))
-        lists = {query: lists[query] for query in sorted(lists)}
-    return names, query_pools(lists, table, documents=documents, bad=bad, infer=infer)
+def _table(pools: Sequence[Pool], weights: Sequence[Matrix]) -> pd.DataFrame:
+    """List the pairs that have a utility, the greatest first."""
+    rows = []
+    for pool, weight in zip(pools, weights, strict=False):  # none if all is decided
+        first, second = np.nonzero(np.triu(weight) > 0)
+        values = weight[first, second].tolist()
+        for i, j, value in zip(first.tolist(), second.tolist(), values, strict=True):
+            rows.append((pool.query_id, pool.docs[i], pool.docs[j], value))
+    rows.sort(key=lambda row: (-row[3], *row[:3]))
+    return pd.DataFrame(rows, columns=_COLUMNS).astype({"utility": float})
 
 
-def difference_bounds(
-    measure: Measure,
-    pools: Sequence[Pool],
-    compared: Int[np.ndarray, "comparisons 2"],
-    *,
-    may_tie: bool = False,
+def _notes(measure: str, comparisons: pd.DataFrame) -> Iterator[str]:
+    """Describe what is decided, a line for each comparison of a few."""
+    for row in comparisons.head(6).to_dict("records"):
+        end = "equal" if row["high"] - row["low"] < 2 * NOISE else "open"
+        yield (
+            f"{measure} of {row['run_a']} - {row['run_b']} will be from "
+            f"{row['low']:.4f} to {row['high']:.4f}: "
+            + (f"{row['better']} is better" if row["better"] else end)
+        )
+    decided = int((comparisons["better"] != "").sum())
+    if decided:
+        yield "not a test: it holds if the judges do not err"
+    if len(comparisons) > 1:
+        yield f"{decided} of {len(comparisons)} comparisons are decided"
+
+
+def _difference_bounds(
+    measure: Measure, pools: Sequence[Pool], compared: Pairs, may_tie: bool
 ) -> Float64[np.ndarray, "comparisons 2"]:
     """Bound the differences of means over queries, whatever the answers to come.
 
@@ -149,29 +181,21 @@ def difference_bounds(
     sums, (one, other) = np.zeros((len(compared), 2)), compared.T
     for pool in pools:
         if measure.name == "PGC":
-            low, high = _score_ranges(measure, pool).T
+            low, high = _score_ranges(measure, pool)
             sums += np.stack([low[one] - high[other], high[one] - low[other]], axis=1)
         else:
-            runs = ComparedRuns(shares(measure, pool), compared)
+            runs = ComparedRuns.of(measure, pool, compared)
             sums += share_bounds(runs, pool.counts, pool.unsettled, may_tie=may_tie)
     return sums / max(1, len(pools))
 
 
-def _score_ranges(measure: Measure, pool: Pool) -> Float64[np.ndarray, "runs 2"]:
-    """Bound PGC of each run; where no answer is to come, give it."""
-    if pool.pairs:
-        return overlap_ranges(measure, pool)
-    (scores,) = _peeled(measure, [pool], [np.zeros((1, 2), np.int64)])
-    return np.repeat(scores.T, 2, axis=1)
-
-
-def utilities(
+def _utilities(
     measure: Measure,
     pools: Sequence[Pool],
-    compared: Int[np.ndarray, "comparisons 2"],
-    chances: Sequence[Float64[np.ndarray, "n n"]],
-    progress: Progress | None = None,
-) -> list[Float64[np.ndarray, "n n"]]:
+    compared: Pairs,
+    chances: Sequence[Matrix],
+    progress: Progress | None,
+) -> list[Matrix]:
     """Return the expected utility of asking for each pair of each query.
 
     It is the expected gain of the answer, averaged over comparisons; `chances` says how
@@ -183,20 +207,14 @@ def utilities(
     if measure.name == "PGC":
         gains = _moves(measure, pools, compared, progress)
     else:
-        differ = [
-            stakes(ComparedRuns(shares(measure, p), compared), p.counts, p.unsettled)
-            for p in pools
-        ]
-        gains = implied_gains(differ, [pool.above for pool in pools])
+        gains = (_narrowed(measure, pool, compared) for pool in pools)
     return [
         np.where(pool.unsettled, scale * (chance * gain + chance.T * gain.T), 0.0)
         for pool, gain, chance in zip(pools, gains, chances, strict=True)
     ]
 
 
-def _chances(
-    pools: Sequence[Pool], preferences: Any
-) -> list[Float64[np.ndarray, "n n"]]:
+def _chances(pools: Sequence[Pool], preferences: pd.DataFrame | None) -> list[Matrix]:
     """Compute how likely each document is preferred; without answers, strength is 0."""
     strong: dict[tuple[str, str], float] = {}
     if preferences is not None:
@@ -210,107 +228,165 @@ def _chances(
     return [expit(values[:, None] - values[None, :]) for values in by_pool]
 
 
+def _narrowed(measure: Measure, pool: Pool, compared: Pairs) -> Matrix:
+    """Return by how much each answer narrows the bounds of differences.
+
+    Stakes are rounded to whole multiples of a power of 2, so that sums of them are
+    exact, and the same in every order.
+    """
+    runs = ComparedRuns.of(measure, pool, compared)
+    differ = stakes(runs, pool.counts, pool.unsettled)
+    most = max(1.0, float(differ.max(initial=0.0))) * (1 + differ.size)
+    unit = 2.0 ** max(-_BITS, np.ceil(np.log2(most / _EXACT)))
+    return implied_gain(np.rint(differ / unit), pool.above.astype(np.float64)) * unit
+
+
+def _graph_documents(pool: Pool) -> Int64[np.ndarray, " vertices"]:
+    """List the documents with an answer, now or once: PGC's graph has no others."""
+    return np.flatnonzero(((pool.counts + pool.counts.T > 0) | pool.unsettled).any(1))
+
+
+def _pgc(
+    measure: Measure, sums: np.ndarray, documents: int
+) -> Float64[np.ndarray, " runs"]:
+    """Make PGC of sums of RBO weights."""
+    q = measure.parameters
+    settings = q["p"], q["depth"], q["normalization"]
+    return finished(*settings, sums[:, None], np.array([documents]))[:, 0]
+
+
+def _score_ranges(
+    measure: Measure, pool: Pool
+) -> tuple[Float64[np.ndarray, " runs"], Float64[np.ndarray, " runs"]]:
+    """Bound PGC of each run by the blocks that every answer leaves in order."""
+    if not pool.pairs:
+        (scores,) = _answered_scores(measure, [pool], [np.zeros((1, 2), np.int64)])
+        return scores[0], scores[0]
+    vertices = _graph_documents(pool)
+    inside = np.ix_(vertices, vertices)
+    block = blocks(pool.counts[inside], pool.unsettled[inside])
+    weights = rank_weights(measure.parameters["p"], measure.parameters["depth"])
+    sums = [overlap_bounds(block, ranks[vertices], weights) for ranks in pool.ranks]
+    low, high = np.array(sums, np.int64).reshape(-1, 2).T
+    return _pgc(measure, low, len(vertices)), _pgc(measure, high, len(vertices))
+
+
 def _moves(
     measure: Measure,
     pools: Sequence[Pool],
-    compared: Int[np.ndarray, "comparisons 2"],
+    compared: Pairs,
     progress: Progress | None,
-) -> list[Float64[np.ndarray, "n n"]]:
-    """Return by how much each answer moves PGC's differences, over comparisons."""
+) -> Iterator[Matrix]:
+    """Yield by how much each answer moves PGC's differences, over comparisons."""
     open_pairs = [np.argwhere(pool.unsettled) for pool in pools]
-    tried = [
-        np.concatenate([np.zeros((1, 2), np.int64), pairs]) for pairs in open_pairs
-    ]
-    gains = []
-    scores = _peeled(measure, pools, tried, progress)
+    none = np.zeros((1, 2), np.int64)
+    tried = [np.concatenate([none, pairs]) for pairs in open_pairs]
+    scores = _answered_scores(measure, pools, tried, progress)
+    one, other = compared.T
     for pool, pairs, of_runs in zip(pools, open_pairs, scores, strict=True):
         change = of_runs[1:] - of_runs[0]
         gain = np.zeros(pool.counts.shape)
-        one, other = compared.T
         gain[*pairs.T] = np.abs(change[:, one] - change[:, other]).sum(1)
-        gains.append(gain)
-    return gains
+        yield gain
 
 
-def _peeled(
+def _answered_scores(
     measure: Measure,
     pools: Sequence[Pool],
-    tried: Sequence[np.ndarray],
+    tried: Sequence[Pairs],
     progress: Progress | None = None,
-) -> list[Float64[np.ndarray, "answers runs"]]:
-    """Score runs by PGC after answers to pairs of the pools; (i, i) is none."""
-    laid = [overlap(measure, pool) for pool in pools]
-    graphs = []
-    for pool, of_pool, pairs in zip(pools, laid, tried, strict=True):
-        inside = np.ix_(of_pool.vertices, of_pool.vertices)
-        place = np.zeros(len(pool.docs), np.int64)
-        place[of_pool.vertices] = np.arange(len(of_pool.vertices))
-        ranks = np.where(np.isfinite(pool.ranks), pool.ranks, ABSENT)
-        edges, unsettled, above = (
-            pool.counts[inside],
-            pool.unsettled[inside],
-            pool.above[inside],
+) -> Iterator[Float64[np.ndarray, "answers runs"]]:
+    """Score runs by PGC after each answer to a pair of each pool; (i, i) is none."""
+    weights = rank_weights(measure.parameters["p"], measure.parameters["depth"])
+
+    def calls() -> Iterator[Call]:
+        for number, (pool, pairs) in enumerate(zip(pools, tried, strict=True)):
+            for low in range(0, len(pairs), _ANSWERS):
+                last = low + _ANSWERS >= len(pairs)
+                label = number, last
+                yield _peel_call(label, pool, pairs[low : low + _ANSWERS], weights)
+
+    parts: list[np.ndarray] = []
+    for (number, last), sums in results(calls(), progress=progress):
+        parts.append(np.asarray(sums))
+        if last:
+            of_pool = np.concatenate(parts)[: len(tried[number])]
+            parts, size = [], len(_graph_documents(pools[number]))
+            yield np.stack([_pgc(measure, of_answer, size) for of_answer in of_pool])
+            if progress:
+                progress("answers", number + 1, len(pools))
+
+
+def _peel_call(
+    label: tuple[int, bool], pool: Pool, pairs: Pairs, weights: np.ndarray
+) -> Call:
+    """Lay out the graphs after answers to pairs of a pool."""
+    vertices = _graph_documents(pool)
+    n, size = len(vertices), padded_size(len(vertices))
+    inside = np.ix_(vertices, vertices)
+    most = pool.counts[inside] + pool.unsettled[inside]  # whatever the answers
+    degree = max(most.sum(0).max(initial=0), most.sum(1).max(initial=0))
+    packed = size <= peel_packed.MOST_VERTICES and degree < peel_packed.MOST_DEGREE
+
+    def make() -> Any:
+        graphs = _answered_graphs(pool, pairs)[:, *inside]
+        ranks = np.full((len(pool.ranks), size), ABSENT)
+        retrieved = pool.ranks[:, vertices]
+        ranks[:, :n] = np.where(np.isfinite(retrieved), retrieved, ABSENT)
+        shared = _by_place(ranks.astype(np.int32)), weights, np.arange(size) < n
+        shape = _ANSWERS, size, size
+        return _peel_program(packed)(stack([*graphs], shape, 0), shared)
+
+    return Call(label, make, ("answered", packed, size, len(pool.ranks), len(weights)))
+
+
+def _answered_graphs(pool: Pool, pairs: Pairs) -> Int[np.ndarray, "answers n n"]:
+    """Add each answer to the preferences, with all that it settles: `implied_gain`."""
+    a, b = pairs.T
+    above, row = pool.above, np.arange(len(pairs))
+    settled = above.T[a][:, :, None] & above[b][:, None, :]
+    both_ways = above[a, b] & above[b, a]
+    settled[both_ways] = False
+    settled[row, a, b] = True
+    return pool.counts.astype(np.int32) + (settled & pool.unsettled)
+
+
+def _by_place(ranks: Int[np.ndarray, "runs n"]) -> RunRanks:
+    """Order the vertices by each run, those not retrieved by id; padding at the end."""
+    inverse = np.argsort(ranks, axis=1, kind="stable").astype(np.int32)
+    order = np.argsort(inverse, axis=1).astype(np.int32)
+    return RunRanks(order, inverse, np.take_along_axis(ranks, inverse, axis=1))
+
+
+@cache
+def _peel_program(packed: bool) -> Callable[..., Any]:
+    """Sum RBO weights of each run with the ideal ranking of each graph."""
+
+    def of_graph(edges: Any, shared: Any) -> Any:
+        runs, weights, where = shared
+        if not packed:
+            return jax.lax.map(
+                lambda run: peel.peeled_overlap(
+                    edges, run.ranks[run.order], weights, where=where
+                ),
+                runs,
+                batch_size=_AT_ONCE,
+            )
+        out, into = (edges.sum(axis, dtype=jnp.int32) for axis in (1, 0))
+        words = (out << peel_packed.OUT) + (into << peel_packed.IN)
+        rows = (edges.T << peel_packed.OUT) + (edges << peel_packed.IN)
+        steps = where.sum(dtype=jnp.int32)
+        return jax.lax.map(
+            lambda run: peel_packed.peeled_overlap(
+                rows, words, *run, steps, weights, where=where
+            ),
+            runs,
+            batch_size=_AT_ONCE,
         )
-        ranked = ranks[:, of_pool.vertices]
-        graphs.append(AnswerGraph(edges, unsettled, above, ranked, place[pairs]))
-    weights = laid[0].weights if laid else np.zeros(1, np.int64)
-    sums = answered_overlaps(graphs, weights, progress)
-    return [
-        np.stack([of_pool.finish(row) for row in rows])
-        for of_pool, rows in zip(laid, sums, strict=True)
-    ]
 
+    def of_graphs(graphs: Any, shared: Any) -> Any:
+        return jax.lax.map(
+            lambda edges: of_graph(edges, shared), graphs, batch_size=_AT_ONCE
+        )
 
-class _Rows(NamedTuple):
-    query_id: np.ndarray
-    doc_a: np.ndarray
-    doc_b: np.ndarray
-    utility: np.ndarray
-
-
-def _table(pools: Sequence[Pool], weights: Sequence[np.ndarray]) -> pd.DataFrame:
-    """List the pairs that have a utility, the greatest first."""
-    parts = []
-    for pool, weight in zip(pools, weights, strict=False):
-        first, second = np.nonzero(np.triu(weight) > 0)
-        docs = np.array(pool.docs, object)
-        query = np.full(len(first), pool.query_id, object)
-        parts.append(_Rows(query, docs[first], docs[second], weight[first, second]))
-    columns = zip(*parts, strict=True) if parts else ([np.array([])] for _ in _COLUMNS)
-    data = dict(zip(_COLUMNS, map(np.concatenate, columns), strict=True))
-    rows = pd.DataFrame(data).astype({"utility": float})
-    ascending = [False, True, True, True]
-    rows = rows.sort_values([_COLUMNS[-1], *_COLUMNS[:-1]], ascending=ascending)
-    return rows.reset_index(drop=True)
-
-
-def _sign(low: float, high: float) -> int:
-    """Find which run is better: 1, -1, or 0 where it is open."""
-    return int(low > NOISE) - int(high < -NOISE)
-
-
-def _compared(
-    names: Sequence[str], pairs: np.ndarray, bounds: np.ndarray
-) -> pd.DataFrame:
-    rows = []
-    for (a, b), (low, high) in zip(pairs.tolist(), bounds.tolist(), strict=True):
-        sign = _sign(low, high)
-        better = names[a] if sign > 0 else names[b] if sign < 0 else ""
-        rows.append((names[a], names[b], low, high, better))
-    return pd.DataFrame(rows, columns=["run_a", "run_b", "low", "high", "better"])
-
-
-def _told(measure: str, comparisons: pd.DataFrame) -> list[str]:
-    """Describe what is decided, a line for each comparison of a few."""
-    lines = []
-    columns = (comparisons.head(6)[c].tolist() for c in comparisons.columns)
-    for run_a, run_b, low, high, better in zip(*columns, strict=True):
-        claim = f"{measure} of {run_a} - {run_b} will be from {low:.4f} to {high:.4f}"
-        end = "equal" if high - low < 2 * NOISE else "open"
-        lines.append(f"{claim}: {f'{better} is better' if better else end}")
-    decided = int((comparisons["better"] != "").sum())
-    if decided:
-        lines.append("not a test: it holds if the judges do not err")
-    if len(comparisons) > 1:
-        lines.append(f"{decided} of {len(comparisons)} comparisons are decided")
-    return lines
+    return Program(of_graphs, 1)

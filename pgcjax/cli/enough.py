@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pgcjax.asking.utility_choices import BY, EXPECTED
+from pgcjax.asking.choices import BY, EXPECTED
 from pgcjax.cli.commands import judgments
 from pgcjax.cli.formats import format_of, format_option, print_findings
 from pgcjax.cli.options import (
@@ -319,6 +319,6 @@ def _next(
         from pgcjax.asking.utility import next_by_utility
 
         return next_by_utility(runs, **options, progress=progress.update)
-    from pgcjax.asking.stopping_draws import next_by_chance
+    from pgcjax.asking.chance import next_by_chance
 
     return next_by_chance(runs, **options, requests=rows)

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from pgcjax.asking.utility_choices import DESIGNS, OVER
+from pgcjax.asking.choices import DESIGNS, OVER
 from pgcjax.cli.asking import ask
 from pgcjax.cli.formats import format_of, format_option, print_findings
 from pgcjax.cli.options import (

@@ -16,8 +16,8 @@ from pgcjax.asking import log
 from pgcjax.asking.asked import Answer, TournamentSettings
 from pgcjax.asking.choices import INFER, SIDES
 from pgcjax.asking.query import Query
+from pgcjax.asking.rounds import Rules
 from pgcjax.asking.state import State, first_record
-from pgcjax.asking.tournament import Rules
 from scripts.campaigns.campaign import Campaign, pick
 from scripts.campaigns.child import Done, command
 

@@ -8,12 +8,12 @@ import pytest
 from pgcjax.asking.bounds import (
     NOISE,
     ComparedRuns,
+    asked_measure,
     blocks,
     overlap_bounds,
     share_bounds,
 )
-from pgcjax.asking.utility_measures import asked_measure, shares
-from pgcjax.asking.utility_pools import Pool, settle
+from pgcjax.asking.pools import Pool, settle
 from pgcjax.kernels.rbo import UNIT, rank_weights
 from pgcjax.reference import preference as twins
 from pgcjax.reference.pgc import greedy_ideal, greedy_pgc
@@ -76,7 +76,7 @@ def test_no_answers_lead_beyond_the_bounds(text):
         n = 4 + (case % 6 == 0)
         pool = drawn(random, n, 0.7 if n > 4 else 0.55, bool(case % 2))
         runs = [list_of(pool, 0), list_of(pool, 1)]
-        split = ComparedRuns(shares(measure, pool), np.array([[0, 1], [1, 0]]))
+        split = ComparedRuns.of(measure, pool, np.array([[0, 1], [1, 0]]))
         for may_tie, signs in ((False, (1, -1)), (True, (1, -1, 0))):
             (low, high), (least, most) = share_bounds(
                 split, pool.counts, pool.unsettled, may_tie=may_tie

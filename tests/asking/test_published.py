@@ -9,7 +9,7 @@ import pytest
 from pgcjax.asking.asked import Answer, TournamentSettings
 from pgcjax.asking.query import Query
 from pgcjax.asking.result import _wins
-from pgcjax.asking.tournament import Rules, candidates, pair_of, top
+from pgcjax.asking.rounds import Rules, candidates, pair_of, top
 
 SETTINGS = TournamentSettings(Rules.of(5))
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pgcjax.asking.asked import Answer, TournamentSettings
 from pgcjax.asking.choices import INFER, SIDES
 from pgcjax.asking.query import Query
-from pgcjax.asking.tournament import Draw, Rules, begin, candidates, pair_of
+from pgcjax.asking.rounds import Draw, Rules, begin, candidates, pair_of
 from pgcjax.io.closure import transitive_closure
 
 chosen = st.builds(

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 import pgcjax
-from pgcjax.asking.simulated_judges import Errors, ReplayedJudge, SimulatedJudge
-from pgcjax.asking.utility_choices import DESIGNS
+from pgcjax.asking.choices import DESIGNS
+from pgcjax.asking.designs import Errors, ReplayedJudge, SimulatedJudge
 from pgcjax.errors import DataError, UsageError
 
 STOPPING = [design for design in DESIGNS if design.endswith("stop")]

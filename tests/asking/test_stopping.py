@@ -8,10 +8,9 @@ import pytest
 from helpers.twins import asking as twins
 
 import pgcjax
-from pgcjax.asking.stopping import confidence_interval, log_capital
-from pgcjax.asking.stopping_draws import stakes_of
-from pgcjax.asking.utility import read_pools
-from pgcjax.asking.utility_measures import asked_measure, shares
+from pgcjax.asking.bounds import ComparedRuns, asked_measure
+from pgcjax.asking.chance import confidence_interval, log_capital, stakes_of
+from pgcjax.asking.pools import read_pools
 from pgcjax.errors import UsageError
 
 ALPHA = 0.05
@@ -74,19 +73,14 @@ def test_the_mean_of_answers_gives_the_difference(measure):
     for _ in range(20):
         signs = random.choice([1, -1], len(stakes.gain))
         truth, mean = 0.0, 0.5
-        place = {
-            (query, *pair): sign
-            for query, pair, sign in zip(
-                stakes.query_id, map(tuple, stakes.docs.tolist()), signs, strict=True
-            )
-        }
+        place = dict(zip(stakes.pairs, signs.tolist(), strict=True))
         for pool in found:
             counts = np.zeros_like(pool.counts)
             for i, j in np.argwhere(np.triu(pool.unsettled)).tolist():
-                sign = place.get((pool.query_id, i, j), 1)
+                sign = place.get((pool.query_id, pool.docs[i], pool.docs[j]), 1)
                 counts[(i, j) if sign > 0 else (j, i)] = 1
-            one, other = shares(asked, pool)
-            truth += (one.so_far(counts)[0] - other.so_far(counts)[0]) / len(found)
+            compared = ComparedRuns.of(asked, pool, np.array([[0, 1]]))
+            truth += compared.leads(compared.scores(counts)[0])[0] / len(found)
         chance = np.abs(stakes.gain) / np.abs(stakes.gain).sum()
         mean = (1 + (chance * signs * np.sign(stakes.gain)).sum()) / 2
         assert stakes.difference(float(mean)) == pytest.approx(truth, abs=1e-12)

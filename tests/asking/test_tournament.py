@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgcjax.asking.tournament import (
+from pgcjax.asking.rounds import (
     Draw,
     Round,
     Rules,

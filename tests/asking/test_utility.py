@@ -8,10 +8,10 @@ import pytest
 from helpers.twins import asking as twins
 
 import pgcjax
+from pgcjax.asking.bounds import implied_gain
 from pgcjax.asking.utility import next_by_utility
 from pgcjax.judging.models import strengths
 from pgcjax.kernels import peel_packed
-from pgcjax.kernels.utility import implied_gain
 from pgcjax.reference.pgc import greedy_pgc
 
 pytestmark = [

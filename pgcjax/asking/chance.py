@@ -1,0 +1,267 @@
+"""Pairs asked for by chance, so that noisy answers may be looked at at any time.
+
+An interval of a confidence sequence may be looked at after every answer: the chance
+that any of them, however many, misses the mean is at most `alpha`.
+
+Source: Waudby-Smith and Ramdas, Estimating means of bounded random variables by
+betting, JRSS B 86, 2024: the hedged capital of theorem 3, with the predictable bets of
+their equation 26.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from math import log
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float64
+
+from pgcjax.asking.bounds import SHARES, ComparedRuns, asked_measure
+from pgcjax.asking.pools import Pool, read_pools, votes_by_pair
+from pgcjax.errors import UsageError, check_choice, counted
+from pgcjax.io.choices import ORDERS
+from pgcjax.io.reading import reading
+from pgcjax.io.result import Result
+from pgcjax.io.votes.read import read_preferences
+from pgcjax.io.weights import whole_weights
+from pgcjax.measures.measure import Measure
+
+_COLUMNS = ["request_number", "query_id", "doc_a", "doc_b"]
+_BOLD = 0.5  # share of the capital that a bet may lose at most
+_STEPS = 60  # halvings of an interval of width 1
+_DRAWN = 1024  # at a time
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrawnAnswers(Result):
+    """Pairs to ask for, drawn by chance, and what the answers so far say of two runs.
+
+    Attributes:
+        table: a row for each of the next draws that has no answer:
+            request_number (from 1), query_id, doc_a (to be shown first), doc_b. A pair
+            may be drawn again, as another question, for another judge if there is one.
+        comparisons: one row: run_a, run_b, low and high (confidence interval of the
+            difference of their means), better (the run that is better; none if that is
+            open), answers (how many draws in a row have one).
+    """
+
+    comparisons: pd.DataFrame
+
+
+class Stakes(NamedTuple):
+    """What hangs on each pair of documents, of two runs.
+
+    Attributes:
+        pairs: query and the two documents, ids ascending, on which anything hangs.
+        gain: by how much the difference of means is greater if the first document is
+            preferred, rather than the second.
+        middle: the difference of means if all answers were ties that count half.
+    """
+
+    pairs: list[tuple[str, str, str]]
+    gain: Float64[np.ndarray, " pairs"]
+    middle: float
+
+    def difference(self, mean: float) -> float:
+        """Turn the mean of observations of 0 to 1 into the difference of means."""
+        reach = float(np.abs(self.gain).sum()) / 2
+        return self.middle + reach * (2 * mean - 1)
+
+
+def next_by_chance(
+    runs: Any,
+    *,
+    preferences: Any = None,
+    measure: str = "ppref",
+    documents: int = 32,
+    requests: int = 100,
+    alpha: float = 0.05,
+    seed: int = 0,
+    queries: Collection[str] | None = None,
+    order: str = ORDERS[0],
+    memory: str | int | None = None,
+) -> DrawnAnswers:
+    """Draw pairs to ask noisy judges for, and say whether their answers decide.
+
+    A pair is drawn, again and again, with a chance in proportion to what hangs on it.
+    Then the sign of each answer has a mean that gives the difference of the runs'
+    means, as if each pair were answered once, a tie as half an answer for each.
+
+    Args:
+        runs: what `read_runs` takes: two runs.
+        preferences: the answers so far, of any judges; None at the beginning. The k-th
+            answer to a pair belongs to its k-th draw.
+        measure: ppref, rpref, fpref or wpref; its mean over queries.
+        documents: of a query that are paired: those that the runs rank highest.
+        requests: how many draws to list.
+        alpha: chance that the interval ever misses the difference.
+        seed: of the draws.
+        queries: those that count; by default all of the runs.
+        order: of documents in a run: `trec`, `clarke` or `rank`.
+        memory: bytes that a file may take.
+
+    Raises:
+        DataError: the data cannot be read. UsageError: an argument is wrong.
+    """
+    parsed = asked_measure(measure, only=SHARES)
+    check_choice("order", order, ORDERS)
+    if not 0 < alpha < 1:
+        raise UsageError(f"alpha={alpha!r}: expected a number above 0 and below 1")
+    for name, number, least in (("requests", requests, 1), ("seed", seed, 0)):
+        if type(number) is not int or number < least:
+            raise UsageError(
+                f"{name}={number!r}: expected a whole number, {least} or more"
+            )
+    with reading(memory=memory):
+        names, pools = read_pools(runs, None, order, queries, documents)
+        if len(names) != 2:
+            raise UsageError(f"expected two runs to compare, found {len(names)}")
+        table = None if preferences is None else read_preferences(preferences)
+    stakes, answers = stakes_of(parsed, pools), {}
+    if table is not None:
+        table = table[table["other_doc_id"].notna()]
+        answers = votes_by_pair(table, whole_weights(table, "a confidence interval"))
+    signs, rows = _match(stakes, answers, requests, seed)
+    low, high = map(stakes.difference, confidence_interval((1 + signs) / 2, alpha))
+    given = sum(len(votes) for of in answers.values() for votes in of.values())
+    comparison = {
+        **dict(zip(("run_a", "run_b"), names, strict=True)),
+        **{"low": low, "high": high},
+        "better": names[0] if low > 0 else names[1] if high < 0 else "",
+        "answers": len(signs),
+    }
+    settings = {"measure": parsed.in_full(), "documents": documents, "alpha": alpha}
+    return DrawnAnswers(
+        pd.DataFrame(rows, columns=_COLUMNS),
+        settings | {"seed": seed, "order": order},
+        tuple(_notes(parsed, comparison, given - len(signs), stakes)),
+        comparisons=pd.DataFrame([comparison]),
+    )
+
+
+def _notes(
+    measure: Measure, comparison: dict[str, Any], unused: int, stakes: Stakes
+) -> Iterator[str]:
+    """Write what is decided, a line each."""
+    run_a, run_b, low, high, better, answers = comparison.values()
+    yield (
+        f"{measure} of {run_a} - {run_b} is from {low:.4f} to {high:.4f} by "
+        f"{counted(answers, 'answer')}: {f'{better} is better' if better else 'open'}"
+    )
+    if unused:
+        yield (
+            f"{counted(unused, 'answer')} not used: not drawn, or after a draw that "
+            "has none yet"
+        )
+    if not stakes.pairs:
+        yield "nothing hangs on any pair: the runs rank these documents alike"
+
+
+def stakes_of(measure: Measure, pools: Sequence[Pool]) -> Stakes:
+    """Take the difference of two runs' means apart by pair."""
+    pairs, gains, middle = [], [np.zeros(0)], 0.0
+    for pool in pools:
+        runs = ComparedRuns.of(measure, pool, np.array([[0, 1]]))
+        one, other = runs.effects(np.zeros_like(pool.counts), pool.unsettled)
+        by_answer = (one - other) / len(pools)
+        middle += float(by_answer[pool.unsettled].sum()) / 2
+        gain = np.triu(by_answer - by_answer.T) * pool.unsettled
+        places = np.argwhere(gain)
+        pairs += [(pool.query_id, pool.docs[i], pool.docs[j]) for i, j in places]
+        gains.append(gain[*places.T])
+    return Stakes(pairs, np.concatenate(gains), middle)
+
+
+def _match(
+    stakes: Stakes,
+    answers: dict[str, dict[tuple[str, str], list[int]]],
+    requests: int,
+    seed: int,
+) -> tuple[Float64[np.ndarray, " t"], list[tuple]]:
+    """Match answers with draws.
+
+    Returns:
+        Of the draws in a row that have an answer, whether it is for the run of the
+        first: 1, for the other: -1, or 0; and rows of the next ones that have none.
+    """
+    signs: list[int] = []
+    rows: list[tuple] = []
+    drawn = np.zeros(len(stakes.pairs), np.int64)
+    for number, (at, turned) in enumerate(_draws(stakes, seed), 1):
+        query, *pair = stakes.pairs[at]
+        votes, turn = answers.get(query, {}).get((pair[0], pair[1]), ()), drawn[at]
+        drawn[at] += 1
+        if turn >= len(votes):
+            rows.append((number, query, *(pair[::-1] if turned else pair)))
+            if len(rows) == requests:
+                break
+        elif not rows:
+            signs.append(votes[turn] * int(np.sign(stakes.gain[at])))
+    return np.array(signs, np.float64), rows
+
+
+def _draws(stakes: Stakes, seed: int) -> Iterator[tuple[int, bool]]:
+    """Draw pairs without end: the number of each, and whether to turn it round."""
+    if not stakes.pairs:
+        return
+    source = np.random.Generator(np.random.Philox(np.random.SeedSequence(seed)))
+    ends = np.cumsum(np.abs(stakes.gain))
+    while True:
+        for chance, side in source.random((_DRAWN, 2)).tolist():
+            at = np.searchsorted(ends, chance * ends[-1], side="right")
+            yield min(int(at), len(ends) - 1), side < 0.5
+
+
+def log_capital(
+    x: Float64[np.ndarray, "*sequences t"], mean: float, *, alpha: float, up: bool
+) -> Float64[np.ndarray, "*sequences t"]:
+    """Return the log of the capital of who bets that the mean is not `mean`.
+
+    It begins with 1. If the mean is as bet against, the capital is a martingale that
+    never falls below 0, so it ever reaches c with a chance of 1 / c at most [Ville].
+
+    Args:
+        x: observations of 0 to 1, in order, each with this mean given those before.
+        mean: 0 to 1.
+        alpha: chance of error for which bets are laid.
+        up: bet that the mean is greater; else that it is less.
+    """
+    t = np.arange(1, x.shape[-1] + 1)
+    means = (0.5 + np.cumsum(x, axis=-1)) / (t + 1)
+    variance = (0.25 + np.cumsum((x - means) ** 2, axis=-1)) / (t + 1)
+    before = np.concatenate(
+        [np.full_like(x[..., :1], 0.25), variance[..., :-1]], axis=-1
+    )
+    bet = np.sqrt(2 * log(2 / alpha) / (before * t * np.log(t + 1)))
+    bet = np.minimum(bet, _BOLD / max(mean if up else 1 - mean, 1e-300))
+    return np.cumsum(np.log1p((bet if up else -bet) * (x - mean)), axis=-1)
+
+
+def confidence_interval(
+    x: Float64[np.ndarray, " t"], alpha: float = 0.05
+) -> tuple[float, float]:
+    """Bound the mean of observations of 0 to 1, at whatever time they are looked at.
+
+    It is the intersection of the intervals after each observation. 0 and 1 if there
+    are none.
+    """
+    if not len(x):
+        return 0.0, 1.0
+
+    def refuted(mean: float, up: bool) -> bool:
+        capital = log_capital(x, mean, alpha=alpha, up=up)
+        return bool(capital.max() >= log(2 / alpha))  # half the money on each side
+
+    ends = []
+    for up in (True, False):
+        # A capital falls with the mean that is bet against, seen from its side.
+        refused, accepted = (0.0, 1.0) if up else (1.0, 0.0)
+        for _ in range(_STEPS if refuted(refused, up) else 0):
+            middle = (refused + accepted) / 2
+            if refuted(middle, up):
+                refused = middle
+            else:
+                accepted = middle
+        ends.append(refused)
+    return ends[0], ends[1]
