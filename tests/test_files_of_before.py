@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import pgcjax
-from pgcjax.asking.session import Tournament
+from pgcjax.asking.tournament import Tournament
 
 BEFORE = Path(__file__).parent / "before"
 KEYS = ["run_id", "query_id", "measure"]

@@ -31,9 +31,9 @@ except ImportError:  # Windows, where nobody is kept from adding at the same tim
 NAME = "log.jsonl"
 LOST = '{"what": "lost"}'
 Record = dict[str, Any]
-_ANOTHER = "Wait for it to end, or stop it."
 _SEALED = re.compile(rb'(.*), "crc32": "([0-9a-f]{8})"\}', re.DOTALL)
 _FAR = 1000  # lines that a line is looked for from its place, each way
+_COPY = "Take the log back from a copy."
 
 
 class Contents(NamedTuple):
@@ -60,38 +60,20 @@ def create(folder: str | os.PathLike, records: Iterable[Record]) -> None:
             f"{folder}: holds a tournament already; name another folder, or go on with "
             f"it: pgcjax ask status {folder}"
         )
-    if folder.is_dir():  # somebody has made it
-        with written_beside(folder / NAME) as beside:
-            _create(beside, records)
-        _keep_name(folder)
-    else:
-        try:
-            folder.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            problem = f"cannot make the folder: {error.strerror}"
-            raise DataError(problem, where=str(folder.parent)) from None
-        with written_beside(folder) as beside:
-            beside.mkdir()
-            _create(beside / NAME, records)
-            _keep_name(beside)
-        _keep_name(folder.parent)
-
-
-def _create(path: Path, records: Iterable[Record]) -> None:
-    with path.open("wb") as file:
-        file.write(_lines(records))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        problem = f"cannot make the folder: {error.strerror}"
+        raise DataError(problem, where=str(folder)) from None
+    with written_beside(folder / NAME) as beside, beside.open("wb") as file:
+        file.write(_lines(records, 1))
         file.flush()
-        _keep(file.fileno())
-
-
-def _keep_name(folder: Path) -> None:
-    """Wait until the names of the files in a folder are on disk."""
-    with suppress(OSError):  # where folders cannot be opened, as on Windows
-        file = os.open(folder, os.O_RDONLY)
-        try:
-            _keep(file)
-        finally:
-            os.close(file)
+        _sync(file.fileno())
+    for named in (folder, folder.parent):  # the names of the log, and of its folder
+        with suppress(OSError):  # where folders cannot be opened, as on Windows
+            opened = os.open(named, os.O_RDONLY)
+            _sync(opened)
+            os.close(opened)
 
 
 def read(folder: str | os.PathLike) -> Contents:
@@ -120,18 +102,23 @@ def read(folder: str | os.PathLike) -> Contents:
         lines, rest = [*lines, rest], b""
     records, sealed = [], False
     for number, line in enumerate(lines, 1):
-        parts = _SEALED.fullmatch(line)
-        if parts:
-            _check_seal(parts[1], parts[2], number, str(path))
+        where = f"{path}:{number}"
+        if parts := _SEALED.fullmatch(line):
+            _check_seal(parts[1], int(parts[2], 16), number, where)
             line, sealed = parts[1] + b"}", True
         elif sealed and line != LOST.encode():
-            raise _damaged("its checksum is missing", number, str(path))
-        records.append(_record(line, number, str(path)))
+            raise _damaged("its checksum is missing", number, where)
+        with suppress(ValueError, RecursionError):
+            record = json.loads(line)
+            if isinstance(record, dict) and isinstance(record.get("what"), str):
+                records.append(record)
+                continue
+        raise _damaged("expected a record in JSON, found something else", number, where)
     return Contents(records, rest)
 
 
 def _is_cut(rest: bytes) -> bool:
-    """Whether a line without an end is the beginning of a record, and no more."""
+    """Return whether a line without an end is the beginning of a record."""
     try:
         json.JSONDecoder().raw_decode(rest.decode(errors="replace"))
     except (ValueError, RecursionError):
@@ -139,49 +126,38 @@ def _is_cut(rest: bytes) -> bool:
     return False
 
 
-def _check_seal(text: bytes, digits: bytes, number: int, path: str) -> None:
+def _check_seal(text: bytes, crc: int, number: int, where: str) -> None:
     """Refuse a line whose checksum is that of another text or place."""
-    crc = int(digits, 16)
     if zlib.crc32(text, number) == crc:
         return
-    for place in range(max(1, number - _FAR), number + _FAR):
-        if zlib.crc32(text, place) == crc:
-            break
-    else:
-        raise _damaged("its checksum does not fit", number, path)
+    near = range(max(1, number - _FAR), number + _FAR)
+    place = next((n for n in near if zlib.crc32(text, n) == crc), None)
+    if place is None:
+        raise _damaged("its checksum does not fit", number, where)
     off = counted(abs(place - number), "line")
-    raise DataError(
-        f"was line {place} of the log: {off} above it "
-        + ("lost" if place > number else "too many"),
-        where=f"{path}:{number}",
-        mend="Take the log back from a copy. Without one, "
-        + (
+    if place > number:
+        problem = f"{off} above it lost"
+        mend = (
             f"put {off} {LOST} above it: what depended on these waits until their "
             "answers are added again."
-            if place > number
-            else "take out those that stand there twice."
-        ),
+        )
+    else:
+        problem = f"{off} above it too many"
+        mend = "take out those that stand there twice."
+    raise DataError(
+        f"was line {place} of the log: {problem}",
+        where=where,
+        mend=f"{_COPY} Without one, {mend}",
     )
 
 
-def _record(line: bytes, number: int, path: str) -> Record:
-    with suppress(ValueError, RecursionError):
-        record = json.loads(line)
-        if isinstance(record, dict) and isinstance(record.get("what"), str):
-            return record
-    raise _damaged("expected a record in JSON, found something else", number, path)
-
-
-def _damaged(problem: str, number: int, path: str) -> DataError:
+def _damaged(problem: str, number: int, where: str) -> DataError:
     without = (
         f" Without one, write {LOST} in the place of this line: what depended on it "
         "waits until its answer is added again."
     )
-    return DataError(
-        f"is damaged: {problem}",
-        where=f"{path}:{number}",
-        mend="Take the log back from a copy." + (without if number > 1 else ""),
-    )
+    mend = _COPY + (without if number > 1 else "")
+    return DataError(f"is damaged: {problem}", where=where, mend=mend)
 
 
 class Appender:
@@ -202,25 +178,23 @@ class Appender:
             raise
         except OSError as error:
             raise self._refused(error) from None
-        if fcntl is not None:
+        with suppress(OSError):  # no locks on this file system
             try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if fcntl is not None:
+                    fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 os.close(self._file)
                 raise UsageError(
-                    f"{folder}: another process adds answers there. {_ANOTHER}"
+                    f"{folder}: another process adds answers there. Wait for it to "
+                    "end, or stop it."
                 ) from None
-            except OSError:  # no locks on this file system
-                pass
 
     def mend(self, contents: Contents) -> None:
         """Take away a last line that was cut short, or end one that is whole."""
         self._lines = len(contents.records)
-        end = os.lseek(self._file, 0, os.SEEK_END)
+        end = os.lseek(self._file, 0, os.SEEK_END) - len(contents.rest)
         if contents.rest:
-            end -= len(contents.rest)
             os.ftruncate(self._file, end)
-            os.lseek(self._file, 0, os.SEEK_END)
         if end and os.pread(self._file, 1, end - 1) != b"\n":
             self._write(b"\n")
 
@@ -244,31 +218,27 @@ class Appender:
         try:
             while data:
                 data = data[os.write(self._file, data) :]
-            _keep(self._file)
+            _sync(self._file)
         except OSError as error:
             with suppress(OSError):  # or the next record would end half a line
                 os.ftruncate(self._file, end)
-                os.lseek(self._file, end, os.SEEK_SET)
             raise self._refused(error) from None
 
     def _refused(self, error: OSError) -> DataError:
         return DataError(f"cannot add to it: {error.strerror}", where=str(self.path))
 
 
-def _lines(records: Iterable[Record], first: int = 1) -> bytes:
-    """Write records as lines of these numbers."""
-    return b"".join(
-        _line(record, number) for number, record in enumerate(records, first)
-    )
+def _lines(records: Iterable[Record], first: int) -> bytes:
+    """Write records as lines, the first of which has this number."""
+    lines = []
+    for number, record in enumerate(records, first):
+        text = json.dumps(record, ensure_ascii=False, allow_nan=False).removesuffix("}")
+        data = text.encode(errors="backslashreplace")  # half a character is JSON so
+        lines.append(b'%s, "crc32": "%08x"}\n' % (data, zlib.crc32(data, number)))
+    return b"".join(lines)
 
 
-def _line(record: Record, number: int) -> bytes:
-    text = json.dumps(record, ensure_ascii=False, allow_nan=False).removesuffix("}")
-    data = text.encode(errors="backslashreplace")  # half a character is JSON like that
-    return b'%s, "crc32": "%08x"}\n' % (data, zlib.crc32(data, number))
-
-
-def _keep(file: int) -> None:
+def _sync(file: int) -> None:
     """Wait until what was written is on disk, where the file system can say so."""
     with suppress(OSError):
         os.fsync(file)

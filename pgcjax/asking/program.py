@@ -4,25 +4,36 @@ It is started again when it ends or is silent too long. Each answer is on disk b
 the next one is read, so that whatever is killed loses no answer that was paid for.
 """
 
+import json
 import math
 import queue
+import shlex
+import subprocess
+import threading
 import warnings
 from collections import Counter, deque
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from pgcjax.asking.asked import Answer, Request
-from pgcjax.asking.process import Process
-from pgcjax.asking.replies import Unreadable, fields_of, has_sign, numbers_of, sign_of
+from pgcjax.asking.log import Record
+from pgcjax.asking.query import Answer, Request
 from pgcjax.asking.rounds import pair_of
-from pgcjax.asking.session import Tournament
-from pgcjax.asking.state import record_of
+from pgcjax.asking.state import answer_record, aside
+from pgcjax.asking.tournament import Tournament
 from pgcjax.errors import DataError, DataWarning, Progress, UsageError, counted
 from pgcjax.io.schema import shorten
 
 _USELESS = 20  # answers in a row, at least, none of which counts
 _LONGEST = 2000  # characters of a line that is no answer
-Key = tuple[str, str, str]
+_GRACE = 5.0  # seconds that a process has to end
+_NUMBERS = {  # what else an answer may say, and from where to where it may be
+    "cost": (0.0, math.inf),
+    "probability": (0.0, 1.0),
+    "seconds": (0.0, math.inf),
+    "time": (-math.inf, math.inf),
+}
 
 
 @dataclass(frozen=True)
@@ -76,6 +87,86 @@ class Judged:
     stopped: bool = False
 
 
+class Unreadable(Exception):
+    """A line is no answer."""
+
+
+class Process:
+    """A process that reads lines and writes lines, neither of which makes us wait.
+
+    Attributes:
+        lines: what it has written, a line each; None after the last.
+    """
+
+    def __init__(self, command: str):
+        try:
+            if not (words := shlex.split(command)):
+                raise ValueError("it names no program")
+            self._process = subprocess.Popen(
+                words,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                start_new_session=True,  # an interrupt is ours: we stop it
+            )
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise DataError(
+                f"cannot be started: {reason}",
+                where=command,
+                mend="Give a program and its arguments: 'python judge.py'.",
+            ) from None
+        self.lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._requests: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        threading.Thread(target=self._write, daemon=True).start()
+
+    def send(self, request: dict[str, Any]) -> None:
+        """Write a line, once the process reads it."""
+        line = json.dumps(request, ensure_ascii=False) + "\n"
+        self._requests.put(line.encode(errors="backslashreplace"))
+
+    def wait(self) -> int | str:
+        """Return the status that it ended with."""
+        with suppress(subprocess.TimeoutExpired):
+            return self._process.wait(_GRACE)
+        return "unknown"
+
+    def stop(self, gently: bool) -> Iterator[bytes]:
+        """End it, and yield what it has still written.
+
+        Args:
+            gently: whether it gets the time to end by itself.
+        """
+        self._requests.put(None)
+        if gently:
+            self.wait()
+        for end in (self._process.terminate, self._process.kill):
+            if self._process.poll() is None:
+                end()
+                self.wait()
+        self._reader.join(_GRACE)  # longer, if something else holds the output open
+        while not self.lines.empty():
+            if (line := self.lines.get()) is not None:
+                yield line
+
+    def _read(self) -> None:
+        assert self._process.stdout
+        with self._process.stdout as output:
+            for line in output:
+                self.lines.put(line)
+        self.lines.put(None)
+
+    def _write(self) -> None:
+        assert self._process.stdin
+        with suppress(OSError):  # it has ended, which its output tells
+            while (line := self._requests.get()) is not None:
+                self._process.stdin.write(line)
+                self._process.stdin.flush()
+        with suppress(OSError):
+            self._process.stdin.close()
+
+
 def judge(
     tournament: Tournament,
     command: str,
@@ -109,8 +200,8 @@ class _Judging:
         self._tournament, self._command, self._name = tournament, command, name
         self._limits, self._progress = limits, progress
         self._done = Judged()
-        self._useless, self._from = 0, {"from": command}
-        self._failed: Counter[Key] = Counter()
+        self._useless = 0
+        self._failed: Counter[tuple[str, str, str]] = Counter()
         self._pending: deque[Request] = deque()
         self._waiting: dict[str, Request] = {}
 
@@ -133,7 +224,7 @@ class _Judging:
         return self._done
 
     def _one_process(self) -> str:
-        """Let one process of the program judge; say what it failed at, or ""."""
+        """Let one process of the program judge; return what it failed at, or ""."""
         sent = self._done.sent
         process = Process(self._command)
         why = ""
@@ -157,37 +248,29 @@ class _Judging:
         finally:
             for line in process.stop(gently=not why):
                 self._take(line)
-            sent = self._done.sent - sent
             record = {"what": "calls", "command": self._command, "judge": self._name}
-            record = {**record, "sent": sent, "failed": why}
-            self._tournament.state.called(record)
+            record |= {"sent": self._done.sent - sent, "failed": why}
+            self._tournament.state.take_call(record)
             self._appender.append([record])
         return why
 
     def _send(self, process: Process) -> bool:
-        """Send requests until enough wait; say whether one does."""
+        """Send requests until enough wait; return whether one does."""
         while len(self._waiting) < self._limits.window and self._refill():
             request = self._pending.popleft()
             self._done.sent += 1
             name = str(self._done.sent)
             self._waiting[name] = request
-            process.send(
-                {
-                    "id": name,
-                    "query_id": request.query,
-                    "doc_id": request.first,
-                    "other_doc_id": request.second,
-                    "round": request.round,
-                    "number": request.number,
-                }
-            )
+            fields = "query_id", "doc_id", "other_doc_id", "round", "number"
+            about = dict(zip(fields, request, strict=False))
+            process.send({"id": name, **about})
         if self._progress is not None:
             left = len(self._pending) + len(self._waiting)
             self._progress("answers", self._done.counted, self._done.counted + left)
         return bool(self._waiting)
 
     def _refill(self) -> bool:
-        """List what is open and waits for no answer; say whether there is anything."""
+        """List what is open and waits for no answer; return whether anything is."""
         done, limits = self._done, self._limits
         if (limits.most is not None and done.sent >= limits.most) or (
             limits.most_cost is not None and done.cost >= limits.most_cost
@@ -207,7 +290,7 @@ class _Judging:
                 self._pending.append(request)
         return bool(self._pending)
 
-    def _key(self, request: Request) -> Key:
+    def _key(self, request: Request) -> tuple[str, str, str]:
         """Name a request, whatever other votes there are on its pair."""
         if self._tournament.settings.sides == "both":
             return request.query, request.first, request.second
@@ -218,74 +301,72 @@ class _Judging:
         text = line.decode(errors="backslashreplace").strip()
         if not text:
             return
-        request, why = None, ""
-        more: dict[str, Any] = {**self._from}
+        request = None
+        more: Record = {"from": self._command}
         try:
-            fields = fields_of(text)
+            fields = _fields_of(text)
             request = self._waiting.pop(str(fields.get("id")), None)
             if request is None:
-                why = f"no request waits for an answer with the id {fields.get('id')!r}"
-            else:
-                more |= numbers_of(fields)
-                self._done.cost += more.get("cost", 0.0)
-                self._count(request, fields, more)
-                return
+                name = fields.get("id")
+                raise Unreadable(f"no request waits for an answer with the id {name!r}")
+            more |= {
+                name: _number(fields, name, *_NUMBERS[name])
+                for name in _NUMBERS
+                if fields.get(name) is not None
+            }
+            self._done.cost += more.get("cost", 0.0)
+            self._count(request, fields, more)
         except Unreadable as error:
-            why = str(error)
-        if not (self._done.counted or self._done.aside):
-            warnings.warn(
-                f"{self._command}: its first answer does not count: {why}, found "
-                f"{shorten(text)}; an answer is such as "
-                '{"id": "1", "preference": 1}',
-                DataWarning,
-                stacklevel=6,
-            )
-        record = {"what": "aside", "why": why, "said": text[:_LONGEST], **more}
-        self._keep(record)
-        self._appender.append([record])
-        if request is not None:
-            self._fail(request)
+            if not (self._done.counted or self._done.aside):
+                warnings.warn(
+                    f"{self._command}: its first answer does not count: {error}, found "
+                    f"{shorten(text)}; an answer is such as "
+                    '{"id": "1", "preference": 1}',
+                    DataWarning,
+                    stacklevel=6,
+                )
+            record = {"what": "aside", "why": str(error), "said": text[:_LONGEST]}
+            self._keep([record | more])
+            if request is not None:
+                self._fail(request)
 
-    def _count(self, request: Request, fields: dict[str, Any], more: Any) -> None:
+    def _count(self, request: Request, fields: Record, more: Record) -> None:
         """Count the answer to a request."""
         judge = fields.get("judge", self._name)
         if judge is not None and not (isinstance(judge, str) and judge.isprintable()):
             raise Unreadable(f"expected a name as judge, found {judge!r}")
-        two, state = (request.first, request.second), self._tournament.state
-        bad = fields.get("bad", [])
+        two, bad = (request.first, request.second), fields.get("bad", [])
         if not isinstance(bad, list) or not all(d in two for d in bad):
             raise Unreadable(f"expected documents of the request as bad, found {bad!r}")
-        if bad and not has_sign(fields):
-            sign = (two[1] in bad) - (two[0] in bad)
-        else:
-            sign = sign_of(fields, two)
-        pair = Answer(request.query, *two, sign, two[0], judge)
+        sign = _sign_of(fields, two, bad)
         if bad:
             more["bad"] = bad
-        records = [record_of(pair, state.give(pair), round=request.round, **more)]
-        for document in bad:
-            answer = Answer(request.query, document, None, -1, None, judge)
-            why = state.give(answer)
-            if (
-                not why or not state.settings.bad
-            ):  # else its round is over, which is fine
-                record = record_of(answer, why, round=request.round, **self._from)
+        state = self._tournament.state
+        answers = [Answer(request.query, *two, sign, two[0], judge)]
+        answers += [Answer(request.query, d, None, -1, None, judge) for d in bad]
+        records = []
+        for answer in answers:
+            rest = more if answer.other else {"from": self._command}
+            record = answer_record(answer, round=request.round, **rest)
+            if not (why := state.count(record)):
                 records.append(record)
-        counts = [record["what"] == "answer" for record in records]
-        for record in records:
-            self._keep(record)
-        self._appender.append(records)
-        if not any(counts):  # nor would the same answer again
+            elif answer.other or not state.settings.bad:
+                records.append(aside(record, why))
+            # Else its round is over, which is fine.
+        self._keep(records)
+        if not any(r["what"] == "answer" for r in records):  # nor would the same again
             self._done.given_up.append(request)
 
-    def _keep(self, record: dict[str, Any]) -> None:
-        """Count an answer, or keep it aside."""
-        self._tournament.state.keep(record)
-        if record["what"] == "answer":
-            self._done.counted, self._useless = self._done.counted + 1, 0
-        else:
-            self._done.aside.append(record["why"])
-            self._useless += 1
+    def _keep(self, records: list[Record]) -> None:
+        """Write records that were counted, or are to be kept aside."""
+        for record in records:
+            if record["what"] == "answer":
+                self._done.counted, self._useless = self._done.counted + 1, 0
+            else:
+                self._tournament.state.keep_aside(record)
+                self._done.aside.append(record["why"])
+                self._useless += 1
+        self._appender.append(records)
 
     def _fail(self, request: Request) -> None:
         """Send a request again later, if not too often."""
@@ -300,3 +381,36 @@ class _Judging:
             mend="Try it on a line of pgcjax ask requests -o FILE.jsonl. It has to "
             "write out each answer at once (in Python print(…, flush=True)).",
         )
+
+
+def _fields_of(line: str) -> Record:
+    """Read the fields of an answer."""
+    with suppress(ValueError):
+        fields = json.loads(line)
+        if isinstance(fields, dict):
+            return fields
+    raise Unreadable("expected an object in JSON")
+
+
+def _number(fields: Record, name: str, least: float, most: float) -> float:
+    """Read a number of an answer."""
+    value = fields[name]
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not math.isfinite(value) or not least <= value <= most:
+        raise Unreadable(f"expected a number as {name}, found {value!r}")
+    return float(value)
+
+
+def _sign_of(fields: Record, two: tuple[str, str], bad: list[str]) -> int:
+    """Read which of the two documents is better: 1, -1, or 0 for neither."""
+    if "preference" in fields:
+        value = _number(fields, "preference", -math.inf, math.inf)
+        return (value > 0) - (value < 0)
+    if bad and "winner" not in fields:
+        return (two[1] in bad) - (two[0] in bad)
+    winner = fields.get("winner")
+    if winner in two:
+        return 1 if winner == two[0] else -1
+    if winner == "tie":
+        return 0
+    raise Unreadable(f"expected preference, or a document or tie as winner: {winner!r}")

@@ -5,20 +5,23 @@ What it is follows from its answers in their order, and nothing else.
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from pgcjax.asking.asked import Answer, Request, TournamentSettings
+from pgcjax.asking.choices import INFER, SIDES
 from pgcjax.asking.inference import Clear, Closure, Rule
 from pgcjax.asking.rounds import (
     Draw,
     Pair,
     Round,
+    Rules,
     Top,
     advance,
     begin,
     count_wins,
     pair_of,
 )
+from pgcjax.errors import UsageError, check_choice
 
 Judge = tuple[str, int]
 """A name, and 0; of judges who are not named "", and 1, 2, …, the vote on a pair."""
@@ -26,6 +29,78 @@ Judge = tuple[str, int]
 _MAJORITY: Judge = ("", 0)
 Outcomes = dict[Pair, tuple[int, dict[Judge, Clear]]]
 """The sign of each pair, and what was implied of it, by whom."""
+
+
+class Answer(NamedTuple):
+    """What a judge says of two documents, or of one that is bad.
+
+    Attributes:
+        query: whose documents they are.
+        doc: a document.
+        other: the other one; None where `doc` is bad.
+        sign: 1 if `doc` is better, -1 if the other is, 0 for neither.
+        first: which was shown first; None if that is not known.
+        judge: a name; None if nobody is named.
+    """
+
+    query: str
+    doc: str
+    other: str | None
+    sign: int
+    first: str | None = None
+    judge: str | None = None
+
+
+class Request(NamedTuple):
+    """A pair of documents to show to a judge.
+
+    Attributes:
+        query: whose documents they are.
+        first: the document to show first.
+        second: the other one.
+        round: of the tournament, 1, 2, ….
+        number: 1, 2, …: requests of one number are for one judge, of others for others.
+        judge: who has answered the other order; "" if nobody has.
+    """
+
+    query: str
+    first: str
+    second: str
+    round: int
+    number: int
+    judge: str
+
+
+@dataclass(frozen=True)
+class TournamentSettings:
+    """What a tournament is started with.
+
+    Attributes:
+        rules: of the rounds.
+        judges: how many judges are asked about a pair; most of them decide.
+        sides: one of `SIDES`.
+        infer: one of `INFER`.
+        bad: whether a document may be called bad: then all others beat it.
+        seed: of what is random.
+    """
+
+    rules: Rules
+    judges: int = 1
+    sides: str = SIDES[0]
+    infer: str = INFER[0]
+    bad: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_choice("sides", self.sides, SIDES)
+        check_choice("infer", self.infer, INFER)
+        if self.judges < 1:
+            raise UsageError(f"judges: expected 1 or more, found {self.judges}")
+
+    @property
+    def shown(self) -> int:
+        """How often a judge sees a pair."""
+        return 2 if self.sides == "both" else 1
 
 
 class Query:
@@ -113,18 +188,17 @@ class Query:
         if self.round is None:
             return []
         number = self.round.number
-        pairs, missing_votes = [], []
+        listed, asked = [], 0
         for pair in self._order:
-            if len(pairs) == at_once:
+            if asked == at_once:
                 break
             if pair not in self._outcomes:
                 missing = [*self._missing(pair, number, judge)]
-                missing_votes += [(m[0], len(pairs), *m[1:]) for m in missing]
-                pairs += [pair] * bool(missing)
-        missing_votes.sort()
+                listed += [(m[0], asked, *m[1:], pair) for m in missing]
+                asked += bool(missing)
         return [
-            Request(self.query, first, _other(pairs[place], first), number, vote, who)
-            for _, place, vote, first, who in missing_votes
+            Request(self.query, first, _other(pair, first), number, vote, who)
+            for _, _, vote, first, who, pair in sorted(listed)
         ]
 
     def _missing(
@@ -155,32 +229,43 @@ class Query:
 
         The judge is "" for what the majority says.
         """
-        if self.settings.infer == "judge":
-            of = self._closures
-        else:
-            of = {_MAJORITY: self._majority()}
-        contradicted = [
+        each = self.settings.infer == "judge"
+        closures = self._closures if each else {_MAJORITY: self._majority()}
+        return sorted(
             (judge, *pair)
-            for (judge, _), closure in of.items()
+            for (judge, _), closure in closures.items()
             for pair in closure.contradictions()
-        ]
-        return sorted(contradicted)
+        )
 
     def rounds(self) -> list[tuple[Round, Outcomes]]:
         """List all rounds with the outcomes of their pairs, the open one last."""
         open_ = [(self.round, self._outcomes)] if self.round else []
         return [*self.played, *open_]
 
+    def wins(self) -> dict[str, float]:
+        """Count what each document won in all rounds; who won nothing is left out."""
+        wins: Counter[str] = Counter()
+        for played, outcomes in self.rounds():
+            signs = {pair: sign for pair, (sign, _) in outcomes.items()}
+            wins.update(count_wins(played.documents, signs))
+        return {document: won for document, won in wins.items() if won > 0}
+
     def saved_now(self) -> Counter[Rule]:
         """Count answers that nobody had to give, those of the open round too."""
-        return self.saved + self._saved_in_round()
+        saved, shown = Counter(self.saved), self.settings.shown
+        for pair, (_, implied) in self._outcomes.items():
+            given = {judge: len(orders) for judge, orders in self._votes[pair].items()}
+            for judge, clear in implied.items():
+                spared = shown - given.get(judge, 0)
+                if judge == _MAJORITY:
+                    spared = max(0, shown * self.settings.judges - sum(given.values()))
+                saved[clear.rule] += spared
+        return +saved
 
     def _majority(self) -> Closure:
         """Close what the majority said in all rounds, and last, of each pair."""
-        closure = Closure()
-        for document, judges in self._bad.items():
-            if 2 * len(judges) > self.settings.judges:
-                closure.find_bad(document)
+        often = (d for d, by in self._bad.items() if 2 * len(by) > self.settings.judges)
+        closure = Closure(bad=often)
         for _, outcomes in self.rounds():
             for pair, (sign, rules) in outcomes.items():
                 if not rules:
@@ -205,7 +290,9 @@ class Query:
             for order in orders:
                 if order not in votes.get(judge, ()):
                     votes.setdefault(judge, {})[order] = sign
-                    self._learn(pair, judge)
+                    view = self._complete(pair).get(judge)
+                    if self.settings.infer == "judge" and view is not None:
+                        self._closure(judge).answer(*pair, view)
                     self._decide(pair)
                     return ""
         if answer.judge is None:
@@ -236,21 +323,12 @@ class Query:
     def _closure(self, judge: Judge) -> Closure:
         return self._closures.setdefault(judge, Closure())
 
-    def _learn(self, pair: Pair, judge: Judge) -> None:
-        """Let what a judge has said of a pair imply what else he thinks."""
-        if self.settings.infer == "judge":
-            vote = self._complete(pair).get(judge)
-            if vote is not None:
-                self._closure(judge).answer(*pair, vote)
-
     def _complete(self, pair: Pair) -> dict[Judge, int]:
         """Return each judge's view of a pair; in both orders, a tie if they differ."""
         return {
-            judge: sign if len(signs) == 1 else 0
+            judge: min(signs) if min(signs) == max(signs) else 0
             for judge, orders in self._votes[pair].items()
-            if len(orders) == self.settings.shown
-            for signs in [{*orders.values()}]
-            for sign in [next(iter(signs))]
+            if len(signs := orders.values()) == self.settings.shown
         }
 
     def _imply(self, pair: Pair, complete: Mapping[Judge, int]) -> dict[Judge, Clear]:
@@ -308,29 +386,15 @@ class Query:
         self._open(advance(played, wins, self.settings.rules, self._draw))
 
     def _open(self, opened: Round | Top) -> None:
-        self.round, self.top = (
-            (opened, None) if isinstance(opened, Round) else (None, opened)
-        )
-        pairs, number = (
-            (opened.pairs, opened.number) if isinstance(opened, Round) else ((), 0)
-        )
+        self.round, self.top, pairs, number = None, None, (), 0
+        if isinstance(opened, Round):
+            self.round, pairs, number = opened, opened.pairs, opened.number
+        else:
+            self.top = opened
         draws = {pair: self._draw("order", number, *pair) for pair in pairs}
         self._order = sorted(pairs, key=lambda pair: (draws[pair], pair))
         self._votes: dict[Pair, dict[Judge, dict[str, int]]] = {p: {} for p in pairs}
         self._outcomes: Outcomes = {}
-
-    def _saved_in_round(self) -> Counter[Rule]:
-        saved: Counter[Rule] = Counter()
-        for pair, (_, implied) in self._outcomes.items():
-            given = self._votes[pair]
-            for judge, clear in implied.items():
-                wanted = self.settings.shown
-                if judge == _MAJORITY:
-                    wanted *= self.settings.judges
-                    saved[clear.rule] += max(0, wanted - sum(map(len, given.values())))
-                else:
-                    saved[clear.rule] += wanted - len(given.get(judge, ()))
-        return saved
 
 
 def _most(signs: Collection[int]) -> int:

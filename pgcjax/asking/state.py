@@ -1,14 +1,15 @@
-"""What a log of a tournament says: each query as it stands, and what was kept aside."""
+"""What the log of a tournament says: queries as they stand, and what was kept aside."""
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
+from shlex import quote
+from typing import Any, get_args
 
-from pgcjax.asking.asked import Answer, Request, TournamentSettings
+from pgcjax.asking.inference import Rule
 from pgcjax.asking.log import NAME, Record
-from pgcjax.asking.query import Query
+from pgcjax.asking.query import Answer, Query, Request, TournamentSettings
 from pgcjax.asking.rounds import Rules, pair_of
-from pgcjax.errors import DataError, PgcjaxError
+from pgcjax.errors import DataError, PgcjaxError, counted
 
 PROCEDURE = 1
 """How pairs are drawn and what answers do; a log is played by the rules of its time."""
@@ -17,6 +18,11 @@ _WRONG = KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowEr
 """What a record raises that is none."""
 
 _RULES, _REST = ("k", "pairings", "final"), ("judges", "sides", "infer", "bad", "seed")
+_BECAUSE = {
+    "answered": "answered in an earlier round",
+    "bad": "a document is bad",
+    "transitive": "a chain of answers leads there",
+}
 
 
 def first_record(settings: TournamentSettings, version: str) -> Record:
@@ -25,6 +31,27 @@ def first_record(settings: TournamentSettings, version: str) -> Record:
     rest = {name: getattr(settings, name) for name in _REST}
     about = {"what": "start", "pgcjax": version, "procedure": PROCEDURE}
     return {**about, **rules, **rest}
+
+
+def answer_record(answer: Answer, **more: Any) -> Record:
+    """Make the record of an answer; a field without a value is left out."""
+    fields = {
+        "what": "answer",
+        "query_id": answer.query,
+        "doc_id": answer.doc,
+        "other_doc_id": answer.other,
+        "preference": answer.sign,
+        "first": answer.first,
+        "judge": answer.judge,
+        **more,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def aside(record: Record, why: str) -> Record:
+    """Make the record of an answer that does not count."""
+    rest = {k: v for k, v in record.items() if k != "what" and v is not None}
+    return {"what": "aside", "why": why, **rest}
 
 
 class State:
@@ -47,33 +74,17 @@ class State:
             DataError: it is of another version, or was changed.
         """
         records = iter(records)
-        about = next(records, {})
         where = f"{folder}/{NAME}"
-        if about.get("what") != "start" or about.get("procedure") != PROCEDURE:
-            raise DataError(
-                "is of a tournament that this version of pgcjax cannot go on with",
-                where=where,
-                mend=f"Its first line says which one can: {about.get('pgcjax')}.",
-            )
-        try:
-            rules = Rules(*(about[name] for name in _RULES))
-            self.settings = TournamentSettings(rules, *(about[name] for name in _REST))
-        except (KeyError, TypeError, PgcjaxError) as error:
-            raise DataError(
-                f"its settings lack or have a wrong {error}",
-                where=f"{where}:1",
-                mend="Take the log back from a copy.",
-            ) from None
+        self.settings = _settings(next(records, {}), where)
         self.queries: dict[str, Query] = {}
         self.answers: list[Record] = []
         self.calls, self.cost = 0, 0.0
         self.program: Record | None = None
         self._aside: list[Record] = []
-        self._counted: set[str] = set()
-        self._kept: set[str] = set()
+        self._ids: dict[str, set[str]] = {"answer": set(), "aside": set()}
         self._gaps = False  # whether a line of the log was lost
-        self._waiting: dict[str, list[Record]] = {}
-        for i, record in enumerate(records):
+        self._waiting: list[Record] = []
+        for number, record in enumerate(records, 2):
             try:
                 why = self._play(record)
             except _WRONG as error:
@@ -81,93 +92,94 @@ class State:
             if why:
                 raise DataError(
                     f"does not follow from the log above it: {why}",
-                    where=f"{where}:{i + 2}",
+                    where=f"{where}:{number}",
                     mend="Take the log back from a copy.",
                 )
 
     def _play(self, record: Record) -> str:
-        kind = record["what"]
+        """Take a record of the log, or return why it cannot be."""
+        kind, why = record["what"], ""
         if kind == "grades":
             query = record["query_id"]
             self.queries[query] = Query(query, record["grades"], self.settings)
         elif kind == "answer":
-            why = self.give(answer_of(record))
-            if not why:
-                self.keep(record)
-            elif self._gaps:
-                waiting = self._waiting.setdefault(record["query_id"], [])
-                waiting.append({**record, "why": f"{why}: a line of the log is lost"})
-            else:
-                return why
+            why = self.count(record)
+            if why and self._gaps:
+                reason = f"{why}: a line of the log is lost"
+                self._waiting.append({**record, "why": reason})
         elif kind == "aside":
-            self.keep(record)
+            self.keep_aside(record)
         elif kind == "pairs":
             pairs = [pair_of(*pair) for pair in record["pairs"]]
             query = self.queries.get(record["query_id"])
             why = query.take_pairs(pairs) if query else "its query has no grades"
-            return "" if self._gaps else why
         elif kind == "calls":
-            self.called(record)
+            self.take_call(record)
         elif kind == "lost":
             self._gaps = True
+        return "" if self._gaps else why
+
+    def count(self, record: Record) -> str:
+        """Count the answer of a record, or return why it does not count."""
+        if why := self._apply(record):
+            return why
+        self._keep(record)
+        again = bool(self._waiting)
+        while again:  # what a lost line held may have come
+            again, waiting, self._waiting = False, self._waiting, []
+            for late in waiting:
+                if self.has(late):  # its file was added again
+                    again = True
+                elif self._apply(late):
+                    self._waiting.append(late)
+                else:
+                    self._keep({k: v for k, v in late.items() if k != "why"})
+                    again = True
         return ""
 
-    def give(self, answer: Answer) -> str:
-        """Count an answer, or say why it does not count."""
-        query = self.queries.get(answer.query)
+    def _apply(self, record: Record) -> str:
+        query = self.queries.get(record["query_id"])
         if query is None:
-            return f"query {answer.query!r} has no grades"
-        for document in (answer.doc, answer.other):
+            return f"query {record['query_id']!r} has no grades"
+        doc, other = record["doc_id"], record.get("other_doc_id")
+        for document in (doc, other):
             if document is not None and document not in query.grades:
                 return f"document {document!r} has no grade"
-        return query.apply(answer)
+        sign = (record["preference"] > 0) - (record["preference"] < 0)
+        shown = record.get("first"), record.get("judge")
+        return query.apply(Answer(query.query, doc, other, sign, *shown))
 
-    def called(self, record: Record) -> None:
-        """Take a record of a call of a program."""
-        self.calls += record["sent"]
-        self.program = None if record.get("failed") else record
-
-    def keep(self, record: Record) -> None:
-        """Take a record of an answer to what was kept."""
-        self.cost += record.get("cost", 0.0)
-        if record["what"] == "answer":
-            self._take(record)
-            if record["query_id"] in self._waiting:
-                self._retry(record["query_id"])
-        else:
-            self._aside.append(record)
-            self._kept.add(record.get("id", ""))
-
-    def _take(self, record: Record) -> None:
+    def _keep(self, record: Record) -> None:
         self.answers.append(record)
+        self.cost += record.get("cost", 0.0)
+        self._ids["answer"].add(record.get("id", ""))
         if self.program and record.get("from") != self.program["command"]:
             self.program = None
-        self._counted.add(record.get("id", ""))
 
-    def _retry(self, query: str) -> None:
-        """Count the answers of a query that waited for what a lost line held."""
-        before = None
-        while before != len(self._waiting[query]):
-            waiting, self._waiting[query] = self._waiting[query], []
-            before = len(waiting)
-            for record in waiting:
-                if self.has(record.get("id", "")):
-                    continue  # its file was added again
-                if self.give(answer_of(record)):
-                    self._waiting[query].append(record)
-                else:
-                    self.cost += record.get("cost", 0.0)
-                    self._take({k: v for k, v in record.items() if k != "why"})
+    def keep_aside(self, record: Record) -> None:
+        """Take the record of an answer that does not count."""
+        self._aside.append(record)
+        self.cost += record.get("cost", 0.0)
+        self._ids["aside"].add(record.get("id", ""))
+
+    def take_call(self, record: Record) -> None:
+        """Take the record of a call of a program."""
+        self.calls += record["sent"]
+        self.program = None if record.get("failed") else record
 
     @property
     def asides(self) -> list[Record]:
         """List records of answers that do not count, each with `why`."""
-        waiting = [r for of in self._waiting.values() for r in of]
-        return [r for r in [*self._aside, *waiting] if not self.has(r.get("id", ""))]
+        return [r for r in [*self._aside, *self._waiting] if not self.has(r)]
 
-    def has(self, id: str, aside: bool = False) -> bool:
-        """Return whether a line of a file counts already, or is kept aside."""
-        return bool(id) and id in (self._kept if aside else self._counted)
+    def has(self, record: Record, kind: str = "answer") -> bool:
+        """Return whether the line of a file counts already, or is kept `aside`."""
+        return bool(record.get("id")) and record["id"] in self._ids[kind]
+
+    def round_of(self, query: str) -> int | None:
+        """Return the number of the open round of a query."""
+        played = self.queries[query].round if query in self.queries else None
+        return played.number if played else None
 
     def requests(
         self, at_once: int | None = None, judge: str | None = None
@@ -192,30 +204,72 @@ class State:
         ]
 
 
-def answer_of(record: Record) -> Answer:
-    """Read the answer in a record."""
-    value = record["preference"]
-    return Answer(
-        record["query_id"],
-        record["doc_id"],
-        record.get("other_doc_id"),
-        (value > 0) - (value < 0),
-        record.get("first"),
-        record.get("judge"),
+def _settings(about: Record, where: str) -> TournamentSettings:
+    """Read the first record of a log."""
+    if about.get("what") != "start" or about.get("procedure") != PROCEDURE:
+        raise DataError(
+            "is of a tournament that this version of pgcjax cannot go on with",
+            where=where,
+            mend=f"Its first line says which one can: {about.get('pgcjax')}.",
+        )
+    try:
+        rules = Rules(*(about[name] for name in _RULES))
+        return TournamentSettings(rules, *(about[name] for name in _REST))
+    except (KeyError, TypeError, PgcjaxError) as error:
+        raise DataError(
+            f"its settings lack or have a wrong {error}",
+            where=f"{where}:1",
+            mend="Take the log back from a copy.",
+        ) from None
+
+
+def status_lines(state: State, folder: str) -> list[str]:
+    """Show where a tournament stands, and what to do next, in lines for people."""
+    queries = state.queries.values()
+    rounds = Counter(query.round.number for query in queries if query.round)
+    missing = len(state.requests())
+    lines = [
+        f"{counted(len(queries), 'query')}: {len(queries) - rounds.total()} decided"
+        + "".join(f", {n} in round {r}" for r, n in sorted(rounds.items())),
+        f"{counted(len(state.answers), 'answer')} counted, {len(state.asides)} kept "
+        f"aside, {missing} missing in the open rounds",
+    ]
+    if not any(query.played or query.round for query in queries):
+        lines.append("no query has two documents to compare")
+    if differing := sum(query.disagreed for query in queries):
+        split = sum(query.split for query in queries)
+        lines.append(
+            f"judges disagreed on {counted(differing, 'pair')}; {split} without a "
+            "majority: ties"
+        )
+    if saved := state.saved():
+        rules = [rule for rule in get_args(Rule) if saved[rule]]
+        lines.append(
+            f"{counted(saved.total(), 'answer')} not needed: "
+            + ", ".join(f"{saved[rule]} as {_BECAUSE[rule]}" for rule in rules)
+        )
+    if against := state.contradictions():
+        lines.append(
+            f"{counted(len(against), 'answer')} contradicted by others: "
+            f"pgcjax ask status {quote(folder)} --contradictions"
+        )
+    if state.calls:
+        lines.append(
+            f"{counted(state.calls, 'request')} sent to programs, cost {state.cost:g}"
+        )
+    return [*lines, f"next: {next_command(state, folder)}"]
+
+
+def next_command(state: State, folder: str) -> str:
+    """Name the command line that comes next; of a program that judges, its own."""
+    folder = quote(folder)
+    if not state.requests():
+        return f"pgcjax ask finish {folder} -o top.qrels.txt"
+    if program := state.program:
+        judge = f" --judge {quote(program['judge'])}" if program.get("judge") else ""
+        command = quote(program["command"])
+        return f"pgcjax ask judge {folder} --judge-command {command}{judge}"
+    return (
+        f"pgcjax ask requests {folder} -o requests.txt, have them answered, and "
+        f"pgcjax ask add {folder} answers.txt"
     )
-
-
-def record_of(answer: Answer, why: str, **more: Any) -> Record:
-    """Make the record of an answer; a field without a value is left out."""
-    fields = {
-        "what": "aside" if why else "answer",
-        "why": why or None,
-        "query_id": answer.query,
-        "doc_id": answer.doc,
-        "other_doc_id": answer.other,
-        "preference": answer.sign,
-        "first": answer.first,
-        "judge": answer.judge,
-        **more,
-    }
-    return {name: value for name, value in fields.items() if value is not None}

@@ -26,7 +26,7 @@ from pgcjax.report.progress import ProgressDisplay, say
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pgcjax.asking.session import Tournament
+    from pgcjax.asking.tournament import Tournament
 
 _SUFFIXES = (".txt", *TABLE_SUFFIXES)
 _SAID = 10  # answers kept aside that are named one by one
@@ -84,7 +84,7 @@ def ask() -> None:
 @file_memory_option
 def start(qrels: tuple[str, ...], output: str, **settings: Any) -> None:
     """Start a tournament for the top k documents of each query."""
-    from pgcjax.asking.session import Tournament
+    from pgcjax.asking.tournament import Tournament
 
     _say_next(Tournament.start(output, qrels, **settings))
 
@@ -160,7 +160,7 @@ def add(
 )
 def status(state: str, aside: bool, contradictions: bool) -> None:
     """Show where a tournament stands, and the next command."""
-    from pgcjax.asking.status import lines
+    from pgcjax.asking.state import status_lines
 
     tournament = _open(state)
     if aside:
@@ -171,7 +171,7 @@ def status(state: str, aside: bool, contradictions: bool) -> None:
         for query, judge, better, worse in tournament.state.contradictions():
             print_line("\t".join([query, better, worse, *([judge] if judge else [])]))
     if not (aside or contradictions):
-        for line in lines(tournament.state, state):
+        for line in status_lines(tournament.state, state):
             print_line(line)
 
 
@@ -283,13 +283,13 @@ def judge_(state: str, command: str, name: str | None, **limits: Any) -> None:
 
 
 def _open(state: str) -> "Tournament":
-    from pgcjax.asking.session import Tournament
+    from pgcjax.asking.tournament import Tournament
 
     return Tournament(state)
 
 
 def _say_next(tournament: "Tournament") -> None:
-    from pgcjax.asking.status import next_command
+    from pgcjax.asking.state import next_command
 
     say(f"next: {next_command(tournament.state, str(tournament.folder))}")
 

@@ -13,9 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from pgcjax.asking import log
-from pgcjax.asking.asked import Answer, TournamentSettings
 from pgcjax.asking.choices import INFER, SIDES
-from pgcjax.asking.query import Query
+from pgcjax.asking.query import Answer, Query, TournamentSettings
 from pgcjax.asking.rounds import Rules
 from pgcjax.asking.state import State, first_record
 from scripts.campaigns.campaign import Campaign, pick

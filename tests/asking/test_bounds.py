@@ -133,7 +133,7 @@ def test_many_votes_below_may_lift_a_document_above():
 
 def test_chains_and_bad_documents_settle_pairs():
     """As the rules of tournaments have it: `asking.inference`."""
-    from pgcjax.asking.inference import close
+    from pgcjax.asking.inference import Closure
 
     random, n = np.random.default_rng(3), 7
     names, clear_by = "abcdefg", set()
@@ -149,7 +149,7 @@ def test_chains_and_bad_documents_settle_pairs():
                 tied[i, j] = tied[j, i] = True
                 signs[names[i], names[j]] = 0
         bad[random.random(n) < 0.15] = 1
-        known = close(signs, frozenset(names[i] for i in np.flatnonzero(bad)))
+        known = Closure(signs.items(), (names[i] for i in np.flatnonzero(bad)))
         counts, unsettled, _ = settle(wins, tied, bad, np.ones((n, n), bool), True)
         for i, j in combinations(range(n), 2):
             found = known.clear(names[i], names[j])

@@ -5,7 +5,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgcjax.asking.inference import Clear, Closure, close
+from pgcjax.asking.inference import Clear, Closure
 
 DOCS = "abcdefgh"
 answers = st.lists(
@@ -48,7 +48,7 @@ def test_chains_are_those_of_the_closure(said):
 
 def test_bad_documents():
     """All beat what is bad; two that are bad tie; answers go before both."""
-    closure = close({("a", "b"): 1, ("b", "c"): 1, ("d", "e"): 1}, frozenset("de"))
+    closure = Closure([(("a", "b"), 1), (("b", "c"), 1), (("d", "e"), 1)], "de")
     assert closure.clear("a", "d") == Clear(1, "bad")
     assert closure.clear("d", "a") == Clear(-1, "bad")
     assert closure.clear("d", "e") == Clear(1, "answered")

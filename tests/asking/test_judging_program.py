@@ -9,7 +9,7 @@ import pytest
 
 import pgcjax
 from pgcjax.asking import log, program
-from pgcjax.asking.status import lines
+from pgcjax.asking.state import status_lines as lines
 from pgcjax.errors import DataError, UsageError
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*its first answer does not count")

@@ -6,9 +6,7 @@ from itertools import combinations, product
 
 import pytest
 
-from pgcjax.asking.asked import Answer, TournamentSettings
-from pgcjax.asking.query import Query
-from pgcjax.asking.result import _wins
+from pgcjax.asking.query import Answer, Query, TournamentSettings
 from pgcjax.asking.rounds import Rules, candidates, pair_of, top
 
 SETTINGS = TournamentSettings(Rules.of(5))
@@ -208,4 +206,4 @@ def test_gpt4o_on_dl21(data):
     assert all(query.top for query in queries.values())
     assert rounds == {1: 22731, 2: 11413, 3: 5656, 4: 2727, 5: 1171, 6: 241}
     published = grades_of(folder / "gpt4o/prefs.dl21.qrels.gz")
-    assert {name: _wins(query) for name, query in queries.items()} == published
+    assert {name: query.wins() for name, query in queries.items()} == published

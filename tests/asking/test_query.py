@@ -6,9 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgcjax.asking.asked import Answer, TournamentSettings
 from pgcjax.asking.choices import INFER, SIDES
-from pgcjax.asking.query import Query
+from pgcjax.asking.query import Answer, Query, TournamentSettings
 from pgcjax.asking.rounds import Draw, Rules, begin, candidates, pair_of
 from pgcjax.io.closure import transitive_closure
 

@@ -10,7 +10,7 @@ import pytest
 import pgcjax
 from pgcjax.asking import log
 from pgcjax.asking.state import State
-from pgcjax.asking.status import lines
+from pgcjax.asking.state import status_lines as lines
 from pgcjax.errors import DataError, DataWarning, UsageError
 
 SMALL = {"k": 1, "pairings": 2, "final": 3}

@@ -1,37 +1,66 @@
 """A tournament that is kept in a folder: started, asked for requests, given answers."""
 
+import math
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from pgcjax._version import __version__
 from pgcjax.asking import log
-from pgcjax.asking.answers import Given, read_answers
-from pgcjax.asking.asked import Answer, TournamentSettings
-from pgcjax.asking.result import Finished, finished
-from pgcjax.asking.rounds import Rules, pair_of
-from pgcjax.asking.state import State, first_record, record_of
-from pgcjax.errors import DataError, Progress, UsageError, counted
+from pgcjax.asking.choices import LEVELS
+from pgcjax.asking.log import Record
+from pgcjax.asking.query import Answer, TournamentSettings
+from pgcjax.asking.rounds import Pair, Rules, new_grades, pair_of
+from pgcjax.asking.state import State, answer_record, aside, first_record
+from pgcjax.errors import (
+    DataError,
+    Progress,
+    UsageError,
+    check_choice,
+    counted,
+    listed,
+)
 from pgcjax.io.files import Source
+from pgcjax.io.in_memory import in_hand
 from pgcjax.io.qrels import read_qrels
+from pgcjax.io.reading import chosen
 from pgcjax.io.remote import local_folder
+from pgcjax.io.result import Result, computed
+from pgcjax.io.votes.read import read_placed
+from pgcjax.io.weights import whole_weights
 
 if TYPE_CHECKING:
     from pgcjax.asking.program import Judged
 
-_REQUESTS = (
-    "query_id",
-    "doc_id",
-    "other_doc_id",
-    "first",
-    "round",
-    "number",
-    "judge",
-)
+_REQUEST = ["query_id", "doc_id", "other_doc_id", "first", "round", "number", "judge"]
+_VOTE = ["query_id", "doc_id", "other_doc_id", "preference", "judge", "first", "round"]
+_MORE = ["probability", "seconds", "time", "cost"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finished(Result):
+    """The result of a tournament.
+
+    Attributes:
+        qrels: query_id, doc_id, relevance: the new grades.
+        votes: a row for each answer that counts: query_id, doc_id, other_doc_id,
+            preference (1, -1 or 0), judge, first and round; and, where they are known,
+            probability, seconds, time and cost.
+        top: query_id, doc_id, wins: the best documents of each query.
+        undecided: queries that lack answers.
+        table: `qrels`.
+    """
+
+    qrels: pd.DataFrame
+    votes: pd.DataFrame
+    top: pd.DataFrame
+    undecided: tuple[str, ...]
+    table: pd.DataFrame = computed(lambda self: self.qrels)
 
 
 @dataclass(frozen=True)
@@ -105,17 +134,11 @@ class Tournament:
         """
         rules = Rules.of(k, pairings, final)
         settings = TournamentSettings(rules, judges, sides, infer, bad, seed)
-        grades = (
-            {
-                "what": "grades",
-                "query_id": query,
-                "grades": dict(
-                    zip(of["doc_id"], of["relevance"].tolist(), strict=True)
-                ),
-            }
-            for query, of in read_qrels(qrels).groupby("query_id", sort=True)
-        )
-        log.create(folder, [first_record(settings, __version__), *grades])
+        records = [first_record(settings, __version__)]
+        for query, rows in read_qrels(qrels).groupby("query_id", sort=True):
+            grades = dict(zip(rows["doc_id"], rows["relevance"].tolist(), strict=True))
+            records.append({"what": "grades", "query_id": query, "grades": grades})
+        log.create(folder, records)
         return cls(folder)
 
     @property
@@ -145,7 +168,7 @@ class Tournament:
             (r.query, r.first, r.second, r.first, r.round, r.number, r.judge)
             for r in self.state.requests(at_once, judge)
         ]
-        return pd.DataFrame(rows, columns=list(_REQUESTS))
+        return pd.DataFrame(rows, columns=_REQUEST)
 
     def add(
         self,
@@ -171,20 +194,25 @@ class Tournament:
             DataError: a row is malformed, or pairs are none of a round.
             UsageError: another process adds answers.
         """
-        given, silent = read_answers(answers, format, judge)
+        given, silent = _read_answers(answers, format, judge)
         with self.adding() as appender:
             records = self._take_rounds(given) if rounds else []
-            fresh = [one for one in given if not self.state.has(one.id)]
-            aside = self._count(fresh, records)
-            for one, record in aside:
-                if not self.state.has(one.id, aside=True):
-                    self.state.keep(record)
+            fresh = [record for record in given if not self.state.has(record)]
+            counting, others = self._count(fresh)
+            records += counting
+            for record in others:
+                if not self.state.has(record, "aside"):
+                    self.state.keep_aside(record)
                     records.append(record)
             appender.append(records)
-        columns = ["where", "query_id", "doc_id", "other_doc_id", "why"]
-        rows = [(one.where, *one.answer[:3], record["why"]) for one, record in aside]
-        counts = len(fresh) - len(aside), len(given) - len(fresh), silent
-        return Added(*counts, pd.DataFrame(rows, columns=columns))
+        rows = pd.DataFrame(
+            [
+                [record.get(name) for name in ("from", *_VOTE[:3], "why")]
+                for record in others
+            ],
+            columns=["where", *_VOTE[:3], "why"],
+        )
+        return Added(len(counting), len(given) - len(fresh), silent, rows)
 
     def judge(
         self,
@@ -243,7 +271,27 @@ class Tournament:
                 f"Ask for them, pgcjax ask requests {self.folder}; or finish what can "
                 "be, --partial (partial=True in Python)"
             )
-        return finished(self.state, grades)
+        check_choice("grades", grades, LEVELS)
+        qrels, best = [], []
+        for name, query in self.state.queries.items():
+            top = query.top or {}
+            best += [(name, d, top[d]) for d in sorted(top, key=lambda d: (-top[d], d))]
+            raised = new_grades(query.grades, top)
+            if grades == "wins":
+                wins = query.wins()
+                raised = {d: wins[d] for d in sorted(wins, key=lambda d: (-wins[d], d))}
+            qrels += [(name, document, grade) for document, grade in raised.items()]
+        votes = pd.DataFrame(self.state.answers, columns=[*_VOTE, *_MORE])
+        empty = [n for n in ("judge", "first", *_MORE) if votes[n].isna().all()]
+        votes["preference"] = votes["preference"].astype(float)
+        queries = self.state.queries.items()
+        return Finished(
+            {"grades": grades},
+            qrels=pd.DataFrame(qrels, columns=["query_id", "doc_id", "relevance"]),
+            votes=votes.drop(columns=empty),
+            top=pd.DataFrame(best, columns=["query_id", "doc_id", "wins"]),
+            undecided=tuple(name for name, query in queries if query.top is None),
+        )
 
     @contextmanager
     def adding(self) -> Iterator[log.Appender]:
@@ -266,49 +314,40 @@ class Tournament:
         self.state = State(contents.records, str(self.folder))
         return contents
 
-    def _count(
-        self, given: list[Given], records: list[log.Record]
-    ) -> list[tuple[Given, log.Record]]:
-        """Count answers, and return those that do not, each with its record.
+    def _count(self, given: list[Record]) -> tuple[list[Record], list[Record]]:
+        """Count answers; return the records of those that do, and of those that do not.
 
         One that nobody asked for yet is tried again once others have opened a round.
         """
-        aside: dict[int, log.Record] = {}
-        left = [*range(len(given))]
+        counting: list[Record] = []
+        others: dict[int, Record] = {}
+        left = [*enumerate(given)]
         while True:
             waiting = []
-            for i in left:
-                one = given[i]
-                number = self._round_of(one.answer)
-                why = self.state.give(one.answer)
-                more = {"round": number, "from": one.where, "id": one.id or None}
-                record = record_of(one.answer, why, **more, **one.more)
-                if why:
-                    aside.setdefault(i, record)  # the first reason is the telling one
-                    waiting.append(i)
+            for i, record in left:
+                record["round"] = self.state.round_of(record["query_id"])
+                if why := self.state.count(record):
+                    waiting.append((i, record))
+                    # The first reason is the telling one.
+                    others.setdefault(i, aside(record, why))
                 else:
-                    aside.pop(i, None)
-                    self.state.keep(record)
-                    records.append(record)
+                    others.pop(i, None)
+                    counting.append(record)
             if len(waiting) in (0, len(left)):
-                return [(given[i], record) for i, record in sorted(aside.items())]
+                return counting, [others[i] for i, _ in waiting]
             left = waiting
 
-    def _round_of(self, answer: Answer) -> int | None:
-        query = self.state.queries.get(answer.query)
-        return query.round.number if query and query.round else None
-
-    def _take_rounds(self, given: list[Given]) -> list[log.Record]:
+    def _take_rounds(self, given: list[Record]) -> list[Record]:
         """Take the pairs of answers for those of the open rounds."""
-        pairs: dict[str, dict[tuple[str, str], str]] = {}
-        for one in given:
-            query, doc, other = one.answer[:3]
-            if other is not None and not self.state.has(one.id):
-                pairs.setdefault(query, {}).setdefault(pair_of(doc, other), one.where)
+        pairs: dict[str, dict[Pair, str]] = {}
+        for record in given:
+            if "other_doc_id" in record and not self.state.has(record):
+                of_query = pairs.setdefault(record["query_id"], {})
+                pair = pair_of(record["doc_id"], record["other_doc_id"])
+                of_query.setdefault(pair, record["from"])
         records = []
         for name, places in pairs.items():
-            query = self.state.queries.get(name)
-            number = query.round.number if query and query.round else None
+            query, number = self.state.queries.get(name), self.state.round_of(name)
             why = query.take_pairs(places) if query else f"query {name!r} has no grades"
             if why:
                 raise DataError(
@@ -317,8 +356,74 @@ class Tournament:
                     mend="Add the answers of one whole round after the other; the "
                     "rest of a round, without --rounds (rounds=True in Python).",
                 )
-            listed = [list(pair) for pair in places]
-            records.append(
-                {"what": "pairs", "query_id": name, "round": number, "pairs": listed}
-            )
+            listed_pairs = [[*pair] for pair in places]
+            about = {"what": "pairs", "query_id": name, "round": number}
+            records.append({**about, "pairs": listed_pairs})
         return records
+
+
+def _read_answers(
+    source: Source | Iterable[Source] | Any, format: str, judge: str | None
+) -> tuple[list[Record], int]:
+    """Read records of answers in any layout that `read_preferences` knows.
+
+    Each says where it is `from`; one of a file has an `id` made of the lines above and
+    itself, so that a file that was added in part, or has grown, can be added again.
+
+    Args:
+        source: files or a table.
+        format: as of `read_preferences`.
+        judge: whose rows are that name no judge.
+
+    Returns:
+        The answers, and how many rows say that a judge gave none.
+
+    Raises:
+        UsageError: rows are of several aspects, or `flips` was chosen.
+        DataError: a row is malformed.
+    """
+    if chosen().flips != "keep":
+        raise UsageError(
+            "flips goes without a tournament: one that shows both orders takes answers "
+            "that do not agree for a tie"
+        )
+    source = in_hand(source, "preferences")
+    in_memory = isinstance(source, pd.DataFrame)
+    table, places = read_placed(source, format=format)
+    weights = whole_weights(table, "a tournament")
+    names = [*_VOTE[:6], "aspect", *_MORE[:3]]
+    rows = table.reindex(columns=names).astype(object)
+    so_far, answers = blake2b(digest_size=8), []
+    cells = [*rows.itertuples(index=False, name=None)]
+    for i in _rows_of_aspect([row[6] for row in cells]):
+        query, doc, other, value, name, first, _, *numbers = map(_known, cells[i])
+        sign = (value > 0) - (value < 0)
+        answer = Answer(query, doc, other, sign, first, name or judge)
+        where = places.at(i)
+        for number in range(1 if answer.judge else int(weights[i])):
+            so_far.update(repr((where, answer, number)).encode())
+            more = {"round": 0, "from": where}
+            more |= {} if in_memory else {"id": so_far.hexdigest()}
+            more |= dict(zip(_MORE, numbers, strict=False))
+            answers.append(answer_record(answer, **more))
+    return answers, sum(table.attrs.get("refused", {}).values())
+
+
+def _rows_of_aspect(cells: list[Any]) -> list[int]:
+    """Choose the rows of the aspect that was named; all are of one."""
+    aspects, wanted = [*map(_known, cells)], chosen().aspects
+    rows = [i for i, aspect in enumerate(aspects) if not wanted or aspect in wanted]
+    if len(several := {aspects[i] for i in rows}) == 1:
+        return rows
+    if not several:
+        raise UsageError(f"no answer is of aspect {listed(wanted)}")
+    raise UsageError(
+        f"expected answers of one aspect, found {listed(sorted(map(str, several)))}"
+        ": name one, --aspect NAME (aspects= of pgcjax.files.reading in Python)"
+    )
+
+
+def _known(cell: Any) -> Any:
+    """Return a cell; None where nothing is known."""
+    nothing = cell is pd.NA or (isinstance(cell, float) and math.isnan(cell))
+    return None if nothing else cell
