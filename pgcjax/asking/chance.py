@@ -190,7 +190,8 @@ def _match(
     drawn = np.zeros(len(stakes.pairs), np.int64)
     for number, (at, turned) in enumerate(_draws(stakes, seed), 1):
         query, *pair = stakes.pairs[at]
-        votes, turn = answers.get(query, {}).get((pair[0], pair[1]), ()), drawn[at]
+        votes = answers.get(query, {}).get((pair[0], pair[1]), [])
+        turn = int(drawn[at])
         drawn[at] += 1
         if turn >= len(votes):
             rows.append((number, query, *(pair[::-1] if turned else pair)))

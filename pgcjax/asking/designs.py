@@ -1,8 +1,7 @@
 """Designs of asking, each played with a judge of one query, or of several at once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
 
 import numpy as np
 from jaxtyping import Bool, Float64, Int
@@ -25,24 +24,9 @@ Signs = Int[np.ndarray, " comparisons"]
 """Of each comparison of two runs' means: 1, -1, or 0 where it is open or equal."""
 
 
-class SimulatedAnswer(NamedTuple):
-    """What a judge says of two documents.
-
-    Attributes:
-        sign: 1 if the document shown first is better, -1 if the other is, 0 for a tie.
-        bad: those of the two that nothing is worse than.
-    """
-
-    sign: int
-    bad: tuple[str, ...] = ()
-
-
-class Judge(Protocol):
-    """Answers questions about two documents of a query."""
-
-    def ask(self, first: str, second: str) -> SimulatedAnswer | None:
-        """Find which document is better; None if there is no answer."""
-        ...
+Judge = Callable[[int, int], tuple[int, list[int]] | None]
+"""Asked which of two documents of a query is better: 1 for the one that is shown first,
+-1 for the other, 0 for a tie; and which of the two are bad. None if nobody answers."""
 
 
 @dataclass(frozen=True)
@@ -65,65 +49,50 @@ class Errors:
                 raise UsageError(f"{name}={share!r}: expected a share, 0 to 1")
 
 
-@dataclass
-class SimulatedJudge:
-    """A judge who has a true utility of each document in mind, and may err.
+def simulated_judge(
+    utility: Points, bad: Collection[int], errors: Errors, random: np.random.Generator
+) -> Judge:
+    """Make a judge who has a true utility of each document in mind, and may err."""
 
-    Attributes:
-        truth: utility of each document; documents of equal utility tie.
-        bad: documents that the judge calls bad when they are shown.
-        errors: how the judge errs.
-        random: source of chance.
-    """
-
-    truth: Mapping[str, float]
-    bad: frozenset[str]
-    errors: Errors
-    random: np.random.Generator
-
-    def ask(self, first: str, second: str) -> SimulatedAnswer:
-        """Find which document is better, or that both are as good."""
-        swayed, tied, wrong = self.random.random(3)
-        sign = int(np.sign(self.truth[first] - self.truth[second]))
-        if swayed < self.errors.bias:
+    def ask(first: int, second: int) -> tuple[int, list[int]]:
+        swayed, tied, wrong = random.random(3)
+        sign = int(np.sign(utility[first] - utility[second]))
+        if swayed < errors.bias:
             sign = 1
-        elif tied < self.errors.ties:
+        elif tied < errors.ties:
             sign = 0
-        elif wrong < self.errors.error:
+        elif wrong < errors.error:
             sign = -sign
-        return SimulatedAnswer(sign, _bad_of(self.bad, first, second))
+        return sign, [doc for doc in (first, second) if doc in bad]
+
+    return ask
 
 
-@dataclass
-class ReplayedJudge:
-    """The votes of a query from a file, each given once before any is given again.
+def replayed_judge(
+    votes: Mapping[tuple[int, int], Sequence[int]],
+    bad: Collection[int],
+    random: np.random.Generator,
+) -> Judge:
+    """Make a judge of votes, each given once before any is given again.
 
-    Attributes:
-        votes: on each pair, ids ascending: 1 for the first, -1 for the other, 0.
+    Args:
+        votes: on each pair, ascending: 1 for the first, -1 for the other, 0.
         bad: documents that were called bad.
         random: source of chance, for the order of the votes on a pair.
     """
+    left: dict[tuple[int, int], list[int]] = {}
 
-    votes: Mapping[tuple[str, str], Sequence[int]]
-    bad: frozenset[str]
-    random: np.random.Generator
-    _left: dict[tuple[str, str], list[int]] = field(default_factory=dict)
-
-    def ask(self, first: str, second: str) -> SimulatedAnswer | None:
-        """Return the next vote on a pair; None if nobody voted on it."""
+    def ask(first: int, second: int) -> tuple[int, list[int]] | None:
         pair = (first, second) if first < second else (second, first)
-        votes, bad = self.votes.get(pair, ()), _bad_of(self.bad, first, second)
-        if not votes:
-            return SimulatedAnswer(0, bad) if bad else None
-        left = self._left.setdefault(pair, [])
-        if not left:
-            left += self.random.permutation(np.array(votes)).tolist()
-        sign = left.pop()
-        return SimulatedAnswer(sign if pair == (first, second) else -sign, bad)
+        shown_bad = [doc for doc in (first, second) if doc in bad]
+        if not votes.get(pair):
+            return (0, shown_bad) if shown_bad else None
+        if not left.get(pair):
+            left[pair] = random.permutation(np.array(votes[pair])).tolist()
+        sign = left[pair].pop()
+        return (sign if pair == (first, second) else -sign), shown_bad
 
-
-def _bad_of(bad: frozenset[str], *shown: str) -> tuple[str, ...]:
-    return tuple(doc for doc in shown if doc in bad)
+    return ask
 
 
 @dataclass
@@ -162,20 +131,19 @@ class Asking:
         """Ask for a pair, in one order or the other: 1 if i is better, -1, or 0."""
         turned = self.random.random() < 0.5
         first, second = (j, i) if turned else (i, j)
-        answer = self.judge.ask(self.docs[first], self.docs[second])
+        answer = self.judge(first, second)
         if answer is None:  # nobody will answer it
             self.askable[i, j] = self.askable[j, i] = False
             return 0
         self.judgments += 1
-        bad = [k for k in (i, j) if self.docs[k] in answer.bad]
+        sign, bad = answer
         if self.heeds_bad and bad:
             self.bad[bad] = 1
-        elif answer.sign:
-            won = (first, second) if answer.sign > 0 else (second, first)
-            self.wins[won] += 1
+        elif sign:
+            self.wins[(first, second) if sign > 0 else (second, first)] += 1
         else:
             self.tied[i, j] = self.tied[j, i] = True
-        return -answer.sign if turned else answer.sign
+        return -sign if turned else sign
 
     def settled(self, infer: bool = False) -> Settled:
         """Infer what is clear: counts, open pairs, chains, as of `pools.settle`."""
@@ -224,7 +192,7 @@ def play(design: str, asking: Sequence[Asking], k: int) -> tuple[list[Points], S
         points = [np.sign(counts - counts.T).sum(1) for counts, _, _ in settled]
     if "stop" in rules:
         both = zip(asking, settled, strict=True)
-        bounds = np.mean([one.bounds(known) for one, known in both], axis=0)
+        bounds = np.mean([one.bounds(clear) for one, clear in both], axis=0)
         return points, (bounds[:, 0] > NOISE).astype(int) - (bounds[:, 1] < -NOISE)
     return points, leading(asking, [counts for counts, _, _ in settled])
 
@@ -249,7 +217,7 @@ def _ask_in_order(
         chance.append(drawn + drawn.T)
     vague = np.ones(len(asking[0].compared.pairs), bool)
     settled = [one.settled(infer) for one in asking]
-    bounds = [one.bounds(known) for one, known in zip(asking, settled, strict=True)]
+    bounds = [one.bounds(clear) for one, clear in zip(asking, settled, strict=True)]
     best = [(-1.0, 0, 0)] * len(asking)
     changed = range(len(asking))
     while True:

@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pgcjax.errors import DataError, DataWarning, UsageError, counted
+from pgcjax.errors import DataError, DataWarning, UsageError, counted, outside
 from pgcjax.io.remote import local_folder
 from pgcjax.io.write import written_beside
 
@@ -250,5 +250,5 @@ def warn_of_rest(path: str | os.PathLike) -> None:
         f"{Path(path) / NAME}: its last line was cut short, and is left out: what it "
         "held was not kept when the call that wrote it ended; add it again",
         DataWarning,
-        stacklevel=4,
+        stacklevel=outside(),
     )

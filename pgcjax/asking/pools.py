@@ -173,8 +173,8 @@ def _pool(
             tied[i, j] = tied[j, i] = True
     chosen = [number[doc] for doc in paired]
     askable[np.ix_(chosen, chosen)] = True
-    known = settle(wins, tied, bad, askable, infer)
-    return Pool(query, docs, ranks_of(docs, rankings), *known)
+    clear = settle(wins, tied, bad, askable, infer)
+    return Pool(query, docs, ranks_of(docs, rankings), *clear)
 
 
 def ranks_of(

@@ -22,7 +22,7 @@ from pgcjax.asking.query import Answer, Request
 from pgcjax.asking.rounds import pair_of
 from pgcjax.asking.state import answer_record, aside
 from pgcjax.asking.tournament import Tournament
-from pgcjax.errors import DataError, DataWarning, Progress, UsageError, counted
+from pgcjax.errors import DataError, DataWarning, Progress, UsageError, counted, outside
 from pgcjax.io.schema import shorten
 
 _USELESS = 20  # answers in a row, at least, none of which counts
@@ -34,34 +34,6 @@ _NUMBERS = {  # what else an answer may say, and from where to where it may be
     "seconds": (0.0, math.inf),
     "time": (-math.inf, math.inf),
 }
-
-
-@dataclass(frozen=True)
-class ProgramLimits:
-    """What a program may take.
-
-    Attributes:
-        seconds: without an answer, after which it is stopped and started again.
-        retries: how often a request is sent again, and a program started again that
-            gave no answer.
-        window: requests that wait for an answer at a time.
-        most: requests in all; None for any number.
-        most_cost: after which nothing more is asked; None for any.
-    """
-
-    seconds: float = 60.0
-    retries: int = 2
-    window: int = 16
-    most: int | None = None
-    most_cost: float | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("seconds", "window", "most", "most_cost"):
-            value = getattr(self, name)
-            if value is not None and not 0 < value < math.inf:
-                raise UsageError(f"{name}: expected more than 0, found {value}")
-        if self.retries < 0:
-            raise UsageError(f"retries: expected 0 or more, found {self.retries}")
 
 
 @dataclass
@@ -167,14 +139,9 @@ class Process:
             self._process.stdin.close()
 
 
-def judge(
-    tournament: Tournament,
-    command: str,
-    name: str | None,
-    limits: ProgramLimits,
-    progress: Progress | None,
-) -> Judged:
-    """Let a program judge what is open, as `Tournament.judge` says.
+@dataclass
+class Judging:
+    """One call of `Tournament.judge`: a program judges what is open.
 
     A request is a line such as `{"id": "7", "query_id": "q", "doc_id": "a",
     "other_doc_id": "b", "round": 1, "number": 1}`; a is to be shown first. The answer
@@ -183,32 +150,34 @@ def judge(
     `probability` (that doc_id is better), `seconds`, `time`, and `bad` (documents).
     With inference, one pair of a query is asked at a time.
     """
-    return _Judging(tournament, command, name, limits, progress).run()
 
+    tournament: Tournament
+    command: str
+    name: str | None
+    seconds: float
+    retries: int
+    window: int
+    most: int | None
+    most_cost: float | None
+    progress: Progress | None
+    _done: Judged = field(default_factory=Judged)
+    _useless: int = 0
+    _failed: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    _pending: deque[Request] = field(default_factory=deque)
+    _waiting: dict[str, Request] = field(default_factory=dict)
 
-class _Judging:
-    """One call of `judge`."""
-
-    def __init__(
-        self,
-        tournament: Tournament,
-        command: str,
-        name: str | None,
-        limits: ProgramLimits,
-        progress: Progress | None,
-    ):
-        self._tournament, self._command, self._name = tournament, command, name
-        self._limits, self._progress = limits, progress
-        self._done = Judged()
-        self._useless = 0
-        self._failed: Counter[tuple[str, str, str]] = Counter()
-        self._pending: deque[Request] = deque()
-        self._waiting: dict[str, Request] = {}
+    def __post_init__(self) -> None:
+        for name in ("seconds", "window", "most", "most_cost"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < math.inf:
+                raise UsageError(f"{name}: expected more than 0, found {value}")
+        if self.retries < 0:
+            raise UsageError(f"retries: expected 0 or more, found {self.retries}")
 
     def run(self) -> Judged:
         """Start the program, again and again, until nothing is left to ask."""
         silent = 0
-        with self._tournament.adding() as self._appender:
+        with self.tournament.adding() as self._appender:
             while self._refill():
                 before = self._done.counted
                 why = self._one_process()
@@ -219,28 +188,28 @@ class _Judging:
                     self._fail(request)
                 self._waiting = {}
                 silent = silent + 1 if self._done.counted == before else 0
-                if silent > self._limits.retries:
+                if silent > self.retries:
                     raise self._useless_program(f"{why}, {counted(silent, 'time')}")
         return self._done
 
     def _one_process(self) -> str:
         """Let one process of the program judge; return what it failed at, or ""."""
         sent = self._done.sent
-        process = Process(self._command)
+        process = Process(self.command)
         why = ""
         try:
             while self._send(process):
                 try:
-                    line = process.lines.get(timeout=self._limits.seconds)
+                    line = process.lines.get(timeout=self.seconds)
                 except queue.Empty:
-                    why = f"gave no answer for {self._limits.seconds:g} s"
+                    why = f"gave no answer for {self.seconds:g} s"
                     break
                 if line is None:
                     left = counted(len(self._waiting), "request")
                     why = f"ended with status {process.wait()}, {left} unanswered"
                     break
                 self._take(line)
-                if self._useless > max(_USELESS, self._limits.window):
+                if self._useless > max(_USELESS, self.window):
                     raise self._useless_program(
                         f"{self._useless} answers in a row do not count; the last: "
                         f"{self._done.aside[-1]}"
@@ -248,15 +217,15 @@ class _Judging:
         finally:
             for line in process.stop(gently=not why):
                 self._take(line)
-            record = {"what": "calls", "command": self._command, "judge": self._name}
+            record = {"what": "calls", "command": self.command, "judge": self.name}
             record |= {"sent": self._done.sent - sent, "failed": why}
-            self._tournament.state.take_call(record)
+            self.tournament.state.take_call(record)
             self._appender.append([record])
         return why
 
     def _send(self, process: Process) -> bool:
         """Send requests until enough wait; return whether one does."""
-        while len(self._waiting) < self._limits.window and self._refill():
+        while len(self._waiting) < self.window and self._refill():
             request = self._pending.popleft()
             self._done.sent += 1
             name = str(self._done.sent)
@@ -264,26 +233,26 @@ class _Judging:
             fields = "query_id", "doc_id", "other_doc_id", "round", "number"
             about = dict(zip(fields, request, strict=False))
             process.send({"id": name, **about})
-        if self._progress is not None:
+        if self.progress is not None:
             left = len(self._pending) + len(self._waiting)
-            self._progress("answers", self._done.counted, self._done.counted + left)
+            self.progress("answers", self._done.counted, self._done.counted + left)
         return bool(self._waiting)
 
     def _refill(self) -> bool:
         """List what is open and waits for no answer; return whether anything is."""
-        done, limits = self._done, self._limits
-        if (limits.most is not None and done.sent >= limits.most) or (
-            limits.most_cost is not None and done.cost >= limits.most_cost
+        done = self._done
+        if (self.most is not None and done.sent >= self.most) or (
+            self.most_cost is not None and done.cost >= self.most_cost
         ):
             done.stopped = True
             return False
         if self._pending:
             return True
-        state = self._tournament.state
+        state = self.tournament.state
         fewer = state.settings.infer != "none" or state.settings.bad
         at_once = 1 + len(done.given_up) if fewer else None
         held = Counter(map(self._key, (*self._waiting.values(), *done.given_up)))
-        for request in state.requests(at_once, self._name):
+        for request in state.requests(at_once, self.name):
             if held[self._key(request)]:
                 held[self._key(request)] -= 1
             else:
@@ -292,7 +261,7 @@ class _Judging:
 
     def _key(self, request: Request) -> tuple[str, str, str]:
         """Name a request, whatever other votes there are on its pair."""
-        if self._tournament.settings.sides == "both":
+        if self.tournament.settings.sides == "both":
             return request.query, request.first, request.second
         return request.query, *pair_of(request.first, request.second)
 
@@ -302,7 +271,7 @@ class _Judging:
         if not text:
             return
         request = None
-        more: Record = {"from": self._command}
+        more: Record = {"from": self.command}
         try:
             fields = _fields_of(text)
             request = self._waiting.pop(str(fields.get("id")), None)
@@ -319,11 +288,11 @@ class _Judging:
         except Unreadable as error:
             if not (self._done.counted or self._done.aside):
                 warnings.warn(
-                    f"{self._command}: its first answer does not count: {error}, found "
+                    f"{self.command}: its first answer does not count: {error}, found "
                     f"{shorten(text)}; an answer is such as "
                     '{"id": "1", "preference": 1}',
                     DataWarning,
-                    stacklevel=6,
+                    stacklevel=outside(),
                 )
             record = {"what": "aside", "why": str(error), "said": text[:_LONGEST]}
             self._keep([record | more])
@@ -332,7 +301,7 @@ class _Judging:
 
     def _count(self, request: Request, fields: Record, more: Record) -> None:
         """Count the answer to a request."""
-        judge = fields.get("judge", self._name)
+        judge = fields.get("judge", self.name)
         if judge is not None and not (isinstance(judge, str) and judge.isprintable()):
             raise Unreadable(f"expected a name as judge, found {judge!r}")
         two, bad = (request.first, request.second), fields.get("bad", [])
@@ -341,12 +310,12 @@ class _Judging:
         sign = _sign_of(fields, two, bad)
         if bad:
             more["bad"] = bad
-        state = self._tournament.state
+        state = self.tournament.state
         answers = [Answer(request.query, *two, sign, two[0], judge)]
         answers += [Answer(request.query, d, None, -1, None, judge) for d in bad]
         records = []
         for answer in answers:
-            rest = more if answer.other else {"from": self._command}
+            rest = more if answer.other else {"from": self.command}
             record = answer_record(answer, round=request.round, **rest)
             if not (why := state.count(record)):
                 records.append(record)
@@ -363,7 +332,7 @@ class _Judging:
             if record["what"] == "answer":
                 self._done.counted, self._useless = self._done.counted + 1, 0
             else:
-                self._tournament.state.keep_aside(record)
+                self.tournament.state.keep_aside(record)
                 self._done.aside.append(record["why"])
                 self._useless += 1
         self._appender.append(records)
@@ -371,13 +340,13 @@ class _Judging:
     def _fail(self, request: Request) -> None:
         """Send a request again later, if not too often."""
         self._failed[self._key(request)] += 1
-        if self._failed[self._key(request)] > self._limits.retries:
+        if self._failed[self._key(request)] > self.retries:
             self._done.given_up.append(request)
 
     def _useless_program(self, problem: str) -> DataError:
         return DataError(
             problem,
-            where=self._command,
+            where=self.command,
             mend="Try it on a line of pgcjax ask requests -o FILE.jsonl. It has to "
             "write out each answer at once (in Python print(…, flush=True)).",
         )

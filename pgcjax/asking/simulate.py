@@ -16,10 +16,10 @@ from pgcjax.asking.designs import (
     Asking,
     Errors,
     Judge,
-    ReplayedJudge,
-    SimulatedJudge,
     leading,
     play,
+    replayed_judge,
+    simulated_judge,
 )
 from pgcjax.asking.pools import (
     Pool,
@@ -288,14 +288,17 @@ def _judge(
     docs: Sequence[str], truth: _Truth, errors: Errors, random: np.random.Generator
 ) -> tuple[Judge, Float64[np.ndarray, "n n"]]:
     """Return a query's judge, and which documents are truly better than which."""
+    bad = [i for i, doc in enumerate(docs) if doc in truth.bad]
     if truth.votes is None:
         utility = np.array([truth.utility[doc] for doc in docs])
-        judge = SimulatedJudge(truth.utility, truth.bad, errors, random)
-        return judge, (utility[:, None] > utility[None, :]).astype(np.float64)
-    sums = {pair: sum(signs) for pair, signs in truth.votes.items()}
-    votes = np.array([[sums.get((a, b), 0) for b in docs] for a in docs])
-    judge = ReplayedJudge(truth.votes, truth.bad, random)
-    return judge, (votes - votes.T > 0).astype(np.float64)
+        better = utility[:, None] > utility[None, :]
+        judge = simulated_judge(utility, bad, errors, random)
+        return judge, better.astype(np.float64)
+    votes, lead = {}, np.zeros((len(docs), len(docs)))
+    for i, j in combinations(range(len(docs)), 2):
+        votes[i, j] = truth.votes.get((docs[i], docs[j]), [])
+        lead[i, j] = sum(votes[i, j])
+    return replayed_judge(votes, bad, random), (lead - lead.T > 0).astype(np.float64)
 
 
 def _documents(

@@ -246,10 +246,10 @@ class Tournament:
             UsageError: a limit is none, or another process adds answers.
             DataError: the program cannot be started, or gives no answers.
         """
-        from pgcjax.asking.program import ProgramLimits, judge
+        from pgcjax.asking.program import Judging
 
-        limits = ProgramLimits(seconds, retries, window, most, most_cost)
-        return judge(self, command, name, limits, progress)
+        limits = seconds, retries, window, most, most_cost
+        return Judging(self, command, name, *limits, progress).run()
 
     def finish(self, *, grades: str = "top", partial: bool = False) -> Finished:
         """Return the new grades, and the votes that they rest on.

@@ -246,13 +246,13 @@ def _graph_documents(pool: Pool) -> Int64[np.ndarray, " vertices"]:
     return np.flatnonzero(((pool.counts + pool.counts.T > 0) | pool.unsettled).any(1))
 
 
-def _pgc(
-    measure: Measure, sums: np.ndarray, documents: int
-) -> Float64[np.ndarray, " runs"]:
-    """Make PGC of sums of RBO weights."""
+def _pgc(measure: Measure, sums: np.ndarray, documents: int) -> np.ndarray:
+    """Make PGC of sums of RBO weights, of a query with so many documents."""
     q = measure.parameters
     settings = q["p"], q["depth"], q["normalization"]
-    return finished(*settings, sums[:, None], np.array([documents]))[:, 0]
+    return finished(*settings, sums.reshape(-1, 1), np.array([documents])).reshape(
+        sums.shape
+    )
 
 
 def _score_ranges(
@@ -312,7 +312,7 @@ def _answered_scores(
         if last:
             of_pool = np.concatenate(parts)[: len(tried[number])]
             parts, size = [], len(_graph_documents(pools[number]))
-            yield np.stack([_pgc(measure, of_answer, size) for of_answer in of_pool])
+            yield _pgc(measure, of_pool, size)
             if progress:
                 progress("answers", number + 1, len(pools))
 
@@ -375,10 +375,10 @@ def _peel_program(packed: bool) -> Callable[..., Any]:
         out, into = (edges.sum(axis, dtype=jnp.int32) for axis in (1, 0))
         words = (out << peel_packed.OUT) + (into << peel_packed.IN)
         rows = (edges.T << peel_packed.OUT) + (edges << peel_packed.IN)
-        steps = where.sum(dtype=jnp.int32)
+        rest = where.sum(dtype=jnp.int32), weights
         return jax.lax.map(
             lambda run: peel_packed.peeled_overlap(
-                rows, words, *run, steps, weights, where=where
+                rows, words, run.order, run.inverse, run.ranks, *rest, where=where
             ),
             runs,
             batch_size=_AT_ONCE,

@@ -321,7 +321,7 @@ class Killed(BaseException):
 
 def test_killed_at_any_answer(tmp_path, stub, monkeypatch):
     """Whatever is killed, and when: what was paid for is kept, and asked once."""
-    take, qrels = program._Judging._take, QRELS | {"q": {"a": 1, "b": 1}}
+    take, qrels = program.Judging._take, QRELS | {"q": {"a": 1, "b": 1}}
     for when in range(4):
         for after in (False, True):
             tournament = start(tmp_path / f"{when}{after}", qrels)
@@ -335,10 +335,10 @@ def test_killed_at_any_answer(tmp_path, stub, monkeypatch):
                 if now == when:
                     raise Killed
 
-            monkeypatch.setattr(program._Judging, "_take", killed)
+            monkeypatch.setattr(program.Judging, "_take", killed)
             with pytest.raises(Killed):
                 stub(tournament, lambda r: [first_id(r)], window=1)
-            monkeypatch.setattr(program._Judging, "_take", take)
+            monkeypatch.setattr(program.Judging, "_take", take)
             again = pgcjax.ask.Tournament(tournament.folder)
             assert len(again.state.answers) == when + after
             done, _ = stub(again, lambda r: [first_id(r)], window=1)

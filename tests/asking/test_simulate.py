@@ -9,7 +9,7 @@ import pytest
 
 import pgcjax
 from pgcjax.asking.choices import DESIGNS
-from pgcjax.asking.designs import Errors, ReplayedJudge, SimulatedJudge
+from pgcjax.asking.designs import Errors, replayed_judge, simulated_judge
 from pgcjax.errors import DataError, UsageError
 
 STOPPING = [design for design in DESIGNS if design.endswith("stop")]
@@ -80,20 +80,20 @@ def test_bad_documents_and_errors():
 
 def test_judges():
     random = np.random.default_rng(0)
-    truth = {"a": 2.0, "b": 1.0, "c": 1.0}
-    judge = SimulatedJudge(truth, frozenset("c"), Errors(), random)
-    assert judge.ask("a", "b") == (1, ()) and judge.ask("b", "a") == (-1, ())
-    assert judge.ask("b", "c") == (0, ("c",))
-    often = SimulatedJudge(truth, frozenset(), Errors(0.2, 0.3, 0.4), random)
-    said = [often.ask("b", "a").sign for _ in range(4000)]
-    shares = [said.count(sign) / 4000 for sign in (1, 0, -1)]
+    a, b, c, d, utility = 0, 1, 2, 3, np.array([2.0, 1.0, 1.0])
+    judge = simulated_judge(utility, [c], Errors(), random)
+    assert judge(a, b) == (1, []) and judge(b, a) == (-1, [])
+    assert judge(b, c) == (0, [c])
+    often = simulated_judge(utility, [], Errors(0.2, 0.3, 0.4), random)
+    signs = [often(b, a)[0] for _ in range(4000)]
+    shares = [signs.count(sign) / 4000 for sign in (1, 0, -1)]
     assert shares == pytest.approx(
         [0.4 + 0.6 * 0.7 * 0.2, 0.18, 0.6 * 0.7 * 0.8], abs=0.03
     )
-    replayed = ReplayedJudge({("a", "b"): [1, 1, -1]}, frozenset("d"), random)
-    signs = [replayed.ask("b", "a").sign for _ in range(6)]
+    replayed = replayed_judge({(a, b): [1, 1, -1]}, [d], random)
+    signs = [replayed(b, a)[0] for _ in range(6)]
     assert sorted(signs[:3]) == sorted(signs[3:]) == [-1, -1, 1]
-    assert replayed.ask("a", "c") is None and replayed.ask("a", "d") == (0, ("d",))
+    assert replayed(a, c) is None and replayed(a, d) == (0, [d])
 
 
 def data() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
