@@ -146,40 +146,6 @@ def test_eliminations_of_cast(crowd):
     assert counts == {"as published": 48, "but losers": 5, "more rounds": 40}
 
 
-def test_rounds_of_cast(crowd):
-    """The comparisons of 90 of 93 topics are those of one to three eliminations.
-
-    Who is in 8r comparisons at most has left by round r. Then there are ⌈7n/2⌉ in a
-    round of n, or one more, and all pairs of nine survivors at most; who left in round
-    r has won 4 or more in each before, and 3 at most in that one. In 67_8, thirteen
-    were all compared; in 32_2 and 69_1 the counts do not tell survivors from others.
-    """
-    grades, votes, _ = crowd
-    counts, others = Counter(), []
-    for name, won in votes.items():
-        left = candidates(grades[name], 5)
-        if len(left) <= 9:
-            continue
-        times, wins = Counter(sum(won, ())), Counter(winner for winner, _ in won)
-        number, compared = 0, 0
-        while len(left) > 9:
-            number, compared = number + 1, compared - (-len(left) * 7 // 2)
-            out = [d for d in left if times[d] <= 8 * number]
-            least, most = 4 * (number - 1), 8 * (number - 1) + 3
-            assert all(least <= wins[d] <= most for d in out) or name in ODD
-            left = [d for d in left if d not in out]
-        final = {*combinations(left, 2)}
-        fits = 0 <= len(won) - compared - len(final) <= number
-        if fits and final <= {pair_of(*pair) for pair in won}:
-            counts[number] += 1
-        else:
-            others.append(name)
-    assert (counts, others) == ({1: 53, 2: 25, 3: 12}, ODD)
-
-
-ODD = ["32_2", "67_8", "69_1"]
-
-
 def test_gpt4o_on_dl21(data):
     """Six rounds of 53 topics end in the published grades: the wins of all rounds.
 
