@@ -10,7 +10,14 @@ import pandas as pd
 
 from pgcjax.errors import DataError
 from pgcjax.io.result import Result
-from pgcjax.judging.contingency import chi_square, jaccard, kappa
+from pgcjax.judging.contingency import (
+    chi_square,
+    fleiss_kappa,
+    jaccard,
+    kappa,
+    observed_agreement,
+    tables_of_two,
+)
 from pgcjax.judging.options import TIE, Grouping
 from pgcjax.judging.votes import Votes, collect
 
@@ -46,46 +53,6 @@ class JudgeAgreement(Result):
     def shares(self) -> pd.DataFrame:
         """Compute P(another judge says the column's | one says the row's)."""
         return self.table.div(self.table.sum(axis=1), axis=0)
-
-
-def fleiss_kappa(counts: np.ndarray) -> float:
-    """Measure the agreement of several judges beyond chance.
-
-    κ = (P - P_e) / (1 - P_e), where P is the mean over items of the share of equal
-    votes among all pairs of votes, Σ_j n_ij (n_ij - 1) / (n_i (n_i - 1)), and P_e the
-    sum of the squared shares of the options in all votes. Items with fewer than two
-    votes do not count; items may differ in the number of votes.
-
-    Args:
-        counts: how many votes each item has of each option [items, options].
-
-    Returns:
-        At most 1; NaN if no item counts, or all votes say the same.
-
-    Source: Fleiss 1971, equations 3-7; Xie et al. 2020, 3.2.
-    """
-    counts = np.asarray(counts, np.float64)
-    counts = counts[counts.sum(axis=1) > 1]
-    totals = counts.sum(axis=0)
-    if np.count_nonzero(totals) < 2:
-        return nan
-    observed = observed_agreement(counts)
-    chance = np.sum((totals / totals.sum()) ** 2)
-    return float((observed - chance) / (1 - chance))
-
-
-def observed_agreement(counts: np.ndarray) -> float:
-    """Compute Fleiss' P: the mean share of equal votes among two on one item.
-
-    Args:
-        counts: as of `fleiss_kappa`.
-    """
-    counts = np.asarray(counts, np.float64)
-    n = counts.sum(axis=1)
-    counts, n = counts[n > 1], n[n > 1]
-    if not len(n):
-        return nan
-    return float(np.mean((counts * (counts - 1)).sum(axis=1) / (n * (n - 1))))
 
 
 def judge_agreement(
@@ -142,21 +109,14 @@ def judge_agreement(
 
 def _by_judges(votes: Votes, sides: str) -> pd.DataFrame:
     """Compare each two judges on the pairs that both have a vote on."""
-    columns = {"pair": votes.pair, "judge": votes.judge, "option": votes.option}
-    frame = pd.DataFrame(columns)[votes.judge >= 0]
-    met = frame.merge(frame, on="pair", suffixes=("_a", "_b"))
-    met = met[met["judge_a"] < met["judge_b"]]
-    who, k = len(votes.judges), len(votes.options)
-    cell = (met["option_a"] * k + met["option_b"]).to_numpy()
-    judges = (met["judge_a"] * who + met["judge_b"]).to_numpy()
-    two, which = np.unique(judges, return_inverse=True)
-    tables = np.bincount(which * k * k + cell, minlength=len(two) * k * k)
+    named = votes.judge >= 0
+    columns = (x[named] for x in (votes.pair, votes.judge, votes.option))
     rows = []
-    for both, table in zip(two.tolist(), tables.reshape(len(two), k, k), strict=True):
+    for a, b, table in tables_of_two(*columns, len(votes.options)):
         turned = table[np.ix_(votes.mirrored, votes.mirrored)]
         chance = kappa(table + turned if sides == "any" else table)
         n, agree = int(table.sum()), int(np.trace(table))
-        names = votes.judges[both // who], votes.judges[both % who]
+        names = votes.judges[a], votes.judges[b]
         rows.append((*names, n, agree, agree / n, chance, jaccard(table)))
     return pd.DataFrame(rows, columns=_JUDGES)
 

@@ -14,6 +14,7 @@ from pgcjax.io.schema import Origin, seconds
 from pgcjax.io.votes.read import read_preferences
 from pgcjax.io.weights import whole_weights
 from pgcjax.judging.choices import SIDES
+from pgcjax.judging.contingency import most_frequent
 from pgcjax.judging.options import Grouping, encode
 
 _PAIR = ["query_id", "doc_id", "other_doc_id"]
@@ -70,10 +71,9 @@ class Votes:
         cell = self.pair * 3 + self.sign + 1
         n = len(self.pairs)
         counts = np.bincount(cell, self.weight, n * 3).reshape(n, 3)
-        most = counts.max(axis=1, initial=0)
-        clear = (counts == most[:, None]).sum(axis=1) == 1
-        sign = np.where(clear, counts.argmax(axis=1) - 1, 0)
-        return sign, (most > 0) & (clear | (split == "tie"))
+        option, clear = most_frequent(counts)
+        sign = np.where(clear, option - 1, 0)
+        return sign, counts.any(axis=1) & (clear | (split == "tie"))
 
 
 def read_judgments(
