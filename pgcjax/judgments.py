@@ -8,6 +8,13 @@ from pgcjax.engine.enough import enough as enough
 from pgcjax.engine.judges import compare_judges as compare
 from pgcjax.engine.next_judgments import NextJudgments as NextJudgments
 from pgcjax.engine.next_judgments import next_judgments as next
+from pgcjax.judging.agreement import compare_agreement as compare_agreement
+from pgcjax.judging.agreement import grade_agreement as grade_agreement
+from pgcjax.judging.agreement import judge_agreement as judge_agreement
+from pgcjax.judging.agreement import (
+    preferences_from_grades as preferences_from_grades,
+)
+from pgcjax.judging.agreement import share_ties as share_ties
 from pgcjax.judging.aspects import aspect_correlation as aspect_correlation
 from pgcjax.judging.aspects import aspect_coverage as aspect_coverage
 from pgcjax.judging.aspects import aspect_distribution as aspect_distribution
@@ -20,13 +27,6 @@ from pgcjax.judging.contradictions import Contradictions as Contradictions
 from pgcjax.judging.contradictions import contradictions as contradictions
 from pgcjax.judging.fit import Fit as Fit
 from pgcjax.judging.fit import fit as fit
-from pgcjax.judging.grade_agreement import grade_agreement as grade_agreement
-from pgcjax.judging.grade_agreement import (
-    preferences_from_grades as preferences_from_grades,
-)
-from pgcjax.judging.judge_agreement import compare_agreement as compare_agreement
-from pgcjax.judging.judge_agreement import judge_agreement as judge_agreement
-from pgcjax.judging.judge_agreement import share_ties as share_ties
 from pgcjax.judging.majority import majority as majority
 from pgcjax.judging.prediction import predict_context as predict_context
 from pgcjax.judging.strength import judgment_strength as strength

@@ -54,7 +54,7 @@ def tables_of_two(
     cells = options * options
     size = len(two) * cells
     tables = np.bincount(number.reshape(-1) * cells + cell, minlength=size)
-    tables = tables.reshape(-1, options, options)
+    tables = tables.reshape(len(two), options, options)
     yield from ((a, b, t) for (a, b), t in zip(two.tolist(), tables, strict=True))
 
 
