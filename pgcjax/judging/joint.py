@@ -341,16 +341,8 @@ class _Model:
             x[: self.fixed][sways].reshape(self._groups, -1) for x in (shared, of)
         )
         looks, looks_error = shared[self.fixed :], of[self.fixed :]
-        return Joint(
-            peak.strength,
-            error,
-            sway,
-            sway_error,
-            spread,
-            looks,
-            looks_error,
-            certain,
-        )
+        fixed = sway, sway_error, spread
+        return Joint(peak.strength, error, *fixed, looks, looks_error, certain)
 
     def evaluate(
         self,
@@ -456,18 +448,15 @@ class _Model:
                 of_sets[:, moved[0]] += moved[1]
             tie = of_sets[:, sways] if setting.ties else np.zeros(room)
             given = setting.spread
-            spread = of_sets[:, each - 1] if given is None else _log(given, room)
+            spread = of_sets[:, each - 1]
+            if given is not None:
+                spread = np.full(room, np.log(given))  # infinite: its precision is 0
             sway, looks = of_sets[:, :sways], of_sets[:, each:]
             point = Point(strength, sway, tie, spread, looks)
             shapes = rows.swayed.shape, n, shared.shape[1]
-            make = partial(_parts, program, (rows, point, there))
+            make = partial(_parts, program, rows, (point, there))
             block = SetBlock(rows, items, where, shared)
             yield Call(block, make, ("votes", program, shapes))
-
-
-def _log(spread: float, room: int) -> Float64[np.ndarray, " sets"]:
-    with np.errstate(divide="ignore"):
-        return np.full(room, np.log(spread))
 
 
 def _agreed(data: Comparisons) -> Float64[np.ndarray, " judges"]:
@@ -487,9 +476,8 @@ def _agreed(data: Comparisons) -> Float64[np.ndarray, " judges"]:
     return np.log(looks / (1 - looks))
 
 
-def _parts(program: tuple[Parameters, int], cut: Any) -> Any:
-    rows, *moving = cut
-    return _program(*program)((rows, *place(tuple(moving))), ())
+def _parts(program: tuple[Parameters, int], rows: VoteRows, moving: Any) -> Any:
+    return _program(*program)((rows, *place(moving)), ())
 
 
 @cache
