@@ -113,9 +113,9 @@ def judge_agreement(
 def _by_judges(votes: Votes, sides: str) -> pd.DataFrame:
     """Compare each two judges on the pairs that both have a vote on."""
     named = votes.judge >= 0
-    columns = (x[named] for x in (votes.pair, votes.judge, votes.option))
+    pair, judge, option = votes.pair[named], votes.judge[named], votes.option[named]
     rows = []
-    for a, b, table in tables_of_two(*columns, len(votes.options)):
+    for a, b, table in tables_of_two(pair, judge, option, len(votes.options)):
         turned = table[np.ix_(votes.mirrored, votes.mirrored)]
         chance = kappa(table + turned if sides == "any" else table)
         n, agree = int(table.sum()), int(np.trace(table))

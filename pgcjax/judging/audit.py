@@ -115,8 +115,8 @@ def audit(
         rest, chosen = _Judges(votes, people), list(judges or named)
         places, doubles = (t.groupby("judge").indices for t in (votes, double))
         for done, judge in enumerate(chosen, 1):
-            twice = double.take(doubles.get(judge, []))
-            alone = _alone(votes.take(places[judge]), twice, refused.get(judge, 0))
+            twice = double.iloc[doubles.get(judge, [])]
+            alone = _alone(votes.iloc[places[judge]], twice, refused.get(judge, 0))
             rows += [(judge, *f) for f in (*alone, *rest.compare(judge))]
             at_odds.append(rest.at_odds(judge, most))
             if progress:
