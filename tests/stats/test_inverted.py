@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from pgcjax.errors import UsageError
-from pgcjax.stats import decisions, inverted, procedures, resample, tests
+from pgcjax.stats import intervals, procedures, resample, tests
 from pgcjax.stats.choices import CORRECTIONS
 from pgcjax.stats.compare import compare
 from pgcjax.stats.matrix import Matrix, read
@@ -69,7 +69,7 @@ def test_sign_flips_reject_what_is_outside(seed, steps, level):
     values, pairs = scores(seed, steps).values, tests.all_pairs(4)
     outcome = procedures.run(values, pairs, "permutation", resamples=199, seed=seed)
     how = {"resamples": outcome.resamples, "exact": outcome.exact, "seed": seed}
-    low, high = inverted.sign_flips(values, pairs, **how, level=level)
+    low, high = intervals.sign_flips(values, pairs, **how, level=level)
     queries = values.shape[1]
     make = resample.all_signs if outcome.exact else resample.signs
     half = outcome.resamples // 2 if outcome.exact else outcome.resamples
@@ -102,7 +102,7 @@ def test_bootstrap_t_is_its_twin(seed, steps, level):
     values, pairs = scores(seed, steps).values, tests.all_pairs(4)
     queries = values.shape[1]
     how = {"resamples": 199, "seed": seed, "level": level}
-    low, high = inverted.bootstrap_t(values, pairs, **how)
+    low, high = intervals.bootstrap_t(values, pairs, **how)
     drawn = resample.indices(seed, 0, 199, queries).tolist()
     found = twin.bootstrap_t_interval(*values[:2].tolist(), drawn, level)
     assert (low[0], high[0]) == pytest.approx(found, abs=1e-9)
@@ -113,7 +113,7 @@ def test_bootstrap_t_is_its_twin(seed, steps, level):
 def test_signed_ranks_reject_what_is_outside(seed, level):
     """Without ties scipy's exact p of moved differences says where the ends are."""
     values, pairs = scores(seed, 0).values, tests.all_pairs(4)
-    low, high = inverted.wilcoxon(values, pairs, tests.wilcoxon(values, pairs), level)
+    low, high = intervals.wilcoxon(values, pairs, tests.wilcoxon(values, pairs), level)
     z = values[0] - values[1]
     for end, inner in ((low[0], 1), (high[0], -1)):
         if np.isinf(end):
@@ -127,8 +127,8 @@ def test_signed_ranks_reject_what_is_outside(seed, level):
 def test_blocks_change_nothing():
     values, pairs = scores(3, 5).values, tests.all_pairs(4)
     for make, how in (
-        (inverted.bootstrap_t, {}),
-        (inverted.sign_flips, {"exact": False}),
+        (intervals.bootstrap_t, {}),
+        (intervals.sign_flips, {"exact": False}),
     ):
         how = {**how, "resamples": 1234, "seed": 1, "level": Fraction(1, 20)}
         whole = make(values, pairs, **how)
@@ -137,7 +137,7 @@ def test_blocks_change_nothing():
 
 def test_constant_differences_have_no_width():
     x = np.array([[0.1, 0.5, 0.3, 0.2, 0.7], [0.2, 0.6, 0.4, 0.3, 0.8]])
-    found = inverted.bootstrap_t(
+    found = intervals.bootstrap_t(
         x, tests.all_pairs(2), resamples=99, seed=0, level=Fraction(1, 20)
     )
     assert np.ravel(found) == pytest.approx([-0.1, -0.1])
@@ -250,7 +250,7 @@ def test_the_sentence_says_what_p_depends_on():
 
 
 def test_decisions_are_of_exact_levels():
-    made = decisions.of_p(np.array([0.001, 0.02, 0.2]), "t", "bh", 0.05)
+    made = procedures.decision(np.array([0.001, 0.02, 0.2]), "t", "bh", 0.05)
     assert made.level == Fraction(1, 30) and made.significant.tolist() == [1, 1, 0]
-    made = decisions.of_p(np.array([0.001, 0.02, 0.2]), "t", None, 0.05)
+    made = procedures.decision(np.array([0.001, 0.02, 0.2]), "t", None, 0.05)
     assert made.level == Fraction(1, 60) and made.simultaneous
