@@ -19,7 +19,13 @@ from pgcjax.io.scores.door import read_own_table
 from pgcjax.stats import tests
 from pgcjax.stats.choices import CORRECTIONS, RANK_INTERVALS
 from pgcjax.stats.correlation import levels
-from pgcjax.stats.order_correlations import Drawing, RunOrder, change, correlation_of
+from pgcjax.stats.orders import (
+    Drawing,
+    RunOrder,
+    change,
+    checked_drawing,
+    correlation_of,
+)
 
 KEEP = FLIPS[0]
 _LINES = 6  # on pairs of judges; of more, the extremes
@@ -114,7 +120,7 @@ class JudgeOrders(Result):
             order), of these one_significant and both_significant (by one of the judges
             alone, and by both), undefined (what is NaN, and why).
         """
-        drawing = Drawing.of(coefficients, interval, alpha, resamples, seed)
+        drawing = checked_drawing(coefficients, interval, alpha, resamples, seed)
         check_choice("correction", correction, CORRECTIONS)
         rows = []
         two = list(combinations(self.boards, 2))
@@ -190,7 +196,7 @@ class JudgeOrders(Result):
             explained, change as a share of what `keep` lacks of 1; queries, swapped,
             undefined.
         """
-        drawing = Drawing.of(coefficients, interval, alpha, resamples, seed)
+        drawing = checked_drawing(coefficients, interval, alpha, resamples, seed)
         two = [(judge, judge) for judge in self.flipped]
         of_two = combinations(self.boards, 2)
         two += [pair for pair in of_two if {*pair} & {*self.flipped}]

@@ -11,7 +11,7 @@ from pgcjax.errors import UsageError, check_choice
 from pgcjax.io.result import Result, computed
 from pgcjax.stats import tests
 from pgcjax.stats.choices import CORRECTIONS
-from pgcjax.stats.resampled_orders import taus
+from pgcjax.stats.orders import taus
 from pgcjax.stats.scores import Scores
 from pgcjax.stats.uncertainty import weighted_means
 
@@ -99,7 +99,7 @@ class LeftOut(Result):
         if self.documents is not None:
             columns |= self._own(before, after)
         columns |= {
-            "tau": taus(np.broadcast_to(before, after.shape), after),
+            "tau": taus(before[None], after),
             "gained": (tests_after & ~tests_before).sum(1),
             "lost": (tests_before & ~tests_after).sum(1),
             "largest_change": largest,
@@ -178,7 +178,7 @@ class LeftOut(Result):
             _, before, after = self._means(name)
             change = pd.Series(np.ravel(after - before)).abs()  # some may be NaN
             tau, most = (
-                pd.Series(taus(np.broadcast_to(before, after.shape), after)).min(),
+                pd.Series(taus(before[None], after)).min(),
                 change.max(),
             )
             order = "" if np.isnan(tau) else f"τ with the full order is ≥ {tau:.3f}, "

@@ -15,6 +15,7 @@ from pgcjax.io.result import Result, computed
 from pgcjax.io.scores.door import read_replicate_means
 from pgcjax.stats import groups, intervals, tests
 from pgcjax.stats.choices import REPLICATED
+from pgcjax.stats.orders import tau_b
 from pgcjax.stats.rounding import NOISE
 from pgcjax.stats.score_intervals import ScoreIntervals
 from pgcjax.stats.scores import Scores
@@ -179,7 +180,7 @@ class Uncertainty(Result):
             means are equal.
         """
         observed, drawn = self._of(measure, REPLICATED[0], alpha)
-        taus = order_taus(observed, drawn)
+        taus = tau_b(observed[None], drawn)
         ends = np.quantile(taus, [alpha / 2, 1 - alpha / 2])
         return Tau(float(taus.mean()), *map(float, ends))
 
@@ -292,26 +293,6 @@ def told_apart(drawn: Float64[np.ndarray, "replicates runs"], alpha: float) -> f
         centred, 1, initial=np.inf
     )
     return intervals.critical_value(np.sort(ranges), alpha)
-
-
-def order_taus(
-    observed: Float64[np.ndarray, " runs"],
-    drawn: Float64[np.ndarray, "replicates runs"],
-) -> Float64[np.ndarray, " replicates"]:
-    """Return Kendall's τ-b of the order of the runs with that of each replicate.
-
-    Returns:
-        NaN where all means are equal.
-    """
-    first, second = tests.all_pairs(len(observed))
-    ours = np.sign(observed[first] - observed[second])
-    agree, ordered = np.zeros((2, len(drawn)))
-    for part in _parts(len(first), len(drawn)):
-        theirs = np.sign(drawn[:, first[part]] - drawn[:, second[part]])
-        agree += theirs @ ours[part]
-        ordered += np.abs(theirs).sum(1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return agree / np.sqrt(np.abs(ours).sum() * ordered)
 
 
 def weighted_means(
