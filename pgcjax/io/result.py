@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
@@ -23,6 +23,13 @@ def computed(make: Callable[[Any], _Value]) -> _Value:
     """Declare a field that is computed from the others when it is first read."""
     value: Any = cached_property(make)
     return field(default=value, init=False, repr=False, compare=False)
+
+
+def stacked(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Put tables of measures below each other, the name of the measure first."""
+    parts = [table.assign(measure=measure) for measure, table in tables.items()]
+    table = pd.concat(parts, ignore_index=True)
+    return table[["measure", *table.columns[:-1]]]
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,11 @@ class Drawing(NamedTuple):
     resamples: int
     seed: int
 
+    @property
+    def columns(self) -> list[str]:
+        """Names of a value, and of the ends of its interval if there is one."""
+        return ["value", *(["low", "high"] if self.interval != "none" else [])]
+
 
 def checked_drawing(
     coefficients: Sequence[str], interval: str, alpha: float, resamples: int, seed: int

@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float64, Real
 
 from pgcjax._version import __version__
 from pgcjax.errors import DataError, UsageError, check_choice
-from pgcjax.io.result import Result, computed
+from pgcjax.io.result import Result, computed, stacked
 from pgcjax.io.scores.door import read_replicate_means
 from pgcjax.stats import groups, intervals, tests
 from pgcjax.stats.choices import REPLICATED
@@ -54,8 +54,10 @@ class Uncertainty(Result):
     replicates: dict[str, Float64[np.ndarray, "replicates runs"]]
     single: dict[str, ScoreIntervals] = field(default_factory=dict)
     observed: Scores | None = None
-    table: pd.DataFrame = computed(lambda self: self._rows())
-    notes: tuple[str, ...] = computed(lambda self: self._told())
+    table: pd.DataFrame = computed(
+        lambda self: stacked({name: self.means(name) for name in self.mean})
+    )
+    notes: tuple[str, ...] = computed(lambda self: self._lines())
 
     def means(
         self,
@@ -164,7 +166,7 @@ class Uncertainty(Result):
             {
                 "run_id": self._ids(np.arange(len(observed))),
                 "mean": observed,
-                "rank": _ranks(observed[None])[0],
+                "rank": np.searchsorted(np.sort(-observed), -observed) + 1,
                 "low": ranges.low,
                 "high": ranges.high,
                 "tier": ranges.tier,
@@ -181,14 +183,8 @@ class Uncertainty(Result):
         """
         observed, drawn = self._of(measure, REPLICATED[0], alpha)
         taus = tau_b(observed[None], drawn)
-        ends = np.quantile(taus, [alpha / 2, 1 - alpha / 2])
-        return Tau(float(taus.mean()), *map(float, ends))
-
-    def _rows(self) -> pd.DataFrame:
-        parts = [(name, self.means(name)) for name in self.mean]
-        tables = [table.assign(measure=name) for name, table in parts]
-        table = pd.concat(tables, ignore_index=True)
-        return table[["measure", *table.columns[:-1]]]
+        low, high = np.quantile(taus, [alpha / 2, 1 - alpha / 2])
+        return Tau(float(taus.mean()), float(low), float(high))
 
     def _saved(self) -> tuple[pd.DataFrame, dict[str, Any]]:
         """Return the means by all replicates, of which `read_uncertainty` makes this.
@@ -215,7 +211,7 @@ class Uncertainty(Result):
         units = "queries and judgments" if units == "both" else units
         return f"{units} drawn again {self.metadata['replicates']} times"
 
-    def _told(self) -> tuple[str, ...]:
+    def _lines(self) -> tuple[str, ...]:
         """Return notes on the scores, and what replicates do to orders and means."""
         count, resampled = self.metadata["replicates"], self.metadata["resample"]
         notes = [*self.observed.notes] if self.observed else []
@@ -289,9 +285,8 @@ def told_apart(drawn: Float64[np.ndarray, "replicates runs"], alpha: float) -> f
     if 1 / (1 + len(drawn)) >= alpha:
         return np.inf
     centred = drawn - np.nanmean(drawn, axis=0)
-    ranges = np.nanmax(centred, 1, initial=-np.inf) - np.nanmin(
-        centred, 1, initial=np.inf
-    )
+    largest = np.nanmax(centred, 1, initial=-np.inf)
+    ranges = largest - np.nanmin(centred, 1, initial=np.inf)
     return intervals.critical_value(np.sort(ranges), alpha)
 
 
@@ -340,9 +335,3 @@ def _parts(count: int, each: int) -> Iterator[slice]:
     step = max(1, _NEAR // (8 * max(1, each)))
     for low in range(0, count, step):
         yield slice(low, min(low + step, count))
-
-
-def _ranks(means: Float64[np.ndarray, "replicates runs"]) -> np.ndarray:
-    """Rank the runs of each replicate: 1 best, equal means share the better one."""
-    rows = (np.searchsorted(np.sort(-row), -row) for row in means)
-    return np.array([*rows]).reshape(means.shape) + 1
