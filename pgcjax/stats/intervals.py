@@ -113,8 +113,19 @@ def of_replicates(
         levels = bias_corrected(levels, below, drawn.shape[1], none)
     ascending = np.sort(drawn, axis=1)
     low, high = (quantile(ascending, level) for level in levels)
+    return moved_ends(low, high, observed, drawn.mean(1), interval)
+
+
+def moved_ends(
+    low: np.ndarray,
+    high: np.ndarray,
+    observed: np.ndarray,
+    mean: np.ndarray,
+    interval: str,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Move percentiles of replicates with this mean as `of_replicates` says."""
     if interval == "centred":
-        shift = observed - drawn.mean(1)
+        shift = observed - mean
         return low + shift, high + shift
     if interval == "basic":
         return 2 * observed - high, 2 * observed - low

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from pgcjax.stats import intervals, resample, tests
+from pgcjax.stats.agreement import tie_threshold
 from pgcjax.stats.required import borderline, required_difference
-from pgcjax.stats.run_preferences import tie_threshold
 
 few = settings(max_examples=10)
 seeds = st.integers(0, 10**6)
