@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import Any, TypeVar
+
+import numpy as np
 
 from pgcjax.errors import printable
 from pgcjax.io.text_tables import TextTable, latex, markdown, text_table
@@ -30,6 +32,11 @@ def stacked(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     parts = [table.assign(measure=measure) for measure, table in tables.items()]
     table = pd.concat(parts, ignore_index=True)
     return table[["measure", *table.columns[:-1]]]
+
+
+def names_at(names: Sequence[str], places: np.ndarray) -> pd.Series:
+    """Return the names at some places, as a column of text."""
+    return pd.Series(np.array(names, object)[places], dtype="str")
 
 
 @dataclass(frozen=True)

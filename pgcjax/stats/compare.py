@@ -12,6 +12,7 @@ from pgcjax._version import __version__
 from pgcjax.errors import Progress, UsageError, counted, refuse_arguments
 from pgcjax.io.memory import memory_limit
 from pgcjax.io.reading import reading
+from pgcjax.io.result import names_at
 from pgcjax.stats import groups, intervals, procedures, tests
 from pgcjax.stats.findings import Comparison, tested
 from pgcjax.stats.matrix import Matrix, read
@@ -250,12 +251,12 @@ def _comparison(
     """Lay out findings: a row for each pair, a row for each run, and notes."""
     made, values = differences.made, matrix.values
     more_of_pairs, more_of_runs, both = differences.more
-    ids, of_pairs = np.array(matrix.run_ids, object), dict(differences.of_pairs)
-    sides = {"run_a": ids[pairs[0]], "run_b": ids[pairs[1]]}
+    of_pairs = dict(differences.of_pairs)
     identical = of_pairs.pop("identical")
     table = pd.DataFrame(
         {
-            **{name: pd.Series(side, dtype="str") for name, side in sides.items()},
+            "run_a": names_at(matrix.run_ids, pairs[0]),
+            "run_b": names_at(matrix.run_ids, pairs[1]),
             **of_pairs,
             "p_value": made.outcome.p_value,
             "p_adjusted": made.adjusted,

@@ -8,7 +8,7 @@ import pandas as pd
 from jaxtyping import Bool, Float64, Int64, Real
 
 from pgcjax.errors import UsageError, check_choice
-from pgcjax.io.result import Result, computed, stacked
+from pgcjax.io.result import Result, computed, names_at, stacked
 from pgcjax.stats import tests
 from pgcjax.stats.choices import CORRECTIONS
 from pgcjax.stats.orders import taus
@@ -129,11 +129,11 @@ class LeftOut(Result):
         with_all, without = self._significant(of, alpha, correction)
         owner, pair = np.nonzero(with_all != without)
         a, b = (side[pair] for side in tests.all_pairs(len(self.run_ids)))
-        runs, owners = np.array(self.run_ids, object), np.array(self.left_out, object)
-        names = {"left_out": owners[owner], "run_a": runs[a], "run_b": runs[b]}
         return pd.DataFrame(
             {
-                **{name: pd.Series(ids, dtype="str") for name, ids in names.items()},
+                "left_out": names_at(self.left_out, owner),
+                "run_a": names_at(self.run_ids, a),
+                "run_b": names_at(self.run_ids, b),
                 "difference": before[a] - before[b],
                 "difference_without": after[owner, a] - after[owner, b],
                 "significant": with_all[pair],

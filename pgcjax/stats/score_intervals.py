@@ -8,6 +8,7 @@ import pandas as pd
 from jaxtyping import Bool, Float64
 
 from pgcjax.errors import check_choice
+from pgcjax.io.result import names_at
 from pgcjax.stats.choices import REPLICATED_SINGLY
 from pgcjax.stats.intervals import moved_ends
 
@@ -101,8 +102,8 @@ class ScoreIntervals:
         low, high = moved_ends(low, high, self.scores, mean, interval)
         run, query = np.nonzero(self.present)
         columns = {
-            "run_id": pd.Series(np.array(run_ids, object)[run], dtype="str"),
-            "query_id": pd.Series(np.array(self.query_ids, object)[query], dtype="str"),
+            "run_id": names_at(run_ids, run),
+            "query_id": names_at(self.query_ids, query),
         }
         numbers = {"score": self.scores, "low": low, "high": high}
         numbers["mean_replicate"] = mean

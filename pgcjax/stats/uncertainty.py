@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float64, Real
 
 from pgcjax._version import __version__
 from pgcjax.errors import DataError, UsageError, check_choice
-from pgcjax.io.result import Result, computed, stacked
+from pgcjax.io.result import Result, computed, names_at, stacked
 from pgcjax.io.scores.door import read_replicate_means
 from pgcjax.stats import groups, intervals, tests
 from pgcjax.stats.choices import REPLICATED
@@ -76,7 +76,7 @@ class Uncertainty(Result):
         low, high = intervals.of_replicates(observed, drawn.T, interval, alpha)
         return pd.DataFrame(
             {
-                "run_id": self._ids(np.arange(len(observed))),
+                "run_id": names_at(self.run_ids, np.arange(len(observed))),
                 "mean": observed,
                 "low": low,
                 "high": high,
@@ -133,8 +133,8 @@ class Uncertainty(Result):
             probability[part] = intervals.share_above(difference[part], moved, interval)
         return pd.DataFrame(
             {
-                "run_a": self._ids(first),
-                "run_b": self._ids(second),
+                "run_a": names_at(self.run_ids, first),
+                "run_b": names_at(self.run_ids, second),
                 "difference": difference,
                 "low": low,
                 "high": high,
@@ -164,7 +164,7 @@ class Uncertainty(Result):
         order = np.lexsort([np.arange(len(observed)), -observed])
         table = pd.DataFrame(
             {
-                "run_id": self._ids(np.arange(len(observed))),
+                "run_id": names_at(self.run_ids, np.arange(len(observed))),
                 "mean": observed,
                 "rank": np.searchsorted(np.sort(-observed), -observed) + 1,
                 "low": ranges.low,
@@ -245,9 +245,6 @@ class Uncertainty(Result):
             there = ", ".join(self.mean)
             raise UsageError(f"no replicates of {name!r}; there are {there}")
         return name
-
-    def _ids(self, places: np.ndarray) -> pd.Series:
-        return pd.Series(np.array(self.run_ids, object)[places], dtype="str")
 
 
 def read_uncertainty(path: str | os.PathLike) -> Uncertainty:
