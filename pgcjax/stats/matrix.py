@@ -204,7 +204,7 @@ def _completed(
     if missing == "zero":
         return wide.fillna(0.0), (f"{counted(count, 'missing score')} counted as 0",)
     if missing == "drop":
-        gaps = listed([str(run) for run in wide.index[absent.any(axis=1)]])
+        gaps = listed([*compress(map(str, wide.index), np.any(absent, axis=1))])
         number = f"{counted(len(lacked), 'query')} left out that some run lacks"
         return wide.iloc[:, np.flatnonzero(~absent.any(axis=0))], (f"{number}: {gaps}",)
     run, query = np.argwhere(absent)[0]

@@ -165,8 +165,8 @@ def taus(
     Returns:
         -1 to 1; NaN where all runs tie in one of the two.
     """
-    orders = levels(x, slack_x), levels(y, slack_y)
-    return tau_b(*(each.astype(np.int32) for each in orders), budget)
+    one, other = levels(x, slack_x), levels(y, slack_y)
+    return tau_b(one.astype(np.int32), other.astype(np.int32), budget)
 
 
 def tau_b(x: Orders, y: Orders, budget: int = 2**24) -> Each:
