@@ -17,7 +17,7 @@ import pandas as pd
 from benchmarks.studies.calibration import random_of, share, table_of
 from benchmarks.studies.coverage import command, held_of
 from pgcjax.stats.correlation import correlated
-from pgcjax.stats.resampled_orders import DrawnSums, tau_interval, taus
+from pgcjax.stats.orders import DrawnSums, tau_interval, taus
 
 ALPHA = 0.05
 PAIRS = {

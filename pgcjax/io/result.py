@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import Any, TypeVar
+
+import numpy as np
 
 from pgcjax.errors import printable
 from pgcjax.io.text_tables import TextTable, latex, markdown, text_table
@@ -23,6 +25,18 @@ def computed(make: Callable[[Any], _Value]) -> _Value:
     """Declare a field that is computed from the others when it is first read."""
     value: Any = cached_property(make)
     return field(default=value, init=False, repr=False, compare=False)
+
+
+def stacked(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Put tables of measures below each other, the name of the measure first."""
+    parts = [table.assign(measure=measure) for measure, table in tables.items()]
+    table = pd.concat(parts, ignore_index=True)
+    return table[["measure", *table.columns[:-1]]]
+
+
+def names_at(names: Sequence[str], places: np.ndarray) -> pd.Series:
+    """Return the names at some places, as a column of text."""
+    return pd.Series(np.array(names, object)[places], dtype="str")
 
 
 @dataclass(frozen=True)

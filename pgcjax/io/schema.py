@@ -139,6 +139,20 @@ def canonical(
     return frame.set_axis(list(columns), axis=1).reset_index(drop=True)
 
 
+def keyed(
+    frame: pd.DataFrame, origin: Origin, keys: Sequence[str], others: Sequence[str]
+) -> pd.DataFrame:
+    """Select columns as `canonical` does, those of the keys as ids.
+
+    Raises:
+        DataError: as of `canonical`, or an id is none.
+    """
+    table = canonical(frame, origin, (*keys, *others))
+    for name in keys:
+        table[name] = ids(table[name], origin)
+    return table
+
+
 def selected(
     names: Iterable[Any],
     origin: Origin,

@@ -9,19 +9,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float64, Int
+from jaxtyping import Float, Float64, Int, Int8
 
-from pgcjax.errors import DataWarning, UsageError, counted
+from pgcjax.errors import DataError, DataWarning, UsageError, counted
 from pgcjax.io.result import Result
+from pgcjax.io.schema import Origin, keyed, numbers, refuse
 from pgcjax.judging import contingency
-from pgcjax.stats.aligned import align
-from pgcjax.stats.run_preferences import (
-    preferred,
-    read_run_preferences,
-    scores_of,
-    tie_threshold,
-)
+from pgcjax.stats.aligned import AlignedScores, align
+from pgcjax.stats.rounding import exact, slack
 from pgcjax.stats.tests import all_pairs
+
+Numbers = Float[np.ndarray, "*shape"]
 
 _WHY = {
     "chi2": "a side is never preferred",
@@ -85,7 +83,7 @@ def agree(
         measures: all of the table if None.
         threshold: score differences up to here are ties.
         tie_share: instead, choose thresholds for this share of ties, as of
-            `run_preferences.tie_threshold`; `preferences`: as many as people have.
+            `tie_threshold`; `preferences`: as many as people have.
         missing: of queries, as of `correlate`; judged pairs without scores are left
             out by `drop`, and by `shared` where a measure lacks the query.
 
@@ -95,9 +93,9 @@ def agree(
         UsageError: an unknown measure or policy, or a threshold out of its range.
         DataError: preferences or scores are malformed or missing.
     """
-    people = read_run_preferences(preferences)
+    people = _read(preferences)
     aligned = align(scores, measures, missing, queries=1)
-    a, b, theirs = scores_of(people, aligned, missing)
+    a, b, theirs = _scores_of(people, aligned, missing)
     notes = aligned.notes
     if left := len(people) - len(theirs):
         notes += (f"{left} of {counted(len(people), 'judged pair')} left out: {_GONE}",)
@@ -155,6 +153,55 @@ def agree_measures(
     return aligned.noted(pd.DataFrame(rows))
 
 
+def _read(preferences: pd.DataFrame) -> pd.DataFrame:
+    """Check which of two runs people prefer: ids as text, preferences as 1, -1, 0."""
+    origin = Origin("preferences")
+    key = ["query_id", "run_a", "run_b"]
+    table = keyed(preferences, origin, key, ["preference"])
+    sides = numbers(table["preference"], "preference", origin)
+    table["preference"] = np.sign(sides).astype(np.int8)
+    same = (table["run_a"] == table["run_b"]).to_numpy()
+    refuse(same, lambda _: "compares a run with itself", origin, "")
+    keys = table[key].to_numpy(object)
+    keys[:, 1:] = np.sort(keys[:, 1:], axis=1)
+    refuse(
+        pd.DataFrame(keys).duplicated().to_numpy(),
+        lambda _: "judges a pair of runs that was judged before",
+        origin,
+        "Give one preference for each query and pair, such as the majority's.",
+    )
+    return table
+
+
+def _scores_of(
+    people: pd.DataFrame, scores: AlignedScores, missing: str
+) -> tuple[
+    Float64[np.ndarray, "measures pairs"],
+    Float64[np.ndarray, "measures pairs"],
+    Int8[np.ndarray, " pairs"],
+]:
+    """Look up the scores of run_a and run_b of judged pairs, and what people prefer."""
+    there = {"run_a": scores.runs, "run_b": scores.runs, "query_id": scores.queries}
+    at = []
+    for name, names in there.items():
+        at.append(pd.Index(names).get_indexer(pd.Index(people[name])))
+        absent = np.flatnonzero(at[-1] < 0)
+        left_out = ("drop", "shared") if name == "query_id" else ("drop",)
+        if len(absent) and missing not in left_out:
+            i = int(absent[0])
+            raise DataError(
+                f"there are no scores of {name} {people[name].iloc[i]!r}",
+                where=Origin("preferences").at(i),
+                mend="missing='drop' leaves such pairs out.",
+            )
+    keep = np.all([places >= 0 for places in at], axis=0)
+    if not keep.any():
+        raise DataError("no judged pair of runs has scores", where="preferences")
+    a, b, q = (places[keep] for places in at)
+    theirs = people["preference"].to_numpy()[keep]
+    return scores.values[:, a, q], scores.values[:, b, q], theirs
+
+
 def _limit(
     a: Float64[np.ndarray, " pairs"],
     b: Float64[np.ndarray, " pairs"],
@@ -171,3 +218,41 @@ def _limit(
     if isinstance(tie_share, str):
         raise UsageError(f"a share of ties is from 0 to 1, not {tie_share!r}")
     return tie_threshold(a, b, tie_share)
+
+
+def preferred(
+    a: Numbers, b: Numbers, threshold: float = 0.0
+) -> Int8[np.ndarray, "*shape"]:
+    """Find which of two scores is the higher one: 1 a, -1 b, 0 a tie.
+
+    Differences up to the threshold, itself included, are ties.
+    """
+    difference = np.subtract(a, b)
+    beyond = np.abs(difference) > threshold + slack(a, b)
+    return (np.sign(difference) * beyond).astype(np.int8)
+
+
+def tie_threshold(
+    a: Float[np.ndarray, " pairs"], b: Float[np.ndarray, " pairs"], share: float
+) -> float:
+    """Find the threshold that makes about this share of the pairs ties.
+
+    A threshold of t makes ties of all pairs that differ by t or less. Of zero and the
+    differences that occur, this is the one whose share is nearest, the smaller one if
+    two are as near: a coarse measure can have more ties than asked for even at zero.
+
+    Source: Golbus et al. 2014, 5.2.2.
+
+    Raises:
+        UsageError: the share is not from 0 to 1.
+    """
+    if not 0 <= share <= 1:
+        raise UsageError(f"a share of ties is from 0 to 1, not {share}")
+    sizes = np.abs(np.subtract(a, b))
+    candidates = np.concatenate([[0.0], np.sort(sizes)])
+    ties = np.searchsorted(np.sort(sizes - slack(a, b)), candidates, side="right")
+    wanted = exact(share) * len(sizes)
+    near = int(np.searchsorted(ties, int(wanted), side="right"))
+    around = ties[[max(0, near - 1), min(near, len(ties) - 1)]].tolist()
+    nearest = min(around, key=lambda count: abs(count - wanted))
+    return float(candidates[np.searchsorted(ties, nearest)])

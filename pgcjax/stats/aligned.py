@@ -4,6 +4,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,23 @@ _MENDS = {
 }
 
 
+class Matrices(Mapping[str, matrix.Matrix]):
+    """Scores by the name of their measure, read when they are asked for."""
+
+    def __init__(self, measures: Sequence[str], of: Callable[[str], matrix.Matrix]):
+        """Take names, and what reads the scores of one."""
+        self._of = dict.fromkeys(measures, of)
+
+    def __getitem__(self, measure: str) -> matrix.Matrix:
+        return self._of[measure](measure)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._of)
+
+    def __len__(self) -> int:
+        return len(self._of)
+
+
 @dataclass(frozen=True)
 class AlignedScores:
     """Scores of the same runs and queries by several measures.
@@ -55,38 +73,10 @@ class AlignedScores:
         """The scores by all measures."""
         return np.stack([self.of(measure) for measure in self.measures])
 
-    @property
-    def matrices(self) -> "Matrices":
-        """The scores by each measure."""
-
-        def of(measure: str) -> matrix.Matrix:
-            return matrix.Matrix(self.runs, self.queries, self.of(measure), measure)
-
-        return Matrices(self.measures, of)
-
     def noted(self, table: pd.DataFrame) -> pd.DataFrame:
         """Return a table of findings its `attrs["notes"]`."""
         table.attrs["notes"] = list(self.notes)
         return table
-
-
-class Matrices(Mapping[str, matrix.Matrix]):
-    """Scores by the name of their measure, read when they are asked for."""
-
-    def __init__(self, measures: Sequence[str], of: Callable[[str], matrix.Matrix]):
-        """Take names, and what reads the scores of one."""
-        self._measures, self._of = list(measures), of
-
-    def __getitem__(self, measure: str) -> matrix.Matrix:
-        if measure not in self._measures:
-            raise KeyError(measure)
-        return self._of(measure)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._measures)
-
-    def __len__(self) -> int:
-        return len(self._measures)
 
 
 def align(
@@ -152,7 +142,11 @@ def by_measure(
     check_choice("missing", missing, EACH_LACKING)
     if missing != "own":
         side = align(scores, measures, missing, queries=queries)
-        return side.matrices, side.notes
+
+        def aligned(measure: str) -> matrix.Matrix:
+            return matrix.Matrix(side.runs, side.queries, side.of(measure), measure)
+
+        return Matrices(side.measures, aligned), side.notes
     one, of = _read_each(scores, measures, "shared", queries)
     names = _same_runs(one)
     sizes: dict[int, list[str]] = {}
@@ -183,26 +177,25 @@ def _read_each(
     wanted = measure_names(scores) if measures is None else list(measures)
     if not wanted:
         raise UsageError("there are no measures to compare")
-    options: dict[str, Any] = {"missing": missing, "queries": queries}
     if isinstance(scores, Mapping):
         matrix.check_measures(wanted, list(scores))
-        table = scores
 
-        def named(measure: str) -> matrix.Matrix:
-            scores_of = matrix.read(table[measure], aloud=False, **options)
-            return replace(scores_of, measure=measure)
-
-        read = named
+        def opened(measure: str) -> matrix.Matrix:
+            table = scores[measure]
+            if isinstance(table, matrix.Matrix):
+                return replace(table, measure=measure)
+            source = matrix.CheckedScores.of(table, {})
+            return replace(source.matrix(None, missing, queries), measure=measure)
     else:
-        read = matrix.reader(scores, **options)
+        source = matrix.CheckedScores.of(scores, {})
+
+        def opened(measure: str) -> matrix.Matrix:
+            return source.matrix(measure, missing, queries)
+
     stored = isinstance(scores, Scores) and scores.stored
-    if stored or isinstance(scores, Matrices):
-        # What is not in memory is read again when it is asked for.
-        one = [replace(read(m), values=_NOTHING) for m in wanted]
-        requested = dict(zip([m.measure for m in one], wanted, strict=True))
-        return one, lambda m: read(requested[m])
-    one = [read(m) for m in wanted]
-    return one, {m.measure: m for m in one}.__getitem__
+    # What is not in memory is read again when it is asked for.
+    read = opened if stored or isinstance(scores, Matrices) else cache(opened)
+    return [replace(read(measure), values=_NOTHING) for measure in wanted], read
 
 
 def measure_names(scores: Any) -> list[str]:

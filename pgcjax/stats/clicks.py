@@ -15,9 +15,9 @@ from pgcjax.errors import DataError, DataWarning, UsageError, check_choice, coun
 from pgcjax.io.choices import ORDERS
 from pgcjax.io.order import ranked
 from pgcjax.io.runs import open_runs
-from pgcjax.io.schema import Origin, canonical, ids, numbers, refuse, seconds
+from pgcjax.io.schema import Origin, keyed, numbers, refuse, seconds
 from pgcjax.stats.choices import COEFFICIENTS
-from pgcjax.stats.correlation import correlation
+from pgcjax.stats.correlation import correlated
 from pgcjax.stats.matrix import frame_of
 
 GAINS = ("exponential", "linear")
@@ -42,7 +42,7 @@ def click_counts(log: pd.DataFrame, satisfied: float = 30.0) -> pd.DataFrame:
         DataError: a column is missing, or a cell is of no use.
     """
     origin = Origin("log")
-    table = _named(log, _KEY, ("clicked", "seconds"), origin)
+    table = keyed(log, origin, _KEY, ("clicked", "seconds"))
     times, clicked = seconds(table["seconds"], origin), table["clicked"]
     if clicked.dtype == bool:
         clicked = clicked.astype("int64")
@@ -200,29 +200,26 @@ def correlate_queries(
             left_out += int(lacking.sum())
             x, y = two[~lacking].to_numpy(np.float64).T
             for name in coefficients:
-                rows.append((run, a, b, name, *_correlation(x, y, name)))
+                value, count, why = correlated(x, y, name)
+                if why:
+                    why = f"{name} is undefined: {why}".replace(" runs", " queries")
+                rows.append((run, a, b, name, value, count, why))
     columns = ["run_id", "measure_a", "measure_b", "coefficient", "value"]
     correlations = pd.DataFrame(rows, columns=[*columns, "queries", "undefined"])
-    which = "of a run left out that one of two measures lacks"
-    notes = [f"{counted(left_out, 'query')} {which}"] if left_out else []
-    correlations.attrs["notes"] = notes
-    for note in notes:
-        warnings.warn(note, DataWarning, stacklevel=2)
+    correlations.attrs["notes"] = []
+    if left_out:
+        note = (
+            f"{counted(left_out, 'query')} of a run left out that one of two measures"
+        )
+        correlations.attrs["notes"] = [f"{note} lacks"]
+        warnings.warn(f"{note} lacks", DataWarning, stacklevel=2)
     return correlations
-
-
-def _correlation(x: np.ndarray, y: np.ndarray, name: str) -> tuple[float, int, str]:
-    """Correlate scores of queries: value, number of queries, why the value is NaN."""
-    try:
-        return correlation(x, y, name), len(x), ""
-    except DataError as error:
-        return nan, len(x), error.problem.replace(" runs", " queries")
 
 
 def _score_table(scores: Any) -> pd.DataFrame:
     origin = Origin("scores")
     key = ("run_id", "query_id", "measure")
-    table = _named(frame_of(scores), key, ("value",), origin)
+    table = keyed(frame_of(scores), origin, key, ("value",))
     table["value"] = numbers(table["value"], "value", origin)
     repeated = table.duplicated(list(key)).to_numpy()
     refuse(repeated, lambda _: "is there twice", origin, "Keep one.")
@@ -231,7 +228,7 @@ def _score_table(scores: Any) -> pd.DataFrame:
 
 def _checked(counts: pd.DataFrame) -> pd.DataFrame:
     origin = Origin("clicks")
-    table = _named(counts, _KEY, _COUNTS, origin)
+    table = keyed(counts, origin, _KEY, _COUNTS)
     for name in _COUNTS:
         values = numbers(table[name], name, origin)
         _demand((values >= 0) & (values % 1 == 0), f"{name} is a count", origin)
@@ -245,14 +242,6 @@ def _checked(counts: pd.DataFrame) -> pd.DataFrame:
 
     refuse(table.duplicated(_KEY).to_numpy(), twice, origin, "Add its counts up.")
     return table
-
-
-def _named(
-    frame: pd.DataFrame, key: Sequence[str], others: Sequence[str], origin: Origin
-) -> pd.DataFrame:
-    """Select columns by name or alias, with those of the key as ids."""
-    table = canonical(frame, origin, (*key, *others))
-    return table.assign(**{name: ids(table[name], origin) for name in key})
 
 
 def _demand(good: Bool[np.ndarray, " rows"], rule: str, origin: Origin) -> None:

@@ -7,19 +7,29 @@ from typing import Any, NamedTuple, Never
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Bool
 
 from pgcjax._version import __version__
 from pgcjax.errors import Progress, UsageError, counted, refuse_arguments
 from pgcjax.io.memory import memory_limit
 from pgcjax.io.reading import reading
-from pgcjax.stats import decisions, groups, intervals, inverted, procedures, tests
-from pgcjax.stats.decisions import Decision
+from pgcjax.io.result import names_at
+from pgcjax.stats import groups, intervals, procedures, tests
 from pgcjax.stats.findings import Comparison, tested
 from pgcjax.stats.matrix import Matrix, read
+from pgcjax.stats.procedures import FAMILY, Decision
 from pgcjax.stats.rectified import BothScores, of_both, read_human
-from pgcjax.stats.tests import OfPairs, RunPairs, Values
+from pgcjax.stats.tests import RunPairs, Values
 
+_QUERIES, _RUNS = 15, 200  # from which, to which max-t was simulated
+_INTERVAL = {
+    "max-t": "max-t",
+    "tukey": "hsd",
+    "anova": "hsd",
+    "bootstrap": "bootstrap-t",
+    "permutation": "sign flips",
+    "t": "t",
+    "wilcoxon": "signed ranks, of the pseudo-median",
+}
 _INSTEAD = {
     "baseline": "give baselines=…, one name or several",
     "measures": "give measure=…, one name",
@@ -54,7 +64,7 @@ def compare(  # noqa: D417 - others are refused
         baselines: runs that take the place of b; by default all pairs.
         correction: of p for many pairs, `holm`, `bh` or `none`; by default `holm`, but
             of one pair, and of tests for all pairs at once, "max-t", "tukey" and
-            "anova", which need none. Intervals are those of `decisions.Decision`.
+            "anova", which need none. Intervals are those of `procedures.Decision`.
         resamples: by default `choices.RESAMPLES`, or more if the correction needs them.
         seed: of the random numbers.
         alpha: level of the decisions, and 1 less that of the intervals.
@@ -76,10 +86,10 @@ def compare(  # noqa: D417 - others are refused
     pairs = _pairs(matrix, names)
     sampling = {"correction": correction, "resamples": resamples}
     sampling |= {"alpha": alpha, "seed": seed}
-    effort = {"precision": precision, "progress": progress, "journal": journal}
     if rectify is None:
-        test = test or "max-t"
-        differences = _tested(matrix.values, pairs, test, memory, sampling, effort)
+        effort = {"precision": precision, "progress": progress, "journal": journal}
+        effort |= {"memory": memory}
+        differences = _tested(matrix.values, pairs, test or "max-t", sampling, effort)
     else:
         differences = _rectified(matrix, pairs, rectify, missing, sampling)
     settings = {"alpha": alpha, "seed": seed, "missing": missing, "baselines": names}
@@ -97,163 +107,6 @@ def _check_arguments(
     refuse_arguments("compare", others, _INSTEAD)
     if rectify is not None and test not in (None, "t"):
         raise UsageError(f"rectify goes with test 't' alone, not {test!r}")
-
-
-class _Differences(NamedTuple):
-    """Differences of pairs of runs.
-
-    Attributes:
-        made: which are significant.
-        mean: of each pair.
-        effect_size: likewise.
-        identical: whether the two runs are.
-        bounds: low and high ends of the intervals.
-        columns: more of each pair.
-        both: the scores, if human ones rectified a model's.
-        notes: on these.
-    """
-
-    made: Decision
-    mean: OfPairs
-    effect_size: OfPairs
-    identical: Bool[np.ndarray, " pairs"]
-    bounds: tuple[OfPairs, OfPairs]
-    columns: Mapping[str, OfPairs] = {}
-    both: BothScores | None = None
-    notes: Sequence[str] = ()
-
-
-def _tested(
-    values: Values,
-    pairs: RunPairs,
-    test: str,
-    memory: str | int | None,
-    sampling: dict[str, Any],
-    effort: dict[str, Any],
-) -> _Differences:
-    """Test the differences of scores of all queries."""
-    made = decisions.decide(values, pairs, test, memory=memory, **sampling, **effort)
-    mean, deviation = tests.moments(values, pairs)
-    same = tests.identical(values, pairs)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        effect = np.where(same | (mean == 0), 0.0, mean / deviation)
-    bounds = _bounds(values, pairs, made, sampling["seed"], memory)
-    return _Differences(made, mean, effect, same, bounds)
-
-
-def _rectified(
-    matrix: Matrix,
-    pairs: RunPairs,
-    rectify: Any,
-    missing: str,
-    sampling: dict[str, Any],
-) -> _Differences:
-    """Test the differences of human scores, estimated with the help of a model's."""
-    decisions.check(matrix.values, len(pairs[0]), "t", **sampling)
-    human, notes = of_both(read_human(rectify, matrix, missing), matrix, missing)
-    both = BothScores.of(human, matrix)
-    estimate, alpha = both.differences(pairs), sampling["alpha"]
-    made = decisions.of_p(estimate.p_values(), "t", sampling["correction"], alpha)
-    return _Differences(
-        made,
-        estimate.mean,
-        estimate.effect_size(),
-        both.identical(pairs),
-        estimate.interval(float(made.level)),
-        estimate.columns(alpha),
-        both,
-        notes,
-    )
-
-
-def _comparison(
-    matrix: Matrix,
-    pairs: RunPairs,
-    differences: _Differences,
-    settings: Mapping[str, Any],
-) -> Comparison:
-    """Lay out findings: a row for each pair, a row for each run, and notes."""
-    made, both, values = differences.made, differences.both, matrix.values
-    table = _pair_table(matrix.run_ids, pairs, differences)
-    metadata = _metadata(matrix, made, len(table), settings)
-    if both:
-        marks = {"human_queries": both.queries, "human_scores": _mark(both.human)}
-        metadata |= marks
-    notes = [*matrix.notes, *differences.notes]
-    notes += _notes(values, table, made, metadata)
-    if both:
-        notes.append(_told(both, table))
-    different = None
-    if not settings["baselines"]:
-        different = np.zeros((len(values), len(values)), bool)
-        different[pairs] = different[pairs[::-1]] = made.significant
-    runs = _runs(matrix, both, different, made.simultaneous, settings["alpha"])
-    return Comparison(table, metadata, tuple(notes), runs=runs)
-
-
-def _pair_table(
-    run_ids: list[str], pairs: RunPairs, differences: _Differences
-) -> pd.DataFrame:
-    """Lay out a row for each pair."""
-    ids, made = np.array(run_ids, object), differences.made
-    return pd.DataFrame(
-        {
-            "run_a": pd.Series(ids[pairs[0]], dtype="str"),
-            "run_b": pd.Series(ids[pairs[1]], dtype="str"),
-            "difference": differences.mean,
-            "low": differences.bounds[0],
-            "high": differences.bounds[1],
-            "effect_size": differences.effect_size,
-            "p_value": made.outcome.p_value,
-            "p_adjusted": made.adjusted,
-            "significant": made.significant,
-            "identical": differences.identical,
-            "p_error": made.outcome.error,
-            **differences.columns,
-        }
-    )
-
-
-def _metadata(
-    matrix: Matrix, made: Decision, pairs: int, settings: Mapping[str, Any]
-) -> dict[str, Any]:
-    """List what the findings depend on."""
-    runs, queries = matrix.values.shape
-    all_pairs = made.test in ("tukey", "anova")
-    return {
-        "version": __version__,
-        "measure": matrix.measure,
-        "test": made.test,
-        "correction": made.correction,
-        "comparisons": runs * (runs - 1) // 2 if all_pairs else pairs,
-        "alpha": settings["alpha"],
-        "interval": _INTERVAL[made.test],
-        "interval_level": float(1 - made.level),
-        "simultaneous": made.simultaneous,
-        "resamples": made.outcome.resamples,
-        "exact": made.outcome.exact,
-        "seed": settings["seed"],
-        "missing": settings["missing"],
-        "baselines": settings["baselines"],
-        "runs": runs,
-        "queries": queries,
-        "scores": _mark(matrix.values),
-    }
-
-
-_INTERVAL = {
-    "max-t": "max-t",
-    "tukey": "hsd",
-    "anova": "hsd",
-    "bootstrap": "bootstrap-t",
-    "permutation": "sign flips",
-    "t": "t",
-    "wilcoxon": "signed ranks, of the pseudo-median",
-}
-
-
-def _mark(values: Values) -> str:
-    return sha256(values.tobytes()).hexdigest()[:16]
 
 
 def _names(baselines: Any) -> list[str]:
@@ -289,17 +142,83 @@ def _pairs(matrix: Matrix, baselines: list[str]) -> RunPairs:
     return a, b
 
 
+class _Differences(NamedTuple):
+    """Differences of pairs of runs, and the means of runs.
+
+    Attributes:
+        made: which pairs are significant.
+        of_pairs: difference, low, high, effect_size, identical.
+        of_runs: mean, low and high.
+        more: columns of pairs, and of runs, beside these, if human scores rectified a
+            model's; and the scores.
+        notes: on these.
+    """
+
+    made: Decision
+    of_pairs: dict[str, np.ndarray]
+    of_runs: dict[str, np.ndarray]
+    more: tuple[Mapping, Mapping, BothScores | None] = ({}, {}, None)
+    notes: Sequence[str] = ()
+
+
+def _tested(
+    values: Values,
+    pairs: RunPairs,
+    test: str,
+    sampling: dict[str, Any],
+    effort: dict[str, Any],
+) -> _Differences:
+    """Test the differences of scores of all queries."""
+    made = procedures.decide(values, pairs, test, **sampling, **effort)
+    mean, deviation = tests.moments(values, pairs)
+    same = tests.identical(values, pairs)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        effect = np.where(same | (mean == 0), 0.0, mean / deviation)
+    low, high = _bounds(values, pairs, made, sampling["seed"], effort["memory"])
+    of_pairs = {"difference": mean, "low": low, "high": high}
+    means, queries = values.mean(1), values.shape[1]
+    spread, alpha = values.std(1, ddof=1), sampling["alpha"]
+    low, high = intervals.student(means, spread, queries, alpha)
+    of_runs = {"mean": means, "low": low, "high": high}
+    of_pairs |= {"effect_size": effect, "identical": same}
+    return _Differences(made, of_pairs, of_runs)
+
+
+def _rectified(
+    matrix: Matrix,
+    pairs: RunPairs,
+    rectify: Any,
+    missing: str,
+    sampling: dict[str, Any],
+) -> _Differences:
+    """Test the differences of human scores, estimated with the help of a model's."""
+    procedures.check_decision(matrix.values.shape[1], len(pairs[0]), "t", **sampling)
+    human, notes = of_both(read_human(rectify, matrix, missing), matrix, missing)
+    both = BothScores.of(human, matrix)
+    estimate, means = both.differences(pairs), both.means()
+    alpha = sampling["alpha"]
+    made = procedures.decision(estimate.p_values(), "t", sampling["correction"], alpha)
+    low, high = estimate.interval(float(made.level))
+    of_pairs = {"difference": estimate.mean, "low": low, "high": high}
+    of_pairs["effect_size"] = estimate.effect_size()
+    of_pairs["identical"] = both.identical(pairs)
+    low, high = means.interval(alpha)
+    of_runs = {"mean": means.mean, "low": low, "high": high}
+    more = estimate.columns(alpha), means.columns(alpha), both
+    return _Differences(made, of_pairs, of_runs, more, notes)
+
+
 def _bounds(
     values: Values,
     pairs: RunPairs,
     made: Decision,
     seed: int,
     memory: str | int | None,
-) -> tuple[OfPairs, OfPairs]:
+) -> intervals.Ends:
     """Compute the interval of each difference: 0 is outside exactly if p < level."""
     outcome, level, test = made.outcome, made.level, made.test
     mean, deviation = tests.moments(values, pairs)
-    if test in ("max-t", "tukey", "anova"):
+    if test in FAMILY:
         if outcome.largest is None or outcome.unit is None:
             half = tests.critical_difference(values, float(level))
         else:
@@ -313,65 +232,123 @@ def _bounds(
     options: dict[str, Any] = {"resamples": outcome.resamples, "seed": seed}
     options |= {"level": level, "budget": min(2**28, memory_limit(memory) // 4)}
     if test == "bootstrap":
-        ends = inverted.bootstrap_t(values, pairs, **options)
+        ends = intervals.bootstrap_t(values, pairs, **options)
     elif test == "permutation":
-        ends = inverted.sign_flips(values, pairs, exact=outcome.exact, **options)
+        ends = intervals.sign_flips(values, pairs, exact=outcome.exact, **options)
     elif test == "wilcoxon":
-        ends = inverted.wilcoxon(values, pairs, outcome.p_value, level)
+        ends = intervals.wilcoxon(values, pairs, outcome.p_value, level)
     else:
         ends = intervals.student(mean, deviation, values.shape[1], float(level))
-    return inverted.agreeing(*ends, outcome.p_value, level)
+    return intervals.agreeing(*ends, outcome.p_value, level)
 
 
-def _runs(
+def _comparison(
     matrix: Matrix,
-    both: BothScores | None,
-    different: Bool[np.ndarray, "runs runs"] | None,
-    together: bool,
-    alpha: float,
-) -> pd.DataFrame:
-    values, beside = matrix.values, {}
-    if both is None:
-        mean, queries = values.mean(1), values.shape[1]
-        low, high = intervals.student(mean, values.std(1, ddof=1), queries, alpha)
-    else:
-        estimate = both.means()
-        mean, (low, high) = estimate.mean, estimate.interval(alpha)
-        beside = estimate.columns(alpha)
-    letters = "" if different is None else groups.letters(different, mean)
-    return pd.DataFrame(
+    pairs: RunPairs,
+    differences: _Differences,
+    settings: Mapping[str, Any],
+) -> Comparison:
+    """Lay out findings: a row for each pair, a row for each run, and notes."""
+    made, values = differences.made, matrix.values
+    more_of_pairs, more_of_runs, both = differences.more
+    of_pairs = dict(differences.of_pairs)
+    identical = of_pairs.pop("identical")
+    table = pd.DataFrame(
         {
-            "run_id": pd.Series(matrix.run_ids, dtype="str"),
-            "mean": mean,
-            "low": low,
-            "high": high,
-            "rank": np.searchsorted(np.sort(-mean), -mean) + 1,
-            # They hold together only if no pair is wrong, but with chance alpha.
-            **groups.columns(different if together else None, mean),
-            "groups": pd.Series(letters, range(len(mean)), dtype="str"),
-            **beside,
+            "run_a": names_at(matrix.run_ids, pairs[0]),
+            "run_b": names_at(matrix.run_ids, pairs[1]),
+            **of_pairs,
+            "p_value": made.outcome.p_value,
+            "p_adjusted": made.adjusted,
+            "significant": made.significant,
+            "identical": identical,
+            "p_error": made.outcome.error,
+            **more_of_pairs,
         }
     )
-
-
-def _told(both: BothScores, table: pd.DataFrame) -> str:
-    power, width = (table[name].median() for name in ("lambda", "width_ratio"))
-    return (
-        f"human scores of {both.queries} of {both.model.shape[1]} queries; medians "
-        f"over pairs: λ {power:.2f}, intervals {width:.2f} as wide as by them alone"
+    metadata = _metadata(matrix, made, len(table), settings)
+    if both:
+        metadata["human_queries"] = both.queries
+        metadata["human_scores"] = _mark(both.human)
+    notes = [*matrix.notes, *differences.notes]
+    notes += _notes(values, table, made, metadata)
+    if both:
+        power, width = (table[name].median() for name in ("lambda", "width_ratio"))
+        notes.append(
+            f"human scores of {both.queries} of {both.model.shape[1]} queries; medians "
+            f"over pairs: λ {power:.2f}, intervals {width:.2f} as wide as by them alone"
+        )
+    means, different, letters = differences.of_runs["mean"], None, ""
+    if not settings["baselines"]:
+        different = np.zeros((len(values), len(values)), bool)
+        different[pairs] = different[pairs[::-1]] = made.significant
+        letters = groups.letters(different, means)
+    runs = pd.DataFrame(
+        {
+            "run_id": pd.Series(matrix.run_ids, dtype="str"),
+            **differences.of_runs,
+            "rank": np.searchsorted(np.sort(-means), -means) + 1,
+            # They hold together only if no pair is wrong, but with chance alpha.
+            **groups.columns(different if made.simultaneous else None, means),
+            "groups": pd.Series(letters, range(len(means)), dtype="str"),
+            **more_of_runs,
+        }
     )
+    return Comparison(table, metadata, tuple(notes), runs=runs)
+
+
+def _metadata(
+    matrix: Matrix, made: Decision, pairs: int, settings: Mapping[str, Any]
+) -> dict[str, Any]:
+    """List what the findings depend on."""
+    runs, queries = matrix.values.shape
+    all_pairs = made.test in ("tukey", "anova")
+    return {
+        "version": __version__,
+        "measure": matrix.measure,
+        "test": made.test,
+        "correction": made.correction,
+        "comparisons": runs * (runs - 1) // 2 if all_pairs else pairs,
+        "alpha": settings["alpha"],
+        "interval": _INTERVAL[made.test],
+        "interval_level": float(1 - made.level),
+        "simultaneous": made.simultaneous,
+        "resamples": made.outcome.resamples,
+        "exact": made.outcome.exact,
+        "seed": settings["seed"],
+        "missing": settings["missing"],
+        "baselines": settings["baselines"],
+        "runs": runs,
+        "queries": queries,
+        "scores": _mark(matrix.values),
+    }
+
+
+def _mark(values: Values) -> str:
+    return sha256(values.tobytes()).hexdigest()[:16]
 
 
 def _notes(
     values: Values, table: pd.DataFrame, made: Decision, metadata: dict[str, Any]
 ) -> list[str]:
+    """Write what was found, what it depends on, and what it cannot show."""
     (runs, queries), outcome, alpha = values.shape, made.outcome, metadata["alpha"]
-    significant = int(made.significant.sum())
+    significant, corrected = int(made.significant.sum()), made.correction != "none"
     notes = [
         f"{counted(runs, 'run')}: {significant} of {counted(len(table), 'pair')} "
         f"differ significantly ({tested(metadata)})"
     ]
-    notes += procedures.told(made.test, made.correction, len(table), values)
+    if len(table) > 1 and (made.test in FAMILY or corrected):
+        notes.append(
+            "p is for all pairs together: it depends on the runs that are compared"
+        )
+    if made.test == "max-t" and queries < _QUERIES:
+        notes.append(
+            f"fewer than {_QUERIES} queries: max-t finds little, and was simulated for "
+            "10 runs alone"
+        )
+    if made.test == "max-t" and runs > _RUNS:
+        notes.append(f"more than {_RUNS} runs: levels of max-t were not simulated")
     if table.identical.any():
         notes.append(f"{counted(int(table.identical.sum()), 'pair')} identical: p = 1")
     if made.test == "anova":
@@ -381,11 +358,11 @@ def _notes(
         notes.append(f"exact: all {outcome.resamples} sign flips")
     least = float(made.least)
     if not significant and least >= alpha:
-        corrected = ", once corrected" if made.correction != "none" else ""
         notes.append(
             f"no pair could be significant: by {counted(queries, 'query')} the "
-            f"smallest p of {made.test} is {least:.4g}{corrected}; test max-t and t "
-            "have no such limit"
+            f"smallest p of {made.test} is {least:.4g}"
+            f"{', once corrected' if corrected else ''}; test max-t and t have no such "
+            "limit"
         )
     held = made.significant & (table.low <= 0) & (table.high >= 0)
     if held.any():

@@ -12,11 +12,11 @@ from jaxtyping import Bool, Float, Float64, Int64
 
 from pgcjax.errors import Progress, UsageError
 from pgcjax.io.result import Result, computed
+from pgcjax.stats.agreement import preferred
 from pgcjax.stats.aligned import align, by_measure, measure_names
-from pgcjax.stats.decisions import decide
 from pgcjax.stats.findings import tested
 from pgcjax.stats.matrix import check_measures
-from pgcjax.stats.run_preferences import preferred
+from pgcjax.stats.procedures import decide
 from pgcjax.stats.tests import all_pairs, check_alpha
 
 PValues = Float[np.ndarray, " pairs"]

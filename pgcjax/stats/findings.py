@@ -43,7 +43,7 @@ class Comparison(Result):
 
     Attributes:
         table: a row per pair: run_a, run_b, difference (mean of a less b), low, high
-            (of an interval by the same test: see `decisions.Decision`), effect_size
+            (of an interval by the same test: see `procedures.Decision`), effect_size
             (paired: mean by standard deviation of the differences over
             queries; infinite if they are constant), p_value, p_adjusted, significant
             (p_adjusted < α), identical, p_error (Monte-Carlo standard error of p_value;

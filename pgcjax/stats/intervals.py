@@ -1,19 +1,34 @@
-"""Intervals of the mean difference of each pair."""
+"""Intervals of means and differences: of Student, of replicates, by inverted tests.
+
+An inverted test holds the differences that the test, made of scores moved by them, does
+not reject at `level`, a share such as 1/20: 0 is outside exactly where p is below it.
+Resamples are those of the test itself.
+"""
 
 import math
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from functools import cache
 
 import numpy as np
 from jaxtyping import Float64, Int64
 from scipy.special import ndtr, ndtri
 
 from pgcjax.later import stats
+from pgcjax.stats import resample, tests
 from pgcjax.stats.rounding import NOISE, exact
-from pgcjax.stats.tests import OfPairs
+from pgcjax.stats.tests import OfPairs, RunPairs, Values
+
+_NEAR = 2**19  # numbers of a block of pairs in resamples: they stay in a core's cache
+_EXACT_WILCOXON = 50  # queries up to which scipy's p is exact, without ties
+
+Ends = tuple[OfPairs, OfPairs]
+"""The low and the high end of each interval."""
+Statistics = Float64[np.ndarray, "kinds rows resamples"]
 
 
-def student(
-    mean: OfPairs, deviation: OfPairs, queries: int, alpha: float
-) -> tuple[OfPairs, OfPairs]:
+def student(mean: OfPairs, deviation: OfPairs, queries: int, alpha: float) -> Ends:
     """Return Student's t interval of means, of pairs or of runs, over queries."""
     half = stats.t.isf(alpha / 2, queries - 1) * deviation / math.sqrt(queries)
     return mean - half, mean + half
@@ -27,9 +42,8 @@ def critical_value(largest: Float64[np.ndarray, " resamples"], alpha: float) -> 
             below alpha.
         alpha: level.
     """
-    # Significant is d if (1 + k) / (1 + B) < α, where k of them reach d.
-    most = math.ceil(exact(alpha) * (1 + len(largest))) - 2
-    return float(largest[len(largest) - 1 - max(most, 0)])
+    most = max(reaching(exact(alpha), len(largest)), 0)
+    return float(largest[len(largest) - 1 - most])
 
 
 def twice_below(
@@ -75,7 +89,7 @@ def of_replicates(
     drawn: Float64[np.ndarray, "pairs replicates"],
     interval: str,
     alpha: float,
-) -> tuple[OfPairs, OfPairs]:
+) -> Ends:
     """Return the interval of numbers, of level 1 - alpha, from replicates of each.
 
     Args:
@@ -99,8 +113,19 @@ def of_replicates(
         levels = bias_corrected(levels, below, drawn.shape[1], none)
     ascending = np.sort(drawn, axis=1)
     low, high = (quantile(ascending, level) for level in levels)
+    return moved_ends(low, high, observed, drawn.mean(1), interval)
+
+
+def moved_ends(
+    low: np.ndarray,
+    high: np.ndarray,
+    observed: np.ndarray,
+    mean: np.ndarray,
+    interval: str,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Move percentiles of replicates with this mean as `of_replicates` says."""
     if interval == "centred":
-        shift = observed - drawn.mean(1)
+        shift = observed - mean
         return low + shift, high + shift
     if interval == "basic":
         return 2 * observed - high, 2 * observed - low
@@ -141,3 +166,272 @@ def quantile(
     rows = np.arange(len(ascending))
     a, b = ascending[rows, below], ascending[rows, above]
     return a + (b - a) * (place - below)
+
+
+def reaching(level: Fraction, resamples: int, *, every: bool = False) -> int:
+    """Count how many resamples may reach a statistic that is significant.
+
+    Args:
+        level: p is below it.
+        resamples: of which p is (1 + count) / (1 + resamples).
+        every: whether p is count / resamples instead: of all there are.
+    """
+    if every:
+        return math.ceil(level * resamples) - 1
+    return math.ceil(level * (1 + resamples)) - 2
+
+
+def bootstrap_t(
+    values: Values,
+    pairs: RunPairs,
+    *,
+    resamples: int,
+    seed: int,
+    level: Fraction,
+    budget: int = 2**28,
+) -> Ends:
+    """Compute symmetric bootstrap-t intervals of mean differences.
+
+    They are mean ± c · standard error, where c is the |t*| that as many resamples reach
+    as may where p is below the level. Infinite where no p can be.
+
+    Args:
+        values: scores.
+        pairs: of runs.
+        resamples: as of the test.
+        seed: as of the test.
+        level: 1 less that of the intervals.
+        budget: bytes that intermediate results may take.
+
+    Returns:
+        Low and high end of each pair.
+
+    Source: Hall 1992; Efron and Tibshirani 1993, 12.5.
+    """
+    mean, deviation = tests.moments(values, pairs)
+    queries, noise = values.shape[1], tests.largest_noise(values)
+
+    def statistics(z: np.ndarray, weights: np.ndarray) -> Statistics:
+        w = z - z.mean(1, keepdims=True)
+        w[np.abs(w) <= noise] = 0.0
+        squares = (w * w) @ weights * queries
+        means = (w @ weights) ** 2
+        # Grows with |t*|; 1 where a resample has no variance.
+        return (means / np.where(squares > 0, squares, 1.0))[None]
+
+    def drawn() -> Iterator[np.ndarray]:
+        for block, size in resample.blocks(resamples):
+            yield resample.multiplicities(resample.indices(seed, block, size, queries))
+
+    place = reaching(level, resamples) + 1
+    (ratio,) = _largest(values, pairs, statistics, drawn, 1, place, budget)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        critical = np.sqrt((queries - 1) * ratio / (1 - ratio))
+    critical[ratio >= 1 - NOISE] = np.inf
+    error = deviation / math.sqrt(queries)
+    half = np.where(error > 0, critical * np.where(error > 0, error, 1.0), 0.0)
+    return mean - half, mean + half
+
+
+def sign_flips(
+    values: Values,
+    pairs: RunPairs,
+    *,
+    resamples: int,
+    exact: bool,
+    seed: int,
+    level: Fraction,
+    budget: int = 2**28,
+) -> Ends:
+    """Invert the test of means by sign flips.
+
+    Flipped signs of the differences less δ reach their sum exactly if δ lies between
+    the mean of the differences that are flipped and the mean of the others. So the ends
+    are order statistics of the lower, and of the upper one of these two means.
+
+    Args:
+        values: scores.
+        pairs: of runs.
+        resamples: as of the test; all there are, if `exact`.
+        exact: whether all sign flips are made.
+        seed: as of the test.
+        level: 1 less that of the intervals.
+        budget: bytes that intermediate results may take.
+
+    Source: Fisher's randomisation test; Tritchler 1984.
+    """
+    queries = values.shape[1]
+    mean, _ = tests.moments(values, pairs)
+    count = resamples // 2 if exact else resamples  # the other half mirrors these
+
+    def drawn() -> Iterator[np.ndarray]:
+        for block, size in resample.blocks(count):
+            if exact:
+                yield resample.all_signs(block, size, queries)
+            else:
+                yield resample.signs(seed, block, size, queries)
+
+    def statistics(z: np.ndarray, signs: np.ndarray) -> Statistics:
+        flipped = (signs < 0).astype(np.float64)
+        number = flipped.sum(0)
+        apart = (z - z.mean(1, keepdims=True)) @ flipped
+        one = apart / np.maximum(number, 1)
+        other = -apart / np.maximum(queries - number, 1)
+        none = (number == 0) | (number == queries)  # these reach any sum
+        below, above = -np.minimum(one, other), np.maximum(one, other)
+        below[:, none] = above[:, none] = np.inf
+        return np.stack([below, above])
+
+    place = reaching(level, count, every=exact) + 1
+    below, above = _largest(values, pairs, statistics, drawn, 2, place, budget)
+    return mean - below, mean + above
+
+
+def _largest(
+    values: Values,
+    pairs: RunPairs,
+    statistics: Callable[[np.ndarray, np.ndarray], Statistics],
+    drawn: Callable[[], Iterator[np.ndarray]],
+    kinds: int,
+    place: int,
+    budget: int,
+) -> Float64[np.ndarray, "kinds pairs"]:
+    """Find the place-th largest of each statistic of each pair over all resamples.
+
+    Args:
+        values: scores.
+        pairs: of runs.
+        statistics: of differences `[rows, queries]` and a block of resamples.
+        drawn: gives the blocks of resamples, always the same.
+        kinds: how many statistics there are.
+        place: from 1; below, all are infinite.
+        budget: bytes of what is held.
+    """
+    count = len(pairs[0])
+    if place < 1:
+        return np.full((kinds, count), np.inf)
+    largest = np.empty((kinds, count))
+    width = max(values.shape[1], resample.BLOCK)
+    rows = max(1, _NEAR // width)
+    most = max(rows, budget // (8 * kinds * (place + resample.BLOCK)) // rows * rows)
+    for start in range(0, count, most):
+        stop = min(start + most, count)
+        blocks = [slice(k, min(k + rows, stop)) for k in range(start, stop, rows)]
+        best: list[Statistics | None] = [None] * len(blocks)
+
+        def merged(
+            block: slice, best: Statistics | None, weights: np.ndarray
+        ) -> Statistics:
+            z = values[pairs[0][block]] - values[pairs[1][block]]
+            return _merged(best, statistics(z, weights), place)
+
+        with ThreadPoolExecutor(resample.workers()) as pool:
+            for weights in drawn():
+                best = [*pool.map(merged, blocks, best, [weights] * len(blocks))]
+        for block, of_block in zip(blocks, best, strict=True):
+            assert of_block is not None
+            largest[:, block] = of_block.min(2)
+    return largest
+
+
+def _merged(best: Statistics | None, part: Statistics, place: int) -> Statistics:
+    """Find the `place` largest statistics of each pair so far, and of a new part."""
+    if best is not None and best.shape[2] == place:
+        # Most blocks of resamples have nothing larger for most pairs.
+        kind, row = np.nonzero(part.max(2) > best.min(2))
+        both = np.concatenate([best[kind, row], part[kind, row]], axis=1)
+        best[kind, row] = np.partition(both, -place, axis=1)[:, -place:]
+        return best
+    if best is not None:
+        part = np.concatenate([best, part], axis=2)
+    if part.shape[2] > place:
+        part = np.partition(part, -place, axis=2)[..., -place:].copy()
+    return part
+
+
+def wilcoxon(values: Values, pairs: RunPairs, p: OfPairs, level: Fraction) -> Ends:
+    """Compute intervals of the pseudo-median by Wilcoxon's signed ranks.
+
+    The ends are Walsh averages, (z_i + z_j) / 2: at a δ, as many of them are below it
+    as the ranks of the differences below it add up to. Where ties or zeros give p of
+    the differences as they are by another rule of scipy's, an end next to 0 follows p.
+
+    Args:
+        values: scores.
+        pairs: of runs.
+        p: what `tests.wilcoxon` says of them.
+        level: 1 less that of the intervals.
+
+    Source: Hollander, Wolfe and Chicken 2014, 3.3; Hodges and Lehmann 1963.
+    """
+    queries, scale = values.shape[1], np.abs(values).max(initial=0.0) or 1.0
+    first, second = np.triu_indices(queries)
+    low, high = np.empty(len(p)), np.empty(len(p))
+    for block, z in tests.differences(values, pairs, max(1, 2**20 // len(first))):
+        z = np.sort(np.round(z / scale, 12), axis=1)
+        walsh = np.sort((z[:, first] + z[:, second]) / 2, axis=1)
+        outside = _ranks_outside(z, level)
+        rows, last = np.arange(len(z)), len(first) - 1
+        within = np.clip(outside, 0, last // 2)
+        below = np.where(outside < 0, -np.inf, walsh[rows, within])
+        above = np.where(outside < 0, np.inf, walsh[rows, last - within])
+        decided = p[block] < float(level)
+        up = (walsh > 0).sum(1) >= (walsh < 0).sum(1)
+        over = np.where(walsh > 0, walsh, np.inf).min(1)
+        under = np.where(walsh < 0, walsh, -np.inf).max(1)
+        low[block] = np.where(decided & up & (below <= 0), over, below) * scale
+        high[block] = np.where(decided & ~up & (above >= 0), under, above) * scale
+    return low, high
+
+
+def _ranks_outside(
+    z: Float64[np.ndarray, "pairs queries"], level: Fraction
+) -> np.ndarray:
+    """Find the largest sum of ranks with p below the level; -1 if there is none.
+
+    Args:
+        z: differences, ascending; equal ones have a mean rank.
+        level: of p, two-sided.
+    """
+    queries = z.shape[1]
+    new = np.concatenate([np.ones((len(z), 1), bool), np.diff(z, axis=1) != 0], axis=1)
+    tied = np.zeros(len(z))
+    for row in np.flatnonzero(~new.all(1)):
+        sizes = np.diff(np.append(np.flatnonzero(new[row]), queries)).astype(float)
+        tied[row] = (sizes**3 - sizes).sum()
+    variance = queries * (queries + 1) * (2 * queries + 1) / 24 - tied / 48
+    half = float(stats.norm.isf(float(level) / 2)) * np.sqrt(variance)
+    approximate = np.ceil(queries * (queries + 1) / 4 - half).astype(int) - 1
+    if queries > _EXACT_WILCOXON:
+        return np.maximum(approximate, -1)
+    below = np.array([2 * share < level for share in _signed_ranks(queries)])
+    exact = int(below.sum()) - 1
+    return np.where(tied == 0, exact, np.maximum(approximate, -1))
+
+
+@cache
+def _signed_ranks(queries: int) -> tuple[Fraction, ...]:
+    """Compute the chance of each sum of signed ranks up to its mean, or a lower one."""
+    ways = [1]
+    for rank in range(1, queries + 1):
+        longer = [*ways, *[0] * rank]
+        for at, count in enumerate(ways):
+            longer[at + rank] += count
+        ways = longer
+    total, shares = 0, []
+    for count in ways[: queries * (queries + 1) // 4 + 1]:
+        total += count
+        shares.append(Fraction(total, 2**queries))
+    return tuple(shares)
+
+
+def agreeing(low: OfPairs, high: OfPairs, p: OfPairs, level: Fraction) -> Ends:
+    """Bring ends beyond 0 back to it, where p is not below the level: they are rounded.
+
+    Of "wilcoxon" they may be of another rule of scipy's, too.
+    """
+    open_ = p >= float(level)
+    return (
+        np.where(open_ & (low > 0), 0.0, low),
+        np.where(open_ & (high < 0), 0.0, high),
+    )

@@ -19,7 +19,13 @@ from pgcjax.io.scores.door import read_own_table
 from pgcjax.stats import tests
 from pgcjax.stats.choices import CORRECTIONS, RANK_INTERVALS
 from pgcjax.stats.correlation import levels
-from pgcjax.stats.order_correlations import Drawing, RunOrder, change, correlation_of
+from pgcjax.stats.orders import (
+    Drawing,
+    RunOrder,
+    change,
+    checked_drawing,
+    correlation_of,
+)
 
 KEEP = FLIPS[0]
 _LINES = 6  # on pairs of judges; of more, the extremes
@@ -114,24 +120,20 @@ class JudgeOrders(Result):
             order), of these one_significant and both_significant (by one of the judges
             alone, and by both), undefined (what is NaN, and why).
         """
-        drawing = Drawing.of(coefficients, interval, alpha, resamples, seed)
+        drawing = checked_drawing(coefficients, interval, alpha, resamples, seed)
         check_choice("correction", correction, CORRECTIONS)
         rows = []
-        two = list(combinations(self.boards, 2))
-        for done, (a, b) in enumerate(two, 1):
+        for a, b in _counted([*combinations(self.boards, 2)], progress):
             x, y = self._orders([self._board(a), self._board(b)], drawing)
             table = self._swapped(x, y, drawing.alpha, correction)
-            by = table["significant_a"] * 1 + table["significant_b"]
+            judges = table["significant_a"] * 1 + table["significant_b"]
             counts = {"runs": len(self.run_ids), "swapped": len(table)}
-            counts |= {"one_significant": int((by == 1).sum())}
-            counts |= {"both_significant": int((by == 2).sum())}
+            counts |= {"one_significant": int((judges == 1).sum())}
+            counts |= {"both_significant": int((judges == 2).sum())}
             for coefficient in drawing.coefficients:
                 row = {"judge_a": a, "judge_b": b, "coefficient": coefficient}
                 rows.append(row | correlation_of(x, y, coefficient, drawing) | counts)
-            if progress:
-                progress("comparing judges", done, len(two))
-        drawn = ["low", "high"] if interval != "none" else []
-        columns = ["judge_a", "judge_b", "coefficient", "value", *drawn, "runs"]
+        columns = ["judge_a", "judge_b", "coefficient", *drawing.columns, "runs"]
         columns += ["queries", "swapped", "one_significant", "both_significant"]
         return pd.DataFrame(rows, columns=[*columns, "undefined"])
 
@@ -152,13 +154,15 @@ class JudgeOrders(Result):
         """
         tests.check_alpha(alpha)
         check_choice("correction", correction, CORRECTIONS)
-        parts = [pd.DataFrame(columns=["judge_a", "judge_b", *_SWAPS])]
+        parts = []
         for a, b in combinations(self.boards, 2):
             x, y = self._orders([self._board(a), self._board(b)])
             table = self._swapped(x, y, alpha, correction)
-            names = pd.DataFrame({"judge_a": a, "judge_b": b}, table.index)
-            parts.append(pd.concat([names, table], axis=1))
-        return pd.concat(parts[1:] or parts, ignore_index=True)
+            table.insert(0, "judge_a", a)
+            table.insert(1, "judge_b", b)
+            parts.append(table)
+        none = pd.DataFrame(columns=["judge_a", "judge_b", *_SWAPS])
+        return pd.concat(parts or [none], ignore_index=True)
 
     def flips(
         self,
@@ -190,18 +194,15 @@ class JudgeOrders(Result):
             explained, change as a share of what `keep` lacks of 1; queries, swapped,
             undefined.
         """
-        drawing = Drawing.of(coefficients, interval, alpha, resamples, seed)
-        two = [(judge, judge) for judge in self.flipped]
+        drawing = checked_drawing(coefficients, interval, alpha, resamples, seed)
+        pairs = [(judge, judge) for judge in self.flipped]
         of_two = combinations(self.boards, 2)
-        two += [pair for pair in of_two if {*pair} & {*self.flipped}]
+        pairs += [pair for pair in of_two if {*pair} & {*self.flipped}]
         rows = []
-        for done, (a, b) in enumerate(two, 1):
-            rows += self._by_policy(a, b, drawing)
-            if progress:
-                progress("comparing judges", done, len(two))
-        drawn = ["low", "high"] if interval != "none" else []
-        columns = ["judge_a", "flips_a", "judge_b", "flips_b", "coefficient", "value"]
-        columns += [*drawn, "change", "explained"]
+        for pair in _counted(pairs, progress):
+            rows += self._by_policy(*pair, drawing)
+        columns = ["judge_a", "flips_a", "judge_b", "flips_b", "coefficient"]
+        columns += [*drawing.columns, "change", "explained"]
         return pd.DataFrame(rows, columns=[*columns, "queries", "swapped", "undefined"])
 
     def _by_policy(self, a: str, b: str, drawing: Drawing) -> Iterator[dict[str, Any]]:
@@ -209,18 +210,19 @@ class JudgeOrders(Result):
         policies = self.policies
         boards = [self._board(judge, p) for judge in (a, b) for p in policies]
         orders = self._orders(boards, drawing)
-        base = orders[0], orders[len(policies)]
-        halves = orders[: len(policies)], orders[len(policies) :]
-        for policy, x, y in zip(policies, *halves, strict=True):
-            if a == b and policy == KEEP:
-                continue
-            first, x = (KEEP, base[0]) if a == b else (policy, x)
+        of_a, of_b = orders[: len(policies)], orders[len(policies) :]
+        for policy, x, y in zip(policies, of_a, of_b, strict=True):
+            first = policy
+            if a == b:
+                first, x = KEEP, of_a[0]
+                if policy == KEEP:
+                    continue
             for coefficient in drawing.coefficients:
                 row = {"judge_a": a, "flips_a": first, "judge_b": b, "flips_b": policy}
                 row |= {"coefficient": coefficient, "swapped": x.swapped(y).sum()}
                 row |= correlation_of(x, y, coefficient, drawing)
                 if a != b:
-                    row |= change((x, y), base, coefficient)
+                    row |= change((x, y), (of_a[0], of_b[0]), coefficient)
                 yield row
 
     def _board(self, judge: str, flips: str = "") -> Board:
@@ -233,38 +235,38 @@ class JudgeOrders(Result):
     ) -> list[RunOrder]:
         """Lay boards out over the queries that all of them have."""
         every = set.intersection(*(set(board.query_ids) for board in boards))
-        queries = pd.Index([q for q in boards[0].query_ids if q in every], dtype=object)
-        return [
-            RunOrder(
-                values[:, pd.Index(query_ids, dtype=object).get_indexer(queries)],
-                drawing,
-            )
-            for query_ids, values in boards
-        ]
+        orders = []
+        for query_ids, values in boards:
+            place = {query: i for i, query in enumerate(query_ids)}
+            shared = [place[query] for query in sorted(every)]
+            orders.append(RunOrder(values[:, shared], drawing))
+        return orders
 
     def _swapped(
         self, x: RunOrder, y: RunOrder, alpha: float, correction: str
     ) -> pd.DataFrame:
         """List the pairs of runs in opposite orders, the surest first."""
-        pairs = first, second = tests.all_pairs(len(self.run_ids))
+        pairs = tests.all_pairs(len(self.run_ids))
         which = np.flatnonzero(x.swapped(y))
-        turned = x.mean[first[which]] < x.mean[second[which]]
+        a, b = (side[which] for side in pairs)
+        turned = x.mean[a] < x.mean[b]
+        above, below = np.where(turned, b, a), np.where(turned, a, b)
         names = np.array(self.run_ids, object)
-        above = names[np.where(turned, second[which], first[which])]
-        below = names[np.where(turned, first[which], second[which])]
-        less, p, raw = [], [], []
+        table = pd.DataFrame({"run_a": names[above], "run_b": names[below]}, dtype=str)
+        raw, p = [], []
         for order in (x, y):
-            difference = order.mean[first[which]] - order.mean[second[which]]
-            less.append(np.where(turned, -difference, difference))
-            of_pair = np.full(len(first), nan)
+            of_pairs = np.full(len(pairs[0]), nan)
             if order.values.shape[1] > 1:
-                of_pair = tests.t(order.values, pairs)
-            raw.append(of_pair[which])
-            p.append(tests.adjust(of_pair, correction)[which])
-        significant = [of_pair < alpha for of_pair in p]
-        columns = [above.astype(str), below.astype(str), *less, *p, *significant]
-        table = pd.DataFrame(dict(zip(_SWAPS, columns, strict=True)))
-        surest = np.lexsort((below, above, np.maximum(*raw)))
+                of_pairs = tests.t(order.values, pairs)
+            raw.append(of_pairs[which])
+            p.append(tests.adjust(of_pairs, correction)[which])
+        for judge, order in (("a", x), ("b", y)):
+            table[f"difference_{judge}"] = order.mean[above] - order.mean[below]
+        for judge, of_pairs in zip("ab", p, strict=True):
+            table[f"p_{judge}"] = of_pairs
+        for judge, of_pairs in zip("ab", p, strict=True):
+            table[f"significant_{judge}"] = of_pairs < alpha
+        surest = np.lexsort((table["run_b"], table["run_a"], np.maximum(*raw)))
         return table.iloc[surest].reset_index(drop=True)
 
     def in_words(self, orders: pd.DataFrame) -> list[str]:
@@ -321,6 +323,16 @@ class JudgeOrders(Result):
                 parts.append(pd.DataFrame({**rows, "value": values.ravel()}))
         metadata = {**self.metadata, "flipped": self.flipped}
         return pd.concat(parts, ignore_index=True), metadata
+
+
+def _counted(
+    pairs: list[tuple[str, str]], progress: Progress | None
+) -> Iterator[tuple[str, str]]:
+    """Yield pairs of judges, and tell how many are done."""
+    for done, pair in enumerate(pairs, 1):
+        yield pair
+        if progress:
+            progress("comparing judges", done, len(pairs))
 
 
 def read_judge_orders(path: str | os.PathLike) -> JudgeOrders:

@@ -10,41 +10,31 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pgcjax.errors import (
-    DataError,
-    DataWarning,
-    UsageError,
-    counted,
-    listed,
-)
+from pgcjax.errors import DataError, DataWarning, UsageError, counted, listed
 from pgcjax.io.schema import Origin
 from pgcjax.io.scores.door import read_any_scores
 from pgcjax.stats import matrix
-from pgcjax.stats.aligned import AlignedScores, align
+from pgcjax.stats.aligned import align
 from pgcjax.stats.choices import RANK_INTERVALS
-from pgcjax.stats.order_correlations import Drawing, RunOrder, correlation_of
+from pgcjax.stats.orders import Drawing, RunOrder, checked_drawing, correlation_of
 
 
 @dataclass(frozen=True)
-class _Board:
-    """A leaderboard.
+class _Leaderboard:
+    """Scores by several measures.
 
     Attributes:
         name: in messages.
-        queries: scores of the measures that have any: run_id, query_id, value.
-        means: of measures that have nothing else: a mean by run.
+        tables: run_id, query_id and value by measure.
+        means: measures that have a mean of each run, and nothing else.
     """
 
     name: str
-    queries: dict[str, pd.DataFrame]
-    means: dict[str, pd.Series]
-
-    @property
-    def measures(self) -> list[str]:
-        return [*self.queries, *self.means]
+    tables: dict[str, pd.DataFrame]
+    means: set[str]
 
     def key(self, measure: str) -> str:
-        """Find which measure of which leaderboard it is."""
+        """Name a measure of this leaderboard."""
         return f"{measure or 'scores'} of {self.name}"
 
 
@@ -70,7 +60,7 @@ def correlate_leaderboards(
         measures: of the leaderboards; all that there are if None.
         truth_measures: of the truth; all that there are if None.
         coefficients: names as of `correlation`, with the truth first.
-        interval: of tau, `simex`, as `resampled_orders.tau_interval` makes it, queries
+        interval: of tau, `simex`, as `orders.tau_interval` makes it, queries
             drawn for both leaderboards together; or `none`. There is none of other
             coefficients, of fewer than 50 queries, and of means alone.
         alpha: 1 less the level of the intervals.
@@ -87,20 +77,16 @@ def correlate_leaderboards(
     Raises:
         UsageError: an argument is wrong. DataError: scores are malformed or missing.
     """
-    drawing = Drawing.of(coefficients, interval, alpha, resamples, seed)
+    drawing = checked_drawing(coefficients, interval, alpha, resamples, seed)
     true = _read(truth, "the truth", truth_measures)
     several = isinstance(leaderboards, Mapping)
     rows, notes = [], []
     for name, source in (leaderboards if several else {"scores": leaderboards}).items():
         boards = true, _read(source, str(name), measures)
         if missing == "drop":
-            boards, notes_of_runs = _of_same_runs(*boards)
-            notes += notes_of_runs
-        side = _aligned(*boards, missing)
-        notes += side.notes if side else ()
-        orders = _orders(*boards, side, drawing)
-        measures_of = (board.measures for board in boards)
-        for one, two, coefficient in product(*measures_of, coefficients):
+            boards = _of_same_runs(*boards, notes)
+        orders = _orders(*boards, missing, drawing, notes)
+        for one, two, coefficient in product(*(b.tables for b in boards), coefficients):
             x, y = orders[boards[0].key(one)], orders[boards[1].key(two)]
             row = {"leaderboard": name, "truth_measure": one, "measure": two}
             row["coefficient"] = coefficient
@@ -110,7 +96,7 @@ def correlate_leaderboards(
     return table
 
 
-def _read(source: Any, name: str, chosen: Sequence[str] | None) -> _Board:
+def _read(source: Any, name: str, chosen: Sequence[str] | None) -> _Leaderboard:
     """Read a leaderboard, of which `chosen` measures are wanted."""
     frame, origin = source, Origin(name)
     if isinstance(source, (str, os.PathLike)):
@@ -126,77 +112,71 @@ def _read(source: Any, name: str, chosen: Sequence[str] | None) -> _Board:
         average = matrix.AVERAGES[0]
         frame, named = frame.assign(query_id=average), named | {"query_id": "query_id"}
     table = matrix.long_table(frame, named, origin, measures=chosen)
-    there = dict.fromkeys(table["measure"] if chosen is None else chosen)
-    queries, means = {}, {}
-    for measure in there:
-        of_measure = table[table["measure"] == measure]
-        scores = of_measure[~of_measure["query_id"].isin(matrix.AVERAGES)]
-        if len(scores):
-            queries[measure] = scores[["run_id", "query_id", "value"]]
+    tables, means = {}, {}
+    for measure in dict.fromkeys(table["measure"] if chosen is None else chosen):
+        of_measure = table.loc[
+            table["measure"] == measure, ["run_id", "query_id", "value"]
+        ]
+        average = of_measure["query_id"].isin(matrix.AVERAGES)
+        if average.all():  # of one average
+            first = of_measure["query_id"] == of_measure["query_id"].iloc[0]
+            means[measure] = of_measure[first].sort_values("run_id")
         else:
-            of_measure = of_measure[
-                of_measure["query_id"] == of_measure["query_id"].iloc[0]
-            ]  # of one average
-            means[measure] = of_measure.set_index("run_id")["value"]
-    return _Board(name, queries, means)
+            tables[measure] = of_measure[~average]
+    return _Leaderboard(name, tables | means, {*means})
 
 
 def _of_same_runs(
-    true: _Board, other: _Board
-) -> tuple[tuple[_Board, _Board], list[str]]:
-    """Leave out runs that not all measures of both have, and say so."""
+    true: _Leaderboard, other: _Leaderboard, notes: list[str]
+) -> tuple[_Leaderboard, _Leaderboard]:
+    """Leave out runs that not all measures of both have, and add a note on them."""
     boards = true, other
-    runs = [set(t["run_id"]) for board in boards for t in board.queries.values()]
-    runs += [set(mean.index) for board in boards for mean in board.means.values()]
+    runs = [set(t["run_id"]) for board in boards for t in board.tables.values()]
     common, every = set.intersection(*runs), set.union(*runs)
-    if common == every:
-        return boards, []
-    gone = sorted(every - common)
-    note = f"{counted(len(gone), 'run')} left out that {other.name} or {true.name} "
-    note += f"lacks: {listed(gone)}"
-    warnings.warn(note, DataWarning, stacklevel=3)
-    first, second = (
-        replace(
-            board,
-            queries={m: t[t["run_id"].isin(common)] for m, t in board.queries.items()},
-            means={m: v[v.index.isin(common)] for m, v in board.means.items()},
+    if gone := sorted(every - common):
+        notes.append(
+            f"{counted(len(gone), 'run')} left out that {other.name} or {true.name} "
+            f"lacks: {listed(gone)}"
         )
-        for board in boards
-    )
-    return (first, second), [note]
+        warnings.warn(notes[-1], DataWarning, stacklevel=3)
 
+    def fewer(board: _Leaderboard) -> _Leaderboard:
+        tables = {m: t[t["run_id"].isin(common)] for m, t in board.tables.items()}
+        return replace(board, tables=tables)
 
-def _aligned(true: _Board, other: _Board, missing: str) -> AlignedScores | None:
-    """Bring what has scores of queries to the same runs and queries."""
-    if true.name == other.name:
-        raise UsageError(f"call no leaderboard {true.name!r}")
-    tables = {
-        board.key(measure): (table, Origin(board.key(measure)))
-        for board in (true, other)
-        for measure, table in board.queries.items()
-    }
-    return align(tables, None, missing, queries=1) if tables else None
+    return fewer(true), fewer(other)
 
 
 def _orders(
-    true: _Board, other: _Board, side: AlignedScores | None, drawing: Drawing
+    true: _Leaderboard,
+    other: _Leaderboard,
+    missing: str,
+    drawing: Drawing,
+    notes: list[str],
 ) -> dict[str, RunOrder]:
-    """Order the runs by each measure of both, runs ascending.
+    """Order the runs by each measure of both, over the queries that all of them have.
 
     Raises:
-        DataError: one lacks a run that another has.
+        UsageError: both have one name. DataError: one lacks a run that another has.
     """
+    if true.name == other.name:
+        raise UsageError(f"call no leaderboard {true.name!r}")
     runs: dict[str, set[str]] = {}
     orders: dict[str, RunOrder] = {}
+    scored = {}
     for board in (true, other):
-        for measure, mean in board.means.items():
-            mean, key = mean.sort_index(), board.key(measure)
-            runs[key] = {*mean.index}
-            none = np.zeros((len(mean), 0))
-            orders[key] = RunOrder(none, drawing, mean.to_numpy())
-    if side:
-        for key, values in zip(side.measures, side.values, strict=True):
-            runs[key], orders[key] = {*side.runs}, RunOrder(values, drawing)
+        for measure, table in board.tables.items():
+            key = board.key(measure)
+            if measure not in board.means:
+                scored[key] = table, Origin(key)
+                continue
+            runs[key], none = {*table["run_id"]}, np.zeros((len(table), 0))
+            orders[key] = RunOrder(none, drawing, table["value"].to_numpy())
+    if scored:
+        side = align(scored, None, missing, queries=1)
+        notes += side.notes
+        for key in side.measures:
+            runs[key], orders[key] = {*side.runs}, RunOrder(side.of(key), drawing)
     first, *others = runs
     for key in others:
         if odd := runs[first] ^ runs[key]:

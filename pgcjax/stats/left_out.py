@@ -8,14 +8,12 @@ import pandas as pd
 from jaxtyping import Bool, Float64, Int64, Real
 
 from pgcjax.errors import UsageError, check_choice
-from pgcjax.io.result import Result, computed
+from pgcjax.io.result import Result, computed, names_at, stacked
 from pgcjax.stats import tests
 from pgcjax.stats.choices import CORRECTIONS
-from pgcjax.stats.resampled_orders import taus
+from pgcjax.stats.orders import taus
 from pgcjax.stats.scores import Scores
 from pgcjax.stats.uncertainty import weighted_means
-
-Different = Bool[np.ndarray, " pairs"]
 
 
 class LeftOutScores(NamedTuple):
@@ -61,8 +59,10 @@ class LeftOut(Result):
     run_ids: list[str]
     scores: dict[str, LeftOutScores]
     observed: Scores | None = None
-    table: pd.DataFrame = computed(lambda self: self._rows())
-    notes: tuple[str, ...] = computed(lambda self: self._told())
+    table: pd.DataFrame = computed(
+        lambda self: stacked({name: self.changes(name) for name in self.scores})
+    )
+    notes: tuple[str, ...] = computed(lambda self: self._lines())
 
     def changes(
         self,
@@ -88,20 +88,19 @@ class LeftOut(Result):
         of, before, after = self._means(measure)
         change = after - before
         moved = np.where(np.isnan(change), -1.0, np.abs(change)).argmax(1)
-        owners = np.arange(len(after))
-        largest = change[owners, moved]
+        largest = change[np.arange(len(after)), moved]
         whose = np.where(largest == 0, "", np.array(self.run_ids, object)[moved])
-        tests_before, tests_after = self._significant(of, alpha, correction)
+        with_all, without = self._significant(of, alpha, correction)
         columns: dict[str, Any] = {
             "left_out": pd.Series(self.left_out, dtype="str"),
             "judgments": self.judgments,
         }
         if self.documents is not None:
-            columns |= self._own(before, after)
+            columns |= self._places(before, after)
         columns |= {
-            "tau": taus(np.broadcast_to(before, after.shape), after),
-            "gained": (tests_after & ~tests_before).sum(1),
-            "lost": (tests_before & ~tests_after).sum(1),
+            "tau": taus(before[None], after),
+            "gained": (without & ~with_all).sum(1),
+            "lost": (with_all & ~without).sum(1),
             "largest_change": largest,
             "run": pd.Series(whose, dtype="str"),
             "mean_change": change.mean(1),
@@ -127,20 +126,18 @@ class LeftOut(Result):
             difference_without; significant, and significant_without.
         """
         of, before, after = self._means(measure)
-        tests_before, tests_after = self._significant(of, alpha, correction)
-        owner, pair = np.nonzero(tests_before != tests_after)
-        first, second = (side[pair] for side in tests.all_pairs(len(self.run_ids)))
-        names = np.array(self.run_ids, object)
-        owners = np.array(self.left_out, object)
+        with_all, without = self._significant(of, alpha, correction)
+        owner, pair = np.nonzero(with_all != without)
+        a, b = (side[pair] for side in tests.all_pairs(len(self.run_ids)))
         return pd.DataFrame(
             {
-                "left_out": pd.Series(owners[owner], dtype="str"),
-                "run_a": pd.Series(names[first], dtype="str"),
-                "run_b": pd.Series(names[second], dtype="str"),
-                "difference": before[first] - before[second],
-                "difference_without": after[owner, first] - after[owner, second],
-                "significant": tests_before[pair],
-                "significant_without": tests_after[owner, pair],
+                "left_out": names_at(self.left_out, owner),
+                "run_a": names_at(self.run_ids, a),
+                "run_b": names_at(self.run_ids, b),
+                "difference": before[a] - before[b],
+                "difference_without": after[owner, a] - after[owner, b],
+                "significant": with_all[pair],
+                "significant_without": without[owner, pair],
             }
         )
 
@@ -164,25 +161,18 @@ class LeftOut(Result):
         wide = wide.rename_axis(index="run_id", columns="query_id")
         return wide.iloc[:, np.flatnonzero(queries)]
 
-    def _rows(self) -> pd.DataFrame:
-        parts = [(name, self.changes(name)) for name in self.scores]
-        tables = [table.assign(measure=name) for name, table in parts]
-        table = pd.concat(tables, ignore_index=True)
-        return table[["measure", *table.columns[:-1]]]
-
-    def _told(self) -> tuple[str, ...]:
+    def _lines(self) -> tuple[str, ...]:
         """Return notes on the scores, and how far orders and means move."""
         notes = [*self.observed.notes] if self.observed else []
-        who = f"one of {len(self.left_out)} {self.metadata['leave_out']}"
+        owner = f"one of {len(self.left_out)} {self.metadata['leave_out']}"
         for name in self.scores:
             _, before, after = self._means(name)
-            change = pd.Series(np.ravel(after - before)).abs()  # some may be NaN
-            tau, most = (
-                pd.Series(taus(np.broadcast_to(before, after.shape), after)).min(),
-                change.max(),
-            )
+            most = pd.Series(np.ravel(after - before)).abs().max()  # some may be NaN
+            tau = pd.Series(taus(before[None], after)).min()
             order = "" if np.isnan(tau) else f"τ with the full order is ≥ {tau:.3f}, "
-            notes.append(f"{name}: without {who}, {order}a mean moves by ≤ {most:.4f}")
+            notes.append(
+                f"{name}: without {owner}, {order}a mean moves by ≤ {most:.4f}"
+            )
         return tuple(notes)
 
     def _of(self, measure: str | None) -> LeftOutScores:
@@ -196,36 +186,32 @@ class LeftOut(Result):
         self, measure: str | None
     ) -> tuple[LeftOutScores, np.ndarray, np.ndarray]:
         """Return the scores, and the means of runs with and without each owner."""
-        of = self._of(measure)
-        missing = self.metadata["missing"]
+        of, missing = self._of(measure), self.metadata["missing"]
         every = np.ones((1, len(of.query_ids)))
         before = weighted_means(of.scores[None], of.answered, every, missing)[0]
-        after = weighted_means(of.without, of.answered, of.present, missing)
-        return of, before, after
+        return of, before, weighted_means(of.without, of.answered, of.present, missing)
 
-    def _own(self, before: np.ndarray, after: np.ndarray) -> dict[str, Any]:
-        """Tell of each run that is left out its own mean and rank."""
+    def _places(self, before: np.ndarray, after: np.ndarray) -> dict[str, Any]:
+        """Return the mean and rank of each run that is left out, with and without."""
         place = [self.run_ids.index(run) for run in self.left_out]
         owners = np.arange(len(place))
-        with_all, without = before[place], after[owners, place]
         # A run without a mean is below all others.
         x, y = (np.nan_to_num(means, nan=-np.inf) for means in (before, after))
         return {
-            "score": with_all,
-            "score_without": without,
+            "score": before[place],
+            "score_without": after[owners, place],
             "rank": 1 + (x > x[place][:, None]).sum(1),
             "rank_without": 1 + (y > y[owners, place][:, None]).sum(1),
         }
 
     def _significant(
         self, of: LeftOutScores, alpha: float, correction: str
-    ) -> tuple[Different, Bool[np.ndarray, "owners pairs"]]:
+    ) -> tuple[Bool[np.ndarray, " pairs"], Bool[np.ndarray, "owners pairs"]]:
         """Test all pairs with, and without each owner."""
         tests.check_alpha(alpha)
         check_choice("correction", correction, CORRECTIONS)
         pairs = tests.all_pairs(len(self.run_ids))
-        skip = self.metadata["missing"] == "skip"
-        shared = of.answered.all(0) | (not skip)
+        shared = of.answered.all(0) | (self.metadata["missing"] != "skip")
 
         def significant(scores: np.ndarray, queries: np.ndarray) -> np.ndarray:
             values = scores[:, queries & shared]
@@ -233,7 +219,6 @@ class LeftOut(Result):
                 return np.zeros(len(pairs[0]), bool)
             return tests.adjust(tests.t(values, pairs), correction) < alpha
 
-        first = significant(of.scores, np.ones_like(shared))
         each = zip(of.without, of.present, strict=True)
-        rest = [significant(scores, queries) for scores, queries in each]
-        return first, np.array(rest)
+        without = np.array([significant(*one) for one in each])
+        return significant(of.scores, np.ones_like(shared)), without

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import compress
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -33,7 +33,7 @@ from pgcjax.io.schema import (
 )
 from pgcjax.io.scores.door import check_queries, read_any_scores
 from pgcjax.io.scores.parts import open_parquet
-from pgcjax.stats.choices import INCOMPLETE, LACKING
+from pgcjax.stats.choices import INCOMPLETE
 from pgcjax.stats.means import GEOMETRIC, LOGARITHMS, mean_of, taken
 from pgcjax.stats.scores import Scores, read_scores
 
@@ -45,6 +45,7 @@ NAMES = {
 }
 AVERAGES = ("all", "amean", "average")
 _KEYS = ["run_id", "query_id"]
+_ROW = ("run_id", "query_id", "value")
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,6 @@ def read(
     columns: Mapping[str, str] | None = None,
     missing: str = "error",
     queries: int = 2,
-    aloud: bool = True,
 ) -> Matrix:
     """Read scores of one measure.
 
@@ -89,86 +89,144 @@ def read(
         missing: what a query that some runs lack does: `error`, `drop` it for all, or
             `zero` for those that lack it.
         queries: how many are needed.
-        aloud: whether to warn of queries that are left out; if not, `missing` may be
-            `shared`: as `error`, but a query that all runs lack is left out.
 
     Raises:
         DataError: the source holds no such scores, one twice, one that is not finite,
             or not all that are needed. UsageError: an argument is wrong.
     """
-    check_choice("missing", missing, INCOMPLETE if aloud else LACKING)
+    check_choice("missing", missing, INCOMPLETE)
     if isinstance(scores, Matrix):
         return scores
-    source = _source(scores, columns or {})
-    wide, name = source.of(measure)
-    matrix = _complete(wide, name, missing, source.notes, source.name, queries)
-    if aloud and len(matrix.query_ids) < wide.shape[1]:
+    source = CheckedScores.of(scores, columns or {})
+    matrix = source.matrix(measure, missing, queries)
+    if missing == "drop" and matrix.lacked:
         # What is left out changes every finding: said aloud, not in the notes alone.
         note = f"{source.name}: {matrix.notes[-1]}"
         warnings.warn(note, DataWarning, stacklevel=3)
     return matrix
 
 
-def reader(scores: Any, *, missing: str, queries: int) -> Callable[[str], Matrix]:
-    """Return what reads measures of one source, which is checked once, as `read` does.
-
-    Args:
-        scores: as of `read`.
-        missing: as of `read` that is not aloud.
-        queries: how many are needed.
-
-    Raises:
-        DataError, UsageError: as `read`.
-    """
-    check_choice("missing", missing, LACKING)
-    source = _source(scores, {})
-
-    def one(measure: str) -> Matrix:
-        wide, name = source.of(measure)
-        return _complete(wide, name, missing, source.notes, source.name, queries)
-
-    return one
-
-
-class _Source(NamedTuple):
+@dataclass(frozen=True)
+class CheckedScores:
     """Scores that are checked, of which a measure is not chosen yet.
 
     Attributes:
         name: of the source.
-        of: gives a measure as runs × queries, and its name.
+        wide: runs × queries of a measure, and its name.
         notes: what was done to the data, a line each.
     """
 
     name: str
-    of: Callable[[str | None], tuple[pd.DataFrame, str]]
+    wide: Callable[[str | None], tuple[pd.DataFrame, str]]
     notes: tuple[str, ...] = ()
 
+    @classmethod
+    def of(cls, scores: Any, columns: Mapping[str, str]) -> "CheckedScores":
+        """Check a source; arguments and errors are those of `read`."""
+        origin = Origin("scores")
+        if isinstance(scores, (str, os.PathLike)):
+            origin = Origin(str(scores))
+            parquet = None if columns else open_parquet(scores)
+            scores = Scores(*parquet) if parquet else read_any_scores(scores)
+        if (
+            isinstance(scores, Scores)
+            and scores.stored
+            and not columns
+            and scores.count
+        ):
+            check_queries([not scores.means_alone], origin.name)
+            return cls(origin.name, partial(_wide, scores))
+        if isinstance(scores, tuple) and isinstance(scores[-1], Origin):
+            scores, origin = scores
+        frame = frame_of(scores)
+        named = columns_of(frame, columns, origin.name)
+        lacking = [name for name in _ROW if name not in named]
+        if not lacking:
+            rows = Scores(long_table(frame, named, origin, AVERAGES))
+            return cls(origin.name, partial(_wide, rows))
+        if columns or lacking == ["value"] or "value" in named:
+            raise DataError(
+                f"missing columns {lacking} (found {[str(c) for c in frame.columns]})",
+                where=origin.name,
+                mend="Name them by columns=, such as {'value': 'ndcg'}.",
+            )
+        table, notes = wide_table(frame, named, origin)
+        return cls(origin.name, lambda measure: (table, measure or ""), notes)
 
-def _source(scores: Any, columns: Mapping[str, str]) -> _Source:
-    origin = Origin("scores")
-    if isinstance(scores, (str, os.PathLike)):
-        origin = Origin(str(scores))
-        parquet = None if columns else open_parquet(scores)
-        scores = Scores(*parquet) if parquet else read_any_scores(scores)
-    if isinstance(scores, Scores) and scores.stored and not columns and scores.count:
-        check_queries([not scores.means_alone], origin.name)
-        return _Source(origin.name, partial(_measure, scores))
-    if isinstance(scores, tuple) and isinstance(scores[-1], Origin):
-        scores, origin = scores
-    frame = frame_of(scores)
-    named = columns_of(frame, columns, origin.name)
-    if {"run_id", "query_id", "value"} <= set(named):
-        rows = Scores(long_table(frame, named, origin, AVERAGES))
-        return _Source(origin.name, partial(_measure, rows))
-    if "value" in named or {"run_id", "query_id"} <= set(named) or columns:
-        lacking = [n for n in ("run_id", "query_id", "value") if n not in named]
-        raise DataError(
-            f"missing columns {lacking} (found {[str(c) for c in frame.columns]})",
-            where=origin.name,
-            mend="Name them by columns=, such as {'value': 'ndcg'}.",
+    def matrix(self, measure: str | None, missing: str, queries: int = 2) -> Matrix:
+        """Complete the scores of one measure; arguments and errors are those of `read`.
+
+        `missing` may also be `shared`: as `error`, but a query that all runs lack is
+        left out.
+        """
+        wide, measure = self.wide(measure)
+        wide = wide.sort_index(axis=0).sort_index(axis=1)
+        check_squares(wide.to_numpy(np.float64), "scores", self.name)
+        absent = np.asarray(wide.isna())
+        runs, names = ([str(name) for name in axis] for axis in wide.axes)
+        lacked = {
+            names[i]: tuple(compress(runs, absent[:, i]))
+            for i in np.flatnonzero(absent.any(axis=0))
+        }
+        wide, notes = _completed(wide, missing, lacked, self.name)
+        for name, size, needed in (
+            ("run", len(wide), 2),
+            ("query", len(wide.columns), queries),
+        ):
+            if size < needed:
+                raise DataError(
+                    f"holds {counted(size, name)} to compare",
+                    where=self.name,
+                    mend=f"At least 2 runs and {counted(queries, 'query')} that all of "
+                    "them have are needed.",
+                )
+        values, notes = (
+            np.ascontiguousarray(wide.to_numpy(np.float64)),
+            self.notes + notes,
         )
-    wide, notes = wide_table(frame, named, origin)
-    return _Source(origin.name, lambda measure: (wide, measure or ""), notes)
+        if mean_of(measure) == GEOMETRIC:
+            values, notes = taken(values, measure), (LOGARITHMS, *notes)
+        names = [str(name) for name in wide.columns]
+        return Matrix(runs, names, values, measure, notes, lacked)
+
+
+def _completed(
+    wide: pd.DataFrame, missing: str, lacked: Mapping[str, Sequence[str]], where: str
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Do what `missing` says with queries that runs lack, and say it in a note."""
+    absent = np.asarray(wide.isna())
+    if missing == "shared":  # what it scores no run for is left out by this measure
+        there = np.flatnonzero(~absent.all(axis=0))
+        wide, absent = wide.iloc[:, there], absent[:, there]
+    if not absent.any():
+        return wide, ()
+    count = int(absent.sum())
+    if missing == "zero":
+        return wide.fillna(0.0), (f"{counted(count, 'missing score')} counted as 0",)
+    if missing == "drop":
+        gaps = listed([*compress(map(str, wide.index), np.any(absent, axis=1))])
+        number = f"{counted(len(lacked), 'query')} left out that some run lacks"
+        return wide.iloc[:, np.flatnonzero(~absent.any(axis=0))], (f"{number}: {gaps}",)
+    run, query = np.argwhere(absent)[0]
+    raise DataError(
+        f"run {wide.index[run]!r} has no score for query {wide.columns[query]!r} "
+        f"(missing in all: {count})",
+        where=where,
+        mend="Complete them, or choose missing drop or zero.",
+    )
+
+
+def _wide(scores: Scores, measure: str | None) -> tuple[pd.DataFrame, str]:
+    """Lay one measure out; None: the only one."""
+    there = scores.measures
+    if measure is None and len(there) > 1:
+        names = listed(there, 40)
+        raise UsageError(f"scores of {len(there)} measures: choose one of {names}")
+    if there == [""]:
+        return scores.matrix(""), measure or ""
+    name = there[0] if measure is None else measure
+    wide = scores.matrix(name)
+    return wide.drop(columns=[n for n in AVERAGES if n in wide]), name
 
 
 def frame_of(scores: Any) -> pd.DataFrame:
@@ -269,19 +327,6 @@ def check_measures(wanted: Sequence[str], there: Sequence[str]) -> None:
         raise UsageError(f"no scores of {unknown[0]!r}; there are {', '.join(there)}")
 
 
-def _measure(scores: Scores, measure: str | None) -> tuple[pd.DataFrame, str]:
-    """Lay one measure out; None: the only one."""
-    there = scores.measures
-    if measure is None and len(there) > 1:
-        names = listed(there, 40)
-        raise UsageError(f"scores of {len(there)} measures: choose one of {names}")
-    if there == [""]:
-        return scores.matrix(""), measure or ""
-    name = there[0] if measure is None else measure
-    wide = scores.matrix(name)
-    return wide.drop(columns=[n for n in AVERAGES if n in wide]), name
-
-
 def wide_table(
     frame: pd.DataFrame, named: dict[str, Any], origin: Origin
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
@@ -312,65 +357,3 @@ def wide_table(
         values[full, k] = numbers(cell.iloc[full], label, here)
     wide = pd.DataFrame(values, names.to_numpy(), [str(c) for c in cells.columns])
     return (wide if rows == "run_id" else wide.T), notes
-
-
-def _complete(
-    wide: pd.DataFrame,
-    measure: str,
-    missing: str,
-    notes: tuple[str, ...],
-    where: str,
-    least: int,
-) -> Matrix:
-    """Sort, and do what `missing` says."""
-    wide = wide.sort_index(axis=0).sort_index(axis=1)
-    check_squares(wide.to_numpy(np.float64), "scores", where)
-    absent = np.asarray(wide.isna())
-    runs, queries = ([str(name) for name in axis] for axis in wide.axes)
-    lacked = {
-        queries[i]: tuple(compress(runs, absent[:, i]))
-        for i in np.flatnonzero(absent.any(axis=0))
-    }
-    if missing == "shared":  # what it scores no run for is left out by this measure
-        there = np.flatnonzero(~absent.all(axis=0))
-        wide, absent = wide.iloc[:, there], absent[:, there]
-    if absent.any() and missing in ("error", "shared"):
-        run, query = np.argwhere(absent)[0]
-        raise DataError(
-            f"run {wide.index[run]!r} has no score for query {wide.columns[query]!r} "
-            f"(missing in all: {int(absent.sum())})",
-            where=where,
-            mend="Complete them, or choose missing drop or zero.",
-        )
-    if absent.any() and missing == "drop":
-        wide = wide.iloc[:, np.flatnonzero(~absent.any(axis=0))]
-        gaps = list(compress(runs, np.any(absent, axis=1)))
-        number_left_out = (
-            f"{counted(len(lacked), 'query')} left out that some run lacks"
-        )
-        notes += (f"{number_left_out}: {listed(gaps)}",)
-    elif absent.any():
-        wide = wide.fillna(0.0)
-        notes += (f"{counted(int(absent.sum()), 'missing score')} counted as 0",)
-    for name, size, needed in (
-        ("run", len(wide), 2),
-        ("query", len(wide.columns), least),
-    ):
-        if size < needed:
-            raise DataError(
-                f"holds {counted(size, name)} to compare",
-                where=where,
-                mend=f"At least 2 runs and {counted(least, 'query')} that all of "
-                "them have are needed.",
-            )
-    values = np.ascontiguousarray(wide.to_numpy(np.float64))
-    if mean_of(measure) == GEOMETRIC:
-        values, notes = taken(values, measure), (LOGARITHMS, *notes)
-    return Matrix(
-        [str(n) for n in wide.index],
-        [str(n) for n in wide.columns],
-        values,
-        measure,
-        notes,
-        lacked,
-    )

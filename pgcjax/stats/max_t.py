@@ -22,13 +22,12 @@ bootstrap-t of Hall 1992 and a variance moderated by the family's (Tusher et al.
 Smyth 2004). docs/significance.md has what was simulated.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float32, Float64, Int
+from jaxtyping import Bool, Float64
 
 from pgcjax.runtime.devices import at
 from pgcjax.stats import paired_counts, resample
@@ -45,25 +44,18 @@ _LEAST = 1e-13  # a variance that is less than this share of the squares is 0
 _ROUNDED = 2.0  # differences of whole scores, less their mean, that are rounding
 
 Largest = Float64[np.ndarray, " resamples"]
-Ratios = Float32[np.ndarray, "groups resamples"]
 
 
-class Observed(NamedTuple):
-    """What the pairs of a family have as they are.
+def observed(
+    family: "Family", scores: WholeScores, pairs: RunPairs
+) -> tuple[OfPairs, OfPairs]:
+    """Compute the moderated statistic of each pair of a family.
 
-    Attributes:
-        statistic: |T| of each pair, less what may be rounding; infinite where all
-            differences are equal, and so are those of all other pairs.
-        unit: √(se² + s²) of each pair, more what may be rounding: so much less than
-            the unit times T* is no larger than T*.
+    Returns:
+        |T| of each pair, less what may be rounding; infinite where all differences are
+        equal, and so are those of all other pairs. And √(se² + s²) of each pair, more
+        what may be rounding: so much less than it times T* is no larger than T*.
     """
-
-    statistic: OfPairs
-    unit: OfPairs
-
-
-def observed(family: "Family", scores: WholeScores, pairs: RunPairs) -> Observed:
-    """Compute the moderated statistic of each pair of a family."""
     x, queries = scores.values, scores.values.shape[1]
     total, squares = np.zeros(len(pairs[0])), np.zeros(len(pairs[0]))
     for block, z in differences(x, pairs):
@@ -75,7 +67,7 @@ def observed(family: "Family", scores: WholeScores, pairs: RunPairs) -> Observed
     spread = squares + family.spread(np.ones((queries, 1)))[0]
     statistic = _statistic(total**2 / queries, spread, queries)
     unit = np.sqrt(spread / (queries * (queries - 1))) * scores.unit
-    return Observed(statistic * (1 - TIE), unit / (1 - TIE))
+    return statistic * (1 - TIE), unit / (1 - TIE)
 
 
 def _statistic(
@@ -190,7 +182,7 @@ def largest(
     for low in range(0, len(family.pairs[0]), together):
         block, (first, second) = slice(low, low + together), family.pairs
         pairs = first[block], second[block]
-        roots = np.sqrt(_of_groups(ratios, step, pairs))
+        roots = np.sqrt(np.concatenate(resample.in_steps(ratios, step, *pairs)))
         # The largest so far, as what the device computes: T² is (Q - 1) r / (1 - r).
         with np.errstate(invalid="ignore"):
             reached = np.sqrt(queries * best / (queries - 1 + best))
@@ -201,18 +193,6 @@ def largest(
         close = ~(roots < highest - slack)  # what is not a number is left open
         best = _exact(family, pairs, weights, spread, close, best)
     return np.sqrt(best)
-
-
-def _of_groups(ratios: Any, step: int, pairs: RunPairs) -> Ratios:
-    """Call the program with so many pairs at once."""
-    a, b = (side.astype(np.int32) for side in pairs)
-    parts = []
-    for low in range(0, len(a), step):
-        # The last block is padded with a run against itself: one shape for all.
-        end = max(0, low + step - len(a))
-        block = slice(low, low + step)
-        parts.append(ratios(np.pad(a[block], (0, end)), np.pad(b[block], (0, end))))
-    return np.concatenate([*map(np.asarray, parts)])
 
 
 def _exact(
@@ -228,8 +208,13 @@ def _exact(
     queries, count = len(weights), len(pairs[0])
     w = np.ascontiguousarray(weights.T)
     best = best.copy()
-    for which, drawn in _some(close, max(1, _EXACT // (queries * paired_counts.GROUP))):
-        places = which[:, None] * paired_counts.GROUP + np.arange(paired_counts.GROUP)
+    open_groups, open_resamples = np.nonzero(close)
+    step = max(1, _EXACT // (queries * paired_counts.GROUP))
+    for low in range(0, len(open_groups), step):
+        group, drawn = (
+            each[low : low + step] for each in (open_groups, open_resamples)
+        )
+        places = group[:, None] * paired_counts.GROUP + np.arange(paired_counts.GROUP)
         a, b = (side[np.minimum(places, count - 1)] for side in pairs)
         z = x[a] - x[b]
         total = z.sum(2)
@@ -247,12 +232,3 @@ def _exact(
         statistic = _statistic(top, left + spread[drawn][:, None], queries)
         np.maximum.at(best, drawn, statistic.max(1) ** 2)
     return best
-
-
-def _some(
-    close: Bool[np.ndarray, "groups resamples"], most: int
-) -> Iterator[tuple[Int[np.ndarray, " some"], Int[np.ndarray, " some"]]]:
-    """List the groups and resamples that are close, so many at once."""
-    groups, drawn = np.nonzero(close)
-    for low in range(0, len(groups), most):
-        yield groups[low : low + most], drawn[low : low + most]

@@ -1,27 +1,35 @@
-"""Tests of differences between runs, by name."""
+"""Tests of differences between runs, by name: p, corrected, and which pairs differ."""
 
 import math
 import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from hashlib import sha256
+from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float64
+from jaxtyping import Bool, Float64, Real
 
+from pgcjax._version import __version__
 from pgcjax.errors import Progress, UsageError, check_choice
+from pgcjax.io.checkpoint import Checkpoint
 from pgcjax.io.memory import memory_limit
-from pgcjax.stats import tests
-from pgcjax.stats.choices import RESAMPLES, TESTS
+from pgcjax.stats import max_t, resample, tests
+from pgcjax.stats.choices import CORRECTIONS, RESAMPLES, TESTS
+from pgcjax.stats.rounding import exact as exact_share
 from pgcjax.stats.tests import OfPairs, RunPairs, Values
-
-if TYPE_CHECKING:
-    from pgcjax.stats.sweep import Sweep
 
 FAMILY = ("max-t", "tukey", "anova")
 """Tests whose p-values are for all pairs together already."""
 
-_QUERIES, _RUNS = 15, 200  # from which, to which max-t was simulated
-_EXACT = 16  # queries up to which all sign flips are enumerated
+MOST_RESAMPLES = 500_000
+"""How many are made at most that nobody asked for."""
+
+_BEYOND = 2  # times as many as the least, if nobody says how many
+_ENUMERATED = 16  # queries up to which all sign flips are made
+_STATE = "finished-blocks"
 
 
 @dataclass(frozen=True)
@@ -46,6 +54,116 @@ class Outcome:
     unit: OfPairs | None = None
 
 
+@dataclass(frozen=True)
+class Decision:
+    """P-values of pairs, what they are once corrected, and which are significant.
+
+    Attributes:
+        test: one of `choices.TESTS`.
+        correction: `none` where there is nothing to correct.
+        outcome: of the test.
+        adjusted: p, corrected; below alpha, a pair is significant.
+        significant: of each pair.
+        level: of each interval: 0 is outside exactly where p, uncorrected, is below.
+            It is alpha; with `holm` alpha / pairs (Bonferroni), so that all intervals
+            hold together, while Holm finds what they show and sometimes more; with
+            `bh` alpha · significant / pairs, where 0 is outside exactly of significant
+            pairs [Benjamini and Yekutieli 2005].
+        simultaneous: whether all intervals hold together with chance 1 - alpha.
+        least: the smallest p, corrected, that so many queries allow; 0 if there is no
+            such limit.
+    """
+
+    test: str
+    correction: str
+    outcome: Outcome
+    adjusted: OfPairs
+    significant: Bool[np.ndarray, " pairs"]
+    level: Fraction
+    simultaneous: bool
+    least: Fraction = Fraction(0)
+
+
+def decide(
+    values: Values,
+    pairs: RunPairs,
+    test: str,
+    *,
+    correction: str | None = None,
+    alpha: float = 0.05,
+    resamples: int | None = None,
+    seed: int = 0,
+    **settings: Any,
+) -> Decision:
+    """Test pairs of runs, and decide which differ.
+
+    Args:
+        values: scores.
+        pairs: to test.
+        test: one of `choices.TESTS`.
+        correction: as of `compare`.
+        alpha: level.
+        resamples: as of `compare`.
+        seed: of the random numbers.
+        settings: the rest, as of `run`.
+
+    Raises:
+        UsageError: as of `check_decision`, or another argument is wrong.
+    """
+    queries, sampling = values.shape[1], {"resamples": resamples, "seed": seed}
+    levels: dict[str, Any] = {"correction": correction, "alpha": alpha}
+    count = check_decision(queries, len(pairs[0]), test, **levels, **sampling)
+    outcome = run(values, pairs, test, resamples=count, seed=seed, **settings)
+    limited = test == "wilcoxon" or (test == "permutation" and outcome.exact)
+    least = Fraction(2, 2**queries) if limited else Fraction(0)
+    return decision(outcome, test, correction, alpha, least)
+
+
+def check_decision(
+    queries: int,
+    pairs: int,
+    test: str,
+    *,
+    correction: str | None,
+    alpha: float,
+    resamples: int | None,
+    seed: int,
+) -> int | None:
+    """Choose the number of resamples, if the test makes any; arguments as of `decide`.
+
+    Raises:
+        UsageError: an argument is wrong, or no p of so many resamples can be
+            significant once it is corrected.
+    """
+    check_choice("test", test, TESTS)
+    check_choice("correction", correction or "none", CORRECTIONS)
+    tests.check_alpha(alpha)
+    if test in FAMILY and correction not in (None, "none"):
+        raise UsageError(f"test {test!r} is for all pairs at once: correct it by none")
+    if test not in RESAMPLES:
+        return None
+    count = RESAMPLES[test] if resamples is None else resamples
+    check_resampling(count, seed)
+    chosen = _correction(test, pairs, correction)
+    family = 1 if chosen == "none" else pairs
+    least = math.floor(family / exact_share(alpha))  # family / (1 + least) < alpha
+    if resamples is None and family > 1:
+        count = max(count, _BEYOND * least)
+    enumerated = test == "permutation" and queries <= _ENUMERATED
+    too_many = resamples is None and count > MOST_RESAMPLES
+    if enumerated or not (too_many or count < least):
+        return count
+    subject = f"test {test!r}" if too_many else f"resamples={count}"
+    if family == 1:
+        raise UsageError(
+            f"{subject}: no p can be below {alpha}; at least {least} are needed"
+        )
+    raise UsageError(
+        f"{subject}: of {pairs} pairs no p, corrected by {chosen}, can be below "
+        f"{alpha} by fewer than resamples={least}; test 'max-t' needs few, and 't' none"
+    )
+
+
 def check_resampling(resamples: int, seed: int, precision: float | None = None) -> None:
     """Refuse arguments of resampling that make no sense, by a UsageError."""
     if resamples < 1 or seed < 0 or (precision is not None and not 0 < precision < 0.5):
@@ -53,6 +171,43 @@ def check_resampling(resamples: int, seed: int, precision: float | None = None) 
             f"resamples={resamples}, seed={seed}, precision={precision}: expected at "
             "least 1 resample, a seed from 0 and a precision between 0 and 0.5"
         )
+
+
+def _correction(test: str, pairs: int, correction: str | None) -> str:
+    """Choose the correction of p: none of one pair, or of tests for all pairs."""
+    return "none" if test in FAMILY or pairs == 1 else correction or "holm"
+
+
+def decision(
+    outcome: Outcome | OfPairs,
+    test: str,
+    correction: str | None,
+    alpha: float,
+    least: Fraction = Fraction(0),
+) -> Decision:
+    """Correct p-values, and decide which pairs differ.
+
+    Args:
+        outcome: of the test, or p that are exact.
+        test: one of `choices.TESTS`.
+        correction: as of `compare`.
+        alpha: level.
+        least: the smallest p that there can be, uncorrected.
+    """
+    if not isinstance(outcome, Outcome):
+        outcome = Outcome(outcome, np.zeros(len(outcome)))
+    count = len(outcome.p_value)
+    chosen = _correction(test, count, correction)
+    adjusted = tests.adjust(outcome.p_value, chosen)
+    significant, level = adjusted < alpha, exact_share(alpha)
+    if chosen == "holm":
+        level /= count
+    elif chosen == "bh":
+        level *= Fraction(max(1, int(significant.sum())), count)
+    together = test in FAMILY or chosen == "holm" or count == 1
+    least *= 1 if chosen == "none" else count
+    decided = (adjusted, significant, level, together, least)
+    return Decision(test, chosen, outcome, *decided)
 
 
 def p_values(
@@ -65,24 +220,6 @@ def p_values(
     """
     pairs = tests.all_pairs(len(values))
     return run(values, pairs, test, resamples=resamples, seed=seed).p_value
-
-
-def told(test: str, correction: str, pairs: int, values: Values) -> list[str]:
-    """Write in notes what p-values of a comparison depend on, and what is not known."""
-    runs, queries = values.shape
-    notes = []
-    if pairs > 1 and (test in FAMILY or correction != "none"):
-        notes.append(
-            "p is for all pairs together: it depends on the runs that are compared"
-        )
-    if test == "max-t" and queries < _QUERIES:
-        notes.append(
-            f"fewer than {_QUERIES} queries: max-t finds little, and was simulated for "
-            "10 runs alone"
-        )
-    if test == "max-t" and runs > _RUNS:
-        notes.append(f"more than {_RUNS} runs: levels of max-t were not simulated")
-    return notes
 
 
 def run(
@@ -121,62 +258,164 @@ def run(
         plain = {"t": tests.t, "wilcoxon": tests.wilcoxon, "anova": tests.tukey}
         p = plain[test](values, pairs)
         return Outcome(p, np.zeros_like(p))
-    wanted = RESAMPLES[test] if resamples is None else resamples
-    check_resampling(wanted, seed, precision)
-    options = {"seed": seed, "memory": memory_limit(memory), "progress": progress}
-    options |= {"journal": journal, "save_every": save_every}
-    return _resampled(values, pairs, test, wanted, precision, **options)
-
-
-def _resampled(
-    values: Values,
-    pairs: RunPairs,
-    test: str,
-    wanted: int,
-    precision: float | None,
-    **options: Any,
-) -> Outcome:
-    """Test pairs of runs by resampling, as `run` says; `options` are those of Sweep."""
-    from pgcjax.stats import max_t
-    from pgcjax.stats.resample import WholeScores
-    from pgcjax.stats.sweep import Sweep
-
-    scores, queries = WholeScores.of(values), values.shape[1]
+    count = RESAMPLES[test] if resamples is None else resamples
+    check_resampling(count, seed, precision)
+    queries = values.shape[1]
     same = tests.identical(values, pairs)  # of these p is 1
-    exact = test == "permutation" and 2**queries <= max(wanted, 2**_EXACT)
-    family = reach = unit = None
-    if test == "max-t":
-        family = max_t.Family.of(scores, pairs, same)
-        reach, unit = max_t.observed(family, scores, pairs)
-    elif test == "tukey":
-        sums, unit = scores.values.sum(1), np.full(len(same), scores.unit / queries)
-        reach = np.abs(sums[pairs[0]] - sums[pairs[1]]) - scores.slack
-    sweep = Sweep(scores, pairs, test, exact, family, reach, **options)
+    exact = test == "permutation" and 2**queries <= max(count, 2**_ENUMERATED)
+    statistic = _statistic(values, pairs, test, seed, memory_limit(memory), exact, same)
+    identity = {"version": __version__, "test": test, "seed": seed, "exact": exact}
+    saved = None
+    if journal is not None:
+        arrays = (statistic.scores.values, *map(np.asarray, pairs))
+        data = b"".join(np.ascontiguousarray(a).tobytes() for a in arrays)
+        saved = Checkpoint(journal, identity | {"scores": sha256(data).hexdigest()})
+    sweep = Sweep(statistic, len(same), progress, saved, save_every)
     if exact:
         sweep.extend(2 ** (queries - 1))
         p = np.where(same, 1.0, sweep.counts() / sweep.done)
         return Outcome(p, np.zeros_like(p), 2**queries)
-    p, error = _extended(sweep, same, wanted, precision)
-    largest = None if reach is None else np.sort(sweep.total)
-    return Outcome(p, error, sweep.done, False, largest, unit)
+    p, error = _extended(sweep, same, count, precision)
+    largest = None if statistic.reach is None else np.sort(sweep.total)
+    return Outcome(p, error, sweep.done, False, largest, statistic.unit)
+
+
+@dataclass(frozen=True)
+class _Statistic:
+    """What a test computes of a block of resamples.
+
+    Attributes:
+        scores: of all runs.
+        block: counts of pairs, or the largest statistic of each resample, of a block
+            with this number and size, on a device.
+        reach: of tests whose resamples have one statistic, the largest of all pairs:
+            what it must be, of each pair.
+        unit: what 1 of that statistic is as a difference of means, of each pair.
+    """
+
+    scores: resample.WholeScores
+    block: Callable[[int, int, Any], np.ndarray]
+    reach: OfPairs | None = None
+    unit: OfPairs | None = None
+
+
+def _statistic(
+    values: Values,
+    pairs: RunPairs,
+    test: str,
+    seed: int,
+    memory: int,
+    exact: bool,
+    same: Bool[np.ndarray, " pairs"],
+) -> _Statistic:
+    scores, queries = resample.WholeScores.of(values), values.shape[1]
+    budget = memory // (2 * resample.workers())
+
+    def bootstrapped(block: int, size: int) -> resample.Weights:
+        return resample.multiplicities(resample.indices(seed, block, size, queries))
+
+    if test == "max-t":
+        family = max_t.Family.of(scores, pairs, same)
+
+        def largest(block: int, size: int, device: Any) -> np.ndarray:
+            weights = bootstrapped(block, size)
+            return max_t.largest(family, weights, device=device, budget=budget)
+
+        return _Statistic(scores, largest, *max_t.observed(family, scores, pairs))
+    if test == "tukey":
+
+        def ranges(block: int, size: int, device: Any) -> np.ndarray:
+            return resample.largest_ranges(scores.values, seed, block, size)
+
+        sums, unit = scores.values.sum(1), np.full(len(same), scores.unit / queries)
+        reach = np.abs(sums[pairs[0]] - sums[pairs[1]]) - scores.slack
+        return _Statistic(scores, ranges, reach, unit)
+
+    def counts(block: int, size: int, device: Any) -> np.ndarray:
+        if exact:
+            weights = resample.all_signs(block, size, queries)
+        elif test == "permutation":
+            weights = resample.signs(seed, block, size, queries)
+        else:
+            weights = bootstrapped(block, size)
+        placing = {"device": device, "budget": budget}
+        return resample.count(test, scores, pairs, weights, **placing)
+
+    return _Statistic(scores, counts)
+
+
+@dataclass
+class Sweep:
+    """Resamples of one test, counted block by block; more can be added.
+
+    Attributes:
+        statistic: of the test.
+        pairs: how many there are.
+        progress: as of `run`.
+        saved: where what is counted is kept.
+        save_every: seconds between two states.
+        done: resamples so far; no whole block can follow a part of one.
+        total: counts of pairs, or the one statistic of each resample.
+    """
+
+    statistic: _Statistic
+    pairs: int
+    progress: Progress | None
+    saved: Checkpoint | None
+    save_every: float
+    done: int = field(default=0, init=False)
+    total: Float64[np.ndarray, " pairs_or_resamples"] = field(init=False)
+
+    def __post_init__(self):
+        """Begin with nothing."""
+        self.total = np.zeros(self.pairs if self.statistic.reach is None else 0)
+        self._last_save = time.monotonic()
+
+    def extend(self, resamples: int) -> None:
+        """Go on until there are so many resamples."""
+        if self.saved and not self.done:
+            state = self.saved.load(_STATE)
+            if state and int(state["done"]) <= resamples:
+                self.done, self.total = int(state["done"]), state["total"]
+        first = self.done // resample.BLOCK
+        blocks = resample.block_results(self.statistic.block, first, resamples)
+        for size, part in blocks:
+            if self.statistic.reach is None:
+                self.total = self.total + part
+            else:
+                self.total = np.concatenate([self.total, part])
+            self.done += size
+            due = time.monotonic() - self._last_save >= self.save_every
+            whole = size == resample.BLOCK
+            if self.saved and whole and (due or self.done == resamples):
+                self.saved.save(_STATE, done=np.array(self.done), total=self.total)
+                self._last_save = time.monotonic()
+            if self.progress:
+                self.progress("resampling", self.done, resamples)
+
+    def counts(self) -> Real[np.ndarray, " pairs"]:
+        """Count, per pair, the resamples at least as extreme as what was observed."""
+        reach = self.statistic.reach
+        if reach is None:
+            return self.total
+        return self.done - np.searchsorted(np.sort(self.total), reach)
 
 
 def _extended(
-    sweep: "Sweep",
+    sweep: Sweep,
     same: Bool[np.ndarray, " pairs"],
-    wanted: int,
+    count: int,
     precision: float | None,
 ) -> tuple[OfPairs, OfPairs]:
     """Resample until p is precise enough: p of each pair, and its standard error."""
-    from pgcjax.stats.resample import BLOCK
-
+    block = resample.BLOCK
     if precision is not None:
-        wanted = -(-wanted // BLOCK) * BLOCK  # whole blocks can be added to
+        count = -(-count // block) * block  # whole blocks can be added to
     while True:
-        sweep.extend(wanted)
-        p = np.where(same, 1.0, (1 + sweep.counts()) / (1 + wanted))
+        sweep.extend(count)
+        p = np.where(same, 1.0, (1 + sweep.counts()) / (1 + count))
         variance = p * (1 - p)
-        if precision is None or variance.max(initial=0.0) / wanted <= precision**2:
-            return p, np.sqrt(variance / wanted)
+        if precision is None or variance.max(initial=0.0) / count <= precision**2:
+            return p, np.sqrt(variance / count)
         needed = math.ceil(float(variance.max()) / precision**2)
-        wanted = -(-max(needed, wanted + BLOCK) // BLOCK) * BLOCK
+        count = -(-max(needed, count + block) // block) * block

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float64, Int, Int8
 
-from pgcjax.stats import tests
+from pgcjax.stats import resample, tests
 from pgcjax.stats.procedures import check_resampling
 from pgcjax.stats.uncertainty import Uncertainty, query_means
 
@@ -71,8 +71,6 @@ def drawn_weights(
     queries: int, resamples: int, seed: int
 ) -> Float64[np.ndarray, "queries resamples"]:
     """Draw queries with replacement, as the bootstrap of `compare` does."""
-    from pgcjax.stats import resample  # loads JAX
-
     check_resampling(resamples, seed)
     return resample.bootstrap_weights(seed, resamples, queries)
 

@@ -146,20 +146,13 @@ class BothScores:
 
     def differences(self, pairs: RunPairs) -> Rectified:
         """Estimate the difference of each pair, with a λ of its own."""
-        parts = [
-            estimate(human, model, self.noise)
-            for (_, human), (_, model) in zip(
-                tests.differences(self.human, pairs),
-                tests.differences(self.model, pairs),
-                strict=True,
-            )
-        ]
         names = ("mean", "error", "power", "human", "deviation", "model")
-        none = np.zeros(0)
-        columns = {
-            name: np.concatenate([none, *(getattr(part, name) for part in parts)])
-            for name in names
-        }
+        columns = {name: np.zeros(len(pairs[0])) for name in names}
+        differences = (tests.differences(v, pairs) for v in (self.human, self.model))
+        for (block, human), (_, model) in zip(*differences, strict=True):
+            part = estimate(human, model, self.noise)
+            for name in names:
+                columns[name][block] = getattr(part, name)
         return Rectified(**columns, queries=self.queries, noise=self.noise)
 
     def identical(self, pairs: RunPairs) -> Bool[np.ndarray, " pairs"]:
@@ -218,10 +211,9 @@ def read_human(
     Raises:
         UsageError: they are of another measure. DataError: they cannot be read.
     """
+    name = model.measure or None
     try:
-        human = read(
-            scores, measure=model.measure or None, columns=columns, missing=missing
-        )
+        human = read(scores, measure=name, columns=columns, missing=missing)
     except UsageError as error:
         raise UsageError(f"rectify: {error}") from None
     if human.measure and model.measure and human.measure != model.measure:

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float64
 
 from pgcjax.errors import UsageError, check_choice
-from pgcjax.stats import procedures, tests
+from pgcjax.stats import procedures, resample, tests
 from pgcjax.stats.matrix import read
 from pgcjax.stats.rounding import NOISE, exact
 from pgcjax.stats.tests import OfPairs, RunPairs, Values
@@ -62,9 +62,7 @@ def required_difference(
         mean, _ = tests.moments(values, pairs)
         significant = np.abs(mean)[p < alpha]
         return float(significant.min()) if len(significant) else None
-    from pgcjax.stats.resample import bootstrap_weights  # loads JAX: only if needed
-
-    weights = bootstrap_weights(seed, count, values.shape[1])
+    weights = resample.bootstrap_weights(seed, count, values.shape[1])
     borders = borderline(values, pairs, weights, place)
     different = ~tests.identical(values, pairs)
     return float(borders[different].max()) if different.any() else None

@@ -90,9 +90,14 @@ def all_indices(
     seed: int, resamples: int, queries: int
 ) -> Int64[np.ndarray, "resamples queries"]:
     """Draw queries of as many resamples as there are in several blocks."""
-    sizes = [min(BLOCK, resamples - low) for low in range(0, resamples, BLOCK)]
-    drawn = [indices(seed, block, size, queries) for block, size in enumerate(sizes)]
+    drawn = [indices(seed, *block, queries) for block in blocks(resamples)]
     return np.concatenate(drawn)
+
+
+def blocks(resamples: int, first: int = 0) -> Iterator[tuple[int, int]]:
+    """Yield number and size of each block, from the first that is asked for."""
+    for number in range(first, -(-resamples // BLOCK)):
+        yield number, min(BLOCK, resamples - number * BLOCK)
 
 
 def signs(seed: int, block: int, size: int, queries: int) -> Weights:
@@ -154,8 +159,8 @@ def count(
     step = pairs_at_once(len(pairs[0]), weights.shape[1], budget)
     put = partial(at, device=device)
     if kind == "permutation":
-        given = scores.values, weights, np.float64(scores.slack)
-        flips = partial(program("sign_flip"), *_before("flipped", *put(given)))
+        given = put((scores.values, weights, np.float64(scores.slack)))
+        flips = partial(program("sign_flip"), *program("flipped")(*given))
         return _in_blocks(flips, step, *pairs)
     return _studentised(scores, pairs, weights, put, step)
 
@@ -168,8 +173,7 @@ def _studentised(
     sums, slack = scores.values.sum(1), np.float64(scores.slack)
     total = np.abs(sums[first] - sums[second])
     about, unit = centred(scores.values)
-    given = about, with_observed(weights), slack, unit
-    near = _before("approximate", *put(given))
+    near = program("approximate")(*put((about, with_observed(weights), slack, unit)))
     bounds = partial(program("bootstrap_bounds"), near)
     counts = _in_blocks(bounds, step, (total / unit).astype(np.float32), *pairs)
     equal = total <= slack
@@ -185,15 +189,22 @@ def _studentised(
 def _in_blocks(
     counted: Callable, step: int, *of_pairs: np.ndarray
 ) -> Int64[np.ndarray, " pairs"]:
-    """Call a program with what it takes of so many pairs at once."""
+    """Count by a program that takes so many pairs at once."""
+    parts = [np.zeros(0, np.int64), *in_steps(counted, step, *of_pairs)]
+    return np.concatenate(parts)[: len(of_pairs[0])].astype(np.int64)
+
+
+def in_steps(call: Callable, step: int, *of_pairs: np.ndarray) -> list[np.ndarray]:
+    """Call a program with what it takes of so many pairs at once.
+
+    The last block is padded with a run against itself: one shape for all.
+    """
     total, parts = len(of_pairs[0]), []
     small = [a.astype(np.int32) if a.dtype == np.int64 else a for a in of_pairs]
     for low in range(0, total, step):
-        # The last block is padded with a run against itself: one shape for all.
         end = max(0, low + step - total)
-        parts.append(counted(*(np.pad(a[low : low + step], (0, end)) for a in small)))
-    counts = [np.zeros(0, np.int64), *map(np.asarray, parts)]
-    return np.concatenate(counts)[:total].astype(np.int64)
+        parts.append(call(*(np.pad(a[low : low + step], (0, end)) for a in small)))
+    return [*map(np.asarray, parts)]
 
 
 def pairs_at_once(pairs: int, resamples: int, budget: int) -> int:
@@ -227,11 +238,6 @@ def with_observed(weights: Weights) -> Weights:
     return np.pad(weights, ((0, 0), (0, width - resamples)), constant_values=1.0)
 
 
-def _before(name: str, *arguments: Any) -> Any:
-    """Compute what a program takes that is called for many blocks of pairs."""
-    return program(name)(*arguments)
-
-
 @cache
 def program(name: str) -> Callable:
     """Return a function of `paired_counts`, to be compiled for each shape."""
@@ -255,8 +261,7 @@ def block_results(
     devices = [None] if local_device_count() == 1 else jax.local_devices()
 
     def calls() -> Iterator[Call]:
-        for block in range(first, -(-resamples // BLOCK)):
-            size = min(BLOCK, resamples - block * BLOCK)
+        for block, size in blocks(resamples, first):
             device = devices[block % len(devices)]
             yield Call(size, partial(work, block, size, device))
 

@@ -8,7 +8,9 @@ import pandas as pd
 from jaxtyping import Bool, Float64
 
 from pgcjax.errors import check_choice
+from pgcjax.io.result import names_at
 from pgcjax.stats.choices import REPLICATED_SINGLY
+from pgcjax.stats.intervals import moved_ends
 
 ALPHA = 0.05
 """1 less the level of the intervals: it says how many replicates have to be kept."""
@@ -97,14 +99,11 @@ class ScoreIntervals:
         """
         check_choice("interval", interval, REPLICATED_SINGLY)
         low, high, mean = self.percentiles
-        if interval == "basic":
-            low, high = 2 * self.scores - high, 2 * self.scores - low
-        elif interval == "centred":
-            low, high = (end + (self.scores - mean) for end in (low, high))
+        low, high = moved_ends(low, high, self.scores, mean, interval)
         run, query = np.nonzero(self.present)
         columns = {
-            "run_id": pd.Series(np.array(run_ids, object)[run], dtype="str"),
-            "query_id": pd.Series(np.array(self.query_ids, object)[query], dtype="str"),
+            "run_id": names_at(run_ids, run),
+            "query_id": names_at(self.query_ids, query),
         }
         numbers = {"score": self.scores, "low": low, "high": high}
         numbers["mean_replicate"] = mean

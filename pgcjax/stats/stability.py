@@ -9,7 +9,7 @@ import pandas as pd
 from jaxtyping import Bool, Float64
 
 from pgcjax.io.result import Result
-from pgcjax.stats.uncertainty import order_taus
+from pgcjax.stats.orders import tau_b
 
 LEVEL = 0.95
 """Share of the subsamples in which the best run has to be the same."""
@@ -97,7 +97,7 @@ def _note(measure: str, best: str, enough: Mapping[str, Any], count: int) -> str
 
 def _compared(observed: Means, drawn: Drawn, top: int) -> dict[str, float]:
     """Return the numbers of a row of the curve."""
-    taus = np.nan_to_num(order_taus(observed, drawn)) if len(observed) > 1 else 1.0
+    taus = np.nan_to_num(tau_b(observed[None], drawn)) if len(observed) > 1 else 1.0
     taus = np.broadcast_to(taus, len(drawn))
     low, high = np.quantile(taus, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     same = (_leading(drawn) == _leading(observed[None])).all(1)

@@ -11,10 +11,11 @@ from jaxtyping import Bool, Float64, Real
 
 from pgcjax._version import __version__
 from pgcjax.errors import DataError, UsageError, check_choice
-from pgcjax.io.result import Result, computed
+from pgcjax.io.result import Result, computed, names_at, stacked
 from pgcjax.io.scores.door import read_replicate_means
 from pgcjax.stats import groups, intervals, tests
 from pgcjax.stats.choices import REPLICATED
+from pgcjax.stats.orders import tau_b
 from pgcjax.stats.rounding import NOISE
 from pgcjax.stats.score_intervals import ScoreIntervals
 from pgcjax.stats.scores import Scores
@@ -53,8 +54,10 @@ class Uncertainty(Result):
     replicates: dict[str, Float64[np.ndarray, "replicates runs"]]
     single: dict[str, ScoreIntervals] = field(default_factory=dict)
     observed: Scores | None = None
-    table: pd.DataFrame = computed(lambda self: self._rows())
-    notes: tuple[str, ...] = computed(lambda self: self._told())
+    table: pd.DataFrame = computed(
+        lambda self: stacked({name: self.means(name) for name in self.mean})
+    )
+    notes: tuple[str, ...] = computed(lambda self: self._lines())
 
     def means(
         self,
@@ -73,7 +76,7 @@ class Uncertainty(Result):
         low, high = intervals.of_replicates(observed, drawn.T, interval, alpha)
         return pd.DataFrame(
             {
-                "run_id": self._ids(np.arange(len(observed))),
+                "run_id": names_at(self.run_ids, np.arange(len(observed))),
                 "mean": observed,
                 "low": low,
                 "high": high,
@@ -130,8 +133,8 @@ class Uncertainty(Result):
             probability[part] = intervals.share_above(difference[part], moved, interval)
         return pd.DataFrame(
             {
-                "run_a": self._ids(first),
-                "run_b": self._ids(second),
+                "run_a": names_at(self.run_ids, first),
+                "run_b": names_at(self.run_ids, second),
                 "difference": difference,
                 "low": low,
                 "high": high,
@@ -161,9 +164,9 @@ class Uncertainty(Result):
         order = np.lexsort([np.arange(len(observed)), -observed])
         table = pd.DataFrame(
             {
-                "run_id": self._ids(np.arange(len(observed))),
+                "run_id": names_at(self.run_ids, np.arange(len(observed))),
                 "mean": observed,
-                "rank": _ranks(observed[None])[0],
+                "rank": np.searchsorted(np.sort(-observed), -observed) + 1,
                 "low": ranges.low,
                 "high": ranges.high,
                 "tier": ranges.tier,
@@ -179,15 +182,9 @@ class Uncertainty(Result):
             means are equal.
         """
         observed, drawn = self._of(measure, REPLICATED[0], alpha)
-        taus = order_taus(observed, drawn)
-        ends = np.quantile(taus, [alpha / 2, 1 - alpha / 2])
-        return Tau(float(taus.mean()), *map(float, ends))
-
-    def _rows(self) -> pd.DataFrame:
-        parts = [(name, self.means(name)) for name in self.mean]
-        tables = [table.assign(measure=name) for name, table in parts]
-        table = pd.concat(tables, ignore_index=True)
-        return table[["measure", *table.columns[:-1]]]
+        taus = tau_b(observed[None], drawn)
+        low, high = np.quantile(taus, [alpha / 2, 1 - alpha / 2])
+        return Tau(float(taus.mean()), float(low), float(high))
 
     def _saved(self) -> tuple[pd.DataFrame, dict[str, Any]]:
         """Return the means by all replicates, of which `read_uncertainty` makes this.
@@ -214,7 +211,7 @@ class Uncertainty(Result):
         units = "queries and judgments" if units == "both" else units
         return f"{units} drawn again {self.metadata['replicates']} times"
 
-    def _told(self) -> tuple[str, ...]:
+    def _lines(self) -> tuple[str, ...]:
         """Return notes on the scores, and what replicates do to orders and means."""
         count, resampled = self.metadata["replicates"], self.metadata["resample"]
         notes = [*self.observed.notes] if self.observed else []
@@ -248,9 +245,6 @@ class Uncertainty(Result):
             there = ", ".join(self.mean)
             raise UsageError(f"no replicates of {name!r}; there are {there}")
         return name
-
-    def _ids(self, places: np.ndarray) -> pd.Series:
-        return pd.Series(np.array(self.run_ids, object)[places], dtype="str")
 
 
 def read_uncertainty(path: str | os.PathLike) -> Uncertainty:
@@ -288,30 +282,9 @@ def told_apart(drawn: Float64[np.ndarray, "replicates runs"], alpha: float) -> f
     if 1 / (1 + len(drawn)) >= alpha:
         return np.inf
     centred = drawn - np.nanmean(drawn, axis=0)
-    ranges = np.nanmax(centred, 1, initial=-np.inf) - np.nanmin(
-        centred, 1, initial=np.inf
-    )
+    largest = np.nanmax(centred, 1, initial=-np.inf)
+    ranges = largest - np.nanmin(centred, 1, initial=np.inf)
     return intervals.critical_value(np.sort(ranges), alpha)
-
-
-def order_taus(
-    observed: Float64[np.ndarray, " runs"],
-    drawn: Float64[np.ndarray, "replicates runs"],
-) -> Float64[np.ndarray, " replicates"]:
-    """Return Kendall's τ-b of the order of the runs with that of each replicate.
-
-    Returns:
-        NaN where all means are equal.
-    """
-    first, second = tests.all_pairs(len(observed))
-    ours = np.sign(observed[first] - observed[second])
-    agree, ordered = np.zeros((2, len(drawn)))
-    for part in _parts(len(first), len(drawn)):
-        theirs = np.sign(drawn[:, first[part]] - drawn[:, second[part]])
-        agree += theirs @ ours[part]
-        ordered += np.abs(theirs).sum(1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return agree / np.sqrt(np.abs(ours).sum() * ordered)
 
 
 def weighted_means(
@@ -359,9 +332,3 @@ def _parts(count: int, each: int) -> Iterator[slice]:
     step = max(1, _NEAR // (8 * max(1, each)))
     for low in range(0, count, step):
         yield slice(low, min(low + step, count))
-
-
-def _ranks(means: Float64[np.ndarray, "replicates runs"]) -> np.ndarray:
-    """Rank the runs of each replicate: 1 best, equal means share the better one."""
-    rows = (np.searchsorted(np.sort(-row), -row) for row in means)
-    return np.array([*rows]).reshape(means.shape) + 1

@@ -18,7 +18,7 @@ from benchmarks.studies import (  # noqa: E402
 )
 from benchmarks.studies import rectified_coverage as rectified  # noqa: E402
 from pgcjax.datasets.files import demo_folder  # noqa: E402
-from pgcjax.stats import procedures, resampled_orders  # noqa: E402
+from pgcjax.stats import orders, procedures  # noqa: E402
 
 RESULTS = harness.ROOT / "benchmarks" / "results"
 
@@ -119,7 +119,7 @@ def test_max_t_holds_its_level_in_all_families_that_were_simulated():
 def test_intervals_of_tau_hold_from_as_many_topics_as_are_asked_for():
     found = json.loads((RESULTS / "order_coverage-cpu.json").read_text())
     simex = [row for row in found["order coverage"] if row["test"] == "simex"]
-    enough = [row for row in simex if row["topics"] >= resampled_orders.FEWEST]
+    enough = [row for row in simex if row["topics"] >= orders.FEWEST]
     assert enough and not [row for row in enough if row["where"] == "above"]
 
 

@@ -11,10 +11,15 @@ from scipy import stats
 
 from pgcjax.errors import DataError, DataWarning, UsageError
 from pgcjax.judging.contingency import contingency
-from pgcjax.stats.agreement import agree, agree_measures, findings
+from pgcjax.stats.agreement import (
+    agree,
+    agree_measures,
+    findings,
+    preferred,
+    tie_threshold,
+)
 from pgcjax.stats.correlation import correlate
 from pgcjax.stats.discrimination import discriminate
-from pgcjax.stats.run_preferences import preferred, tie_threshold
 
 LABELS = st.lists(st.tuples(*[st.sampled_from([-1, 0, 1])] * 2), min_size=1)
 

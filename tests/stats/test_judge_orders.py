@@ -10,7 +10,8 @@ from scipy import stats
 
 import pgcjax
 from pgcjax.errors import DataError, UsageError
-from pgcjax.stats import resample, resampled_orders
+from pgcjax.stats import orders as run_orders
+from pgcjax.stats import resample
 from pgcjax.stats.judge_orders import Board, JudgeOrders, read_judge_orders
 
 RUNS = [f"r{i}" for i in range(6)]
@@ -48,7 +49,7 @@ def on(one: Board, queries: list[str]) -> np.ndarray:
 @pytest.fixture(autouse=True)
 def few_queries_are_enough(monkeypatch):
     """These boards have too few for an interval that is known to hold."""
-    monkeypatch.setattr(resampled_orders, "FEWEST", 4)
+    monkeypatch.setattr(run_orders, "FEWEST", 4)
 
 
 def tau_interval(x, y, seed: int, resamples: int) -> tuple[float, float]:

@@ -13,7 +13,7 @@ from pgcjax.errors import DataError, DataWarning, UsageError
 from pgcjax.meta import correlate_leaderboards
 from pgcjax.stats import resample
 from pgcjax.stats.correlation import correlated, correlation
-from pgcjax.stats.resampled_orders import FEWEST, DrawnSums, tau_interval, taus
+from pgcjax.stats.orders import FEWEST, DrawnSums, tau_interval, taus
 
 SCIPY = {
     "tau": stats.kendalltau,

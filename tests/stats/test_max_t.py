@@ -6,7 +6,6 @@ from helpers.twins import significance as twin
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgcjax.errors import UsageError
 from pgcjax.stats import max_t, procedures, resample, tests
 from pgcjax.stats.compare import compare
 from pgcjax.stats.matrix import Matrix
@@ -158,13 +157,3 @@ def test_no_family_of_equal_runs_makes_nan(seed, count):
     values = np.ones((count + 1, 3)) * np.random.default_rng(seed).random(3)
     found = procedures.run(values, tests.all_pairs(count + 1), "max-t", resamples=20)
     assert (found.p_value == 1).all() and not found.unit.any()
-
-
-def test_wrong_arguments():
-    table = matrix(scores(0, 3, 12, 0, "any"))
-    for wrong, message in (
-        ({"correction": "holm"}, "test 'max-t' is for all pairs at once"),
-        ({"resamples": 19}, "no p can be below 0.05; at least 20 are needed"),
-    ):
-        with pytest.raises(UsageError, match=message):
-            compare(table, **{"test": "max-t", **wrong})

@@ -1,14 +1,13 @@
 """Classical tests equal scipy; corrections equal their definitions."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from helpers.twins import significance as twin
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from pgcjax.stats import procedures, tests
+from pgcjax.stats import tests
 
 few = settings(max_examples=15)
 seeds = st.integers(0, 10**6)
@@ -87,6 +86,27 @@ def test_tukey_of_many_pairs_is_scipys_as_well():
     assert found.min() < 0.001 and found.max() > 0.9
 
 
+CASES = [(15, 14), (16, 45), (40, 195), (100, 4851), (1000, 48951), (2000, 397_800)]
+
+
+@pytest.mark.parametrize(("runs", "freedom"), CASES)
+def test_the_curve_is_scipys(runs, freedom):
+    """Small and large numbers of runs; queries from two to so many that s is 1."""
+    random = np.random.default_rng(runs)
+    q = np.sort(np.concatenate([random.random(8) * 12, [0.0, 30.0 / freedom + 7.0]]))
+    expected = np.asarray(stats.studentized_range.sf(q, runs, freedom))
+    assert tests.range_tail(q, runs, freedom) == pytest.approx(expected, abs=1e-9)
+    for last in (q[-1], 60.0):  # what the largest difference is has no effect
+        found = tests.range_tails(np.append(q, last), runs, freedom)
+        assert found[:-1] == pytest.approx(expected, abs=1e-9)
+        assert np.abs(found[-1]) < 1e-4 or last < 60
+
+
+def test_far_out_nothing_is_left():
+    found = tests.range_tails(np.array([0.0, 500.0, 1e6]), 30, 580)
+    assert found == pytest.approx([1.0, 0.0, 0.0], abs=1e-10)
+
+
 @given(st.lists(st.floats(0, 1), max_size=12))
 def test_corrections(p):
     given_p = np.array(p)
@@ -97,26 +117,3 @@ def test_corrections(p):
         assert tests.adjust(given_p, "bh") == pytest.approx(expected)
     for correction in ("holm", "bh"):
         assert (tests.adjust(given_p, correction) >= given_p - 1e-15).all()
-
-
-def test_holm_by_hand():
-    p = tests.adjust(np.array([0.01, 0.04, 0.03, 0.005]), "holm")
-    assert p == pytest.approx([0.03, 0.06, 0.06, 0.02])
-
-
-def test_against_statsmodels():
-    """Residual variance of a two-way model, and the paired t-test, fitted elsewhere."""
-    smf = pytest.importorskip("statsmodels.formula.api")
-    weightstats = pytest.importorskip("statsmodels.stats.weightstats")
-    x = np.random.default_rng(0).random((5, 20))
-    run, query = np.indices(x.shape)
-    cells = {"value": x.ravel(), "run": run.ravel(), "query": query.ravel()}
-    model = smf.ols("value ~ C(run) + C(query)", pd.DataFrame(cells)).fit()
-    a, b = np.triu_indices(5, 1)
-    means = x.mean(1)
-    q = np.abs(means[a] - means[b]) / np.sqrt(model.mse_resid / 20)
-    p = stats.studentized_range.sf(q, 5, model.df_resid)
-    np.testing.assert_allclose(procedures.p_values(x, "anova"), p, rtol=0, atol=1e-10)
-    for p, i, j in zip(procedures.p_values(x, "t"), a, b, strict=True):
-        theirs = weightstats.DescrStatsW(x[i] - x[j]).ttest_mean()[1]
-        assert abs(p - theirs) < 1e-10

@@ -26,6 +26,7 @@ from pgcjax.io.schema import (
     canonical,
     find_columns,
     ids,
+    keyed,
     known_column,
     numbers,
     numbers_or_nan,
@@ -173,9 +174,7 @@ def read_own_table(
     """
     path = files.expand(path)[0] if is_remote(path) else Path(path)
     frame, origin, metadata, _ = _parsed(path, _intact(path))
-    table = canonical(frame, origin, columns)
-    for name in columns[:names]:
-        table[name] = ids(table[name], origin)
+    table = keyed(frame, origin, columns[:names], columns[names:])
     if len(metadata) != 1 or not {*needs} <= {*metadata[0]}:
         listed = f"{', '.join(needs[:-1])} and {needs[-1]}"
         raise DataError(

@@ -21,6 +21,7 @@ from pgcjax.io.scores.source import (
     ScoreAxes,
     ScoreGroup,
     ScoreSource,
+    cells_of,
     laid_out,
     schema,
 )
@@ -177,13 +178,8 @@ def _opened(file: ScoreFile, group: int) -> ReadGroup:
     axes = (file.runs[group], *file.axes)
     shape = len(axes[0]), len(axes[1]), len(axes[2])
     *ids, scores = file.columns(group)
-    cells: Any = 0
     try:
-        for (codes, names), axis, step in zip(
-            ids, axes, (shape[1] * shape[2], shape[2], 1), strict=True
-        ):
-            number = {name: i * step for i, name in enumerate(axis)}
-            cells = cells + np.array([number[name] for name in names], np.int64)[codes]
+        cells = cells_of(ids, axes)
         if not np.isfinite(scores).all():
             raise ValueError("not all are finite")
         return laid_out(cells, scores, shape)

@@ -222,12 +222,9 @@ def of_table(table: pd.DataFrame, measures: Sequence[str]) -> ScoreSource:
     Raises:
         DataError: a score is there twice.
     """
-    cells, run_ids = _numbered(table["run_id"])
-    codes, query_ids = _numbered(table["query_id"])
-    cells *= len(query_ids)
-    cells += codes
-    cells *= len(measures)
-    cells += _numbered(table["measure"], measures)[0]
+    ids = [pd.factorize(table[name]) for name in SCORES[:3]]
+    run_ids, query_ids = (sorted(names.tolist()) for _, names in ids[:2])
+    cells = cells_of(ids, (run_ids, query_ids, measures))
     scores, width = table["value"].to_numpy(np.float64), len(query_ids) * len(measures)
     ordered = bool((cells[1:] > cells[:-1]).all())
     if not ordered:
@@ -250,6 +247,22 @@ def of_table(table: pd.DataFrame, measures: Sequence[str]) -> ScoreSource:
         read = partial(laid_out, cells[here] - first * width, scores[here], shape)
         groups.append(ScoreGroup(names, axes, read))
     return ScoreSource(groups, len(table), ordered=ordered)
+
+
+def cells_of(
+    ids: Iterable[tuple[np.ndarray, Iterable[str]]], axes: Iterable[Sequence[str]]
+) -> Int64[np.ndarray, " scores"]:
+    """Number scores by runs, queries and measures, given as codes and their names.
+
+    Raises:
+        KeyError: a name is on no axis.
+    """
+    cells: Any = 0
+    for (codes, names), axis in zip(ids, axes, strict=True):
+        place = {name: i for i, name in enumerate(axis)}
+        places = np.array([place[name] for name in names], np.int64)
+        cells = cells * len(axis) + places[codes]
+    return cells
 
 
 def laid_out(
@@ -306,16 +319,6 @@ def _cells(shape: tuple[int, ...], *places: Places) -> tuple:
         return places
     each = zip(shape, places, strict=True)
     return np.ix_(*(np.arange(size)[place] for size, place in each))
-
-
-def _numbered(
-    column: pd.Series, names: Sequence[str] | None = None
-) -> tuple[Int64[np.ndarray, " rows"], list[str]]:
-    """Number names, by default those of a column, ascending."""
-    codes, uniques = pd.factorize(column)
-    names = sorted(uniques.tolist()) if names is None else list(names)
-    place = {name: i for i, name in enumerate(names)}
-    return np.array([place[name] for name in uniques], np.int64)[codes], names
 
 
 @lru_cache(1)
