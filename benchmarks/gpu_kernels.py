@@ -124,10 +124,9 @@ def grids(queries: int, systems: int, n: int) -> Work:
     """Peel the graphs of image grids whose lists have ties."""
     case, weights = inputs.cyclic(queries, 1, n), rank_weights(P, DEPTH)
     graphs, size = list(case.graphs.values()), padded_size(n)
-    (ready,) = adjacency.matrices(graphs, size)
     place, first, *_ = _grids(queries, systems, n, size)
     inverse = np.argsort(place, axis=2).astype(np.int32)
-    fixed = adjacency.batch_graphs(ready, queries)
+    fixed = adjacency.packed(graphs, size)
     cut = fixed, Images(place, inverse, first)
 
     def differs(found: Any) -> float:

@@ -16,7 +16,7 @@ from pgcjax.kernels.rbo import rank_weights
 from pgcjax.runtime.loop import pool
 from pgcjax.tensors.graphs import Graph
 from pgcjax.tensors.padding import lengthened, list_room
-from pgcjax.tensors.retrieved import Flat, Retrieved
+from pgcjax.tensors.rankings import Flat, Retrieved
 
 __all__ = [
     "ABSENT",

@@ -13,7 +13,6 @@ from jaxtyping import Bool, Int32
 from pgcjax.kernels import ABSENT
 from pgcjax.later import Array, jnp
 from pgcjax.tensors.padding import blank, list_room
-from pgcjax.tensors.rank_tables import RunRanks
 
 if TYPE_CHECKING:
     from pgcjax.tensors.rankings import Rankings
@@ -36,6 +35,20 @@ class Where(NamedTuple):
 
     first: Int32[Any, "*queries runs"]
     count: Int32[Any, "*queries runs"]
+
+
+class RunRanks(NamedTuple):
+    """Runs as `kernels.peel_packed` takes them.
+
+    Attributes:
+        order: place of each vertex in the run, extended to a total order.
+        inverse: the vertex at each place.
+        ranks: rank in the run of the vertex at each place, `ABSENT` if not retrieved.
+    """
+
+    order: Int32[Any, "*queries runs n"]
+    inverse: Int32[Any, "*queries runs n"]
+    ranks: Int32[Any, "*queries runs n"]
 
 
 class FlatRuns:

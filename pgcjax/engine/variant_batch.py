@@ -17,7 +17,6 @@ from jaxtyping import Bool, Float64, Int, Int32, Int64
 
 from pgcjax.engine import plan, tiles
 from pgcjax.engine.batch import Batch, Member
-from pgcjax.engine.cost import CostGroup
 from pgcjax.engine.flat_runs import FlatRuns, by_place, by_vertex
 from pgcjax.engine.tiles import Pace, PackedQueries, QueryProgram, TileBatch
 from pgcjax.errors import DataError, Progress, UsageError
@@ -222,10 +221,6 @@ class VariantBatch(Batch):
             made = np.ascontiguousarray(made[:size])
             yield Block(weights.start, part, made, batch.present[:size])
 
-    def foresee(self, sample: "Rankings") -> list[CostGroup]:
-        """Name nothing: a plan is of scores, not of those that might have been."""
-        return []
-
 
 class Size(NamedTuple):
     """Form of graphs, padded numbers of vertices and of edges whose amounts vary."""
@@ -291,18 +286,15 @@ class VariantTiles(TileBatch):
     def pace(self, size: Size) -> Pace:
         """One query after another, in which there is work enough."""
         del size
-        return Pace(in_turn=True, near=default_backend() == "cpu")
+        return Pace(in_turn=True)
 
-    def pack_queries(
-        self, parts: Sequence[tuple[Size, Sequence[int]]]
-    ) -> list[PackedQueries]:
+    def pack_queries(self, queries: Sequence[int], size: Size) -> list[PackedQueries]:
         """Draw the votes of queries, and lay out what they count."""
         groups: dict[Size, list[tuple]] = {}
-        for size, queries in parts:
-            for query in queries:
-                if (drawn := self._drawn(query, size)) is not None:
-                    actual, *arrays = drawn
-                    groups.setdefault(actual, []).append((query, *arrays))
+        for query in queries:
+            if (drawn := self._drawn(query, size)) is not None:
+                actual, *arrays = drawn
+                groups.setdefault(actual, []).append((query, *arrays))
         return [
             PackedQueries(size, queries, self._stacked(size, arrays))
             for size, (queries, *arrays) in (

@@ -14,7 +14,7 @@ from pgcjax.later import pd
 from pgcjax.tensors.gains import grades
 from pgcjax.tensors.intents import IntentGrades
 from pgcjax.tensors.padding import padded_size
-from pgcjax.tensors.retrieved import Retrieved
+from pgcjax.tensors.rankings import Retrieved
 
 
 class Level(NamedTuple):

@@ -8,14 +8,13 @@ from sys import intern
 
 import numpy as np
 import polars as pl
-from jaxtyping import Bool, Int, Int32
+from jaxtyping import Bool, Int, Int32, Int64
 
 from pgcjax.errors import Progress
 from pgcjax.io.judged import JudgedDocuments
 from pgcjax.io.order import outline, ranked
 from pgcjax.io.runs import PackedBlock, Runs, RunTable
 from pgcjax.tensors.padding import blank, list_room
-from pgcjax.tensors.retrieved import Flat, Retrieved
 
 
 @dataclass(frozen=True)
@@ -278,6 +277,56 @@ def _look_up(
     return code
 
 
+@dataclass(frozen=True)
+class Flat:
+    """Judged documents of all queries that runs retrieved, end to end.
+
+    Attributes:
+        value: of each; there may be room after them.
+        rank: its 0-based rank among all documents of the run.
+        first: where those of each ranking begin, best first.
+        count: how many there are.
+        edges: runs 0, ..., their number: from one to the next, those of a query follow
+            each other, run after run.
+    """
+
+    value: Int32[np.ndarray, " room"]
+    rank: Int32[np.ndarray, " room"]
+    first: Int32[np.ndarray, "queries runs"]
+    count: Int32[np.ndarray, "queries runs"]
+    edges: Int[np.ndarray, " parts"]
+
+
+@dataclass(frozen=True)
+class Retrieved:
+    """The judged documents of one query that runs retrieved, best first.
+
+    Attributes:
+        starts: where those of each run begin, and their number.
+        vertex: index of each among the judged ones.
+        rank: its 0-based rank among all documents of the run.
+    """
+
+    starts: Int64[np.ndarray, " runs_plus_1"]
+    vertex: Int[np.ndarray, " k"]
+    rank: Int[np.ndarray, " k"]
+
+    @property
+    def count(self) -> Int64[np.ndarray, " runs"]:
+        """How many each run retrieved."""
+        return np.diff(self.starts)
+
+    @property
+    def run(self) -> Int64[np.ndarray, " k"]:
+        """Index of the run of each document."""
+        return np.repeat(np.arange(len(self.starts) - 1), self.count)
+
+    def of_runs(self, runs: slice) -> tuple[np.ndarray, np.ndarray]:
+        """Return vertices and ranks of the documents of some runs."""
+        here = slice(self.starts[runs.start], self.starts[runs.stop])
+        return self.vertex[here], self.rank[here]
+
+
 class Rankings:
     """The ranks of judged documents in many runs.
 
@@ -339,16 +388,17 @@ class Rankings:
         counts = [len(ids) for ids in docs.values()]
         vertex = [np.arange(n, dtype=np.int32) for n in [0, *counts]]
         flat = self.flat(docs, np.concatenate(vertex))
-        shape = len(docs), len(self.run_ids)
-        if docs and len(self._found) > 1:  # so that those of a query stand together
-            every = list(range(shape[0])), slice(0, shape[1])
-            flat = flat.tile(*every, shape, int(flat.count.sum()))
-        starts = np.zeros((shape[0], shape[1] + 1), np.int64)
+        last = flat.edges[1:] - 1
+        low = flat.first[:, flat.edges[:-1]]
+        high = flat.first[:, last] + flat.count[:, last]
+        starts = np.zeros((len(docs), len(self.run_ids) + 1), np.int64)
         np.cumsum(flat.count, axis=1, out=starts[:, 1:])
-        first = flat.first[:, 0].tolist()
         retrieved = {}
-        for query, low, starts_of in zip(docs, first, starts, strict=True):
-            here = slice(low, low + int(starts_of[-1]))
-            columns = flat.value[here], flat.rank[here]
+        for query, begin, end, starts_of in zip(docs, low, high, starts, strict=True):
+            parts = [*map(slice, begin.tolist(), end.tolist())]
+            columns = [
+                np.concatenate([column[part] for part in parts])
+                for column in (flat.value, flat.rank)
+            ]
             retrieved[query] = Retrieved(starts_of, *columns)
         return retrieved
