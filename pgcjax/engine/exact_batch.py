@@ -199,9 +199,9 @@ def exact_program(words: int, farthest: bool) -> QueryProgram:
         ranks = by_vertex(documents, runs, n).T
         # The documents that each run has to each depth from 0 on, as bits of words.
         bit = jnp.left_shift(jnp.uint32(1), jnp.arange(WORD, dtype=jnp.uint32))
-        depth = jnp.arange(n + 1, dtype=jnp.int32)[:, None]
+        depth = jnp.arange(n + 1, dtype=jnp.int32)[None, None, :, None]
         there = ranks.reshape(words, WORD, 1, -1) < depth
-        bits = jnp.where(there, bit[:, None, None], jnp.uint32(0))
+        bits = jnp.where(there, bit[None, :, None, None], jnp.uint32(0))
         top = jnp.sum(bits, axis=1, dtype=jnp.uint32)
         statics = {"weights": weights, "farthest": farthest}
         return exact.extreme_overlap(*lattice, top, ranks, **statics)
