@@ -45,7 +45,7 @@ def job(runs: int, queries: int, form: str = "packed", replicates: int = 1) -> E
         units=runs,
         found=RETRIEVED * DOCS * queries,
         per_run=queries * replicates,
-        tiles=[MadeUpTiles(queries, form)] * replicates,
+        batches=[MadeUpTiles(queries, form)] * replicates,
         limits=MemoryLimits(memory_limit(MEMORY)),
     )
 

@@ -25,7 +25,7 @@ class Estimate:
         units: files, or blocks of packed runs.
         found: judged documents of a run, about.
         per_run: scores of a run.
-        tiles: what is computed of each chunk, as if all runs were like the first.
+        batches: what is computed of each chunk, as if all runs were like the first.
         limits: of memory.
     """
 
@@ -33,7 +33,7 @@ class Estimate:
     units: int
     found: float
     per_run: int
-    tiles: Sequence[TileBatch]
+    batches: Sequence[TileBatch]
     limits: plan.MemoryLimits
 
     @property
@@ -56,9 +56,9 @@ class Estimate:
     @cached_property
     def groups(self) -> list[tuple[TileBatch, tiles.SizeGroup]]:
         """Queries of one size, and what computes them."""
-        for batch in self.tiles:
+        for batch in self.batches:
             batch.most_columns = self.per_chunk
-        return [(batch, group) for batch in self.tiles for group in tiles.cut(batch)]
+        return [(batch, group) for batch in self.batches for group in tiles.cut(batch)]
 
     @property
     def calls(self) -> int:
@@ -111,7 +111,7 @@ def estimate(
         units=len(runs.units),
         found=sample.size / here,
         per_run=sum(len(batch.members) * len(batch.docs) for batch in batches),
-        tiles=[part for batch in batches for part in batch.tiles(sample)],
+        batches=[part for batch in batches for part in batch.tiles(sample)],
         limits=limits,
     )
 

@@ -203,7 +203,8 @@ def exact_program(words: int, farthest: bool) -> QueryProgram:
         there = ranks.reshape(words, WORD, 1, -1) < depth
         bits = jnp.where(there, bit[None, :, None, None], jnp.uint32(0))
         top = jnp.sum(bits, axis=1, dtype=jnp.uint32)
+        arrays: Any = *lattice, top, ranks
         statics = {"weights": weights, "farthest": farthest}
-        return exact.extreme_overlap(*lattice, top, ranks, **statics)
+        return exact.extreme_overlap(*arrays, **statics)
 
     return program

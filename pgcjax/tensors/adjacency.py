@@ -146,7 +146,7 @@ def _vertices(graphs: Sequence[Graph], size: int) -> Bool[np.ndarray, "graphs n"
 
 
 def _end_to_end(
-    graphs: Sequence[Graph], lengths: Sequence[int]
+    graphs: Sequence[Graph], lengths: Sequence[int] | np.ndarray
 ) -> tuple[Int64[np.ndarray, "wins 3"], Int64[np.ndarray, " wins"]]:
     """Votes of all graphs, and the first vertex of the graph of each vote."""
     first = np.cumsum(lengths) - lengths

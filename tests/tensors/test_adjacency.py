@@ -45,9 +45,7 @@ def test_the_form_of_a_graph_depends_on_it_alone():
 
 def test_matrices_are_made_of_the_counts():
     graphs = [g for name, g in every_graph().items() if name.endswith("packed")]
-    packed, wide = (
-        lay_out(graphs, SIZE) for lay_out in (adjacency.packed, adjacency.wide)
-    )
+    packed, wide = adjacency.packed(graphs, SIZE), adjacency.wide(graphs, SIZE)
     for row, graph in enumerate(graphs):
         edges = np.zeros((SIZE, SIZE), np.int32)
         edges[: len(graph), : len(graph)] = graph.edges()
