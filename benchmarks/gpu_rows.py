@@ -12,9 +12,9 @@ import numpy as np
 from benchmarks import baselines, ours
 from benchmarks.gpu_kernels import Work
 from benchmarks.inputs import Case
-from pgcjax.engine.flat_runs import FlatRuns, by_place
 from pgcjax.kernels import peel_levels, peel_packed
 from pgcjax.tensors import adjacency
+from pgcjax.tensors.flat_runs import by_place
 from pgcjax.tensors.padding import padded_size
 
 ONE_WORD, OWN_CHOICE = "XLA, one word", "Pallas, its own choice"
@@ -99,12 +99,12 @@ def lay_out(case: Case, weights: np.ndarray, form: str) -> Arrays:
     values = [np.arange(len(graph), dtype=np.int32) for graph in graphs]
     if form == "levels":
         levels = [np.asarray(of_graph.level, np.int32) for of_graph in formed]
-        flat = FlatRuns(case.rankings, docs, values=np.concatenate(levels))
+        flat = case.rankings.flat(docs, np.concatenate(levels))
         where = flat.where(range(queries), slice(0, runs))
         width = max(of_graph.form.size for of_graph in formed)
         starts = adjacency.of_levels(levels, width)
         return Arrays(starts, where, where.count.max(1), (*flat.documents, weights))
-    flat = FlatRuns(case.rankings, docs, values=np.concatenate(values))
+    flat = case.rankings.flat(docs, np.concatenate(values))
     placed = jax.jit(jax.vmap(by_place, (None, 0, None)), static_argnums=2)
     parts = []
     for low in range(0, queries, CHUNK):

@@ -9,7 +9,6 @@ from jaxtyping import Float64
 
 from pgcjax.engine import tiles
 from pgcjax.engine.batch import Batch, BatchSetting, Member
-from pgcjax.engine.flat_runs import Documents, Where, by_vertex
 from pgcjax.engine.peel_batch import PeelGraphs, PeelTiles
 from pgcjax.engine.tiles import Pace, PackedQueries, QueryProgram, TileBatch
 from pgcjax.errors import Progress
@@ -18,6 +17,7 @@ from pgcjax.later import Array, jnp
 from pgcjax.reference.exact_pgc import exact_pgc_of
 from pgcjax.reference.pgc import pgc_of
 from pgcjax.runtime.devices import default_backend
+from pgcjax.tensors.flat_runs import Documents, Where, by_vertex
 from pgcjax.tensors.lattices import WORD, Lattice, batch_lattices, by_kind, lay_out
 from pgcjax.tensors.padding import lengthened, list_room
 
@@ -130,11 +130,9 @@ class ExactTiles(TileBatch):
             for query, of_query in rankings.retrieved(docs).items()
         ]
         count = np.array([of_query.count for of_query in retrieved], np.int32)
-        self._where = Where(
-            np.cumsum(count, dtype=np.int32).reshape(count.shape), count
-        )
-        self._where = Where(self._where.first - count, count)
-        longest = max(32 * lattice.shape[0] for lattice in self._lattices)
+        first = np.cumsum(count, dtype=np.int32).reshape(count.shape) - count
+        self._where = Where(first, count)
+        longest = max(WORD * lattice.shape[0] for lattice in self._lattices)
         batch.room = max(batch.room, list_room(int(count.sum()), longest))
         columns = zip(*((r.vertex, r.rank) for r in retrieved), strict=True)
         flat = (np.concatenate(column).astype(np.int32) for column in columns)

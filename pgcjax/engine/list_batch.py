@@ -10,13 +10,13 @@ from jaxtyping import Float64
 
 from pgcjax.engine import tiles
 from pgcjax.engine.batch import Batch, BatchSetting, Member
-from pgcjax.engine.flat_runs import FlatRuns, listed
 from pgcjax.engine.tiles import PackedQueries, QueryProgram, TileBatch
 from pgcjax.errors import Progress
 from pgcjax.kernels import ABSENT
 from pgcjax.kernels.ranked_list import RankedList
 from pgcjax.later import jax, jnp
 from pgcjax.measures.measure import Outline, numbers, outline, rebuilt
+from pgcjax.tensors.flat_runs import listed
 from pgcjax.tensors.padding import axis_length, list_width, ranks_length, stack
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class ListTiles(TileBatch):
     def __init__(self, batch: ListBatch, rankings: "Rankings"):
         """Look up documents, and the weights of ranks."""
         self._batch, self._names, docs = batch, list(batch.docs), batch.docs
-        self.runs = FlatRuns(rankings, docs, depth=batch.depth, room=batch.room)
+        self.runs = rankings.flat(docs, room=batch.room).to_depth(batch.depth)
         self.rows, self.columns = self.runs.count.shape
         batch.room = self.runs.room
         batch.most_runs_yet = max(batch.most_runs_yet, self.columns)

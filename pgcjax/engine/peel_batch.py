@@ -26,7 +26,6 @@ from jaxtyping import Float64, Int32, Int64
 
 from pgcjax.engine import plan, tiles
 from pgcjax.engine.batch import Batch, BatchSetting, Member
-from pgcjax.engine.flat_runs import FlatRuns, RunRanks, Where, by_place, by_vertex
 from pgcjax.engine.tiles import Pace, PackedQueries, QueryProgram, TileBatch
 from pgcjax.errors import Progress, UsageError
 from pgcjax.kernels import peel, peel_levels, peel_packed
@@ -34,6 +33,7 @@ from pgcjax.later import Array, jax
 from pgcjax.runtime.devices import default_backend
 from pgcjax.tensors import adjacency
 from pgcjax.tensors.adjacency import Form, FormedGraph
+from pgcjax.tensors.flat_runs import RunRanks, Where, by_place, by_vertex
 from pgcjax.tensors.graphs import Graph
 from pgcjax.tensors.padding import padded_size
 
@@ -184,9 +184,7 @@ class PeelTiles(TileBatch):
     ):
         """Look documents up."""
         self.graphs, self.budget = graphs, graphs.budget
-        self.runs = FlatRuns(
-            rankings, graphs.docs, values=graphs.values, room=graphs.room
-        )
+        self.runs = rankings.flat(graphs.docs, graphs.values, graphs.room)
         self.rows, self.columns = self.runs.count.shape
         longest = padded_size(int(self.runs.count.max(initial=0)))
         graphs.most_runs = max(graphs.most_runs, self.columns)

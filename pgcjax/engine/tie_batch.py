@@ -15,7 +15,6 @@ from jaxtyping import Float64, Int64
 
 from pgcjax.engine import plan, tiles
 from pgcjax.engine.batch import Batch, BatchSetting, Member
-from pgcjax.engine.flat_runs import Where, by_place, by_vertex
 from pgcjax.engine.peel_batch import PeelGraphs, PeelTiles
 from pgcjax.engine.tied_orders import blocks, drawn, listed, padded
 from pgcjax.engine.tiles import Pace, PackedQueries, QueryProgram
@@ -26,6 +25,7 @@ from pgcjax.kernels.peel_ties import DocumentOrder
 from pgcjax.later import Array, jax, jnp
 from pgcjax.runtime.devices import default_backend
 from pgcjax.tensors.adjacency import Form, WideGraphs
+from pgcjax.tensors.flat_runs import Where, by_place, by_vertex
 from pgcjax.tensors.padding import blank
 
 if TYPE_CHECKING:

@@ -17,7 +17,6 @@ from jaxtyping import Bool, Float64, Int, Int32, Int64
 
 from pgcjax.engine import plan, tiles
 from pgcjax.engine.batch import Batch, Member
-from pgcjax.engine.flat_runs import FlatRuns, by_place, by_vertex
 from pgcjax.engine.tiles import Pace, PackedQueries, QueryProgram, TileBatch
 from pgcjax.errors import DataError, Progress, UsageError
 from pgcjax.io.weights import UNIT, by_sides, in_parts
@@ -27,6 +26,7 @@ from pgcjax.later import Array, jax, jnp
 from pgcjax.runtime.devices import default_backend, everywhere
 from pgcjax.stats.score_intervals import Percentiles
 from pgcjax.stats.uncertainty import weighted_means
+from pgcjax.tensors.flat_runs import FlatRuns, by_place, by_vertex
 from pgcjax.tensors.graphs import MOST_DEGREE, Graph
 from pgcjax.tensors.measure_tensors import PeelTensors
 from pgcjax.tensors.padding import list_width, padded_size, stack
@@ -196,7 +196,7 @@ class VariantBatch(Batch):
         self, rankings: "Rankings", progress: Progress | None = None
     ) -> Iterator[Block]:
         """Score blocks of variants, for a part of the runs after the other."""
-        runs = FlatRuns(rankings, self.docs, room=self._room)
+        runs = rankings.flat(self.docs, room=self._room)
         self._room = runs.room
         shared = everywhere((runs.documents, self.graphs.member.tensors.weights))
         columns, number = len(rankings.run_ids), len(self.variants.names)

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Int, Int32, UInt32
 
+from pgcjax.tensors.flat_runs import Retrieved
 from pgcjax.tensors.padding import padded_size, stack
-from pgcjax.tensors.rankings import Retrieved
 
 WORD = 32
 """Bits of a word that holds documents."""

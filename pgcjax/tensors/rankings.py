@@ -8,12 +8,13 @@ from sys import intern
 
 import numpy as np
 import polars as pl
-from jaxtyping import Bool, Int, Int32, Int64
+from jaxtyping import Bool, Int, Int32
 
 from pgcjax.errors import Progress
 from pgcjax.io.judged import JudgedDocuments
 from pgcjax.io.order import outline, ranked
 from pgcjax.io.runs import PackedBlock, Runs, RunTable
+from pgcjax.tensors.flat_runs import Documents, FlatRuns, Retrieved
 from pgcjax.tensors.padding import blank, list_room
 
 
@@ -277,56 +278,6 @@ def _look_up(
     return code
 
 
-@dataclass(frozen=True)
-class Flat:
-    """Judged documents of all queries that runs retrieved, end to end.
-
-    Attributes:
-        value: of each; there may be room after them.
-        rank: its 0-based rank among all documents of the run.
-        first: where those of each ranking begin, best first.
-        count: how many there are.
-        edges: runs 0, ..., their number: from one to the next, those of a query follow
-            each other, run after run.
-    """
-
-    value: Int32[np.ndarray, " room"]
-    rank: Int32[np.ndarray, " room"]
-    first: Int32[np.ndarray, "queries runs"]
-    count: Int32[np.ndarray, "queries runs"]
-    edges: Int[np.ndarray, " parts"]
-
-
-@dataclass(frozen=True)
-class Retrieved:
-    """The judged documents of one query that runs retrieved, best first.
-
-    Attributes:
-        starts: where those of each run begin, and their number.
-        vertex: index of each among the judged ones.
-        rank: its 0-based rank among all documents of the run.
-    """
-
-    starts: Int64[np.ndarray, " runs_plus_1"]
-    vertex: Int[np.ndarray, " k"]
-    rank: Int[np.ndarray, " k"]
-
-    @property
-    def count(self) -> Int64[np.ndarray, " runs"]:
-        """How many each run retrieved."""
-        return np.diff(self.starts)
-
-    @property
-    def run(self) -> Int64[np.ndarray, " k"]:
-        """Index of the run of each document."""
-        return np.repeat(np.arange(len(self.starts) - 1), self.count)
-
-    def of_runs(self, runs: slice) -> tuple[np.ndarray, np.ndarray]:
-        """Return vertices and ranks of the documents of some runs."""
-        here = slice(self.starts[runs.start], self.starts[runs.stop])
-        return self.vertex[here], self.rank[here]
-
-
 class Rankings:
     """The ranks of judged documents in many runs.
 
@@ -337,7 +288,7 @@ class Rankings:
 
     def __init__(self, judged: JudgedDocuments, parts: Sequence[JudgedRanks]):
         """Take the ranks of parts of the runs, in order."""
-        self._judged, self._found = judged, list(parts)
+        self._judged, self._parts = judged, list(parts)
         self.run_ids = [run for part in parts for run in part.run_ids]
         self.query_ids = {query for part in parts for query in part.query_ids}
         self._lengths = np.concatenate([part.lengths for part in parts])
@@ -345,12 +296,12 @@ class Rankings:
     @property
     def size(self) -> int:
         """Number of judged documents that all runs retrieved."""
-        return sum(len(part.code) for part in self._found)
+        return sum(len(part.code) for part in self._parts)
 
     @property
     def last(self) -> int:
         """The largest 0-based rank of all of them; 0 if there are none."""
-        return max(int(part.position.max(initial=0)) for part in self._found)
+        return max(int(part.position.max(initial=0)) for part in self._parts)
 
     def answered(self, query_ids: list[str]) -> Bool[np.ndarray, "runs queries"]:
         """Find which run has which judged query."""
@@ -360,34 +311,43 @@ class Rankings:
         """Return how many documents each run has for a judged query."""
         return self._lengths[:, self._judged.number[query_id]]
 
-    def flat(self, docs: Mapping[str, np.ndarray], values: np.ndarray) -> Flat:
+    def flat(
+        self,
+        docs: Mapping[str, np.ndarray],
+        values: np.ndarray | None = None,
+        room: int = 0,
+    ) -> FlatRuns:
         """Return the ranks of judged documents, and a value of each.
 
         Args:
             docs: documents of judged queries.
-            values: int32, of each of them, query after query; none is negative.
+            values: of each of them, query after query, none negative; None: their
+                numbers from 0.
+            room: documents to have room for, as an earlier call had.
         """
+        lengths = [len(ids) for ids in docs.values()]
+        if values is None:
+            values = np.concatenate([np.arange(n) for n in [0, *lengths]])
+        values = values.astype(np.int32, copy=False)
         values = np.append(self._judged.spread(docs, values), np.int32(-1))
         # With room for programs, that they take it as it is; what is not written to
         # takes no memory.
-        room = (list_room(self.size, max(map(len, docs.values()), default=0)),)
-        values_out, ranks = blank(room, None), blank(room, None)
+        room = max(room, list_room(self.size, max(lengths, default=0)))
+        value, rank = blank((room,), None), blank((room,), None)
         first, count, end = [], [], 0
-        for part in self._found:
-            count.append(part.among(values, values_out[end:], ranks[end:]))
+        for part in self._parts:
+            count.append(part.among(values, value[end:], rank[end:]))
             ends = end + np.cumsum(count[-1], dtype=np.int32).reshape(count[-1].shape)
             first.append(ends - count[-1])
             end += int(count[-1].sum())
         numbers = np.array([self._judged.number[query] for query in docs], int)
         starts, counts = (np.concatenate(x, axis=1)[numbers] for x in (first, count))
-        runs = accumulate((len(part.run_ids) for part in self._found), initial=0)
-        return Flat(values_out, ranks, starts, counts, np.array([*runs]))
+        runs = accumulate((len(part.run_ids) for part in self._parts), initial=0)
+        return FlatRuns(Documents(value, rank), starts, counts, np.array([*runs]))
 
     def retrieved(self, docs: Mapping[str, np.ndarray]) -> dict[str, Retrieved]:
         """Return the ranks of documents of judged queries, query by query."""
-        counts = [len(ids) for ids in docs.values()]
-        vertex = [np.arange(n, dtype=np.int32) for n in [0, *counts]]
-        flat = self.flat(docs, np.concatenate(vertex))
+        flat = self.flat(docs)
         last = flat.edges[1:] - 1
         low = flat.first[:, flat.edges[:-1]]
         high = flat.first[:, last] + flat.count[:, last]
@@ -398,7 +358,7 @@ class Rankings:
             parts = [*map(slice, begin.tolist(), end.tolist())]
             columns = [
                 np.concatenate([column[part] for part in parts])
-                for column in (flat.value, flat.rank)
+                for column in flat.documents
             ]
             retrieved[query] = Retrieved(starts_of, *columns)
         return retrieved

@@ -10,7 +10,6 @@ import polars as pl
 
 from pgcjax.engine import list_batch, plan
 from pgcjax.engine.batch import BatchSetting, Member
-from pgcjax.engine.flat_runs import Documents, Where
 from pgcjax.engine.peel_batch import PeelGraphs, peel_program
 from pgcjax.engine.tiles import Pace, compiled
 from pgcjax.files import read_preferences
@@ -19,9 +18,10 @@ from pgcjax.io.runs import RunTable, read_runs
 from pgcjax.kernels import ABSENT, peel
 from pgcjax.tensors import adjacency
 from pgcjax.tensors.adjacency import Form
+from pgcjax.tensors.flat_runs import Documents, FlatRuns, Retrieved, Where
 from pgcjax.tensors.graphs import Graph, preference_graphs
 from pgcjax.tensors.padding import lengthened, padded_size
-from pgcjax.tensors.rankings import Flat, Rankings, Retrieved, find
+from pgcjax.tensors.rankings import Rankings, find
 
 peel_jit = jax.jit(
     lambda edges, ranks, where: peel.ideal_ranks(edges, ranks, where=where)
@@ -89,7 +89,7 @@ def list_scores(measures, tensors, rankings, *, budget=plan.BUDGET, progress=Non
     return [out[i] for i in range(len(measures))]
 
 
-def flat_of(ranks) -> Flat:
+def flat_of(ranks) -> FlatRuns:
     """What runs retrieved, end to end, of the rank of each vertex: `[…, runs, n]`."""
     ranks = np.asarray(ranks)
     count = np.array(ranks < ABSENT).sum(-1).astype(np.int32)
@@ -97,7 +97,8 @@ def flat_of(ranks) -> Flat:
     own = np.arange(ranks.shape[-1]) < count[..., None]
     rank = np.take_along_axis(ranks, by_rank, -1)[own].astype(np.int32)
     first = np.cumsum(count, dtype=np.int32).reshape(count.shape) - count
-    return Flat(by_rank[own], rank, first, count, np.array([0, count.shape[-1]]))
+    edges = np.array([0, count.shape[-1]])
+    return FlatRuns(Documents(by_rank[own], rank), first, count, edges)
 
 
 def form_of(graph: Graph) -> str:
@@ -113,7 +114,7 @@ def form_sum(graph: Graph, ranks, weights, form: str | None = None) -> int:
     `listed` is `packed`, with the run laid out as a CPU does it.
     """
     size, flat = padded_size(len(graph)), flat_of(np.array([[ranks]]))
-    value = flat.value
+    value, rank = flat.documents
     if form is None:
         with plan.using(levels=1):
             graphs = PeelGraphs({"q": graph})
@@ -124,7 +125,7 @@ def form_sum(graph: Graph, ranks, weights, form: str | None = None) -> int:
     else:
         name = Form("packed" if form == "listed" else form, size)
         arrays = as_form(name.name, [graph], size), np.array([len(graph)], np.int32)
-    documents = Documents(*(lengthened(x, 2048) for x in (value, flat.rank)))
+    documents = Documents(*(lengthened(x, 2048) for x in (value, rank)))
     program = peel_program(name, size if form == "packed" else 0)
     cut = arrays, Where(flat.first, flat.count)
     sums = compiled(program, Pace(in_turn=True), 1)(cut, (documents, weights))

@@ -10,10 +10,10 @@ from helpers.strategies import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgcjax.engine.flat_runs import Documents, Where, by_place
 from pgcjax.kernels import ABSENT, peel_pallas
 from pgcjax.kernels.peel_packed import MOST_DEGREE
 from pgcjax.reference.pgc import greedy_ideal
+from pgcjax.tensors.flat_runs import Documents, Where, by_place
 from pgcjax.tensors.padding import lengthened, padded_size
 
 pytestmark = pytest.mark.usefixtures("shapes_of_users")
@@ -42,7 +42,7 @@ def tile_of(graphs, ranks, form: str, size: int):
     ]
     flat = flat_of(np.array(every))
     room = padded_size(flat.count.size * size)  # as of runs that retrieved something
-    documents = Documents(*(lengthened(x, room) for x in (flat.value, flat.rank)))
+    documents = Documents(*(lengthened(x, room) for x in flat.documents))
     over_queries = jax.jit(jax.vmap(by_place, (None, 0, None)), static_argnums=2)
     moving = over_queries(documents, Where(flat.first, flat.count), size)
     vertices = np.array([len(graph) for graph in graphs], np.int32)
