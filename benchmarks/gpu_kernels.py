@@ -11,7 +11,6 @@ import jax
 import numpy as np
 
 from benchmarks import inputs
-from pgcjax.engine.flat_runs import FlatRuns
 from pgcjax.engine.grid_batch import grid_program
 from pgcjax.engine.list_batch import Kernel, list_program
 from pgcjax.engine.tiles import Pace, compiled
@@ -82,7 +81,7 @@ def lists(queries: int, runs: int, n: int) -> Work:
     grades = rng.choice(4, size=(queries, n), p=[0.3, 0.4, 0.2, 0.1]) + 1.0
     retrieved = [drawn[f"q{q}"] for q in range(queries)]
     shape, size = (queries, runs), padded_size(n)
-    flat = FlatRuns(drawn, {f"q{q}": np.arange(n) for q in range(queries)})
+    flat = drawn.flat({f"q{q}": np.arange(n) for q in range(queries)})
     width = list_width(int(flat.count.max()))
     arrays, layouts, weights, pools = [], [], [], []
     for measure in MEASURES:
@@ -124,10 +123,9 @@ def grids(queries: int, systems: int, n: int) -> Work:
     """Peel the graphs of image grids whose lists have ties."""
     case, weights = inputs.cyclic(queries, 1, n), rank_weights(P, DEPTH)
     graphs, size = list(case.graphs.values()), padded_size(n)
-    (ready,) = adjacency.matrices(graphs, size)
     place, first, *_ = _grids(queries, systems, n, size)
     inverse = np.argsort(place, axis=2).astype(np.int32)
-    fixed = adjacency.batch_graphs(ready, queries)
+    fixed = adjacency.packed(graphs, size)
     cut = fixed, Images(place, inverse, first)
 
     def differs(found: Any) -> float:
@@ -250,7 +248,7 @@ def replicates(queries: int, runs: int, n: int, backend: str = "gpu") -> Work:
         cells[q, :rows] = graph.wins[:, 0] * size + graph.wins[:, 1]
         counts[q, :, :rows] = rng.poisson(1.0, (REPLICATES, rows))
     found = [case.rankings[f"q{q}"] for q in range(queries)]
-    flat = FlatRuns(case.rankings, {f"q{q}": np.arange(n) for q in range(queries)})
+    flat = case.rankings.flat({f"q{q}": np.arange(n) for q in range(queries)})
     where = flat.where(range(queries), slice(0, runs))
     fixed, shape = np.zeros((queries, size, size), np.int32), (queries, runs)
     cut = (fixed, np.zeros((queries, size), bool), cells, counts), where

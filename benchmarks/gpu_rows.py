@@ -12,9 +12,9 @@ import numpy as np
 from benchmarks import baselines, ours
 from benchmarks.gpu_kernels import Work
 from benchmarks.inputs import Case
-from pgcjax.engine.flat_runs import Where
 from pgcjax.kernels import peel_levels, peel_packed
-from pgcjax.tensors import adjacency, rank_tables
+from pgcjax.tensors import adjacency
+from pgcjax.tensors.flat_runs import by_place
 from pgcjax.tensors.padding import padded_size
 
 ONE_WORD, OWN_CHOICE = "XLA, one word", "Pallas, its own choice"
@@ -92,36 +92,27 @@ def lay_out(case: Case, weights: np.ndarray, form: str) -> Arrays:
     """
     graphs = list(case.graphs.values())
     size, (runs, queries) = padded_size(max(map(len, graphs))), case.shape
-    chunks = [range(queries)[i : i + CHUNK] for i in range(0, queries, CHUNK)]
-    stacks = [adjacency.prepare([graphs[i] for i in some], size) for some in chunks]
-    if {own.form for of_chunk in stacks for own in of_chunk} != {form}:
+    formed = [f for f in adjacency.forms(graphs) if f is not None]
+    if {of_graph.form.name for of_graph in formed} != {form}:
         raise ValueError(f"{case.title}: not every graph has the form {form!r}")
     docs = {graph.query_id: graph.doc_ids for graph in graphs}
     values = [np.arange(len(graph), dtype=np.int32) for graph in graphs]
     if form == "levels":
-        values = [np.asarray(graph.graded_only(), np.int32) for graph in graphs]
+        levels = [np.asarray(of_graph.level, np.int32) for of_graph in formed]
+        flat = case.rankings.flat(docs, np.concatenate(levels))
+        where = flat.where(range(queries), slice(0, runs))
+        width = max(of_graph.form.size for of_graph in formed)
+        starts = adjacency.of_levels(levels, width)
+        return Arrays(starts, where, where.count.max(1), (*flat.documents, weights))
     flat = case.rankings.flat(docs, np.concatenate(values))
-
-    def tile(rows: range) -> ours.Flat:
-        room = int(flat.count[rows].sum())
-        return flat.tile([*rows], slice(0, runs), (len(rows), runs), room)
-
-    if form == "levels":
-        width = max(own.size for of_chunk in stacks for own in of_chunk)
-        starts = np.zeros((queries, width), np.int32)
-        for some, of_chunk in zip(chunks, stacks, strict=True):
-            for own in of_chunk:
-                starts[some.start + own.which, : own.size] = own.arrays[0]
-        whole = tile(range(queries))
-        ranks = Where(whole.first, whole.count)
-        shared = whole.value, whole.rank, weights
-        return Arrays(adjacency.LevelGraphs(starts), ranks, whole.count.max(1), shared)
+    placed = jax.jit(jax.vmap(by_place, (None, 0, None)), static_argnums=2)
     parts = []
-    for some, (own,) in zip(chunks, stacks, strict=True):
-        flat_tile = tile(some)
-        documents, shape = flat_tile.documents(), flat_tile.count.shape
-        ranks = rank_tables.by_place(own.vertices, documents, shape, size)
-        parts.append((own.arrays, ranks, own.vertices))
+    for low in range(0, queries, CHUNK):
+        some = range(queries)[low : low + CHUNK]
+        ranks = placed(flat.documents, flat.where(some, slice(0, runs)), size)
+        vertices = np.array([len(graphs[i]) for i in some], np.int32)
+        packed = adjacency.packed([graphs[i] for i in some], size)
+        parts.append((packed, ranks, vertices))
     return Arrays(*jax.tree.map(lambda *x: np.concatenate(x), *parts), (weights,))
 
 

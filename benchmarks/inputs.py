@@ -81,7 +81,7 @@ class Drawn:
         self._n, self._seed = n, seed
         self._starts = np.searchsorted(self._run, np.arange(runs + 1))
         self._keep, self._kept = keep, dict[str, ours.Retrieved]()
-        self._flat: dict[tuple[str, ...], tuple[np.ndarray, ours.Flat]] = {}
+        self._flat: dict[tuple[str, ...], tuple[np.ndarray, ours.FlatRuns]] = {}
 
     def _names(self, query_id: str) -> np.ndarray:
         rng = np.random.default_rng([self._seed, int(query_id[1:])])
@@ -101,9 +101,16 @@ class Drawn:
             self._kept[query_id] = retrieved
         return retrieved
 
-    def flat(self, docs: Mapping[str, np.ndarray], values: np.ndarray) -> ours.Flat:
+    def flat(
+        self,
+        docs: Mapping[str, np.ndarray],
+        values: np.ndarray | None = None,
+        room: int = 0,
+    ) -> ours.FlatRuns:
         """Give the documents of queries end to end, each with its value."""
         key = tuple(docs)
+        if values is None:
+            values = np.tile(np.arange(self._n, dtype=np.int32), len(key))
         if key not in self._flat or not np.array_equal(self._flat[key][0], values):
             by_query = values.reshape(len(key), self._n)
             pairs = zip(by_query, docs, strict=True)
@@ -111,14 +118,12 @@ class Drawn:
             count = np.tile(np.diff(self._starts).astype(np.int32), (len(key), 1))
             first = np.cumsum(count, dtype=np.int32).reshape(count.shape) - count
             rank = np.tile(self._rank, len(key))
-            room = ours.list_room(len(value), self._n)
+            room = max(room, ours.list_room(len(value), self._n))
             value, rank = (ours.lengthened(x, room) for x in (value, rank))
-            self._flat = {
-                key: (
-                    values,
-                    ours.Flat(value, rank, first, count, np.array([0, count.shape[1]])),
-                )
-            }
+            edges = np.array([0, count.shape[1]])
+            documents = ours.Documents(value, rank)
+            flat = ours.FlatRuns(documents, first, count, edges)
+            self._flat = {key: (values, flat)}
         return self._flat[key][1]
 
     def ranking(self, run_id: str, query_id: str, doc_ids: np.ndarray) -> list[str]:

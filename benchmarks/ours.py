@@ -14,13 +14,14 @@ from pgcjax.engine.plan import BUDGET, settings
 from pgcjax.kernels import ABSENT
 from pgcjax.kernels.rbo import rank_weights
 from pgcjax.runtime.loop import pool
+from pgcjax.tensors.flat_runs import Documents, FlatRuns, Retrieved
 from pgcjax.tensors.graphs import Graph
 from pgcjax.tensors.padding import lengthened, list_room
-from pgcjax.tensors.retrieved import Flat, Retrieved
 
 __all__ = [
     "ABSENT",
-    "Flat",
+    "Documents",
+    "FlatRuns",
     "Graph",
     "Retrieved",
     "lengthened",
@@ -421,7 +422,9 @@ class _Moved(NamedTuple):
     own: Mapping[str, Retrieved]
     places: Mapping[str, np.ndarray]
 
-    def flat(self, docs: Mapping[str, np.ndarray], values: np.ndarray) -> Flat:
+    def flat(
+        self, docs: Mapping[str, np.ndarray], values: np.ndarray, room: int = 0
+    ) -> FlatRuns:
         """Give the documents of queries end to end, each with its value."""
         own = [self.own[query] for query in docs]
         count = np.array([found.count for found in own], np.int32)
@@ -436,4 +439,7 @@ class _Moved(NamedTuple):
             ]
         )
         rank = np.concatenate([found.rank for found in own])
-        return Flat(value, rank, first, count, np.array([0, count.shape[1]]))
+        longest = max(map(len, docs.values()), default=0)
+        room = max(room, list_room(len(value), longest))
+        documents = Documents(*(lengthened(x, room) for x in (value, rank)))
+        return FlatRuns(documents, first, count, np.array([0, count.shape[1]]))

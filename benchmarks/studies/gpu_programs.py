@@ -9,10 +9,9 @@ import numpy as np
 
 from benchmarks import gpu_kernels, gpu_rows, inputs
 from pgcjax.engine import plan
-from pgcjax.engine.flat_runs import Where
 from pgcjax.tensors.adjacency import LevelGraphs, PackedGraphs
+from pgcjax.tensors.flat_runs import RunRanks, Where
 from pgcjax.tensors.padding import padded_size
-from pgcjax.tensors.rank_tables import RunRanks
 
 QUERIES, RUNS, TILE = 173, 1000, (32, 64)
 SMALL, LARGE = 16, 170

@@ -1,16 +1,17 @@
 """The tables of docs/scaling.md, by simulated plans.
 
-`python -m benchmarks.studies.scaling` prints them. No job is run: `cost.Estimate` cuts
-each as `evaluate` would, chunk by chunk and call by call. tests/engine/test_cost.py
+`python -m benchmarks.studies.scaling` prints them. No job is run: a dry run cuts each
+as `evaluate` would, chunk by chunk and call by call. tests/engine/test_dry_run.py
 checks the cuts against real calls, and that docs/scaling.md has these tables.
 """
 
 from collections.abc import Iterator
 
-from pgcjax.engine.cost import CostGroup, Estimate
-from pgcjax.engine.peel_batch import Form, bytes_of
+from pgcjax.engine.dry_run import Estimate
+from pgcjax.engine.peel_batch import PeelTiles
 from pgcjax.engine.plan import MemoryLimits
 from pgcjax.io.memory import memory_limit
+from pgcjax.tensors.adjacency import Form
 from pgcjax.tensors.padding import padded_size
 
 DOCS, RETRIEVED = 170, 0.8
@@ -25,18 +26,26 @@ STEPS = (  # runs, queries, replicates of the judgments
 )
 
 
+class MadeUpTiles(PeelTiles):
+    """Graphs of one form, none of which is there."""
+
+    def __init__(self, queries: int, form: str):
+        """Take their number, and the name of their form."""
+        self.rows, self._form = queries, Form(form, padded_size(DOCS))
+
+    def size(self, query: int) -> Form:
+        """The form of all of them."""
+        return self._form
+
+
 def job(runs: int, queries: int, form: str = "packed", replicates: int = 1) -> Estimate:
     """Make up a job: all replicates score the same runs, each reading them again."""
-    found = RETRIEVED * DOCS * queries
-    size = padded_size(DOCS)
-    sizes = size, queries, DOCS * queries
-    group = CostGroup(form, form, *sizes, *bytes_of(Form(form, size)))
     return Estimate(
         runs=runs,
         units=runs,
-        lines=0.0,
-        found=found,
-        groups=[group] * replicates,
+        found=RETRIEVED * DOCS * queries,
+        per_run=queries * replicates,
+        batches=[MadeUpTiles(queries, form)] * replicates,
         limits=MemoryLimits(memory_limit(MEMORY)),
     )
 
@@ -49,10 +58,12 @@ def lines() -> Iterator[str]:
         yield "| runs × queries × replicates | scores | calls |"
         yield "|---|---|---|"
         for runs, queries, replicates in STEPS:
-            made = job(runs, queries, form=form, replicates=min(replicates, 2))
-            more = replicates // min(replicates, 2)
+            made = job(runs, queries, form)
             shape = f"{runs:,} × {queries:,} × {replicates:,}"
-            yield f"| {shape} | {made.scores * more:,} | {made.calls * more:,} |"
+            yield (
+                f"| {shape} | {made.scores * replicates:,} "
+                f"| {made.calls * replicates:,} |"
+            )
         yield ""
     yield f"Memory beyond libraries and judgments, `--memory {MEMORY}`:"
     yield ""
@@ -62,9 +73,8 @@ def lines() -> Iterator[str]:
         if replicates == 1:
             made = job(runs, queries)
             sizes = " | ".join(f"{x / 2**20:,.0f} MiB" for x in made.bytes().values())
-            chunks = -(-runs // made.per_chunk)
             shape = f"{runs:,} × {queries:,}"
-            yield f"| {shape} | {made.per_chunk:,} | {chunks:,} | {sizes} |"
+            yield f"| {shape} | {made.per_chunk:,} | {made.chunks:,} | {sizes} |"
 
 
 if __name__ == "__main__":

@@ -288,8 +288,7 @@ def _describe(
     sources: Sources, share: tuple[int, int] | None, options: dict[str, Any]
 ) -> None:
     """Print how a job would be cut."""
-    from pgcjax.engine.dry_run import describe
-    from pgcjax.engine.estimate import estimate
+    from pgcjax.engine.dry_run import describe, estimate
 
     runs = sources.opened()
     runs = runs.part(*share) if share else runs

@@ -8,12 +8,12 @@ import numpy as np
 from jaxtyping import Float64
 
 from pgcjax.engine import plan
-from pgcjax.engine.cost import CostGroup
 from pgcjax.errors import Progress
 
 if TYPE_CHECKING:  # the peel runs where tables are read elsewhere, or not at all
     import pandas as pd
 
+    from pgcjax.engine.tiles import TileBatch
     from pgcjax.measures.measure import Case, Measure
     from pgcjax.tensors.rankings import Rankings
 
@@ -71,9 +71,10 @@ class Batch(ABC):
         scores are averaged over queries: then the last axis has length 1.
         """
 
-    @abstractmethod
-    def foresee(self, sample: "Rankings") -> list[CostGroup]:
-        """Name the calls of `score`, as if all runs were like those of a sample."""
+    def tiles(self, rankings: "Rankings") -> Sequence["TileBatch"]:
+        """What `score` hands to the pipeline of tiles, for a dry run to count."""
+        del rankings
+        return ()
 
     def recompute(self, place: int, case: "Case") -> float:
         """Score one run and query again, by the plain twin of a measure."""

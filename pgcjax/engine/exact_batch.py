@@ -9,8 +9,7 @@ from jaxtyping import Float64
 
 from pgcjax.engine import tiles
 from pgcjax.engine.batch import Batch, BatchSetting, Member
-from pgcjax.engine.cost import CostGroup
-from pgcjax.engine.peel_batch import PeelBatch, PeelGraphs
+from pgcjax.engine.peel_batch import PeelGraphs, PeelTiles
 from pgcjax.engine.tiles import Pace, PackedQueries, QueryProgram, TileBatch
 from pgcjax.errors import Progress
 from pgcjax.kernels import exact
@@ -18,14 +17,9 @@ from pgcjax.later import Array, jnp
 from pgcjax.reference.exact_pgc import exact_pgc_of
 from pgcjax.reference.pgc import pgc_of
 from pgcjax.runtime.devices import default_backend
-from pgcjax.tensors.lattices import (
-    Lattice,
-    NearRuns,
-    batch_lattices,
-    batch_ranks,
-    by_kind,
-    lay_out,
-)
+from pgcjax.tensors.flat_runs import Documents, Where, by_vertex
+from pgcjax.tensors.lattices import WORD, Lattice, batch_lattices, by_kind, lay_out
+from pgcjax.tensors.padding import lengthened, list_room
 
 if TYPE_CHECKING:
     from pgcjax.measures.measure import Case
@@ -41,35 +35,32 @@ class ExactBatch(Batch):
         """Remember the measure: orders are looked for when runs are there."""
         self.members, self._tensors = [member], member.tensors
         self.docs = self._tensors.docs
-        self._setting = setting
+        self.budget, self._keep = setting.budget, setting.keep
         self._lattices: dict[str, Lattice] = {}
         self._graphs: PeelGraphs | None = None
-        self._most_runs = 0
+        self.most_runs_yet, self.room = 0, 0  # of any chunk: others take the same
 
     def score(
         self, rankings: "Rankings", progress: Progress | None = None
     ) -> Float64[np.ndarray, "1 runs queries"]:
         """Add up RBO weights, and normalise the sums."""
         graphs = self._prepared(progress)
-        self._most_runs = max(self._most_runs, len(rankings.run_ids))
         columns = {query: i for i, query in enumerate(self.docs)}
         weights = self._tensors.weights
         sums = np.zeros((len(rankings.run_ids), len(columns)), np.int64)
         peeled = [columns[query] for query in graphs.docs]
         sums[:, peeled] = graphs.overlaps(rankings, weights, progress)
         if self._lattices:
-            chunk = ExactTiles(
-                *(self._lattices, self._tensors, rankings),
-                *(self._most_runs, self._setting.budget),
-            )
+            chunk = ExactTiles(self, self._lattices, self._tensors, rankings)
             proven = [columns[query] for query in self._lattices]
             sums[:, proven] = tiles.score(chunk, progress).T
         sizes = np.array([len(docs) for docs in self.docs.values()])
         return self._tensors.finish(sums, sizes)[None]
 
-    def foresee(self, sample: "Rankings") -> list[CostGroup]:
-        """Group queries as if all were peeled, which takes about as long."""
-        return PeelBatch(self.members[0], self._setting).foresee(sample)
+    def tiles(self, rankings: "Rankings") -> list[TileBatch]:
+        """The peel of all graphs, which takes about as long."""
+        graphs = PeelGraphs(self._tensors.graphs, budget=self.budget)
+        return [PeelTiles(graphs, rankings, self._tensors.weights)]
 
     def recompute(self, place: int, case: "Case") -> float:
         """Score one run and query again: of many documents, along the optimal orders.
@@ -107,8 +98,7 @@ class ExactBatch(Batch):
                 steps = of_query.sets, of_query.steps
                 self._lattices[query] = lay_out(*steps, together)
         rest = {query: graphs[query] for query in graphs if query not in self._lattices}
-        keep, budget = self._setting.keep, self._setting.budget
-        self._graphs = PeelGraphs(rest, keep=keep, budget=budget)
+        self._graphs = PeelGraphs(rest, keep=self._keep, budget=self.budget)
         return self._graphs
 
 
@@ -119,31 +109,38 @@ class ExactTiles(TileBatch):
 
     def __init__(
         self,
+        batch: ExactBatch,
         lattices: dict[str, Lattice],
         tensors: Any,
         rankings: "Rankings",
-        most_runs: int,
-        budget: int,
     ):
         """Look documents up.
 
         Args:
+            batch: remembers what the largest chunk took.
             lattices: of each query.
             tensors: weights of ranks, and the kinds of documents.
             rankings: the runs.
-            most_runs: of any chunk.
-            budget: bytes of a tile.
         """
         self._lattices, self._farthest = list(lattices.values()), tensors.farthest
         orders = tensors.orders()
         docs = {query: tensors.docs[query] for query in lattices}
-        self._retrieved = [
+        retrieved = [
             by_kind(of_query, orders[query].kinds, farthest=tensors.farthest)
             for query, of_query in rankings.retrieved(docs).items()
         ]
-        self.rows, self.columns = len(lattices), len(rankings.run_ids)
-        self.most_columns, self.budget = most_runs, budget
-        self.shared = tensors.weights
+        count = np.array([of_query.count for of_query in retrieved], np.int32)
+        first = np.cumsum(count, dtype=np.int32).reshape(count.shape) - count
+        self._where = Where(first, count)
+        longest = max(WORD * lattice.shape[0] for lattice in self._lattices)
+        batch.room = max(batch.room, list_room(int(count.sum()), longest))
+        columns = zip(*((r.vertex, r.rank) for r in retrieved), strict=True)
+        flat = (np.concatenate(column).astype(np.int32) for column in columns)
+        documents = Documents(*(lengthened(x, batch.room) for x in flat))
+        self.rows, self.columns = count.shape
+        batch.most_runs_yet = max(batch.most_runs_yet, self.columns)
+        self.most_columns, self.budget = batch.most_runs_yet, batch.budget
+        self.shared = documents, tensors.weights
 
     def size(self, query: int) -> tuple[int, int, int]:
         """Shape of its lattice."""
@@ -161,31 +158,22 @@ class ExactTiles(TileBatch):
         return Pace(in_turn=default_backend() == "cpu")
 
     def pack_queries(
-        self, parts: Sequence[tuple[tuple[int, int, int], Sequence[int]]]
+        self, queries: Sequence[int], size: tuple[int, int, int]
     ) -> list[PackedQueries]:
-        """Stack the lattices of each shape."""
-        return [
-            PackedQueries(
-                size,
-                queries,
-                batch_lattices([self._lattices[i] for i in queries], len(queries)),
-            )
-            for size, queries in parts
-        ]
+        """Stack lattices."""
+        lattices = batch_lattices([self._lattices[i] for i in queries], len(queries))
+        return [PackedQueries(size, queries, lattices)]
 
     def pack_runs(
         self, queries: Sequence[int], runs: slice, size: tuple[int, int, int]
-    ) -> NearRuns:
-        """Lay out where runs have the documents: the axis of runs comes second."""
-        shape = len(queries), runs.stop - runs.start
-        retrieved = [self._retrieved[i] for i in queries]
-        near = batch_ranks(retrieved, runs, shape, size[0])
-        return NearRuns(*(np.moveaxis(array, -1, 1) for array in near))
+    ) -> Where:
+        """Places of rankings."""
+        del size
+        return Where(*(array[queries, runs] for array in self._where))
 
     def program(self, size: tuple[int, int, int]) -> QueryProgram:
         """Find the extreme overlap of a query and several runs."""
-        del size
-        return exact_program(self._farthest)
+        return exact_program(size[0], self._farthest)
 
 
 def batches(members: Sequence[Member], setting: BatchSetting) -> list[Batch]:
@@ -195,12 +183,26 @@ def batches(members: Sequence[Member], setting: BatchSetting) -> list[Batch]:
 
 
 @cache
-def exact_program(farthest: bool) -> QueryProgram:
-    """Program of the nearest, or farthest, of all optimal orders."""
+def exact_program(words: int, farthest: bool) -> QueryProgram:
+    """Program of the nearest, or farthest, of all optimal orders.
 
-    def program(lattice: Any, runs: NearRuns, weights: Array) -> Array:
-        near = [jnp.moveaxis(array, 0, -1) for array in runs]
+    Args:
+        words: that hold a bit for each document.
+        farthest: whether the farthest order is wanted.
+    """
+    n = WORD * words
+
+    def program(lattice: Any, runs: Where, shared: Any) -> Array:
+        documents, weights = shared
+        ranks = by_vertex(documents, runs, n).T
+        # The documents that each run has to each depth from 0 on, as bits of words.
+        bit = jnp.left_shift(jnp.uint32(1), jnp.arange(WORD, dtype=jnp.uint32))
+        depth = jnp.arange(n + 1, dtype=jnp.int32)[None, None, :, None]
+        there = ranks.reshape(words, WORD, 1, -1) < depth
+        bits = jnp.where(there, bit[None, :, None, None], jnp.uint32(0))
+        top = jnp.sum(bits, axis=1, dtype=jnp.uint32)
+        arrays: Any = *lattice, top, ranks
         statics = {"weights": weights, "farthest": farthest}
-        return exact.extreme_overlap(*lattice, *near, **statics)
+        return exact.extreme_overlap(*arrays, **statics)
 
     return program

@@ -9,18 +9,19 @@ from jaxtyping import Bool, Float64, Int, Int32
 
 from pgcjax.engine import tiles
 from pgcjax.engine.batch import Batch, BatchSetting, Member
-from pgcjax.engine.cost import CostGroup
 from pgcjax.engine.tiles import PackedQueries, QueryProgram, TileBatch
 from pgcjax.errors import Progress
 from pgcjax.kernels import ABSENT, image
 from pgcjax.later import jax
 from pgcjax.tensors import adjacency
+from pgcjax.tensors.adjacency import Form
 from pgcjax.tensors.grids import Shown
 from pgcjax.tensors.padding import least, padded_size, stack
 
 if TYPE_CHECKING:
     from pgcjax.tensors.rankings import Rankings
 
+_NEVER = 2**62  # vertices: grids have no levels
 FAR = 2**20  # rows and columns: any two images of a grid are nearer
 
 
@@ -83,40 +84,28 @@ class GridBatch(Batch):
         self.members, self.tensors = [member], member.tensors
         self.docs, self.budget = self.tensors.docs, setting.budget
         self.shown = Shown(setting.grids, self.docs)
-        self._opponents = _images_of_others(setting.grids, self.shown.run_ids)
-        self._number = {run: i for i, run in enumerate(self.shown.run_ids)}
-        self._most_runs = least().runs
+        self.opponents = _images_of_others(setting.grids, self.shown.run_ids)
+        self.most_runs_yet = least().runs  # of any chunk: others take its programs
 
     def score(
         self, rankings: "Rankings", progress: Progress | None = None
     ) -> Float64[np.ndarray, "1 runs queries"]:
         """Score the grids of the systems of a chunk."""
-        systems = np.array([self._number[run] for run in rankings.run_ids])
-        self._most_runs = max(self._most_runs, len(systems))
-        if self.tensors.graphs is None:
-            chunk = PairTiles(self, systems, self._most_runs, self._opponents)
-            return tiles.score(chunk, progress).T[None]
-        chunk = GridTiles(self, systems, self._most_runs)
-        sums = tiles.score(chunk, progress).T
-        return self.tensors.finish(sums, np.array(self._sizes))[None]
-
-    def foresee(self, sample: "Rankings") -> list[CostGroup]:
-        """Group queries by size: grids are as large as those of the sample."""
-        del sample
-        name, sizes = str(self.members[0].measure), self._sizes
-        form = "grids" if self.tensors.graphs is not None else "grid pairs"
-        out = []
-        for size in sorted(set(map(padded_size, sizes))):
-            here = [n for n in sizes if padded_size(n) == size]
-            costs = _bytes_of(size)
-            out.append(CostGroup(name, form, size, len(here), sum(here), *costs))
-        return out
-
-    @property
-    def _sizes(self) -> list[int]:
+        [chunk] = self.tiles(rankings)
+        made = tiles.score(chunk, progress).T
         if self.tensors.graphs is not None:
-            return [len(graph) for graph in self.tensors.graphs.values()]
-        return [len(pairs.doc_ids) for pairs in self.tensors.pairs.values()]
+            sizes = [len(graph) for graph in self.tensors.graphs.values()]
+            made = self.tensors.finish(made, np.array(sizes))
+        return made[None]
+
+    def tiles(self, rankings: "Rankings") -> list[TileBatch]:
+        """The grids of the systems of a chunk."""
+        number = {run: i for i, run in enumerate(self.shown.run_ids)}
+        systems = np.array([number[run] for run in rankings.run_ids])
+        self.most_runs_yet = max(self.most_runs_yet, len(systems))
+        return [
+            (PairTiles if self.tensors.graphs is None else GridTiles)(self, systems)
+        ]
 
 
 def _images_of_others(
@@ -132,86 +121,63 @@ def _images_of_others(
     }
 
 
-def _bytes_of(size: int) -> tuple[int, int]:
-    """Bytes of the matrices of a query, and of where a system shows its images."""
-    return 24 * size * size, 48 * size
-
-
-class Grids(NamedTuple):
-    """Graphs of a form and padded size."""
-
-    form: str
-    size: int
-
-
 class GridTiles(TileBatch):
     """Graphs × grids of systems: sums of weights of grids and their ideals."""
 
     dtype = np.int64
 
-    def __init__(self, batch: GridBatch, systems: np.ndarray, most_runs: int):
+    def __init__(self, batch: GridBatch, systems: np.ndarray):
         """Order the images of all systems by distance.
 
         Args:
             batch: the measure.
             systems: numbers of those of a chunk.
-            most_runs: systems of any chunk.
         """
         self.tensors, self.budget, self._systems = batch.tensors, batch.budget, systems
-        order, shared = self.tensors.order, self.tensors.shared
-        placed = batch.shown.placed(order, shared=shared)
-        self.names = list(self.tensors.graphs or self.tensors.pairs)
-        self.placed = [placed[name] for name in self.names]
-        self.rows, self.columns = len(self.names), len(systems)
-        self.most_columns = most_runs
+        placed = batch.shown.placed(self.tensors.order, shared=self.tensors.shared)
+        self._names = list(self.tensors.graphs or self.tensors.pairs)
+        self._placed = [placed[name] for name in self._names]
+        self.rows, self.columns = len(self._names), len(systems)
+        self.most_columns = batch.most_runs_yet
         if self.tensors.graphs is not None:
             self._graphs = list(self.tensors.graphs.values())
+            self._forms = adjacency.forms(self._graphs, weak_orders_from=_NEVER)
             self.shared = self.tensors.weights
 
-    def size(self, query: int) -> Grids | None:
-        """Padded number of images; of no image there is nothing to add up."""
-        n = len(self._graphs[query])
-        return Grids("packed", padded_size(n)) if n else None
+    def size(self, query: int) -> Form | None:
+        """Form and padded number of images; of none there is nothing to add up."""
+        formed = self._forms[query]
+        return formed.form if formed else None
 
-    def nbytes(self, size: Grids) -> tuple[int, int]:
-        """Bytes of matrices, and of a grid."""
-        return _bytes_of(size.size)
+    def nbytes(self, size: Form) -> tuple[int, int]:
+        """Bytes of the matrices of a query, and of where a system shows its images."""
+        return 24 * size.size * size.size, 48 * size.size
 
-    def pack_queries(
-        self, parts: Sequence[tuple[Grids, Sequence[int]]]
-    ) -> list[PackedQueries]:
+    def pack_queries(self, queries: Sequence[int], size: Form) -> list[PackedQueries]:
         """Lay graphs out."""
-        queries = [query for _, part in parts for query in part]
-        sizes = [size.size for size, part in parts for _ in part]
-        graphs = [self._graphs[query] for query in queries]
-        packed = []
-        for ready in adjacency.matrices(graphs, sizes):
-            chosen = [queries[i] for i in ready.which.tolist()]
-            form = Grids(ready.form, ready.size)
-            packed.append(PackedQueries(form, chosen, ready.arrays))
-        return packed
+        lay_out = adjacency.packed if size.name == "packed" else adjacency.wide
+        arrays = lay_out([self._graphs[query] for query in queries], size.size)
+        return [PackedQueries(size, queries, arrays)]
 
-    def pack_runs(self, queries: Sequence[int], runs: slice, size: Grids) -> Any:
+    def pack_runs(self, queries: Sequence[int], runs: slice, size: Form) -> Any:
         """Images of each grid by distance, and how many stand before each."""
-        placed, systems = [self.placed[i] for i in queries], self._systems[runs]
-        order = self.stacked((p.place[systems] for p in placed), size, -1)
+        placed, systems = [self._placed[i] for i in queries], self._systems[runs]
+        order = _stacked((p.place[systems] for p in placed), size, -1)
         order = np.where(order < 0, np.arange(size.size, dtype=np.int32), order)
         inverse = np.argsort(order, axis=2).astype(np.int32)
-        first = self.stacked((p.first[systems] for p in placed), size, ABSENT)
-        return _Images(order, inverse, first)
+        return _Images(order, inverse, self.first(queries, runs, size))
 
-    def program(self, size: Grids) -> QueryProgram:
+    def program(self, size: Form) -> QueryProgram:
         """Peel one query for several systems."""
-        return grid_program(size.form)
+        return grid_program(size.name)
 
-    def stacked(
-        self, arrays: Iterable[np.ndarray], size: Grids, fill: int, *, square: int = 0
-    ) -> np.ndarray:
-        """Stack arrays `[..., images]`, or squares of images, and pad them."""
-        every = list(arrays)
-        before = () if square else every[0].shape[:-1]
-        padded = (size.size,) * (1 + bool(square))
-        return stack(every, (len(every), *before, *padded), fill)
+    def first(
+        self, queries: Sequence[int], runs: slice, size: Form
+    ) -> Int32[np.ndarray, "queries runs n"]:
+        """Images before each, by distance."""
+        systems = self._systems[runs]
+        first = (self._placed[i].first[systems] for i in queries)
+        return _stacked(first, size, ABSENT)
 
 
 class PairTiles(GridTiles):
@@ -219,74 +185,52 @@ class PairTiles(GridTiles):
 
     dtype = np.float64
 
-    def __init__(
-        self,
-        batch: GridBatch,
-        systems: np.ndarray,
-        most_runs: int,
-        opponents: dict[str, Int[np.ndarray, " runs"]],
-    ):
-        """Find the cells of images, too.
-
-        Args:
-            batch: the measure.
-            systems: numbers of those of a chunk.
-            most_runs: systems of any chunk.
-            opponents: images that other systems show than each, of each query.
-        """
-        super().__init__(batch, systems, most_runs)
+    def __init__(self, batch: GridBatch, systems: np.ndarray):
+        """Find the cells of images, too."""
+        super().__init__(batch, systems)
         self._pairs = list(self.tensors.pairs.values())
         read = batch.shown.placed()
-        self._read = [read[name] for name in self.names]
+        self._read = [read[name] for name in self._names]
         nobody = np.zeros(len(batch.shown.run_ids), int)
-        self._opponents = [opponents.get(name, nobody) for name in self.names]
+        self._opponents = [batch.opponents.get(name, nobody) for name in self._names]
 
-    def size(self, query: int) -> Grids:
+    def size(self, query: int) -> Form:
         """Padded number of images."""
-        return Grids("pairs", padded_size(len(self._pairs[query].doc_ids)))
+        return Form("pairs", padded_size(len(self._pairs[query].doc_ids)))
 
-    def pack_queries(
-        self, parts: Sequence[tuple[Grids, Sequence[int]]]
-    ) -> list[PackedQueries]:
+    def pack_queries(self, queries: Sequence[int], size: Form) -> list[PackedQueries]:
         """Stack what most votes say."""
-        packed = []
-        for size, queries in parts:
-            pairs = [self._pairs[i] for i in queries]
-            there = (np.ones(len(p.doc_ids), bool) for p in pairs)
-            judged = _Judged(
-                self.stacked((p.wins for p in pairs), size, 0, square=True),
-                self.stacked((p.judged for p in pairs), size, 0, square=True),
-                self.stacked(there, size, 0),
-            )
-            packed.append(PackedQueries(size, queries, judged))
-        return packed
+        pairs = [self._pairs[i] for i in queries]
+        square = len(pairs), size.size, size.size
+        judged = _Judged(
+            stack([p.wins for p in pairs], square, 0),
+            stack([p.judged for p in pairs], square, 0),
+            _stacked((np.ones(len(p.doc_ids), bool) for p in pairs), size, 0),
+        )
+        return [PackedQueries(size, queries, judged)]
 
-    def pack_runs(self, queries: Sequence[int], runs: slice, size: Grids) -> _Cells:
+    def pack_runs(self, queries: Sequence[int], runs: slice, size: Form) -> _Cells:
         """Cells of the images of each grid, and what other systems show."""
         read, systems = [self._read[i] for i in queries], self._systems[runs]
-        others = (_elsewhere(p.first)[systems] for p in read)
         return _Cells(
-            self._first(queries, runs, size),
-            self.stacked((p.row[systems] for p in read), size, 0),
-            self.stacked((p.column[systems] for p in read), size, 0),
-            self.stacked(others, size, ABSENT),
+            self.first(queries, runs, size),
+            _stacked((p.row[systems] for p in read), size, 0),
+            _stacked((p.column[systems] for p in read), size, 0),
+            _stacked((_elsewhere(p.first)[systems] for p in read), size, ABSENT),
             np.stack([self._opponents[i][systems] for i in queries]),
         )
 
     def finish(self, queries: Sequence[int], runs: slice, result: Any) -> np.ndarray:
         """Score counts of pairs."""
-        size = Grids("pairs", result[0].shape[-1])
-        arrays = *result, self._first(queries, runs, size)
-        counts = Counts(*(np.swapaxes(array, 0, 1) for array in arrays))
+        first = self.first(queries, runs, Form("pairs", result[0].shape[-1]))
+        counts = Counts(*(np.swapaxes(array, 0, 1) for array in (*result, first)))
         return self.tensors.finish(counts).T
 
-    def _first(
-        self, queries: Sequence[int], runs: slice, size: Grids
-    ) -> Int32[np.ndarray, "queries runs n"]:
-        """Images before each, by distance."""
-        systems = self._systems[runs]
-        first = (self.placed[i].first[systems] for i in queries)
-        return self.stacked(first, size, ABSENT)
+
+def _stacked(arrays: Iterable[np.ndarray], size: Form, fill: int) -> np.ndarray:
+    """Stack arrays `[..., images]`, and pad the last axis."""
+    every = list(arrays)
+    return stack(every, (len(every), *every[0].shape[:-1], size.size), fill)
 
 
 def batches(members: Sequence[Member], setting: BatchSetting) -> list[Batch]:

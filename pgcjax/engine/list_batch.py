@@ -10,14 +10,13 @@ from jaxtyping import Float64
 
 from pgcjax.engine import tiles
 from pgcjax.engine.batch import Batch, BatchSetting, Member
-from pgcjax.engine.cost import CostGroup
-from pgcjax.engine.flat_runs import FlatRuns, listed
 from pgcjax.engine.tiles import PackedQueries, QueryProgram, TileBatch
 from pgcjax.errors import Progress
 from pgcjax.kernels import ABSENT
 from pgcjax.kernels.ranked_list import RankedList
 from pgcjax.later import jax, jnp
 from pgcjax.measures.measure import Outline, numbers, outline, rebuilt
+from pgcjax.tensors.flat_runs import listed
 from pgcjax.tensors.padding import axis_length, list_width, ranks_length, stack
 
 if TYPE_CHECKING:
@@ -115,71 +114,45 @@ class ListBatch(Batch):
             for m, place in zip(members, self.depths.searchsorted(depths), strict=True)
         )
         self.numbers = np.array([n for m in members for n in numbers(m.measure)])
-        self._most_runs, self._room = 0, 0  # of any chunk: smaller ones take the same
+        self.most_runs_yet, self.room = 0, 0  # of any chunk: smaller ones take the same
 
     def score(
         self, rankings: "Rankings", progress: Progress | None = None
     ) -> Float64[np.ndarray, "measures runs queries"]:
         """Score every run for every query by all measures."""
-        self._most_runs = max(self._most_runs, len(rankings.run_ids))
-        chunk = ListTiles(self, rankings, self._most_runs, self._room)
-        self._room = chunk.runs.room
+        chunk = ListTiles(self, rankings)
         scores = tiles.score(chunk, progress)
         return np.ascontiguousarray(scores.transpose(2, 1, 0))
 
-    def foresee(self, sample: "Rankings") -> list[CostGroup]:
-        """Group queries by the length of their lists."""
-        chunk, names = ListTiles(self, sample), list(self.docs)
-        measures = len(self.members)
-        title = ", ".join(str(member.measure) for member in self.members)
-        title = title if measures < 4 else f"{measures} measures"
-        out = []
-        for width, queries in sorted(chunk.widths.items(), reverse=True):
-            vertices = sum(len(self.docs[names[i]]) for i in queries)
-            sizes = width, len(queries), vertices
-            costs = chunk.nbytes(width)
-            out.append(CostGroup(title, "lists", *sizes, *costs, measures))
-        return out
+    def tiles(self, rankings: "Rankings") -> list[TileBatch]:
+        """All measures on these runs."""
+        return [ListTiles(self, rankings)]
 
 
 class ListTiles(TileBatch):
-    """A chunk of runs, scored by several measures: `[queries, runs, measures]`.
+    """A chunk of runs, scored by several measures: `[queries, runs, measures]`."""
 
-    Attributes:
-        runs: the judged documents that they retrieved.
-        widths: queries by the padded length of their lists.
-    """
-
-    def __init__(
-        self, batch: ListBatch, rankings: "Rankings", most_runs: int = 0, room: int = 0
-    ):
-        """Look up documents, and the weights of ranks.
-
-        Args:
-            batch: the measures.
-            rankings: the runs.
-            most_runs: of any chunk.
-            room: of documents, that an earlier chunk had.
-        """
+    def __init__(self, batch: ListBatch, rankings: "Rankings"):
+        """Look up documents, and the weights of ranks."""
         self._batch, self._names, docs = batch, list(batch.docs), batch.docs
-        self.runs = FlatRuns(rankings, docs, depth=batch.depth, room=room)
+        self.runs = rankings.flat(docs, room=batch.room).to_depth(batch.depth)
         self.rows, self.columns = self.runs.count.shape
-        self.most_columns, self.budget = max(most_runs, self.columns), batch.budget
+        batch.room = self.runs.room
+        batch.most_runs_yet = max(batch.most_runs_yet, self.columns)
+        self.most_columns, self.budget = batch.most_runs_yet, batch.budget
         self.shape = (len(batch.members),)
         depth = batch.depth or ranks_length(rankings.last)
         which, tables = _weights(batch.tensors, depth)
         self._measures = batch.kernels, which, batch.arrays.layouts
-        numbers, depths = batch.numbers, batch.depths
-        self.shared = self.runs.documents, tables, numbers, depths
+        self.shared = self.runs.documents, tables, batch.numbers, batch.depths
         self._lengths = np.array([rankings.lengths(query) for query in docs], np.int32)
-        self.widths: dict[int, list[int]] = {}
         most = self.runs.count.max(axis=1, initial=0).tolist()
         self._width = [*map(list_width, most)]
-        for query, width in enumerate(self._width):
-            self.widths.setdefault(width, []).append(query)
+        widths: dict[int, list[str]] = {}
+        for name, width in zip(self._names, self._width, strict=True):
+            widths.setdefault(width, []).append(name)
         self._shapes = {
-            width: batch.arrays.shapes([self._names[i] for i in queries])
-            for width, queries in self.widths.items()
+            width: batch.arrays.shapes(names) for width, names in widths.items()
         }
 
     def size(self, query: int) -> int:
@@ -192,19 +165,15 @@ class ListTiles(TileBatch):
         longest = max([size, *(axis for shape in shapes for axis in shape)])
         return 8 * sum(map(math.prod, shapes)), 64 * longest
 
-    def pack_queries(
-        self, parts: Sequence[tuple[int, Sequence[int]]]
-    ) -> list[PackedQueries]:
+    def pack_queries(self, queries: Sequence[int], size: int) -> list[PackedQueries]:
         """Stack each array, padded to the largest of all queries of a width."""
-        of_query, packed = self._batch.arrays.of_query, []
-        for width, queries in parts:
-            every = zip(*(of_query[self._names[i]] for i in queries), strict=True)
-            arrays = [
-                stack(each, (len(queries), *shape), 0)
-                for each, shape in zip(every, self._shapes[width], strict=True)
-            ]
-            packed.append(PackedQueries(width, queries, arrays))
-        return packed
+        of_query = self._batch.arrays.of_query
+        every = zip(*(of_query[self._names[i]] for i in queries), strict=True)
+        arrays = [
+            stack(each, (len(queries), *shape), 0)
+            for each, shape in zip(every, self._shapes[size], strict=True)
+        ]
+        return [PackedQueries(size, queries, arrays)]
 
     def pack_runs(self, queries: Sequence[int], runs: slice, size: int) -> Any:
         """Places of lists, and lengths of the runs."""

@@ -26,9 +26,9 @@ from pgcjax.io.result import Result
 from pgcjax.judging.variants import both_answers
 from pgcjax.stats.choices import REPLICATED
 from pgcjax.stats.uncertainty import Uncertainty
+from pgcjax.tensors.flat_runs import Retrieved
 from pgcjax.tensors.graphs import Graph
 from pgcjax.tensors.rankings import Rankings, read_rankings
-from pgcjax.tensors.retrieved import Retrieved
 
 _NOISE = 1e-12  # changes that differ by no more are equal
 _COLUMNS = ("query_id", "doc_a", "doc_b", "votes_a", "votes_b", "effect", "moved")

@@ -4,11 +4,11 @@ A graph is scored in the first of these forms that it has:
 
 | form     | which graphs                        | kernel      | buys               |
 |----------|-------------------------------------|-------------|--------------------|
-| `levels` | weak orders, by grades alone        | peel_levels | 12 to 30 × as fast |
-| `orders` | votes that make a weak order        | peel_levels | the same           |
+| `levels` | weak orders, of grades or of votes  | peel_levels | 12 to 30 × as fast |
 | `packed` | ≤ 1024 documents, degrees < 1024    | peel_packed | 5 × as fast        |
-| `pallas` | of these, on NVIDIA GPUs            | peel_pallas | a single launch    |
 | `wide`   | all others                          | peel        | no limits          |
+
+NVIDIA GPUs peel `packed` graphs in a single launch, by peel_pallas.
 
 What else earns its lines, each measured alone: runs as flat lists, which programs lay
 out (2.6 to 8 × as fast), one piece of machine code on a CPU (1.1 to 8), tiles that are
@@ -16,43 +16,32 @@ laid out ahead of calls (1.1 to 1.5), steps of few runs (1 to 1.6), and a thread
 large tile (1 to 1.4).
 """
 
+import os
 from collections.abc import Mapping, Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float64, Int32, Int64
 
-from pgcjax.engine import autotune, plan, tiles
+from pgcjax.engine import plan, tiles
 from pgcjax.engine.batch import Batch, BatchSetting, Member
-from pgcjax.engine.cost import CostGroup
-from pgcjax.engine.flat_runs import FlatRuns, Where, by_place, by_vertex
 from pgcjax.engine.tiles import Pace, PackedQueries, QueryProgram, TileBatch
-from pgcjax.errors import Progress
+from pgcjax.errors import Progress, UsageError
 from pgcjax.kernels import peel, peel_levels, peel_packed
 from pgcjax.later import Array, jax
 from pgcjax.runtime.devices import default_backend
 from pgcjax.tensors import adjacency
+from pgcjax.tensors.adjacency import Form, FormedGraph
+from pgcjax.tensors.flat_runs import RunRanks, Where, by_place, by_vertex
 from pgcjax.tensors.graphs import Graph
-from pgcjax.tensors.padding import blank, padded_size
-from pgcjax.tensors.rank_tables import RunRanks
+from pgcjax.tensors.padding import padded_size
 
 if TYPE_CHECKING:
     from pgcjax.tensors.rankings import Rankings
 
-
-class Form(NamedTuple):
-    """How graphs are scored, and their padded size.
-
-    Attributes:
-        name: see the table of this file.
-        size: padded number of vertices, or of levels.
-        vertices: padded number of vertices of `orders`.
-    """
-
-    name: str
-    size: int
-    vertices: int = 0
+VARIABLE, CHOICES = "PGCJAX_PEEL", ("auto", "xla", "pallas")
+_PER_LEVELS = 256  # bytes of a run and a query whose documents have few levels
 
 
 class PeelBatch(Batch):
@@ -73,20 +62,9 @@ class PeelBatch(Batch):
         sizes = np.array([len(docs) for docs in self.docs.values()])
         return self._tensors.finish(sums, sizes)[None]
 
-    def foresee(self, sample: "Rankings") -> list[CostGroup]:
-        """Group queries by form and size."""
-        del sample
-        groups: dict[Form, list[str]] = {}
-        for query, graph in self._tensors.graphs.items():
-            if form := form_of(graph):
-                groups.setdefault(form, []).append(query)
-        name = str(self.members[0].measure)
-        out = []
-        for form, queries in groups.items():
-            vertices = sum(len(self.docs[query]) for query in queries)
-            sizes = form.size, len(queries), vertices
-            out.append(CostGroup(name, form.name, *sizes, *bytes_of(form)))
-        return out
+    def tiles(self, rankings: "Rankings") -> list[TileBatch]:
+        """The peel of all graphs."""
+        return [PeelTiles(self._graphs, rankings, self._tensors.weights)]
 
 
 def batches(members: Sequence[Member], setting: BatchSetting) -> list[Batch]:
@@ -113,31 +91,12 @@ def overlap_sums(
     return PeelGraphs(graphs, budget=budget).overlaps(rankings, weights, progress)
 
 
-def form_of(graph: Graph) -> Form | None:
-    """Form of a graph, as far as it can be told before its votes are counted."""
-    n = len(graph.doc_ids)
-    if not n:
-        return None
-    if graph.levels is not None and (level := graph.graded_only()) is not None:
-        return Form("levels", max(4, 1 << int(level.max()).bit_length()))
-    form = "packed" if n <= peel_packed.MOST_VERTICES else "wide"
-    return Form(form, padded_size(n))
-
-
-def bytes_of(form: Form) -> tuple[int, int]:
-    """Bytes of a query, and of a run and query, in a tile."""
-    if form.name in ("levels", "orders"):
-        return 4 * (form.size + form.vertices), plan.PER_LEVELS
-    # Three int32 arrays, and as much again on the way.
-    return 4 * form.size * form.size, 48 * form.size
-
-
 class PeelGraphs:
     """Graphs of all queries, laid out once for many calls: runs may come in chunks.
 
     Attributes:
         graphs: of each query.
-        forms: of each query; None of empty graphs.
+        docs: their documents, by query.
         budget: bytes of a tile.
         most_runs: of any call: those with fewer have the same programs.
         room: for documents that runs retrieved, likewise ...
@@ -151,7 +110,7 @@ class PeelGraphs:
         keep: int = 0,
         budget: int = plan.BUDGET,
     ):
-        """Choose forms.
+        """Take graphs.
 
         Args:
             graphs: of each query.
@@ -160,9 +119,22 @@ class PeelGraphs:
         """
         self.graphs, self.budget, self._left = list(graphs.values()), budget, keep
         self.docs = {name: graph.doc_ids for name, graph in graphs.items()}
-        self.forms = [*map(form_of, self.graphs)]
         self.most_runs = self.room = self.longest = 0
-        self._ready: dict[tuple[int, int], list[PackedQueries]] = {}
+        self._ready: dict[tuple[int, int], Any] = {}
+
+    @cached_property
+    def forms(self) -> list[FormedGraph | None]:
+        """Form of each graph; None of empty ones."""
+        return adjacency.forms(self.graphs, weak_orders_from=plan.settings.levels)
+
+    @cached_property
+    def values(self) -> Int32[np.ndarray, " documents"]:
+        """What stands for each document: its level of `levels`, else its vertex."""
+        values: list[np.ndarray] = [np.zeros(0, np.int32)]
+        for graph, formed in zip(self.graphs, self.forms, strict=True):
+            level = formed.level if formed else None
+            values.append(np.arange(len(graph)) if level is None else level)
+        return np.concatenate(values).astype(np.int32, copy=False)
 
     def overlaps(
         self,
@@ -174,77 +146,24 @@ class PeelGraphs:
         sums = tiles.score(PeelTiles(self, rankings, weights), progress)
         return np.ascontiguousarray(sums.T)
 
-    def values(self) -> Int32[np.ndarray, " documents"]:
-        """What stands for each document: its level of `levels`, else its vertex."""
-        counts = np.array([len(graph.doc_ids) for graph in self.graphs], int)
-        starts = np.cumsum(counts) - counts
-        values = np.arange(counts.sum(), dtype=np.int32)
-        values -= np.repeat(starts, counts).astype(np.int32)
-        for first, graph, form in zip(
-            starts.tolist(), self.graphs, self.forms, strict=True
-        ):
-            if form and form.name == "levels" and graph.levels is not None:
-                values[first : first + len(graph.doc_ids)] = graph.levels
-        return values
-
-    def packed(
-        self, parts: Sequence[tuple[Form, Sequence[int]]]
-    ) -> list[PackedQueries]:
-        """Lay the graphs of a block out, or return those that were kept."""
-        key = parts[0][1][0], sum(len(queries) for _, queries in parts)
+    def packed(self, queries: Sequence[int], form: Form) -> Any:
+        """Lay the graphs of a tile out, or return them if they were kept."""
+        key = queries[0], len(queries)
         if key in self._ready:
             return self._ready[key]
-        levels = [(f, queries) for f, queries in parts if f.name == "levels"]
-        others = [(f, queries) for f, queries in parts if f.name != "levels"]
-        ready = [*self._of_grades(levels), *self._of_votes(others)]
-        nbytes = sum(x.nbytes for p in ready for x in jax.tree.flatten(p.arrays)[0])
+        if form.name == "levels":
+            formed: list[Any] = [self.forms[query] for query in queries]
+            ready: Any = adjacency.of_levels([f.level for f in formed], form.size)
+        else:
+            graphs = [self.graphs[query] for query in queries]
+            lay_out = adjacency.packed if form.name == "packed" else adjacency.wide
+            vertices = np.array([len(graph) for graph in graphs], np.int32)
+            ready = lay_out(graphs, form.size), vertices
+        nbytes = sum(array.nbytes for array in jax.tree.leaves(ready))
         if nbytes <= self._left:
             self._left -= nbytes
             self._ready[key] = ready
         return ready
-
-    def _of_grades(
-        self, parts: Sequence[tuple[Form, Sequence[int]]]
-    ) -> list[PackedQueries]:
-        queries = [query for _, part in parts for query in part]
-        if not queries:
-            return []
-        levels: list[Any] = [self.graphs[query].levels for query in queries]
-        return [
-            PackedQueries(
-                Form("levels", stack.size),
-                [queries[i] for i in stack.which.tolist()],
-                (stack.arrays,),
-            )
-            for stack in adjacency.as_levels(*adjacency.end_to_end(levels))
-        ]
-
-    def _of_votes(
-        self, parts: Sequence[tuple[Form, Sequence[int]]]
-    ) -> list[PackedQueries]:
-        queries = [query for _, part in parts for query in part]
-        graphs = [self.graphs[query] for query in queries]
-        sizes = [form.size for form, part in parts for _ in part]
-        levels = -(-plan.settings.levels // plan.runs_at_once(self.most_runs))
-        packed = []
-        for stack in adjacency.matrices(graphs, sizes, levels=levels):
-            chosen = [queries[i] for i in stack.which.tolist()]
-            form, arrays = Form(stack.form, stack.size), (stack.arrays, stack.vertices)
-            if stack.form == "levels":
-                level = _by_vertex(stack)
-                form = Form("orders", stack.size, level.shape[1])
-                arrays = stack.arrays, level
-            packed.append(PackedQueries(form, chosen, arrays))
-        return packed
-
-
-def _by_vertex(stack: adjacency.Stack) -> Int32[np.ndarray, "queries n"]:
-    """Level of each vertex of weak orders, padded."""
-    assert stack.level is not None
-    vertices = stack.vertices
-    level = blank((len(vertices), padded_size(int(vertices.max()))))
-    level[np.arange(level.shape[1]) < vertices[:, None]] = stack.level
-    return level
 
 
 class PeelTiles(TileBatch):
@@ -265,9 +184,7 @@ class PeelTiles(TileBatch):
     ):
         """Look documents up."""
         self.graphs, self.budget = graphs, graphs.budget
-        self.runs = FlatRuns(
-            rankings, graphs.docs, values=graphs.values(), room=graphs.room
-        )
+        self.runs = rankings.flat(graphs.docs, graphs.values, graphs.room)
         self.rows, self.columns = self.runs.count.shape
         longest = padded_size(int(self.runs.count.max(initial=0)))
         graphs.most_runs = max(graphs.most_runs, self.columns)
@@ -278,7 +195,8 @@ class PeelTiles(TileBatch):
 
     def size(self, query: int) -> Form | None:
         """Form and padded size of its graph."""
-        return self.graphs.forms[query]
+        formed = self.graphs.forms[query]
+        return formed.form if formed else None
 
     def nbytes(self, size: Form) -> tuple[int, int]:
         """Bytes of a matrix, and of some arrays of documents."""
@@ -288,17 +206,15 @@ class PeelTiles(TileBatch):
         """On a CPU, as many words in a step as one thread changes at once."""
         if default_backend() != "cpu":
             return Pace()
-        if size.name in ("levels", "orders"):
+        if size.name == "levels":
             return Pace(in_turn=True, in_one_piece=True)
         step = max(plan.settings.together, plan.settings.words // size.size)
         fits = size.name == "packed" and size.size <= peel_packed.MOST_LISTED
-        return Pace(step, in_turn=True, in_one_piece=fits, near=True)
+        return Pace(step, in_turn=True, in_one_piece=fits)
 
-    def pack_queries(
-        self, parts: Sequence[tuple[Form, Sequence[int]]]
-    ) -> list[PackedQueries]:
+    def pack_queries(self, queries: Sequence[int], size: Form) -> list[PackedQueries]:
         """Lay graphs out."""
-        return self.graphs.packed(parts)
+        return [PackedQueries(size, queries, self.graphs.packed(queries, size))]
 
     def pack_runs(self, queries: Sequence[int], runs: slice, size: Form) -> Where:
         """Places of rankings."""
@@ -310,17 +226,49 @@ class PeelTiles(TileBatch):
         if default_backend() == "cpu":
             return peel_program(size, 0)
         # A GPU would be asked for a number of the data at each step.
-        weak = size.name in ("levels", "orders")
-        return peel_program(size, self.graphs.longest if weak else size.size)
+        if size.name == "levels":
+            return peel_program(size, self.graphs.longest)
+        launched = size.name == "packed" and in_one_launch()
+        form = size._replace(name="pallas") if launched else size
+        return peel_program(form, size.size)
 
-    def choose(self, size: Form, shape: Any, run: Any) -> Form:
-        """Choose the faster of two launches on a GPU."""
-        if size.name != "packed" or default_backend() == "cpu":
-            return size
-        name = autotune.choose(
-            (*shape, size.size), lambda name: run(size._replace(name=name))
+
+def bytes_of(form: Form) -> tuple[int, int]:
+    """Bytes of a query, and of a run and query, in a tile."""
+    if form.name == "levels":
+        return 4 * form.size, _PER_LEVELS
+    # Three int32 arrays, and as much again on the way.
+    return 4 * form.size * form.size, 48 * form.size
+
+
+def in_one_launch() -> bool:
+    """Whether packed graphs are peeled in one launch, by Pallas, and not by XLA's many.
+
+    Both give the same bits. One launch is the default where Triton compiles for all
+    local devices; PGCJAX_PEEL = xla or pallas decides instead.
+
+    Raises:
+        UsageError: PGCJAX_PEEL is none of the choices, or asks for pallas where it
+            cannot be.
+    """
+    wanted = os.environ.get(VARIABLE, "auto")
+    if wanted not in CHOICES:
+        raise UsageError(f"{VARIABLE}={wanted}: expected one of {', '.join(CHOICES)}")
+    if wanted == "pallas" and not can_launch():
+        raise UsageError(
+            f"{VARIABLE}=pallas needs an NVIDIA GPU of compute capability 8.0 or more"
         )
-        return size._replace(name=name)
+    return wanted != "xla" and can_launch()
+
+
+def can_launch() -> bool:
+    """Return whether all local devices are GPUs that Triton compiles for."""
+    return all(
+        device.platform in ("gpu", "cuda")
+        and "cuda" in str(device.client.platform_version).lower()
+        and float(getattr(device, "compute_capability", 0)) >= 8.0
+        for device in jax.local_devices()
+    )
 
 
 @cache
@@ -328,16 +276,15 @@ def peel_program(form: Form, longest: int) -> QueryProgram:
     """Program of a form: sums of weights of one query and several runs.
 
     Args:
-        form: of the graph.
+        form: of the graph; `pallas` is `packed` in one launch.
         longest: steps that are enough, where the data are not to be asked; else 0.
     """
 
-    def of_levels(query: Any, runs: Where, shared: Any) -> Array:
-        (starts,), (documents, weights) = query[0], shared
+    def levels(query: Any, runs: Where, shared: Any) -> Array:
+        (starts,), (documents, weights) = query, shared
         lists = documents.value, documents.rank, runs.first, runs.count
         steps = longest or runs.count.max()
-        level = query[1] if form.name == "orders" else None
-        return peel_levels.levelled_overlap(starts, *lists, steps, weights, level)
+        return peel_levels.levelled_overlap(starts, *lists, steps, weights)
 
     def packed(query: Any, runs: Where, shared: Any) -> Array:
         (graph, vertices), (documents, weights) = query, shared
@@ -374,6 +321,5 @@ def peel_program(form: Form, longest: int) -> QueryProgram:
 
         return jax.vmap(of_run)(by_vertex(documents, runs, form.size))
 
-    named: dict[str, QueryProgram] = {"levels": of_levels, "orders": of_levels}
-    named |= {"packed": packed, "pallas": pallas, "wide": wide}
-    return named[form.name]
+    kernels = {"levels": levels, "packed": packed, "pallas": pallas, "wide": wide}
+    return kernels[form.name]

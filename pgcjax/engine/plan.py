@@ -1,4 +1,4 @@
-"""How a job is cut: chunks of runs, and tiles of queries and runs, that fit memory."""
+"""How jobs are cut, and what memory they may take; no score depends on it."""
 
 import math
 from collections.abc import Iterator
@@ -10,10 +10,6 @@ from pgcjax.tensors.padding import least
 BUDGET = 256 * 2**20
 """Bytes that the arrays of one tile may take."""
 
-PER_LEVELS = 256
-"""Bytes that a run and a query take whose documents have few levels."""
-
-
 PER_WORD = 3e-9
 """Seconds that a step of the peel takes for a vertex, of the order of."""
 
@@ -24,21 +20,17 @@ class JobSettings:
 
     Attributes:
         runs: most runs in a tile.
-        queries: most queries per device in a tile; of matrices on a CPU, 4 times as
-            many, since a call takes as long as to peel dozens of small graphs.
-        near: bytes of matrices, or one matrix, in a tile on a CPU: so that they stay in
-            a core's cache, and several cores have tiles of their own.
+        queries: most queries of a tile per device.
+        tile: most bytes of the queries of a tile that a CPU computes in turn, so that
+            one is laid out while others are computed.
         words: words that a step on a CPU changes ...
         together: ... but at least so many runs if there are: XLA splits larger steps
             over threads, which costs more than it saves if there are not many more
             words; and in smaller ones it spends its time in calling.
-        levels: padded vertices of graphs that prefer as a weak order does, times runs
-            in a tile, from which on they are levels: fewer are sooner peeled.
-        block: bytes that queries and their copies take while they are laid out.
+        levels: padded vertices of graphs that prefer as a weak order does from which on
+            they are levels: fewer are sooner peeled than compiled.
         seconds: of reading after which a chunk of runs ends, so that it can be kept.
         rows: rows of run files that are put together: of small files, several.
-        worth: words of a tile's matrices, times runs, that are worth a call of their
-            own where a thread has nothing else to do.
         lists: most rankings on a side of a tile of pairs of rankings.
         pairs: pairs of rankings in a step on a CPU: their arrays stay in cache.
         square: pairs follow each other in squares of so many rankings: these stay, too.
@@ -49,14 +41,12 @@ class JobSettings:
 
     runs: int = 64
     queries: int = 32
-    near: int = 2**18
+    tile: int = 2**20
     words: int = 3 * 2**10
     together: int = 16
-    levels: int = 2**14
-    block: int = 2**23
+    levels: int = 2**9
     seconds: float = 4.0
     rows: int = 200_000
-    worth: int = 2**19
     lists: int = 64
     pairs: int = 32
     square: int = 8
@@ -78,15 +68,6 @@ def using(**changes: float | None) -> Iterator[None]:
         vars(settings).update(before)
 
 
-def block(per_query: int) -> int:
-    """Choose how many queries of a size are laid out at once: a power of 2.
-
-    What is laid out takes an eighth of `JobSettings.block`, and its copies the rest.
-    """
-    most = settings.block // 8 // max(1, per_query)
-    return 1 << max(1, most).bit_length() - 1
-
-
 def tile(
     queries: int,
     runs: int,
@@ -95,8 +76,7 @@ def tile(
     per_pair: int,
     devices: int = 1,
     budget: int = BUDGET,
-    near: bool = False,
-    threads: int = 1,
+    most: int = BUDGET,
 ) -> tuple[int, int]:
     """Choose how many queries and runs of one padded size are computed at once.
 
@@ -110,26 +90,17 @@ def tile(
         per_pair: bytes of what a run and a query take.
         devices: the number of queries is a multiple of it.
         budget: bytes.
-        near: whether what does not depend on the run keeps to `JobSettings.near`.
-        threads: without other tiles: each gets one of at least `JobSettings.worth`.
+        most: bytes of what does not depend on the run, unless one query has more.
 
     Returns:
-        Queries, a power of 2 times `devices`, and runs, a multiple of 4: few enough
-        for a processor's cache, and for several threads to have tiles of their own.
+        Queries, a power of 2 times `devices`, and runs, a multiple of 4.
     """
-    run_tile = runs_at_once(runs)
-    afford = budget // (per_query + run_tile * per_pair)
-    most = settings.queries
-    if near:
-        most = min(4 * most, -(-settings.near // per_query))
-    each = max(-(-queries // devices), least().queries)
-    each = max(1, min(most, each, afford // devices))
-    words = each * run_tile * per_query // 4
-    each = -(-each // max(1, min(threads, words // settings.worth)))
-    query_tile = 1 << (each - 1).bit_length()
-    if query_tile * devices > max(afford, devices):
-        query_tile //= 2
-    return query_tile * devices, run_tile
+    at_once = runs_at_once(runs)
+    afford = budget // (per_query + at_once * per_pair) // devices
+    afford = max(1, min(afford, most // max(1, per_query), settings.queries))
+    each = min(max(-(-queries // devices), least().queries), afford)
+    power = 1 << (each - 1).bit_length()
+    return devices * (power if power <= afford else power // 2), at_once
 
 
 FOUND = 8

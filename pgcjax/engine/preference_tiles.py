@@ -17,9 +17,9 @@ from pgcjax.measures.between_rankings import PairTensors
 from pgcjax.runtime.devices import default_backend, local_device_count, place
 from pgcjax.runtime.loop import Call, results
 from pgcjax.runtime.programs import Program
+from pgcjax.tensors.flat_runs import Retrieved
 from pgcjax.tensors.positions import Level, Levels, padded, whole_weights
 from pgcjax.tensors.rankings import Rankings
-from pgcjax.tensors.retrieved import Retrieved
 
 _SIDE = 32  # rankings on a side of a tile: its arrays stay in a core's first cache
 _REMEMBERED = 2048  # tiles whose pairs are not listed anew for each query

@@ -7,7 +7,6 @@ none leaves the device.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,14 +15,7 @@ from jaxtyping import Float64, Int64
 
 from pgcjax.engine import plan, tiles
 from pgcjax.engine.batch import Batch, BatchSetting, Member
-from pgcjax.engine.cost import CostGroup
-from pgcjax.engine.flat_runs import Where, by_place, by_vertex
-from pgcjax.engine.peel_batch import (
-    Form,
-    PeelBatch,
-    PeelGraphs,
-    PeelTiles,
-)
+from pgcjax.engine.peel_batch import PeelGraphs, PeelTiles
 from pgcjax.engine.tied_orders import blocks, drawn, listed, padded
 from pgcjax.engine.tiles import Pace, PackedQueries, QueryProgram
 from pgcjax.errors import Progress
@@ -32,7 +24,8 @@ from pgcjax.kernels import peel_ties
 from pgcjax.kernels.peel_ties import DocumentOrder
 from pgcjax.later import Array, jax, jnp
 from pgcjax.runtime.devices import default_backend
-from pgcjax.tensors.adjacency import WideGraphs
+from pgcjax.tensors.adjacency import Form, WideGraphs
+from pgcjax.tensors.flat_runs import Where, by_place, by_vertex
 from pgcjax.tensors.padding import blank
 
 if TYPE_CHECKING:
@@ -84,12 +77,10 @@ class TieBatch(Batch):
             members: the measures.
             setting: what may be used.
         """
-        self.members, self._setting = members, setting
-        self._tensors = members[0].tensors
+        self.members, self._tensors = members, members[0].tensors
         self.docs = self._tensors.docs
         graphs = self._tensors.graphs
         self._graphs = PeelGraphs(graphs, keep=setting.keep, budget=setting.budget)
-        self._foreseen = PeelBatch(members[0], setting)
         squares = sum(len(graph) ** 2 for graph in self._tensors.graphs.values())
         seconds = plan.PER_WORD * squares * self._tensors.n  # of a run
         self.most_runs = max(16, int(plan.settings.seconds / max(seconds, 1e-9)))
@@ -107,27 +98,19 @@ class TieBatch(Batch):
             values[...] = tensors.finish(spread.of(tensors.ties).T, sizes)
         return scores
 
-    def foresee(self, sample: "Rankings") -> list[CostGroup]:
-        """Group queries as the peel does, once for each order but of weak orders."""
-        names = ", ".join(str(member.measure) for member in self.members)
+    def tiles(self, rankings: "Rankings") -> list["TieTiles"]:
+        """The peels by each block of orders."""
         return [
-            replace(
-                group,
-                measure=names,
-                measures=len(self.members),
-                orders=1 if group.form == "levels" else self._tensors.n,
-            )
-            for group in self._foreseen.foresee(sample)
+            TieTiles(self._graphs, rankings, self._tensors, block)
+            for block in blocks(self._tensors.n)
         ]
 
     def _spread(self, rankings: "Rankings", progress: Progress | None) -> Spread:
         """Add up RBO weights by each order, for `[queries, runs]`."""
+        every = self.tiles(rankings)
         parts = [
-            tiles.score(
-                TieTiles(self._graphs, rankings, self._tensors, block),
-                _in_blocks(progress, block, len(blocks(self._tensors.n))),
-            )
-            for block in blocks(self._tensors.n)
+            tiles.score(batch, _in_blocks(progress, block, len(every)))
+            for block, batch in enumerate(every)
         ]
         # An empty graph has the count 0; a weak order the same sum in all blocks.
         return Spread(
@@ -173,19 +156,15 @@ class TieTiles(PeelTiles):
 
     def pace(self, size: Form) -> Pace:
         """A query after another, on GPUs, too: orders are many."""
-        near = default_backend() == "cpu" and not _is_weak(size)
-        return Pace(in_turn=True, near=near)
+        del size
+        return Pace(in_turn=True)
 
-    def pack_queries(
-        self, parts: Sequence[tuple[Form, Sequence[int]]]
-    ) -> list[PackedQueries]:
+    def pack_queries(self, queries: Sequence[int], size: Form) -> list[PackedQueries]:
         """Lay graphs out, and draw orders of their documents."""
-        packed = []
-        for size, queries, arrays in super().pack_queries(parts):
-            if not _is_weak(size):
-                arrays = *arrays, self._orders(queries, size.size)
-            packed.append(PackedQueries(size, queries, arrays))
-        return packed
+        arrays = self.graphs.packed(queries, size)
+        if size.name != "levels":
+            arrays = *arrays, self._orders(queries, size.size)
+        return [PackedQueries(size, queries, arrays)]
 
     def _orders(self, queries: Sequence[int], size: int) -> DocumentOrder:
         count = padded(self._tensors.n)
@@ -202,14 +181,9 @@ class TieTiles(PeelTiles):
 
     def program(self, size: Form) -> QueryProgram:
         """Peel a query by all orders; a weak order needs none."""
-        if _is_weak(size):  # within a level, the run has its own ones first
+        if size.name == "levels":  # within a level, the run has its own ones first
             return _without_orders(super().program(size))
         return tie_program(size, default_backend() == "cpu")
-
-    def choose(self, size: Form, shape: Any, run: Any) -> Form:
-        """There is one launch alone."""
-        del shape, run
-        return size
 
     def finish(
         self, queries: Sequence[int], runs: slice, result: Spread
@@ -217,10 +191,6 @@ class TieTiles(PeelTiles):
         """Put the fields side by side."""
         del queries, runs
         return np.stack(result, axis=-1)
-
-
-def _is_weak(size: Form) -> bool:
-    return size.name in ("levels", "orders")
 
 
 @cache

@@ -9,7 +9,7 @@ Nothing here changes a score: neither the cut, nor the order, nor the devices.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -18,8 +18,13 @@ import numpy as np
 from pgcjax.engine import plan
 from pgcjax.errors import Progress
 from pgcjax.later import jax
-from pgcjax.runtime.devices import everywhere, local_device_count, place
-from pgcjax.runtime.loop import THREADS, Call, results
+from pgcjax.runtime.devices import (
+    default_backend,
+    everywhere,
+    local_device_count,
+    place,
+)
+from pgcjax.runtime.loop import Call, results
 from pgcjax.runtime.programs import Program, in_one_piece
 from pgcjax.tensors.padding import blank
 
@@ -39,13 +44,11 @@ class Pace(NamedTuple):
             of iterations, as a CPU had better; else all at once.
         in_one_piece: whether it is to be one function of machine code, for CPUs alone,
             which spares a call for each operation: it may not scatter or sort.
-        near: whether the queries of a tile are to stay in a core's cache.
     """
 
     step: int | None = None
     in_turn: bool = False
     in_one_piece: bool = False
-    near: bool = False
 
 
 class PackedQueries(NamedTuple):
@@ -54,7 +57,7 @@ class PackedQueries(NamedTuple):
     Attributes:
         size: of all of them.
         queries: their numbers.
-        arrays: a pytree whose first axis is queries; there may be zeros behind them.
+        arrays: a pytree whose first axis is queries.
     """
 
     size: Any
@@ -100,13 +103,13 @@ class TileBatch(ABC):
 
     @abstractmethod
     def pack_queries(
-        self, parts: Sequence[tuple[Any, Sequence[int]]]
+        self, queries: Sequence[int], size: Any
     ) -> Sequence[PackedQueries]:
         """Lay out what does not depend on runs.
 
         Args:
-            parts: few queries, by size. What is laid out may have other sizes, such as
-                for another form of a graph.
+            queries: those of a tile.
+            size: of them; what is laid out may have others, such as fewer votes.
         """
 
     @abstractmethod
@@ -116,17 +119,6 @@ class TileBatch(ABC):
     @abstractmethod
     def program(self, size: Any) -> QueryProgram:
         """The program of a size: the same object each time, of plain contents."""
-
-    def choose(self, size: Any, shape: Hashable, run: Callable[[Any], Any]) -> Any:
-        """Choose among sizes whose programs take the same arrays and give equal bits.
-
-        Args:
-            size: of the tile.
-            shape: of the tile.
-            run: starts the program of a size.
-        """
-        del shape, run
-        return size
 
     def finish(self, queries: Sequence[int], runs: slice, result: PyTree) -> np.ndarray:
         """Scores of what the program gave: `[queries, runs, …]`, as of `shape`."""
@@ -145,12 +137,12 @@ def score(batch: TileBatch, progress: Progress | None = None) -> np.ndarray:
     Returns:
         `[rows, columns, …]`, as of `shape`; 0 where a query has no size.
     """
-    sizes = [batch.size(query) for query in range(batch.rows)]
-    done, total = 0, (len(sizes) - sizes.count(None)) * batch.columns
+    groups = cut(batch)
+    done, total = 0, sum(len(group.queries) for group in groups) * batch.columns
     out = np.zeros((batch.rows, batch.columns, *batch.shape), batch.dtype)
-    for (queries, runs), result in results(calls(batch), progress=progress):
-        cut = slice(len(queries)), slice(runs.stop - runs.start)
-        result = jax.tree.map(lambda x: np.asarray(x)[cut], result)  # noqa: B023
+    for (queries, runs), result in results(calls(batch, groups), progress=progress):
+        filled = slice(len(queries)), slice(runs.stop - runs.start)
+        result = jax.tree.map(lambda x: np.asarray(x)[filled], result)  # noqa: B023
         out[queries, runs] = batch.finish(queries, runs, result)
         done += len(queries) * (runs.stop - runs.start)
         if progress:
@@ -158,71 +150,35 @@ def score(batch: TileBatch, progress: Progress | None = None) -> np.ndarray:
     return out
 
 
-def _groups(batch: TileBatch) -> dict[Any, list[int]]:
+class SizeGroup(NamedTuple):
+    """Queries of one padded size, and how many queries and runs a tile has."""
+
+    size: Any
+    queries: list[int]
+    tile: tuple[int, int]
+
+    def calls(self, columns: int) -> int:
+        """Count the tiles."""
+        together, at_once = self.tile
+        return -(-len(self.queries) // together) * -(-columns // at_once)
+
+
+def cut(batch: TileBatch) -> list[SizeGroup]:
     """Group queries by size, the largest first: what is computed last is soon done."""
     groups: dict[Any, list[int]] = {}
     for query in range(batch.rows):
         if (size := batch.size(query)) is not None:
             groups.setdefault(size, []).append(query)
-    by_bytes = sorted(groups, key=batch.nbytes, reverse=True)
-    return {size: groups[size] for size in by_bytes}
+    return [
+        SizeGroup(size, groups[size], _tile(batch, size, len(groups[size])))
+        for size in sorted(groups, key=batch.nbytes, reverse=True)
+    ]
 
 
-def _blocks(
-    batch: TileBatch, groups: dict[Any, list[int]]
-) -> Iterator[list[tuple[Any, list[int]]]]:
-    """Cut queries into blocks that are laid out together.
-
-    numpy takes as long for a few small queries as for many, so that sizes of few
-    queries share a block; large ones would fill memory.
-    """
-    most = plan.settings.block // 8
-    block: list[tuple[Any, list[int]]] = []
-    room = most
-    for size, queries in groups.items():
-        each = batch.nbytes(size)[0]
-        together = plan.block(each)
-        for low in range(0, len(queries), together):
-            part = queries[low : low + together]
-            if block and len(part) * each > room:
-                yield block
-                block, room = [], most
-            block.append((size, part))
-            room -= len(part) * each
-    if block:
-        yield block
-
-
-def calls(batch: TileBatch) -> Iterator[Call]:
-    """Lay all tiles out, and name the call of each; labels are its queries and runs."""
-    groups, shared = _groups(batch), everywhere(batch.shared)
-    columns, alone = batch.columns, len(groups) == 1
-    for block in _blocks(batch, groups):
-        for size, queries, arrays in batch.pack_queries(block):
-            most = min(len(groups.get(size, ())), plan.block(batch.nbytes(size)[0]))
-            number = max(len(queries), most)
-            together, at_once = shape = _shape(batch, size, number, alone)
-            work = together * at_once * batch.nbytes(size)[0] * batch.rounds
-            for low in range(0, len(queries), together):
-                part = queries[low : low + together]
-                fixed = place(_cut(arrays, low, together))
-                for first in range(0, columns, at_once):
-                    runs = slice(first, min(first + at_once, columns))
-                    moving = place(_padded(batch.pack_runs(part, runs, size), shape))
-                    make = partial(_make, batch, size, shape, (fixed, moving), shared)
-                    shapes = tuple(
-                        map(np.shape, jax.tree.flatten((fixed, moving, shared))[0])
-                    )
-                    program = batch.program(size), size, shapes, local_device_count()
-                    yield Call((part, runs), make, program, work >= _LARGE)
-
-
-def _shape(
-    batch: TileBatch, size: Any, queries: int, alone: bool = False
-) -> tuple[int, int]:
+def _tile(batch: TileBatch, size: Any, queries: int) -> tuple[int, int]:
     """Choose the number of queries and of runs of all tiles of a size."""
     per_query, per_pair = batch.nbytes(size)
-    near = batch.pace(size).near
+    in_turn = default_backend() == "cpu" and batch.pace(size).in_turn
     return plan.tile(
         queries,
         batch.most_columns,
@@ -230,45 +186,53 @@ def _shape(
         per_pair=per_pair,
         devices=local_device_count(),
         budget=batch.budget,
-        near=near,
-        threads=THREADS if near and alone else 1,
+        most=plan.settings.tile if in_turn else batch.budget,
     )
 
 
-def _cut(arrays: PyTree, low: int, length: int) -> PyTree:
-    """Take the queries of a tile out of those that are laid out."""
-
-    def part(array: np.ndarray) -> np.ndarray:
-        return _filled(array[low : low + length], (length,))
-
-    return jax.tree.map(part, arrays)
-
-
-def _padded(arrays: PyTree, shape: tuple[int, int]) -> PyTree:
-    """Pad queries and runs to a tile's."""
-    return jax.tree.map(lambda array: _filled(array, shape), arrays)
-
-
-def _filled(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Pad the first axes with zeros to a shape."""
-    here = array.shape[: len(shape)]
-    if here == shape:
-        return array
-    out = blank((*shape, *array.shape[len(shape) :]), 0, array.dtype)
-    out[tuple(map(slice, here))] = array
-    return out
+def calls(
+    batch: TileBatch, groups: Sequence[SizeGroup] | None = None
+) -> Iterator[Call]:
+    """Lay all tiles out, and name the call of each; labels are its queries and runs."""
+    shared = everywhere(batch.shared)
+    for size, queries, tile in cut(batch) if groups is None else groups:
+        for low in range(0, len(queries), tile[0]):
+            for part in batch.pack_queries(queries[low : low + tile[0]], size):
+                same = part.size == size
+                shape = tile if same else _tile(batch, part.size, len(part.queries))
+                yield from _calls_of(batch, part, shape, shared)
 
 
-def _make(
-    batch: TileBatch, size: Any, shape: tuple[int, int], cut: PyTree, shared: PyTree
-) -> PyTree:
-    """Call the program of a tile, or the fastest of those with equal bits."""
+def _calls_of(
+    batch: TileBatch, part: PackedQueries, shape: tuple[int, int], shared: PyTree
+) -> Iterator[Call]:
+    """Name the calls of queries that are laid out, of some runs after the others."""
+    size, queries, arrays = part
+    fixed, devices = place(_padded(arrays, shape[:1])), local_device_count()
+    program = batch.program(size)
+    work = shape[0] * shape[1] * batch.nbytes(size)[0] * batch.rounds
+    for first in range(0, batch.columns, shape[1]):
+        runs = slice(first, min(first + shape[1], batch.columns))
+        moving = place(_padded(batch.pack_runs(queries, runs, size), shape))
+        shapes = map(np.shape, jax.tree.flatten((fixed, moving, shared))[0])
+        make = compiled(program, batch.pace(size), devices)
+        key = program, size, tuple(shapes), devices
+        make = partial(make, (fixed, moving), shared)
+        yield Call((queries, runs), make, key, work >= _LARGE)
 
-    def run(size: Any) -> PyTree:
-        program = compiled(batch.program(size), batch.pace(size), local_device_count())
-        return program(cut, shared)
 
-    return run(batch.choose(size, shape, run))
+def _padded(arrays: PyTree, shape: tuple[int, ...]) -> PyTree:
+    """Pad the first axes with zeros to a tile's."""
+
+    def filled(array: np.ndarray) -> np.ndarray:
+        here = array.shape[: len(shape)]
+        if here == shape:
+            return array
+        out = blank((*shape, *array.shape[len(shape) :]), 0, array.dtype)
+        out[tuple(map(slice, here))] = array
+        return out
+
+    return jax.tree.map(filled, arrays)
 
 
 @cache

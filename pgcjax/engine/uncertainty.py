@@ -193,7 +193,7 @@ def _verify_means(observed: dict[str, np.ndarray], scored: Scored) -> None:
     Raises:
         VerificationError: they differ.
     """
-    from pgcjax.engine.verify_means import TOLERANCE
+    from pgcjax.engine.verify import TOLERANCE
 
     means = scored.scores.mean().reindex(scored.run_ids)
     for measure, values in observed.items():

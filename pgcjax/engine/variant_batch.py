@@ -17,8 +17,6 @@ from jaxtyping import Bool, Float64, Int, Int32, Int64
 
 from pgcjax.engine import plan, tiles
 from pgcjax.engine.batch import Batch, Member
-from pgcjax.engine.cost import CostGroup
-from pgcjax.engine.flat_runs import FlatRuns, by_place, by_vertex
 from pgcjax.engine.tiles import Pace, PackedQueries, QueryProgram, TileBatch
 from pgcjax.errors import DataError, Progress, UsageError
 from pgcjax.io.weights import UNIT, by_sides, in_parts
@@ -28,6 +26,7 @@ from pgcjax.later import Array, jax, jnp
 from pgcjax.runtime.devices import default_backend, everywhere
 from pgcjax.stats.score_intervals import Percentiles
 from pgcjax.stats.uncertainty import weighted_means
+from pgcjax.tensors.flat_runs import FlatRuns, by_place, by_vertex
 from pgcjax.tensors.graphs import MOST_DEGREE, Graph
 from pgcjax.tensors.measure_tensors import PeelTensors
 from pgcjax.tensors.padding import list_width, padded_size, stack
@@ -197,7 +196,7 @@ class VariantBatch(Batch):
         self, rankings: "Rankings", progress: Progress | None = None
     ) -> Iterator[Block]:
         """Score blocks of variants, for a part of the runs after the other."""
-        runs = FlatRuns(rankings, self.docs, room=self._room)
+        runs = rankings.flat(self.docs, room=self._room)
         self._room = runs.room
         shared = everywhere((runs.documents, self.graphs.member.tensors.weights))
         columns, number = len(rankings.run_ids), len(self.variants.names)
@@ -221,10 +220,6 @@ class VariantBatch(Batch):
             size = weights.stop - weights.start
             made = np.ascontiguousarray(made[:size])
             yield Block(weights.start, part, made, batch.present[:size])
-
-    def foresee(self, sample: "Rankings") -> list[CostGroup]:
-        """Name nothing: a plan is of scores, not of those that might have been."""
-        return []
 
 
 class Size(NamedTuple):
@@ -291,18 +286,15 @@ class VariantTiles(TileBatch):
     def pace(self, size: Size) -> Pace:
         """One query after another, in which there is work enough."""
         del size
-        return Pace(in_turn=True, near=default_backend() == "cpu")
+        return Pace(in_turn=True)
 
-    def pack_queries(
-        self, parts: Sequence[tuple[Size, Sequence[int]]]
-    ) -> list[PackedQueries]:
+    def pack_queries(self, queries: Sequence[int], size: Size) -> list[PackedQueries]:
         """Draw the votes of queries, and lay out what they count."""
         groups: dict[Size, list[tuple]] = {}
-        for size, queries in parts:
-            for query in queries:
-                if (drawn := self._drawn(query, size)) is not None:
-                    actual, *arrays = drawn
-                    groups.setdefault(actual, []).append((query, *arrays))
+        for query in queries:
+            if (drawn := self._drawn(query, size)) is not None:
+                actual, *arrays = drawn
+                groups.setdefault(actual, []).append((query, *arrays))
         return [
             PackedQueries(size, queries, self._stacked(size, arrays))
             for size, (queries, *arrays) in (

@@ -1,4 +1,4 @@
-"""Scores recomputed from the tables by the plain twins in `reference/`."""
+"""Scores, and their means as printed, recomputed by the plain twins in `reference/`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,12 @@ from pgcjax.stats.scores import Scores
 Rows = list[tuple[str, float, float]]  # doc_id, score, rank
 
 TOLERANCE = 1e-12
-"""Largest difference between a score and its twin: float64 sums of 1000 terms."""
+"""Largest difference of a score from its twin, float64 sums of 1000 terms; and of a
+mean, relative to one above 1."""
+
+_ENDS_TOLERANCE = 1e-9  # of an interval: a spread near 0 loses digits in its root
+
+_ByQuery = Mapping[tuple[str, str], Mapping[str, float]]  # of a run and measure
 
 
 def check_share(share: float) -> float:
@@ -102,9 +107,6 @@ class Sample:
         Raises:
             VerificationError: a score or a mean differs from its twin.
         """
-        # Imports scipy.stats, which jobs without verify do not need.
-        from pgcjax.engine.verify_means import check_queries, verify_means
-
         judged = records_of(request.tables)
         batch_of = {m.place: batch for batch in batches for m in batch.members}
         places = {str(m.measure): m.place for m in request.members}
@@ -131,16 +133,104 @@ class Sample:
             case = Case(run_id, query_id, run, parameters, judged_case, request.tables)
             twin = batch_of[place].recompute(place, case)
             if not abs(twin - value) <= TOLERANCE:
-                raise VerificationError(
+                raise _defect(
                     f"run {run_id!r}, query {query_id!r}: {name} is {value!r}, its "
-                    f"reference {twin!r}. This is a defect of pgcjax: please report "
-                    "it with the data"
+                    f"reference {twin!r}"
                 )
             of_run[query_id] = twin
             count += 1
-        check_queries(request, by_query, answered, self._share == 1)
-        verify_means(scores, table, by_query, request)
+        _check_queries(request, by_query, answered, self._share == 1)
+        _check_means(scores, table, by_query, request)
         return count
+
+
+def _check_queries(
+    request: ScoringRequest,
+    by_query: _ByQuery,
+    answered: Mapping[str, set[str]],
+    whole: bool,
+) -> None:
+    """Compare the queries of each mean with those that were judged.
+
+    Args:
+        request: what was asked.
+        by_query: the scores of the table that is printed.
+        answered: of each run, judged queries that it has; all of them if `whole`.
+        whole: whether that is so.
+    """
+    from pgcjax.reference.means import judged_queries  # which imports scipy
+
+    for measure in request.measures:
+        judged = judged_queries(request.tables, measure.needs)
+        for run, has in answered.items():
+            there = set(by_query.get((run, str(measure)), ()))
+            least = judged & has if request.missing == "skip" else judged
+            most = least if whole else judged
+            if odd := (least - there) | (there - most):
+                raise _defect(
+                    f"run {run!r}: {measure} has {len(there)} queries, its reference "
+                    f"{len(least)}: they differ in {min(odd)!r}"
+                )
+            if whole and any(by_query[run, str(measure)][q] for q in there - has):
+                raise _defect(f"run {run!r}: {measure} scores a query that it lacks")
+
+
+def _check_means(
+    scores: Scores, table: pd.DataFrame, by_query: _ByQuery, request: ScoringRequest
+) -> None:
+    """Recompute means and their intervals, as users see them.
+
+    Args:
+        scores: what is printed and written.
+        table: its rows of some runs.
+        by_query: their scores: the twins' where these were computed.
+        request: what was asked.
+    """
+    from pgcjax.reference.means import interval, mean
+
+    twins: dict[tuple[str, str, str], float] = {}
+    kinds = {str(measure): measure.mean for measure in request.measures}
+    for (run, measure), of_queries in by_query.items():
+        values = [*of_queries.values()]
+        twins[run, measure, "mean"] = mean(values, kinds[measure])
+        ends = interval(values, kinds[measure])
+        twins[run, measure, "low"], twins[run, measure, "high"] = ends
+    for printed in _printed(scores, table):
+        for (run, measure, noun), twin in twins.items():
+            if noun == "mean" and (run, measure, noun) not in printed:
+                raise _defect(f"run {run!r}: {measure} has no mean, its twin {twin!r}")
+            limit = TOLERANCE if noun == "mean" else _ENDS_TOLERANCE
+            value = printed.get((run, measure, noun), twin)
+            if not abs(twin - value) <= limit * max(1.0, abs(twin)):
+                raise _defect(
+                    f"run {run!r}: the {noun} of {measure} is {value!r}, its reference "
+                    f"{twin!r}"
+                )
+
+
+def _printed(
+    scores: Scores, table: pd.DataFrame
+) -> Iterator[dict[tuple[str, str, str], float]]:
+    """Means and ends of intervals, by run, measure and noun, wherever they stand."""
+    from pgcjax.stats.run_means import run_means
+
+    text = {}  # as trec_eval has it
+    _, *lines = scores.lines(digits=None)
+    for line in lines:
+        *run, measure, _, value = line.split("\t")
+        run_id = "\t".join(run) if len(scores.runs) > 1 else scores.runs[0]
+        text[run_id, measure, "mean"] = float(value)
+    yield text
+    means = scores.mean().to_dict("index").items()  # as other tools have them
+    yield {(run, m, "mean"): x for run, row in means for m, x in row.items()}  # pyright: ignore
+    board = run_means([table]).to_dict("index").items()  # as a leaderboard has them
+    yield {(*key, noun): x for key, row in board for noun, x in row.items()}  # pyright: ignore
+
+
+def _defect(text: str) -> VerificationError:
+    return VerificationError(
+        f"{text}. This is a defect of pgcjax: please report it with the data"
+    )
 
 
 def records_of(

@@ -131,31 +131,23 @@ def cells(grids: "pd.DataFrame", codes: Codes | None = None) -> Cells:
         grids: canonical.
         codes: of the table, if they are known.
     """
-    grid = (codes or Codes.of(grids)).grid
-    row, column = (grids[c].to_numpy().astype(np.int64) for c in ("row", "column"))
-    _, in_row = np.unique(grid * (row.max(initial=0) + 1) + row, return_inverse=True)
-    return Cells(
-        row,
-        column,
-        _places(grid, np.lexsort((column, row, grid))),
-        _most(in_row, column)[in_row] + 1,
-        _most(grid, row)[grid] + 1,
-        _most(grid, column)[grid] + 1,
+    frame = grids[["row", "column"]].astype(np.int64).reset_index(drop=True)
+    frame = frame.assign(grid=(codes or Codes.of(grids)).grid)
+    by_grid = frame.groupby("grid")
+    sizes = (
+        frame.groupby(["grid", "row"])["column"].transform("max") + 1,
+        by_grid["row"].transform("max") + 1,
+        by_grid["column"].transform("max") + 1,
     )
+    index = _turns(frame, "row", "column")
+    arrays = (column.to_numpy() for column in sizes)
+    return Cells(frame["row"].to_numpy(), frame["column"].to_numpy(), index, *arrays)
 
 
-def _places(group: np.ndarray, visit: np.ndarray) -> np.ndarray:
-    """Number the rows of each group from 0, in an order that has whole groups."""
-    out = np.empty(len(visit), np.int64)
-    out[visit] = np.arange(len(visit))
-    sizes = np.bincount(group)
-    return out - (np.cumsum(sizes) - sizes)[group]
-
-
-def _most(group: np.ndarray, values: np.ndarray) -> np.ndarray:
-    most = np.zeros(group.max(initial=-1) + 1, np.int64)
-    np.maximum.at(most, group, values)
-    return most
+def _turns(frame: "pd.DataFrame", *by: str) -> np.ndarray:
+    """Number the images of each grid from 0, as they stand by some columns."""
+    ordered = frame.sort_values(["grid", *by], kind="stable").groupby("grid")
+    return ordered.cumcount().sort_index().to_numpy()
 
 
 def distances(where: Cells, order: str) -> np.ndarray:
@@ -183,7 +175,10 @@ def as_runs(grids: "pd.DataFrame", order: str = "default") -> "pd.DataFrame":
 
     codes = Codes.of(grids)
     where = cells(grids, codes)
-    visit = np.lexsort((where.index, distances(where, order), codes.grid))
-    rank = _places(codes.grid, visit).astype(np.float64)
+    distance = distances(where, order)
+    frame = pd.DataFrame(
+        {"grid": codes.grid, "distance": distance, "index": where.index}
+    )
+    rank = _turns(frame, "distance", "index").astype(np.float64)
     ids = {name: grids[name].to_numpy() for name in ("run_id", "query_id", "doc_id")}
     return pd.DataFrame({**ids, "score": -rank, "rank": rank})

@@ -132,16 +132,10 @@ def _vertices(grids: "pd.DataFrame", docs: Mapping[str, np.ndarray]) -> np.ndarr
 
 def _strictly_nearer(grid: np.ndarray, distance: np.ndarray) -> np.ndarray:
     """Count, for each image, those of its grid that have a smaller distance."""
-    order = np.lexsort((distance, grid))
-    g, d = grid[order], distance[order]
-    new = np.append(True, (g[1:] != g[:-1]) | (d[1:] != d[:-1]))
-    begins = np.append(True, g[1:] != g[:-1])
-    at = np.arange(len(order))
-    nearer = np.maximum.accumulate(np.where(new, at, 0))
-    nearer -= np.maximum.accumulate(np.where(begins, at, 0))
-    out = np.empty(len(order), np.int64)
-    out[order] = nearer
-    return out
+    import pandas as pd
+
+    rank = pd.Series(distance).groupby(grid).rank(method="min")
+    return rank.to_numpy().astype(np.int64) - 1
 
 
 @dataclass(frozen=True)

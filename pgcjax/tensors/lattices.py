@@ -6,11 +6,12 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Int, Int32, UInt32
 
-from pgcjax.kernels import ABSENT
-from pgcjax.tensors.padding import blank, padded_size, stack
-from pgcjax.tensors.retrieved import Retrieved, lists
+from pgcjax.tensors.flat_runs import Retrieved
+from pgcjax.tensors.padding import padded_size, stack
 
-_WORD = 32  # bits
+WORD = 32
+"""Bits of a word that holds documents."""
+
 _SETS = 16  # for each document at least: so that most lattices share programs
 
 
@@ -88,8 +89,8 @@ def lay_out(
     target[: len(starts)] += keys[starts, 1] * together
     first[: len(starts)] = starts
     turns[: len(starts)] = np.diff(starts, append=len(keys))
-    words = 1 << (-(-padded_size(n) // _WORD) - 1).bit_length()
-    bits = np.zeros((sets_held, words * _WORD), bool)
+    words = 1 << (-(-padded_size(n) // WORD) - 1).bit_length()
+    bits = np.zeros((sets_held, words * WORD), bool)
     bits[:count, :n] = sets[order]
     packed = np.packbits(bits, axis=1, bitorder="little").view("<u4").T
     sizes = np.zeros(sets_held, np.int32)
@@ -102,43 +103,6 @@ def batch_lattices(lattices: Sequence[Lattice], tile: int) -> Lattice:
     """Stack lattices of one shape, with empty ones up to `tile`."""
     parts = zip(*lattices, strict=True)
     return Lattice(*(stack(part, (tile, *part[0].shape), 0) for part in parts))
-
-
-class NearRuns(NamedTuple):
-    """Runs as `kernels.exact` takes them.
-
-    Attributes:
-        top: the documents that each run has to each depth from 0 on, as bits.
-        ranks: of each document in each run, `ABSENT` if not retrieved.
-    """
-
-    top: UInt32[np.ndarray, "queries words depths runs"]
-    ranks: Int32[np.ndarray, "queries n runs"]
-
-
-def batch_ranks(
-    retrieved: Sequence[Retrieved], runs: slice, tile: tuple[int, int], words: int
-) -> NearRuns:
-    """Lay out where runs have the documents, with empty queries and runs up to `tile`.
-
-    Args:
-        retrieved: documents that the runs retrieved, for each query.
-        runs: which runs.
-        tile: numbers of queries and runs.
-        words: that hold a bit for each document.
-    """
-    n = words * _WORD
-    pair, _, vertex, rank = lists(retrieved, runs, tile)
-    query, run = np.divmod(pair, tile[1])
-    ranks = blank((tile[0], n, tile[1]), ABSENT)
-    ranks[query, vertex, run] = rank
-    near = np.flatnonzero(rank < n)
-    word, bit = np.divmod(vertex[near], _WORD)
-    top = blank((tile[0], words, n + 1, tile[1]), dtype=np.uint32)
-    # A run has one document at a rank: bits that come later are others.
-    top[query[near], word, rank[near] + 1, run[near]] = np.uint32(1) << bit.astype("u4")
-    np.cumsum(top, axis=2, dtype=np.uint32, out=top)
-    return NearRuns(top, ranks)
 
 
 def by_kind(

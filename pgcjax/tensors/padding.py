@@ -151,10 +151,3 @@ def lengthened(array: np.ndarray, length: int) -> np.ndarray:
     out = blank((length, *array.shape[1:]), 0, array.dtype)
     out[: len(array)] = array
     return out
-
-
-def taken(array: np.ndarray, which: np.ndarray) -> np.ndarray:
-    """Copy parts of an array along its first axis."""
-    out = blank((len(which), *array.shape[1:]), 0, array.dtype)
-    array.take(which, axis=0, out=out, mode="clip")
-    return out

@@ -11,10 +11,10 @@ from jaxtyping import Bool, Float64, Int32
 
 from pgcjax.kernels import ABSENT
 from pgcjax.later import pd
+from pgcjax.tensors.flat_runs import Retrieved
 from pgcjax.tensors.gains import grades
 from pgcjax.tensors.intents import IntentGrades
 from pgcjax.tensors.padding import padded_size
-from pgcjax.tensors.retrieved import Retrieved
 
 
 class Level(NamedTuple):

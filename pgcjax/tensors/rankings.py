@@ -14,8 +14,8 @@ from pgcjax.errors import Progress
 from pgcjax.io.judged import JudgedDocuments
 from pgcjax.io.order import outline, ranked
 from pgcjax.io.runs import PackedBlock, Runs, RunTable
+from pgcjax.tensors.flat_runs import Documents, FlatRuns, Retrieved
 from pgcjax.tensors.padding import blank, list_room
-from pgcjax.tensors.retrieved import Flat, Retrieved
 
 
 @dataclass(frozen=True)
@@ -288,7 +288,7 @@ class Rankings:
 
     def __init__(self, judged: JudgedDocuments, parts: Sequence[JudgedRanks]):
         """Take the ranks of parts of the runs, in order."""
-        self._judged, self._found = judged, list(parts)
+        self._judged, self._parts = judged, list(parts)
         self.run_ids = [run for part in parts for run in part.run_ids]
         self.query_ids = {query for part in parts for query in part.query_ids}
         self._lengths = np.concatenate([part.lengths for part in parts])
@@ -296,12 +296,12 @@ class Rankings:
     @property
     def size(self) -> int:
         """Number of judged documents that all runs retrieved."""
-        return sum(len(part.code) for part in self._found)
+        return sum(len(part.code) for part in self._parts)
 
     @property
     def last(self) -> int:
         """The largest 0-based rank of all of them; 0 if there are none."""
-        return max(int(part.position.max(initial=0)) for part in self._found)
+        return max(int(part.position.max(initial=0)) for part in self._parts)
 
     def answered(self, query_ids: list[str]) -> Bool[np.ndarray, "runs queries"]:
         """Find which run has which judged query."""
@@ -311,44 +311,54 @@ class Rankings:
         """Return how many documents each run has for a judged query."""
         return self._lengths[:, self._judged.number[query_id]]
 
-    def flat(self, docs: Mapping[str, np.ndarray], values: np.ndarray) -> Flat:
+    def flat(
+        self,
+        docs: Mapping[str, np.ndarray],
+        values: np.ndarray | None = None,
+        room: int = 0,
+    ) -> FlatRuns:
         """Return the ranks of judged documents, and a value of each.
 
         Args:
             docs: documents of judged queries.
-            values: int32, of each of them, query after query; none is negative.
+            values: of each of them, query after query, none negative; None: their
+                numbers from 0.
+            room: documents to have room for, as an earlier call had.
         """
+        lengths = [len(ids) for ids in docs.values()]
+        if values is None:
+            values = np.concatenate([np.arange(n) for n in [0, *lengths]])
+        values = values.astype(np.int32, copy=False)
         values = np.append(self._judged.spread(docs, values), np.int32(-1))
         # With room for programs, that they take it as it is; what is not written to
         # takes no memory.
-        room = (list_room(self.size, max(map(len, docs.values()), default=0)),)
-        values_out, ranks = blank(room, None), blank(room, None)
+        room = max(room, list_room(self.size, max(lengths, default=0)))
+        value, rank = blank((room,), None), blank((room,), None)
         first, count, end = [], [], 0
-        for part in self._found:
-            count.append(part.among(values, values_out[end:], ranks[end:]))
+        for part in self._parts:
+            count.append(part.among(values, value[end:], rank[end:]))
             ends = end + np.cumsum(count[-1], dtype=np.int32).reshape(count[-1].shape)
             first.append(ends - count[-1])
             end += int(count[-1].sum())
         numbers = np.array([self._judged.number[query] for query in docs], int)
         starts, counts = (np.concatenate(x, axis=1)[numbers] for x in (first, count))
-        runs = accumulate((len(part.run_ids) for part in self._found), initial=0)
-        return Flat(values_out, ranks, starts, counts, np.array([*runs]))
+        runs = accumulate((len(part.run_ids) for part in self._parts), initial=0)
+        return FlatRuns(Documents(value, rank), starts, counts, np.array([*runs]))
 
     def retrieved(self, docs: Mapping[str, np.ndarray]) -> dict[str, Retrieved]:
         """Return the ranks of documents of judged queries, query by query."""
-        counts = [len(ids) for ids in docs.values()]
-        vertex = [np.arange(n, dtype=np.int32) for n in [0, *counts]]
-        flat = self.flat(docs, np.concatenate(vertex))
-        shape = len(docs), len(self.run_ids)
-        if docs and len(self._found) > 1:  # so that those of a query stand together
-            every = list(range(shape[0])), slice(0, shape[1])
-            flat = flat.tile(*every, shape, int(flat.count.sum()))
-        starts = np.zeros((shape[0], shape[1] + 1), np.int64)
+        flat = self.flat(docs)
+        last = flat.edges[1:] - 1
+        low = flat.first[:, flat.edges[:-1]]
+        high = flat.first[:, last] + flat.count[:, last]
+        starts = np.zeros((len(docs), len(self.run_ids) + 1), np.int64)
         np.cumsum(flat.count, axis=1, out=starts[:, 1:])
-        first = flat.first[:, 0].tolist()
         retrieved = {}
-        for query, low, starts_of in zip(docs, first, starts, strict=True):
-            here = slice(low, low + int(starts_of[-1]))
-            columns = flat.value[here], flat.rank[here]
+        for query, begin, end, starts_of in zip(docs, low, high, starts, strict=True):
+            parts = [*map(slice, begin.tolist(), end.tolist())]
+            columns = [
+                np.concatenate([column[part] for part in parts])
+                for column in flat.documents
+            ]
             retrieved[query] = Retrieved(starts_of, *columns)
         return retrieved

@@ -22,8 +22,8 @@ OFF = 1e-12
 TILES: tuple[dict[str, Any], ...] = (
     {},
     {"queries": 1, "runs": 4},
-    {"queries": 8, "near": 2**14, "together": 1},
-    {"runs": 4, "words": 64, "block": 2**16},
+    {"queries": 8, "tile": 2**14, "together": 1},
+    {"runs": 4, "words": 64, "tile": 1},
     {"rows": 100, "chunk": 2**10},
     {"seconds": 0.0, "chunk": 1},
 )

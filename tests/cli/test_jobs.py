@@ -30,13 +30,9 @@ def test_dry_run_says_and_does_nothing(pgcjax, demo):
     done = pgcjax(*line, "-o", "out.csv")
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith("runs: about 8 in 8 units")
-    for words in ("PGC: 20 queries as", "chunks: 1 of 8 runs at most, in "):
-        assert f"\n{words}" in done.out
+    assert "\nchunks: 1 of 8 runs at most, in " in done.out
     assert "time" not in done.out  # nobody has measured it
     assert "memory: 954 MiB allowed" in done.out
-    done = pgcjax(*line, "-m", "PGC(ties=mean,n=50),PGC(ties=max,n=50)")
-    assert "\nPGC(ties=mean,n=50), PGC(ties=max,n=50): 20 queries as" in done.out
-    assert " documents, by 50 orders\n" in done.out
     assert sorted(demo.rglob("*")) == before
 
 

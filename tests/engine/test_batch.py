@@ -11,8 +11,7 @@ import pgcjax
 from pgcjax.datasets.files import demo_folder
 from pgcjax.engine import plan
 from pgcjax.engine.batch import Batch
-from pgcjax.engine.cost import CostGroup
-from pgcjax.engine.estimate import estimate
+from pgcjax.engine.dry_run import estimate
 from pgcjax.errors import VerificationError
 from pgcjax.io.checkpoint import Checkpoint
 from pgcjax.io.runs import read_runs
@@ -35,10 +34,6 @@ class LengthBatch(Batch):
     def score(self, rankings, progress=None):
         one = np.stack([rankings.lengths(query) for query in self.docs], axis=1)
         return np.repeat(one[None].astype(float), len(self.members), axis=0)
-
-    def foresee(self, sample):
-        queries = len(self.docs)
-        return [CostGroup("Length", "lists", 1, queries, 0, 8, 8, len(self.members))]
 
 
 @dataclass
@@ -128,7 +123,6 @@ def test_it_is_scored_in_parts():
 def test_it_is_foreseen():
     foreseen = estimate(DEMO / "runs", **JUDGED, measures=["Length", "nDCG@5"])
     assert foreseen.scores == 320
-    assert {group.measure for group in foreseen.groups} == {"Length", "nDCG@5"}
 
 
 def test_a_leading_axis_is_for_replicates():

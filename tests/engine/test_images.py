@@ -7,6 +7,7 @@ these is a bug, the switch that names it stands here, and the right value beside
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.image_driver import image_pgc, xie_measures
 
 import pgcjax
 
@@ -82,30 +83,6 @@ def people(folder) -> pd.DataFrame:
 def _tabbed(path, names) -> pd.DataFrame:
     options = {"dtype": str, "quoting": 3, "keep_default_na": False}
     return pd.read_csv(path, sep="\t", names=names, skiprows=1, **options)
-
-
-def image_pgc(grids, votes, orders, *, p=0.95, depth=1000, shared=False):
-    """Scores of image PGC: run_id, query_id, measure (the order), value."""
-    ideal = "shared" if shared else "own"
-    names = {
-        f"ImagePGC(p={p},depth={depth},order={order},ideal={ideal})": order
-        for order in orders
-    }
-    scores = pgcjax.evaluate(grids, preferences=votes, measures=names)
-    return scores.table.replace({"measure": names})
-
-
-def xie_measures(grids, votes, *, split="tie", first_rank=0):
-    """Scores of PMR, WR, PB and PWP: run_id, query_id, measure, value."""
-    how = f"first_rank={first_rank},split={split}"
-    names = {f"PMR(variant={v},{how})": f"PMR_{v}" for v in "DWMN"}
-    names |= {f"{name}(split={split})": name for name in ("WR", "PB", "PWP")}
-    half = f"PB(gamma=0.5,split={split})"
-    scores = pgcjax.evaluate(grids, preferences=votes, measures=[*names, half])
-    table = scores.table.replace({"measure": names})
-    bad = table[table.measure == half]
-    bad = bad.assign(measure="bad", value=-np.log2(bad["value"]))
-    return pd.concat([table[table.measure != half], bad], ignore_index=True)
 
 
 def columns(table: pd.DataFrame, queries) -> dict[str, np.ndarray]:

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from pgcjax import Job, evaluate
-from pgcjax.engine.estimate import estimate
 from pgcjax.errors import DataError
 
 MEMORY = "64MiB"  # of which a run file has 8 MiB
@@ -33,12 +32,12 @@ def files(tmp_path_factory):
         [(f"q{q}", d) for q in range(QUERIES) for d in docs],
         columns=["query_id", "doc_id"],
     )
-    return folder, qrels.assign(relevance=grades), len(rows)
+    return folder, qrels.assign(relevance=grades)
 
 
 @pytest.mark.filterwarnings("ignore:.* missing in 1 run")
 def test_the_scores_are_the_same(files, tmp_path):
-    folder, qrels, _ = files
+    folder, qrels = files
     how = {"qrels": qrels, "measures": ["nDCG@10"], "missing": "skip"}
     whole = evaluate(folder, **how)
     kept = tmp_path / "kept"
@@ -50,10 +49,3 @@ def test_the_scores_are_the_same(files, tmp_path):
     pd.testing.assert_frame_equal(again.table, whole.table, check_exact=True)
     with pytest.raises(DataError, match="^run 'run1' lacks .*'q7'"):
         evaluate(folder, **how | {"missing": "error"}, job=Job(memory=MEMORY))
-
-
-def test_what_a_large_file_takes_is_foreseen(files):
-    folder, qrels, rows = files
-    how = {"qrels": qrels, "measures": ["nDCG@10"]}
-    job = estimate(folder / "large.run", **how, memory=MEMORY)
-    assert job.lines == pytest.approx(rows, rel=0.05)

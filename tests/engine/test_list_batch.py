@@ -1,19 +1,14 @@
 """Measures of ranked lists: the same bits however a job is cut, and as the twins."""
 
-import re
-
 import numpy as np
-import pytest
 from helpers.builders import list_scores, rankings_of
 from helpers.collections import collection
 
-import pgcjax
 from pgcjax.engine import list_batch, plan
 from pgcjax.engine.batch import BatchSetting, Member
 from pgcjax.io.qrels import read_qrels
 from pgcjax.measures.catalogue import parse_all
 from pgcjax.tensors.judgments import Judgments
-from pgcjax.tensors.padding import at_least
 
 MEASURES = ["nDCG@5", "nDCG", "nDCG(gain=exp)@40"]
 
@@ -63,34 +58,8 @@ def test_cut_into_tiles_of_any_size():
     assert all(0 < part.mean() < 1 for part in whole)
     for budget in (1, 20_000, 200_000):
         assert same(scored(tables, budget=budget), whole)
-
-
-def test_padding_changes_no_bit():
-    tables = collection(8, queries=6, runs=9, most_docs=70)
-    whole = scored(tables)
-    with at_least(axis=130, width=300):
-        assert same(scored(tables), whole)
-
-
-def test_alone_or_among_others():
-    """What else is asked for decides the depth to which lists are laid out."""
-    tables = collection(9, queries=6, runs=9, most_docs=70)
-    whole = scored(tables)
-    for i, measure in enumerate(MEASURES):
-        assert same(scored(tables, [measure]), [whole[i]])
-
-
-def test_one_run_at_a_time():
-    tables = collection(10, queries=6, runs=9, most_docs=70)
-    whole = scored(tables)
     with plan.using(runs=1, queries=1):
         assert same(scored(tables), whole)
-
-
-def test_equals_the_twins():
-    prefs, qrels, runs = collection(11, queries=5, runs=4, most_docs=30)
-    scores = pgcjax.evaluate(runs, qrels=qrels, measures=MEASURES, verify=1.0)
-    assert re.fullmatch(r"60 of 60 scores recomputed: equal", scores.notes[-1])
 
 
 def test_progress_counts_every_score():
@@ -98,11 +67,3 @@ def test_progress_counts_every_score():
     seen: list[tuple[str, int, int]] = []
     scored(tables, ["nDCG@5"], progress=lambda *args: seen.append(args))
     assert [s for s in seen if s[0] == "scoring"][-1] == ("scoring", 6, 6)
-
-
-def test_a_missing_kind_of_judgments():
-    _, qrels, runs = collection(13, queries=2, runs=1, most_docs=9)
-    with pytest.raises(
-        pgcjax.errors.UsageError, match="PGC needs preferences: give pref"
-    ):
-        pgcjax.evaluate(runs, qrels=qrels, measures=["PGC"])

@@ -2,8 +2,6 @@
 
 import subprocess
 import sys
-import time
-from typing import Any
 
 import jax
 import numpy as np
@@ -11,7 +9,7 @@ import pytest
 from helpers.builders import graph_of, rankings_of
 from helpers.kernel_weights import telling_weights
 
-from pgcjax.engine import autotune, plan, tiles
+from pgcjax.engine import peel_batch, plan, tiles
 from pgcjax.engine.peel_batch import PeelGraphs, PeelTiles, overlap_sums
 from pgcjax.errors import UsageError
 from pgcjax.tensors.graphs import Graph
@@ -51,7 +49,7 @@ def calls_of(graphs, rankings, weights):
 def test_all_forms_occur():
     with plan.using(levels=1):
         forms = {form for form, _ in calls_of(*job())}
-    assert forms == {"levels", "orders", "packed", "wide"}
+    assert forms == {"levels", "packed", "wide"}
 
 
 def test_queries_at_once_or_one_by_one(monkeypatch):
@@ -70,39 +68,23 @@ def test_one_launch_gives_the_same(monkeypatch):
     graphs, rankings, weights = job()
     whole = overlap_sums(graphs, rankings, weights)
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
-    monkeypatch.setattr(autotune, "choose", lambda shape, run: "pallas")
+    monkeypatch.setattr(peel_batch, "can_launch", lambda: True)
     assert (overlap_sums(graphs, rankings, weights) == whole).all()
 
 
-def test_the_faster_peel_is_chosen(monkeypatch):
-    monkeypatch.delenv(autotune.VARIABLE, raising=False)
-    assert autotune.choose("here", str) == "packed"  # no GPU
-    monkeypatch.setattr(autotune, "can_launch", lambda: True)
-    calls = []
-
-    def run(form, slow="packed"):
-        calls.append(form)
-        time.sleep(0.05 * (form == slow))
-        return np.zeros(1)
-
-    def fails(form):
-        if form == "pallas":
-            raise RuntimeError("no such GPU")
-        return np.zeros(1)
-
-    assert autotune.choose("a", run) == autotune.choose("a", run) == "pallas"
-    assert calls == ["packed", "packed", "pallas", "pallas"]  # the first to compile
-    assert autotune.choose("b", lambda form: run(form, "pallas")) == "packed"
-    assert autotune.choose("c", fails) == "packed"
-    for wanted, form in (("xla", "packed"), ("pallas", "pallas")):
-        monkeypatch.setenv(autotune.VARIABLE, wanted)
-        assert autotune.choose("a", run) == form
-    monkeypatch.setattr(autotune, "can_launch", lambda: False)
+def test_the_peel_that_is_asked_for(monkeypatch):
+    monkeypatch.delenv(peel_batch.VARIABLE, raising=False)
+    assert not peel_batch.in_one_launch()  # no GPU
+    monkeypatch.setenv(peel_batch.VARIABLE, "pallas")
     with pytest.raises(UsageError, match="PGCJAX_PEEL=pallas needs an NVIDIA GPU of"):
-        autotune.choose("a", run)
-    monkeypatch.setenv(autotune.VARIABLE, "cuda")
+        peel_batch.in_one_launch()
+    monkeypatch.setattr(peel_batch, "can_launch", lambda: True)
+    for wanted, launched in (("auto", True), ("pallas", True), ("xla", False)):
+        monkeypatch.setenv(peel_batch.VARIABLE, wanted)
+        assert peel_batch.in_one_launch() == launched
+    monkeypatch.setenv(peel_batch.VARIABLE, "cuda")
     with pytest.raises(UsageError, match="PGCJAX_PEEL=cuda: expected one of auto, xla"):
-        autotune.choose("a", run)
+        peel_batch.in_one_launch()
 
 
 def test_compiling_is_said_once_for_a_shape(caplog):
@@ -128,7 +110,7 @@ def test_weak_orders_are_levels_or_peeled(levels):
     whole = overlap_sums(graphs, rankings, weights)
     with plan.using(levels=levels):
         [(form, _)] = calls_of({"levels": graphs["levels"]}, rankings, weights)
-        assert form == ("orders" if levels == 1 else "packed")
+        assert form == ("levels" if levels == 1 else "packed")
         assert (overlap_sums(graphs, rankings, weights) == whole).all()
 
 
@@ -138,25 +120,24 @@ def test_no_graphs():
     assert sums.shape == (5, 1) and not sums.any()
 
 
-def test_blocks_of_queries():
+@pytest.mark.parametrize(
+    "settings", [{"tile": 1}, {"queries": 2, "runs": 4}, {"words": 1, "together": 1}]
+)
+def test_tiles_and_steps_of_any_size(settings):
     graphs, rankings, weights = job(1)
     whole = overlap_sums(graphs, rankings, weights)
-    for block in (1, 20_000):
-        with plan.using(block=block):
-            sums = overlap_sums(graphs, rankings, weights)
-        assert (sums == whole).all()
+    with plan.using(**settings):
+        assert (overlap_sums(graphs, rankings, weights) == whole).all()
 
 
 @pytest.mark.parametrize("platform", ["cuda", "tpu"])
-@pytest.mark.parametrize("form", ["levels", "orders", "packed", "wide"])
+@pytest.mark.parametrize("form", ["levels", "packed", "wide"])
 def test_lowers_for_accelerators(platform, form, monkeypatch):
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
     with plan.using(levels=1):
         call = dict(calls_of(*job()))[form]
-    batch, size, _, cut, shared = call.make.args
-    program = tiles.compiled(batch.program(size), batch.pace(size), 1)
     with jax.enable_x64(True):
-        traced = program.trace(cut, shared)
+        traced = call.make.func.trace(*call.make.args)
         lowered = traced.lower(lowering_platforms=(platform,))
     assert "stablehlo" in lowered.as_text()
 
@@ -184,33 +165,10 @@ def test_graphs_laid_out_once_for_many_calls(keep):
 def test_a_cpu_calls_one_function(form):
     """Not one for each operation of each step, which would take most of the time."""
     call = dict(calls_of(*job()))[form]
-    batch, size, _, cut, shared = call.make.args
-    program: Any = tiles.compiled(batch.program(size), batch.pace(size), 1)
     with jax.enable_x64(True):
-        text = program.lower(cut, shared).compile().as_text()
+        text = call.make.func.lower(*call.make.args).compile().as_text()
     whole = text[text.index("ENTRY") :]
     assert " call(" in whole and " while(" not in whole and " while(" in text
-
-
-@pytest.mark.parametrize("words", [1, 100, 2**20])
-def test_runs_and_queries_side_by_side(words):
-    """However many a CPU peels in one step."""
-    graphs, rankings, weights = job(3)
-    whole = overlap_sums(graphs, rankings, weights)
-    with plan.using(words=words, together=1):
-        assert (overlap_sums(graphs, rankings, weights) == whole).all()
-
-
-def test_each_thread_has_a_tile_of_graphs_of_one_size(monkeypatch):
-    graphs, rankings, weights = job(6)
-    alike = {"q1": graphs["q1"], "q4": graphs["q4"]}  # of 14 and 16 vertices
-    monkeypatch.setattr(tiles, "THREADS", 4)
-    together = overlap_sums(alike, rankings, weights)
-    with plan.using(worth=1):
-        parts = overlap_sums(alike, rankings, weights)
-        calls = calls_of(alike, rankings, weights)
-        assert [len(call.label[0]) for _, call in calls] == [1, 1]
-    assert (parts == together).all() and together.any()
 
 
 def test_fewer_runs_than_before_need_no_other_program(caplog):

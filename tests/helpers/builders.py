@@ -10,18 +10,18 @@ import polars as pl
 
 from pgcjax.engine import list_batch, plan
 from pgcjax.engine.batch import BatchSetting, Member
-from pgcjax.engine.flat_runs import Documents, Where
-from pgcjax.engine.peel_batch import Form, PeelGraphs, peel_program
+from pgcjax.engine.peel_batch import PeelGraphs, peel_program
 from pgcjax.engine.tiles import Pace, compiled
 from pgcjax.files import read_preferences
 from pgcjax.io.judged import JudgedDocuments
 from pgcjax.io.runs import RunTable, read_runs
-from pgcjax.kernels import ABSENT, peel, peel_packed
+from pgcjax.kernels import ABSENT, peel
 from pgcjax.tensors import adjacency
-from pgcjax.tensors.graphs import Graph, dense, preference_graphs
+from pgcjax.tensors.adjacency import Form
+from pgcjax.tensors.flat_runs import Documents, FlatRuns, Retrieved, Where
+from pgcjax.tensors.graphs import Graph, preference_graphs
 from pgcjax.tensors.padding import lengthened, padded_size
 from pgcjax.tensors.rankings import Rankings, find
-from pgcjax.tensors.retrieved import Flat, Retrieved
 
 peel_jit = jax.jit(
     lambda edges, ranks, where: peel.ideal_ranks(edges, ranks, where=where)
@@ -89,7 +89,7 @@ def list_scores(measures, tensors, rankings, *, budget=plan.BUDGET, progress=Non
     return [out[i] for i in range(len(measures))]
 
 
-def flat_of(ranks) -> Flat:
+def flat_of(ranks) -> FlatRuns:
     """What runs retrieved, end to end, of the rank of each vertex: `[…, runs, n]`."""
     ranks = np.asarray(ranks)
     count = np.array(ranks < ABSENT).sum(-1).astype(np.int32)
@@ -97,12 +97,15 @@ def flat_of(ranks) -> Flat:
     own = np.arange(ranks.shape[-1]) < count[..., None]
     rank = np.take_along_axis(ranks, by_rank, -1)[own].astype(np.int32)
     first = np.cumsum(count, dtype=np.int32).reshape(count.shape) - count
-    return Flat(by_rank[own], rank, first, count, np.array([0, count.shape[-1]]))
+    edges = np.array([0, count.shape[-1]])
+    return FlatRuns(Documents(by_rank[own], rank), first, count, edges)
 
 
 def form_of(graph: Graph) -> str:
     """The form that scoring chooses for a graph."""
-    return adjacency.prepare([graph], padded_size(len(graph)))[0].form
+    [formed] = adjacency.forms([graph])
+    assert formed
+    return formed.form.name
 
 
 def form_sum(graph: Graph, ranks, weights, form: str | None = None) -> int:
@@ -111,37 +114,28 @@ def form_sum(graph: Graph, ranks, weights, form: str | None = None) -> int:
     `listed` is `packed`, with the run laid out as a CPU does it.
     """
     size, flat = padded_size(len(graph)), flat_of(np.array([[ranks]]))
+    value, rank = flat.documents
     if form is None:
-        graphs = PeelGraphs({"q": graph})
         with plan.using(levels=1):
-            (ready,) = graphs.packed([(graphs.forms[0], [0])])
-        name, arrays = ready.size, ready.arrays
-        value = graphs.values()[flat.value] if name.name == "levels" else flat.value
+            graphs = PeelGraphs({"q": graph})
+            [formed] = graphs.forms
+        assert formed
+        name, arrays = formed.form, graphs.packed([0], formed.form)
+        value = graphs.values[value]
     else:
-        stack = as_form("packed" if form == "listed" else form, [graph], size)
-        name, arrays = Form(stack.form, size), (stack.arrays, stack.vertices)
-        value = flat.value
-    documents = Documents(*(lengthened(x, 2048) for x in (value, flat.rank)))
+        name = Form("packed" if form == "listed" else form, size)
+        arrays = as_form(name.name, [graph], size), np.array([len(graph)], np.int32)
+    documents = Documents(*(lengthened(x, 2048) for x in (value, rank)))
     program = peel_program(name, size if form == "packed" else 0)
     cut = arrays, Where(flat.first, flat.count)
     sums = compiled(program, Pace(in_turn=True), 1)(cut, (documents, weights))
     return int(np.asarray(sums)[0, 0])
 
 
-def as_form(form: str, graphs: Sequence[Graph], size: int) -> adjacency.Stack:
-    """Graphs in a given form, whichever suits them."""
-    edges = dense(graphs, size)
-    vertices = np.array([len(graph) for graph in graphs], np.int32)
-    where = np.arange(size) < vertices[:, None]
-    which = np.arange(len(graphs), dtype=np.int32)
-    if form == "wide":
-        arrays = adjacency.WideGraphs(edges, where)
-        return adjacency.Stack("wide", size, which, vertices, arrays)
-    rows = (edges.swapaxes(1, 2) << peel_packed.OUT) + (edges << peel_packed.IN)
-    out, into = edges.sum(2), edges.sum(1)
-    start = ((out << peel_packed.OUT) + (into << peel_packed.IN)).astype(np.int32)
-    arrays = adjacency.PackedGraphs(rows, start, where)
-    return adjacency.Stack("packed", size, which, vertices, arrays)
+def as_form(form: str, graphs: Sequence[Graph], size: int):
+    """Graphs as matrices of a given form, whichever suits them."""
+    lay_out = {"packed": adjacency.packed, "wide": adjacency.wide}[form]
+    return lay_out(graphs, size)
 
 
 def graph_of(counts) -> Graph:

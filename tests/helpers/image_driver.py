@@ -1,17 +1,13 @@
-"""Image measures over whole tables: the kernels, mapped over queries, systems, orders.
-
-Only what tests need: it stands where the engine will stand.
-"""
+"""Image measures over whole tables: by evaluate, and sums by either kernel."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 
+import pgcjax
 from helpers.builders import as_form
-from pgcjax.judging.majority import majority
 from pgcjax.kernels import ABSENT, image
-from pgcjax.kernels.rbo import rank_weights
 from pgcjax.tensors import grids as g
 from pgcjax.tensors.graphs import preference_graphs
 from pgcjax.tensors.padding import padded_size, stack
@@ -43,7 +39,7 @@ def overlaps(grids, votes, orders, weights, *, shared=False, form="packed", size
     graphs = preference_graphs(votes)
     docs = {query: graph.doc_ids for query, graph in graphs.items()}
     n = max(size, padded_size(max(map(len, graphs.values()))))
-    fixed = tuple(as_form(form, [*graphs.values()], n).arrays)
+    fixed = tuple(as_form(form, [*graphs.values()], n))
     parts, shown = [], g.Shown(grids, docs)
     run_ids = shown.run_ids
     for order in orders:
@@ -61,84 +57,28 @@ def overlaps(grids, votes, orders, weights, *, shared=False, form="packed", size
     return np.moveaxis(sums, 0, 2), run_ids, list(graphs)
 
 
-def image_pgc(grids, votes, orders, *, p=0.95, depth=1000, **options) -> pd.DataFrame:
+def image_pgc(grids, votes, orders, *, p=0.95, depth=1000, shared=False):
     """Scores of image PGC: run_id, query_id, measure (the order), value."""
-    weights = rank_weights(p, depth)
-    sums, runs, queries = overlaps(grids, votes, orders, weights, **options)
-    return _table(dict(zip(orders, sums / weights.sum(), strict=True)), runs, queries)
-
-
-def _table(values, runs, queries) -> pd.DataFrame:
-    index = pd.MultiIndex.from_product([values, runs, queries])
-    frame = index.to_frame(index=False, name=["measure", "run_id", "query_id"])
-    frame["value"] = np.concatenate([np.ravel(v) for v in values.values()])
-    return frame
-
-
-@jax.jit
-@jax.vmap
-def _counts(wins, judged, where, read, middle, row, column, images):
-    """Everything that PMR, WR and PB of two systems are made of."""
-    far = 2**20
-
-    def inside(first, reach):
-        def one(first, row, column):
-            known = {"where": where}
-            return image.matched(wins, judged, first, row, column, reach, **known)
-
-        return jax.vmap(one)(first, row, column)
-
-    def between(first, other, images):
-        return image.duel(wins, judged, first, other, images, where=where)
-
-    reversed_ = read[::-1], images[::-1]
-    return {
-        "D": inside(read, far),
-        "M": inside(middle, far),
-        "N": inside(read, 2),
-        "duel": jax.vmap(between)(read, *reversed_),
+    ideal = "shared" if shared else "own"
+    names = {
+        f"ImagePGC(p={p},depth={depth},order={order},ideal={ideal})": order
+        for order in orders
     }
+    scores = pgcjax.evaluate(grids, preferences=votes, measures=names)
+    return scores.table.replace({"measure": names})
 
 
-def xie_measures(grids, votes, *, split="tie", weight=0.7, gamma=0.1, first_rank=0):
-    """PMR, WR, PB and PWP of two systems: run_id, query_id, measure, value."""
-    pairs = g.pairs(majority(votes, split=split))
-    docs = {query: p.doc_ids for query, p in pairs.items()}
-    shown = g.Shown(grids, docs)
-    runs, read, middle = shown.run_ids, shown.placed(), shown.placed("middle-rows")
-    q, n = len(docs), padded_size(max(map(len, docs.values())))
-    size = [len(d) for d in docs.values()]
-    where = np.arange(n) < np.array(size)[:, None]
-    wins, judged = (
-        stack([getattr(p, name) for p in pairs.values()], (q, n, n), False)
-        for name in ("wins", "judged")
-    )
-    shape = q, len(runs), n
-    arrays = [stack([read[name].first for name in docs], shape, ABSENT)]
-    arrays += [stack([middle[name].first for name in docs], shape, ABSENT)]
-    for axis in ("row", "column"):
-        arrays.append(stack([getattr(read[name], axis) for name in docs], shape, 0))
-    images = np.stack([read[name].images for name in docs])
-    with jax.enable_x64(True):
-        found = jax.tree.map(np.asarray, _counts(wins, judged, where, *arrays, images))
-    values = {}
-    for name in "DMN":
-        agree, total = (part.sum(2) for part in found[name])
-        values[f"PMR_{name}"] = _ratio(agree, total)
-    by_rank = 1 / np.log2(first_rank + np.arange(1, images.max() + 1) + 1)
-    by_rank = np.append(0.0, by_rank)  # nothing is before the first image
-    weights = by_rank[np.where(arrays[0] == ABSENT, 0, arrays[0])]
-    values["PMR_W"] = _ratio(*((part * weights).sum(2) for part in found["D"]))
-    won, met, values["bad"] = found["duel"]
-    values["WR"] = _ratio(won, met)
-    values["PB"] = gamma ** values["bad"]
-    inside = weight * values["PMR_N"] + (1 - weight) * values["WR"]
-    values["PWP"] = inside * values["PB"]
-    return _table({k: v.T for k, v in values.items()}, runs, list(docs))
-
-
-def _ratio(over, under):
-    return np.where(under > 0, over / np.where(under > 0, under, 1), 0.0)
+def xie_measures(grids, votes, *, split="tie", first_rank=0):
+    """Scores of PMR, WR, PB and PWP: run_id, query_id, measure, value."""
+    how = f"first_rank={first_rank},split={split}"
+    names = {f"PMR(variant={v},{how})": f"PMR_{v}" for v in "DWMN"}
+    names |= {f"{name}(split={split})": name for name in ("WR", "PB", "PWP")}
+    half = f"PB(gamma=0.5,split={split})"
+    scores = pgcjax.evaluate(grids, preferences=votes, measures=[*names, half])
+    table = scores.table.replace({"measure": names})
+    bad = table[table.measure == half]
+    bad = bad.assign(measure="bad", value=-np.log2(bad["value"].replace(0, 1)))
+    return pd.concat([table[table.measure != half], bad], ignore_index=True)
 
 
 def list_ranks(first, ideal) -> list[int]:

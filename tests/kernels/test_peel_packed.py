@@ -64,7 +64,7 @@ def test_vertices_without_edges_drop_out(n):
         graph, weights = graph_of(counts), telling_weights(seed, 2 * n)
         ranks = np.where(rng.random(n) < 0.7, rng.permutation(2 * n)[:n], ABSENT)
         ranks = ranks.astype(np.int32)
-        rows, words, _ = (x[0] for x in as_form("packed", [graph], n).arrays)
+        rows, words, _ = (x[0] for x in as_form("packed", [graph], n))
         inverse = np.argsort(np.minimum(ranks, ABSENT), kind="stable")
         order = np.argsort(inverse)
         runs = [x.astype(np.int32) for x in (order, inverse, ranks[inverse])]

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from pgcjax.kernels import ABSENT, peel_pallas
 from pgcjax.kernels.peel_packed import MOST_DEGREE
 from pgcjax.reference.pgc import greedy_ideal
-from pgcjax.tensors import adjacency, rank_tables
-from pgcjax.tensors.padding import padded_size
+from pgcjax.tensors.flat_runs import Documents, Where, by_place
+from pgcjax.tensors.padding import lengthened, padded_size
 
 pytestmark = pytest.mark.usefixtures("shapes_of_users")
 
@@ -35,16 +35,18 @@ launched = jax.jit(over_queries, static_argnames=("interpret", "block", "num_war
 
 def tile_of(graphs, ranks, form: str, size: int):
     """Queries as the engine lays them out; `ranks` is `[runs, n]` for each query."""
-    ready = as_form(form, graphs, size)
     width = max(rank.shape[1] for rank in ranks)
     every = [
         np.pad(rank, [(0, 0), (0, width - rank.shape[1])], constant_values=ABSENT)
         for rank in ranks
     ]
     flat = flat_of(np.array(every))
-    shape = flat.count.shape
-    moving = rank_tables.by_place(ready.vertices, flat.documents(), shape, size)
-    return adjacency.batch_graphs(ready, len(ready)), moving, ready.vertices
+    room = padded_size(flat.count.size * size)  # as of runs that retrieved something
+    documents = Documents(*(lengthened(x, room) for x in flat.documents))
+    over_queries = jax.jit(jax.vmap(by_place, (None, 0, None)), static_argnums=2)
+    moving = over_queries(documents, Where(flat.first, flat.count), size)
+    vertices = np.array([len(graph) for graph in graphs], np.int32)
+    return as_form(form, graphs, size), moving, vertices
 
 
 def launched_sums(tile, weights, *, more: int = 0, **options: int):

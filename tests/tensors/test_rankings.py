@@ -14,7 +14,6 @@ from pgcjax.io.judged import JudgedDocuments
 from pgcjax.io.runs import RunTable
 from pgcjax.reference.order import ordered
 from pgcjax.tensors.rankings import Rankings, find
-from pgcjax.tensors.retrieved import Retrieved, lists
 
 ids = st.text(st.characters(codec="utf-8", exclude_categories=["Z", "C"]), min_size=1)
 
@@ -99,19 +98,6 @@ def test_a_table_of_several_runs_query_by_query():
         assert found.rank.tolist() == rank
 
 
-def test_lists_of_some_runs():
-    starts, vertex, rank = np.array([0, 1, 1, 3, 3]), [5, 1, 3], [9, 0, 4]
-    first = Retrieved(starts, np.array(vertex), np.array(rank))
-    starts, vertex, rank = np.array([0, 0, 0, 1, 1]), [0], [7]
-    second = Retrieved(starts, np.array(vertex), np.array(rank))
-    pair, place, vertex, rank = lists([first, second], slice(1, 4), (2, 4))
-    assert pair.tolist() == [1, 1, 5]
-    assert first.run.tolist() == [0, 2, 2]
-    assert place.tolist() == [0, 1, 0]
-    assert vertex.tolist() == [1, 3, 0]
-    assert rank.tolist() == [0, 4, 7]
-
-
 def test_rank_order_needs_ranks_that_order():
     frame = pd.DataFrame(
         {"query_id": "q", "doc_id": ["a", "b"], "score": 1.0, "rank": [1, 1]}
@@ -125,7 +111,7 @@ def test_rank_order_needs_ranks_that_order():
         assert best_first(only_ranks, order) == ["b", "a"]
 
 
-def test_documents_of_some_queries_and_runs_end_to_end():
+def test_documents_of_several_tables_of_runs():
     """Of several tables of runs, whose documents are read one after the other."""
     rng = np.random.default_rng(0)
     judged = {f"q{q}": docs(*(f"d{i}" for i in range(q + 2))) for q in range(4)}
@@ -137,25 +123,15 @@ def test_documents_of_some_queries_and_runs_end_to_end():
         for r in range(5)
     }
     rankings = rankings_of(runs, judged)
-    values = np.arange(sum(map(len, judged.values())), dtype=np.int32)
-    flat = rankings.flat(judged, values)
-    first_value = np.cumsum([0, *map(len, judged.values())])
-    for queries, some in (
-        ([0, 3], slice(1, 4)),
-        ([2], slice(0, 5)),
-        ([1], slice(4, 5)),
-    ):
-        tile = flat.tile(queries, some, (3, 8), 64)
-        assert tile.first.shape == tile.count.shape == (3, 8)
-        assert tile.count.sum() == sum(flat.count[q, some].sum() for q in queries)
-        for i, query in enumerate(queries):
-            for j, run in enumerate(range(5)[some]):
-                here = slice(tile.first[i, j], tile.first[i, j] + tile.count[i, j])
-                ranked = runs[f"r{run}"][f"q{query}"]
-                best = sorted(ranked, key=lambda doc: -ranked[doc])
-                vertices = tile.value[here] - first_value[query]
-                assert judged[f"q{query}"][vertices].tolist() == best
-                assert tile.rank[here].tolist() == list(range(len(best)))
+    retrieved = rankings.retrieved(judged)
+    for query, some in judged.items():
+        found = retrieved[query]
+        for i, run in enumerate(runs):
+            ranked = runs[run][query]
+            vertices, ranks = found.of_runs(slice(i, i + 1))
+            best = sorted(ranked, key=lambda doc: -ranked[doc])  # noqa: B023
+            assert some[vertices].tolist() == best
+            assert ranks.tolist() == list(range(len(best)))
 
 
 def test_codes_of_documents():

@@ -4,19 +4,15 @@ They go to the devices once, as they are; a tile says only where its rankings be
 the program looks there. So nothing that depends on a run is laid out by the host.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Int32
+from jaxtyping import Bool, Int, Int32, Int64
 
 from pgcjax.kernels import ABSENT
 from pgcjax.later import Array, jnp
-from pgcjax.tensors.padding import blank, list_room
-from pgcjax.tensors.rank_tables import RunRanks
-
-if TYPE_CHECKING:
-    from pgcjax.tensors.rankings import Rankings
 
 
 class Documents(NamedTuple):
@@ -38,60 +34,85 @@ class Where(NamedTuple):
     count: Int32[Any, "*queries runs"]
 
 
+@dataclass(frozen=True)
 class FlatRuns:
     """The judged documents that runs retrieved, as all tiles share them.
 
     Attributes:
         documents: of all rankings, with room for a whole one behind the last.
-        first: where each ranking begins, `[queries, runs]`.
-        count: how many documents it has, to a depth if one is given.
+        first: where those of each ranking begin, best first.
+        count: how many there are.
+        edges: runs 0, ..., their number: from one to the next, those of a query follow
+            each other, run after run.
     """
 
-    def __init__(
-        self,
-        rankings: "Rankings",
-        docs: Mapping[str, np.ndarray],
-        *,
-        values: np.ndarray | None = None,
-        depth: int | None = None,
-        room: int = 0,
-    ):
-        """Look documents up.
-
-        Args:
-            rankings: the runs.
-            docs: documents of each query.
-            values: of all of them, query after query; None: their numbers from 0.
-            depth: last rank that counts; None: all do.
-            room: documents to have room for, as an earlier call had.
-        """
-        lengths = [len(ids) for ids in docs.values()]
-        if values is None:
-            numbers = [np.arange(n, dtype=np.int32) for n in [0, *lengths]]
-            values = np.concatenate(numbers)
-        flat = rankings.flat(docs, values.astype(np.int32, copy=False))
-        self.first, self.count = flat.first, flat.count
-        filled = int((flat.first + flat.count).max(initial=0))
-        if depth is not None:  # ranks ascend
-            near = np.zeros(filled + 1, np.int32)
-            np.cumsum(flat.rank[:filled] < depth, dtype=np.int32, out=near[1:])
-            self.count = near[flat.first + flat.count] - near[flat.first]
-        length = max(room, list_room(filled, max(lengths, default=0)))
-        self.documents = Documents(flat.value, flat.rank)
-        if len(flat.value) < length:  # fewer runs than in an earlier call
-            self.documents = Documents(blank((length,)), blank((length,)))
-            columns = flat.value[:filled], flat.rank[:filled]
-            for array, column in zip(self.documents, columns, strict=True):
-                array[:filled] = column
+    documents: Documents
+    first: Int32[np.ndarray, "queries runs"]
+    count: Int32[np.ndarray, "queries runs"]
+    edges: Int[np.ndarray, " parts"]
 
     @property
     def room(self) -> int:
         """Documents that there is room for."""
         return len(self.documents.value)
 
+    def to_depth(self, depth: int | None) -> "FlatRuns":
+        """Count documents down to a rank alone: they ascend; None: all count."""
+        if depth is None:
+            return self
+        filled = int((self.first + self.count).max(initial=0))
+        near = np.zeros(filled + 1, np.int32)
+        is_near = self.documents.rank[:filled] < depth
+        np.cumsum(is_near, dtype=np.int32, out=near[1:])
+        return replace(self, count=near[self.first + self.count] - near[self.first])
+
     def where(self, queries: Sequence[int], runs: slice) -> Where:
         """Places of the rankings of a tile."""
         return Where(self.first[queries, runs], self.count[queries, runs])
+
+
+@dataclass(frozen=True)
+class Retrieved:
+    """The judged documents of one query that runs retrieved, best first.
+
+    Attributes:
+        starts: where those of each run begin, and their number.
+        vertex: index of each among the judged ones.
+        rank: its 0-based rank among all documents of the run.
+    """
+
+    starts: Int64[np.ndarray, " runs_plus_1"]
+    vertex: Int[np.ndarray, " k"]
+    rank: Int[np.ndarray, " k"]
+
+    @property
+    def count(self) -> Int64[np.ndarray, " runs"]:
+        """How many each run retrieved."""
+        return np.diff(self.starts)
+
+    @property
+    def run(self) -> Int64[np.ndarray, " k"]:
+        """Index of the run of each document."""
+        return np.repeat(np.arange(len(self.starts) - 1), self.count)
+
+    def of_runs(self, runs: slice) -> tuple[np.ndarray, np.ndarray]:
+        """Return vertices and ranks of the documents of some runs."""
+        here = slice(self.starts[runs.start], self.starts[runs.stop])
+        return self.vertex[here], self.rank[here]
+
+
+class RunRanks(NamedTuple):
+    """Runs as `kernels.peel_packed` takes them.
+
+    Attributes:
+        order: place of each vertex in the run, extended to a total order.
+        inverse: the vertex at each place.
+        ranks: rank in the run of the vertex at each place, `ABSENT` if not retrieved.
+    """
+
+    order: Int32[Any, "*queries runs n"]
+    inverse: Int32[Any, "*queries runs n"]
+    ranks: Int32[Any, "*queries runs n"]
 
 
 def listed(
