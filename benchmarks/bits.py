@@ -38,11 +38,14 @@ _PGCS = "PGC,PGC(graph=derived),PGC(graph=combined),Compat,ExactPGC,PGC(p=0.8)"
 
 CASES = {
     "dl21-all": f"evaluate {_DL21_BOTH} -m all --format json -o OUT/scores.csv",
-    "dl21-clarke": f"evaluate {_DL21_BOTH} -m {_PGCS},AP --order clarke -o OUT/scores.csv",
+    "dl21-clarke": f"evaluate {_DL21_BOTH} -m {_PGCS},AP --order clarke -o "
+    "OUT/scores.csv",
     "dl21-rank": f"evaluate {_DL21_BOTH} -m {_PGCS},AP --order rank -o OUT/scores.csv",
     "dl21-float32": f"evaluate {_DL21_BOTH} -m {_PGCS},AP --float32 -o OUT/scores.csv",
-    "dl21-verify": f"evaluate {_DL21_BOTH} -m official,PGC --verify 0.02 -o OUT/s.jsonl",
-    "dl21-means": f"evaluate {_DL21_BOTH} -m PGC,nDCG@10 --means-only -o OUT/scores.csv",
+    "dl21-verify": f"evaluate {_DL21_BOTH} -m official,PGC --verify 0.02 -o "
+    "OUT/s.jsonl",
+    "dl21-means": f"evaluate {_DL21_BOTH} -m PGC,nDCG@10 --means-only -o "
+    "OUT/scores.csv",
     "dl21-gpt": f"evaluate {DL21}/runs --prefs {DL21}/both-orders/gpt4o.tsv.gz "
     "-m PGC -o OUT/scores.csv",
     "cast-all": f"evaluate {_CAST} --qrels {CAST}/qrels/2019qrels.txt.gz -m all "
@@ -52,7 +55,8 @@ CASES = {
     f"--intent-qrels {WEB}/qrels/2010.diversity.qrels.gz "
     f"--intents {WEB}/topics/wt2010.topics.xml.gz -m all -o OUT/scores.csv",
     "xie-all": f"evaluate {XIE}/Image_position.json --grids "
-    f"--prefs {XIE}/image_pairs_annotation --prefs-format xie -m all --format json -o OUT/scores.csv",
+    f"--prefs {XIE}/image_pairs_annotation --prefs-format xie -m all --format json "
+    "-o OUT/scores.csv",
     "demo-all": f"evaluate {_DEMO} --intent-qrels {DEMO}/diversity.qrels.txt "
     f"--intents {DEMO}/intents.csv -m all --format json -o OUT/scores.csv",
     "demo-grids": f"evaluate {DEMO}/grid.csv --grids --qrels {DEMO}/qrels.txt "
@@ -61,16 +65,19 @@ CASES = {
     "demo-latex": f"evaluate {_DEMO} -m PGC,nDCG@10,AP --format latex",
     "uncertain-votes": f"uncertainty {_CAST} --replicates 200 --format json "
     "-o OUT/s.csv --pairs-output OUT/p.csv --replicates-output OUT/r.csv",
-    "uncertain-both": f"uncertainty {_DL21_BOTH} -m PGC,PGC(graph=combined) --replicates 100 "
+    "uncertain-both": f"uncertainty {_DL21_BOTH} -m PGC,PGC(graph=combined) "
+    "--replicates 100 "
     "--resample both --interval bc --format json --pairs-output OUT/p.csv",
     "uncertain-queries": f"uncertainty {_DL21_BOTH} -m PGC,nDCG@10 --replicates 100 "
     "--resample queries --format json",
     "uncertain-single": f"uncertainty {_DEMO} -m PGC --replicates 100 "
     "--score-intervals OUT/i.csv --format json",
-    "uncertain-judges": f"uncertainty {_DEMO} -m PGC --replicates 100 --resample judges "
+    "uncertain-judges": f"uncertainty {_DEMO} -m PGC --replicates 100 --resample "
+    "judges "
     "--format json",
     "left-out-judges": f"uncertainty {_DEMO} -m PGC --leave-out judges --format json",
-    "left-out-runs": f"uncertainty {_DEMO} -m PGC --leave-out runs --pool-depth 10 --format json "
+    "left-out-runs": f"uncertainty {_DEMO} -m PGC --leave-out runs --pool-depth 10 "
+    "--format json "
     "--pairs-output OUT/p.csv",
     "compare": "compare SCORES -m PGC --format json -o OUT/t.csv",
     "compare-t": "compare SCORES -m nDCG@10 --test t --format json -o OUT/t.csv",
@@ -82,27 +89,33 @@ CASES = {
     "discriminate": "measures discriminate SCORES -m PGC,nDCG@10,AP --format json",
     "discriminate-t": "measures discriminate SCORES -m PGC,nDCG@10,AP --test t --show "
     "pairs --format csv",
-    "intuitiveness": "measures discriminate SCORES -m PGC,nDCG@10 --gold AP --format csv",
+    "intuitiveness": "measures discriminate SCORES -m PGC,nDCG@10 --gold AP "
+    "--format csv",
     "agree-measures": "measures agree SCORES -m PGC,nDCG@10,AP --format csv",
     "correlate": "correlate SCORES -m PGC,nDCG@10,AP --format json",
     "report": "report SCORES -m PGC,nDCG@10 -o OUT/report.html",
     "audit": f"judgments audit {_DEMO_PREFS} -o OUT/a.csv",
-    "audit-dl21": f"judgments audit --prefs {DL21}/both-orders/gpt4o.tsv.gz -o OUT/a.csv",
+    "audit-dl21": f"judgments audit --prefs {DL21}/both-orders/gpt4o.tsv.gz -o "
+    "OUT/a.csv",
     "agree": f"judgments agree {_DEMO_PREFS} --qrels {DEMO}/qrels.txt -o OUT/a.csv",
-    "fit": f"judgments fit {_DEMO_PREFS} --reliability -o OUT/f.csv --judges-output OUT/j.csv",
+    "fit": f"judgments fit {_DEMO_PREFS} --reliability -o OUT/f.csv --judges-output "
+    "OUT/j.csv",
     "fit-dl21": f"judgments fit --prefs {DL21}/judgments.txt.gz -o OUT/f.csv",
     "enough": f"judgments enough {_DEMO} --replicates 50 --format json",
     "next-effect": f"judgments next {_DEMO} --replicates 50 --format csv",
-    "next-utility": f"judgments next {DEMO}/runs {_DEMO_PREFS} --by utility --format csv -o OUT/n.csv "
+    "next-utility": f"judgments next {DEMO}/runs {_DEMO_PREFS} --by utility "
+    "--format csv -o OUT/n.csv "
     "--bounds OUT/b.csv",
-    "next-chance": f"judgments next {DEMO}/runs/oak.txt {DEMO}/runs/iris.txt {_DEMO_PREFS} --by chance --format csv",
+    "next-chance": f"judgments next {DEMO}/runs/oak.txt {DEMO}/runs/iris.txt "
+    f"{_DEMO_PREFS} --by chance --format csv",
     "judges": f"judgments compare {_DEMO} --format json",
     "rbo": f"rankings rbo {DL21}/runs -o OUT/r.csv",
     "rbo-ties": f"rankings rbo {DL21}/runs --ties a --variant min -o OUT/r.csv",
     "prefer": f"rankings prefer {_DL21_BOTH} -o OUT/p.csv",
     "prefer-web": f"rankings prefer {WEB}/runs --name-by file "
     f"--intent-qrels {WEB}/qrels/2010.diversity.qrels.gz -o OUT/p.csv",
-    "asking": "ask simulate --documents 10 --queries 8 --error 0.1 --format csv -o OUT/d.csv",
+    "asking": "ask simulate --documents 10 --queries 8 --error 0.1 --format csv -o "
+    "OUT/d.csv",
     "simulate": "files simulate --seed 7 -o OUT/made",
     "pack": f"files pack {DEMO}/runs {_DEMO_PREFS} -o OUT/packed.parquet",
     "check": f"files check {_DEMO}",
@@ -176,6 +189,7 @@ def _run(name: str, kept: Path, target: Path) -> int:
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     for stream in ("stdout", "stderr"):
         plain = getattr(done, stream).replace(str(target), "OUT")
+        plain = plain.replace(str(ROOT), "ROOT")
         (target / stream).write_text(f"{plain}exit {done.returncode}\n")
     return done.returncode
 
@@ -210,6 +224,7 @@ def _equal(old: Path, new: Path) -> bool:
 def _plain(path: Path) -> str:
     """Return a text without times and folders of a moment."""
     text = path.read_text(errors="replace")
+    text = re.sub(r"\S*(?=/pgcjax/datasets/)", "ROOT", text)
     return re.sub(r"\d+(\.\d+)? ?(s|ms|seconds)\b|\d\d:\d\d(:\d\d)?", "", text)
 
 

@@ -155,7 +155,7 @@ def _compared(
     for found in similarity_tiles.compare(queries, P, ties):
         n = len(queries[found.query].a)
         rows = found.a * n + found.b - found.a * (found.a + 1) // 2
-        values[found.query][rows] = found.values["ext"]
+        values[found.query][rows] = found.values
     return np.concatenate(values)
 
 

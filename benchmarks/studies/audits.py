@@ -20,11 +20,9 @@ import pgcjax
 from benchmarks.harness import facts, write_sections
 from benchmarks.studies.calibration import COVER, random_of
 from benchmarks.studies.options import file_options
-from pgcjax.judging.audit import ALL, audit
-from pgcjax.judging.audit_probes import length_odds
-from pgcjax.judging.audit_shares import wilson
+from pgcjax.judging.audit import ALL, audit, length_odds
+from pgcjax.judging.intervals import place_odds, wilson
 from pgcjax.judging.logistic import fit_votes
-from pgcjax.judging.place_bias import place_odds
 from pgcjax.stats.rectified import random_share
 
 SPREADS = (0.75, 1.5, 2.5, 5.0)
@@ -182,9 +180,10 @@ def _place(trials: int) -> Iterator[Row]:
                     table = answers(random, 1, documents, 2.0, **how)
                     pair = np.tile(np.arange(len(table) // 2), 2)
                     low_first = np.where(table["first"] == table["doc_id"], 1.0, -1.0)
-                    found = place_odds(pair, low_first, table["preference"].to_numpy())
-                    held.append(found.low <= np.exp(first) <= found.high)
-                    said.append(found.low > 1 or found.high < 1)
+                    sign = table["preference"].to_numpy()
+                    _, low, high, _ = place_odds(pair, low_first, sign)
+                    held.append(low <= np.exp(first) <= high)
+                    said.append(low > 1 or high < 1)
                     one = table.iloc[: len(table) // 2]
                     before.append(_accused(one))
                 accused = {"accused": np.mean(said), "before": np.mean(before)}
@@ -211,8 +210,9 @@ def _length(trials: int) -> Iterator[Row]:
             length = random.normal(6, 1, (queries, documents))
             x = length[docs[:, 0], docs[:, 1]] - length[docs[:, 0], docs[:, 2]]
             sign = table["preference"].to_numpy()
-            of = {"sign": sign, "longer": x, "first": np.full(len(x), np.nan)}
-            row = length_odds(of, docs)
+            of = dict(zip(("query_id", "low", "high"), docs.T, strict=True))
+            of |= {"sign": sign, "longer": x, "first": np.nan}
+            row = length_odds(pd.DataFrame(of))
             held.append(row.low <= 1 <= row.high)
             fit = fit_votes(x[:, None], (sign > 0) * 1.0, np.arange(len(x)))
             before.append(abs(fit.beta[0]) <= 1.96 * fit.error[0])

@@ -41,7 +41,6 @@ class JobSettings:
             own where a thread has nothing else to do.
         lists: most rankings on a side of a tile of pairs of rankings.
         pairs: pairs of rankings in a step on a CPU: their arrays stay in cache.
-        square: pairs follow each other in squares of so many rankings: these stay, too.
         chunk: bytes of the judged documents of a chunk; None: what memory allows.
         apart: whether scores stay where they are until they are asked for: finished
             work in its folder, and with each process of a job those of its own runs.
@@ -59,7 +58,6 @@ class JobSettings:
     worth: int = 2**19
     lists: int = 64
     pairs: int = 32
-    square: int = 8
     chunk: int | None = None
     apart: bool = False
 

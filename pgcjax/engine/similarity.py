@@ -86,9 +86,9 @@ def rbo(
     _check(pairs, missing)
     values, notes = _without(pairs, missing, measure)
     for compared in similarity_tiles.compare(
-        pairs.sides(), float(p), ties, budget=budget, progress=progress
+        pairs.sides(), float(p), ties, variant, budget=budget, progress=progress
     ):
-        values[pairs.rows(compared), compared.query] = compared.values[variant]
+        values[pairs.rows(compared), compared.query] = compared.values
     itself = pairs.first == pairs.second if b is None else np.zeros(len(values), bool)
     metadata = {"version": __version__, "measure": measure, "order": order}
     return Similarity(
@@ -139,10 +139,9 @@ def _of_lists(
     ]
     if ties == BROKEN and any(x.tied for x in lists):
         raise UsageError("ties=broken: a list has no order in its ties; w, a or b")
-    (compared,) = similarity_tiles.compare(
-        [similarity_tiles.RankingSides(lists[:1], lists[1:])], p, ties
-    )
-    return float(compared.values[variant][0])
+    sides = similarity_tiles.RankingSides(lists[:1], lists[1:])
+    (compared,) = similarity_tiles.compare([sides], p, ties, variant)
+    return float(compared.values[0])
 
 
 @dataclass(frozen=True)

@@ -1,22 +1,29 @@
-"""Pairs of rankings → RBO: which pairs are computed at once, and where."""
+"""RBO of pairs of rankings, square by square, over the pipeline of `tiles`.
+
+The rankings of a query are cut into blocks: those without ties, and then those with
+ties, so that all pairs of a square are of one kind. A square stands in the place of a
+query, and the rankings of its second block in that of runs.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, partial
+from functools import cache, cached_property, lru_cache, partial
+from itertools import combinations_with_replacement, product
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from pgcjax.engine import plan
+from pgcjax.engine import plan, tiles
+from pgcjax.engine.tiles import Pace, PackedQueries, QueryProgram, TileBatch
 from pgcjax.errors import Progress
 from pgcjax.kernels import rbo_ties as kernel
-from pgcjax.later import jax, jnp
-from pgcjax.runtime.devices import default_backend, local_device_count
-from pgcjax.runtime.loop import Call, results
-from pgcjax.runtime.programs import Program
+from pgcjax.later import jax
+from pgcjax.runtime.devices import default_backend
 from pgcjax.tensors.tied_lists import TiedList
 
 _BYTES = 192  # of a pair's arrays, by rank
 _SHORT = 15  # documents: shorter rankings share programs, as compiling takes longest
+_SIDE = 16  # rankings of a block, at most
+_LAID_OUT = 64  # blocks that are not laid out anew for each square
 
 
 class RankingSides(NamedTuple):
@@ -38,18 +45,19 @@ class RankingSides(NamedTuple):
 
 
 class PairValues(NamedTuple):
-    """Values of some pairs of one query: places of both rankings, RBO by variant."""
+    """Values of some pairs of one query, and places of both rankings."""
 
     query: int
     a: np.ndarray
     b: np.ndarray
-    values: dict[str, np.ndarray]
+    values: np.ndarray
 
 
 def compare(
     queries: Sequence[RankingSides],
     p: float,
     ties: str,
+    variant: str = "ext",
     *,
     budget: int = plan.BUDGET,
     progress: Progress | None = None,
@@ -63,231 +71,248 @@ def compare(
         queries: rankings of each.
         p: persistence.
         ties: `w`, `a` or `b`.
-        budget: bytes that a tile may take.
-        progress: called with `("comparing", done, total)`.
+        variant: `min`, `ext`, `max` or `res`.
+        budget: bytes that a tile, or the values of several queries, may take.
+        progress: called with `("comparing", done, total)`, and `("compiling", …)`.
     """
+    most = max(max(len(sides.a), len(sides.b or ())) for sides in queries)
+    side = min(_SIDE, plan.settings.lists, 1 << (most - 1).bit_length())
+    blocks = [_LaidOutLists(sides, side) for sides in queries]
     done, total = 0, sum(sides.pairs() for sides in queries)
-    calls = (
-        Call(tile, partial(_sums, tile.key, tile.arguments), tile.key)
-        for tile in _tiles(queries, p, ties, budget)
-    )
-    for tile, part in results(calls, progress=progress):
-        sums = kernel.Sums(*(np.asarray(x)[tile.places] for x in part))
-        weights = kernel.weights_of(p, tile.width)
-        done += len(tile.a)
+
+    def update(stage: str, here: int, count: int) -> None:
+        if progress and stage == "compiling":
+            progress(stage, here, count)
+
+    for low, high in _parts(blocks, budget // (8 * side * side)):
+        batch = RboTiles(blocks[low:high], p, ties, variant, side, budget)
+        for (query, first, second), values in zip(
+            batch.squares, tiles.score(batch, update), strict=True
+        ):
+            pairs = blocks[low + query].pairs(first, second, values)
+            done += len(pairs[0])
+            yield PairValues(low + query, *pairs)
         if progress:
             progress("comparing", done, total)
-        values = kernel.bounds(sums, tile.length_a, tile.length_b, weights)
-        yield PairValues(tile.query, tile.a, tile.b, values)
 
 
-class _Tile(NamedTuple):
-    """Some pairs of one query.
+class _LaidOutLists:
+    """Rankings of one query, in blocks of one kind.
 
     Attributes:
-        query: its number.
-        a: places of the one ranking of each pair.
-        b: places of the other.
-        length_a: number of documents of the one.
-        length_b: of the other.
-        places: of the pairs in what comes out.
+        side: most rankings of a block.
+        alone: whether rankings are compared with each other, not with those of b.
+        blocks: places of rankings among all of the query.
+        tied: whether those of a block have ties.
+        squares: two blocks each.
         width: padded length of rankings.
-        key: what is compiled.
-        arguments: of it.
+        room: padded number of documents, and one that none has.
     """
 
-    query: int
-    a: np.ndarray
-    b: np.ndarray
-    length_a: np.ndarray
-    length_b: np.ndarray
-    places: np.ndarray
-    width: int
-    key: tuple
-    arguments: tuple
-
-
-def _tiles(
-    queries: Sequence[RankingSides], p: float, ties: str, budget: int
-) -> Iterator[_Tile]:
-    devices, cpu = local_device_count(), default_backend() == "cpu"
-    for number, sides in enumerate(queries):
-        lists = [*sides.a, *(sides.b or ())]
-        codes, tied = _numbered(lists), np.array([x.tied for x in lists])
-        longest = max(len(x.docs) for x in lists)
-        width = 1 << max(_SHORT, longest - 1).bit_length()
-        side = side_of_tile(max(len(sides.a), len(sides.b or ())), width, budget)
-        fit = max(1, (budget // 2) // (_BYTES * width))
-        at_once = min(
-            side * side, plan.settings.pairs if cpu else 1 << fit.bit_length() - 1
+    def __init__(self, sides: RankingSides, side: int):
+        """Cut the rankings of both sides into blocks."""
+        self._lists, self._first = [*sides.a, *(sides.b or ())], len(sides.a)
+        self.side, self.alone = side, sides.b is None
+        tied = np.array([ranking.tied for ranking in self._lists])
+        place = np.arange(len(tied))
+        parts = []
+        for here in (place < self._first, place >= self._first):
+            cut = [np.flatnonzero(here & (tied == kind)) for kind in (False, True)]
+            parts.append([x[i : i + side] for x in cut for i in range(0, len(x), side)])
+        self.blocks = [block for part in parts for block in part]
+        self.tied = [bool(tied[block[0]]) for block in self.blocks]
+        numbers = range(len(self.blocks))
+        self.squares: list[tuple[int, int]] = (
+            list(combinations_with_replacement(numbers, 2))
+            if self.alone
+            else list(product(numbers[: len(parts[0])], numbers[len(parts[0]) :]))
         )
-        weights = kernel.weights_of(p, width)
-        for rows, other in _blocks(sides, side):
-            fixed, moving = _laid_out(lists, codes, rows, other, side, width)
-            a, b = _pairs(rows, other, sides.b is None and rows == other)
-            has = tied[rows][a] | tied[other][b]
-            shift = other.start - (0 if sides.b is None else len(sides.a))
-            for kind, chosen in ((ties, has), ("", ~has)):
-                if chosen.any():
-                    i, j = a[chosen], b[chosen]
-                    dealt, places = _dealt(i, j, side * side, at_once, devices)
-                    tables = (weights.at,) if kind else (weights.below, weights.left)
-                    yield _Tile(
-                        query=number,
-                        a=rows.start + i,
-                        b=shift + j,
-                        length_a=fixed[-1][i],
-                        length_b=moving[-1][j],
-                        places=places,
-                        width=width,
-                        key=(kind, side, width, moving[0].shape[1], at_once, devices),
-                        arguments=(dealt, (fixed, moving, tables)),
-                    )
+        longest = max(len(ranking.docs) for ranking in self._lists)
+        self.width = 1 << max(_SHORT, longest - 1).bit_length()
+        self.block = lru_cache(_LAID_OUT)(self._block)
+
+    @cached_property
+    def _codes(self) -> list[np.ndarray]:
+        """The documents of each ranking, numbered from 0 on."""
+        docs = np.concatenate([ranking.docs for ranking in self._lists])
+        _, codes = np.unique(docs, return_inverse=True)
+        ends = np.cumsum([len(ranking.docs) for ranking in self._lists])
+        return np.split(codes.astype(np.int32), ends[:-1])
+
+    @cached_property
+    def room(self) -> int:
+        documents = 1 + max(int(codes.max()) for codes in self._codes)
+        return 1 << max(2 * _SHORT, documents).bit_length()
+
+    def _block(self, number: int) -> tuple[np.ndarray, ...]:
+        """Lay a block out.
+
+        Returns:
+            Documents by place, places by document, lengths; and first and last ranks of
+            ties, if there are any: see `kernel.Ranking`.
+        """
+        kind = np.int16 if self.width < 2**15 else np.int32
+        docs = np.full((self.side, self.width), self.room - 1, np.int32)
+        places = np.full((self.side, self.room), self.width, kind)
+        length = np.ones(self.side, np.int32)
+        ranks = np.arange(self.width, dtype=kind)
+        block = self.blocks[number]
+        for row, i in enumerate(block):
+            codes = self._codes[i]
+            length[row] = len(codes)
+            docs[row, : len(codes)] = codes
+            places[row, codes] = ranks[: len(codes)]
+        top = np.repeat(length[:, None] + 1, self.width, axis=1)
+        bottom = np.repeat(length[:, None], self.width, axis=1)
+        for row, i in enumerate(block):
+            top[row, : length[row]] = self._lists[i].top
+            bottom[row, : length[row]] = self._lists[i].bottom
+        return docs, places, length, top, bottom
+
+    def pairs(
+        self, first: int, second: int, values: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Places of both rankings of the pairs of a square, and their values.
+
+        Args:
+            first: block of a.
+            second: block of b.
+            values: of the square, by ranking of the second block and of the first.
+        """
+        rows, columns = self.blocks[first], self.blocks[second]
+        values = values[: len(columns), : len(rows)].T
+        a, b = np.broadcast_arrays(rows[:, None], columns)
+        if not self.alone:
+            return a.ravel(), b.ravel() - self._first, values.ravel()
+        low, high = np.minimum(a, b), np.maximum(a, b)
+        once = (a <= b) | (first != second)
+        return low[once], high[once], values[once]
 
 
-def side_of_tile(most: int, width: int, budget: int) -> int:
-    """Choose how many rankings are on a side of a tile: a power of 2."""
-    side = min(plan.settings.lists, 1 << (most - 1).bit_length())
-    while side > 1 and 4 * side * side * width + 80 * side * width > budget // 8:
-        side //= 2
-    return side
+class RboTiles(TileBatch):
+    """Squares of pairs of rankings: RBO `[squares, second block, first block]`.
 
+    Attributes:
+        squares: of each, its query and two blocks.
+    """
 
-def _blocks(sides: RankingSides, side: int) -> Iterator[tuple[slice, slice]]:
-    """Cut both sides into blocks: where they are in the list of all rankings."""
+    def __init__(
+        self,
+        queries: Sequence[_LaidOutLists],
+        p: float,
+        ties: str,
+        variant: str,
+        side: int,
+        budget: int,
+    ):
+        """Take what is compared; see `compare`."""
+        self._queries, self._ties, self._variant = queries, ties, variant
+        self.squares = [(i, *two) for i, of in enumerate(queries) for two in of.squares]
+        self.rows, self.columns, self.most_columns = len(self.squares), side, side
+        self.shape, self.budget = (side,), budget
+        self._weights = kernel.weights_of(p, max(of.width for of in queries))
+        weights = self._weights
+        self.shared = weights.at, weights.below, weights.left
 
-    def cut(low: int, high: int) -> list[slice]:
-        return [slice(i, min(i + side, high)) for i in range(low, high, side)]
+    def size(self, query: int) -> tuple[bool, int, int]:
+        """Whether a square has ties; padded length of rankings; room for documents."""
+        number, first, second = self.squares[query]
+        lists = self._queries[number]
+        tied = lists.tied[first] or lists.tied[second]
+        return tied, lists.width, lists.room
 
-    one = cut(0, len(sides.a))
-    if sides.b is None:
-        yield from (
-            (rows, other) for rows in one for other in one if rows.start <= other.start
+    def nbytes(self, size: tuple[bool, int, int]) -> tuple[int, int]:
+        """Bytes of a block of documents; and of a ranking and its pairs at once."""
+        _, width, room = size
+        at_once = 16 if default_backend() == "cpu" else _BYTES * width
+        return 12 * self.columns * width, 4 * room + self.columns * at_once
+
+    def pace(self, size: tuple[bool, int, int]) -> Pace:
+        """Few pairs in a step on a CPU: their arrays stay in cache."""
+        if default_backend() != "cpu":
+            return Pace()
+        return Pace(step=max(1, plan.settings.pairs // self.columns), in_turn=True)
+
+    def pack_queries(
+        self, parts: Sequence[tuple[Any, Sequence[int]]]
+    ) -> list[PackedQueries]:
+        """Documents of the first blocks of squares."""
+        packed = []
+        for size, squares in parts:
+            laid_out = [self._laid_out(square, 1) for square in squares]
+            arrays = [
+                (docs, length, *groups[: 2 * size[0]])
+                for docs, _, length, *groups in laid_out
+            ]
+            packed.append(PackedQueries(size, squares, _stacked(arrays)))
+        return packed
+
+    def pack_runs(self, queries: Sequence[int], runs: slice, size: Any) -> Any:
+        """Places of documents in rankings of the second blocks."""
+        arrays = []
+        for square in queries:
+            _, places, length, *groups = self._laid_out(square, 2)
+            chosen = (places, length, *groups[: 2 * size[0]])
+            arrays.append(tuple(array[runs] for array in chosen))
+        return _stacked(arrays)
+
+    def program(self, size: tuple[bool, int, int]) -> QueryProgram:
+        """Compare rankings of the second block with all those of the first."""
+        return rbo_program(self._ties if size[0] else "")
+
+    def finish(self, queries: Sequence[int], runs: slice, result: Any) -> np.ndarray:
+        """Bound what rankings do not show."""
+        first, second = (
+            np.stack([self._laid_out(square, k)[2] for square in queries])
+            for k in (1, 2)
         )
-    else:
-        others = cut(len(sides.a), len(sides.a) + len(sides.b))
-        yield from ((rows, other) for rows in one for other in others)
+        lengths = np.broadcast_arrays(first[:, None], second[:, runs, None])
+        return kernel.bounds(result, *lengths, self._weights)[self._variant]
 
-
-def _pairs(rows: slice, other: slice, same: bool) -> tuple[np.ndarray, np.ndarray]:
-    """List the pairs of two blocks, square by square."""
-    a, b = np.divmod(
-        np.arange((rows.stop - rows.start) * (other.stop - other.start)),
-        other.stop - other.start,
-    )
-    if same:
-        a, b = a[a <= b], b[a <= b]
-    square = plan.settings.square
-    by = np.lexsort((b, a, b // square, a // square))
-    return a[by], b[by]
-
-
-def _numbered(lists: Sequence[TiedList]) -> list[np.ndarray]:
-    """Number the documents of one query from 0 on."""
-    _, codes = np.unique(np.concatenate([x.docs for x in lists]), return_inverse=True)
-    ends = np.cumsum([len(x.docs) for x in lists])
-    return np.split(codes.astype(np.int32), ends[:-1])
-
-
-def _laid_out(
-    lists: Sequence[TiedList],
-    codes: Sequence[np.ndarray],
-    ours: slice,
-    other: slice,
-    side: int,
-    width: int,
-) -> tuple[tuple, tuple]:
-    """Lay two blocks of rankings out: documents of one, their places in the other."""
-    number = np.full(1 + max(int(x.max()) for x in codes), -1, np.int32)
-    for ids in codes[other]:
-        number[ids] = 0
-    of_other = np.flatnonzero(number == 0)
-    number[of_other] = np.arange(len(of_other))
-    # With room for documents that none has.
-    size = 1 << max(2 * _SHORT, len(of_other)).bit_length()
-    number[number < 0] = len(of_other)
-    kind = np.int16 if width < 2**15 else np.int32
-    places = np.full((side, size), width, kind)
-    rows = np.arange(width, dtype=kind)
-    for row, ids in zip(places, codes[other], strict=False):
-        row[number[ids]] = rows[: len(ids)]
-    docs = np.full((side, width), len(of_other), np.int32)
-    for row, ids in zip(docs, codes[ours], strict=False):
-        row[: len(ids)] = number[ids]
-    return (
-        (docs, *_ranks(lists[ours], side, width)),
-        (places, *_ranks(lists[other], side, width)),
-    )
-
-
-def _ranks(
-    lists: Sequence[TiedList], side: int, width: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return first and last ranks of ties, and lengths; see `kernel.Ranking`."""
-    length = np.zeros(side, np.int32)
-    length[: len(lists)] = [len(x.docs) for x in lists]
-    top = np.repeat(length[:, None] + 1, width, axis=1)
-    bottom = np.repeat(length[:, None], width, axis=1)
-    for i, ranking in enumerate(lists):
-        top[i, : len(ranking.top)] = ranking.top
-        bottom[i, : len(ranking.top)] = ranking.bottom
-    return top, bottom, length
-
-
-def _dealt(
-    a: np.ndarray, b: np.ndarray, most: int, at_once: int, devices: int
-) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], np.ndarray]:
-    """Deal pairs to devices: both sides, and steps of each; where each pair is."""
-    each = -(-most // (devices * at_once)) * at_once  # room of a device, in whole steps
-    per_device = -(-len(a) // devices)
-    device, place = np.divmod(np.arange(len(a)), per_device)
-    places = device * each + place
-    first, second = np.zeros((2, devices * each), np.int32)
-    first[places], second[places] = a, b
-    steps = -(-np.bincount(device, minlength=devices) // at_once)
-    return (first, second, steps.astype(np.int32)), places
-
-
-def _sums(key: tuple, arguments: tuple) -> Any:
-    return similarity_program(key[0], key[4], key[5])(*arguments)
+    def _laid_out(self, square: int, block: int) -> tuple[np.ndarray, ...]:
+        of_square = self.squares[square]
+        return self._queries[of_square[0]].block(of_square[block])
 
 
 @cache
-def similarity_program(ties: str, at_once: int, devices: int) -> Callable:
-    """Map a kernel of one pair over many, at_once of them side by side."""
+def rbo_program(ties: str) -> QueryProgram:
+    """Program that compares rankings of two blocks; `ties` is empty if none has any."""
 
-    def sums(pairs, shared):
-        (first, second, steps), (fixed, moving, tables) = pairs, shared
-        docs, top_a, bottom_a, length_a = fixed
-        places, top_b, bottom_b, length_b = moving
+    def program(query: Any, runs: Any, shared: Any) -> kernel.Sums:
+        (docs, length_a, *groups_a), (places, length_b, *groups_b) = query, runs
+        at, below, left = shared
+        if not ties:
 
-        def without_ties(i, j):
-            place = places[j, docs[i]]
-            return kernel.untied(length_a[i], length_b[j], place, *tables)
+            def untied(doc: Any, n: Any, place: Any, m: Any) -> kernel.Sums:
+                return kernel.untied(n, m, place[doc], below, left)
 
+            over_a: Callable = jax.vmap(untied, (0, 0, None, None))
+            return jax.vmap(over_a, (None, None, 0, 0))(
+                docs, length_a, places, length_b
+            )
         norm = jax.vmap(partial(kernel.norm, ties=ties))
-        norm_a, norm_b = norm(top_a, bottom_a), norm(top_b, bottom_b)
+        first = kernel.Ranking(*groups_a, norm(*groups_a), length_a)
+        second = kernel.Ranking(*groups_b, norm(*groups_b), length_b)
 
-        def with_ties(i, j):
-            a = kernel.Ranking(top_a[i], bottom_a[i], norm_a[i], length_a[i])
-            b = kernel.Ranking(top_b[j], bottom_b[j], norm_b[j], length_b[j])
-            return kernel.of_ties(a, b, places[j, docs[i]], *tables, ties=ties)
+        def tied(doc: Any, a: kernel.Ranking, place: Any, b: kernel.Ranking) -> Any:
+            return kernel.of_ties(a, b, place[doc], at, ties=ties)
 
-        one = with_ties if ties else without_ties
+        over_a = jax.vmap(tied, (0, 0, None, None))
+        return jax.vmap(over_a, (None, None, 0, 0))(docs, first, places, second)
 
-        def step(k, out):
-            i, j = (
-                jax.lax.dynamic_slice(x, (k * at_once,), (at_once,))
-                for x in (first, second)
-            )
-            return jax.tree.map(
-                lambda o, x: jax.lax.dynamic_update_slice(o, x, (k * at_once,)),
-                out,
-                jax.vmap(one)(i, j),
-            )
+    return program
 
-        shapes = jax.eval_shape(one, first[0], second[0])
-        out = jax.tree.map(lambda x: jnp.zeros(len(first), x.dtype), shapes)
-        return jax.lax.fori_loop(0, steps[0], step, out)
 
-    return Program(sums, devices)
+def _stacked(arrays: Sequence[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
+    return tuple(np.stack(each) for each in zip(*arrays, strict=True))
+
+
+def _parts(blocks: Sequence[_LaidOutLists], most: int) -> Iterator[tuple[int, int]]:
+    """Cut queries so that each part has few enough squares, or one query."""
+    low, count = 0, 0
+    for i, lists in enumerate(blocks):
+        if i > low and count + len(lists.squares) > most:
+            yield low, i
+            low, count = i, 0
+        count += len(lists.squares)
+    yield low, len(blocks)

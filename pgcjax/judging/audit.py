@@ -1,23 +1,56 @@
-"""An audit of judges: what their votes say of them, each with a verdict in words."""
+"""An audit of judges: what their votes say of them, each with a verdict in words.
 
-from collections.abc import Sequence
+A probe is a function of the votes of one judge, or of all; `_Judges` compares each
+with the others.
+"""
+
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import nan
+from math import exp, isnan, nan, sqrt
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Int64
 
 from pgcjax.errors import DataError, Progress, UsageError, listed
 from pgcjax.io.lengths import doublings
 from pgcjax.io.result import Result
-from pgcjax.io.votes.double import double_votes
-from pgcjax.judging.audit_agreement import AT_ODDS, Judges, contradicted
-from pgcjax.judging.audit_probes import AuditedVotes
+from pgcjax.io.votes.double import AGREEING, FLIPPED, TIED, double_votes
+from pgcjax.judging.contingency import (
+    PLACE,
+    both_ways,
+    kappa,
+    most_frequent,
+    tables_of_two,
+)
+from pgcjax.judging.cycles import FEWEST_QUERIES, cycles
+from pgcjax.judging.intervals import (
+    FEWEST,
+    Finding,
+    Z,
+    consistency,
+    mostly,
+    not_asked,
+    odds_words,
+    place_odds,
+    share_of,
+    wilson,
+)
+from pgcjax.judging.logistic import LogisticFit, fit_votes
 from pgcjax.judging.votes import read_judgments
 
 ALL = "all judges"
+
+AGREEMENT = {0.0: "none", 0.2: "slight", 0.4: "fair", 0.6: "moderate"}
+AGREEMENT |= {0.8: "substantial", 1.0: "almost perfect"}
+"""Words for kappa up to each value [Landis and Koch 1977]."""
+
 _COLUMNS = ["judge", "probe", "of", "estimate", "low", "high", "count", "verdict"]
+_AT_ODDS = ["judge", "query_id", "aspect", "doc_id", "other_doc_id", "others"]
+_AT_ODDS += ["against"]
+_PAIR = ["query_id", "aspect", "low", "high"]
+_NO_FIRST = "what was shown first is not known (a column first)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,52 +104,325 @@ def audit(
     table = table[table["other_doc_id"].notna()].reset_index(drop=True)
     if table.empty:
         raise DataError("compare no two documents", where="preferences")
-    votes = _votes(table, lengths)
+    votes, double = _votes(table, lengths), double_votes(table)
     named = sorted({*votes["judge"]} - {""})
     for judge in {*people, *(judges or ())} - {*named}:
         there = f"there are {listed(named, 8)}" if named else "no row names one"
         raise UsageError(f"no judge {judge!r}; {there}")
-    answers = AuditedVotes(votes, double_votes(table), refused)
-    rows = [(ALL, *finding) for finding in answers.alone()]
-    odds = [pd.DataFrame(columns=AT_ODDS)]
+    rows = [(ALL, *finding) for finding in _alone(votes, double, sum(refused.values()))]
+    at_odds = [pd.DataFrame(columns=_AT_ODDS)]
     if len(named) > 1:
-        rest, chosen = Judges(votes, people), list(judges or named)
+        rest, chosen = _Judges(votes, people), list(judges or named)
+        places, doubles = (t.groupby("judge").indices for t in (votes, double))
         for done, judge in enumerate(chosen, 1):
-            findings = [*answers.alone(judge), *rest.compare(judge)]
-            rows += [(judge, *finding) for finding in findings]
-            odds.append(rest.at_odds(judge, most))
+            twice = double.iloc[doubles.get(judge, [])]
+            alone = _alone(votes.iloc[places[judge]], twice, refused.get(judge, 0))
+            rows += [(judge, *f) for f in (*alone, *rest.compare(judge))]
+            at_odds.append(rest.at_odds(judge, most))
             if progress:
                 progress("auditing", done, len(chosen))
-    at_odds = pd.concat(odds[1:] or odds, ignore_index=True)
-    rows += [(row.judge, *contradicted(row)) for row in at_odds.itertuples()]
-    settings: dict[str, Any] = {
-        "judges": [*(judges or named)],
-        "people": [*people],
-        "most": most,
-    }
-    return Audit(pd.DataFrame(rows, columns=_COLUMNS), settings, at_odds=at_odds)
+    odds = pd.concat(at_odds[1:] or at_odds, ignore_index=True)
+    rows += [(row.judge, *_contradicted(row)) for row in odds.itertuples()]
+    settings: dict[str, Any] = {"judges": [*(judges or named)], "people": [*people]}
+    settings |= {"most": most}
+    return Audit(pd.DataFrame(rows, columns=_COLUMNS), settings, at_odds=odds)
 
 
 def _votes(table: pd.DataFrame, lengths: Any) -> pd.DataFrame:
-    """Lay votes out by pair: which pair, the sign for its low document, and more."""
+    """Lay votes out by pair, signs and all that sways for its low document."""
     doc, other = (table[c].to_numpy(object) for c in ("doc_id", "other_doc_id"))
     turned = np.where(doc > other, -1.0, 1.0)
     name = {c: table[c].fillna("") if c in table else "" for c in ("judge", "aspect")}
     votes = pd.DataFrame(
         {
             "query_id": table["query_id"].to_numpy(object),
-            "aspect": name["aspect"],
-            "judge": name["judge"],
+            **name,
             "low": np.where(turned > 0, doc, other),
             "high": np.where(turned > 0, other, doc),
             "sign": np.sign(table["preference"].to_numpy(float)) * turned,
+            "longer": doublings(table, lengths) * turned,
         }
     )
-    first = table["first"].to_numpy(object) if "first" in table else None
-    recorded = table["first"].notna().to_numpy() if first is not None else False
-    low_first = np.where(first == votes["low"].to_numpy(object), 1.0, -1.0)
-    votes["first"] = np.where(recorded, low_first, nan)
-    votes["longer"] = doublings(table, lengths) * turned
+    first = table["first"] if "first" in table else pd.Series(None, table.index, object)
+    low_first = np.where(first.to_numpy(object) == votes["low"], 1.0, -1.0)
+    votes["first"] = np.where(first.notna(), low_first, nan)
     votes["time"] = table["time"].to_numpy(float) if "time" in table else nan
-    keys = ["query_id", "aspect", "low", "high"]
-    return votes.assign(item=votes.groupby(keys, sort=True).ngroup())
+    votes["item"] = votes.groupby(_PAIR, sort=True).ngroup()
+    return votes.assign(stratum=votes.groupby(["judge", "item"]).ngroup())
+
+
+def _alone(
+    votes: pd.DataFrame, double: pd.DataFrame, refused: int
+) -> Iterator[Finding]:
+    """Probe a judge, or all together, by own votes alone.
+
+    Args:
+        votes: of the judge, as of `_votes`.
+        double: of the judge, as of `double_votes`.
+        refused: how often the judge gave no answer.
+    """
+    yield _swap(votes, double)
+    yield _first(votes)
+    yield length_odds(votes)
+    item, n = votes["item"].to_numpy(), len(votes)
+    ties = np.bincount(item, votes["sign"] == 0)
+    yield share_of("ties", ties, np.bincount(item) * 1.0, mostly("ties"), "votes")
+    # One row is all that is known of refusals: each is alone.
+    answered = np.r_[np.zeros(n), np.ones(refused)]
+    words = mostly("refusals")
+    yield share_of("refusals", answered, np.ones(n + refused), words, "votes")
+    yield _repeats(votes)
+    yield cycles(votes)
+
+
+def _swap(votes: pd.DataFrame, double: pd.DataFrame) -> Finding:
+    """Return the share of pairs whose answers in both orders agree."""
+    if votes["first"].isna().all():
+        return not_asked("swap", 0, _NO_FIRST)
+    agreed = double["kind"].isin([AGREEING, TIED]) * 1.0
+    pairs = agreed.groupby([double[c] for c in ("query_id", "low", "high")], sort=True)
+    hits, n = pairs.sum().to_numpy(float), pairs.size().to_numpy(float)
+    finding = share_of("swap", hits, n, consistency, "pairs judged in both orders")
+    if finding.size >= FEWEST:
+        flips = double[double["kind"] == FLIPPED]
+        first = int((flips["to"] == "first").sum())
+        more = f"; of {len(double)} pairs {len(flips)} flipped, {first} to the first"
+        if len(shown := _showings(votes)) > len(double):
+            flipped = int((shown.prod(axis=1) < 0).sum())
+            more += f"; of {len(shown)} showings {flipped} flipped"
+        finding = finding._replace(verdict=finding.verdict + more)
+    return finding
+
+
+def _showings(votes: pd.DataFrame) -> pd.DataFrame:
+    """Match a judge's k-th answers on a pair in either order: the signs of both."""
+    votes = votes[votes["first"].notna()]
+    votes = votes.assign(k=votes.groupby(["stratum", "first"]).cumcount())
+    both = votes.pivot(index=["stratum", "k"], columns="first", values="sign")
+    return both.reindex(columns=[1.0, -1.0]).dropna()
+
+
+def _first(votes: pd.DataFrame) -> Finding:
+    """Return the odds of preferring what stands first, by pairs in both orders."""
+    if votes["first"].isna().all():
+        return not_asked("first", 0, _NO_FIRST)
+    columns = (votes[c].to_numpy() for c in ("stratum", "first", "sign"))
+    odds, low, high, pairs = place_odds(*columns)
+    if pairs < FEWEST:
+        why = (
+            f"{pairs} pairs decided in both orders, of which {FEWEST} are needed: else "
+            "better documents may have been shown first"
+        )
+        return not_asked("first", pairs, why)
+    if isnan(odds):
+        return not_asked("first", pairs, "no answer goes with the place")
+    verdict = odds_words(low, high, ("prefers the first", "prefers the second"))
+    return Finding("first", "", odds, low, high, pairs, verdict)
+
+
+def length_odds(votes: pd.DataFrame) -> Finding:
+    """Return the odds of preferring what is twice as long.
+
+    Args:
+        votes: query_id, low, high, sign, first and longer, of each.
+    """
+    votes = votes[votes["sign"] != 0]
+    n, length, first = len(votes), votes["longer"].to_numpy(), votes["first"].to_numpy()
+    if not n or np.isnan(length).any():
+        why = "lengths are not known of all (--lengths FILE)"
+        return not_asked("longer", n, why)
+    if n < FEWEST:
+        return not_asked("longer", n, f"{n} votes, of which {FEWEST} are needed")
+    if not length.any():
+        return not_asked("longer", n, "all documents are as long")
+    columns = [length]
+    if not np.isnan(first).any() and first.any():
+        columns.append(first)
+    # Of each pair the low document wins or not: neither needs a constant.
+    won = (votes["sign"].to_numpy() + 1) / 2
+    cluster = pd.factorize(votes["query_id"])[0]
+    if cluster.max() + 1 < FEWEST_QUERIES:
+        ends = [votes[["query_id", c]].set_axis(["q", "d"], axis=1) for c in _PAIR[2:]]
+        docs = pd.concat(ends).groupby(["q", "d"], sort=False).ngroup().to_numpy()
+        cluster = docs.reshape(2, -1).T
+        if (there := int(cluster.max()) + 1) < FEWEST:
+            why = f"{there} documents, of which {FEWEST} are needed"
+            return not_asked("longer", n, why)
+    fit = fit_votes(np.stack(columns).T, won, cluster)
+    if not fit.converged:
+        return not_asked("longer", n, "place or length tells all votes")
+    words = "prefers longer ones", "prefers shorter ones"
+    return _odds_of("longer", fit, 0, n, words)
+
+
+def _odds_of(
+    probe: str, fit: LogisticFit, column: int, n: int, words: tuple[str, str]
+) -> Finding:
+    """Return the odds that a column of a model makes, and whether they are large."""
+    beta, error = fit.beta[column], fit.error[column]
+    ends = np.clip([beta, beta - fit.z * error, beta + fit.z * error], -700, 700)
+    odds, low, high = map(exp, ends.tolist())
+    return Finding(probe, "", odds, low, high, n, odds_words(low, high, words))
+
+
+def _repeats(votes: pd.DataFrame) -> Finding:
+    """Return the share of two equal answers to one question among all two answers."""
+    question = ["judge", "item", "shown"]
+    answers = votes.assign(shown=votes["first"].fillna(0.0))
+    answers = answers.groupby([*question, "sign"]).size()
+    alike, pairs = (
+        (n * (n - 1) // 2).groupby(level="item").sum().to_numpy(np.float64)
+        for n in (answers, answers.groupby(level=question).sum())
+    )
+    if (votes["judge"] == "").any():
+        return not_asked("repeats", int(pairs.sum()), "votes name no judge")
+    return share_of("repeats", alike, pairs, consistency, "pairs of equal questions")
+
+
+class _Judges:
+    """What each judge says of each pair, once, to compare one with the others."""
+
+    def __init__(self, votes: pd.DataFrame, people: Sequence[str]):
+        named = votes[votes["judge"] != ""]
+        said = named.groupby(["judge", "item"], sort=True, as_index=False).agg(
+            {"sign": "sum", "time": "mean"}
+        )
+        said["place"] = PLACE[np.sign(said["sign"].to_numpy()).astype(np.int64)]
+        self._said = dict(iter(said.groupby("judge")))
+        self._pairs = votes.drop_duplicates("item").set_index("item").sort_index()
+        self._people = people
+        self._counts = self._count(said)
+        self._of_people = self._count(said[said["judge"].isin(list(people))])
+        number, self._names = pd.factorize(said["judge"], sort=True)
+        self._tables: dict[str, dict[str, np.ndarray]] = {n: {} for n in self._names}
+        item, place = said["item"].to_numpy(), said["place"].to_numpy()
+        for a, b, table in tables_of_two(item, number, place, 3):
+            one, other = self._names[a], self._names[b]
+            self._tables[one][other], self._tables[other][one] = table, table.T
+
+    def _count(self, said: pd.DataFrame) -> Int64[np.ndarray, "items 3"]:
+        cell = said["item"].to_numpy() * 3 + said["place"].to_numpy()
+        return np.bincount(cell, minlength=3 * len(self._pairs)).reshape(-1, 3)
+
+    def compare(self, judge: str) -> Iterator[Finding]:
+        """Measure agreement with the others, with people, with each, and its drift."""
+        said = self._said[judge]
+        others = self._others(said, self._counts)
+        yield self._with("the others", said, others)
+        if self._people:
+            people = self._of_people[said["item"]]
+            if judge in self._people:
+                people = self._others(said, self._of_people)
+            yield self._with("people", said, people)
+        yield _drift(said, others)
+        for other in self._names:
+            table = self._tables[judge].get(other, np.zeros(0))
+            if table.sum() >= FEWEST:
+                yield agreement(str(other), table)
+
+    def _others(
+        self, said: pd.DataFrame, counts: Int64[np.ndarray, "items 3"]
+    ) -> Int64[np.ndarray, "pairs 3"]:
+        """Count what others say of the pairs of a judge, who is among them."""
+        others = counts[said["item"]]
+        others[np.arange(len(said)), said["place"]] -= 1
+        return others
+
+    def _with(self, of: str, said: pd.DataFrame, others: np.ndarray) -> Finding:
+        judged = others.sum(axis=1) > 0
+        cell = 3 * said["place"].to_numpy()[judged] + _majority(others[judged])
+        return agreement(of, np.bincount(cell, minlength=9).reshape(3, 3))
+
+    def at_odds(self, judge: str, most: int) -> pd.DataFrame:
+        """List the pairs of which most others say the opposite, the worst first."""
+        said = self._said[judge]
+        others, place = self._others(said, self._counts), said["place"].to_numpy()
+        rows, total = np.arange(len(said)), others.sum(axis=1)
+        against = others[rows, np.where(place == 0, 1, 0)]
+        lead = against - others[rows, np.where(place == 0, 0, 1)]
+        # Of one other alone, agreement says it all.
+        contested = np.flatnonzero((place < 2) & (total > 1) & (2 * against > total))
+        item = said["item"].to_numpy()
+        worst_first = np.lexsort((item[contested], -lead[contested]))
+        contested = contested[worst_first][:most]
+        pairs, for_low = self._pairs.loc[item[contested]], place[contested] == 0
+        low, high = (pairs[c].to_numpy(object) for c in ("low", "high"))
+        columns = (
+            *(judge, pairs["query_id"].to_numpy(object), pairs["aspect"].to_numpy()),
+            *(np.where(for_low, low, high), np.where(for_low, high, low)),
+            *(total[contested], against[contested]),
+        )
+        return pd.DataFrame(dict(zip(_AT_ODDS, columns, strict=True)))
+
+
+def _majority(counts: Int64[np.ndarray, "pairs 3"]) -> Int64[np.ndarray, " pairs"]:
+    """Return what most say of each pair, by place; neither, if two are as many."""
+    most, clear = most_frequent(counts)
+    return np.where(clear, most, 2)
+
+
+def _drift(said: pd.DataFrame, others: np.ndarray) -> Finding:
+    """Return the odds of agreeing with the others, last to first vote."""
+    time, place = said["time"].to_numpy(), said["place"].to_numpy()
+    timed = ~np.isnan(time)
+    if not timed.any():
+        return not_asked("drift", 0, "votes have no time (a column time)")
+    most = _majority(others)
+    decided = timed & (place < 2) & (most < 2) & (others.sum(axis=1) > 0)
+    if (n := int(decided.sum())) < FEWEST:
+        why = f"{n} pairs that others decided, too, of which {FEWEST} are needed"
+        return not_asked("drift", n, why)
+    when = pd.Series(time[decided]).rank().to_numpy()
+    x = (when - when.min()) / max(1.0, float(np.ptp(when)))
+    features = np.column_stack([np.ones(n), x])
+    fit = fit_votes(features, (place == most)[decided] * 1.0, np.arange(n))
+    if not fit.converged:
+        return not_asked("drift", n, "time tells all agreement, or there is one time")
+    words = "agrees more with time", "agrees less with time"
+    return _odds_of("drift", fit, 1, n, words)
+
+
+def _contradicted(row: Any) -> Finding:
+    """Count how many of the others say the opposite of a pair at odds."""
+    aspect = f", {row.aspect}" if row.aspect else ""
+    of = f"{row.query_id}{aspect}: {row.doc_id} > {row.other_doc_id}"
+    share, verdict = row.against / row.others, f"{row.against} of {row.others} disagree"
+    low, high = wilson(row.against, row.others)
+    return Finding("at odds", of, share, low, high, row.others, verdict)
+
+
+def agreement(of: str, table: Int64[np.ndarray, "3 3"]) -> Finding:
+    """Measure agreement beyond chance; which document is which means nothing.
+
+    Args:
+        of: with whom.
+        table: how often the judge says the row's, and the other the column's.
+
+    Source: Cohen 1960; the standard error by leaving out each pair (jackknife), on the
+    scale of log(1 - κ).
+    """
+    n = int(table.sum())
+    if n < FEWEST:
+        why = f"{n} pairs that both judged, of which {FEWEST} are needed"
+        return not_asked("agreement", n, why, of)
+    value = kappa(both_ways(table))
+    if isnan(value):
+        return not_asked("agreement", n, "both always say one and the same", of)
+    # Each pair left out: those of one cell alike.
+    cells, without = table.ravel(), np.zeros(9)
+    for cell in np.flatnonzero(cells):
+        rest = cells - (np.arange(9) == cell)
+        without[cell] = kappa(both_ways(rest.reshape(3, 3)))
+    without = np.where(np.isnan(without), 1.0, without)
+    mean = float(cells @ without) / n
+    error = sqrt((n - 1) / n * float(cells @ (without - mean) ** 2))
+    if value < 1:
+        # Of what lacks of 1 the logarithm is nearer to normal.
+        ratio = exp(Z * error / (1 - value))
+        low, high = 1 - (1 - value) * ratio, 1 - (1 - value) / ratio
+    else:
+        both = both_ways(table).sum(axis=0) / (2 * n)
+        chance = float(both @ both)
+        low, high = (wilson(n, n)[0] - chance) / (1 - chance), 1.0
+    word = next(word for most, word in AGREEMENT.items() if value <= most)
+    return Finding("agreement", of, value, max(-1.0, low), high, n, word)

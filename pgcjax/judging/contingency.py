@@ -1,16 +1,20 @@
-"""Contingency tables: how often two sources prefer the same of two alternatives."""
+"""Agreement of sources that prefer one of two alternatives: tables and coefficients."""
 
+from collections.abc import Iterator
 from math import nan, sqrt
 
 import numpy as np
-from jaxtyping import Int, Int64, Real
+import pandas as pd
+from jaxtyping import Bool, Int, Int64, Real
 
 from pgcjax.later import stats
 
 Preferences = Int[np.ndarray, " pairs"]
 """What a source says of each pair: 1 if A is better, -1 if B is, 0 for a tie."""
 
-_PLACE = np.array([2, 0, 1])  # in rows and columns of 0, 1, and -1, the last one
+PLACE = np.array([2, 0, 1])
+"""In rows and columns of tables, of 0, 1, and -1, the last one."""
+
 _SWAPPED = (1, 0, 2)
 
 
@@ -24,13 +28,47 @@ def contingency(
     The first source has the rows, the second the columns, in the order A, B, tie. A
     pair counts once, or as often as its weight says, which is a whole number.
     """
-    cell = 3 * _PLACE[first] + _PLACE[second]
+    cell = 3 * PLACE[first] + PLACE[second]
     return np.bincount(cell, weight, 9).astype(np.int64).reshape(3, 3)
+
+
+def tables_of_two(
+    pair: Int[np.ndarray, " votes"],
+    judge: Int[np.ndarray, " votes"],
+    option: Int[np.ndarray, " votes"],
+    options: int,
+) -> Iterator[tuple[int, int, Int64[np.ndarray, "options options"]]]:
+    """Count what each two judges say of the pairs that both have a vote on.
+
+    Yields:
+        Two judges, the lower number first, ascending; and how often the one says the
+        row's option and the other the column's.
+    """
+    votes = pd.DataFrame({"pair": pair, "judge": judge, "option": option})
+    met = votes.merge(votes, on="pair", suffixes=("_a", "_b"))
+    met = met[met["judge_a"] < met["judge_b"]]
+    cell = met["option_a"].to_numpy() * options + met["option_b"].to_numpy()
+    two, number = np.unique(
+        met[["judge_a", "judge_b"]].to_numpy(), axis=0, return_inverse=True
+    )
+    cells = options * options
+    size = len(two) * cells
+    tables = np.bincount(number.reshape(-1) * cells + cell, minlength=size)
+    tables = tables.reshape(len(two), options, options)
+    yield from ((a, b, t) for (a, b), t in zip(two.tolist(), tables, strict=True))
 
 
 def both_ways(table: Int[np.ndarray, "3 3"]) -> Int[np.ndarray, "3 3"]:
     """Count each pair once more with A and B swapped: which is A then means nothing."""
     return table + table[np.ix_(_SWAPPED, _SWAPPED)]
+
+
+def most_frequent(
+    counts: Real[np.ndarray, "pairs options"],
+) -> tuple[Int[np.ndarray, " pairs"], Bool[np.ndarray, " pairs"]]:
+    """Return the first option of most votes of each pair, and whether no other has."""
+    most = counts.max(axis=1, keepdims=True, initial=0)
+    return counts.argmax(axis=1), (counts == most).sum(axis=1) == 1
 
 
 def cell_counts(
@@ -115,3 +153,38 @@ def jaccard(table: Int[np.ndarray, "options options"]) -> float:
     """
     n, agreed = table.sum(), np.trace(table)
     return float(agreed / (2 * n - agreed)) if n else nan
+
+
+def fleiss_kappa(counts: np.ndarray) -> float:
+    """Measure the agreement of several judges beyond chance.
+
+    κ = (P - P_e) / (1 - P_e), where P is the mean over items of the share of equal
+    votes among all pairs of votes, Σ_j n_ij (n_ij - 1) / (n_i (n_i - 1)), and P_e the
+    sum of the squared shares of the options in all votes. Items with fewer than two
+    votes do not count; items may differ in the number of votes.
+
+    Args:
+        counts: how many votes each item has of each option [items, options].
+
+    Returns:
+        At most 1; NaN if no item counts, or all votes say the same.
+
+    Source: Fleiss 1971, equations 3-7; Xie et al. 2020, 3.2.
+    """
+    counts = np.asarray(counts, np.float64)
+    counts = counts[counts.sum(axis=1) > 1]
+    totals = counts.sum(axis=0)
+    if np.count_nonzero(totals) < 2:
+        return nan
+    chance = np.sum((totals / totals.sum()) ** 2)
+    return float((observed_agreement(counts) - chance) / (1 - chance))
+
+
+def observed_agreement(counts: np.ndarray) -> float:
+    """Compute Fleiss' P, of counts as of `fleiss_kappa`; NaN if no item counts."""
+    counts = np.asarray(counts, np.float64)
+    n = counts.sum(axis=1)
+    counts, n = counts[n > 1], n[n > 1]
+    if not len(n):
+        return nan
+    return float(np.mean((counts * (counts - 1)).sum(axis=1) / (n * (n - 1))))

@@ -11,8 +11,7 @@ from pgcjax.errors import counted, listed
 from pgcjax.io.result import Result
 from pgcjax.io.weights import whole_weights
 from pgcjax.judging.choices import STATES
-from pgcjax.judging.feedback_arcs import heaviest_cycles, net_wins
-from pgcjax.judging.kept_orders import kept_orders
+from pgcjax.judging.optimal_orders import heaviest_cycles, kept_orders, net_wins
 from pgcjax.judging.votes import read_judgments
 from pgcjax.reference.pgc import greedy_ideal
 

@@ -12,9 +12,8 @@ from pgcjax.io.result import Result
 from pgcjax.io.weights import FINE
 from pgcjax.judging.choices import BY, MODELS, SWAYS
 from pgcjax.judging.comparisons import Comparisons, compared
-from pgcjax.judging.joint import Joint, fit_jointly
+from pgcjax.judging.joint import FitSetting, Joint, fit_jointly
 from pgcjax.judging.models import PRIOR, check_prior, fitted, refuse_one_way
-from pgcjax.judging.vote_sets import FitSetting
 from pgcjax.judging.votes import read_judgments
 
 _FITTED = ("bt", "davidson")  # likelihoods; the others count

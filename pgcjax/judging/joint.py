@@ -10,17 +10,144 @@ from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float64
+from jaxtyping import Bool, Float64, Int
 from scipy.optimize import minimize
 
 from pgcjax.errors import DataError, Progress, UsageError
 from pgcjax.judging.comparisons import Comparisons
-from pgcjax.judging.models import at_once
-from pgcjax.judging.vote_sets import FitSetting, SetBlock, blocks, each_of
-from pgcjax.kernels.votes import Parameters, Parts, Point, parts
+from pgcjax.judging.models import Sets, at_once, batches, padded
+from pgcjax.kernels.votes import Parameters, Parts, Point, VoteRows, parts
 from pgcjax.runtime.devices import local_device_count, place
 from pgcjax.runtime.loop import Call, results
 from pgcjax.runtime.programs import Program
+
+_CHUNK = 1024  # rows
+_CELLS = 2**19  # of arrays of a call
+
+
+class FitSetting(NamedTuple):
+    """What is fitted.
+
+    Attributes:
+        ties: whether ties are answers (Davidson); else half a vote for either.
+        judged: whether each judge's reliability is fitted.
+        precision: 1/σ² of the normal priors of what sways, and of τ.
+        spread: σ of the normal prior of strengths; None: it is fitted.
+    """
+
+    ties: bool
+    judged: bool
+    precision: float
+    spread: float | None = None
+
+    @property
+    def fits(self) -> Parameters:
+        """Find which parameters there are."""
+        return Parameters(self.ties, self.spread is None, self.judged)
+
+
+class SetBlock(NamedTuple):
+    """Sets that a call computes.
+
+    Attributes:
+        rows: votes, on the device.
+        items: items of each set.
+        where: which of them there are.
+        shared: number of what each set shares, of all that is shared; the last: none.
+    """
+
+    rows: VoteRows
+    items: Int[np.ndarray, "sets n"]
+    where: Bool[np.ndarray, "sets n"]
+    shared: Int[np.ndarray, "sets g"]
+
+
+def each_of(data: Comparisons, setting: FitSetting) -> int:
+    """Count what the sets of a group share: sway, τ and σ, in this order."""
+    return data.swayed.shape[1] + setting.ties + (setting.spread is None)
+
+
+def blocks(data: Comparisons, setting: FitSetting) -> Iterator[SetBlock]:
+    """Lay out sets of like shape together: items, rows and judges."""
+    sets, of_row = Sets(data.linked), data.linked[data.first]
+    order = np.argsort(of_row, kind="stable")
+    ends = np.cumsum(np.bincount(of_row, minlength=len(sets.sizes)))[:-1]
+    rows = np.split(order, ends)
+    judges = [np.unique(data.judge[of_set]) for of_set in rows]
+    if not setting.judged:
+        judges = [names[:0] for names in judges]
+    shapes = np.array(
+        [
+            (padded(n), _room(len(of_set)), _room(len(who)) if setting.judged else 0)
+            for n, of_set, who in zip(sets.sizes.tolist(), rows, judges, strict=True)
+        ]
+    )
+    for shape in np.unique(shapes, axis=0).tolist():
+        size, length, many = shape
+        most = _CELLS // ((size + many) * (size + many + length))
+        same = np.flatnonzero((shapes == shape).all(axis=1))
+        for batch, room in batches(same, most):
+            who = [judges[s] for s in batch.tolist()]
+            of_sets = [rows[s] for s in batch.tolist()]
+            yield SetBlock(
+                place(_table(data, sets.position, of_sets, who, (room, length))),
+                *sets.items(batch, size),
+                _shared(data, setting, of_sets, who, many),
+            )
+
+
+def _room(n: int) -> int:
+    """Round a number of rows, or of judges, up to one of few."""
+    size = 8
+    while size < min(n, _CHUNK):
+        size *= 4
+    return min(size, _CHUNK) if n <= _CHUNK else -(-n // _CHUNK) * _CHUNK
+
+
+def _shared(
+    data: Comparisons,
+    setting: FitSetting,
+    of_sets: list[np.ndarray],
+    judges: list[np.ndarray],
+    many: int,
+) -> Int[np.ndarray, "sets g"]:
+    """Number what each set shares; padding: by the number of all."""
+    each = each_of(data, setting)
+    fixed = each * data.groups
+    none = fixed + (len(data.judges) if setting.judged else 0)
+    shared = np.full((len(judges), each + many), none)
+    for row, rows, who in zip(shared, of_sets, judges, strict=True):
+        row[:each] = each * data.group[data.first[rows[0]]] + np.arange(each)
+        row[each : each + len(who)] = fixed + who
+    return shared
+
+
+def _table(
+    data: Comparisons,
+    position: np.ndarray,
+    of_sets: list[np.ndarray],
+    judges: list[np.ndarray],
+    shape: tuple[int, int],
+) -> VoteRows:
+    """Lay out the rows of sets, in chunks."""
+    whole, votes = np.zeros((3, *shape), np.int32), np.zeros((3, *shape))
+    swayed = np.zeros((*shape, data.swayed.shape[1]))
+    for i, (rows, who) in enumerate(zip(of_sets, judges, strict=True)):
+        at = i, slice(len(rows))
+        whole[0][at], whole[1][at] = (
+            position[data.first[rows]],
+            position[data.second[rows]],
+        )
+        whole[2][at] = np.searchsorted(who, data.judge[rows]) if len(who) else 0
+        for side, counts in zip(votes, (data.won, data.lost, data.tied), strict=True):
+            side[at] = counts[rows] / data.unit
+        swayed[at] = data.swayed[rows]
+    chunks = (shape[0], -(-shape[1] // _CHUNK), min(shape[1], _CHUNK))
+    first, second, judge = (x.reshape(chunks) for x in whole)
+    won, lost, tied = (x.reshape(chunks) for x in votes)
+    swayed = swayed.reshape(*chunks, data.swayed.shape[1])
+    return VoteRows(first, second, judge, won, lost, tied, swayed)
+
 
 LOOKS = (1.0, 1.0)
 """Votes that a judge is taken to have given looking, and not, before all others: any
@@ -214,16 +341,8 @@ class _Model:
             x[: self.fixed][sways].reshape(self._groups, -1) for x in (shared, of)
         )
         looks, looks_error = shared[self.fixed :], of[self.fixed :]
-        return Joint(
-            peak.strength,
-            error,
-            sway,
-            sway_error,
-            spread,
-            looks,
-            looks_error,
-            certain,
-        )
+        fixed = sway, sway_error, spread
+        return Joint(peak.strength, error, *fixed, looks, looks_error, certain)
 
     def evaluate(
         self,
@@ -329,18 +448,15 @@ class _Model:
                 of_sets[:, moved[0]] += moved[1]
             tie = of_sets[:, sways] if setting.ties else np.zeros(room)
             given = setting.spread
-            spread = of_sets[:, each - 1] if given is None else _log(given, room)
+            spread = of_sets[:, each - 1]
+            if given is not None:
+                spread = np.full(room, np.log(given))  # infinite: its precision is 0
             sway, looks = of_sets[:, :sways], of_sets[:, each:]
             point = Point(strength, sway, tie, spread, looks)
             shapes = rows.swayed.shape, n, shared.shape[1]
-            make = partial(_parts, program, (rows, point, there))
+            make = partial(_parts, program, rows, (point, there))
             block = SetBlock(rows, items, where, shared)
             yield Call(block, make, ("votes", program, shapes))
-
-
-def _log(spread: float, room: int) -> Float64[np.ndarray, " sets"]:
-    with np.errstate(divide="ignore"):
-        return np.full(room, np.log(spread))
 
 
 def _agreed(data: Comparisons) -> Float64[np.ndarray, " judges"]:
@@ -360,9 +476,8 @@ def _agreed(data: Comparisons) -> Float64[np.ndarray, " judges"]:
     return np.log(looks / (1 - looks))
 
 
-def _parts(program: tuple[Parameters, int], cut: Any) -> Any:
-    rows, *moving = cut
-    return _program(*program)((rows, *place(tuple(moving))), ())
+def _parts(program: tuple[Parameters, int], rows: VoteRows, moving: Any) -> Any:
+    return _program(*program)((rows, *place(moving)), ())
 
 
 @cache

@@ -58,34 +58,33 @@ def fit_votes(
         beta = beta + np.clip(step, -2, 2)
         if converged := bool(np.abs(step).max(initial=0) < _NEAR):
             break
-    p, information = _information(x, beta)
     if not converged or np.abs(beta).max(initial=0) > 20:
         return LogisticFit(beta, np.full(len(beta), np.inf), np.nan, False)
-    scores = x * (y - p)[:, None]
+    p, information = _information(x, beta)
+    scores, bread = x * (y - p)[:, None], np.linalg.inv(information)
     of_vote = cluster.reshape(len(y), -1)
     if of_vote.shape[1] == 1:
-        meats = [_squares(scores, of_vote)]
+        sums = _sums(scores, of_vote[:, 0])
+        meats = [sums.T @ sums]
     else:
-        ends = np.sort(of_vote, axis=1)
-        sums = np.zeros((2, int(of_vote.max()) + 1, x.shape[1]))
-        for i in (0, 1):
-            np.add.at(sums[i], of_vote[:, i], scores)
-        of_pair = _squares(scores, np.unique(ends, axis=0, return_inverse=True)[1])
+        pair = np.unique(np.sort(of_vote, axis=1), axis=0, return_inverse=True)[1]
+        of_pair = _sums(scores, pair.reshape(-1))
+        most = int(of_vote.max()) + 1
+        sums = _sums(scores, of_vote[:, 0], most) + _sums(scores, of_vote[:, 1], most)
         # Votes on one pair have both documents in common, and are counted twice. By
         # few documents the difference may be too small: it is no less than by pairs.
-        meats = [sums.sum(0).T @ sums.sum(0) - of_pair, of_pair]
+        meats = [sums.T @ sums - of_pair.T @ of_pair, of_pair.T @ of_pair]
     clusters = len(np.unique(of_vote))
-    bread = np.linalg.inv(information)
     spread = np.max([np.diag(bread @ meat @ bread) for meat in meats], axis=0)
     spread = spread * clusters / max(1, clusters - 1)
     z = float(stats.t.isf(0.025, max(1, clusters - 1)))
     return LogisticFit(beta, np.sqrt(spread), z, True)
 
 
-def _squares(scores: np.ndarray, cluster: np.ndarray) -> np.ndarray:
-    sums = np.zeros((int(cluster.max(initial=-1)) + 1, scores.shape[1]))
-    np.add.at(sums, cluster.reshape(-1), scores)
-    return sums.T @ sums
+def _sums(scores: np.ndarray, cluster: np.ndarray, clusters: int = 0) -> np.ndarray:
+    sums = np.zeros((max(clusters, int(cluster.max(initial=-1)) + 1), scores.shape[1]))
+    np.add.at(sums, cluster, scores)
+    return sums
 
 
 def _information(x: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -107,18 +106,6 @@ class PairedItems(NamedTuple):
     won: Bool[np.ndarray, " pairs"]
 
 
-class Drawn(NamedTuple):
-    """Strengths of a set as its votes have them, by a normal prior.
-
-    Attributes:
-        strength: draws, all alike.
-        log_marginal: logarithm of the likelihood, strengths integrated out.
-    """
-
-    strength: Float64[np.ndarray, "draws items"]
-    log_marginal: float
-
-
 def drawn_strengths(
     sets: Sequence[PairedItems], draws: int
 ) -> list[Float64[np.ndarray, "draws items"]]:
@@ -127,23 +114,21 @@ def drawn_strengths(
     Strengths have a normal prior, whose standard deviation is each of `SPREADS` as
     often as its likelihood says, of all sets together.
     """
-    made = np.random.Generator(np.random.Philox(key=1))
-    by_spread = [[drawn(pairs, s, made) for pairs in sets] for s in SPREADS]
-    values = [sum(one.log_marginal for one in of_spread) for of_spread in by_spread]
+    random = np.random.Generator(np.random.Philox(key=1))
+    by_spread = [[drawn(pairs, s, random) for pairs in sets] for s in SPREADS]
+    values = [sum(value for _, value in of_spread) for of_spread in by_spread]
     weight = np.exp(np.array(values) - max(values)).cumsum()
     counts = np.diff(np.rint(draws * weight / weight[-1]).astype(int), prepend=0)
     chosen = [(of, n) for of, n in zip(by_spread, counts.tolist(), strict=True) if n]
     return [
-        np.concatenate([of[i].strength[_rows(made, n)] for of, n in chosen])
+        np.concatenate([of[i][0][random.integers(0, _PROPOSED, n)] for of, n in chosen])
         for i in range(len(sets))
     ]
 
 
-def _rows(made: np.random.Generator, n: int) -> np.ndarray:
-    return made.integers(0, _PROPOSED, n)
-
-
-def drawn(pairs: PairedItems, spread: float, made: np.random.Generator) -> Drawn:
+def drawn(
+    pairs: PairedItems, spread: float, random: np.random.Generator
+) -> tuple[Float64[np.ndarray, "draws items"], float]:
     """Draw strengths about the most likely ones, and again by how likely they are.
 
     The first draws have the curvature of the likelihood, and long tails (of Student's t
@@ -151,14 +136,17 @@ def drawn(pairs: PairedItems, spread: float, made: np.random.Generator) -> Drawn
 
     Args:
         pairs: of one set.
-        spread: standard deviation of the prior.
-        made: random numbers.
+        spread: standard deviation of the normal prior.
+        random: numbers.
+
+    Returns:
+        Draws, all alike; and the log of the likelihood, strengths integrated out.
     """
     a, b, won = pairs
     top, information = _likeliest(pairs, spread)
     n, root = len(top), np.linalg.cholesky(information)
-    noise = made.standard_normal((n, _PROPOSED))
-    noise /= np.sqrt(made.chisquare(_TAILS, _PROPOSED) / _TAILS)
+    noise = random.standard_normal((n, _PROPOSED))
+    noise /= np.sqrt(random.chisquare(_TAILS, _PROPOSED) / _TAILS)
     strength = top + np.linalg.solve(root.T, noise).T
     lead = np.where(won, 1, -1) * (strength[:, a] - strength[:, b])
     logs = -np.logaddexp(0, -lead).sum(1) - (strength**2).sum(1) / 2 / spread**2
@@ -170,7 +158,7 @@ def drawn(pairs: PairedItems, spread: float, made: np.random.Generator) -> Drawn
     weight = np.exp(logs - logs.max()).cumsum()
     value = float(logs.max() + np.log(weight[-1] / _PROPOSED))
     levels = (np.arange(_PROPOSED) + 0.5) / _PROPOSED * weight[-1]
-    return Drawn(strength[np.searchsorted(weight, levels)], value)
+    return strength[np.searchsorted(weight, levels)], value
 
 
 def _likeliest(pairs: PairedItems, spread: float) -> tuple[np.ndarray, np.ndarray]:

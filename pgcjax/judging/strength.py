@@ -12,9 +12,8 @@ from jaxtyping import Float, Float64
 from pgcjax.errors import UsageError, counted
 from pgcjax.io.qrels import read_qrels
 from pgcjax.io.result import Result
-from pgcjax.judging.grade_agreement import grades_of
-from pgcjax.judging.options import label
-from pgcjax.judging.votes import Votes, collect, read_judgments
+from pgcjax.judging.agreement import grades_of
+from pgcjax.judging.votes import Votes, collect, label, read_judgments
 from pgcjax.later import stats
 
 RELATIONS = ("B - A", "B / A", "A + B", "A", "B")

@@ -290,10 +290,10 @@ def untied(
 
 def bounds(
     sums: Sums,
-    length_a: Int[np.ndarray, " pairs"],
-    length_b: Int[np.ndarray, " pairs"],
+    length_a: Int[np.ndarray, "*pairs"],
+    length_b: Int[np.ndarray, "*pairs"],
     weights: Weights,
-) -> dict[str, Float64[np.ndarray, " pairs"]]:
+) -> dict[str, Float64[np.ndarray, "*pairs"]]:
     """Return `min`, `ext`, `max` and `res` of pairs, on the host.
 
     Beyond n, the longer length: by `min` the overlap stays; by `ext` the agreement
@@ -301,7 +301,7 @@ def bounds(
     depth s + n - shared they have all in common.
 
     Args:
-        sums: arrays `[pairs]`.
+        sums: arrays of pairs, of any shape.
         length_a: number of documents of one ranking.
         length_b: of the other.
         weights: of depths.

@@ -65,7 +65,7 @@ class ExactTensors(PeelTensors):
 def _orders_of(
     counts: bytes, n: int, states: int, seconds: float
 ) -> "OptimalOrders | None":
-    from pgcjax.judging.kept_orders import kept_orders
+    from pgcjax.judging.optimal_orders import kept_orders
 
     matrix = np.frombuffer(counts, np.int32).reshape(n, n).astype(np.int64)
     return kept_orders(matrix, states=states, seconds=seconds)

@@ -7,13 +7,11 @@ from typing import Any
 import pandas as pd
 
 from pgcjax.errors import printable
+from pgcjax.judging.agreement import grade_agreement, judge_agreement
 from pgcjax.judging.contradictions import contradictions
-from pgcjax.judging.grade_agreement import grade_agreement
-from pgcjax.judging.judge_agreement import judge_agreement
-from pgcjax.judging.options import TIE
 from pgcjax.judging.strength import judgment_strength, judgment_times
 from pgcjax.judging.transitivity import transitivity
-from pgcjax.judging.votes import read_judgments
+from pgcjax.judging.votes import TIE, read_judgments
 
 _SHOWN = 20  # rows of judges, or of two judges, that a page of text has room for
 _NO_GRADES = "there are no grades (--qrels)"

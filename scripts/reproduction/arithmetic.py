@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pgcjax.judging.judge_agreement import compare_agreement
+from pgcjax.judging.agreement import compare_agreement
 from pgcjax.tensors.examination import cells as measured
 from scripts.reproduction.chapter import Chapter
 from scripts.reproduction.published import Block, papers

@@ -6,7 +6,6 @@ from helpers.tied import collection
 
 import pgcjax
 from pgcjax.engine import plan
-from pgcjax.engine.similarity_tiles import side_of_tile
 
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
 
@@ -24,7 +23,7 @@ def assert_same_bits(a: pd.Series, b: pd.Series) -> None:
 
 
 # The last is how five to eight runs are laid out: it takes programs of tests below.
-CUTS = ((1, 1, 1), (2, 4, 8), (4, 64, 2), (8, 32, 3))
+CUTS = ((1, 1), (2, 4), (4, 64), (8, 32))
 
 
 @pytest.mark.parametrize(
@@ -35,14 +34,17 @@ CUTS = ((1, 1, 1), (2, 4, 8), (4, 64, 2), (8, 32, 3))
 def test_cut_into_tiles_of_any_size(ties, cuts):
     runs = collection(4, runs=9, queries=2)
     whole = values(runs, ties=ties)
-    for most, pairs, square in cuts:
-        with plan.using(lists=most, pairs=pairs, square=square):
+    for most, pairs in cuts:
+        with plan.using(lists=most, pairs=pairs):
             assert_same_bits(values(runs, ties=ties), whole)
 
 
-def test_less_memory_makes_smaller_tiles():
-    assert side_of_tile(64, 1024, 2**28) == 64 > side_of_tile(64, 1024, 2**20) >= 1
-    assert side_of_tile(9, 32, 2**14) == 1
+@pytest.mark.parametrize("ties", ["a", "broken"])
+def test_little_memory_makes_several_parts_of_queries(ties, monkeypatch):
+    runs = collection(5)
+    whole = values(runs, ties=ties)
+    monkeypatch.setattr("pgcjax.engine.similarity.memory_limit", lambda _: 2**13)
+    assert_same_bits(values(runs, ties=ties), whole)
 
 
 @pytest.mark.parametrize("ties", ["w", "a", "b", "broken"])

@@ -12,11 +12,9 @@ from pgcjax.files import read_preferences
 from pgcjax.io.reading import reading
 from pgcjax.io.votes.double import double_votes
 from pgcjax.judging import logistic
-from pgcjax.judging.audit import ALL, audit
-from pgcjax.judging.audit_agreement import agreement
-from pgcjax.judging.audit_shares import FEWEST, wilson
+from pgcjax.judging.audit import ALL, agreement, audit
+from pgcjax.judging.intervals import FEWEST, place_odds, wilson
 from pgcjax.judging.logistic import PairedItems, fit_votes
-from pgcjax.judging.place_bias import place_odds
 
 NAMES = ["query_id", "first", "second", "winner", "judge"]
 
@@ -300,10 +298,10 @@ def test_strengths_are_drawn_as_votes_have_them():
             [1 / (1 + np.exp(x[j] - x[i])) for i, j in ((0, 1), (0, 2), (1, 2))], 0
         )
         total = (both * chance).sum() / both.sum()
-        drawn = logistic.drawn(pairs, spread, made)
-        assert drawn.log_marginal == pytest.approx(np.log(total), abs=0.1)
+        strength, log_marginal = logistic.drawn(pairs, spread, made)
+        assert log_marginal == pytest.approx(np.log(total), abs=0.1)
         mean = (both * chance * x[0]).sum() / (both * chance).sum()
-        assert drawn.strength[:, 0].mean() == pytest.approx(mean, abs=0.25 * spread)
+        assert strength[:, 0].mean() == pytest.approx(mean, abs=0.25 * spread)
 
 
 def test_shares_of_answers_that_go_together():

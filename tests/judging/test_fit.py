@@ -10,8 +10,7 @@ import pgcjax
 from pgcjax.errors import DataError, UsageError
 from pgcjax.judging import joint
 from pgcjax.judging.comparisons import compared
-from pgcjax.judging.joint import LOOKS, SPREAD
-from pgcjax.judging.vote_sets import FitSetting
+from pgcjax.judging.joint import LOOKS, SPREAD, FitSetting
 
 FIRST, LONGER, TIE = 0.4, 0.3, -0.5  # of simulated judges
 

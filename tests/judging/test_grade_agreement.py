@@ -12,10 +12,10 @@ from scipy import stats
 
 import pgcjax
 from pgcjax.errors import DataError, UsageError
-from pgcjax.judging.grade_agreement import preferences_from_grades
-from pgcjax.judging.judge_agreement import (
+from pgcjax.judging.agreement import (
     compare_agreement,
     judge_agreement,
+    preferences_from_grades,
     share_ties,
 )
 

@@ -14,13 +14,13 @@ from statsmodels.stats.inter_rater import fleiss_kappa as theirs
 import pgcjax
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io.xie import read_xie_votes
-from pgcjax.judging.judge_agreement import (
+from pgcjax.judging.agreement import (
     compare_agreement,
     fleiss_kappa,
     judge_agreement,
     share_ties,
 )
-from pgcjax.judging.options import label
+from pgcjax.judging.votes import label
 
 # The usual worked example: 10 subjects, 14 raters, 5 categories, kappa .210.
 FLEISS = """0 0 0 0 14; 0 2 6 4 2; 0 0 3 5 6; 0 3 9 2 0; 2 2 8 1 1

@@ -5,7 +5,7 @@ import stat
 import numpy as np
 import pytest
 
-from pgcjax.judging import kept_orders as kept
+from pgcjax.judging import optimal_orders as kept
 from pgcjax.judging.optimal_orders import optimal_orders
 
 CYCLE = np.array([[0, 2, 0, 1], [1, 0, 3, 0], [2, 0, 0, 1], [0, 1, 1, 0]])

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pgcjax
-from pgcjax.judging.feedback_arcs import heaviest_cycles, net_wins
-from pgcjax.judging.optimal_orders import optimal_orders
+from pgcjax.judging.optimal_orders import heaviest_cycles, net_wins, optimal_orders
 
 
 def brute(counts: np.ndarray) -> tuple[int, list[tuple[int, ...]]]:

@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 from pgcjax.errors import UsageError
-from pgcjax.judging.options import encode, label
-from pgcjax.judging.votes import collect
+from pgcjax.judging.votes import collect, encode, label
 
 COLUMNS = ["query_id", "doc_id", "other_doc_id", "preference", "judge"]
 

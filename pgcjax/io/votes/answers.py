@@ -162,10 +162,12 @@ class _Column:
         if ids_only.any() or both.any() and not words_only.any():
             # Words of other families are no words here, but leave open what is meant.
             rows = is_id & ~neutral
+            clash = np.zeros(len(rows), bool)
             for family in {family for word in self.distinct for family in sides(word)}:
                 signs = self.of_word(lambda w, f=family: sides(w).get(f, np.nan), float)
                 if not np.isnan(signs[rows]).any():
-                    self._refuse_clash(rows & (signs != by_id))
+                    clash |= rows & (signs != by_id)
+            self._refuse_clash(clash)  # the first row of any family
             return np.where(neutral, by_word, by_id), bool(ids_only.any())
         self._refuse_clash(both & (np.sign(by_word) != by_id))
         return by_word.copy(), False

@@ -1,11 +1,11 @@
-"""Shares of what judges say, with intervals and verdicts in words."""
+"""Shares and odds of what judges say, with 95 % intervals and verdicts in words."""
 
 from collections.abc import Callable
-from math import nan, sqrt
+from math import inf, nan, sqrt
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float64
+from jaxtyping import Float64, Int, Real
 
 from pgcjax.later import stats
 
@@ -46,6 +46,11 @@ class Finding(NamedTuple):
     high: float
     size: int
     verdict: str
+
+
+def not_asked(probe: str, size: int, why: str, of: str = "") -> Finding:
+    """Explain why a probe stands down."""
+    return Finding(probe, of, nan, nan, nan, size, f"not asked: {why}")
 
 
 def wilson(hits: float, n: float, z: float = Z) -> tuple[float, float]:
@@ -96,25 +101,12 @@ def share_of(
     words: Words,
     noun: str,
 ) -> Finding:
-    """Return a share and its verdict, unless it is one of too few.
-
-    Args:
-        probe: its name.
-        hits: of each cluster of answers that go together.
-        n: of how many.
-        words: makes the verdict.
-        noun: what is counted.
-    """
+    """Estimate a share of `noun`, in clusters that go together, unless they are few."""
     size = int(n.sum())
     if size < FEWEST:
-        return none(probe, "", size, f"{size} {noun}, of which {FEWEST} are needed")
+        return not_asked(probe, size, f"{size} {noun}, of which {FEWEST} are needed")
     share, low, high = clustered(hits[n > 0], n[n > 0])
     return Finding(probe, "", share, low, high, size, words(share, low, high))
-
-
-def none(probe: str, of: str, n: int, why: str) -> Finding:
-    """Explain why a probe stands down."""
-    return Finding(probe, of, nan, nan, nan, n, f"not asked: {why}")
 
 
 def consistency(share: float, low: float, high: float) -> str:
@@ -131,3 +123,64 @@ def mostly(noun: str) -> Words:
     return lambda share, low, high: (
         f"mostly {noun}" if low > MOSTLY else f"some {noun}" if share else f"no {noun}"
     )
+
+
+def odds_words(low: float, high: float, words: tuple[str, str]) -> str:
+    """Word whether odds are large, by their interval."""
+    if low > 1 or high < 1:
+        verdict = words[0] if low > 1 else words[1]
+        return verdict + ("" if low > ODDS or high < 1 / ODDS else " a little, perhaps")
+    small = high <= ODDS and low >= 1 / ODDS
+    return "no, or hardly" if small else "not seen, and may be large"
+
+
+def place_odds(
+    stratum: Int[np.ndarray, " votes"],
+    low_first: Float64[np.ndarray, " votes"],
+    sign: Real[np.ndarray, " votes"],
+) -> tuple[float, float, float, int]:
+    """Estimate the odds of preferring the first from pairs shown in both orders.
+
+    Each pair is compared with itself, so it does not matter whether better documents
+    were shown first more often. A judge's votes on a pair are a table of two by two:
+    which document was shown first, and which is preferred. The common odds ratio of
+    these tables is the square of the odds, as either order moves the log-odds by as
+    much. Of one vote in each order it is McNemar's: votes that flip to the first by
+    those that flip to the second.
+
+    Args:
+        stratum: number of the judge and pair of each vote.
+        low_first: 1 if the pair's low document was shown first, -1 if the other was.
+        sign: 1 if the low document is preferred, -1 if the other is, 0 for a tie; ties
+            do not count.
+
+    Returns:
+        The odds, NaN where no answer goes with the place; the ends of their 95 %
+        interval; and the pairs that one judge decided in both orders.
+
+    Source: Mantel and Haenszel 1959; Robins, Breslow and Greenland 1986, of the
+    variance, as that of as many answers in Wilson's interval.
+    """
+    decided = (sign != 0) & ~np.isnan(low_first)
+    _, number = np.unique(stratum[decided], return_inverse=True)
+    cell = 2 * (low_first[decided] < 0) + (sign[decided] < 0)
+    n = int(number.max(initial=-1)) + 1
+    counts = np.bincount(4 * number + cell, minlength=4 * n).reshape(n, 4)
+    counts = counts[(counts[:, :2].sum(1) > 0) & (counts[:, 2:].sum(1) > 0)] * 1.0
+    a, b, c, d = counts.T
+    total = counts.sum(1)
+    first, second = a * d / total, b * c / total
+    up, down = float(first.sum()), float(second.sum())
+    if not up + down:
+        return nan, nan, nan, len(counts)
+    # Two answers of a pair that flip weigh one half.
+    share, size = up / (up + down), 2 * (up + down)
+    if up and down:
+        same, other = (a + d) / total, (b + c) / total
+        variance = float((same * first).sum()) / (2 * up * up)
+        variance += float((same * second + other * first).sum()) / (2 * up * down)
+        variance += float((other * second).sum()) / (2 * down * down)
+        size = 1 / (variance * share * (1 - share))
+    ends = wilson(share * size, size)
+    odds, low, high = (sqrt(x / (1 - x)) if x < 1 else inf for x in (share, *ends))
+    return odds, low, high, len(counts)
