@@ -28,7 +28,7 @@ ROOMS = [
     "engine",
     "asking",
     "datasets",
-    "report",
+    "reporting",
     "plugins",
     "cli",
     "__main__",

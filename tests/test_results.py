@@ -13,7 +13,7 @@ import pytest
 import pgcjax
 from pgcjax.datasets.files import demo_folder
 from pgcjax.io.result import Result
-from pgcjax.report.leaderboard import leaderboard
+from pgcjax.reporting.leaderboard import leaderboard
 
 DEMO = demo_folder()
 RUNS = [str(p) for p in sorted((DEMO / "runs").iterdir()) if "oak" not in p.name]

@@ -21,7 +21,7 @@ from benchmarks.studies.greedy_exact import shown
 from benchmarks.studies.options import file_options
 from benchmarks.studies.public_collections import data_option
 from pgcjax.asking.chance import log_capital
-from pgcjax.report import canvas, plots
+from pgcjax.reporting import canvas, plots
 
 SECTIONS = ("made-up", "noisy", "public", "any time")
 SIZES = (3, 5, 7, 10, 12, 15, 20)

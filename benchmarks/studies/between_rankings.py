@@ -21,7 +21,7 @@ from scipy import stats
 import pgcjax
 from benchmarks.harness import facts, write_sections
 from benchmarks.studies.calibration import data
-from pgcjax.report import canvas, plots
+from pgcjax.reporting import canvas, plots
 from pgcjax.stats.correlation import correlation
 
 ALPHA = 0.05

@@ -17,7 +17,7 @@ import pgcjax
 from benchmarks.harness import facts, write_sections
 from benchmarks.studies.public_collections import Public, collections, data_option
 from pgcjax.io.text_tables import markdown, text_table
-from pgcjax.report import canvas, plots
+from pgcjax.reporting import canvas, plots
 
 MEASURES = ("PGC", "ExactPGC")
 TEST, ALPHA = "tukey", 0.05

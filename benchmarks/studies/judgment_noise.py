@@ -20,7 +20,7 @@ from benchmarks.harness import facts, write_sections
 from benchmarks.studies.greedy_exact import ALPHA, TEST, shown
 from benchmarks.studies.options import file_options
 from benchmarks.studies.public_collections import Public, collections, data_option
-from pgcjax.report import canvas, plots
+from pgcjax.reporting import canvas, plots
 
 SECTIONS = ("widths", "single", "claims", "enough")
 SCHEMES = ("judgments", "queries", "both")

@@ -39,8 +39,8 @@ from pgcjax.measures.compatibility import finished
 from pgcjax.measures.measure import Measure
 from pgcjax.runtime.loop import Call, results
 from pgcjax.runtime.programs import Program
+from pgcjax.tensors.flat_runs import RunRanks
 from pgcjax.tensors.padding import padded_size, stack
-from pgcjax.tensors.rank_tables import RunRanks
 
 _COLUMNS = ["query_id", "doc_a", "doc_b", "utility"]
 _ANSWERS = 256  # in a call

@@ -12,7 +12,7 @@ import platformdirs
 from pgcjax.cli.commands import OUT_OF_MEMORY, cli
 from pgcjax.errors import DataWarning, PgcjaxError, VerificationError, one_line
 from pgcjax.io.memory import address_space
-from pgcjax.report.progress import say
+from pgcjax.reporting.progress import say
 from pgcjax.runtime.private_folder import make_private, others_place
 
 _MEMORY = (

@@ -21,7 +21,7 @@ from pgcjax.cli.options import (
 from pgcjax.cli.verbs import Verbs
 from pgcjax.errors import DataError, counted
 from pgcjax.io.choices import TABLE_SUFFIXES
-from pgcjax.report.progress import ProgressDisplay, say
+from pgcjax.reporting.progress import ProgressDisplay, say
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,7 +11,7 @@ from pgcjax.cli.options import output_option
 from pgcjax.cli.verbs import Verb, Verbs, shared_options
 from pgcjax.io.choices import SCORE_SUFFIXES
 from pgcjax.io.memory import address_space
-from pgcjax.report.progress import ProgressDisplay, say
+from pgcjax.reporting.progress import ProgressDisplay, say
 
 OUT_OF_MEMORY = 3
 LEAST_ADDRESSES = 1280 * 2**20
@@ -137,7 +137,7 @@ def demo(output: str) -> None:
     from pgcjax.engine.evaluate import evaluate as score
     from pgcjax.engine.job import Job
     from pgcjax.io.remote import path_of
-    from pgcjax.report.leaderboard import leaderboard, show
+    from pgcjax.reporting.leaderboard import leaderboard, show
 
     folder = demo_folder()
     with ProgressDisplay() as progress:

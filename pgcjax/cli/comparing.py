@@ -29,7 +29,7 @@ from pgcjax.cli.score_files import (
 from pgcjax.cli.targets import WITH_WORK, kept_work
 from pgcjax.errors import shared
 from pgcjax.io.choices import TABLE_SUFFIXES
-from pgcjax.report.progress import ProgressDisplay, say
+from pgcjax.reporting.progress import ProgressDisplay, say
 from pgcjax.stats.choices import INCOMPLETE, TESTS
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ def _print(
 ) -> None:
     """Print pairs, or runs, the best first."""
     if not (pairs or form in _DATA):
-        from pgcjax.report.leaderboard import leaderboard
+        from pgcjax.reporting.leaderboard import leaderboard
 
         print_leaderboard(leaderboard(comparisons), form, top)
         return

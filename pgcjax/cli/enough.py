@@ -26,7 +26,7 @@ from pgcjax.cli.options import (
 )
 from pgcjax.cli.targets import WITH_WORK, kept_work
 from pgcjax.io.choices import MISSING, ORDERS, TABLE_SUFFIXES
-from pgcjax.report.progress import ProgressDisplay, say
+from pgcjax.reporting.progress import ProgressDisplay, say
 from pgcjax.stats.choices import REPLICATED, SHARES
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from pgcjax.cli.score_files import input_format_option, scores_output_option
 from pgcjax.cli.score_folders import PartFolder
 from pgcjax.errors import counted
 from pgcjax.io.choices import FILE_KINDS
-from pgcjax.report.progress import ProgressDisplay, say
+from pgcjax.reporting.progress import ProgressDisplay, say
 
 
 @files.command()

@@ -27,7 +27,7 @@ from pgcjax.cli.score_files import (
     score_options,
     test_options,
 )
-from pgcjax.report.progress import ProgressDisplay, say
+from pgcjax.reporting.progress import ProgressDisplay, say
 from pgcjax.stats.choices import RANK_INTERVALS, TESTS
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from pgcjax.io.text_tables import TextTable
-    from pgcjax.report.leaderboard import Leaderboard
+    from pgcjax.reporting.leaderboard import Leaderboard
 
 FORMATS = ("text", "table", "csv", "json", "latex", "markdown")
 _SHOWN = 50  # runs that a terminal shows, if nobody says how many
@@ -66,7 +66,7 @@ def format_of(form: str | None, top: int | None = None, per_query: bool = False)
 
 def print_leaderboard(board: "Leaderboard", form: str, top: int | None) -> None:
     """Print a leaderboard in any format but text."""
-    from pgcjax.report import leaderboard
+    from pgcjax.reporting import leaderboard
 
     if form == "table":
         count = top or (_SHOWN if sys.stdout.isatty() else None)
@@ -99,7 +99,7 @@ def print_findings(
         _print_data(table, form, metadata)
     else:
         from pgcjax.io.text_tables import text_table
-        from pgcjax.report import terminal
+        from pgcjax.reporting import terminal
 
         text = text_table(table, notes=notes, best=best)
         if form == "table":

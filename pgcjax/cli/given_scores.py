@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pgcjax.cli.formats import print_findings, print_leaderboard, print_line
-from pgcjax.report.progress import ProgressDisplay, say
+from pgcjax.reporting.progress import ProgressDisplay, say
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +44,7 @@ def print_scores(
     if scores.metadata.get("means_only"):
         print_findings(_ranked(scores)[:top], form, scores.metadata)
         return
-    from pgcjax.report.leaderboard import leaderboard
+    from pgcjax.reporting.leaderboard import leaderboard
 
     print_leaderboard(leaderboard(scores), form, top)
 

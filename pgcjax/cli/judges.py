@@ -23,7 +23,7 @@ from pgcjax.cli.options import (
     write_table,
 )
 from pgcjax.io.choices import MISSING, ORDERS, TABLE_SUFFIXES
-from pgcjax.report.progress import ProgressDisplay, say
+from pgcjax.reporting.progress import ProgressDisplay, say
 from pgcjax.stats.choices import CORRECTIONS, RANK_INTERVALS
 
 SHOWN = ("judges", "pairs", "flips", "runs")

@@ -20,7 +20,7 @@ from pgcjax.cli.options import (
 )
 from pgcjax.io.choices import TABLE_SUFFIXES
 from pgcjax.judging.choices import BY, MODELS, SIDES, SPLITS, SWAYS
-from pgcjax.report.progress import ProgressDisplay
+from pgcjax.reporting.progress import ProgressDisplay
 
 _judge_option = click.option(
     "--judge",
@@ -88,7 +88,7 @@ def agree(
     """
     from pgcjax.io.qrels import read_qrels
     from pgcjax.io.votes.read import read_preferences
-    from pgcjax.report.judgment_analysis import Choices, analyse, lines, tidy
+    from pgcjax.reporting.judgment_analysis import Choices, analyse, lines, tidy
 
     preferences = read_preferences(prefs, format=prefs_format)
     grades = read_qrels(qrels) if qrels else None
@@ -128,7 +128,7 @@ def audit(
     """
     from pgcjax.io.votes.read import read_preferences
     from pgcjax.judging.audit import audit as audited
-    from pgcjax.report.judge_audit import lines
+    from pgcjax.reporting.judge_audit import lines
 
     preferences = read_preferences(prefs, format=prefs_format)
     judged_by = {"judges": list(judges) or None, "people": list(people)}
@@ -196,7 +196,7 @@ def fit(
         raise click.UsageError("--judges-output is of --reliability")
     from pgcjax.io.votes.read import read_preferences
     from pgcjax.judging.fit import fit as fitted
-    from pgcjax.report.judge_models import lines
+    from pgcjax.reporting.judge_models import lines
 
     preferences = read_preferences(prefs, format=prefs_format)
     settings: dict[str, Any] = {"by": by, "reliability": reliability}

@@ -13,7 +13,7 @@ from pgcjax.cli.verbs import SharedOption
 from pgcjax.io.choices import FLIPS, NAME_BY, TABLE_SUFFIXES
 from pgcjax.io.judgments import KINDS
 from pgcjax.io.reading import reading
-from pgcjax.report.progress import say
+from pgcjax.reporting.progress import say
 from pgcjax.stats.choices import COEFFICIENTS
 
 if TYPE_CHECKING:

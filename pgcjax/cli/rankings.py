@@ -29,7 +29,7 @@ from pgcjax.cli.score_files import test_options
 from pgcjax.engine.choices import TIES, VARIANTS
 from pgcjax.errors import shared
 from pgcjax.io.choices import MISSING, ORDERS
-from pgcjax.report.progress import ProgressDisplay, say
+from pgcjax.reporting.progress import ProgressDisplay, say
 from pgcjax.stats.choices import AGGREGATIONS, PAIR_TESTS
 
 if TYPE_CHECKING:

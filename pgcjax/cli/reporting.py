@@ -22,12 +22,12 @@ from pgcjax.cli.score_files import (
 )
 from pgcjax.cli.targets import Target
 from pgcjax.io.choices import FIGURE_KINDS, ORDERS, PAGE_SUFFIXES
-from pgcjax.report.progress import ProgressDisplay, say
+from pgcjax.reporting.progress import ProgressDisplay, say
 from pgcjax.stats.choices import TESTS
 
 if TYPE_CHECKING:
-    from pgcjax.report.judged_queries import JudgedQueries
-    from pgcjax.report.score_findings import Findings
+    from pgcjax.reporting.judged_queries import JudgedQueries
+    from pgcjax.reporting.score_findings import Findings
 
 
 @cli.command()
@@ -120,14 +120,14 @@ def report(
     """
     if kinds and not figures:
         raise click.UsageError("--figure-format is of --figures DIR, which is absent")
-    from pgcjax.report import interactive, page
+    from pgcjax.reporting import interactive, page
 
     html = output.lower().endswith(".html")
     page.ready(output, draws=not html or figures is not None)
     given = {"prefs": prefs, "qrels": qrels, "runs": runs}
     _check(html, given, prefs_format)
-    from pgcjax.report import score_page
-    from pgcjax.report.score_findings import find
+    from pgcjax.reporting import score_page
+    from pgcjax.reporting.score_findings import find
 
     score_page.check_top(top)
     title = title or ", ".join(Path(path).name for path in scores)
@@ -187,7 +187,7 @@ def _judged(
     from pgcjax.io.qrels import read_qrels
     from pgcjax.io.runs import Options, open_runs
     from pgcjax.io.votes.read import read_preferences
-    from pgcjax.report.judged_queries import read
+    from pgcjax.reporting.judged_queries import read
 
     prefs, qrels, runs = (paths[name] for name in ("prefs", "qrels", "runs"))
     return read(

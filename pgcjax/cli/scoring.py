@@ -32,7 +32,7 @@ from pgcjax.cli.score_folders import PartFolder
 from pgcjax.cli.targets import WITH_WORK, kept_work
 from pgcjax.errors import PgcjaxError
 from pgcjax.io.choices import MISSING, ORDERS, SHARED
-from pgcjax.report.progress import ProgressDisplay, say
+from pgcjax.reporting.progress import ProgressDisplay, say
 
 if TYPE_CHECKING:
     from pgcjax.engine.job import Job

@@ -20,7 +20,7 @@ from pgcjax.cli.options import (
     write_table,
 )
 from pgcjax.io.choices import FIGURE_KINDS, ORDERS
-from pgcjax.report.progress import ProgressDisplay, say
+from pgcjax.reporting.progress import ProgressDisplay, say
 
 
 def _share(name: str, default: float, help: str) -> Any:
@@ -144,7 +144,7 @@ def simulate(
         )
     write_table(result.table, output, result.metadata)
     if figure:
-        from pgcjax.report import canvas, plots
+        from pgcjax.reporting import canvas, plots
 
         shown = "documents", "judgments", "design"
         canvas.save(plots.lines(result.table, *shown), figure)

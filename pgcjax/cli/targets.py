@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from pgcjax.report.progress import say
+from pgcjax.reporting.progress import say
 
 
 class Target(click.Path):

@@ -19,7 +19,7 @@ from pgcjax.cli.options import (
 from pgcjax.cli.scoring import Sources, scoring_options, working
 from pgcjax.io.choices import TABLE_SUFFIXES
 from pgcjax.judging.choices import LEFT_OUT, RESAMPLED
-from pgcjax.report.progress import say
+from pgcjax.reporting.progress import say
 from pgcjax.stats.choices import REPLICATED, REPLICATED_SINGLY
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def uncertainty(
                 table = table.drop(columns="measure")
             print_findings(table, format_of(form), scores.metadata)
         else:
-            from pgcjax.report.leaderboard import leaderboard
+            from pgcjax.reporting.leaderboard import leaderboard
 
             board = leaderboard(result, interval=interval)
             print_leaderboard(board, form or "table", top)

@@ -7,7 +7,7 @@ import click
 from pgcjax._aliases import OPTIONS
 from pgcjax.cli.examples import EXAMPLES
 from pgcjax.cli.targets import Target
-from pgcjax.report.progress import be_quiet
+from pgcjax.reporting.progress import be_quiet
 
 _HEADINGS = {
     "Judgments": "prefs qrels intent-qrels intents context judge judges votes bad",

@@ -10,7 +10,7 @@ import click
 
 from pgcjax.errors import PgcjaxError
 from pgcjax.io.write import written_beside
-from pgcjax.report.progress import ProgressDisplay, say
+from pgcjax.reporting.progress import ProgressDisplay, say
 from scripts.campaigns.campaign import Campaign
 from scripts.campaigns.catalogue import CAMPAIGNS
 from scripts.campaigns.tables import Row, markdown

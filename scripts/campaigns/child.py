@@ -73,7 +73,7 @@ def import_libraries() -> None:
 
     import pgcjax
     import pgcjax.engine.dry_run
-    import pgcjax.report.score_page  # noqa: F401
+    import pgcjax.reporting.score_page  # noqa: F401
 
     for name in dir(pgcjax):
         getattr(pgcjax, name)

@@ -16,8 +16,8 @@ import click
 import pgcjax
 from pgcjax.errors import DataError, DataWarning, PgcjaxError
 from pgcjax.io.write import written_beside
-from pgcjax.report.page import Page, Part, Section, write
-from pgcjax.report.progress import ProgressDisplay, say
+from pgcjax.reporting.page import Page, Part, Section, write
+from pgcjax.reporting.progress import ProgressDisplay, say
 from scripts.reproduction import (
     arithmetic,
     carterette,

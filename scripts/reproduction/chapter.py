@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pgcjax.report.page import Part, Picture, Section, Table, table_of
+from pgcjax.reporting.page import Part, Picture, Section, Table, table_of
 from scripts.reproduction.verdicts import (
     CONSISTENT,
     DIFFERS,

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 import pgcjax
-from pgcjax.report.page import cell_of
+from pgcjax.reporting.page import cell_of
 
 Tables = Mapping[str, pd.DataFrame]
 """Scores of runs (run_id, query_id, value), by what the report calls the measure."""

@@ -5,7 +5,7 @@ from functools import partial
 
 import pandas as pd
 
-from pgcjax.report import canvas, plots
+from pgcjax.reporting import canvas, plots
 from pgcjax.stats.agreement import Agreement, agree
 from scripts.reproduction.chapter import Chapter
 from scripts.reproduction.data import Data

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from pgcjax.report import canvas, plots
+from pgcjax.reporting import canvas, plots
 from pgcjax.tensors.graphs import combined_graphs, grade_graphs, preference_graphs
 from scripts.reproduction import forms
 from scripts.reproduction.chapter import Chapter

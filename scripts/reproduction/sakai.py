@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 import pgcjax
-from pgcjax.report import plots
+from pgcjax.reporting import plots
 from pgcjax.stats.discrimination import Discrimination
 from scripts.reproduction import forms
 from scripts.reproduction.chapter import Chapter

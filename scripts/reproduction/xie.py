@@ -3,7 +3,7 @@
 import pandas as pd
 
 import pgcjax
-from pgcjax.report import plots
+from pgcjax.reporting import plots
 from scripts.reproduction.chapter import Chapter
 from scripts.reproduction.data import Data
 from scripts.reproduction.images import GAMMA, LAMBDA, Images

@@ -8,7 +8,7 @@ import pytest
 import pgcjax as package
 from pgcjax.cli import main
 from pgcjax.datasets.files import demo_folder
-from pgcjax.report import canvas
+from pgcjax.reporting import canvas
 
 SMALL = {
     "prefs.txt": "q1 a b a\nq1 b c b\nq2 a c c\n",

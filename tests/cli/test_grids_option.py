@@ -4,7 +4,7 @@ import pytest
 
 import pgcjax as package
 from pgcjax.engine import plan
-from pgcjax.report.progress import ProgressDisplay
+from pgcjax.reporting.progress import ProgressDisplay
 
 JUDGED = ("--prefs", "preferences.csv", "--grids", "grid.csv")
 MEASURES = ("-m", "ImagePGC", "-m", "PMR", "-m", "WR")

@@ -7,9 +7,9 @@ import pytest
 
 from pgcjax.errors import DataError, DataWarning, UsageError, one_line, printable
 from pgcjax.files import read_preferences, read_scores
-from pgcjax.report import canvas, plots
-from pgcjax.report.leaderboard import leaderboard, show
-from pgcjax.report.page import Page, Section, table_of, write
+from pgcjax.reporting import canvas, plots
+from pgcjax.reporting.leaderboard import leaderboard, show
+from pgcjax.reporting.page import Page, Section, table_of, write
 
 RUNS = {"\x1b[2Jred\x07": r"\x1b[2Jred\x07", "a\u202eb\x9b[/i]": r"a\u202eb\x9b[/i]"}
 BAD = set("\x1b\x07\u202e\x9b")

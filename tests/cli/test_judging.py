@@ -7,7 +7,7 @@ import pytest
 
 import pgcjax as package
 from pgcjax.datasets.files import demo_folder
-from pgcjax.report.judgment_analysis import aligned
+from pgcjax.reporting.judgment_analysis import aligned
 
 DEMO = demo_folder()
 PREFS = ["judgments", "agree", "--prefs", "prefs.csv"]

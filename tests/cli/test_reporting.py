@@ -12,7 +12,7 @@ import pytest
 
 import pgcjax as package
 from pgcjax.datasets.files import demo_folder
-from pgcjax.report import canvas, plots
+from pgcjax.reporting import canvas, plots
 from pgcjax.stats.judge_orders import Board, JudgeOrders
 
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")

@@ -5,7 +5,7 @@ from itertools import combinations
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from pgcjax.report import canvas
+from pgcjax.reporting import canvas
 
 
 def letters(figure: Figure) -> list[Text]:

@@ -17,7 +17,7 @@ from pgcjax.io import seal
 from pgcjax.io.scores import source as score_source
 from pgcjax.io.scores.parts import part_path
 from pgcjax.io.scores.source import merged_order
-from pgcjax.report.leaderboard import leaderboard
+from pgcjax.reporting.leaderboard import leaderboard
 from pgcjax.stats.aligned import align
 from pgcjax.stats.correlation import correlate
 from pgcjax.stats.merging import merge

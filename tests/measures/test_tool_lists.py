@@ -241,7 +241,7 @@ def test_geometric_means_and_sums(capsys):
     assert pairs.notes[0] == (
         "logarithms of scores, 0.00001 at least: the mean is geometric"
     )
-    from pgcjax.report.leaderboard import leaderboard
+    from pgcjax.reporting.leaderboard import leaderboard
 
     board = leaderboard(scores)
     assert board.mean["AP(mean=geometric)"].tolist() == pytest.approx(

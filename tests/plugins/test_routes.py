@@ -11,8 +11,8 @@ import pytest
 
 import pgcjax
 from pgcjax.plugins.ir_measures import PGC, nDCG
-from pgcjax.report import interactive
-from pgcjax.report.score_findings import find
+from pgcjax.reporting import interactive
+from pgcjax.reporting.score_findings import find
 
 DEMO = Path(pgcjax.__file__).parent / "datasets/collection"
 PAIR = ["run_a", "run_b"]

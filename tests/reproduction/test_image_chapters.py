@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 pytest.importorskip("scripts.reproduction", reason="not in a checkout")
-from pgcjax.report import canvas  # noqa: E402
-from pgcjax.report.page import Picture  # noqa: E402
+from pgcjax.reporting import canvas  # noqa: E402
+from pgcjax.reporting.page import Picture  # noqa: E402
 from scripts.reproduction import luo_images, xie  # noqa: E402
 from scripts.reproduction.data import Data  # noqa: E402
 from scripts.reproduction.images import ENGINES, Images  # noqa: E402

@@ -17,7 +17,7 @@ from scipy import stats
 pytest.importorskip("scripts.reproduction", reason="not in a checkout")
 from pgcjax.engine import plan  # noqa: E402
 from pgcjax.measures.catalogue import parse  # noqa: E402
-from pgcjax.report.page import Picture, Table  # noqa: E402
+from pgcjax.reporting.page import Picture, Table  # noqa: E402
 from pgcjax.tensors.padding import at_least  # noqa: E402
 from scripts.reproduction import __main__ as command  # noqa: E402
 from scripts.reproduction import forms, luo_lists, sakai  # noqa: E402

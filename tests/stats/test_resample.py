@@ -257,3 +257,27 @@ def test_wrong_arguments():
             procedures.p_values(values, "bootstrap", **wrong)
     with pytest.raises(UsageError, match="a precision between 0 and 0.5"):
         procedures.run(values, tests.all_pairs(6), "tukey", precision=0.0)
+
+
+def test_sign_flips_agree_with_scipy_within_monte_carlo_error():
+    values = scores(3, 4, 40)
+    found = procedures.run(values, tests.all_pairs(4), "permutation", resamples=20_000)
+    assert not found.exact
+    for p, error, i, j in zip(
+        found.p_value, found.error, *tests.all_pairs(4), strict=True
+    ):
+        other = stats.permutation_test(
+            (values[i] - values[j],),
+            np.mean,
+            permutation_type="samples",
+            n_resamples=20_000,
+            rng=np.random.default_rng(1),
+        )
+        assert abs(p - other.pvalue) < 5 * np.hypot(error, error)
+
+
+def test_bootstrap_agrees_with_student_where_both_hold():
+    values = np.random.default_rng(5).normal(size=(8, 60))
+    pairs = tests.all_pairs(8)
+    found = procedures.run(values, pairs, "bootstrap", resamples=4000)
+    assert np.abs(found.p_value - tests.t(values, pairs)).max() < 0.05

@@ -14,9 +14,9 @@ import pytest
 import pgcjax
 from pgcjax.errors import DataError, DataWarning, UsageError
 from pgcjax.io.runs import read_runs
-from pgcjax.report import interactive, judged_queries
-from pgcjax.report.judged_queries import JudgedQueries
-from pgcjax.report.score_findings import find
+from pgcjax.reporting import interactive, judged_queries
+from pgcjax.reporting.judged_queries import JudgedQueries
+from pgcjax.reporting.score_findings import find
 from pgcjax.stats.uncertainty import Uncertainty
 from pgcjax.tensors.graphs import Graph
 

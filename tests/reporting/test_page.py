@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 
 from pgcjax.errors import DataError, UsageError
-from pgcjax.report import canvas, plots
-from pgcjax.report.page import (
+from pgcjax.reporting import canvas, plots
+from pgcjax.reporting.page import (
     Page,
     Picture,
     Section,

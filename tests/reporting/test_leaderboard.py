@@ -9,7 +9,7 @@ from rich.console import Console
 
 import pgcjax
 from pgcjax.io.text_tables import digits_of, latex, latex_text, markdown, text_table
-from pgcjax.report.leaderboard import Leaderboard, leaderboard, show
+from pgcjax.reporting.leaderboard import Leaderboard, leaderboard, show
 from pgcjax.stats.scores import Scores
 
 ODD = r"a_b%#&{}~^\ $5|<x>--`''*[1]"

@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 
 from pgcjax.errors import DataError, UsageError
-from pgcjax.report import canvas, plot_labels
-from pgcjax.report.bar_plots import agreement, leaderboard
-from pgcjax.report.heat_maps import correlations, differences, matrix, overlaps
+from pgcjax.reporting import canvas, plot_labels
+from pgcjax.reporting.bar_plots import agreement, leaderboard
+from pgcjax.reporting.heat_maps import correlations, differences, matrix, overlaps
 from pgcjax.stats.aligned import align, measure_names
 from pgcjax.stats.correlation import correlation
 from pgcjax.stats.discrimination import Discrimination

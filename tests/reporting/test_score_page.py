@@ -7,8 +7,8 @@ from helpers.drawn import check_legible
 
 from pgcjax.errors import DataError, DataWarning, UsageError
 from pgcjax.io.text_tables import cell_of
-from pgcjax.report.page import Table
-from pgcjax.report.score_page import summary
+from pgcjax.reporting.page import Table
+from pgcjax.reporting.score_page import summary
 from pgcjax.stats.compare import compare
 from pgcjax.stats.correlation import correlate
 from pgcjax.stats.discrimination import discriminate

@@ -8,7 +8,7 @@ import pytest
 from helpers.drawn import check_legible, letters, words
 
 from pgcjax.errors import UsageError
-from pgcjax.report import bar_plots, canvas, plots
+from pgcjax.reporting import bar_plots, canvas, plots
 from pgcjax.stats.agreement import agree_measures
 from pgcjax.stats.compare import compare
 from pgcjax.stats.correlation import correlate, correlation

@@ -3,7 +3,7 @@
 import io
 import sys
 
-from pgcjax.report.progress import ProgressDisplay, say
+from pgcjax.reporting.progress import ProgressDisplay, say
 
 
 class Terminal(io.StringIO):

@@ -21,7 +21,7 @@ from pgcjax.io.choices import PAGE_SUFFIXES
 from pgcjax.io.remote import is_remote, path_of
 from pgcjax.io.text_tables import cell_of, plain
 from pgcjax.io.write import check_folder, check_suffix, written_beside
-from pgcjax.report import canvas
+from pgcjax.reporting import canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -64,7 +64,7 @@ class Picture:
 
     Attributes:
         name: of its file, without a suffix: letters, digits, `.`, `+`, `-` and `_`.
-        figure: of `pgcjax.report.plots`, or any of matplotlib.
+        figure: of `pgcjax.reporting.plots`, or any of matplotlib.
         caption: below it.
     """
 
@@ -224,7 +224,7 @@ def template(name: str) -> Any:
     import jinja2
 
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("pgcjax.report"),
+        loader=jinja2.PackageLoader("pgcjax.reporting"),
         autoescape=name.endswith(".html.jinja"),
         undefined=jinja2.StrictUndefined,
         finalize=lambda value: printable(value, "\n") if type(value) is str else value,

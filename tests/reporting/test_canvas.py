@@ -9,7 +9,7 @@ import pytest
 from helpers.drawn import check_legible, words
 
 from pgcjax.errors import DataError, UsageError
-from pgcjax.report import canvas, plot_labels, plots
+from pgcjax.reporting import canvas, plot_labels, plots
 
 TABLE = pd.DataFrame(
     [(p, of, p * k) for k, of in enumerate("abc") for p in range(4)],

@@ -13,8 +13,8 @@ from pgcjax.io.runs import read_runs
 from pgcjax.io.text_tables import cell_of
 from pgcjax.reference.order import ordered
 from pgcjax.reference.pgc import greedy_ideal
-from pgcjax.report import interactive, judged_queries
-from pgcjax.report.score_findings import find
+from pgcjax.reporting import interactive, judged_queries
+from pgcjax.reporting.score_findings import find
 
 DEMO = demo_folder()
 HOSTILE = "</script><script>window.bad=1</script>"

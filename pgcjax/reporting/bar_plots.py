@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from pgcjax.errors import UsageError
-from pgcjax.report import canvas, plot_labels
+from pgcjax.reporting import canvas, plot_labels
 from pgcjax.stats.findings import Comparison
 from pgcjax.stats.intervals import student
 from pgcjax.stats.matrix import read

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from pgcjax.errors import counted, printable
 from pgcjax.judging.audit import ALL, Audit
-from pgcjax.report.judgment_analysis import aligned
+from pgcjax.reporting.judgment_analysis import aligned
 
 SHOWN = 8
 """Judges, and rows on other judges of each, that a page of text has room for."""

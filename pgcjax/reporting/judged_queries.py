@@ -11,7 +11,7 @@ from scipy import sparse
 
 from pgcjax.errors import DataError, Progress, counted, listed
 from pgcjax.io.judged import JudgedDocuments
-from pgcjax.report.judgment_analysis import Analysis, Choices, Part, analyse
+from pgcjax.reporting.judgment_analysis import Analysis, Choices, Part, analyse
 from pgcjax.tensors.graphs import Graph, grade_graphs, preference_graphs
 from pgcjax.tensors.rankings import read_rankings
 

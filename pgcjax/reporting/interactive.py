@@ -16,10 +16,10 @@ import numpy as np
 from pgcjax.errors import printable
 from pgcjax.io.remote import path_of
 from pgcjax.io.write import written_beside
-from pgcjax.report import judge_orders
-from pgcjax.report.judged_queries import JudgedQueries
-from pgcjax.report.page import ready, table_of, template
-from pgcjax.report.score_findings import Findings
+from pgcjax.reporting import judge_orders
+from pgcjax.reporting.judged_queries import JudgedQueries
+from pgcjax.reporting.page import ready, table_of, template
+from pgcjax.reporting.score_findings import Findings
 from pgcjax.stats.findings import Comparison
 
 SCRIPTS = ("data", "elements", "tables", "charts", "graph", "drawing", "overview")

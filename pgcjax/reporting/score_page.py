@@ -11,9 +11,9 @@ import pandas as pd
 
 from pgcjax.errors import UsageError, counted
 from pgcjax.io.text_tables import cell_of
-from pgcjax.report import canvas, judge_orders, plot_labels, plots
-from pgcjax.report.page import Page, Part, Picture, Section, Table, table_of
-from pgcjax.report.score_findings import Findings, find
+from pgcjax.reporting import canvas, judge_orders, plot_labels, plots
+from pgcjax.reporting.page import Page, Part, Picture, Section, Table, table_of
+from pgcjax.reporting.score_findings import Findings, find
 from pgcjax.stats.matrix import Matrix
 
 if TYPE_CHECKING:

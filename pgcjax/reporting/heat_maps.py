@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from pgcjax.errors import UsageError
-from pgcjax.report import canvas, plot_labels
+from pgcjax.reporting import canvas, plot_labels
 from pgcjax.stats.discrimination import Discrimination
 from pgcjax.stats.findings import Comparison
 

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from pgcjax.errors import counted
-from pgcjax.report.page import Part, table_of
+from pgcjax.reporting.page import Part, table_of
 from pgcjax.stats.judge_orders import JudgeOrders
 
 TITLE = "Judges against each other"

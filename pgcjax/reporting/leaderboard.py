@@ -12,8 +12,8 @@ from pgcjax.errors import UsageError, shared
 from pgcjax.io.result import Result, computed
 from pgcjax.io.scores.text import is_count
 from pgcjax.io.text_tables import Column, TextTable, cells_of
-from pgcjax.report import terminal
-from pgcjax.report.marks import marks
+from pgcjax.reporting import terminal
+from pgcjax.reporting.marks import marks
 from pgcjax.stats.findings import Comparison
 from pgcjax.stats.run_means import run_means
 from pgcjax.stats.scores import Scores

@@ -14,7 +14,7 @@ from pgcjax.errors import DataError, UsageError
 from pgcjax.io.choices import FIGURE_KINDS
 from pgcjax.io.remote import local_folder, path_of
 from pgcjax.io.write import check_suffix, written_beside
-from pgcjax.report.plot_labels import LETTER, WIDTH, below, title
+from pgcjax.reporting.plot_labels import LETTER, WIDTH, below, title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from pgcjax.errors import counted, printable
 from pgcjax.judging.fit import Fit
-from pgcjax.report.judgment_analysis import aligned
+from pgcjax.reporting.judgment_analysis import aligned
 
 SHOWN = 10
 """Queries, and judges, that a page of text has room for."""
