@@ -1,13 +1,31 @@
 """Greedy PGC's ideal ranking: a masked peel of the preference multigraph."""
 
+from typing import NamedTuple
+
 import numpy as np
-from jaxtyping import Bool, Int, Int64
+from jaxtyping import Bool, Int, Int32, Int64
 
 from pgcjax.kernels import ABSENT
 from pgcjax.kernels.rbo import overlap
 from pgcjax.later import Array, jax, jnp
 
 _LAST = np.iinfo(np.int32).max
+SINK, SOURCE, MOST = 1, 2, 3
+"""Rules that place a vertex: it beats nobody, nobody beats it, most wins - losses."""
+
+
+class PeelStep(NamedTuple):
+    """Which vertex a step of the peel placed, and why.
+
+    Attributes:
+        vertex: the vertex.
+        rule: `SINK`, `SOURCE` or `MOST`; 0 where no vertex was left.
+        candidates: the vertices among which the order of the run decided.
+    """
+
+    vertex: Int32[Array, "*steps"]
+    rule: Int32[Array, "*steps"]
+    candidates: Bool[Array, "*steps n"]
 
 
 def ideal_ranks(
@@ -36,34 +54,35 @@ def ideal_ranks(
 
     Source: Luo 2021, Algorithms 2-4, with ties as in `total_order`.
     """
-    n = edges.shape[-1]
-    order = total_order(ranks, then)
+    order, state = total_order(ranks, then), _start(edges, where)
 
     def step(_, state: tuple) -> tuple:
-        ideal, out, into, alive, front, back = state
-        sinks = alive & (out == 0)
-        sources = alive & (into == 0)
-        delta = jnp.where(alive, out - into, -_LAST)
-        is_sink = jnp.any(sinks)
-        first_of = jnp.where(jnp.any(sources), sources, alive & (delta == delta.max()))
-        last = jnp.argmax(jnp.where(sinks, order, -1))
-        first = jnp.argmin(jnp.where(first_of, order, _LAST))
-        u = jnp.where(is_sink, last, first)
-        # Padding is never alive: once the last vertex is placed, nothing changes.
-        left = jnp.any(alive)
-        ideal = ideal.at[u].set(
-            jnp.where(left, jnp.where(is_sink, back, front), ideal[u])
-        )
-        return (
-            ideal,
-            out - edges[:, u],
-            into - edges[u, :],
-            alive.at[u].set(False),
-            front + (left & ~is_sink).astype(front.dtype),
-            back - (left & is_sink).astype(back.dtype),
-        )
+        return _step(edges, order, state)[0]
 
-    state = (
+    return jax.lax.fori_loop(0, edges.shape[-1], step, state)[0]
+
+
+def ideal_steps(
+    edges: Int[Array, "n n"],
+    ranks: Int[Array, " n"],
+    *,
+    where: Bool[Array, " n"],
+) -> tuple[Int[Array, " n"], PeelStep]:
+    """Rank vertices as `ideal_ranks` does, and tell each step: `n` of them."""
+    order = total_order(ranks)
+
+    def step(state: tuple, _) -> tuple[tuple, PeelStep]:
+        return _step(edges, order, state)
+
+    steps = edges.shape[-1]
+    state, made = jax.lax.scan(step, _start(edges, where), None, length=steps)
+    return state[0], made
+
+
+def _start(edges: Int[Array, "n n"], where: Bool[Array, " n"]) -> tuple:
+    """Ideal ranks, degrees, open vertices, and the first and last rank still open."""
+    n = edges.shape[-1]
+    return (
         jnp.full(n, n, dtype=jnp.int32),
         jnp.sum(edges, axis=1, dtype=jnp.int32),
         jnp.sum(edges, axis=0, dtype=jnp.int32),
@@ -71,7 +90,34 @@ def ideal_ranks(
         jnp.int32(0),
         jnp.sum(where, dtype=jnp.int32) - 1,
     )
-    return jax.lax.fori_loop(0, n, step, state)[0]
+
+
+def _step(
+    edges: Int[Array, "n n"], order: Int[Array, " n"], state: tuple
+) -> tuple[tuple, PeelStep]:
+    ideal, out, into, alive, front, back = state
+    sinks = alive & (out == 0)
+    sources = alive & (into == 0)
+    delta = jnp.where(alive, out - into, -_LAST)
+    is_sink, is_source = jnp.any(sinks), jnp.any(sources)
+    first_of = jnp.where(is_source, sources, alive & (delta == delta.max()))
+    last = jnp.argmax(jnp.where(sinks, order, -1))
+    first = jnp.argmin(jnp.where(first_of, order, _LAST))
+    u = jnp.where(is_sink, last, first)
+    # Padding is never alive: once the last vertex is placed, nothing changes.
+    left = jnp.any(alive)
+    ideal = ideal.at[u].set(jnp.where(left, jnp.where(is_sink, back, front), ideal[u]))
+    state = (
+        ideal,
+        out - edges[:, u],
+        into - edges[u, :],
+        alive.at[u].set(False),
+        front + (left & ~is_sink).astype(front.dtype),
+        back - (left & is_sink).astype(back.dtype),
+    )
+    rule = jnp.where(is_sink, SINK, jnp.where(is_source, SOURCE, MOST))
+    candidates = alive & jnp.where(is_sink, sinks, first_of)
+    return state, PeelStep(u, jnp.where(left, rule, 0).astype(jnp.int32), candidates)
 
 
 def total_order(

@@ -34,14 +34,30 @@ def greedy_ideal(
     Source: Luo 2021, Algorithms 2-4. Ties among documents that the run did not
     retrieve, arbitrary there, are decided by ascending document id.
     """
+    steps = greedy_steps(edges, run, vertices)
+    first = [doc for doc, rule, _ in steps if rule != "beats nobody"]
+    last = [doc for doc, rule, _ in steps if rule == "beats nobody"]
+    return first + last[::-1]
+
+
+def greedy_steps(
+    edges: Edges, run: list[str], vertices: tuple[str, ...] = ()
+) -> list[tuple[str, str, set[str]]]:
+    """List the steps of the peel: the document, the rule, and who else fits it.
+
+    Arguments are as of `greedy_ideal`. A document that beats nobody is placed last of
+    what is left, any other one first.
+    """
     left = {v for edge in edges for v in edge} | set(vertices)
     counts = counted(edges)
     rank = {doc: r for r, doc in enumerate(run)}
+    steps: list[tuple[str, str, set[str]]] = []
 
     def place(v: str) -> tuple[float, str]:
         return (rank.get(v, float("inf")), v)
 
-    def remove(u: str) -> None:
+    def remove(u: str, rule: str, candidates: set[str]) -> None:
+        steps.append((u, rule, candidates))
         left.remove(u)
         for edge in [edge for edge in counts if u in edge]:
             del counts[edge]
@@ -52,26 +68,20 @@ def greedy_ideal(
     def sources() -> set[str]:
         return left - {b for _, b in counts}
 
-    s1, s2 = [], []
     while left:
-        while sinks():
-            u = max(sinks(), key=place)
-            s2.insert(0, u)
-            remove(u)
-        while sources():
-            u = min(sources(), key=place)
-            s1.append(u)
-            remove(u)
+        while candidates := sinks():
+            remove(max(candidates, key=place), "beats nobody", candidates)
+        while candidates := sources():
+            remove(min(candidates, key=place), "nobody beats it", candidates)
         if left:
             delta = dict.fromkeys(left, 0)
             for (a, b), count in counts.items():
                 delta[a] += count
                 delta[b] -= count
             most = max(delta.values())
-            u = min((v for v in left if delta[v] == most), key=place)
-            s1.append(u)
-            remove(u)
-    return s1 + s2
+            candidates = {v for v in left if delta[v] == most}
+            remove(min(candidates, key=place), "most wins over losses", candidates)
+    return steps
 
 
 def derived_edges(grades: dict[str, float]) -> list[tuple[str, str]]:

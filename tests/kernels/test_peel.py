@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgcjax.kernels import ABSENT, peel
-from pgcjax.reference.pgc import greedy_ideal
+from pgcjax.reference.pgc import greedy_ideal, greedy_steps
 
 
 @given(cases())
@@ -81,3 +81,27 @@ def test_a_batch_equals_single_calls():
     for i in range(5):
         single = alone(edges[i], ranks[i], where[i])
         assert (np.asarray(batch[i]) == np.asarray(single)).all()
+
+
+_RULES = {
+    peel.SINK: "beats nobody",
+    peel.SOURCE: "nobody beats it",
+    peel.MOST: "most wins over losses",
+}
+
+
+@given(cases())
+def test_steps_are_those_of_the_twin(case):
+    size, n = 16, len(case.docs)
+    edges = np.zeros((size, size), np.int32)
+    edges[:n, :n] = case.counts
+    ranks = np.append(case.ranks, np.full(size - n, ABSENT)).astype(np.int32)
+    where = np.arange(size) < n
+    ideal, steps = jax.jit(peel.ideal_steps)(edges, ranks, where=where)
+    assert (ideal[:n] == peel_ranks(case.counts, case.ranks, size)).all()
+    assert (steps.rule[n:] == 0).all()
+    made = [
+        (case.docs[v], _RULES[rule], {case.docs[i] for i in np.flatnonzero(among)})
+        for v, rule, among in zip(*(np.asarray(x)[:n] for x in steps), strict=True)
+    ]
+    assert made == greedy_steps(case.edges, case.run, tuple(case.docs))
