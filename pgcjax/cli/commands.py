@@ -16,14 +16,22 @@ from pgcjax.reporting.progress import ProgressDisplay, say
 OUT_OF_MEMORY = 3
 LEAST_ADDRESSES = 1280 * 2**20
 _MODULES = (
-    *("asking", "comparing", "enough", "files", "findings", "judges", "judgments"),
-    *("measures", "predicting", "rankings", "reporting", "scoring", "simulating"),
+    *("asking", "comparing", "enough", "explaining", "files", "findings", "judges"),
+    *(
+        "judgments",
+        "measures",
+        "predicting",
+        "rankings",
+        "reporting",
+        "scoring",
+        "simulating",
+    ),
     "uncertainty",
 )
 _EARLY = {"evaluate": "scoring"}  # the verb that answers within a second
 _HEADINGS = {
     "Score": ("evaluate", "uncertainty", "demo"),
-    "Compare": ("compare", "correlate", "report"),
+    "Compare": ("compare", "correlate", "explain", "report"),
     "Judge": ("ask", "judgments"),
     "Explore": ("measures", "rankings"),
     "Files and machine": ("files", "devices", "completion"),

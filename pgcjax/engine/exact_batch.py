@@ -14,6 +14,7 @@ from pgcjax.engine.tiles import Pace, PackedQueries, QueryProgram, TileBatch
 from pgcjax.errors import Progress
 from pgcjax.kernels import exact
 from pgcjax.later import Array, jnp
+from pgcjax.measures.exact import ExactTensors
 from pgcjax.reference.exact_pgc import exact_pgc_of
 from pgcjax.reference.pgc import pgc_of
 from pgcjax.runtime.devices import default_backend
@@ -69,23 +70,9 @@ class ExactBatch(Batch):
         the search are taken from it, and what they contradict is counted again.
         """
         orders = self._tensors.orders().get(case.query_id)
-        docs = self.docs[case.query_id]
         if orders is None:
-            return pgc_of(case) if len(docs) else 0.0
-        if len(docs) <= _PLAIN:
-            return exact_pgc_of(case)
-        rank = {doc: i for i, doc in enumerate(case.run)}
-        standing = np.array(
-            [rank.get(doc, len(rank) + i) for i, doc in enumerate(docs)]
-        )
-        standing = -standing if self._tensors.farthest else standing
-        graph_docs = np.empty(len(docs), object)  # of a kind, as they stand in the run
-        graph_docs[np.argsort(orders.kinds, kind="stable")] = docs[
-            np.lexsort((standing, orders.kinds))
-        ]
-        return exact_pgc_of(
-            case, [graph_docs[chosen].tolist() for chosen in orders.sets]
-        )
+            return pgc_of(case) if len(self.docs[case.query_id]) else 0.0
+        return exact_pgc_of(case, optimal_sets(self._tensors, case.query_id, case.run))
 
     def _prepared(self, progress: Progress | None) -> PeelGraphs:
         """Lay out the optimal orders, and the graphs that are peeled instead."""
@@ -174,6 +161,34 @@ class ExactTiles(TileBatch):
     def program(self, size: tuple[int, int, int]) -> QueryProgram:
         """Find the extreme overlap of a query and several runs."""
         return exact_program(size[0], self._farthest)
+
+
+def optimal_sets(
+    tensors: ExactTensors, query: str, run: Sequence[str]
+) -> list[list[str]] | None:
+    """List the first documents, of each number, that optimal orders begin with.
+
+    Documents of one kind are interchangeable: they are taken as the run has them.
+
+    Args:
+        tensors: of the measure; the query has optimal orders.
+        query: its name.
+        run: the documents of the run, best first.
+
+    Returns:
+        The sets; None where plain Python may look at all of them.
+    """
+    docs, orders = tensors.docs[query], tensors.orders()[query]
+    if len(docs) <= _PLAIN or orders is None:
+        return None
+    rank = {doc: i for i, doc in enumerate(run)}
+    standing = np.array([rank.get(doc, len(rank) + i) for i, doc in enumerate(docs)])
+    standing = -standing if tensors.farthest else standing
+    graph_docs = np.empty(len(docs), object)  # of a kind, as they stand in the run
+    graph_docs[np.argsort(orders.kinds, kind="stable")] = docs[
+        np.lexsort((standing, orders.kinds))
+    ]
+    return [graph_docs[chosen].tolist() for chosen in orders.sets]
 
 
 def batches(members: Sequence[Member], setting: BatchSetting) -> list[Batch]:

@@ -294,6 +294,49 @@ def both_answers(
     return votes, Variants(range(2 * most), counts)
 
 
+def turned(
+    preferences: pd.DataFrame,
+) -> tuple[QueryVotes, Variants, dict[str, Int[np.ndarray, " turned"]]]:
+    """Turn one judgment of each query round, one after the other.
+
+    Ties and bad documents stay as they are. Of judgments that say the same, with equal
+    weights and probabilities, one is turned: others would do the same.
+
+    Args:
+        preferences: canonical.
+
+    Returns:
+        The votes, with what turned ones say behind them; variants, of which the i-th
+        turns the i-th judgment of each query; and these, as rows of the table.
+    """
+    table = preferences.reset_index(drop=True)
+    weight = weights_of(table)
+    other = table.assign(
+        preference=-table["preference"], weight=weight / np.maximum(1, np.ceil(weight))
+    )
+    if "probability" in table:
+        other["probability"] = 1 - table["probability"]
+    both = [table.assign(weight=weight), other]
+    votes = QueryVotes(pd.concat(both, ignore_index=True))
+    says = np.array(_meaning(table))[[0, 1, 3, 4, 5]]  # not who says it
+    says = np.column_stack([pd.factorize(table["query_id"])[0], *says, weight])
+    first = np.zeros(len(table), bool)
+    first[np.unique(np.nan_to_num(says, nan=-1), axis=0, return_index=True)[1]] = True
+    prefers = (table["preference"] != 0) & table["other_doc_id"].notna()
+    chosen = table[first & prefers.to_numpy() & (weight > 0)]
+    rows = {
+        str(q): of.index.to_numpy() for q, of in chosen.groupby("query_id", sort=True)
+    }
+
+    def counts(query: str, part: slice) -> Counts:
+        of_query, turn = votes.rows[query], rows.get(query, np.zeros(0, np.int64))[part]
+        added = of_query[None, :] == turn[:, None] + len(table)
+        stays = np.where(of_query < len(table), votes.judgments[of_query], 0)
+        return stays - (of_query[None, :] == turn[:, None]) + added
+
+    return votes, Variants(range(max(map(len, rows.values()), default=0)), counts), rows
+
+
 def generator(seed: int, kind: str, block: int, query: str = "") -> np.random.Generator:
     """Make the random numbers of a block of variants, and of a query if one is named.
 

@@ -1,0 +1,131 @@
+"""The verb that takes a score, or a difference of two runs, apart: explain."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pgcjax.cli.commands import cli
+from pgcjax.cli.formats import format_of, format_option, print_findings
+from pgcjax.cli.options import (
+    WHOLE,
+    choice_option,
+    given_judgments,
+    judgment_options,
+    measure_option,
+    output_option,
+    run_options,
+    runs_argument,
+    spreadsheet_option,
+    write_table,
+)
+from pgcjax.errors import counted
+from pgcjax.io.choices import ORDERS
+from pgcjax.reporting.progress import ProgressDisplay, say
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pgcjax.engine.explanation import Difference, Explanation
+
+_SHOWN = ("adds", "steps", "votes", "depths", "judgments")
+
+
+@cli.command()
+@runs_argument
+@click.option(
+    "--query", metavar="ID", help="The query; by default all: what each loses."
+)
+@click.option(
+    "--run-id", metavar="NAME", help="The run, where RUN... are several of them."
+)
+@click.option(
+    "--other",
+    metavar="RUN",
+    help="Explain the difference to this run: one of RUN..., by name, or a file.",
+)
+@judgment_options
+@measure_option(
+    "One measure: PGC, Compat, ExactPGC, or any of ranked lists; RBO or RBO(p=0.9) "
+    "compares with --other. By default PGC of preferences, Compat of grades alone."
+)
+@choice_option(
+    "--show",
+    allowed=_SHOWN,
+    help="What each document, or query, adds; steps of the peel; votes on pairs; what "
+    "each depth adds; or which judgments, turned round, would change most.",
+)
+@run_options
+@choice_option(
+    "--order",
+    allowed=ORDERS,
+    help="Order of a run: by score, ties broken by doc id descending (trec) or "
+    "ascending (clarke); or by the rank column.",
+)
+@click.option(
+    "--top",
+    type=WHOLE,
+    metavar="N",
+    help="Print the first N rows only; by default all.",
+)
+@format_option
+@output_option("Write what is shown at full precision")
+@spreadsheet_option
+def explain(
+    runs: tuple[str, ...],
+    query: str | None,
+    judgments: dict[str, Any],
+    measures: list[str],
+    show: str,
+    run_format: str,
+    name_by: str,
+    top: int | None,
+    form: str | None,
+    output: str | None,
+    spreadsheet: bool,
+    **settings: Any,
+) -> None:
+    """Explain a score: what each document adds, by which rule and judgments.
+
+    With --other, what makes the difference of two runs: documents, or queries.
+    """
+    if len(measures) > 1:
+        raise click.UsageError(f"explain takes one measure, not {len(measures)}")
+    if top is not None and top < 1:
+        raise click.UsageError(f"--top {top}: expected a number of rows, 1 or more")
+    if show in ("steps", "votes", "depths") and (query is None or settings["other"]):
+        if not (measures and measures[0].startswith("RBO") and show == "depths"):
+            raise click.UsageError(f"--show {show} is of one run and --query ID")
+    printed = format_of(form)
+    from pgcjax.engine import explain as engine
+    from pgcjax.io.runs import Options, open_runs
+
+    with ProgressDisplay() as progress:
+        result = engine.explain(
+            open_runs(runs, Options(run_format, name_by)),
+            query,
+            **given_judgments(judgments),
+            measure=measures[0] if measures else None,
+            **settings,
+            progress=progress.update,
+        )
+        table = _table(result, show)
+    for note in result.notes:
+        say(note)
+    about = result.metadata | {"show": show}
+    write_table(table, output, about, spreadsheet=spreadsheet)
+    if show == "adds" and "ideal_rank" in table:
+        counts = table["ideal_rank"].notna() | (table["adds"] != 0)
+        if not counts.all():
+            others = counted(int((~counts).sum()), "document")
+            say(f"{others} of the run, not judged, add nothing: not printed")
+        table = table[counts]
+    print_findings(table.head(top) if top else table, printed, about)
+
+
+def _table(result: "Explanation | Difference", show: str) -> "pd.DataFrame":
+    """Choose what is shown; what has several values becomes text."""
+    table = result.table if show == "adds" else getattr(result, show)
+    if "candidates" in table:
+        names = [" ".join(of_step) for of_step in table["candidates"]]
+        table = table.assign(candidates=names)
+    return table

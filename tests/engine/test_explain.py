@@ -1,0 +1,309 @@
+"""Explanations: parts that sum to scores, and what would change them."""
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers.strategies import cases
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pgcjax
+from pgcjax.errors import DataError, UsageError
+from pgcjax.reference.pgc import greedy_ideal, greedy_pgc, greedy_steps
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*judged queries are missing in 1 run")
+MEASURES = ("PGC", "PGC(graph=combined,p=0.8)", "ExactPGC", "PGC(ideal=copeland)")
+MEASURES += ("Compat", "nDCG@5", "ERR", "RBP", "AP", "DCG", "RR", "P@3", "bpref")
+
+
+def runs_of(run, query="q"):
+    return {"run": {query: {doc: -float(i) for i, doc in enumerate(run)}}}
+
+
+def votes_of(edges, query="q", **more):
+    names = ["doc_id", "other_doc_id"]
+    table = pd.DataFrame(edges, columns=names).assign(query_id=query, preference=1)
+    return table.assign(**more)
+
+
+@settings(max_examples=15)
+@given(cases(9, 2).filter(lambda case: case.edges and case.run))
+def test_pgc_is_taken_apart_as_the_twin_peels(case):
+    explained = pgcjax.explain(
+        runs_of(case.run), "q", preferences=votes_of(case.edges), measure="PGC(p=0.8)"
+    )
+    assert explained.score == pytest.approx(
+        greedy_pgc(case.edges, case.run, 0.8), abs=1e-12
+    )
+    assert sum(explained.table["adds"]) == pytest.approx(explained.score, abs=1e-12)
+    assert sum(explained.depths["adds"]) == pytest.approx(explained.score, abs=1e-12)
+    assert explained.ideal == greedy_ideal(case.edges, case.run)
+    steps = explained.steps
+    made = zip(
+        steps["doc_id"], steps["rule"], map(set, steps["candidates"]), strict=True
+    )
+    assert list(made) == greedy_steps(case.edges, case.run)
+    for row in explained.table.dropna(subset=["ideal_rank"]).itertuples():
+        rest = [doc for doc in case.run if doc != row.doc_id]
+        moved = [*rest[: row.ideal_rank - 1], row.doc_id, *rest[row.ideal_rank - 1 :]]
+        change = greedy_pgc(case.edges, moved, 0.8) - explained.score
+        assert row.moved == pytest.approx(change, abs=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:.*every score is 0")
+@settings(max_examples=6)
+@given(cases(9, 3).filter(lambda case: case.edges and case.run), st.integers(0, 99))
+def test_parts_sum_to_the_score_of_every_measure(case, seed):
+    rng = np.random.default_rng(seed)
+    grades = rng.integers(0, 4, len(case.docs)) * 1.0
+    grades[0] = 1.0
+    qrels = pd.DataFrame({"doc_id": case.docs, "relevance": grades})
+    given_judgments = {
+        "preferences": votes_of(case.edges),
+        "qrels": qrels.assign(query_id="q"),
+    }
+    runs = runs_of(case.run)
+    scores = pgcjax.evaluate(runs, measures=MEASURES, **given_judgments).table
+    for measure, value in zip(MEASURES, scores["value"], strict=True):
+        explained = pgcjax.explain(runs, "q", measure=measure, **given_judgments)
+        assert explained.score == value
+        assert sum(explained.table["adds"]) == pytest.approx(explained.score, abs=1e-12)
+
+
+def test_a_worked_example():
+    """Two votes for b over a, one back: the run has them the wrong way round."""
+    votes = votes_of([("b", "a"), ("b", "a"), ("a", "b"), ("a", "c"), ("b", "c")])
+    votes["judge"] = ["ann", "bob", "cy", "ann", "ann"]
+    explained = pgcjax.explain(
+        runs_of(["a", "b", "x"]), "q", preferences=votes, measure="PGC(p=0.5,depth=2)"
+    )
+    table = explained.table.set_index("doc_id")
+    assert table.index.tolist() == ["a", "b", "x", "c"]
+    assert table["rank"].tolist()[:3] == [1, 2, 3] and pd.isna(table["rank"]["c"])
+    assert table["ideal_rank"].tolist()[:2] == [2, 1]
+    assert table["rule"].tolist() == [
+        "beats nobody",
+        "most wins over losses",
+        "",
+        "beats nobody",
+    ]
+    assert explained.score == pytest.approx((0.5 * 2 / 2) / 1.5)
+    assert table["adds"].tolist()[:2] == pytest.approx([1 / 6, 1 / 6])
+    assert table["ideal_adds"].tolist()[:2] == pytest.approx([1 / 6, 5 / 6])
+    assert table["moved"]["b"] == pytest.approx(1 - explained.score)
+    steps = explained.steps
+    assert steps["doc_id"].tolist() == ["c", "b", "a"]
+    assert steps["decided_by"].tolist() == ["alone", "alone", "alone"]
+    rows = explained.votes.set_index(["doc_id", "other_doc_id"])
+    assert rows.loc[("b", "a")].tolist() == [2, 1, "ann, bob", True]
+    assert rows.loc[("a", "b")].tolist() == [1, 2, "cy", False]
+
+
+def test_who_decides_between_candidates():
+    votes = votes_of([("a", "z"), ("b", "z"), ("c", "y"), ("d", "y")])
+    steps = pgcjax.explain(runs_of(["b", "z", "a"]), "q", preferences=votes).steps
+    assert steps["doc_id"].tolist() == ["y", "d", "c", "z", "a", "b"]
+    by = ["run", "doc id", "run", "alone", "run", "alone"]
+    assert steps["decided_by"].tolist() == by
+    assert steps["candidates"][1] == ("c", "d", "z")
+
+
+@settings(max_examples=8)
+@given(cases(6, 2).filter(lambda case: case.edges and case.run))
+def test_a_judgment_turned_round_changes_what_it_is_told_to(case):
+    runs = runs_of(case.run)
+    votes = votes_of(case.edges)
+    before = pgcjax.explain(runs, "q", preferences=votes)
+    judgments = before.judgments
+    assert judgments["change"].abs().is_monotonic_decreasing
+    pairs = dict.fromkeys(case.edges)
+    assert {*zip(judgments["doc_id"], judgments["other_doc_id"], strict=True)} == {
+        *pairs
+    }
+    for row in judgments.itertuples():
+        edges = list(case.edges)
+        edges.remove((row.doc_id, row.other_doc_id))
+        edges.append((row.other_doc_id, row.doc_id))
+        after = greedy_pgc(edges, case.run, vertices=tuple(before.ideal))
+        assert row.change == pytest.approx(after - before.score, abs=1e-12)
+        assert row.votes == case.edges.count((row.doc_id, row.other_doc_id))
+        assert row.votes_against == case.edges.count((row.other_doc_id, row.doc_id))
+
+
+def test_turned_judgments_with_weights_and_probabilities():
+    votes = votes_of([("a", "b"), ("b", "c"), ("c", "a")], weight=[2.5, 1, 1])
+    votes["preference"], votes["probability"] = [1, 1, -1], [0.9, 0.6, 0.2]
+    run = {"run": {"q": {"c": 3.0, "a": 2.0, "b": 1.0}}}
+    for measure in ("PGC", "PGC(soft=both)", "PGC(soft=sign)"):
+        before = pgcjax.explain(run, "q", preferences=votes, measure=measure)
+        of_pair = before.judgments.set_index(["doc_id", "other_doc_id"])["change"]
+        turned = pd.concat([votes.assign(weight=[2.5 * 2 / 3, 1, 1]), votes[:1]])
+        turned.iloc[-1, turned.columns.get_loc("weight")] = 2.5 / 3
+        turned.iloc[-1, turned.columns.get_loc("preference")] = -1
+        turned.iloc[-1, turned.columns.get_loc("probability")] = 0.1
+        after = pgcjax.evaluate(run, preferences=turned, measures=measure)
+        change = after.table["value"].item() - before.score
+        assert of_pair["a", "b"] == pytest.approx(change, abs=1e-12)
+
+
+@pytest.fixture(scope="module")
+def demo():
+    from pgcjax.datasets.files import demo_folder
+
+    folder = demo_folder()
+    judgments = {
+        "preferences": folder / "preferences.csv",
+        "qrels": folder / "qrels.txt",
+    }
+    return folder / "runs", judgments
+
+
+def names_of(runs):
+    return sorted(path.name.partition(".")[0] for path in runs.iterdir())
+
+
+def test_a_difference_is_that_of_the_means(demo):
+    runs, judgments = demo
+    for measure in ("PGC", "nDCG@10"):
+        scores = pgcjax.evaluate(runs, measures=measure, **judgments)
+        one, other = scores.runs[:2]
+        means = scores.mean()[measure]
+        result = pgcjax.explain(
+            runs, run_id=one, other=other, measure=measure, **judgments
+        )
+        assert result.difference == pytest.approx(means[one] - means[other], abs=1e-12)
+        table = result.table
+        assert table["difference"].abs().is_monotonic_decreasing
+        query = table["query_id"][0]
+        of_docs = pgcjax.explain(
+            runs, query, run_id=one, other=other, measure=measure, **judgments
+        )
+        assert of_docs.difference == pytest.approx(table["difference"][0], abs=1e-12)
+        total = of_docs.table["difference"].sum()
+        assert total == pytest.approx(of_docs.difference, abs=1e-12)
+
+
+def test_decisive_queries_are_the_fewest(demo):
+    runs, judgments = demo
+    scores = pgcjax.evaluate(runs, measures="PGC", **judgments)
+    tried = 0
+    for one, other in combinations(scores.runs, 2):
+        result = pgcjax.explain(
+            runs, run_id=one, other=other, measure="PGC", **judgments
+        )
+        each = result.table.set_index("query_id")["difference"]
+        rest = each.drop(result.decisive).sum()
+        if result.decisive and len(result.decisive) < 4:
+            tried += 1
+            assert np.sign(rest) == -np.sign(each.sum())
+            for fewer in combinations(each.index, len(result.decisive) - 1):
+                assert np.sign(each.drop([*fewer]).sum()) != -np.sign(each.sum())
+    assert tried
+
+
+def test_all_queries_are_told_by_what_they_lose(demo):
+    runs, judgments = demo
+    scores = pgcjax.evaluate(runs, measures="PGC", **judgments)
+    run = scores.runs[0]
+    result = pgcjax.explain(runs, run_id=run, preferences=judgments["preferences"])
+    table = result.table.set_index("query_id")
+    assert table["score"].to_dict() == scores.matrix("PGC").loc[run].to_dict()
+    assert result.score == pytest.approx(scores.mean()["PGC"][run], abs=1e-12)
+    assert result.table["loss"].is_monotonic_decreasing
+    assert (table["loss"] > -1e-12).all()
+    change = result.judgments.iloc[0]
+    assert abs(change["change"]) >= result.judgments["change"].abs().max()
+
+
+@given(
+    st.permutations("abcdefgh"),
+    st.permutations("abcdefgh"),
+    st.integers(0, 8),
+    st.integers(1, 8),
+)
+def test_rbo_of_two_runs(one, other, n, m):
+    one, other = [*one[:n], "x"], other[:m]
+    runs = {**runs_of(one), "other": runs_of(other)["run"]}
+    result = pgcjax.explain(
+        runs, "q", run_id="run", other="other", measure="RBO(p=0.8)"
+    )
+    value = pgcjax.rankings.rbo(one, other, p=0.8, ties="broken")
+    assert result.score == value
+    assert result.table["adds"].sum() == pytest.approx(value, abs=1e-12)
+    assert result.ideal == other
+
+
+def test_runs_may_be_in_two_sources(tmp_path):
+    votes = votes_of([("a", "b"), ("b", "c")])
+    for name, docs in (("one", "abc"), ("two", "cba")):
+        lines = [f"q Q0 {doc} {i} {9 - i} {name}\n" for i, doc in enumerate(docs, 1)]
+        (tmp_path / f"{name}.txt").write_text("".join(lines))
+    paths = [tmp_path / "one.txt", tmp_path / "two.txt"]
+    apart = pgcjax.explain(paths[0], "q", other=str(paths[1]), preferences=votes)
+    beside = pgcjax.explain(paths, "q", run_id="one", other="two", preferences=votes)
+    pd.testing.assert_frame_equal(apart.table, beside.table)
+    with pytest.raises(DataError, match="run 'one' is in both sources"):
+        pgcjax.explain(paths[0], "q", run_id="one", other=paths[0], preferences=votes)
+
+
+def test_packed_runs_are_explained_alike(tmp_path):
+    votes = votes_of([("a", "b"), ("b", "c"), ("c", "a")])
+    runs = runs_of(["x", "b", "c", "y"])
+    path = tmp_path / "runs.parquet"
+    pgcjax.files.pack(runs, path, preferences=votes)
+    plain = pgcjax.explain(runs, "q", preferences=votes).table
+    packed = pgcjax.explain(path, "q", preferences=votes).table
+    judged = plain[plain["ideal_rank"].notna()].reset_index(drop=True)
+    pd.testing.assert_frame_equal(
+        packed[packed["ideal_rank"].notna()].reset_index(drop=True), judged
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"query": "9"}, "query '9' is not judged; there are q"),
+        ({"run_id": "no"}, "there is no run 'no'; there are run"),
+        ({"other": "no"}, "there is no run 'no'; there are run"),
+        ({"measure": "PGC(ties=mean)"}, "ties=mean is of many ideal rankings"),
+        ({"measure": ["PGC", "AP"]}, "explain takes one measure, not 2"),
+        (
+            {"measure": "AP(mean=geometric)"},
+            "of arithmetic means, not of mean=geometric",
+        ),
+        ({"measure": "RBO"}, "RBO compares two runs on a query"),
+        (
+            {"measure": "RBO(p=2)", "query": "q", "other": "run"},
+            "p above 0 and below 1",
+        ),
+    ],
+)
+def test_wrong_questions_are_refused(settings, text):
+    qrels = pd.DataFrame({"query_id": ["q"], "doc_id": ["a"], "relevance": [1.0]})
+    votes = votes_of([("a", "b")])
+    with pytest.raises(UsageError, match=text.replace("(", r"\(").replace(")", r"\)")):
+        pgcjax.explain(runs_of(["a"]), preferences=votes, qrels=qrels, **settings)
+
+
+def test_a_run_without_the_query_adds_nothing():
+    run = {"run": {"other": {"a": 1.0}}}
+    explained = pgcjax.explain(run, "q", preferences=votes_of([("a", "b")]))
+    assert explained.score == 0 and explained.table["adds"].tolist() == [0.0, 0.0]
+    assert explained.ideal == ["a", "b"] and "lacks the query" in explained.notes[0]
+    assert (explained.table["moved"] > 0).all()
+
+
+def test_judgments_are_of_preferences_alone():
+    qrels = pd.DataFrame({"query_id": ["q"], "doc_id": ["a"], "relevance": [1.0]})
+    explained = pgcjax.explain(runs_of(["a"]), "q", qrels=qrels)
+    assert explained.measure == "Compat" and explained.score == 1
+    with pytest.raises(UsageError, match="turning judgments round is of PGC"):
+        _ = explained.judgments
+
+
+def test_several_runs_need_a_name():
+    runs = {**runs_of("a"), "more": runs_of("b")["run"]}
+    with pytest.raises(UsageError, match="name one of 2 runs: more, run"):
+        pgcjax.explain(runs, "q", preferences=votes_of([("a", "b")]))
