@@ -52,7 +52,9 @@ def has(words: list[str], option: str) -> bool:
     command = verb(words)
     if command is None:
         return False
-    return any(option in p.opts for p in command.get_params(click.Context(command)))
+    return any(
+        option in p.opts for p in command.get_params(click.Context(command, **HELP))
+    )
 
 
 def verbs_in(cell: str) -> list[list[str]]:

@@ -77,3 +77,22 @@ def test_cast2019_runs_share_a_tag(capsys, data):
     assert done.value.code == 2
     assert "claims the run name 'BERT-base'" in (err := capsys.readouterr().err)
     assert "name_by=file (--name-by on the command line)" in err
+
+
+@pytest.mark.filterwarnings("ignore:.*too many orders that contradict the fewest")
+@pytest.mark.parametrize(
+    "measure",
+    ["PGC", "PGC(graph=combined)", "ExactPGC", "Compat", "nDCG@10", "ERR", "RBP", "AP"],
+)
+def test_parts_of_scores_sum_to_them(measure, data):
+    dl21 = data / "dl21"
+    judgments = {"preferences": dl21 / "judgments.txt.gz"}
+    judgments |= {"qrels": dl21 / "qrels.dl21-passage.txt.gz"}
+    run = dl21 / "runs" / "NLE_P_v1.gz"
+    scores = pgcjax.evaluate(run, measures=measure, **judgments).table
+    scores = scores.set_index("query_id")["value"]
+    for query in scores.index[::8]:
+        explained = pgcjax.explain(run, query, measure=measure, **judgments)
+        assert explained.score == scores[query]
+        assert abs(explained.table["adds"].sum() - scores[query]) < 1e-12
+        assert abs(explained.depths["adds"].sum() - scores[query]) < 1e-12

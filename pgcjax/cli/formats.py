@@ -157,4 +157,7 @@ def print_line(line: str) -> None:
 def _cell(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.4f}"
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    # A rank that there is none of, which pandas writes as <NA>.
+    return "" if str(value) == "<NA>" and not isinstance(value, str) else str(value)

@@ -25,6 +25,7 @@ VERBS = [
     "demo",
     "devices",
     "evaluate",
+    "explain",
     "files",
     "judgments",
     "measures",
