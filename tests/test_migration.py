@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 import pgcjax
 from pgcjax import _aliases
-from pgcjax.cli.commands import cli
+from pgcjax.cli.commands import HELP, cli
 
 PAGE = Path(__file__).parents[1] / "docs" / "migration.md"
 BEFORE = json.loads((Path(__file__).parent / "surface_before.json").read_text())

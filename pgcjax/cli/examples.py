@@ -15,7 +15,7 @@ EXAMPLES = {
     "demo": "-o scores.csv",
     "devices": "",
     "evaluate": "--prefs judgments.txt -m PGC -o scores.parquet runs/",
-    "explain": "--prefs judgments.txt --query 253263 run.txt --other better.txt",
+    "explain": "--prefs judgments.txt --query q1 run.txt --other better.txt",
     "files check": "--prefs judgments.txt --qrels qrels.txt runs/",
     "files merge": "part-1.csv part-2.csv -o scores.parquet",
     "files pack": "--prefs judgments.txt runs/ -o runs.parquet",

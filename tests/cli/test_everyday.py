@@ -11,6 +11,7 @@ import click
 import pytest
 
 from pgcjax.cli import cli, main
+from pgcjax.cli.commands import HELP
 from pgcjax.cli.examples import EXAMPLES
 from pgcjax.datasets.files import demo_folder
 
@@ -47,7 +48,7 @@ def test_every_verb_shows_an_example_that_it_understands(verb, capsys):
     names = verb.split()
     assert (program, line[: len(names)]) == ("pgcjax", names)
     command, line = commands()[verb], line[len(names) :]
-    with click.Context(command) as context:
+    with click.Context(command, **HELP) as context:
         command.parse_args(context, line)  # or an error
 
 
