@@ -110,7 +110,7 @@ def _memory(folder: Path) -> Iterator[tuple[str, list[str]]]:
     scores = str(folder / "scores.parquet")
     cyclic = [str(folder / name) for name in ("prefs.parquet", "240.parquet")]
     yield "evaluate, packed, cyclic", ["evaluate", "--prefs", *cyclic, "-o", scores]
-    yield "rbo", ["rbo", str(folder / "few")]
+    yield "rbo", ["rankings", "rbo", str(folder / "few")]
     for test in ("tukey", "bootstrap"):
         yield (
             f"compare by {test}",
