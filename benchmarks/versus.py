@@ -77,11 +77,13 @@ def _evaluate(folder: Path) -> Jobs:
 
 
 def _significance(_: Path) -> Jobs:
-    x = significance.scores(60, 50)
-    made = matrix.Matrix(*([f"{i:03}" for i in range(n)] for n in x.shape), x)
+    x, few = significance.scores(60, 50), significance.scores(20, 50)
+    made = matrix.Matrix(*([f"{i:03}" for i in range(n)] for n in few.shape), few)
     for test in ("bootstrap", "permutation", "tukey"):
-        how = {"resamples": 1000} if test in procedures.RESAMPLES else {}
+        resampled = test in procedures.RESAMPLES
+        how = {"resamples": 1000} if resampled else {}
         yield f"p of {test}", partial(procedures.p_values, x, test, **how)
+        how = {"resamples": 4000} if resampled else {}  # so many, 190 pairs need
         yield f"compare by {test}", partial(compare.compare, made, test=test, **how)
     hundred = significance.scores(100, 50)
     yield "anova of 100 runs", partial(procedures.p_values, hundred, "anova")
@@ -108,8 +110,8 @@ def _memory(folder: Path) -> Iterator[tuple[str, list[str]]]:
     scores = str(folder / "scores.parquet")
     cyclic = [str(folder / name) for name in ("prefs.parquet", "240.parquet")]
     yield "evaluate, packed, cyclic", ["evaluate", "--prefs", *cyclic, "-o", scores]
-    yield "rbo", ["rbo", str(folder / "few")]
-    for test in ("tukey", "bootstrap"):
+    yield "rbo", ["rankings", "rbo", str(folder / "few")]
+    for test in ("tukey", "max-t"):  # of so many pairs, which others need more for
         yield (
             f"compare by {test}",
             ["compare", "--test", test, "--measure", "PGC", scores],
