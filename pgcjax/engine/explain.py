@@ -21,6 +21,7 @@ from pgcjax.engine.explanation import Difference, Explanation
 from pgcjax.engine.request import ScoringRequest, read_request, runs_of
 from pgcjax.engine.score_parts import (
     Parts,
+    ideal_list,
     moved,
     of_queries,
     of_rbo,
@@ -252,8 +253,7 @@ class Explainer:
         Raises:
             UsageError: there is no such run, or no such query is judged.
         """
-        self._check(run_id, query_id)
-        self._check(other, query_id)
+        self._check(run_id, query_id, other)
         decisive: list[str] = []
         if query_id is None:
             table = self._both(run_id, other)
@@ -305,7 +305,7 @@ class Explainer:
             UsageError: the measure is not PGC of preferences.
         """
         check_variants(self._member, "turning judgments round")
-        self._check(run_id, query_id)
+        self._check(run_id, query_id, other)
         queries = self.query_ids if query_id is None else [query_id]
         runs = [run_id] if other is None else [run_id, other]
         member = of_queries(self._member, queries)
@@ -313,15 +313,21 @@ class Explainer:
         table = self._request.tables["preferences"]
         table = table[table["query_id"].isin(queries)].reset_index(drop=True)
         votes, variants, rows = turned(table)
-        before = score(self._request, member, lists)
-        batch = VariantScores(VariantGraphs(member, votes), variants, "judgments")
-        after = batch.score(ranked(member, lists), progress)[:, 0]
-        sign = np.array([1.0, -1.0])[: len(runs)]
-        change = np.einsum("r,vrq->qv", sign, after - before) / len(queries)
+        change = np.zeros((len(variants.names), len(queries)))
+        if any(docs for of_run in lists.values() for docs in of_run.values()):
+            before = score(self._request, member, lists)
+            batch = VariantScores(VariantGraphs(member, votes), variants, "judgments")
+            rankings = ranked(member, lists)
+            after = batch.score(rankings, progress)[:, 0]
+            for place, run in enumerate(rankings.run_ids):
+                sign = 1 if run == run_id else -1
+                change += sign * (after[:, place] - before[runs.index(run)])
         turns = pd.concat(
             [
                 table.iloc[rows[query]].assign(change=of_query[: len(rows[query])])
-                for query, of_query in zip(member.tensors.docs, change, strict=True)
+                for query, of_query in zip(
+                    member.tensors.docs, change.T / len(queries), strict=True
+                )
                 if query in rows
             ]
             or [table.assign(change=0.0)[:0]]
@@ -332,9 +338,14 @@ class Explainer:
         turns = turns.sort_values(["size", *_PAIR], kind="stable", ignore_index=True)
         return turns[[*_TALLY, "change"]]
 
-    def _check(self, run_id: str, query_id: str | None) -> None:
-        if run_id not in self._rankings:
-            raise _no_run(run_id, self.run_ids)
+    def _check(
+        self, run_id: str, query_id: str | None, other: str | None = None
+    ) -> None:
+        for name in (run_id,) if other is None else (run_id, other):
+            if name not in self._rankings:
+                raise _no_run(name, self.run_ids)
+        if run_id == other:
+            raise UsageError(f"a difference is of two runs, and both are {run_id!r}")
         if query_id is not None and query_id not in self._member.tensors.docs:
             raise UsageError(
                 f"query {query_id!r} is not judged; there are "
@@ -378,23 +389,28 @@ class Explainer:
         """List what each query loses against its ideal ranking."""
         rows = []
         for query in self.query_ids:
-            run, parts, value = self._part(run_id, query)
-            ideal = sum(parts.ideal_adds.values())
-            rows.append((query, value, ideal, ideal - value))
+            if isinstance(self._member.tensors, PeelTensors):
+                part = self._part(run_id, query)
+                value, best = part.score, sum(part.parts.ideal_adds.values())
+            else:
+                run, known = self._list(run_id, query), (self._request, self._member)
+                ideal = ideal_list(*known, query, run)
+                value, best = scores_of(*known, query, [run, ideal]).tolist()
+                best = best if ideal else np.nan  # it has none
+            rows.append((query, value, best, best - value))
         table = pd.DataFrame(rows, columns=["query_id", "score", "ideal_score", "loss"])
-        return table.sort_values(
-            ["loss", "query_id"], ascending=[False, True], ignore_index=True
-        )
+        by, ascending = ["loss", "score", "query_id"], [False, True, True]
+        return table.sort_values(by, ascending=ascending, ignore_index=True)
 
     def _both(self, run_id: str, other: str) -> pd.DataFrame:
         """List the scores of two runs by query, the largest differences first."""
         lists = {
             run: {query: self._list(run, query) for query in self.query_ids}
-            for run in dict.fromkeys([run_id, other])
+            for run in (run_id, other)
         }
         scores = score(self._request, of_queries(self._member, self.query_ids), lists)
         columns = {"query_id": self.query_ids, "score": scores[0]}
-        table = pd.DataFrame(columns | {"other_score": scores[-1]})
+        table = pd.DataFrame(columns | {"other_score": scores[1]})
         table["difference"] = table["score"] - table["other_score"]
         return _largest_first(table, "query_id")
 

@@ -220,13 +220,7 @@ def _of_list(
     request: ScoringRequest, member: Member, query: str, run: Sequence[str]
 ) -> Parts:
     """Score a run, and the ideal list, down to each rank in turn."""
-    ideal = []
-    if member.measure.needs == {"qrels"}:
-        table = request.tables["qrels"]
-        table = table[(table["query_id"] == query) & (table["relevance"] > 0)]
-        grade = dict(zip(table["doc_id"], table["relevance"], strict=True))
-        rank = dict(zip(grade, ranks_in(run, list(grade)), strict=True))
-        ideal = sorted(grade, key=lambda doc: (-grade[doc], rank[doc], doc))
+    ideal = ideal_list(request, member, query, run)
     depth = member.tensors.depth
     both = [list(docs[:depth]) for docs in (run, ideal)]
     prefixes = [docs[:k] for docs in both for k in range(1, len(docs) + 1)]
@@ -243,6 +237,22 @@ def _of_list(
         for docs, part in zip(both, (adds, ideal_adds), strict=True)
     ]
     return Parts(ideal, by_doc[0], by_doc[1], pd.DataFrame(columns), no_steps())
+
+
+def ideal_list(
+    request: ScoringRequest, member: Member, query: str, run: Sequence[str]
+) -> list[str]:
+    """List the documents above grade 0 by grade, ties in the order of a run.
+
+    It is empty for measures that need more than plain grades.
+    """
+    if member.measure.needs != {"qrels"}:
+        return []
+    table = request.tables["qrels"]
+    table = table[(table["query_id"] == query) & (table["relevance"] > 0)]
+    grade = dict(zip(table["doc_id"], table["relevance"], strict=True))
+    rank = dict(zip(grade, ranks_in(run, list(grade)), strict=True))
+    return sorted(grade, key=lambda doc: (-grade[doc], rank[doc], doc))
 
 
 def of_rbo(run: Sequence[str], other: Sequence[str], p: float) -> Parts:

@@ -203,6 +203,11 @@ def test_decisive_queries_are_the_fewest(demo):
     assert tried
 
 
+def scores_of(runs, run, judgments):
+    scores = pgcjax.evaluate(runs, qrels=judgments["qrels"], measures="AP")
+    return scores.matrix("AP").loc[run]
+
+
 def test_all_queries_are_told_by_what_they_lose(demo):
     runs, judgments = demo
     scores = pgcjax.evaluate(runs, measures="PGC", **judgments)
@@ -213,6 +218,10 @@ def test_all_queries_are_told_by_what_they_lose(demo):
     assert result.score == pytest.approx(scores.mean()["PGC"][run], abs=1e-12)
     assert result.table["loss"].is_monotonic_decreasing
     assert (table["loss"] > -1e-12).all()
+    graded = pgcjax.explain(runs, run_id=run, qrels=judgments["qrels"], measure="AP")
+    assert (graded.table["ideal_score"] == 1).all()
+    one = graded.table.iloc[0]
+    assert one["loss"] == 1 - scores_of(runs, run, judgments)[one["query_id"]]
     change = result.judgments.iloc[0]
     assert abs(change["change"]) >= result.judgments["change"].abs().max()
 
@@ -266,6 +275,7 @@ def test_packed_runs_are_explained_alike(tmp_path):
     [
         ({"query": "9"}, "query '9' is not judged; there are q"),
         ({"run_id": "no"}, "there is no run 'no'; there are run"),
+        ({"run_id": "run", "other": "run"}, "of two runs, and both are 'run'"),
         ({"other": "no"}, "there is no run 'no'; there are run"),
         ({"measure": "PGC(ties=mean)"}, "ties=mean is of many ideal rankings"),
         ({"measure": ["PGC", "AP"]}, "explain takes one measure, not 2"),
@@ -293,6 +303,7 @@ def test_a_run_without_the_query_adds_nothing():
     assert explained.score == 0 and explained.table["adds"].tolist() == [0.0, 0.0]
     assert explained.ideal == ["a", "b"] and "lacks the query" in explained.notes[0]
     assert (explained.table["moved"] > 0).all()
+    assert explained.judgments["change"].tolist() == [0.0]
 
 
 def test_judgments_are_of_preferences_alone():
