@@ -109,6 +109,10 @@ CASES = {
     "next-chance": f"judgments next {DEMO}/runs/oak.txt {DEMO}/runs/iris.txt "
     f"{_DEMO_PREFS} --by chance --format csv",
     "judges": f"judgments compare {_DEMO} --format json",
+    "explain": f"explain {_DEMO} --run-id rose --query q115 --show steps -o OUT/s.csv",
+    "explain-other": f"explain {_DL21} --run-id NLE_P_v1 --other NLE_P_quick -o "
+    "OUT/q.csv",
+    "explain-turned": f"explain {_DEMO} --run-id rose --show judgments -o OUT/j.csv",
     "rbo": f"rankings rbo {DL21}/runs -o OUT/r.csv",
     "rbo-ties": f"rankings rbo {DL21}/runs --ties a --variant min -o OUT/r.csv",
     "prefer": f"rankings prefer {_DL21_BOTH} -o OUT/p.csv",
