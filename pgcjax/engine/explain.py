@@ -20,7 +20,7 @@ from pgcjax.engine.batch import Member
 from pgcjax.engine.explanation import Difference, Explanation
 from pgcjax.engine.request import ScoringRequest, read_request, runs_of
 from pgcjax.engine.score_parts import (
-    Parts,
+    ScoreParts,
     ideal_list,
     moved,
     of_queries,
@@ -212,7 +212,7 @@ class Explainer:
         if query_id is None:
             table = self._losses(run_id)
             mean = float(table["score"].mean())
-            parts = Parts([], {}, {}, pd.DataFrame(), pd.DataFrame())
+            parts = ScoreParts([], {}, {}, pd.DataFrame(), pd.DataFrame())
             votes = pd.DataFrame()
         else:
             run = self._list(run_id, query_id)
@@ -370,7 +370,7 @@ class Explainer:
         self,
         run_id: str,
         query_id: str,
-        parts: Parts,
+        parts: ScoreParts,
         others: Sequence[Sequence[str]] = (),
     ) -> list[float]:
         """Score a run, which the parts must sum to, and other rankings of the query."""
@@ -428,7 +428,7 @@ class _Part(NamedTuple):
     """A run, and what its documents add to its score."""
 
     run: list[str]
-    parts: Parts
+    parts: ScoreParts
     score: float
 
 
@@ -547,7 +547,7 @@ def _only(names: Sequence[str]) -> str:
     return names[0]
 
 
-def _ranks(run: Sequence[str], parts: Parts) -> pd.DataFrame:
+def _ranks(run: Sequence[str], parts: ScoreParts) -> pd.DataFrame:
     """List documents by rank, those that a run lacks behind: doc_id, rank, ideal_rank.
 
     Those whose names packed runs do not have are left out.
@@ -566,7 +566,7 @@ def _ranks(run: Sequence[str], parts: Parts) -> pd.DataFrame:
 
 
 def _rows(
-    run: Sequence[str], parts: Parts, change: Mapping[str, float]
+    run: Sequence[str], parts: ScoreParts, change: Mapping[str, float]
 ) -> pd.DataFrame:
     """List documents by rank, with what they add, and what moving them changes."""
     table, rules = _ranks(run, parts), parts.rules

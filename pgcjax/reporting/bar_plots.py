@@ -85,6 +85,44 @@ def leaderboard(
     return plot_labels.figure_of(axes)
 
 
+def intervals(
+    table: pd.DataFrame,
+    name: str,
+    centre: str,
+    label: str,
+    *,
+    most: int = 60,
+    axes: "Axes | None" = None,
+) -> "Figure":
+    """Draw a dot and an interval for each row of a table, the first row on top.
+
+    Args:
+        table: with columns low and high.
+        name: column of names.
+        centre: column of the dots.
+        label: of the axis.
+        most: rows to draw; of more the first, and the title says so.
+        axes: where to draw.
+    """
+    shown, is_new = table.head(most), axes is None
+    with canvas.on(axes, 0.5 + _ROW * len(shown)) as axes:
+        y, colour = np.arange(len(shown)), canvas.COLOURS[0]
+        axes.hlines(y, shown["low"], shown["high"], color=colour, linewidth=0.8)
+        axes.plot(shown[centre], y, "o", color=colour, markersize=2.8)
+        axes.set_yticks(y, plot_labels.fitted(axes, shown[name]))
+        axes.set_ylim(len(shown) - 0.4, -0.6)
+        axes.grid(axis="x", color=canvas.PALE, linewidth=0.4)
+        plot_labels.label(axes, label, share=0.6)
+        if len(shown) < len(table):
+            text = f"the first {len(shown)} of {len(table)} rows"
+            plot_labels.title(axes, text, share=_TITLE)
+        if is_new:
+            lines = axes.get_xlabel().count("\n") + 1
+            tall = 0.5 + 0.13 * lines + _ROW * len(shown)
+            plot_labels.figure_of(axes).set_figheight(tall)
+    return plot_labels.figure_of(axes)
+
+
 def _ranges(groups: str) -> str:
     """Write `c-h` for `cdefgh`, so that the letters of many runs find room."""
     names = groups.split() if " " in groups else list(groups)
