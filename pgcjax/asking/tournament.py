@@ -2,10 +2,11 @@
 
 import math
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -24,6 +25,7 @@ from pgcjax.errors import (
     check_choice,
     counted,
     listed,
+    printable,
 )
 from pgcjax.io.files import Source
 from pgcjax.io.in_memory import in_hand
@@ -31,6 +33,7 @@ from pgcjax.io.qrels import read_qrels
 from pgcjax.io.reading import chosen
 from pgcjax.io.remote import local_folder
 from pgcjax.io.result import Result, computed
+from pgcjax.io.texts import read_texts, read_topics
 from pgcjax.io.votes.read import read_placed
 from pgcjax.io.weights import whole_weights
 
@@ -147,7 +150,13 @@ class Tournament:
         return self.state.settings
 
     def requests(
-        self, at_once: int | None = None, judge: str | None = None
+        self,
+        at_once: int | None = None,
+        judge: str | None = None,
+        *,
+        topics: Any = None,
+        texts: Any = None,
+        progress: Progress | None = None,
     ) -> pd.DataFrame:
         """List the pairs that are to be judged now.
 
@@ -155,12 +164,16 @@ class Tournament:
             at_once: of at most so many pairs of each query: with inference, fewer at
                 once make fewer in all.
             judge: only those that this judge has not answered.
+            topics: what queries ask, as of `read_topics`.
+            texts: what documents say, as of `read_texts`.
+            progress: is told how far texts have been read.
 
         Returns:
             A row for each: query_id, doc_id, other_doc_id, first (doc_id again: it is
             to be shown first), round, number (1, 2, …: requests of a pair with
             different ones are for different judges) and judge (who has answered the
-            other order; or "").
+            other order; or ""); with topics query_text, with texts doc_text and
+            other_doc_text, in which control characters are printable.
         """
         if at_once is not None and at_once < 1:
             raise UsageError(f"at_once: expected 1 or more, found {at_once}")
@@ -168,7 +181,38 @@ class Tournament:
             (r.query, r.first, r.second, r.first, r.round, r.number, r.judge)
             for r in self.state.requests(at_once, judge)
         ]
-        return pd.DataFrame(rows, columns=_REQUEST)
+        table = pd.DataFrame(rows, columns=_REQUEST)
+        shown = self.texts_of(topics, texts, progress)
+        fields = [shown(*row[:3]) for row in rows]
+        names = ["query_text"] * (topics is not None)
+        for name in [*names, *["doc_text", "other_doc_text"] * (texts is not None)]:
+            cells = (of[name] for of in fields)
+            cells = [text and printable(text, "\t\n\r") for text in cells]
+            table[name] = pd.Series(cells, dtype="str")
+        return table
+
+    def texts_of(
+        self, topics: Any, texts: Any, progress: Progress | None = None
+    ) -> Callable[[str, str, str], dict[str, str | None]]:
+        """Read the texts of open rounds, of `read_topics` and `read_texts`, or neither.
+
+        Returns:
+            A function of a query and two documents that returns query_text, doc_text
+            and other_doc_text, None where a text is not known.
+        """
+        queries = self.state.queries.items()
+        open_ = {name: q.round.documents for name, q in queries if q.round is not None}
+        asked, documents = {}, {}
+        if topics is not None:
+            asked = read_topics(topics, only=open_, progress=progress)
+        if texts is not None:
+            only = chain.from_iterable(open_.values())
+            documents = read_texts(texts, only=only, progress=progress)
+        return lambda query, doc, other: {
+            "query_text": asked.get(query),
+            "doc_text": documents.get(doc),
+            "other_doc_text": documents.get(other),
+        }
 
     def add(
         self,
@@ -224,6 +268,8 @@ class Tournament:
         window: int = 16,
         most: int | None = None,
         most_cost: float | None = None,
+        topics: Any = None,
+        texts: Any = None,
         progress: Progress | None = None,
     ) -> "Judged":
         """Let a program judge what is open, until all is decided.
@@ -240,6 +286,8 @@ class Tournament:
             window: requests that wait for an answer at a time.
             most: requests in all.
             most_cost: no more is asked when the answers have cost so much.
+            topics: what queries ask, as of `read_topics`: requests show it.
+            texts: what documents say, as of `read_texts`.
             progress: is told how far it is.
 
         Raises:
@@ -249,7 +297,8 @@ class Tournament:
         from pgcjax.asking.program import Judging
 
         limits = seconds, retries, window, most, most_cost
-        return Judging(self, command, name, *limits, progress).run()
+        given = {"topics": topics, "texts": texts}
+        return Judging(self, command, name, *limits, progress, given).run()
 
     def finish(self, *, grades: str = "top", partial: bool = False) -> Finished:
         """Return the new grades, and the votes that they rest on.

@@ -235,6 +235,19 @@ encoding_option = reading_option(
     expose_value=False,
     help="Of text files, such as latin-1; by default UTF-8.",
 )
+text_options = together(
+    files_option(
+        "--topics",
+        cls=SharedOption,
+        help="What queries ask: TREC topics, id<TAB>query, JSONL, CSV, Parquet.",
+    ),
+    files_option(
+        "--texts",
+        cls=SharedOption,
+        help="What documents say: id<TAB>text, JSONL, CSV, Parquet, or a folder of "
+        "DOCID.txt.",
+    ),
+)
 resume_option = click.option(
     "--resume",
     is_flag=True,
