@@ -109,22 +109,20 @@ def requests(
     output: str | None,
     at_once: int | None,
     judge: str | None,
-    topics: tuple[str, ...],
-    texts: tuple[str, ...],
+    **texts: Any,
 ) -> None:
     """List the pairs to judge now: query, the document to show first, the other."""
     from pgcjax.asking.text import request_lines
 
     suffix = Path(output or "").suffix.lower()
-    if (topics or texts) and suffix not in (*TABLE_SUFFIXES, ".html"):
+    if any(texts.values()) and suffix not in (*TABLE_SUFFIXES, ".html"):
         raise click.UsageError(
             "--topics and --texts need -o FILE with one of these suffixes: "
             f"{' '.join(TABLE_SUFFIXES)} .html"
         )
     tournament = _open(state)
-    given = {"topics": topics or None, "texts": texts or None}
     with ProgressDisplay() as progress:
-        table = tournament.requests(at_once, judge, **given, progress=progress.update)
+        table = tournament.requests(at_once, judge, **texts, progress=progress.update)
     if output and suffix == ".html":
         from pgcjax.reporting.judging_page import write_page
 
@@ -284,21 +282,13 @@ def finish(
 @text_options
 @encoding_option
 @file_memory_option
-def judge_(
-    state: str,
-    command: str,
-    name: str | None,
-    topics: tuple[str, ...],
-    texts: tuple[str, ...],
-    **limits: Any,
-) -> None:
+def judge_(state: str, command: str, name: str | None, **limits: Any) -> None:
     """Let a program judge until all is decided; the same call goes on if it stopped.
 
     Each answer is kept on disk as it comes.
     """
     tournament = _open(state)
     with ProgressDisplay() as progress:
-        limits |= {"topics": topics or None, "texts": texts or None}
         done = tournament.judge(command, name=name, progress=progress.update, **limits)
     for why in done.failures[:_SAID]:
         say(f"warning: {command}: {why}", always=True)

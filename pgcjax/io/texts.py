@@ -226,7 +226,9 @@ def _records(
         return
     source = in_hand(source, name)
     if isinstance(source, Mapping):
-        for key in source if wanted is None else [k for k in wanted if k in source]:
+        for key in (
+            source if wanted is None else [k for k in sorted(wanted) if k in source]
+        ):
             value = source[key]
             fields = value if isinstance(value, Mapping) else {"text": value}  # BEIR
             yield {kind.key: key, **fields}, f"{name}, {key!r}"
@@ -240,7 +242,7 @@ def _records(
             raise no_table(source)
         for path, is_text in chain.from_iterable(_files(x, kind) for x in sources):
             if not is_text:
-                yield from _of_file(path, kind, wanted, progress)
+                yield from _of_file(path, kind, progress)
             elif wanted is None or files.stem(path) in wanted:
                 data = read_bytes(path)
                 text = decode(path, data) if data.strip() else ""
@@ -253,17 +255,11 @@ def _files(source: files.Source, kind: TextKind) -> list[tuple[Path, bool]]:
     name = os.path.expanduser(str(source))
     is_folder = name.endswith("/") if is_remote(source) else Path(name).is_dir()
     plain = [re.sub(r"\.(gz|bz2|xz|zst)$", "", path.name.lower()) for path in paths]
-    are_texts = [is_folder and name.endswith(".txt") for name in plain]
-    if len({*are_texts}) > 1:
-        problem = f"holds files of {kind.noun}s, ID.txt, and others"
-        mend = "Name the files that are meant: a pattern such as '*.jsonl'."
-        raise DataError(problem, where=name, mend=mend)
-    return [*zip(paths, are_texts, strict=True)]
+    are_texts = is_folder and all(name.endswith(".txt") for name in plain)
+    return [(path, are_texts) for path in paths]
 
 
-def _of_file(
-    path: Path, kind: TextKind, wanted: set[str] | None, progress: Progress | None
-) -> Iterator[Record]:
+def _of_file(path: Path, kind: TextKind, progress: Progress | None) -> Iterator[Record]:
     """Read a file of any form, which its first line shows."""
     lines = _lines(path, kind, progress)
     number, first = next(
@@ -273,7 +269,7 @@ def _of_file(
     if not start:
         raise DataError("is empty", where=str(path), mend=f"Expected {kind.forms}.")
     if first == "PAR1":
-        yield from _parquet(path, kind, wanted)
+        yield from _parquet(path, kind)
     elif start[0] == "<" and kind is _TOPICS:
         yield from _topics(path, "\n" * (number - 1) + "\n".join(x for _, x in rest))
     elif start[0] == "{":
@@ -362,22 +358,23 @@ def _delimited(
         raise DataError(problem, where=where, mend=mend) from None
 
 
-def _parquet(path: Path, kind: TextKind, wanted: set[str] | None) -> Iterator[Record]:
-    """Read Parquet a few rows at a time; texts that are not wanted are not unpacked."""
-    mend = "It may be cut off, or in another format than its name says."
-    origin, before = Origin(str(path)), 0
+def _parquet(path: Path, kind: TextKind) -> Iterator[Record]:
+    """Read Parquet, a few rows at a time."""
+    mend, origin = "It may be cut off: fetch it again.", Origin(str(path))
     with decoding(path, "Parquet", mend), arrow_file(path) as file:
         table = pq.ParquetFile(file)
-        columns = kind.columns(table.schema_arrow.names, str(path))
-        for batch in table.iter_batches(4096, columns=[*{*columns.values()}]):
-            keys = batch.column(columns[kind.key]).to_pylist()
-            rows = [i for i, k in enumerate(keys) if not wanted or str(k) in wanted]
-            for i, record in zip(rows, batch.take(rows).to_pylist(), strict=True):
-                yield record, origin.at(before + i)
-            before += len(keys)
+        columns = {*kind.columns(table.schema_arrow.names, str(path)).values()}
+        batches = table.iter_batches(1024, columns=[*columns])
+        records = chain.from_iterable(batch.to_pylist() for batch in batches)
+        for i, record in enumerate(records):
+            yield record, origin.at(i)
 
 
-_COMMENT = re.compile("<!--.*?-->", re.DOTALL)
+# Comments, and tags within a field; any other tag ends the field before it.
+_NO_FIELD = re.compile(
+    r"<!--.*?-->|</?(?:[abiupq]|em|strong|su[bp]|br|span)(?:\s[^<>]*)?/?>",
+    re.DOTALL | re.IGNORECASE,
+)
 _FIELD = re.compile(r"<([a-z][\w.:-]*)[^<>]*>(.*?)(?=</?[a-z]|\Z)", re.DOTALL | re.I)
 _NUMBER = re.compile(r"""\b(?:number|num|id|qid)\s*=\s*["']([^"']*)["']""", re.I)
 _LANGUAGE = re.compile("^[a-z]{2}-")  # CLEF: <EN-title>
@@ -389,7 +386,7 @@ _ASKED = ("title", "query", "content", "question", "desc", "description", "")
 
 def _topics(path: Path, text: str) -> Iterator[Record]:
     """Read TREC topics, <top> or <topic>, or those of NTCIR, <query>."""
-    text = _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text)
+    text = _NO_FIELD.sub(lambda match: " " + "\n" * match[0].count("\n"), text)
     names = {name.lower() for name in re.findall(r"<([a-z][\w.:-]*)", text, re.I)}
     unit = next((name for name in ("top", "topic", "query") if name in names), None)
     if unit is None:
