@@ -181,15 +181,10 @@ class Tournament:
             (r.query, r.first, r.second, r.first, r.round, r.number, r.judge)
             for r in self.state.requests(at_once, judge)
         ]
-        table = pd.DataFrame(rows, columns=_REQUEST)
         shown = self.texts_of(topics, texts, progress)
-        fields = [shown(*row[:3]) for row in rows]
-        names = ["query_text"] * (topics is not None)
-        for name in [*names, *["doc_text", "other_doc_text"] * (texts is not None)]:
-            cells = (of[name] for of in fields)
-            cells = [text and printable(text, "\t\n\r") for text in cells]
-            table[name] = pd.Series(cells, dtype="str")
-        return table
+        fields = pd.DataFrame([shown(*row[:3]) for row in rows], dtype=object)
+        fields = fields.map(lambda x: printable(x, "\t\n\r"), na_action="ignore")
+        return pd.DataFrame(rows, columns=_REQUEST).join(fields)
 
     def texts_of(
         self, topics: Any, texts: Any, progress: Progress | None = None
@@ -197,22 +192,26 @@ class Tournament:
         """Read the texts of open rounds, of `read_topics` and `read_texts`, or neither.
 
         Returns:
-            A function of a query and two documents that returns query_text, doc_text
-            and other_doc_text, None where a text is not known.
+            A function of a query and two documents that returns what was given of
+            query_text, doc_text and other_doc_text, None where a text is not known.
         """
         queries = self.state.queries.items()
-        open_ = {name: q.round.documents for name, q in queries if q.round is not None}
-        asked, documents = {}, {}
+        docs = {name: q.round.documents for name, q in queries if q.round is not None}
+        asked, saying = {}, {}
         if topics is not None:
-            asked = read_topics(topics, only=open_, progress=progress)
+            asked = read_topics(topics, only=docs, progress=progress)
         if texts is not None:
-            only = chain.from_iterable(open_.values())
-            documents = read_texts(texts, only=only, progress=progress)
-        return lambda query, doc, other: {
-            "query_text": asked.get(query),
-            "doc_text": documents.get(doc),
-            "other_doc_text": documents.get(other),
-        }
+            only = chain.from_iterable(docs.values())
+            saying = read_texts(texts, only=only, progress=progress)
+
+        def shown(query: str, doc: str, other: str) -> dict[str, str | None]:
+            fields = {} if topics is None else {"query_text": asked.get(query)}
+            if texts is not None:
+                fields["doc_text"] = saying.get(doc)
+                fields["other_doc_text"] = saying.get(other)
+            return fields
+
+        return shown
 
     def add(
         self,
