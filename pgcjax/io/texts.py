@@ -10,6 +10,7 @@ import csv
 import html
 import os
 import re
+import stat
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -283,9 +284,11 @@ def _of_file(path: Path, kind: TextKind, progress: Progress | None) -> Iterator[
 
 def _lines(path: Path, kind: TextKind, progress: Progress | None) -> Lines:
     """Read lines and their numbers; of Parquet one that begins as such files do."""
-    before, size = 0, path.stat().st_size
-    for data, done in text_pieces(path, _PIECE):
-        if not before and data.startswith(b"PAR1"):
+    before, about = 0, path.stat()
+    is_pipe = stat.S_ISFIFO(about.st_mode)  # which is read once, and at once
+    pieces = [(read_bytes(path), 0)] if is_pipe else text_pieces(path, _PIECE)
+    for data, done in pieces:
+        if not before and not is_pipe and data.startswith(b"PAR1"):
             yield 1, "PAR1"
             return
         try:
@@ -299,7 +302,7 @@ def _lines(path: Path, kind: TextKind, progress: Progress | None) -> Lines:
         yield from enumerate(lines, before + 1)
         before += len(lines)
         if progress:
-            progress(f"texts of {kind.noun}s", done, max(size, done))
+            progress(f"texts of {kind.noun}s", done, max(about.st_size, done))
 
 
 def _json_lines(path: Path, lines: Iterable[tuple[int, str]]) -> Iterator[Record]:
@@ -372,7 +375,7 @@ def _parquet(path: Path, kind: TextKind) -> Iterator[Record]:
 
 # Comments, and tags within a field; any other tag ends the field before it.
 _NO_FIELD = re.compile(
-    r"<!--.*?-->|</?(?:[abiupq]|em|strong|su[bp]|br|span)(?:\s[^<>]*)?/?>",
+    r"<!--.*?-->|</?(?:[abiup]|em|strong|su[bp]|br|span)(?:\s[^<>]*)?/?>",
     re.DOTALL | re.IGNORECASE,
 )
 _FIELD = re.compile(r"<([a-z][\w.:-]*)[^<>]*>(.*?)(?=</?[a-z]|\Z)", re.DOTALL | re.I)
@@ -380,17 +383,18 @@ _NUMBER = re.compile(r"""\b(?:number|num|id|qid)\s*=\s*["']([^"']*)["']""", re.I
 _LANGUAGE = re.compile("^[a-z]{2}-")  # CLEF: <EN-title>
 # How fields of early tracks begin: <num> Number: 301, <title> Topic: …
 _LABELS = {"num": "number:", "title": "topic:", "desc": "description:"}
+_UNITS = ("top", "topic", "query", "question")
 _IDS = ("num", "number", "qid", "query_id", "topic_id", "id")
-_ASKED = ("title", "query", "content", "question", "desc", "description", "")
+_ASKED = ("title", "query", "content", "question", "q", "desc", "description", "")
 
 
 def _topics(path: Path, text: str) -> Iterator[Record]:
-    """Read TREC topics, <top> or <topic>, or those of NTCIR, <query>."""
+    """Read TREC topics, or those of NTCIR and CLEF."""
     text = _NO_FIELD.sub(lambda match: " " + "\n" * match[0].count("\n"), text)
     names = {name.lower() for name in re.findall(r"<([a-z][\w.:-]*)", text, re.I)}
-    unit = next((name for name in ("top", "topic", "query") if name in names), None)
+    unit = next((name for name in _UNITS if name in names), None)
     if unit is None:
-        problem = "holds no topics: <top>, <topic> or <query>"
+        problem = "holds no topics: <top>, <topic>, <query> or <question>"
         raise DataError(problem, where=str(path), mend=f"Expected {_TOPICS.forms}.")
     begin = rf"<{unit}(?![\w.:-])"
     pattern = rf"{begin}([^<>]*)>(.*?)(</{unit}\s*>|(?={begin})|\Z)"

@@ -1,6 +1,8 @@
 """Topics and texts of documents: each form that is read, and what is refused."""
 
 import gzip
+import os
+import threading
 
 import pandas as pd
 import polars as pl
@@ -38,6 +40,8 @@ Document will discuss <em>aid</em>.
     '<topic number="52">South African Sanctions</topic></topics>',
     "ntcir": "<queries><query><qid>51</qid><content>Airbus Subsidies</content></query>"
     "<query><qid>52</qid><content>South African Sanctions</content></query></queries>",
+    "r2c2": "<question>\n<qID>51</qID>\n<q>Airbus Subsidies</q>\n</question>\n"
+    "<question>\n<qID>52</qID>\n<q>South African Sanctions</q>\n</question>",
     "clef": "<top lang='en'><num>51</num><EN-title>Airbus Subsidies</EN-title></top>"
     "<top lang='en'><num>52</num><EN-title>South African Sanctions</EN-title></top>",
     "no_title": "<top><num> 51 <desc> Description:\nAirbus Subsidies</top>"
@@ -103,6 +107,14 @@ def test_a_folder_of_texts(tmp_path):
     (tmp_path.parent / "secret.txt").write_text("x")
     with pytest.warns(DataWarning, match=r"no text of 1 document, \.\./secret$"):
         assert [*read_texts(tmp_path, only=["d1", "../secret"])] == ["d1"]
+
+
+def test_a_pipe_is_read_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    write = threading.Thread(target=(tmp_path / "pipe").write_text, args=["d1\tx\n"])
+    write.start()
+    assert read_texts(tmp_path / "pipe") == {"d1": "x"}
+    write.join()
 
 
 def test_texts_in_memory():
@@ -174,7 +186,7 @@ def test_wrong_texts_are_refused(tmp_path, monkeypatch, content, message):
         ("<top>\n</top>", "1: expected a number and a title of this topic. Such as <t"),
         ('\n\n<topic number="1"></topic>', "3: expected a title of this topic. Such a"),
         ("<top><num>1<title>x<top><num>1<title>y", "1: query '1' has two texts. Keep "),
-        ("<DOC>", " holds no topics: <top>, <topic> or <query>. Expected TREC topics,"),
+        ("<DOC>", " holds no topics: <top>, <topic>, <query> or <question>. Expected "),
         ("1 x", "1: expected TREC topics, lines of id<TAB>query, JSON objects in line"),
     ],
 )
