@@ -10,6 +10,7 @@ import glob
 import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -44,6 +45,7 @@ from pgcjax.errors import (
 )
 from pgcjax.io.remote import is_remote
 from pgcjax.io.runs import Options, Runs, RunTable
+from pgcjax.io.texts import read_topics, with_texts
 from pgcjax.io.weights import weights_of
 from pgcjax.judging.variants import turned
 from pgcjax.kernels import ABSENT
@@ -74,6 +76,8 @@ def explain(
     measure: str | Measure | None = None,
     order: str = "trec",
     float32: bool = False,
+    topics: Any = None,
+    texts: Any = None,
     progress: Progress | None = None,
 ) -> Explanation | Difference:
     """Take a score, or the difference of two runs, apart.
@@ -86,12 +90,13 @@ def explain(
         preferences: of judges; these and the other judgments are as of `evaluate`.
         qrels: grades.
         intent_qrels: grades per intent.
-        intents: their probabilities and kinds.
-        context: grades of documents after others.
+        intents, context: as of `evaluate`.
         measure: one; PGC of preferences, Compat of grades alone, if None. `RBO` or
             `RBO(p=0.9)` compares with the other run, and takes no judgments.
         order: of documents in a run: `trec`, `clarke` or `rank`.
         float32: as of `evaluate`.
+        topics: what queries ask, as of `read_topics`, for a column of the table ...
+        texts: ... and what documents say, as of `read_texts`.
         progress: called with `(stage, done, total)`.
 
     Returns:
@@ -103,10 +108,30 @@ def explain(
     """
     judgments = {"preferences": preferences, "qrels": qrels, "context": context}
     judgments |= {"intent_qrels": intent_qrels, "intents": intents}
-    options = Options(float32=float32)
-    opened = partial(runs_of, order=order, options=options)
+    opened = partial(runs_of, order=order, options=Options(float32=float32))
+    question = opened, runs, query, run_id, other
     if isinstance(measure, str) and measure.strip().partition("(")[0] == "RBO":
-        return _explain_rbo(opened, runs, query, run_id, other, measure, order)
+        result = _explain_rbo(*question, measure, order)
+    else:
+        result = _explain(*question, measure, order, judgments, progress)
+    if topics is not None and query is not None:
+        asked = read_topics(topics, only=[query]).get(query, "")
+        result = replace(result, notes=(*result.notes, f"{query}: {asked}"))
+    return replace(result, table=with_texts(result.table, topics, texts, progress))
+
+
+def _explain(
+    opened: Callable[[Any], Runs],
+    runs: Any,
+    query: str | None,
+    run_id: str | None,
+    other: Any,
+    measure: str | Measure | None,
+    order: str,
+    judgments: Mapping[str, Any],
+    progress: Progress | None,
+) -> Explanation | Difference:
+    """Explain by judgments; arguments are as of `explain`."""
     explainer = Explainer(judgments=judgments, measure=measure, order=order)
     names = explainer.read(opened(runs), progress)
     if isinstance(other, str) and other not in names and not _is_path(other):

@@ -36,7 +36,7 @@ from pgcjax.io.in_memory import in_hand, is_frame, no_table
 from pgcjax.io.json_text import NoJson, read_json
 from pgcjax.io.remote import arrow_file, is_remote
 from pgcjax.io.schema import Origin, are_ids, find_columns, found_columns, shorten
-from pgcjax.later import pq
+from pgcjax.later import pd, pq
 
 Record = tuple[Mapping[Any, Any], str]
 """An id and its text, by the names of their columns, and where they stand."""
@@ -153,6 +153,32 @@ def read_texts(
             tells.
     """
     return _read(source, _TEXTS, only, progress)
+
+
+def with_texts(
+    table: pd.DataFrame, topics: Any, texts: Any, progress: Progress | None = None
+) -> pd.DataFrame:
+    """Put texts beside the ids of a table: query_text, doc_text, other_doc_text.
+
+    Args:
+        table: with some of the columns query_id, doc_id and other_doc_id.
+        topics: as of `read_topics`; None: without texts of queries.
+        texts: as of `read_texts`; None: without texts of documents.
+        progress: as there.
+    """
+    documents = [name for name in ("doc_id", "other_doc_id") if name in table]
+    for source, read, names in (
+        (topics, read_topics, ["query_id"] if "query_id" in table else []),
+        (texts, read_texts, documents),
+    ):
+        if source is None or not names or table.empty:
+            continue
+        only = {*chain.from_iterable(table[name] for name in names)}
+        by_id = read(source, only=only, progress=progress)
+        for name in names:
+            column = [by_id.get(each, "") for each in table[name]]
+            table = table.assign(**{name.replace("_id", "_text"): column})
+    return table
 
 
 def short(text: str, width: int = 80) -> str:
