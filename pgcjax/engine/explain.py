@@ -62,7 +62,7 @@ UNNAMED = "\N{WHITE SQUARE}\N{BLACK SQUARE}"
 _TALLY = [*_PAIR, "votes", "votes_against", "judges"]
 
 
-def explain(
+def explain(  # noqa: D417 - a line for each argument would be one too many
     runs: Any,
     query: str | None = None,
     *,
