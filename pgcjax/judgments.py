@@ -26,7 +26,6 @@ from pgcjax.judging.contradictions import Contradictions, contradictions
 from pgcjax.judging.fit import Fit, fit
 from pgcjax.judging.majority import majority
 from pgcjax.judging.prediction import predict_context
-from pgcjax.judging.standings import Standings, standings
 from pgcjax.judging.strength import judgment_strength as strength
 from pgcjax.judging.strength import judgment_times as times
 from pgcjax.judging.transitivity import transitivity
@@ -36,6 +35,7 @@ from pgcjax.reporting.arena_page import report
 from pgcjax.stats.judge_orders import JudgeOrders
 from pgcjax.stats.left_out import LeftOut
 from pgcjax.stats.stability import Stability
+from pgcjax.stats.standings import Standings, standings
 from pgcjax.stats.uncertainty import Uncertainty
 
 __all__ = [

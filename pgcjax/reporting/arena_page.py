@@ -13,10 +13,10 @@ from pgcjax.errors import Progress, counted
 from pgcjax.io.votes.double import FLIPPED, KINDS, double_votes
 from pgcjax.io.votes.read import read_preferences
 from pgcjax.judging.audit import ALL, audit
-from pgcjax.judging.standings import CLUSTERS, Standings, standings
 from pgcjax.reporting import bar_plots, heat_maps, page
 from pgcjax.reporting.judgment_analysis import Choices, analyse
 from pgcjax.reporting.page import Page, Part, Picture, Section, Table, table_of
+from pgcjax.stats.standings import CLUSTERS, Standings, standings
 
 _SQUARE = 30  # documents that a win matrix has room for
 _ROWS = 40  # rows of judges that a table shows
@@ -107,7 +107,9 @@ def _introduction(table: pd.DataFrame, board: Standings) -> Section:
 
 def _leaderboard(board: Standings, level: float) -> Section:
     table = board.table.rename(columns={"doc_id": "system"})
-    shown = table[["rank", "rank_low", "rank_high", "system", "strength"]].assign(
+    shown = table[
+        ["rank", "rank_low", "rank_high", "tier", "system", "strength"]
+    ].assign(
         low=table["low"],
         high=table["high"],
         votes=table["votes"],

@@ -34,9 +34,9 @@ def test_the_numbers_are_those_of_the_findings():
     page = arena(table)
     board = package.judgments.standings(table)
     _, shown = section(page, "Leaderboard").parts
-    assert [row[3] for row in shown.rows] == board.table["doc_id"].tolist()
+    assert [row[4] for row in shown.rows] == board.table["doc_id"].tolist()
     assert [row[1] for row in shown.rows] == [*map(str, board.table["rank_low"])]
-    assert [row[4] for row in shown.rows] == [
+    assert [row[5] for row in shown.rows] == [
         f"{s:.4f}" for s in board.table["strength"]
     ]
     _, square = section(page, "Who beats whom").parts

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float64, Int
+from jaxtyping import Bool, Float64, Int
+from scipy import sparse
 from scipy.special import expit, stdtrit
 
 from pgcjax.errors import DataError, UsageError, counted
@@ -13,14 +14,13 @@ from pgcjax.io.result import Result
 from pgcjax.io.weights import weights_of
 from pgcjax.judging.models import PRIOR, check_prior
 from pgcjax.judging.votes import read_judgments
+from pgcjax.stats import groups
 
 CLUSTERS = 50
 """Queries from which errors and ranks hold in simulation: see docs/models.md."""
 
 _STEPS = 100  # of Newton's method, which needs about ten
 _BLOCK = 500  # draws at once: all pairs of 100 documents take 20 MB
-_RANKS = "rank_low", "rank_high"
-_COLUMNS = "doc_id", "strength", "error", "low", "high", "rank", *_RANKS, "votes", "won"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +30,8 @@ class Standings(Result):
     Attributes:
         table: doc_id; strength (log-odds), error, low and high (95 % by default); rank;
             rank_low and rank_high (ranks that it may have: those of all hold together
-            at the level); votes; won (of these, a tie half). Errors and ranks that it
-            may have are empty where votes are on 2 to 49 queries.
+            at the level) and tier, as of `compare`; votes; won (of these, a tie half).
+            Errors, ranges of ranks and tiers are empty with votes on 2 to 49 queries.
         wins: share of the votes that the row won over the column, a tie half; NaN where
             they did not meet.
         met: number of votes of each pair.
@@ -98,21 +98,21 @@ def standings(
     clusters = np.arange(len(votes.won)) if queries == 1 else votes.query
     strength, covariance = _fitted(votes, clusters, prior)
     wins = _wins(votes)
+    _, linked = sparse.csgraph.connected_components(wins + wins.T > 0)
     table, freedom = _table(votes.names, strength, wins), int(clusters.max())
     note = f"{counted(len(votes.names), 'document')}, {votes.weight.sum():g} votes on "
     note += f"{counted(queries, 'query')}; "
-    if holds := freedom + 1 >= CLUSTERS:
-        low, high = _ranks(strength, covariance, freedom, level, draws, seed)
+    different = None
+    if freedom + 1 >= CLUSTERS:
+        apart = linked[:, None] != linked
+        different = _different(strength, covariance, apart, freedom, level, draws, seed)
         table = table.assign(**_interval(strength, covariance, freedom, level))
-        table = table.assign(rank_low=low, rank_high=high)
+        note += f"ranks of all hold together at {100 * level:g} %"
     else:
         table[["error", "low", "high"]] = np.nan
-        table[[*_RANKS]] = pd.NA
-        table = table.astype(dict.fromkeys(_RANKS, "Int64"))
-    together = f"ranks of all hold together at {100 * level:g} %"
-    needs = f"errors and ranks need {CLUSTERS} queries, or a single one"
-    note += together if holds else needs
-    table = table.sort_values(["rank", "doc_id"], ignore_index=True)[[*_COLUMNS]]
+        note += f"errors and ranks need {CLUSTERS} queries, or a single one"
+    table = table.assign(**groups.columns(different, strength), won=wins.sum(1))
+    table = table.sort_values(["rank", "doc_id"], ignore_index=True)
     met, order = wins + wins.T, table["doc_id"].tolist()
     share = np.divide(wins, met, out=np.full_like(met, np.nan), where=met > 0)
     wins, met = (
@@ -160,21 +160,23 @@ def _fitted(
             break
     p, count = expit(strength[votes.first] - strength[votes.second]), clusters.max() + 1
     left = votes.add_up(votes.weight * (votes.won - p), clusters, count)
-    spread = left.T @ left * count / max(1, count - 1)
+    spread = left.T @ left * count / max(1, count - 1) + precision * np.eye(n)
     return strength, inverse @ spread @ inverse
 
 
-def _ranks(
+def _different(
     strength: Float64[np.ndarray, " n"],
     covariance: Float64[np.ndarray, "n n"],
+    apart: Bool[np.ndarray, "n n"],
     freedom: int,
     level: float,
     draws: int,
     seed: int,
-) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]]:
-    """Bound all ranks, so that all bounds hold together at a level."""
+) -> Bool[np.ndarray, "n n"]:
+    """Tell documents apart, all pairs together; not those that no votes link."""
     n, variance = len(strength), covariance.diagonal()
-    error = np.sqrt(np.maximum(variance[:, None] + variance - 2 * covariance, 1e-300))
+    square = np.maximum(variance[:, None] + variance - 2 * covariance, 1e-300)
+    error = np.sqrt(np.where(apart | np.eye(n, dtype=bool), np.inf, square))
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(values, 0))
     random, (i, j) = np.random.default_rng(seed), np.triu_indices(n, 1)
@@ -186,9 +188,7 @@ def _ranks(
         t = np.abs(drawn[:, i] - drawn[:, j]) / error[i, j]
         largest.append(t.max(1, initial=0.0))
     most = np.quantile(np.concatenate(largest), level)
-    t = (strength[:, None] - strength) / error
-    np.fill_diagonal(t, 0.0)
-    return 1 + (t < -most).sum(1), n - (t > most).sum(1)
+    return np.abs(strength[:, None] - strength) / error > most
 
 
 def _wins(votes: _Votes) -> Float64[np.ndarray, "n n"]:
@@ -204,7 +204,7 @@ def _table(names: list[str], strength: np.ndarray, wins: np.ndarray) -> pd.DataF
     """List documents with their ranks and votes."""
     table = pd.DataFrame({"doc_id": names, "strength": strength})
     table["rank"] = table["strength"].rank(method="min", ascending=False)
-    table["votes"], table["won"] = wins.sum(0) + wins.sum(1), wins.sum(1)
+    table["votes"] = wins.sum(0) + wins.sum(1)
     whole = ["rank", "votes"] if (table["votes"] % 1 == 0).all() else ["rank"]
     return table.astype(dict.fromkeys(whole, np.int64))
 

@@ -59,6 +59,19 @@ def test_wins_and_votes_are_counted():
     assert "errors and ranks need 50 queries" in board.notes[0]
 
 
+def test_documents_that_no_votes_link_are_not_told_apart():
+    one, _ = made_up(4, queries=60, spread=2.0)
+    other = one.replace({f"s0{i}": f"t0{i}" for i in range(4)})
+    board = pgcjax.judgments.standings(pd.concat([one, other])).table
+    alone = pgcjax.judgments.standings(one).table.set_index("doc_id")
+    both = board.set_index("doc_id").loc[alone.index]
+    assert (alone["rank_low"] > 1).any()
+    assert (
+        both["rank_low"] == alone["rank_low"]
+    ).all()  # any of the others may be below
+    assert (both["rank_high"] == alone["rank_high"] + 4).all()  # ... or above
+
+
 def test_probabilities_and_weights_are_parts_of_votes():
     table = pd.DataFrame(
         {
