@@ -25,7 +25,7 @@ from pgcjax.io.order import in_order, ranked
 from pgcjax.io.runs import Options, packed, read_runs
 from pgcjax.io.runs import pack as packing
 from pgcjax.io.runs.packed import MARK, PackedRuns, is_packed
-from pgcjax.io.runs.packed_seal import UNSEALED
+from pgcjax.io.seal import NO_CHECKSUMS
 from pgcjax.tensors.rankings import Rankings, find, joined, merged
 
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
@@ -376,7 +376,7 @@ def test_metadata_that_are_wrong(tmp_path):
     pgcjax.files.pack(RUNS, path, qrels=QRELS)
     file = pq.ParquetFile(path)
     about = json.loads(file.metadata.metadata[MARK.encode()])
-    about |= {"version": UNSEALED, "crc32": None, "crcs": None}
+    about |= {"version": NO_CHECKSUMS, "crc32": None, "crcs": None}
     wrong = dict(WRONG)
     for change in CHANGED:
         changed = {k: v for k, v in {**about, **change}.items() if v is not None}

@@ -39,7 +39,7 @@ from pgcjax.io.runs.contract import (
     Unit,
     file_identity,
 )
-from pgcjax.io.runs.packed_seal import UNSEALED, Checksums
+from pgcjax.io.seal import NO_CHECKSUMS, ColumnChecksums
 from pgcjax.later import pa, pc, pq
 
 MARK = "pgcjax runs"  # the key of the metadata
@@ -73,7 +73,7 @@ class PackedRuns:
         self._wanted: tuple[JudgedDocuments | None, pl.Series | None] = None, None
         with decoding(path, *_KIND):
             source = arrow_file(path)
-            self._checksums = Checksums(source, path)
+            self._checksums = ColumnChecksums(source, path)
             rows = pq.read_metadata(source)
         about = _described(path, rows)
         self._checksums.expect(about, rows)
@@ -273,7 +273,7 @@ def _described(path: Path, rows: pq.FileMetaData) -> dict[str, Any]:
     except (UnicodeDecodeError, NoJson):
         about = None
     about = about if isinstance(about, dict) else {}
-    if about.get("version", VERSION) not in (UNSEALED, VERSION):
+    if about.get("version", VERSION) not in (NO_CHECKSUMS, VERSION):
         raise DataError(
             f"is of version {about['version']!r} of packed runs; this pgcjax reads "
             f"version {VERSION}",
