@@ -22,7 +22,7 @@ from pgcjax.errors import DataError, UsageError
 from pgcjax.io.choices import ORDERS
 from pgcjax.io.judged import JudgedDocuments
 from pgcjax.io.order import in_order, ranked
-from pgcjax.io.runs import Options, packed, read_runs
+from pgcjax.io.runs import Options, read_runs
 from pgcjax.io.runs import pack as packing
 from pgcjax.io.runs.packed import MARK, PackedRuns, is_packed
 from pgcjax.io.seal import NO_CHECKSUMS
@@ -97,7 +97,9 @@ def test_packed_for_these_judgments_or_others(
     assert rankings(run_table(path), others, order) == rankings(frame, others, order)
 
 
-def test_a_block_is_searched_in_batches(tmp_path, monkeypatch):
+@pytest.mark.parametrize("rows", [1, 4, 2**20])
+def test_a_block_is_searched_group_by_group(tmp_path, monkeypatch, rows):
+    monkeypatch.setattr(packing, "SEARCHED", rows)
     docs = [f"d{i}" for i in range(9)]
     ranked = [(q, d, float(i), 1.0) for q in "xy" for i, d in enumerate(docs)]
     frame = table_of([(run, *row) for run in "ab" for row in ranked])
@@ -105,18 +107,15 @@ def test_a_block_is_searched_in_batches(tmp_path, monkeypatch):
     frames = iter([pl.from_pandas(frame, nan_to_null=False)])
     packing._write(frames, tmp_path / "runs.parquet", known, whole=True)
     judged = {"x": {*docs[:5]}, "y": {docs[8], "other"}}
-    for batch in (1, 4, 2**18):
-        monkeypatch.setattr(packed, "_BATCH", batch)
-        for order in ("trec", "clarke"):
-            found = rankings(tmp_path / "runs.parquet", judged, order)
-            assert found == rankings(frame, judged, order)
+    for order in ("trec", "clarke"):
+        found = rankings(tmp_path / "runs.parquet", judged, order)
+        assert found == rankings(frame, judged, order)
 
 
 PEAK = """
 import resource, sys
 import polars as pl
 from pathlib import Path
-from pgcjax.io.runs import Options
 from pgcjax.io.runs import Options
 from pgcjax.io.runs.packed import PackedRuns
 packed = PackedRuns(Path("runs.parquet"), Options())
