@@ -14,8 +14,7 @@ from collections.abc import Iterable
 from io import BytesIO
 from pathlib import Path
 from typing import Any
-
-from isal.isal_zlib import crc32
+from zlib import crc32
 
 from pgcjax.errors import DataError
 from pgcjax.io.remote import RemoteFile
@@ -93,19 +92,7 @@ def checksum(file: Any, start: int, end: int, crc: int = 0) -> int:
     piece = memoryview(bytearray(min(_PIECE, max(0, end - start))))
     while start < end and (count := file.readinto(piece[: end - start])):
         crc, start = crc32(piece[:count], crc), start + count
-    _clear_registers()
     return crc
-
-
-def _clear_registers() -> None:
-    """Undo what makes other code a tenth slower after a CRC-32 by isal.
-
-    It leaves the upper halves of vector registers in use; a loop of numpy ends without.
-    """
-    import numpy as np  # which what finds the shipped collection does without
-
-    nothing = np.zeros(256, np.int64)
-    np.add(nothing, nothing, out=nothing)
 
 
 def read(file: Any, start: int, end: int | None = None) -> bytes:
