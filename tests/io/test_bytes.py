@@ -14,7 +14,7 @@ from helpers.builders import run_table
 
 from pgcjax.errors import DataError
 from pgcjax.io.bytes import read_bytes
-from pgcjax.io.memory import machine_memory
+from pgcjax.io.reading import machine_memory
 
 LINES = [b"q%d Q0 d%d %d %d tag\n" % (i // 9, i, i % 9, -i) for i in range(900)]
 RUN = b"".join(LINES)
