@@ -61,7 +61,7 @@ def replay(
 def graphs_of(measure: str, **judgments: Any) -> dict[str, Graph]:
     """Build the graphs of a measure from judgments, as `evaluate` does."""
     from pgcjax.files import read_preferences
-    from pgcjax.io.qrels import read_qrels
+    from pgcjax.io.graded import read_qrels
     from pgcjax.measures.catalogue import parse
     from pgcjax.tensors.judgments import Judgments
 

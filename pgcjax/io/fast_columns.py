@@ -68,6 +68,11 @@ class PlainTable:
         return table
 
 
+def in_pandas(table: PlainTable | pd.DataFrame) -> pd.DataFrame:
+    """Return a canonical table as a DataFrame."""
+    return table.in_pandas() if isinstance(table, PlainTable) else table
+
+
 def load(
     path: Path, container: str, parse: Parse[pl.DataFrame]
 ) -> Columns | Named | Regular:

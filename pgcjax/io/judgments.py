@@ -24,11 +24,11 @@ class Kind(NamedTuple):
 
 KINDS = {
     "preferences": Kind("--prefs", "Preference judgments.", "votes.read"),
-    "qrels": Kind("--qrels", "Graded judgments.", "qrels"),
+    "qrels": Kind("--qrels", "Graded judgments.", "graded"),
     "intent_qrels": Kind(
         "--intent-qrels",
         "Graded judgments per intent: query intent doc grade.",
-        "intents",
+        "graded",
     ),
     "intents": Kind(
         "--intents",
@@ -38,7 +38,7 @@ KINDS = {
     "context": Kind(
         "--context",
         "Grades of a document after another: query doc previous-doc grade.",
-        "context",
+        "graded",
     ),
 }
 """By the names that `evaluate` gives them."""
@@ -74,10 +74,9 @@ def read_judgments(sources: Mapping[str, Any]) -> "dict[str, pd.DataFrame]":
     Raises:
         DataError: they cannot be read. UsageError: there is no such kind.
     """
-    from pgcjax.io.fast_columns import PlainTable
+    from pgcjax.io.fast_columns import in_pandas
 
-    tables = read_as_they_come(sources).items()
-    return {n: t.in_pandas() if isinstance(t, PlainTable) else t for n, t in tables}
+    return {n: in_pandas(t) for n, t in read_as_they_come(sources).items()}
 
 
 def read_as_they_come(

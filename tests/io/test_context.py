@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from pgcjax.errors import DataError
-from pgcjax.io.context import read_context
+from pgcjax.io.graded import read_context
 
 COLUMNS = ["query_id", "doc_id", "previous_doc_id", "relevance"]
 EXPECTED = [("q1", "a", "b", 2.0), ("q1", "b", "a", 0.5), ("q2", "a", "c", -1.0)]

@@ -10,7 +10,7 @@ from helpers.builders import run_table
 from pgcjax.cli import main
 from pgcjax.errors import DataError, DataWarning
 from pgcjax.io.folders import is_document, is_no_run
-from pgcjax.io.qrels import read_qrels
+from pgcjax.io.graded import read_qrels
 from pgcjax.io.runs import read_runs
 
 RUN = "q1 Q0 d1 1 2 {0}\nq1 Q0 d2 2 1 {0}\n"

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from pgcjax.errors import DataError
-from pgcjax.io.intents import check_intents, read_intent_qrels, read_intents
+from pgcjax.io.graded import read_intent_qrels
+from pgcjax.io.intents import check_intents, read_intents
 
 JUDGED = [
     ("q1", "a", "1", 2.0),

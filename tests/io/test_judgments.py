@@ -11,8 +11,8 @@ from pgcjax.errors import DataError, UsageError
 from pgcjax.files import read_preferences
 from pgcjax.io.check import fingerprint
 from pgcjax.io.fast_columns import PlainTable
+from pgcjax.io.graded import read_qrels
 from pgcjax.io.judgments import KINDS, by_kind, read_as_they_come, read_judgments
-from pgcjax.io.qrels import read_qrels
 from pgcjax.tensors.judgments import Judgments
 
 GRADES = pd.DataFrame([("q", "a", 1.0)], columns=["query_id", "doc_id", "relevance"])

@@ -11,8 +11,8 @@ import pytest
 
 from pgcjax.datasets.files import demo_folder
 from pgcjax.errors import DataError
+from pgcjax.io.graded import read_qrels
 from pgcjax.io.judged import JudgedDocuments
-from pgcjax.io.qrels import read_qrels
 from pgcjax.io.reading import reading
 from pgcjax.io.remote import size_on_disk
 from pgcjax.io.runs import ahead, read_runs

@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 from pgcjax.errors import DataError
-from pgcjax.io.intents import read_intent_qrels
-from pgcjax.io.qrels import read_qrels
+from pgcjax.io.graded import read_intent_qrels, read_qrels
 
 DICT = {"q1": {"a": 2, "b": 0.5}, "q2": {"a": -1}}
 EXPECTED = [("q1", "a", 2.0), ("q1", "b", 0.5), ("q2", "a", -1.0)]
