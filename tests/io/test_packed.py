@@ -97,21 +97,6 @@ def test_packed_for_these_judgments_or_others(
     assert rankings(run_table(path), others, order) == rankings(frame, others, order)
 
 
-@pytest.mark.parametrize("rows", [1, 4, 2**20])
-def test_a_block_is_searched_group_by_group(tmp_path, monkeypatch, rows):
-    monkeypatch.setattr(packing, "SEARCHED", rows)
-    docs = [f"d{i}" for i in range(9)]
-    ranked = [(q, d, float(i), 1.0) for q in "xy" for i, d in enumerate(docs)]
-    frame = table_of([(run, *row) for run in "ab" for row in ranked])
-    known = packing._judged([qrels_of({"x": set(docs[:2])})])
-    frames = iter([pl.from_pandas(frame, nan_to_null=False)])
-    packing._write(frames, tmp_path / "runs.parquet", known, whole=True)
-    judged = {"x": {*docs[:5]}, "y": {docs[8], "other"}}
-    for order in ("trec", "clarke"):
-        found = rankings(tmp_path / "runs.parquet", judged, order)
-        assert found == rankings(frame, judged, order)
-
-
 PEAK = """
 import resource, sys
 import polars as pl
