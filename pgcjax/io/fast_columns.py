@@ -24,9 +24,8 @@ Layouts = Mapping[int, Mapping[str, type[pl.DataType]]]
 """The columns of a file by how many there are."""
 
 MARK = b"\xef\xbb\xbf"
-CHUNK = (
-    2**20
-)  # bytes that stay in a core's cache; of fewer, threads wait for each other
+CHUNK = 2**20
+"""Bytes that stay in a core's cache; of fewer, threads wait for each other."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,7 @@ def tidied(data: bytes, parse: Parse[T]) -> tuple[T, int] | None:
 
 
 def table(
-    data: bytes, layouts: Layouts, skip: Collection[str] = (), chunk: int = CHUNK
+    data: bytes, layouts: Layouts, skip: Collection[str] = ()
 ) -> pl.DataFrame | None:
     """Read columns of text and numbers with one blank or one tab between fields.
 
@@ -108,7 +107,6 @@ def table(
         data: the bytes of the file.
         layouts: the columns, by how many there are.
         skip: columns that nobody needs; never the last, which a short line lacks.
-        chunk: bytes that are looked at together.
 
     Returns:
         The table: text is fit for ids. None where anything is unusual: other
@@ -119,14 +117,14 @@ def table(
     row all of its columns, and so their number leaves no row more. Polars reads fewer
     spellings of numbers than Python does, and those to the same bits.
     """
-    frame = fields(data, layouts, skip, chunk)
+    frame = fields(data, layouts, skip)
     if frame is None or frame.to_series(0).str.starts_with("#").any():  # a comment
         return None
     return frame
 
 
 def fields(
-    data: bytes, layouts: Layouts, skip: Collection[str] = (), chunk: int = CHUNK
+    data: bytes, layouts: Layouts, skip: Collection[str] = ()
 ) -> pl.DataFrame | None:
     """Read columns as `table`, but do not look for comments."""
     end = data.find(b"\n")
@@ -135,9 +133,9 @@ def fields(
     layout = layouts.get(first.count(separator.encode()) + 1)
     if not layout or data.startswith(MARK):
         return None
-    blanks, ascii_ = _blanks(data, chunk), True
+    blanks, ascii_ = _blanks(data), True
     if not blanks and not data.isascii() and is_text(data):
-        blanks, ascii_ = _blanks(data, chunk, np.uint8), False
+        blanks, ascii_ = _blanks(data, np.uint8), False
     if not blanks:
         return None
     try:
@@ -192,7 +190,7 @@ def is_text(data: bytes) -> bool:
         return False
 
 
-def _blanks(data: bytes, chunk: int, type_: type[np.integer] = np.int8) -> int | None:
+def _blanks(data: bytes, type_: type[np.integer] = np.int8) -> int | None:
     """Count blanks, line ends and other control characters; None if two are adjacent.
 
     Each then separates two fields, and none of the fields is empty. As int8, bytes
@@ -200,11 +198,11 @@ def _blanks(data: bytes, chunk: int, type_: type[np.integer] = np.int8) -> int |
     is counted as if it ended a field.
     """
     cells, count = np.frombuffer(data, type_), 0
-    for start in range(0, len(cells), chunk):
-        blank = cells[start : start + chunk + 1] <= 32  # and the next one's first
+    for start in range(0, len(cells), CHUNK):
+        blank = cells[start : start + CHUNK + 1] <= 32  # and the next one's first
         if (blank[1:] & blank[:-1]).any():
             return None
-        count += int(np.count_nonzero(blank[:chunk]))
+        count += int(np.count_nonzero(blank[:CHUNK]))
     return count
 
 

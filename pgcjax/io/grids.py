@@ -18,13 +18,12 @@ from pgcjax.io.json_text import NoJson, read_json
 from pgcjax.io.schema import (
     GRIDS,
     Origin,
-    Origins,
     canonical,
     find_columns,
-    first_repeat,
     ids,
     numbers,
     refuse,
+    refuse_repeats,
     shorten,
 )
 from pgcjax.later import pd
@@ -67,7 +66,16 @@ def read_grids(
     ):
         source = source.assign(run_id="run")
     grids, origins = files.read_tables(source, "grids", _load, _canonical_grids)
-    _refuse_repeats(grids, origins)
+    where = "in query {query_id!r} of run {run_id!r}"
+    for place, problem in (
+        (["doc_id"], "document {doc_id!r} is twice"),
+        (
+            ["row", "column"],
+            "row {row}, column {column} is taken twice, the second time by {doc_id!r},",
+        ),
+    ):
+        keys = ["query_id", "run_id", *place]
+        refuse_repeats(grids, keys, f"{problem} {where}", origins)
     corner = grids["row"].min(), grids["column"].min()
     grids["row"] -= corner[0]
     grids["column"] -= corner[1]
@@ -102,25 +110,6 @@ def _canonical_grids(content: Named) -> pd.DataFrame:
         )
         table[column] = values.astype(np.int64)
     return table[list(GRIDS)]
-
-
-def _refuse_repeats(grids: pd.DataFrame, origins: Origins) -> None:
-    for columns, problem in (
-        (["query_id", "run_id", "doc_id"], "document {doc_id!r} is twice"),
-        (
-            ["query_id", "run_id", "row", "column"],
-            "row {row}, column {column} is taken twice, the second time by {doc_id!r},",
-        ),
-    ):
-        if repeat := first_repeat(grids, columns):
-            first, second = repeat
-            row = {str(k): v for k, v in grids.loc[second].items()}
-            raise DataError(
-                f"{problem.format(**row)} in query {row['query_id']!r} of run "
-                f"{row['run_id']!r}: first at {origins.at(first)}",
-                where=origins.at(second),
-                mend="Keep one of the two.",
-            )
 
 
 def _is_xie(path: Path, text: str) -> bool:

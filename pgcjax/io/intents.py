@@ -18,10 +18,10 @@ from pgcjax.io.schema import (
     Origin,
     Origins,
     canonical,
-    first_repeat,
     ids,
     numbers,
     refuse,
+    refuse_repeats,
     shorten,
 )
 from pgcjax.later import pd
@@ -56,14 +56,8 @@ def read_intents(
             the probabilities of a query are negative or do not add up to 1.
     """
     table, origins = files.read_tables(source, "intents", _load, _canonical_intents)
-    if repeat := first_repeat(table, ["query_id", "intent_id"]):
-        first, second = repeat
-        raise DataError(
-            f"intent {table.intent_id[second]!r} of query {table.query_id[second]!r} "
-            f"is twice: first at {origins.at(first)}",
-            where=origins.at(second),
-            mend="Keep one of the two.",
-        )
+    problem = "intent {intent_id!r} of query {query_id!r} is twice"
+    refuse_repeats(table, ["query_id", "intent_id"], problem, origins)
     table["probability"] = _probabilities(table, origins)
     return table
 

@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from pgcjax.errors import UsageError, check_choice
 from pgcjax.io.choices import FLIPS, SCORE_FORMATS
@@ -102,33 +103,27 @@ def reading(
     Raises:
         UsageError: there is no such encoding or format, or `memory` is no size.
     """
-    settings = chosen()
-    if memory is not None:
-        settings = replace(settings, memory=memory_limit(memory))
-    if encoding is not None:
-        settings = replace(settings, encoding=_known(encoding))
+    from pgcjax.io.votes.words import parse_answers, parse_columns
+
     if score_format is not None:
         check_choice("score_format", score_format, ("auto", *SCORE_FORMATS))
-        settings = replace(settings, score_format=score_format)
-    if columns is not None:
-        from pgcjax.io.votes.words import parse_columns
-
-        settings = replace(settings, columns=parse_columns(columns))
-    if answers is not None:
-        from pgcjax.io.votes.words import parse_answers
-
-        settings = replace(settings, answers=parse_answers(answers))
-    if unread is not None:
-        if not 0 <= unread <= 1:
-            raise UsageError(f"unread: expected a share from 0 to 1, found {unread:g}")
-        settings = replace(settings, unread=unread)
-    if aspects is not None:
-        one = isinstance(aspects, str)
-        settings = replace(settings, aspects=(aspects,) if one else tuple(aspects))
+    if unread is not None and not 0 <= unread <= 1:
+        raise UsageError(f"unread: expected a share from 0 to 1, found {unread:g}")
     if flips is not None:
         check_choice("flips", flips, FLIPS)
-        settings = replace(settings, flips=flips)
-    token = _chosen.set(settings)
+    one = isinstance(aspects, str)
+    changes: dict[str, Any] = {
+        "memory": None if memory is None else memory_limit(memory),
+        "encoding": None if encoding is None else _known(encoding),
+        "score_format": score_format,
+        "columns": None if columns is None else parse_columns(columns),
+        "answers": None if answers is None else parse_answers(answers),
+        "unread": unread,
+        "aspects": (aspects,) if one else None if aspects is None else tuple(aspects),
+        "flips": flips,
+    }
+    changes = {name: choice for name, choice in changes.items() if choice is not None}
+    token = _chosen.set(replace(chosen(), **changes))
     try:
         yield
     finally:
