@@ -78,10 +78,14 @@ def read_as_they_come(
 ) -> "dict[str, pd.DataFrame | PlainTable]":
     """Read judgments as `read_judgments`; qrels in regular files without pandas."""
     from pgcjax.io import graded, intents
-    from pgcjax.io.votes.read import read_preferences_as_they_come
+
+    def read_preferences(source: Any) -> "pd.DataFrame | PlainTable":
+        from pgcjax.io.votes.read import read_preferences_as_they_come  # many rules
+
+        return read_preferences_as_they_come(source)
 
     readers: dict[str, Callable[[Any], Any]] = {
-        "preferences": read_preferences_as_they_come,
+        "preferences": read_preferences,
         "qrels": graded.read_qrels_as_they_come,
         "intent_qrels": graded.read_intent_qrels,
         "intents": intents.read_intents,

@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from pgcjax.errors import UsageError, check_choice
@@ -103,8 +104,6 @@ def reading(
     Raises:
         UsageError: there is no such encoding or format, or `memory` is no size.
     """
-    from pgcjax.io.votes.words import parse_answers, parse_columns
-
     if score_format is not None:
         check_choice("score_format", score_format, ("auto", *SCORE_FORMATS))
     if unread is not None and not 0 <= unread <= 1:
@@ -116,8 +115,8 @@ def reading(
         "memory": None if memory is None else memory_limit(memory),
         "encoding": None if encoding is None else _known(encoding),
         "score_format": score_format,
-        "columns": None if columns is None else parse_columns(columns),
-        "answers": None if answers is None else parse_answers(answers),
+        "columns": None if columns is None else _words().parse_columns(columns),
+        "answers": None if answers is None else _words().parse_answers(answers),
         "unread": unread,
         "aspects": (aspects,) if one else None if aspects is None else tuple(aspects),
         "flips": flips,
@@ -128,6 +127,12 @@ def reading(
         yield
     finally:
         _chosen.reset(token)
+
+
+def _words() -> ModuleType:
+    from pgcjax.io.votes import words  # many rules, for few calls
+
+    return words
 
 
 def _known(encoding: str) -> str:
