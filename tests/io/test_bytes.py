@@ -44,17 +44,6 @@ def test_any_compression_under_any_name(put, form, name):
     assert runs["doc_id"].tolist() == [f"d{i}" for i in range(900)]
 
 
-@pytest.mark.parametrize("kind", COMPRESS)
-def test_cut_off_and_damaged_files_are_refused(put, kind):
-    whole = COMPRESS[kind](RUN)
-    middle = len(whole) // 2
-    damaged = whole[:middle] + bytes(b ^ 0x5A for b in whole[middle:])
-    for data in (whole[:-20], whole[:middle], damaged, FORMS[f"two {kind}"][:-9]):
-        message = rf"a\.run: cannot decompress it as {kind}: .+\. It may be cut off: "
-        with pytest.raises(DataError, match=message):
-            run_table(put("a.run", data))
-
-
 def member(flags: int, fields: bytes = b"") -> bytes:
     """Compress the run as a member with optional fields in its header."""
     head = b"\x1f\x8b\x08" + bytes([flags]) + b"\0\0\0\0\0\xff" + fields

@@ -250,12 +250,6 @@ def test_several_sources_of_runs(tmp_path):
     (tmp_path / "2.run").write_text("q1 Q0 b 1 1.0 r2\nq1 Q0 a 2 1.0 r2\n")
     both = pgcjax.evaluate(tmp_path, qrels=QRELS)
     assert both.table.equals(pgcjax.evaluate(RUNS, qrels=QRELS).table)
-    with pytest.raises(UsageError) as error:
-        pgcjax.files.pack(tmp_path, tmp_path / "1.parquet", qrels=QRELS)
-    assert str(error.value) == (
-        f"{tmp_path}/1.parquet: would overwrite {tmp_path}/1.parquet, which this call "
-        "reads; name another file"
-    )
     pgcjax.files.pack(RUNS, tmp_path / "3.parquet")
     with pytest.raises(DataError, match=r"3\.parquet: claims the run name 'r1', as "):
         pgcjax.evaluate(tmp_path, qrels=QRELS)
@@ -293,11 +287,6 @@ def test_files_that_cannot_be_read(tmp_path):
     path = tmp_path / "runs.parquet"
     pgcjax.files.pack(RUNS, path, qrels=QRELS)
     whole = path.read_bytes()
-    path.write_bytes(whole[:4] + bytes(60) + whole[64:])
-    with pytest.raises(
-        DataError, match="is damaged: its checksum does not fit. Pack the"
-    ):
-        pgcjax.evaluate(path, qrels=QRELS)
     path.write_bytes(whole[:-9])
     with pytest.raises(DataError, match="cannot read it as Parquet"):
         pgcjax.evaluate(path, qrels=QRELS)

@@ -52,17 +52,6 @@ def test_in_order_and_a_few_ahead(paths):
     assert list(ahead.read_ahead(read, [], size_on_disk)) == []
 
 
-def test_while_one_is_worked_on_the_next_is_read(paths):
-    read = Reader()
-    tables = ahead.read_ahead(read, paths, size_on_disk)
-    next(tables)
-    deadline = time.monotonic() + 60
-    while len(read.begun) < 2 and time.monotonic() < deadline:
-        time.sleep(0.001)
-    assert len(read.begun) >= 2
-    tables.close()
-
-
 def test_of_large_files_one_ahead(paths):
     read = Reader()
     for done, _ in enumerate(ahead.read_ahead(read, paths, lambda _: 2**30), 1):
