@@ -98,15 +98,12 @@ def tidied(data: bytes, parse: Parse[T]) -> tuple[T, int] | None:
     return None if parsed is None else (parsed, comments)
 
 
-def table(
-    data: bytes, layouts: Layouts, skip: Collection[str] = ()
-) -> pl.DataFrame | None:
+def table(data: bytes, layouts: Layouts) -> pl.DataFrame | None:
     """Read columns of text and numbers with one blank or one tab between fields.
 
     Args:
         data: the bytes of the file.
         layouts: the columns, by how many there are.
-        skip: columns that nobody needs; never the last, which a short line lacks.
 
     Returns:
         The table: text is fit for ids. None where anything is unusual: other
@@ -117,7 +114,7 @@ def table(
     row all of its columns, and so their number leaves no row more. Polars reads fewer
     spellings of numbers than Python does, and those to the same bits.
     """
-    frame = fields(data, layouts, skip)
+    frame = fields(data, layouts)
     if frame is None or frame.to_series(0).str.starts_with("#").any():  # a comment
         return None
     return frame
@@ -126,7 +123,10 @@ def table(
 def fields(
     data: bytes, layouts: Layouts, skip: Collection[str] = ()
 ) -> pl.DataFrame | None:
-    """Read columns as `table`, but do not look for comments."""
+    """Read columns as `table`, but do not look for comments.
+
+    Columns to `skip` are never the last, which a short line lacks.
+    """
     end = data.find(b"\n")
     first = data if end < 0 else data[:end]
     separator = "\t" if b"\t" in first else " "
@@ -156,19 +156,13 @@ def fields(
     return frame if ascii_ or _stripped(frame) else None
 
 
-def of_pandas(
-    table: pd.DataFrame, names: Iterable[Hashable], *, nan_to_null: bool = True
-) -> pl.DataFrame:
+def of_pandas(table: pd.DataFrame, names: Iterable[Hashable]) -> pl.DataFrame:
     """Convert columns of a table to polars: those that it has.
 
     One by one, which takes a third of the time that a small table takes as a whole.
     """
     return pl.DataFrame(
-        {
-            str(name): pl.from_pandas(table[name], nan_to_null=nan_to_null)
-            for name in names
-            if name in table
-        }
+        {str(name): pl.from_pandas(table[name]) for name in names if name in table}
     )
 
 

@@ -51,11 +51,6 @@ class Reading:
     aspects: tuple[str, ...] = ()
     flips: str = FLIPS[0]
 
-    @property
-    def share(self) -> int:
-        """Bytes of a run file from which it is read in pieces, where that can be."""
-        return self.memory // 8
-
     def of_preferences(self) -> dict[str, object]:
         """Describe what is taken of preferences, where that is not all as it is."""
         settings = {"aspects": list(self.aspects), "flips": self.flips}

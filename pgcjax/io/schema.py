@@ -189,11 +189,11 @@ def selected(
     return columns
 
 
-def found_columns(columns: Iterable[Any], most: int = 12) -> str:
-    """List the columns of a table in a message, the first ones of many."""
+def found_columns(columns: Iterable[Any]) -> str:
+    """List the columns of a table in a message, the first 12 of many."""
     names = [str(column) for column in columns]
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return f"found {names[:most]}{more}"
+    more = f" and {len(names) - 12} more" if len(names) > 12 else ""
+    return f"found {names[:12]}{more}"
 
 
 # Where ids are written they are separated by these, and half a surrogate pair (JSON can

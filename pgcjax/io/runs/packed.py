@@ -331,10 +331,6 @@ def _codes(column: Any) -> tuple[np.ndarray, Any]:
 def _sorted_codes(column: Any) -> tuple[np.ndarray, list[str]]:
     """Return the place of each value of a column among its ascending distinct ones."""
     codes, dictionary = _codes(column)
-    names = dictionary.to_pylist()
-    ascending = sorted(range(len(names)), key=names.__getitem__)
-    if ascending == list(range(len(names))):
-        return codes, names
-    place = np.empty(len(names), np.int32)
-    place[ascending] = np.arange(len(names))
-    return place[codes], [names[i] for i in ascending]
+    names = np.array(dictionary.to_pylist(), object)
+    names, place = np.unique(names, return_inverse=True)
+    return place.astype(np.int32)[codes], names.tolist()
