@@ -191,8 +191,10 @@ def _read(
     """Read grades of a kind, without repeats; of regular files without pandas, too."""
     read = []
     for content in files.contents(source, kind.name, partial(_load, kind)):
-        plain = isinstance(content, Regular) and not _doubtful(kind, content.frame)
-        read.append((content, content.frame if plain else _canonical(kind, content)))
+        plain = isinstance(content, Regular)
+        table = content.frame if plain else _checked(kind, content)
+        _refuse_others(kind, table, content.origin)
+        read.append((content, table))
     frames = [table for _, table in read if isinstance(table, pl.DataFrame)]
     if len(frames) == len(read):
         frame = pl.concat(frame.select(kind.columns) for frame in frames)
@@ -223,28 +225,33 @@ def _load(kind: GradedFormat, path: Path) -> Named | Regular:
     return Named(frame, content.origin, comments=content.comments)
 
 
-def _canonical(kind: GradedFormat, content: Named | Regular) -> pd.DataFrame:
-    if isinstance(content, Regular):
-        content = content.named()
-    table = content.frame if content.checked else _checked(kind, content)
-    in_file = content.origin.unit == "line"  # which nobody gave names of columns
-    if kind is _CONTEXT:
-        refuse(
-            (table["doc_id"] == table["previous_doc_id"]).to_numpy(),
-            lambda i: (
-                f"document {table.doc_id[i]!r} of query {table.query_id[i]!r} is "
-                "graded after itself"
-            ),
-            content.origin,
-            "Name the document before it; grades without one go into qrels.",
-        )
-    elif in_file and kind.file[1] in table:
-        _refuse_preferences(kind, table, content.origin)
-    return table
+def _refuse_others(
+    kind: GradedFormat, table: pl.DataFrame | pd.DataFrame, origin: Origin
+) -> None:
+    """Refuse documents that are graded after themselves, and preferences."""
+    second, context = kind.file[1], kind is _CONTEXT
+    # Nobody gave names to the columns of a line.
+    if not context and (origin.unit != "line" or second not in table.columns):
+        return
+    if isinstance(table, pd.DataFrame):
+        # What is no text equals no id, none of which has a tab.
+        cells = [x if isinstance(x, str) else f"\t{x}" for x in table[second]]
+        table = table.assign(**{second: pd.Series(cells, dtype="str")})
+        table = fast_columns.of_pandas(table, table.columns)
+    if not context:
+        _refuse_preferences(kind, table, origin)
+        return
+    query, doc = table["query_id"], table["doc_id"]
+    refuse(
+        (doc == table["previous_doc_id"]).to_numpy(),
+        lambda i: f"document {doc[i]!r} of query {query[i]!r} is graded after itself",
+        origin,
+        "Name the document before it; grades without one go into qrels.",
+    )
 
 
 def _refuse_preferences(
-    kind: GradedFormat, table: pd.DataFrame, origin: Origin
+    kind: GradedFormat, table: pl.DataFrame, origin: Origin
 ) -> None:
     """Refuse lines `query doc doc -2..2`, whose second field is a document.
 
@@ -255,36 +262,23 @@ def _refuse_preferences(
     query, second, doc = (table[n] for n in ("query_id", kind.file[1], "doc_id"))
     grade = table["relevance"]
     if (
-        (second == second.iloc[0]).all()
-        or not grade.isin((-2, -1, 0, 1, 2)).all()
+        (second == second[0]).all()
+        or not grade.is_in([-2.0, -1.0, 0.0, 1.0, 2.0]).all()
         or ((second == "NA") != (grade == 2)).any()
         or ((doc == "NA") != (grade == -2)).any()
     ):
         return
     names = {*second.unique()} & {*doc.unique()}
-    names = {name for name in names if not re.fullmatch("[0-9]{1,3}", str(name))}
+    names = {name for name in names if not re.fullmatch("[0-9]{1,3}", name)}
     docs = {*zip(query, doc, strict=True)} if names else set()
     judged = [s in names and (q, s) in docs for q, s in zip(query, second, strict=True)]
 
     def problem(i: int) -> str:
-        line = f"{query[i]} {second[i]} {doc[i]} {grade[i]:g}"
+        line = f"{query[i]} {second[i].lstrip()} {doc[i]} {grade[i]:g}"
         return f"expected '{kind.line}', found preferences of Jelsas: {shorten(line)}"
 
     mend = "Preferences go with preferences= (--prefs on the command line)."
     refuse(np.array(judged) | (grade.abs() == 2).to_numpy(), problem, origin, mend)
-
-
-def _doubtful(kind: GradedFormat, table: pl.DataFrame) -> bool:
-    """Return whether `_canonical` may refuse a table of a regular file."""
-    second, doc, grade = (table[n] for n in (kind.file[1], "doc_id", "relevance"))
-    if kind is _CONTEXT:
-        return bool((doc == table["previous_doc_id"]).any())
-    return not (
-        (second == second[0]).all()
-        or not grade.is_in([-2.0, -1.0, 0.0, 1.0, 2.0]).all()
-        or ((second == "NA") != (grade == 2)).any()
-        or ((doc == "NA") != (grade == -2)).any()
-    )
 
 
 def _checked(kind: GradedFormat, content: Named) -> pd.DataFrame:
