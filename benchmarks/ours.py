@@ -61,7 +61,7 @@ def replay(
 def graphs_of(measure: str, **judgments: Any) -> dict[str, Graph]:
     """Build the graphs of a measure from judgments, as `evaluate` does."""
     from pgcjax.files import read_preferences
-    from pgcjax.io.qrels import read_qrels
+    from pgcjax.io.graded import read_qrels
     from pgcjax.measures.catalogue import parse
     from pgcjax.tensors.judgments import Judgments
 
@@ -127,7 +127,8 @@ def write_packed(
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from pgcjax.io.runs import pack, packed_seal
+    from pgcjax.io.runs import pack
+    from pgcjax.io.seal import seal_columns
 
     query_ids = sorted(docs)
     per_run = np.array([len(docs[query]) for query in query_ids])
@@ -179,7 +180,7 @@ def write_packed(
             for part in parts:
                 writer.write_table(part, row_group_size=len(part))
         writer.add_key_value_metadata(pack.metadata(False, counts, groups))
-    packed_seal.fill(path)
+    seal_columns(path)
 
 
 def names_of(*families: str) -> list[str]:

@@ -1,10 +1,10 @@
 """Read, pack and merge files: runs, judgments, scores and findings."""
 
-from pgcjax.io.context import read_context as read_context
+from pgcjax.io.graded import read_context as read_context
+from pgcjax.io.graded import read_intent_qrels as read_intent_qrels
+from pgcjax.io.graded import read_qrels as read_qrels
 from pgcjax.io.grids import read_grids as read_grids
-from pgcjax.io.intents import read_intent_qrels as read_intent_qrels
 from pgcjax.io.intents import read_intents as read_intents
-from pgcjax.io.qrels import read_qrels as read_qrels
 from pgcjax.io.reading import reading as reading
 from pgcjax.io.runs import read_runs as read_runs
 from pgcjax.io.runs.pack import pack as pack

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pgcjax.engine.dry_run import Estimate
 from pgcjax.engine.peel_batch import PeelTiles
 from pgcjax.engine.plan import MemoryLimits
-from pgcjax.io.memory import memory_limit
+from pgcjax.io.reading import memory_limit
 from pgcjax.tensors.adjacency import Form
 from pgcjax.tensors.padding import padded_size
 

@@ -32,7 +32,7 @@ from pgcjax.asking.pools import (
 from pgcjax.asking.rounds import Rules
 from pgcjax.errors import DataError, Progress, UsageError, check_choice
 from pgcjax.io.choices import ORDERS
-from pgcjax.io.qrels import read_qrels
+from pgcjax.io.graded import read_qrels
 from pgcjax.io.reading import reading
 from pgcjax.io.result import Result
 from pgcjax.io.votes.read import read_preferences

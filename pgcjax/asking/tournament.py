@@ -28,8 +28,8 @@ from pgcjax.errors import (
     printable,
 )
 from pgcjax.io.files import Source
+from pgcjax.io.graded import read_qrels
 from pgcjax.io.in_memory import in_hand
-from pgcjax.io.qrels import read_qrels
 from pgcjax.io.reading import chosen
 from pgcjax.io.remote import local_folder
 from pgcjax.io.result import Result, computed

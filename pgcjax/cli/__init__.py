@@ -11,7 +11,7 @@ import platformdirs
 
 from pgcjax.cli.commands import OUT_OF_MEMORY, cli
 from pgcjax.errors import DataWarning, PgcjaxError, VerificationError, one_line
-from pgcjax.io.memory import address_space
+from pgcjax.io.reading import address_space
 from pgcjax.reporting.progress import say
 from pgcjax.runtime.private_folder import make_private, others_place
 

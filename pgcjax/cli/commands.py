@@ -10,7 +10,7 @@ from pgcjax.cli.groups import JudgmentVerbs, MeasureVerbs, moved
 from pgcjax.cli.options import output_option
 from pgcjax.cli.verbs import Verb, Verbs, shared_options
 from pgcjax.io.choices import SCORE_SUFFIXES
-from pgcjax.io.memory import address_space
+from pgcjax.io.reading import address_space
 from pgcjax.reporting.progress import ProgressDisplay, say
 
 OUT_OF_MEMORY = 3

@@ -84,7 +84,7 @@ def _read(
     name_by: str,
 ) -> tuple["Runs", dict[str, Any]]:
     """Open runs, and read judgments as keyword arguments."""
-    from pgcjax.io.qrels import read_qrels
+    from pgcjax.io.graded import read_qrels
     from pgcjax.io.runs import Options, open_runs
     from pgcjax.io.votes.read import read_preferences
 

@@ -86,7 +86,7 @@ def agree(
     and judging times, where preferences have a column seconds. --contradicted adds how
     many judgments contradict each other, and which.
     """
-    from pgcjax.io.qrels import read_qrels
+    from pgcjax.io.graded import read_qrels
     from pgcjax.io.votes.read import read_preferences
     from pgcjax.reporting.judgment_analysis import Choices, analyse, lines, tidy
 

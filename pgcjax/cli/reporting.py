@@ -235,7 +235,7 @@ def _judged(
     """Read what is shown beside scores, if files are given."""
     if not (paths["prefs"] or paths["qrels"]):
         return None
-    from pgcjax.io.qrels import read_qrels
+    from pgcjax.io.graded import read_qrels
     from pgcjax.io.runs import Options, open_runs
     from pgcjax.io.votes.read import read_preferences
     from pgcjax.reporting.judged_queries import read

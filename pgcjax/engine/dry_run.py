@@ -10,8 +10,7 @@ from pgcjax.engine import plan, tiles
 from pgcjax.engine.request import read_request, runs_of
 from pgcjax.engine.tiles import TileBatch
 from pgcjax.errors import counted
-from pgcjax.io.memory import memory_limit
-from pgcjax.io.reading import reading
+from pgcjax.io.reading import memory_limit, reading
 from pgcjax.io.runs import Need, Options
 from pgcjax.tensors.rankings import Rankings, find
 

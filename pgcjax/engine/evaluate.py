@@ -32,8 +32,7 @@ from pgcjax.engine.verify import Sample
 from pgcjax.errors import DataError, Progress, UsageError, refuse_arguments
 from pgcjax.io.check import fingerprint
 from pgcjax.io.checkpoint import Checkpoint, remove
-from pgcjax.io.memory import memory_limit
-from pgcjax.io.reading import chosen, reading
+from pgcjax.io.reading import chosen, memory_limit, reading
 from pgcjax.io.runs import Options, Runs
 from pgcjax.measures.measure import Measure
 from pgcjax.runtime.processes import Processes

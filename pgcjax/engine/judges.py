@@ -17,10 +17,9 @@ from pgcjax.engine.tally import RunTally
 from pgcjax.errors import DataError, Progress, UsageError, check_choice, listed
 from pgcjax.io.check import fingerprint
 from pgcjax.io.choices import FLIPS, MISSING
+from pgcjax.io.graded import read_qrels
 from pgcjax.io.judged import JudgedDocuments
-from pgcjax.io.memory import memory_limit
-from pgcjax.io.qrels import read_qrels
-from pgcjax.io.reading import chosen, reading
+from pgcjax.io.reading import chosen, memory_limit, reading
 from pgcjax.io.runs import Options
 from pgcjax.io.votes.double import FLIPPED, double_votes, settle
 from pgcjax.io.votes.read import read_preferences

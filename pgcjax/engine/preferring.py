@@ -32,8 +32,7 @@ from pgcjax.io.check import check_common_queries, fingerprint
 from pgcjax.io.choices import MISSING, ORDERS
 from pgcjax.io.judged import JudgedDocuments
 from pgcjax.io.judgments import by_kind, read_judgments
-from pgcjax.io.memory import memory_limit
-from pgcjax.io.reading import reading
+from pgcjax.io.reading import memory_limit, reading
 from pgcjax.io.runs import Runs
 from pgcjax.measures.between_rankings import BetweenRankings, PairTensors, parse
 from pgcjax.measures.catalogue import tell_merged

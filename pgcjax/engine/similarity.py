@@ -24,8 +24,7 @@ from pgcjax.errors import (
     counted,
 )
 from pgcjax.io.choices import MISSING, ORDERS
-from pgcjax.io.memory import memory_limit
-from pgcjax.io.reading import reading
+from pgcjax.io.reading import memory_limit, reading
 from pgcjax.tensors.tied_lists import Lists, Numbers, of_groups, read
 
 BROKEN = TIES[-1]

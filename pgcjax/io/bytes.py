@@ -233,11 +233,14 @@ def _of_other_encoding(
 ) -> DataError:
     """Return the error of text in another encoding, after so many `lines`."""
     before = error.object[: error.start].decode(encoding, "replace")
+    mend = "pgcjax.files.reading(encoding=…), --encoding on the command line"
+    by_default = encoding == "UTF-8"
     return DataError(
         f"expected {encoding} text, found byte 0x{error.object[error.start]:02x}",
         where=f"{path}:{lines + _lines(before)}",
-        mend="Name another encoding: pgcjax.files.reading(encoding=…), --encoding on "
-        "the command line.",
+        mend=f"Name its encoding: {mend}; for instance latin-1."
+        if by_default
+        else f"Name another encoding: {mend}.",
     )
 
 
@@ -309,13 +312,7 @@ def decode(path: Path, data: bytes) -> str:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        before = error.object[: error.start].decode("utf-8")
-        raise DataError(
-            f"expected UTF-8 text, found byte 0x{error.object[error.start]:02x}",
-            where=f"{path}:{_lines(before)}",
-            mend="Name its encoding: pgcjax.files.reading(encoding=…), --encoding on "
-            "the command line; for instance latin-1.",
-        ) from None
+        raise _of_other_encoding(path, "UTF-8", error) from None
     if "\0" in text:
         raise DataError(
             "expected text, found a NUL character",

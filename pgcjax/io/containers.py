@@ -185,18 +185,19 @@ def _delimited(path: Path, text: str, separator: str, any_header: bool) -> Named
         raise comments_only(path)
     head = tuple(line for line in lines[:skipped] if line.startswith("#"))
     csv.field_size_limit(_WIDEST)  # for all programs of this process: by default 2^17
-    reader = (
-        _Lines(lines[skipped:], separator)
-        if separator == "\t" and _unquoted(lines[skipped:])
-        else csv.reader(
-            (line + "\n" for line in lines[skipped:]), delimiter=separator, strict=True
-        )
+    plain = separator == "\t" and _unquoted(lines[skipped:])
+    reader = csv.reader(
+        (line + "\n" for line in lines[skipped:]),
+        delimiter=separator,
+        quoting=csv.QUOTE_NONE if plain else csv.QUOTE_MINIMAL,
+        strict=True,
     )
     rows, places, header, first = [], [], [], []
     place = start = skipped
     try:
         for row in reader:
             place, start = start + 1, skipped + reader.line_num
+            row = [*map(_unquote, row)] if plain else row
             if (any_header or len(row) < 2) and not "".join(row).strip():
                 continue
             if not header:
@@ -244,21 +245,8 @@ def _delimited(path: Path, text: str, separator: str, any_header: bool) -> Named
     return Named(frame, origin, head, len(head))
 
 
-class _Lines:
-    """Lines of fields in which a quote is text, but around a whole field."""
-
-    def __init__(self, lines: list[str], separator: str):
-        self.line_num = 0
-        self._lines, self._separator = lines, separator
-
-    def __iter__(self) -> Iterator[list[str]]:
-        for line in self._lines:
-            self.line_num += 1
-            yield [unquote(x) for x in line.split(self._separator)] if line else []
-
-
 def unquote(field: str) -> str:
-    """Return a field of TSV without the quotes around it, and those inside once."""
+    """Return a field in which a quote is text, but around the whole."""
     inner = field[1:-1].replace('""', "")
     if len(field) < 2 or field[0] != '"' or field[-1] != '"' or '"' in inner:
         return field

@@ -24,9 +24,8 @@ Layouts = Mapping[int, Mapping[str, type[pl.DataType]]]
 """The columns of a file by how many there are."""
 
 MARK = b"\xef\xbb\xbf"
-CHUNK = (
-    2**20
-)  # bytes that stay in a core's cache; of fewer, threads wait for each other
+CHUNK = 2**20
+"""Bytes that stay in a core's cache; of fewer, threads wait for each other."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +67,11 @@ class PlainTable:
         return table
 
 
+def in_pandas(table: PlainTable | pd.DataFrame) -> pd.DataFrame:
+    """Return a canonical table as a DataFrame."""
+    return table.in_pandas() if isinstance(table, PlainTable) else table
+
+
 def load(
     path: Path, container: str, parse: Parse[pl.DataFrame]
 ) -> Columns | Named | Regular:
@@ -94,16 +98,12 @@ def tidied(data: bytes, parse: Parse[T]) -> tuple[T, int] | None:
     return None if parsed is None else (parsed, comments)
 
 
-def table(
-    data: bytes, layouts: Layouts, skip: Collection[str] = (), chunk: int = CHUNK
-) -> pl.DataFrame | None:
+def table(data: bytes, layouts: Layouts) -> pl.DataFrame | None:
     """Read columns of text and numbers with one blank or one tab between fields.
 
     Args:
         data: the bytes of the file.
         layouts: the columns, by how many there are.
-        skip: columns that nobody needs; never the last, which a short line lacks.
-        chunk: bytes that are looked at together.
 
     Returns:
         The table: text is fit for ids. None where anything is unusual: other
@@ -114,25 +114,28 @@ def table(
     row all of its columns, and so their number leaves no row more. Polars reads fewer
     spellings of numbers than Python does, and those to the same bits.
     """
-    frame = fields(data, layouts, skip, chunk)
+    frame = fields(data, layouts)
     if frame is None or frame.to_series(0).str.starts_with("#").any():  # a comment
         return None
     return frame
 
 
 def fields(
-    data: bytes, layouts: Layouts, skip: Collection[str] = (), chunk: int = CHUNK
+    data: bytes, layouts: Layouts, skip: Collection[str] = ()
 ) -> pl.DataFrame | None:
-    """Read columns as `table`, but do not look for comments."""
+    """Read columns as `table`, but do not look for comments.
+
+    Columns to `skip` are never the last, which a short line lacks.
+    """
     end = data.find(b"\n")
     first = data if end < 0 else data[:end]
     separator = "\t" if b"\t" in first else " "
     layout = layouts.get(first.count(separator.encode()) + 1)
     if not layout or data.startswith(MARK):
         return None
-    blanks, ascii_ = _blanks(data, chunk), True
+    blanks, ascii_ = _blanks(data), True
     if not blanks and not data.isascii() and is_text(data):
-        blanks, ascii_ = _blanks(data, chunk, np.uint8), False
+        blanks, ascii_ = _blanks(data, np.uint8), False
     if not blanks:
         return None
     try:
@@ -153,19 +156,13 @@ def fields(
     return frame if ascii_ or _stripped(frame) else None
 
 
-def of_pandas(
-    table: pd.DataFrame, names: Iterable[Hashable], *, nan_to_null: bool = True
-) -> pl.DataFrame:
+def of_pandas(table: pd.DataFrame, names: Iterable[Hashable]) -> pl.DataFrame:
     """Convert columns of a table to polars: those that it has.
 
     One by one, which takes a third of the time that a small table takes as a whole.
     """
     return pl.DataFrame(
-        {
-            str(name): pl.from_pandas(table[name], nan_to_null=nan_to_null)
-            for name in names
-            if name in table
-        }
+        {str(name): pl.from_pandas(table[name]) for name in names if name in table}
     )
 
 
@@ -187,7 +184,7 @@ def is_text(data: bytes) -> bool:
         return False
 
 
-def _blanks(data: bytes, chunk: int, type_: type[np.integer] = np.int8) -> int | None:
+def _blanks(data: bytes, type_: type[np.integer] = np.int8) -> int | None:
     """Count blanks, line ends and other control characters; None if two are adjacent.
 
     Each then separates two fields, and none of the fields is empty. As int8, bytes
@@ -195,11 +192,11 @@ def _blanks(data: bytes, chunk: int, type_: type[np.integer] = np.int8) -> int |
     is counted as if it ended a field.
     """
     cells, count = np.frombuffer(data, type_), 0
-    for start in range(0, len(cells), chunk):
-        blank = cells[start : start + chunk + 1] <= 32  # and the next one's first
+    for start in range(0, len(cells), CHUNK):
+        blank = cells[start : start + CHUNK + 1] <= 32  # and the next one's first
         if (blank[1:] & blank[:-1]).any():
             return None
-        count += int(np.count_nonzero(blank[:chunk]))
+        count += int(np.count_nonzero(blank[:CHUNK]))
     return count
 
 

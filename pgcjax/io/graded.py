@@ -1,9 +1,12 @@
-"""Graded judgments of any kind: plain, for each intent, or after another document."""
+"""Graded judgments of any kind: files, tables and dicts in, a canonical table out.
+
+Grades are of documents alone (qrels), for each intent, or right after another one.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,8 +18,12 @@ import polars as pl
 from pgcjax.errors import DataError
 from pgcjax.io import fast_columns, files
 from pgcjax.io.containers import Columns, Named
-from pgcjax.io.fast_columns import NUMBER, TEXT, PlainTable, Regular
+from pgcjax.io.fast_columns import NUMBER, TEXT, PlainTable, Regular, in_pandas
+from pgcjax.io.in_memory import in_hand
 from pgcjax.io.schema import (
+    CONTEXT,
+    INTENT_QRELS,
+    QRELS,
     Origin,
     Origins,
     all_exact,
@@ -55,36 +62,139 @@ class GradedFormat:
     number: str = "Every row needs one."
 
 
-def read(
-    source: files.Source | Iterable[files.Source] | Any | Named, kind: GradedFormat
-) -> tuple[pd.DataFrame, Origins]:
-    """Read grades of a kind, repeats included.
+_QRELS = GradedFormat(
+    name="qrels",
+    columns=QRELS,
+    line="query iteration doc grade",
+    file=("query_id", "iteration", "doc_id", "relevance"),
+    width="Qrels have 4 columns, or a header; runs go without an option.",
+    twice="document {doc_id!r} of query {query_id!r} has two grades",
+    number="Every row needs one; preferences go with preferences= (--prefs on the "
+    "command line).",
+)
+_INTENT_QRELS = GradedFormat(
+    name="intent qrels",
+    columns=INTENT_QRELS,
+    line="query intent doc grade",
+    file=("query_id", "intent_id", "doc_id", "relevance"),
+    width="Judgments per intent have 4 columns, or a header.",
+    twice="document {doc_id!r} has two grades for intent {intent_id!r} of query "
+    "{query_id!r}",
+)
+_CONTEXT = GradedFormat(
+    name="context",
+    columns=CONTEXT,
+    line="query doc previous-doc grade",
+    file=CONTEXT,
+    width="Conditional grades have 4 columns, or a header.",
+    twice="document {doc_id!r} after {previous_doc_id!r}, of query {query_id!r}, has "
+    "two grades",
+)
+
+
+def read_qrels(
+    source: files.Source | Iterable[files.Source] | Mapping | Any,
+) -> pd.DataFrame:
+    """Read graded judgments.
+
+    Args:
+        source: files, folders and globs of `query iteration doc grade`, or of named
+            columns (CSV, TSV, JSONL, Parquet), plain or compressed; or a table, as of
+            `read_runs`; or `{query: {doc: grade}}`. Grades may have decimals.
 
     Returns:
-        Table of the columns of the kind, ids as text and relevance as float64, perhaps
-        with `iteration`; and where its rows came from.
+        Table of query_id, doc_id and relevance (float64). A judgment that is repeated
+        with the same grade is kept once.
 
     Raises:
-        DataError: a row is malformed.
+        DataError: a row is malformed, or a document has two grades in one query.
+
+    Examples:
+        >>> read_qrels({"q1": {"a": 2, "b": 0}}).values.tolist()
+        [['q1', 'a', 2.0], ['q1', 'b', 0.0]]
     """
-    parts = partial(_load, kind), partial(_canonical, kind)
-    return files.read_tables(source, kind.name, *parts)
+    return in_pandas(read_qrels_as_they_come(source))
 
 
-def read_unique(
+def read_qrels_as_they_come(source: Any) -> PlainTable | pd.DataFrame:
+    """Read graded judgments as `read_qrels`, and of regular files without pandas."""
+    source = in_hand(source, "qrels")
+    if isinstance(source, Mapping):
+        source = Named(_from_dict(source), Origin("qrels", "entry"))
+    return _read(source, _QRELS)
+
+
+def _from_dict(source: Mapping) -> pd.DataFrame:
+    rows = []
+    for query, grades in source.items():
+        if not isinstance(grades, Mapping):
+            raise DataError(
+                f"expected a dict of grades for query {query!r}",
+                where="qrels",
+                mend="Pass {query: {doc: grade}}, or one table.",
+            )
+        rows += [(query, doc, grade) for doc, grade in grades.items()]
+    return pd.DataFrame(
+        np.array(rows, dtype=object).reshape(-1, 3), columns=list(QRELS)
+    )
+
+
+def read_intent_qrels(
+    source: files.Source | Iterable[files.Source] | Any,
+) -> pd.DataFrame:
+    """Read graded judgments per intent, as diversity tasks make them.
+
+    Args:
+        source: files, folders and globs of `query intent doc grade`, or of the named
+            columns below (CSV, TSV, JSONL, Parquet), plain or compressed; or a table,
+            as of `read_runs`. Grades may have decimals.
+
+    Returns:
+        Table of query_id, doc_id, intent_id and relevance (float64). A judgment that is
+        repeated with the same grade is kept once.
+
+    Raises:
+        DataError: a row is malformed, or a document has two grades for one intent.
+    """
+    return in_pandas(_read(source, _INTENT_QRELS))
+
+
+def read_context(
+    source: files.Source | Iterable[files.Source] | Any,
+) -> pd.DataFrame:
+    """Read conditional grades g(d|d'): of a document d read right after another, d'.
+
+    Args:
+        source: files, folders and globs of `query doc previous-doc grade`, or of the
+            named columns below (CSV, TSV, JSONL, Parquet), plain or compressed; or a
+            table, as of `read_runs`; or what `predict_context` returns. Grades may have
+            decimals. What a document is worth on its own goes into qrels.
+
+    Returns:
+        Table of query_id, doc_id, previous_doc_id and relevance (float64). A judgment
+        that is repeated with the same grade is kept once.
+
+    Raises:
+        DataError: a row is malformed, a document is graded after itself, or a pair of
+            documents has two grades in one query.
+
+    Source: Golbus et al. 2014, 3.1.
+    """
+    if not isinstance(source, pd.DataFrame):
+        source = getattr(source, "context", source)
+    return in_pandas(_read(source, _CONTEXT))
+
+
+def _read(
     source: files.Source | Iterable[files.Source] | Any | Named, kind: GradedFormat
 ) -> PlainTable | pd.DataFrame:
-    """Read grades of a kind, without repeats; of regular files without pandas, too.
-
-    Raises:
-        DataError: as of `read` and `without_repeats`.
-    """
+    """Read grades of a kind, without repeats; of regular files without pandas, too."""
     read = []
     for content in files.contents(source, kind.name, partial(_load, kind)):
-        plain = isinstance(content, Regular) and not _like_preferences(
-            kind, content.frame
-        )
-        read.append((content, content.frame if plain else _canonical(kind, content)))
+        plain = isinstance(content, Regular)
+        table = content.frame if plain else _checked(kind, content)
+        _refuse_others(kind, table, content.origin)
+        read.append((content, table))
     frames = [table for _, table in read if isinstance(table, pl.DataFrame)]
     if len(frames) == len(read):
         frame = pl.concat(frame.select(kind.columns) for frame in frames)
@@ -95,7 +205,7 @@ def read_unique(
         (content, table.to_pandas() if isinstance(table, pl.DataFrame) else table)
         for content, table in read
     ]
-    return without_repeats(*files.together(tables), kind)
+    return _without_repeats(*files.together(tables), kind)
 
 
 def _load(kind: GradedFormat, path: Path) -> Named | Regular:
@@ -115,18 +225,33 @@ def _load(kind: GradedFormat, path: Path) -> Named | Regular:
     return Named(frame, content.origin, comments=content.comments)
 
 
-def _canonical(kind: GradedFormat, content: Named | Regular) -> pd.DataFrame:
-    if isinstance(content, Regular):
-        content = content.named()
-    table = content.frame if content.checked else _checked(kind, content)
-    in_file = content.origin.unit == "line"  # which nobody gave names of columns
-    if in_file and kind.file[1] in table and kind.file[1] != "doc_id":
-        _refuse_preferences(kind, table, content.origin)
-    return table
+def _refuse_others(
+    kind: GradedFormat, table: pl.DataFrame | pd.DataFrame, origin: Origin
+) -> None:
+    """Refuse documents that are graded after themselves, and preferences."""
+    second, context = kind.file[1], kind is _CONTEXT
+    # Nobody gave names to the columns of a line.
+    if not context and (origin.unit != "line" or second not in table.columns):
+        return
+    if isinstance(table, pd.DataFrame):
+        # What is no text equals no id, none of which has a tab.
+        cells = [x if isinstance(x, str) else f"\t{x}" for x in table[second]]
+        table = table.assign(**{second: pd.Series(cells, dtype="str")})
+        table = fast_columns.of_pandas(table, table.columns)
+    if not context:
+        _refuse_preferences(kind, table, origin)
+        return
+    query, doc = table["query_id"], table["doc_id"]
+    refuse(
+        (doc == table["previous_doc_id"]).to_numpy(),
+        lambda i: f"document {doc[i]!r} of query {query[i]!r} is graded after itself",
+        origin,
+        "Name the document before it; grades without one go into qrels.",
+    )
 
 
 def _refuse_preferences(
-    kind: GradedFormat, table: pd.DataFrame, origin: Origin
+    kind: GradedFormat, table: pl.DataFrame, origin: Origin
 ) -> None:
     """Refuse lines `query doc doc -2..2`, whose second field is a document.
 
@@ -137,35 +262,23 @@ def _refuse_preferences(
     query, second, doc = (table[n] for n in ("query_id", kind.file[1], "doc_id"))
     grade = table["relevance"]
     if (
-        (second == second.iloc[0]).all()
-        or not grade.isin((-2, -1, 0, 1, 2)).all()
+        (second == second[0]).all()
+        or not grade.is_in([-2.0, -1.0, 0.0, 1.0, 2.0]).all()
         or ((second == "NA") != (grade == 2)).any()
         or ((doc == "NA") != (grade == -2)).any()
     ):
         return
     names = {*second.unique()} & {*doc.unique()}
-    names = {name for name in names if not re.fullmatch("[0-9]{1,3}", str(name))}
+    names = {name for name in names if not re.fullmatch("[0-9]{1,3}", name)}
     docs = {*zip(query, doc, strict=True)} if names else set()
     judged = [s in names and (q, s) in docs for q, s in zip(query, second, strict=True)]
 
     def problem(i: int) -> str:
-        line = f"{query[i]} {second[i]} {doc[i]} {grade[i]:g}"
+        line = f"{query[i]} {second[i].lstrip()} {doc[i]} {grade[i]:g}"
         return f"expected '{kind.line}', found preferences of Jelsas: {shorten(line)}"
 
     mend = "Preferences go with preferences= (--prefs on the command line)."
     refuse(np.array(judged) | (grade.abs() == 2).to_numpy(), problem, origin, mend)
-
-
-def _like_preferences(kind: GradedFormat, table: pl.DataFrame) -> bool:
-    """Return whether `_refuse_preferences` has to look at the documents of a file."""
-    second, doc, grade = (table[n] for n in (kind.file[1], "doc_id", "relevance"))
-    return not (
-        kind.file[1] == "doc_id"
-        or (second == second[0]).all()
-        or not grade.is_in([-2.0, -1.0, 0.0, 1.0, 2.0]).all()
-        or ((second == "NA") != (grade == 2)).any()
-        or ((doc == "NA") != (grade == -2)).any()
-    )
 
 
 def _checked(kind: GradedFormat, content: Named) -> pd.DataFrame:
@@ -181,10 +294,10 @@ def _checked(kind: GradedFormat, content: Named) -> pd.DataFrame:
     return table
 
 
-def without_repeats(
+def _without_repeats(
     table: pd.DataFrame, origins: Origins, kind: GradedFormat
 ) -> pd.DataFrame:
-    """Keep each judgment of `read` once; `attrs["repeats"]` counts the others.
+    """Keep each judgment once; `attrs["repeats"]` counts the others.
 
     Raises:
         DataError: a document has two grades.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +14,24 @@ from pgcjax.io import files
 from pgcjax.io.bytes import decode, read_bytes
 from pgcjax.io.containers import Named, container_of
 from pgcjax.io.in_memory import in_hand
+from pgcjax.io.json_text import NoJson, read_json
 from pgcjax.io.schema import (
     GRIDS,
-    Origins,
+    Origin,
     canonical,
     find_columns,
-    first_repeat,
     ids,
     numbers,
     refuse,
+    refuse_repeats,
+    shorten,
 )
-from pgcjax.io.xie_grids import is_xie_grids, read_xie_grids
 from pgcjax.later import pd
 
+ENGINES = ("sogou", "baidu")
+"""What Xie et al. call 0 and 1, as the names of images in their votes say."""
+
+_XIE = "Expected {query: {'0' or '1': {image: [row, column, images in the row]}}}."
 _MOST = 2**20  # rows and columns of a grid, far beyond any page
 
 
@@ -60,7 +66,16 @@ def read_grids(
     ):
         source = source.assign(run_id="run")
     grids, origins = files.read_tables(source, "grids", _load, _canonical_grids)
-    _refuse_repeats(grids, origins)
+    where = "in query {query_id!r} of run {run_id!r}"
+    for place, problem in (
+        (["doc_id"], "document {doc_id!r} is twice"),
+        (
+            ["row", "column"],
+            "row {row}, column {column} is taken twice, the second time by {doc_id!r},",
+        ),
+    ):
+        keys = ["query_id", "run_id", *place]
+        refuse_repeats(grids, keys, f"{problem} {where}", origins)
     corner = grids["row"].min(), grids["column"].min()
     grids["row"] -= corner[0]
     grids["column"] -= corner[1]
@@ -71,8 +86,8 @@ def read_grids(
 def _load(path: Path) -> Named:
     data = read_bytes(path)
     container = container_of(path, data)
-    if container in ("jsonl", "columns") and is_xie_grids(path, decode(path, data)):
-        return read_xie_grids(path, decode(path, data))
+    if container in ("jsonl", "columns") and _is_xie(path, decode(path, data)):
+        return _read_xie(path, decode(path, data))
     return files.with_header(path, data, ", ".join(GRIDS))
 
 
@@ -97,20 +112,82 @@ def _canonical_grids(content: Named) -> pd.DataFrame:
     return table[list(GRIDS)]
 
 
-def _refuse_repeats(grids: pd.DataFrame, origins: Origins) -> None:
-    for columns, problem in (
-        (["query_id", "run_id", "doc_id"], "document {doc_id!r} is twice"),
-        (
-            ["query_id", "run_id", "row", "column"],
-            "row {row}, column {column} is taken twice, the second time by {doc_id!r},",
-        ),
-    ):
-        if repeat := first_repeat(grids, columns):
-            first, second = repeat
-            row = {str(k): v for k, v in grids.loc[second].items()}
-            raise DataError(
-                f"{problem.format(**row)} in query {row['query_id']!r} of run "
-                f"{row['run_id']!r}: first at {origins.at(first)}",
-                where=origins.at(second),
-                mend="Keep one of the two.",
-            )
+def _is_xie(path: Path, text: str) -> bool:
+    """Tell an object of objects from a table with an object a line."""
+    text = text.lstrip()
+    if not text.startswith("{"):
+        return False
+    try:
+        record = json.loads(text.split("\n", 1)[0])
+    except (ValueError, RecursionError):  # it may go on in the next line
+        return not {".jsonl", ".ndjson"} & set(path.suffixes)
+    return isinstance(record, dict) and all(
+        isinstance(value, dict) for value in record.values()
+    )
+
+
+def _read_xie(path: Path, text: str) -> Named:
+    """Read the JSON of Xie et al.; its rows have no lines, so they are named."""
+    try:
+        queries = read_json(text, str(path))
+    except NoJson as error:
+        where = f"{path}:{error.line}"
+        raise _not_xie(where, f"expected JSON: {error.reason}") from None
+    rows, places = [], []
+    for query, engine, images in _engines(path, queries):
+        where, positions = f"{path}, query {query}, engine {engine}", []
+        for image, position in images.items():
+            if not _is_position(position):
+                problem = f"expected [row, column, images in the row] of image {image}"
+                raise _not_xie(where, f"{problem}, found {shorten(position)}")
+            positions.append(position)
+            name = ENGINES[int(engine)]
+            rows.append((query, name, f"{name}/{query}_{image}.jpg", *position[:2]))
+            places.append(f"{query}/{engine}/{image}")
+        _check_widths(positions, where)
+    if not rows:
+        raise _not_xie(str(path), "holds no images")
+    frame = pd.DataFrame(np.array(rows, object), columns=list(GRIDS))
+    return Named(frame, Origin(str(path), "image", np.array(places, object)))
+
+
+def _engines(path: Path, queries: Any) -> Iterator[tuple[str, str, Mapping]]:
+    for query, engines in _items(queries, str(path), "queries"):
+        where = f"{path}, query {query}"
+        for engine, images in _items(engines, where, "engines"):
+            if engine not in ("0", "1"):
+                problem = f"expected engine '0' ({ENGINES[0]}) or '1' ({ENGINES[1]})"
+                raise _not_xie(where, f"{problem}, found {shorten(engine)}")
+            yield query, engine, dict(_items(images, where, "images"))
+
+
+def _items(value: Any, where: str, noun: str) -> Iterable[tuple[str, Any]]:
+    if not isinstance(value, Mapping):
+        raise _not_xie(where, f"expected an object of {noun}, found {shorten(value)}")
+    return value.items()
+
+
+def _is_position(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) == 3
+        and all(isinstance(x, int) and not isinstance(x, bool) for x in value)
+    )
+
+
+def _check_widths(positions: list[list[int]], where: str) -> None:
+    """Refuse a row that is longer or shorter than its images say."""
+    widths: dict[int, set[int]] = {}
+    columns: dict[int, int] = {}
+    for row, column, width in positions:
+        widths.setdefault(row, set()).add(width)
+        columns[row] = max(column, columns.get(row, 0))
+    for row, declared in widths.items():
+        if declared != {columns[row] + 1}:
+            shown = " and ".join(map(str, sorted(declared)))
+            problem = f"row {row} has {columns[row] + 1} columns, and says {shown}"
+            raise _not_xie(where, problem)
+
+
+def _not_xie(where: str, problem: str) -> DataError:
+    return DataError(problem, where=where, mend=_XIE)

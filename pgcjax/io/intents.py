@@ -1,4 +1,4 @@
-"""Intents of queries and judgments per intent: files and DataFrames in, tables out."""
+"""Intents of queries: files and DataFrames in, a canonical table out."""
 
 from __future__ import annotations
 
@@ -13,17 +13,15 @@ from pgcjax.errors import DataError
 from pgcjax.io import files
 from pgcjax.io.bytes import decode, read_bytes
 from pgcjax.io.containers import Named
-from pgcjax.io.graded import GradedFormat, read, without_repeats
 from pgcjax.io.schema import (
-    INTENT_QRELS,
     INTENTS,
     Origin,
     Origins,
     canonical,
-    first_repeat,
     ids,
     numbers,
     refuse,
+    refuse_repeats,
     shorten,
 )
 from pgcjax.later import pd
@@ -36,37 +34,11 @@ TOLERANCE = 1e-6
 
 # As the official topics of the TREC 2011 Web Track spell two of their kinds.
 _MISSPELT = {"inav": NAV, "inv": INF}
-_GRADES = GradedFormat(
-    name="intent qrels",
-    columns=INTENT_QRELS,
-    line="query intent doc grade",
-    file=("query_id", "intent_id", "doc_id", "relevance"),
-    width="Judgments per intent have 4 columns, or a header.",
-    twice="document {doc_id!r} has two grades for intent {intent_id!r} of query "
-    "{query_id!r}",
-)
-_Sources = files.Source | Iterable[files.Source] | Any
 
 
-def read_intent_qrels(source: _Sources) -> pd.DataFrame:
-    """Read graded judgments per intent, as diversity tasks make them.
-
-    Args:
-        source: files, folders and globs of `query intent doc grade`, or of the named
-            columns below (CSV, TSV, JSONL, Parquet), plain or compressed; or a table,
-            as of `read_runs`. Grades may have decimals.
-
-    Returns:
-        Table of query_id, doc_id, intent_id and relevance (float64). A judgment that is
-        repeated with the same grade is kept once.
-
-    Raises:
-        DataError: a row is malformed, or a document has two grades for one intent.
-    """
-    return without_repeats(*read(source, _GRADES), _GRADES)
-
-
-def read_intents(source: _Sources) -> pd.DataFrame:
+def read_intents(
+    source: files.Source | Iterable[files.Source] | Any,
+) -> pd.DataFrame:
     """Read the intents of queries, with their probabilities and kinds.
 
     Args:
@@ -84,14 +56,8 @@ def read_intents(source: _Sources) -> pd.DataFrame:
             the probabilities of a query are negative or do not add up to 1.
     """
     table, origins = files.read_tables(source, "intents", _load, _canonical_intents)
-    if repeat := first_repeat(table, ["query_id", "intent_id"]):
-        first, second = repeat
-        raise DataError(
-            f"intent {table.intent_id[second]!r} of query {table.query_id[second]!r} "
-            f"is twice: first at {origins.at(first)}",
-            where=origins.at(second),
-            mend="Keep one of the two.",
-        )
+    problem = "intent {intent_id!r} of query {query_id!r} is twice"
+    refuse_repeats(table, ["query_id", "intent_id"], problem, origins)
     table["probability"] = _probabilities(table, origins)
     return table
 

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-
-from pgcjax.io.judged_index import JudgedIndex
+from jaxtyping import Int, UInt64
 
 Docs = Mapping[str, Sequence[str] | np.ndarray]
 """Documents of each query, none twice."""
+
+_ODD = np.array([0x9E3779B97F4A7C15], np.uint64)
 
 
 class JudgedDocuments:
@@ -71,9 +72,37 @@ class JudgedDocuments:
         return self.table["doc_id"].unique()
 
     @cached_property
-    def index(self) -> JudgedIndex:
-        """All documents, to be found by a hash."""
-        return JudgedIndex(self.table)
+    def _hashed(self) -> pl.DataFrame:
+        """All documents, each with a key of its query and its hash."""
+        hash_ = self.table["doc_id"].hash().to_numpy()
+        return self.table.with_columns(key=_keys(self.table["query"].to_numpy(), hash_))
+
+    def find(
+        self,
+        query: Int[np.ndarray, " rankings"],
+        length: Int[np.ndarray, " rankings"],
+        doc_id: pl.Series,
+        hash_: UInt64[np.ndarray, " documents"],
+    ) -> tuple[Int[np.ndarray, " judged"], Int[np.ndarray, " judged"]]:
+        """Find which documents of rankings are judged.
+
+        Args:
+            query: number of the query of each ranking; -1 if it has no judgments.
+            length: how many of the documents are of each ranking, one after the other.
+            doc_id: the documents.
+            hash_: of each, as `Series.hash` gives it.
+
+        Returns:
+            The places of those that are judged, ascending, and their codes.
+        """
+        of_doc = np.repeat(query, length)
+        # Keys only choose whom to compare; to join by two columns takes longer.
+        rows = pl.DataFrame({"key": _keys(of_doc, hash_)}).with_row_index("row")
+        near = rows.join(self._hashed, on="key", maintain_order="left")
+        place = near["row"].to_numpy().astype(np.int64)
+        equal = doc_id.gather(near["row"]) == near["doc_id"]
+        equal = equal.to_numpy() & (of_doc[place] == near["query"].to_numpy())
+        return place[equal], near["code"].to_numpy()[equal]
 
     def codes(self, docs: Docs | pl.DataFrame) -> np.ndarray:
         """Look up the codes of documents: int32, in their order; -1 if not judged.
@@ -122,6 +151,10 @@ def _same(one: Docs | pl.DataFrame, docs: Docs | pl.DataFrame) -> bool:
     if isinstance(one, pl.DataFrame) or isinstance(docs, pl.DataFrame):
         return False
     return list(one) == list(docs) and all(map(is_, one.values(), docs.values()))
+
+
+def _keys(query: np.ndarray, hash_: np.ndarray) -> np.ndarray:
+    return hash_ ^ query.astype(np.uint64) * _ODD
 
 
 def _laid(codes: Iterable[Iterable[int]]) -> np.ndarray:

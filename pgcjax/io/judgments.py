@@ -1,9 +1,8 @@
 """Judgments of every kind: what they are called, and what reads them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pgcjax.errors import UsageError
@@ -15,30 +14,25 @@ if TYPE_CHECKING:
 
 
 class Kind(NamedTuple):
-    """A kind of judgments; its function `read_…` is in the `module` of this room."""
+    """A kind of judgments: its option on the command line, and what that means."""
 
     option: str
     meaning: str
-    module: str
 
 
 KINDS = {
-    "preferences": Kind("--prefs", "Preference judgments.", "votes.read"),
-    "qrels": Kind("--qrels", "Graded judgments.", "qrels"),
+    "preferences": Kind("--prefs", "Preference judgments."),
+    "qrels": Kind("--qrels", "Graded judgments."),
     "intent_qrels": Kind(
-        "--intent-qrels",
-        "Graded judgments per intent: query intent doc grade.",
-        "intents",
+        "--intent-qrels", "Graded judgments per intent: query intent doc grade."
     ),
     "intents": Kind(
         "--intents",
         "Intents: a table of query_id, intent_id, probability, kind; or TREC topics.",
-        "intents",
     ),
     "context": Kind(
         "--context",
         "Grades of a document after another: query doc previous-doc grade.",
-        "context",
     ),
 }
 """By the names that `evaluate` gives them."""
@@ -74,27 +68,36 @@ def read_judgments(sources: Mapping[str, Any]) -> "dict[str, pd.DataFrame]":
     Raises:
         DataError: they cannot be read. UsageError: there is no such kind.
     """
-    from pgcjax.io.fast_columns import PlainTable
+    from pgcjax.io.fast_columns import in_pandas
 
-    tables = read_as_they_come(sources).items()
-    return {n: t.in_pandas() if isinstance(t, PlainTable) else t for n, t in tables}
+    return {n: in_pandas(t) for n, t in read_as_they_come(sources).items()}
 
 
 def read_as_they_come(
     sources: Mapping[str, Any],
 ) -> "dict[str, pd.DataFrame | PlainTable]":
     """Read judgments as `read_judgments`; qrels in regular files without pandas."""
+    from pgcjax.io import graded, intents
+
+    def read_preferences(source: Any) -> "pd.DataFrame | PlainTable":
+        from pgcjax.io.votes.read import read_preferences_as_they_come  # many rules
+
+        return read_preferences_as_they_come(source)
+
+    readers: dict[str, Callable[[Any], Any]] = {
+        "preferences": read_preferences,
+        "qrels": graded.read_qrels_as_they_come,
+        "intent_qrels": graded.read_intent_qrels,
+        "intents": intents.read_intents,
+        "context": graded.read_context,
+    }
     sources = by_kind(sources)
-
-    def read(name: str) -> "pd.DataFrame | PlainTable":
-        module = import_module(f"pgcjax.io.{KINDS[name].module}")
-        plain = f"read_{name}"
-        reader = getattr(module, f"{plain}_as_they_come", None)
-        return (reader or getattr(module, plain))(sources[name])
-
     with ThreadPoolExecutor(max(1, len(sources))) as pool:
-        reads = {name: pool.submit(copy_context().run, read, name) for name in sources}
-        tables = {name: reads[name].result() for name in sources}
+        reads = {
+            name: pool.submit(copy_context().run, readers[name], source)
+            for name, source in sources.items()
+        }
+        tables = {name: read.result() for name, read in reads.items()}
     if "context" in tables and not hasattr(sources["context"], "columns"):
         predictions = getattr(sources["context"], "predictions", None)
         if predictions is not None:

@@ -10,7 +10,7 @@ from jaxtyping import Float64
 from pgcjax.io import files
 from pgcjax.io.containers import Columns, Named
 from pgcjax.io.in_memory import in_hand
-from pgcjax.io.schema import Origin, canonical, find_columns, ids, numbers, refuse
+from pgcjax.io.schema import Origin, find_columns, keyed, numbers, refuse
 
 _LAYOUTS = {2: ("doc_id", "length"), 3: ("query_id", "doc_id", "length")}
 
@@ -56,11 +56,8 @@ def _named(content: Columns | Named) -> Named:
 
 def _checked(content: Named) -> pd.DataFrame:
     origin = content.origin
-    columns = [*find_columns(content.frame.columns, ["query_id"]), "doc_id", "length"]
-    table = canonical(content.frame, origin, columns)
-    keys = columns[:-1]
-    for name in keys:
-        table[name] = ids(table[name], origin)
+    keys = [*find_columns(content.frame.columns, ["query_id"]), "doc_id"]
+    table = keyed(content.frame, origin, keys, ["length"])
     table["length"] = numbers(table["length"], "length", origin)
     refuse(
         (table["length"] < 0).to_numpy(),

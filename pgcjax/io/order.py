@@ -182,67 +182,39 @@ def _check_ranks(table: pl.DataFrame) -> None:
 
 
 def in_order(table: pl.DataFrame) -> pl.DataFrame:
-    """Sort canonical runs, whole ones, and give the position of rows by each order.
+    """Sort canonical runs, whole ones, and compute the position of rows by each order.
 
     Returns:
         run_id, query_id, doc_id, position (by `trec`: the rows of a run and query stand
         in that order), clarke and rank (null where they equal position; rank is -1 in a
         run and query whose ranks are missing or claimed twice).
     """
-    start, groups = ranking_starts(table)
-    if len(set(groups)) < len(groups) or not _descends(table, start):
-        falling = [False, False, True, True]
-        table = table.sort([*_KEYS, "score", "doc_id"], descending=falling)
-        start, groups = ranking_starts(table)
-    first = np.flatnonzero(start)
-    lengths = np.diff(np.append(first, len(table)))
-    first = np.repeat(first, lengths)
-    position = (np.arange(len(table)) - first).astype(np.int32)
-    others = {
-        "clarke": _ties_reversed(table["score"].to_numpy(), start) - first,
-        "rank": _by_rank(table["rank"].to_numpy(), first),
-    }
-    columns = [pl.Series("position", position)]
-    for name, other in others.items():
-        other = pl.Series(name, other.astype(np.int32))
-        columns.append(other.set(pl.Series(other.to_numpy() == position), None))
-    return table.select("run_id", "query_id", "doc_id").with_columns(columns)
-
-
-def _descends(table: pl.DataFrame, start: np.ndarray) -> bool:
-    """Return whether rankings stand by score and, in ties, by id, both descending."""
-    step = steps(table["score"].to_numpy(), np.inf)
-    tied = np.flatnonzero((step == 0) & ~start)
-    doc = table["doc_id"]
-    below = doc.gather(tied) < doc.gather(tied - 1)
-    return not ((step > 0) & ~start).any() and bool(below.all())
-
-
-def _ties_reversed(score: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """Return the row of each row when the rows of every tie are reversed."""
-    leads = start | (steps(score, np.inf) != 0)
-    first = np.flatnonzero(leads)
-    lengths = np.diff(np.append(first, len(score)))
-    return np.repeat(2 * first + lengths - 1, lengths) - np.arange(len(score))
-
-
-def _by_rank(rank: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """Return the position of each row by rank in its ranking, which begins at `first`.
-
-    Positions are -1 where a rank of the ranking is NaN or there twice.
-    """
-    rises = steps(rank, -np.inf) > 0
-    rows = np.arange(len(rank))
-    if (rises | (rows == first)).all() and not np.isnan(rank).any():
-        return rows - first
-    by = np.lexsort((rank, first))
-    same = (first[by][1:] == first[by][:-1]) & ~(rank[by][1:] > rank[by][:-1])
+    table = table.sort(
+        [*_KEYS, "score", "doc_id"], descending=[False, False, True, True]
+    )
+    start, _ = ranking_starts(table)
+    lengths = lengths_of(start)
+    first = np.repeat(np.flatnonzero(start), lengths)
+    position = np.arange(len(table)) - first
+    # By `clarke`, the rows of every tie stand the other way round.
+    leads = start | (steps(table["score"].to_numpy(), np.inf) != 0)
+    ties = lengths_of(leads)
+    clarke = np.repeat(2 * np.flatnonzero(leads) + ties - 1, ties) - np.arange(
+        len(table)
+    )
+    rank = table["rank"].to_numpy()
+    by = np.lexsort((rank, first))  # rankings stay where they are
     useless = np.isnan(rank)
+    same = (first[by][1:] == first[by][:-1]) & ~(rank[by][1:] > rank[by][:-1])
     useless[by[1:][same]] = True
-    position = np.empty(len(rank), np.int64)
-    position[by] = rows - first  # rankings stay where they are
-    position[np.isin(first, first[useless])] = -1
-    return position
+    by_rank = np.empty(len(rank), np.int64)
+    by_rank[by] = position
+    by_rank[np.isin(first, first[useless])] = -1
+    columns = [pl.Series("position", position.astype(np.int32))]
+    for name, other in (("clarke", clarke - first), ("rank", by_rank)):
+        series = pl.Series(name, other.astype(np.int32))
+        columns.append(series.set(pl.Series(other == position), None))
+    return table.select("run_id", "query_id", "doc_id").with_columns(columns)
 
 
 def gathered(

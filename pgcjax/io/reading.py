@@ -1,16 +1,29 @@
 """How files are read: how much of one may be in memory, and the encoding of text."""
 
 import codecs
+import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 from pgcjax.errors import UsageError, check_choice
 from pgcjax.io.choices import FLIPS, SCORE_FORMATS
-from pgcjax.io.memory import memory_limit
+
+try:
+    import resource
+except ImportError:  # not on Windows
+    resource = None
 
 UTF8 = "utf-8"
+
+_UNITS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
+_LEAST = 64 * 2**20  # bytes with which a job can work
 
 
 @dataclass(frozen=True)
@@ -37,11 +50,6 @@ class Reading:
     unread: float = 0.05
     aspects: tuple[str, ...] = ()
     flips: str = FLIPS[0]
-
-    @property
-    def share(self) -> int:
-        """Bytes of a run file from which it is read in pieces, where that can be."""
-        return self.memory // 8
 
     def of_preferences(self) -> dict[str, object]:
         """Describe what is taken of preferences, where that is not all as it is."""
@@ -91,37 +99,35 @@ def reading(
     Raises:
         UsageError: there is no such encoding or format, or `memory` is no size.
     """
-    settings = chosen()
-    if memory is not None:
-        settings = replace(settings, memory=memory_limit(memory))
-    if encoding is not None:
-        settings = replace(settings, encoding=_known(encoding))
     if score_format is not None:
         check_choice("score_format", score_format, ("auto", *SCORE_FORMATS))
-        settings = replace(settings, score_format=score_format)
-    if columns is not None:
-        from pgcjax.io.votes.words import parse_columns
-
-        settings = replace(settings, columns=parse_columns(columns))
-    if answers is not None:
-        from pgcjax.io.votes.words import parse_answers
-
-        settings = replace(settings, answers=parse_answers(answers))
-    if unread is not None:
-        if not 0 <= unread <= 1:
-            raise UsageError(f"unread: expected a share from 0 to 1, found {unread:g}")
-        settings = replace(settings, unread=unread)
-    if aspects is not None:
-        one = isinstance(aspects, str)
-        settings = replace(settings, aspects=(aspects,) if one else tuple(aspects))
+    if unread is not None and not 0 <= unread <= 1:
+        raise UsageError(f"unread: expected a share from 0 to 1, found {unread:g}")
     if flips is not None:
         check_choice("flips", flips, FLIPS)
-        settings = replace(settings, flips=flips)
-    token = _chosen.set(settings)
+    one = isinstance(aspects, str)
+    changes: dict[str, Any] = {
+        "memory": None if memory is None else memory_limit(memory),
+        "encoding": None if encoding is None else _known(encoding),
+        "score_format": score_format,
+        "columns": None if columns is None else _words().parse_columns(columns),
+        "answers": None if answers is None else _words().parse_answers(answers),
+        "unread": unread,
+        "aspects": (aspects,) if one else None if aspects is None else tuple(aspects),
+        "flips": flips,
+    }
+    changes = {name: choice for name, choice in changes.items() if choice is not None}
+    token = _chosen.set(replace(chosen(), **changes))
     try:
         yield
     finally:
         _chosen.reset(token)
+
+
+def _words() -> ModuleType:
+    from pgcjax.io.votes import words  # many rules, for few calls
+
+    return words
 
 
 def _known(encoding: str) -> str:
@@ -134,3 +140,50 @@ def _known(encoding: str) -> str:
         f"encoding {encoding!r}: expected the name of an encoding, such as latin-1 or "
         "cp1252"
     )
+
+
+def memory_limit(memory: str | int | None) -> int:
+    """Read a size such as `2GB` or `500MiB` as bytes; None: a quarter of the machine's.
+
+    Raises:
+        UsageError: `memory` is no size, or too small to work with.
+    """
+    if memory is None:
+        return max(_LEAST, machine_memory() // 4)
+    match = re.fullmatch(
+        r"([0-9]{1,18}(?:\.[0-9]+)?)\s*([KMGT]?)(i?)B?",
+        str(memory).strip(),
+        re.IGNORECASE | re.ASCII,
+    )
+    if not match:
+        raise UsageError(f"memory {memory!r}: expected a size such as 2GB or 500MB")
+    number, unit, binary = match.groups()
+    size = int(float(number) * (1024 if binary else 1000) ** _UNITS[unit.upper()])
+    if size < _LEAST:
+        raise UsageError(f"memory {memory!r}: at least 64MiB are needed")
+    return size
+
+
+@cache
+def machine_memory() -> int:
+    """Tell the bytes of memory that this process may use in all."""
+    sizes = []
+    try:
+        sizes.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, OSError, ValueError):
+        sizes.append(8 * 2**30)  # where a machine does not tell
+    for limit in ("memory.max", "memory/memory.limit_in_bytes"):  # of a container
+        try:
+            sizes.append(int(Path("/sys/fs/cgroup", limit).read_text()))
+        except (OSError, ValueError):
+            continue
+    return min(*sizes, address_space() or sizes[0])
+
+
+def address_space() -> int | None:
+    """Tell the bytes of addresses that this process may have, as of `ulimit -v`."""
+    if resource:
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit != resource.RLIM_INFINITY:
+            return limit
+    return None

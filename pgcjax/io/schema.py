@@ -189,11 +189,11 @@ def selected(
     return columns
 
 
-def found_columns(columns: Iterable[Any], most: int = 12) -> str:
-    """List the columns of a table in a message, the first ones of many."""
+def found_columns(columns: Iterable[Any]) -> str:
+    """List the columns of a table in a message, the first 12 of many."""
     names = [str(column) for column in columns]
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return f"found {names[:most]}{more}"
+    more = f" and {len(names) - 12} more" if len(names) > 12 else ""
+    return f"found {names[:12]}{more}"
 
 
 # Where ids are written they are separated by these, and half a surrogate pair (JSON can
@@ -430,3 +430,21 @@ def first_repeat(frame: pd.DataFrame, columns: list[str]) -> tuple[int, int] | N
     second = int(repeated.argmax())
     same = (frame[columns] == frame.loc[second, columns]).all(axis=1).to_numpy()
     return int(same.argmax()), second
+
+
+def refuse_repeats(
+    frame: pd.DataFrame, columns: list[str], problem: str, origins: Origins
+) -> None:
+    """Refuse a table for its first row that repeats an earlier one in `columns`.
+
+    Raises:
+        DataError: there is one; `{}` in the problem are for its cells.
+    """
+    if repeat := first_repeat(frame, columns):
+        first, second = repeat
+        row = {str(name): cell for name, cell in frame.loc[second].items()}
+        raise DataError(
+            f"{problem.format(**row)}: first at {origins.at(first)}",
+            where=origins.at(second),
+            mend="Keep one of the two.",
+        )

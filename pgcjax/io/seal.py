@@ -2,24 +2,33 @@
 
 The metadata of a sealed file begin with `{"crc32": "1a2b3c4d", …`: the CRC-32 of its
 bytes with zeros in place of these eight digits. Every change of up to 32 adjacent bits
-is found, and of other changes all but one in four billion.
+is found, and of other changes all but one in four billion. Packed runs have a checksum
+of each column of a row group, too.
 """
+
+from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
+from io import BytesIO
 from pathlib import Path
 from typing import Any
-
-from isal.isal_zlib import crc32
+from zlib import crc32
 
 from pgcjax.errors import DataError
 from pgcjax.io.remote import RemoteFile
+from pgcjax.later import pa, pq
 
 KEY = "crc32"
 UNSEALED = {KEY: "00000000"}
 """Begins the metadata of a file that will be sealed."""
 
 DAMAGED = "is damaged: its checksum does not fit"
+NO_CHECKSUMS = 3
+"""The version of packed runs that had none."""
+
+_PACK = "Pack the runs again."
 
 _ZEROS = b"00000000"
 _HEAD = 32  # bytes of a text file that hold the checksum
@@ -48,17 +57,7 @@ def check(data: bytes, where: str, mend: str) -> bool:
     Raises:
         DataError: they are, and changed since; `mend` says what to do.
     """
-    start, end = _metadata(data[-8:], len(data))
-    start = max(0, start)
-    span = _span(data[start:end])
-    if not span:
-        return False
-    view, low, high = memoryview(data), start + span[0], start + span[1]
-    crc = crc32(view[high:], crc32(_ZEROS, crc32(view[:low])))
-    _clear_registers()
-    if data[low:high] != b"%08x" % crc:
-        raise DataError(DAMAGED, where=where, mend=mend)
-    return True
+    return _check(BytesIO(data), where, mend)
 
 
 def check_file(path: Path, mend: str) -> bool:
@@ -69,17 +68,21 @@ def check_file(path: Path, mend: str) -> bool:
     """
     elsewhere = isinstance(path, RemoteFile)
     with path.open(jumping=True) if elsewhere else path.open("rb") as file:
-        start, end = metadata(file)
-        start = max(0, start)
-        text = read(file, start, end)
-        span = _span(text)
-        if not span:
-            return False
-        low, high = start + span[0], start + span[1]
-        crc = crc32(_ZEROS, checksum(file, 0, low))
-        crc = checksum(file, high, file.seek(0, os.SEEK_END), crc)
+        return _check(file, str(path), mend)
+
+
+def _check(file: Any, where: str, mend: str) -> bool:
+    start, end = metadata(file)
+    start = max(0, start)
+    text = read(file, start, end)
+    span = _span(text)
+    if not span:
+        return False
+    low, high = start + span[0], start + span[1]
+    crc = crc32(_ZEROS, checksum(file, 0, low))
+    crc = checksum(file, high, file.seek(0, os.SEEK_END), crc)
     if text[slice(*span)] != b"%08x" % crc:
-        raise DataError(DAMAGED, where=str(path), mend=mend)
+        raise DataError(DAMAGED, where=where, mend=mend)
     return True
 
 
@@ -89,19 +92,7 @@ def checksum(file: Any, start: int, end: int, crc: int = 0) -> int:
     piece = memoryview(bytearray(min(_PIECE, max(0, end - start))))
     while start < end and (count := file.readinto(piece[: end - start])):
         crc, start = crc32(piece[:count], crc), start + count
-    _clear_registers()
     return crc
-
-
-def _clear_registers() -> None:
-    """Undo what makes other code a tenth slower after a CRC-32 by isal.
-
-    It leaves the upper halves of vector registers in use; a loop of numpy ends without.
-    """
-    import numpy as np  # which what finds the shipped collection does without
-
-    nothing = np.zeros(256, np.int64)
-    np.add(nothing, nothing, out=nothing)
 
 
 def read(file: Any, start: int, end: int | None = None) -> bytes:
@@ -113,10 +104,7 @@ def read(file: Any, start: int, end: int | None = None) -> bytes:
 def metadata(file: Any) -> tuple[int, int]:
     """Tell where the metadata are: at the end of Parquet, else at the beginning."""
     size = file.seek(0, os.SEEK_END)
-    return _metadata(read(file, max(0, size - 8)), size)
-
-
-def _metadata(last: bytes, size: int) -> tuple[int, int]:
+    last = read(file, max(0, size - 8))
     if last[4:] != b"PAR1":
         return 0, min(size, _HEAD)
     return size - 8 - int.from_bytes(last[:4], "little"), size - 8
@@ -126,3 +114,85 @@ def _span(text: bytes) -> tuple[int, int] | None:
     """Find the digits: in Parquet, other metadata may stand before ours."""
     seals = [*_SEAL.finditer(text)]
     return seals[-1].span(seals[-1].lastindex or 0) if seals else None
+
+
+def unfilled(columns: int) -> str:
+    """Return what stands in the metadata until `seal_columns` computes checksums."""
+    return "-" * 8 * columns
+
+
+def seal_columns(path: Path) -> None:
+    """Write the checksums of a file, which is complete otherwise, into its metadata."""
+    rows = pq.read_metadata(path)
+    spans = [
+        _column_span(rows, group, column)
+        for group in range(rows.num_row_groups)
+        for column in range(rows.num_columns)
+    ]
+    with path.open("r+b") as file:
+        start, _ = metadata(file)
+        place = read(file, start).rindex(unfilled(len(spans)).encode())
+        crcs = [b"%08x" % checksum(file, *span) for span in spans]
+        file.seek(start + place)
+        file.write(b"".join(crcs))
+    seal(path, start)
+
+
+class ColumnChecksums:
+    """Those of packed runs: what changed since they were packed is refused.
+
+    Only what is asked for is checked, before it is decoded.
+    """
+
+    def __init__(self, source: pa.NativeFile, path: Path):
+        """Check the metadata.
+
+        Raises:
+            DataError: they changed.
+        """
+        self._source, self._path = source, path
+        self._crcs: str | None = None
+        start, end = metadata(source)
+        # Where they cannot be, whoever decodes them says what is wrong.
+        text = read(source, start) if 0 <= start < end else b""
+        self._sealed = check(text, str(path), _PACK)
+
+    def expect(self, about: dict[str, Any], rows: pq.FileMetaData) -> None:
+        """Take the checksums of columns from the metadata.
+
+        Raises:
+            DataError: there are none, though it is of a version that has them.
+        """
+        if about["version"] > NO_CHECKSUMS:
+            if not self._sealed:
+                raise self._damaged()
+            self._crcs, self._rows = str(about.get("crcs")), rows
+
+    def check(self, groups: Iterable[int], columns: list[str]) -> None:
+        """Check columns of row groups.
+
+        Raises:
+            DataError: one changed.
+        """
+        if self._crcs is None:
+            return
+        names = self._rows.schema.names
+        numbers = [names.index(column) for column in columns]
+        for group in groups:
+            for number in numbers:
+                place = 8 * (group * len(names) + number)
+                crc = checksum(self._source, *_column_span(self._rows, group, number))
+                if self._crcs[place : place + 8] != f"{crc:08x}":
+                    raise self._damaged()
+
+    def _damaged(self) -> DataError:
+        return DataError(DAMAGED, where=str(self._path), mend=_PACK)
+
+
+def _column_span(rows: pq.FileMetaData, group: int, column: int) -> tuple[int, int]:
+    """Tell where the bytes of a column of a row group begin and end."""
+    about: Any = rows.row_group(group).column(column)
+    start = about.data_page_offset
+    if about.has_dictionary_page:
+        start = min(start, about.dictionary_page_offset)
+    return start, start + about.total_compressed_size

@@ -80,13 +80,12 @@ class TextTable:
 
 
 def text_table(
-    frame: pd.DataFrame, title: str = "", notes: Sequence[str] = (), best: str = ""
+    frame: pd.DataFrame, notes: Sequence[str] = (), best: str = ""
 ) -> TextTable:
     """Make a table of text of a DataFrame, without its index.
 
     Args:
         frame: any.
-        title: of the table.
         notes: below it.
         best: the column whose largest number is bold.
     """
@@ -96,7 +95,7 @@ def text_table(
         numbers = values.dtype.kind in "if"
         bold = (values == values.max()).tolist() if name == best else ()
         columns.append(Column(str(name), cells_of(values), numbers, bold))
-    return TextTable(columns, title, notes)
+    return TextTable(columns, notes=notes)
 
 
 def cells_of(values: pd.Series) -> list[str]:

@@ -10,7 +10,7 @@ import pandas as pd
 from jaxtyping import Float64, Int
 
 from pgcjax.errors import DataError, counted
-from pgcjax.io.qrels import read_qrels
+from pgcjax.io.graded import read_qrels
 from pgcjax.io.result import Result
 from pgcjax.io.schema import Origin, check_squares, find_columns, ids
 from pgcjax.judging import contingency

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float64, Int64, Num, Shaped
 
 from pgcjax.errors import DataError, UsageError, check_choice
-from pgcjax.io.qrels import read_qrels
+from pgcjax.io.graded import read_qrels
 from pgcjax.io.result import Result, computed
 from pgcjax.io.schema import check_squares
 from pgcjax.judging.choices import FEATURES, GROUPS
@@ -93,7 +93,7 @@ def predict_context(
         raise UsageError(f"folds={folds}: expected at least 2")
     check_choice("groups", groups, GROUPS)
     check_choice("features", features, FEATURES)
-    from pgcjax.io.context import read_context  # loads pandas
+    from pgcjax.io.graded import read_context  # loads pandas
 
     qrels, context = read_qrels(qrels), read_context(context)
     predictions = predicted_grades(qrels, context, features=features, C=C)

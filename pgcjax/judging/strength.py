@@ -10,7 +10,7 @@ import pandas as pd
 from jaxtyping import Float, Float64
 
 from pgcjax.errors import UsageError, counted
-from pgcjax.io.qrels import read_qrels
+from pgcjax.io.graded import read_qrels
 from pgcjax.io.result import Result
 from pgcjax.judging.agreement import grades_of
 from pgcjax.judging.votes import Votes, collect, label, read_judgments

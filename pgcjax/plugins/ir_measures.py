@@ -30,7 +30,7 @@ from pgcjax.errors import DataWarning, UsageError, check_choice, counted
 from pgcjax.io.check import fingerprint
 from pgcjax.io.choices import ORDERS
 from pgcjax.io.judgments import read_judgments
-from pgcjax.io.memory import memory_limit
+from pgcjax.io.reading import memory_limit
 from pgcjax.measures import ir_names
 from pgcjax.measures.catalogue import catalogue, parse
 from pgcjax.measures.measure import MEAN, Measure, spell, usual_mean

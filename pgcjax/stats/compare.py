@@ -10,8 +10,7 @@ import pandas as pd
 
 from pgcjax._version import __version__
 from pgcjax.errors import Progress, UsageError, counted, refuse_arguments
-from pgcjax.io.memory import memory_limit
-from pgcjax.io.reading import reading
+from pgcjax.io.reading import memory_limit, reading
 from pgcjax.io.result import names_at
 from pgcjax.stats import groups, intervals, procedures, tests
 from pgcjax.stats.findings import Comparison, tested

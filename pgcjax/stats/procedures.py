@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float64, Real
 from pgcjax._version import __version__
 from pgcjax.errors import Progress, UsageError, check_choice
 from pgcjax.io.checkpoint import Checkpoint
-from pgcjax.io.memory import memory_limit
+from pgcjax.io.reading import memory_limit
 from pgcjax.stats import max_t, resample, tests
 from pgcjax.stats.choices import CORRECTIONS, RESAMPLES, TESTS
 from pgcjax.stats.rounding import exact as exact_share

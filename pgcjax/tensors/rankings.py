@@ -210,7 +210,7 @@ def _find_rows(table: RunTable, judged: JudgedDocuments, order: str) -> JudgedRa
     retrieved = np.zeros((len(run_ids), len(judged) + 1), np.int32)
     retrieved[runs, queries] = lengths  # unjudged queries: the last column
     hash_ = rows["hash"].to_numpy()
-    hits, code = judged.index.find(queries, lengths, rows["doc_id"], hash_)
+    hits, code = judged.find(queries, lengths, rows["doc_id"], hash_)
     position = position[hits]
     ranking = queries * np.int64(len(run_ids)) + runs
     ranking = np.repeat(ranking, lengths)[hits]

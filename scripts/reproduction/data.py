@@ -8,8 +8,9 @@ from xml.etree import ElementTree
 import pandas as pd
 
 import pgcjax
+from pgcjax.io.graded import read_intent_qrels
 from pgcjax.io.grids import read_grids
-from pgcjax.io.intents import read_intent_qrels, read_intents
+from pgcjax.io.intents import read_intents
 from pgcjax.io.xie import read_xie_votes
 
 FOLDERS = {

@@ -8,7 +8,7 @@ import pgcjax
 from pgcjax.datasets.files import demo_folder
 from pgcjax.engine.dry_run import Estimate, estimate
 from pgcjax.engine.plan import MemoryLimits
-from pgcjax.io.memory import memory_limit
+from pgcjax.io.reading import memory_limit
 
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
 DEMO = demo_folder()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pgcjax.engine.peel_batch import overlap_sums
 from pgcjax.files import read_preferences
-from pgcjax.io.qrels import read_qrels
+from pgcjax.io.graded import read_qrels
 from pgcjax.measures.catalogue import parse
 from pgcjax.tensors.judgments import Judgments
 from pgcjax.tensors.padding import at_least

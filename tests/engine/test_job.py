@@ -15,7 +15,7 @@ from pgcjax.datasets.files import demo_folder
 from pgcjax.engine import plan
 from pgcjax.errors import DataError, UsageError
 from pgcjax.io import checkpoint
-from pgcjax.io.memory import machine_memory, memory_limit
+from pgcjax.io.reading import machine_memory, memory_limit
 from pgcjax.io.runs import ahead
 
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")

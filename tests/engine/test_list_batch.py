@@ -6,7 +6,7 @@ from helpers.collections import collection
 
 from pgcjax.engine import list_batch, plan
 from pgcjax.engine.batch import BatchSetting, Member
-from pgcjax.io.qrels import read_qrels
+from pgcjax.io.graded import read_qrels
 from pgcjax.measures.catalogue import parse_all
 from pgcjax.tensors.judgments import Judgments
 

@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.builders import list_scores, rankings_of
-from pgcjax.io.context import read_context
-from pgcjax.io.qrels import read_qrels
+from pgcjax.io.graded import read_context, read_qrels
 from pgcjax.measures.catalogue import parse_all
 from pgcjax.tensors.judgments import Judgments
 

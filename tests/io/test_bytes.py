@@ -14,7 +14,7 @@ from helpers.builders import run_table
 
 from pgcjax.errors import DataError
 from pgcjax.io.bytes import read_bytes
-from pgcjax.io.memory import machine_memory
+from pgcjax.io.reading import machine_memory
 
 LINES = [b"q%d Q0 d%d %d %d tag\n" % (i // 9, i, i % 9, -i) for i in range(900)]
 RUN = b"".join(LINES)
@@ -42,17 +42,6 @@ def test_any_compression_under_any_name(put, form, name):
     runs = run_table(put(name, FORMS[form]))
     assert len(runs) == 900
     assert runs["doc_id"].tolist() == [f"d{i}" for i in range(900)]
-
-
-@pytest.mark.parametrize("kind", COMPRESS)
-def test_cut_off_and_damaged_files_are_refused(put, kind):
-    whole = COMPRESS[kind](RUN)
-    middle = len(whole) // 2
-    damaged = whole[:middle] + bytes(b ^ 0x5A for b in whole[middle:])
-    for data in (whole[:-20], whole[:middle], damaged, FORMS[f"two {kind}"][:-9]):
-        message = rf"a\.run: cannot decompress it as {kind}: .+\. It may be cut off: "
-        with pytest.raises(DataError, match=message):
-            run_table(put("a.run", data))
 
 
 def member(flags: int, fields: bytes = b"") -> bytes:

@@ -6,7 +6,7 @@ from helpers.builders import run_table
 
 from pgcjax.errors import DataWarning
 from pgcjax.files import read_preferences
-from pgcjax.io.qrels import read_qrels
+from pgcjax.io.graded import read_qrels
 
 LARGE = 2**53
 SAID = (

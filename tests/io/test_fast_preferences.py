@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pgcjax.errors import DataError
 from pgcjax.files import read_preferences
 from pgcjax.io import fast_columns
-from pgcjax.io.qrels import read_qrels
+from pgcjax.io.graded import read_qrels
 
 FORMATS = ("auto", "clarke", "luo", "jelsas", "trec-prefs", "trec-qrels-prefs")
 QRELS = "q 0 a 1\nq 0 b 0.5\nr 0 a -1\n"

@@ -16,9 +16,9 @@ from helpers.builders import run_table
 from pgcjax.errors import DataError
 from pgcjax.files import read_preferences
 from pgcjax.io import files
+from pgcjax.io.graded import read_qrels
 from pgcjax.io.grids import read_grids
 from pgcjax.io.intents import read_intents
-from pgcjax.io.qrels import read_qrels
 from pgcjax.io.runs import read_runs
 from pgcjax.stats.scores import read_scores
 

@@ -12,7 +12,7 @@ from helpers.builders import run_table
 
 from pgcjax.errors import DataError
 from pgcjax.files import read_preferences
-from pgcjax.io.qrels import read_qrels
+from pgcjax.io.graded import read_qrels
 from pgcjax.io.schema import Origin, ids
 
 PLAIN = [

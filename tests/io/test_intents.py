@@ -1,11 +1,11 @@
-"""Judgments per intent and tables of intents: every form, and what is wrong in one."""
+"""Tables of intents: every form, and what is wrong in one."""
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from pgcjax.errors import DataError
-from pgcjax.io.intents import check_intents, read_intent_qrels, read_intents
+from pgcjax.io.graded import read_intent_qrels
+from pgcjax.io.intents import check_intents, read_intents
 
 JUDGED = [
     ("q1", "a", "1", 2.0),
@@ -32,89 +32,6 @@ TOPICS = """<?xml version="1.0"?>
 
 def rows(table):
     return list(table.itertuples(index=False, name=None))
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("a.qrels", "q1 1 a 2\nq1 2 a 0.5\nq1\t2\tb\t-2\n q2  1 a  0\n"),
-        (
-            "a.csv",
-            "query_id,doc_id,intent_id,relevance\nq1,a,1,2\nq1,a,2,.5\nq1,b,2,-2\nq2,a,1,0\n",
-        ),
-        (
-            "a.txt",
-            "topic\tsubtopic\tdocno\tgrade\nq1\t1\ta\t2\nq1\t2\ta\t.5\nq1\t2\tb\t-2\nq2\t1\ta\t0\n",
-        ),
-        (
-            "a.jsonl",
-            '{"qid":"q1","docno":"a","iteration":1,"rel":2}\n'
-            '{"qid":"q1","docno":"a","iteration":"2","rel":0.5}\n'
-            '{"qid":"q1","docno":"b","iteration":"2","rel":-2}\n'
-            '{"qid":"q2","docno":"a","iteration":"1","rel":"0"}\n',
-        ),
-    ],
-)
-def test_files_of_judgments(put, name, text):
-    qrels = read_intent_qrels(put(name, text))
-    assert list(qrels.columns) == ["query_id", "doc_id", "intent_id", "relevance"]
-    assert qrels["relevance"].dtype == np.float64
-    assert rows(qrels) == JUDGED
-
-
-def test_judgments_in_parquet_and_frames(tmp_path):
-    frame = pd.DataFrame(JUDGED, columns=["qid", "did", "intent", "label"])
-    frame.to_parquet(tmp_path / "a.parquet")
-    for source in (tmp_path / "a.parquet", frame, read_intent_qrels(frame)):
-        assert rows(read_intent_qrels(source)) == JUDGED
-
-
-def test_judgments_of_several_files_and_repeats(put, tmp_path):
-    put("folder/a", "# note\nq 1 x 1\nq 1 x 1\nq 2 x 0\n")
-    put("folder/b", "q 1 x 1.0\nq 2 y 2\n")
-    qrels = read_intent_qrels(tmp_path / "folder")
-    assert rows(qrels) == [
-        ("q", "x", "1", 1.0),
-        ("q", "x", "2", 0.0),
-        ("q", "y", "2", 2.0),
-    ]
-    assert qrels.attrs == {"comments": 1, "repeats": 2}
-    assert qrels.index.tolist() == [0, 1, 2]
-
-
-def test_two_grades_for_one_intent(put):
-    one, two = put("a", "q 1 x 1\nq 2 x 2\n"), put("b", "# note\nq 2 z 1\nq 1 x 0.5\n")
-    with pytest.raises(
-        DataError,
-        match=r"^\S+/b:3: document 'x' has two grades for intent '1' of query 'q': 1 "
-        r"\(\S+/a:1\) and 0\.5\. Keep one of the two\.$",
-    ):
-        read_intent_qrels([one, two])
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            "q 0 a 1\nq a 1\n",
-            r":2: expected 'query intent doc grade', found 3 fields: 'q a 1'\. .*",
-        ),
-        ("q 1 a b\n", r":1: expected a finite number as grade, found 'b'\. .*"),
-        ("q 1 a nan\n", r":1: expected a finite number as grade, found 'nan'\. .*"),
-        (
-            "qid,docno,label\nq,a,1\n",
-            r": missing columns \['intent_id'\] \(found \['qid', 'docno', 'label'\]\)"
-            r"\. Needed: query_id, doc_id, intent_id, relevance\.",
-        ),
-        (
-            "qid,docno,intent,rel\nq,a,,1\n",
-            r":2: expected intent_id, found nothing\. .*",
-        ),
-    ],
-)
-def test_malformed_judgments(put, text, message):
-    with pytest.raises(DataError, match=rf"^\S*/a\.qrels{message}$"):
-        read_intent_qrels(put("a.qrels", text))
 
 
 @pytest.mark.parametrize(

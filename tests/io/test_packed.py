@@ -22,10 +22,10 @@ from pgcjax.errors import DataError, UsageError
 from pgcjax.io.choices import ORDERS
 from pgcjax.io.judged import JudgedDocuments
 from pgcjax.io.order import in_order, ranked
-from pgcjax.io.runs import Options, packed, read_runs
+from pgcjax.io.runs import Options, read_runs
 from pgcjax.io.runs import pack as packing
 from pgcjax.io.runs.packed import MARK, PackedRuns, is_packed
-from pgcjax.io.runs.packed_seal import UNSEALED
+from pgcjax.io.seal import NO_CHECKSUMS
 from pgcjax.tensors.rankings import Rankings, find, joined, merged
 
 pytestmark = pytest.mark.filterwarnings("ignore::pgcjax.errors.DataWarning")
@@ -97,26 +97,10 @@ def test_packed_for_these_judgments_or_others(
     assert rankings(run_table(path), others, order) == rankings(frame, others, order)
 
 
-def test_a_block_is_searched_in_batches(tmp_path, monkeypatch):
-    docs = [f"d{i}" for i in range(9)]
-    ranked = [(q, d, float(i), 1.0) for q in "xy" for i, d in enumerate(docs)]
-    frame = table_of([(run, *row) for run in "ab" for row in ranked])
-    known = packing._judged([qrels_of({"x": set(docs[:2])})])
-    frames = iter([pl.from_pandas(frame, nan_to_null=False)])
-    packing._write(frames, tmp_path / "runs.parquet", known, whole=True)
-    judged = {"x": {*docs[:5]}, "y": {docs[8], "other"}}
-    for batch in (1, 4, 2**18):
-        monkeypatch.setattr(packed, "_BATCH", batch)
-        for order in ("trec", "clarke"):
-            found = rankings(tmp_path / "runs.parquet", judged, order)
-            assert found == rankings(frame, judged, order)
-
-
 PEAK = """
 import resource, sys
 import polars as pl
 from pathlib import Path
-from pgcjax.io.runs import Options
 from pgcjax.io.runs import Options
 from pgcjax.io.runs.packed import PackedRuns
 packed = PackedRuns(Path("runs.parquet"), Options())
@@ -266,12 +250,6 @@ def test_several_sources_of_runs(tmp_path):
     (tmp_path / "2.run").write_text("q1 Q0 b 1 1.0 r2\nq1 Q0 a 2 1.0 r2\n")
     both = pgcjax.evaluate(tmp_path, qrels=QRELS)
     assert both.table.equals(pgcjax.evaluate(RUNS, qrels=QRELS).table)
-    with pytest.raises(UsageError) as error:
-        pgcjax.files.pack(tmp_path, tmp_path / "1.parquet", qrels=QRELS)
-    assert str(error.value) == (
-        f"{tmp_path}/1.parquet: would overwrite {tmp_path}/1.parquet, which this call "
-        "reads; name another file"
-    )
     pgcjax.files.pack(RUNS, tmp_path / "3.parquet")
     with pytest.raises(DataError, match=r"3\.parquet: claims the run name 'r1', as "):
         pgcjax.evaluate(tmp_path, qrels=QRELS)
@@ -309,11 +287,6 @@ def test_files_that_cannot_be_read(tmp_path):
     path = tmp_path / "runs.parquet"
     pgcjax.files.pack(RUNS, path, qrels=QRELS)
     whole = path.read_bytes()
-    path.write_bytes(whole[:4] + bytes(60) + whole[64:])
-    with pytest.raises(
-        DataError, match="is damaged: its checksum does not fit. Pack the"
-    ):
-        pgcjax.evaluate(path, qrels=QRELS)
     path.write_bytes(whole[:-9])
     with pytest.raises(DataError, match="cannot read it as Parquet"):
         pgcjax.evaluate(path, qrels=QRELS)
@@ -376,7 +349,7 @@ def test_metadata_that_are_wrong(tmp_path):
     pgcjax.files.pack(RUNS, path, qrels=QRELS)
     file = pq.ParquetFile(path)
     about = json.loads(file.metadata.metadata[MARK.encode()])
-    about |= {"version": UNSEALED, "crc32": None, "crcs": None}
+    about |= {"version": NO_CHECKSUMS, "crc32": None, "crcs": None}
     wrong = dict(WRONG)
     for change in CHANGED:
         changed = {k: v for k, v in {**about, **change}.items() if v is not None}

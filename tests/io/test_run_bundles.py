@@ -171,12 +171,22 @@ def put(folder, names) -> None:
         (folder / f"{i:02}.run").write_bytes(FILES[name](f"tag{i}"))
 
 
+TEXT = ["six columns", "the tag of another", "other rows"]
+PARQUET = ["parquet", "the run of another", "float32"]
+
+
 @pytest.mark.parametrize("name_by", ["tag", "file", "filename"])
-@pytest.mark.parametrize("name", [*OTHER, *REGULAR])
-def test_a_file_among_regular_ones(name, name_by, tmp_path):
+@pytest.mark.parametrize(
+    ("name", "around"),
+    [
+        *((name, TEXT) for name in [*OTHER, *REGULAR]),
+        *((name, PARQUET) for name in [*OTHER_PARQUET, *REGULAR_PARQUET]),
+    ],
+)
+def test_a_file_among_regular_ones(name, around, name_by, tmp_path):
     """It is read, or refused in its turn, as it is alone."""
-    again = ["the tag of another"] if name == "the tag of another" else []
-    put(tmp_path / "runs", ["six columns", *again, name, "other rows"])
+    first, again, last = around
+    put(tmp_path / "runs", [first, *[again] * (name == again), name, last])
     both = [
         outcome(tmp_path / "runs", together=together, name_by=name_by)
         for together in (True, False)
@@ -184,28 +194,19 @@ def test_a_file_among_regular_ones(name, name_by, tmp_path):
     assert both[0] == both[1]
 
 
+@pytest.mark.parametrize("kinds", [REGULAR, REGULAR_PARQUET])
 @pytest.mark.parametrize("name_by", ["tag", "file"])
-@pytest.mark.parametrize("name", [*OTHER_PARQUET, *REGULAR_PARQUET])
-def test_a_file_among_parquet_files(name, name_by, tmp_path):
-    """It is read, or refused in its turn, as it is alone."""
-    again = ["the run of another"] if name == "the run of another" else []
-    put(tmp_path / "runs", ["parquet", *again, name, "float32"])
-    both = [
-        outcome(tmp_path / "runs", together=together, name_by=name_by)
-        for together in (True, False)
-    ]
-    assert both[0] == both[1]
-
-
-@pytest.mark.parametrize("name_by", ["tag", "file"])
-def test_parquet_files_are_one_table(name_by, tmp_path):
-    names = [n for n in REGULAR_PARQUET if n != "runs in turn" or name_by == "tag"]
+def test_regular_files_are_one_table(kinds, name_by, tmp_path):
+    several = ("two runs", "runs in turn")
+    names = [n for n in kinds if n not in several or name_by == "tag"]
     put(tmp_path / "runs", names)
     judged = JudgedDocuments(JUDGED)
     runs = read_runs(tmp_path / "runs", name_by=name_by)
     (read,) = runs.read(judged, "trec", lambda table: table)
     (table,) = read.parts
     assert read.units == len(names) == len(table.by_unit)
+    run_ids = [run for runs in table.by_unit for run in runs]
+    assert run_ids == table.frame["run_id"].unique(maintain_order=True).to_list()
     alone = [*runs.read(judged, "trec", lambda table: table, together=False)]
     frames = [unit.parts[0].frame.drop("rank") for unit in alone]
     assert table.frame.drop("rank").equals(pl.concat(frames))
@@ -284,22 +285,6 @@ def test_any_files(tmp_path_factory, names, name_by, order, float32, threads, le
         together = outcome(folder / "runs", together=True, **how)
     alone = outcome(folder / "runs", together=False, **how)
     assert together == alone or together[1] == alone[1] != ""
-
-
-@pytest.mark.parametrize("name_by", ["tag", "file"])
-def test_regular_files_are_one_table(name_by, tmp_path):
-    names = [n for n in REGULAR if n != "two runs" or name_by == "tag"]
-    put(tmp_path / "runs", names)
-    judged = JudgedDocuments(JUDGED)
-    runs = read_runs(tmp_path / "runs", name_by=name_by)
-    (read,) = runs.read(judged, "trec", lambda table: table)
-    (table,) = read.parts
-    assert read.units == len(names) == len(table.by_unit)
-    names = [name for names in table.by_unit for name in names]
-    assert names == table.frame["run_id"].unique(maintain_order=True).to_list()
-    alone = [*runs.read(judged, "trec", lambda table: table, together=False)]
-    frames = [unit.parts[0].frame for unit in alone]
-    assert table.frame.equals(pl.concat(frames))
 
 
 def together(paths, **how):

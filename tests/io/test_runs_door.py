@@ -9,7 +9,7 @@ import pytest
 
 import pgcjax
 from pgcjax.datasets.files import demo_folder
-from pgcjax.errors import DataError, UsageError
+from pgcjax.errors import UsageError
 from pgcjax.io.judged import JudgedDocuments
 from pgcjax.io.runs import Need, Options, PackedBlock, open_runs
 
@@ -67,18 +67,6 @@ def test_identities_change_with_files_and_with_how_they_are_read(put):
     assert len({before, *(name for (name,) in changed)}) == 5
 
 
-def test_small_files_are_one_table_and_a_wrong_one_has_its_turn(put):
-    paths = [put(f"{i}.run", f"q Q0 d 1 2 t{i}\n") for i in range(3)]
-    runs = open_runs(paths)
-    (table,) = runs.units[0].source.read(runs.units, NEED)
-    assert table.by_unit == (("t0",), ("t1",), ("t2",))
-    paths[1].write_text("q Q0 d 1\n")
-    tables = runs.units[0].source.read(runs.units, NEED)
-    assert next(tables).by_unit == (("t0",),)
-    with pytest.raises(DataError, match=r"1\.run:1: expected"):
-        next(tables)
-
-
 def test_runs_that_were_opened_are_as_they_were():
     runs = open_runs(RUNS, Options(name_by="file"))
     assert open_runs(runs) is runs
@@ -94,13 +82,7 @@ def test_packed_runs_have_no_scores_to_round(tmp_path):
             open_runs(source, Options(float32=True))
 
 
-def test_gaps_in_tables_of_polars():
-    table = pl.DataFrame({"qid": ["q", None], "docno": ["a", "b"], "score": [1, 2]})
-    with pytest.raises(DataError, match=r"^runs, row 2: expected query_id, found nan"):
-        open_runs(table)
-    table = pl.DataFrame({"qid": "q", "docno": ["a", "b"], "score": [1.0, None]})
-    with pytest.raises(DataError, match=r"row 2: expected a finite number as score"):
-        open_runs(table)
+def test_gaps_in_ranks_of_polars():
     ranks = pl.DataFrame(
         {"qid": "q", "docno": ["a", "b"], "score": 1, "rank": [1, None]}
     )

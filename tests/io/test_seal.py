@@ -12,8 +12,9 @@ import pgcjax
 from pgcjax import Scores
 from pgcjax.errors import DataError
 from pgcjax.files import read_scores
+from pgcjax.io import seal
 from pgcjax.io.checkpoint import Checkpoint
-from pgcjax.io.runs import Options, packed_seal
+from pgcjax.io.runs import Options
 from pgcjax.io.runs.packed import MARK, PackedRuns
 from pgcjax.io.scores.door import read_any_scores
 
@@ -106,7 +107,7 @@ def test_packed_runs(tmp_path):
         for group, columns in unread.items()
         for name in columns.split()
         for place in range(
-            *packed_seal._span(rows, group, rows.schema.names.index(name))
+            *seal._column_span(rows, group, rows.schema.names.index(name))
         )
     }
     harmless = set()

@@ -10,8 +10,7 @@ from helpers.contextual import CONTEXT, QRELS, modelled, probabilities
 import pgcjax
 from pgcjax.cli import main
 from pgcjax.errors import DataError, UsageError
-from pgcjax.io.context import read_context
-from pgcjax.io.qrels import read_qrels
+from pgcjax.io.graded import read_context, read_qrels
 from pgcjax.judging.prediction import (
     conditional_grades,
     predict_context,

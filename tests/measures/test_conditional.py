@@ -17,8 +17,7 @@ from helpers.queries import joined
 
 import pgcjax
 from pgcjax.errors import DataError, UsageError
-from pgcjax.io.context import read_context
-from pgcjax.io.qrels import read_qrels
+from pgcjax.io.graded import read_context, read_qrels
 from pgcjax.measures import Measure
 from pgcjax.measures.catalogue import parse
 from pgcjax.reference.context import ccg, ccg_single, interpolated
@@ -309,7 +308,7 @@ def test_judgments_that_do_not_meet():
 
 
 def test_notes_of_what_is_left_out():
-    from pgcjax.io.qrels import read_qrels
+    from pgcjax.io.graded import read_qrels
     from pgcjax.tensors.context import conditional
 
     qrels = pd.DataFrame([("q", "a", 1), ("p", "a", 2)], columns=QRELS)

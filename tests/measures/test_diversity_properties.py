@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pgcjax
-from pgcjax.io.intents import read_intent_qrels, read_intents
+from pgcjax.io.graded import read_intent_qrels
+from pgcjax.io.intents import read_intents
 from pgcjax.measures.catalogue import catalogue, parse
 from pgcjax.measures.derived_measures import BINARY, GRADED
 from pgcjax.tensors.intents import greedy_gains

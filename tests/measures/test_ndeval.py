@@ -15,7 +15,7 @@ from helpers.queries import joined
 
 import pgcjax
 from pgcjax.engine import plan
-from pgcjax.io.intents import read_intent_qrels
+from pgcjax.io.graded import read_intent_qrels
 from pgcjax.tensors.padding import at_least
 
 pyndeval = pytest.importorskip("pyndeval", reason="pip install pyndeval")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pgcjax.errors import DataError
 from pgcjax.files import read_preferences
-from pgcjax.io.qrels import read_qrels
+from pgcjax.io.graded import read_qrels
 from pgcjax.tensors.graphs import combined_graphs, grade_graphs, preference_graphs
 
 

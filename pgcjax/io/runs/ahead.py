@@ -37,24 +37,20 @@ def read_ahead(
     read: Callable[[S], T],
     units: Sequence[S],
     size: Callable[[S], int],
-    most_bytes: int | None = None,
 ) -> Generator[T]:
     """Yield `read(unit)` of each unit in order, a few units ahead of the consumer.
 
-    An error is raised in its turn. When the generator ends or is closed, nothing is
-    left running.
+    At most `FILES` units are under way or wait to be taken, and of large ones only so
+    many that they have 16 MiB for each thread, or one. Of threads, more than four have
+    512 MiB each. An error is raised in its turn. When the generator ends or is closed,
+    nothing is left running.
 
     Args:
         read: reads a unit; it is called in threads.
         units: what is read, in order.
         size: bytes of a unit; one of size 0 is read when its turn comes.
-        most_bytes: at most `FILES` units are under way or wait to be taken, and of
-            large ones only so many that they have this many bytes, or one; by default
-            16 MiB for each thread. Of these, more than four have 512 MiB each.
     """
     threads = min(_THREADS, max(4, chosen().memory // 2**29))
-    if most_bytes is None:
-        most_bytes = threads * 2**24
     pool = ThreadPoolExecutor(threads, "pgcjax-reader")
     todo = deque(units)
     ahead: deque[tuple[Callable[[], T], int]] = deque()
@@ -62,7 +58,7 @@ def read_ahead(
     def fill() -> None:
         while todo and len(ahead) < FILES:
             bytes_ = size(todo[0])
-            if ahead and bytes_ + sum(b for _, b in ahead) > most_bytes:
+            if ahead and bytes_ + sum(b for _, b in ahead) > threads * 2**24:
                 return
             unit = todo.popleft()
             # Waiting for a pipe in a thread could not be interrupted.

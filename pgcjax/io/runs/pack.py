@@ -19,7 +19,7 @@ from pgcjax.io.remote import path_of
 from pgcjax.io.runs.collection import Runs
 from pgcjax.io.runs.door import open_runs
 from pgcjax.io.runs.packed import MARK, VERSION
-from pgcjax.io.runs.packed_seal import fill, unfilled
+from pgcjax.io.seal import seal_columns, unfilled
 from pgcjax.io.targets import keep_apart
 from pgcjax.io.write import unsealed, written_beside
 
@@ -127,12 +127,12 @@ def _write(
                 for part in parts:
                     writer.write_table(part, row_group_size=max(1, len(part)))
             writer.add_key_value_metadata(metadata(whole, runs, groups))
-        fill(beside)
+        seal_columns(beside)
     return len(seen)
 
 
 def metadata(whole: bool, runs: list[int], groups: list[list[int]]) -> dict[str, str]:
-    """Describe packed runs, as `packed` says; `packed_seal.fill` adds checksums."""
+    """Describe packed runs, as `packed` says; `seal_columns` adds checksums."""
     about = {"version": VERSION, "whole": whole, "runs": runs, "groups": groups}
     columns = len(SCHEMA) * (1 + sum(map(len, groups)))
     return {MARK: json.dumps(unsealed({**about, "crcs": unfilled(columns)}))}

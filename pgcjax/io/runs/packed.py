@@ -39,7 +39,7 @@ from pgcjax.io.runs.contract import (
     Unit,
     file_identity,
 )
-from pgcjax.io.runs.packed_seal import UNSEALED, Checksums
+from pgcjax.io.seal import NO_CHECKSUMS, ColumnChecksums
 from pgcjax.later import pa, pc, pq
 
 MARK = "pgcjax runs"  # the key of the metadata
@@ -47,7 +47,6 @@ VERSION = 4
 _NAMES = ["run_id", "query_id", "doc_id"]
 _ORDERS = "position", "clarke", "rank"
 _KIND = "packed runs", "It may be cut off: pack the runs again."
-_BATCH = 2**17  # rows that are decoded at once where a block is searched
 
 
 class PackedRuns:
@@ -73,7 +72,7 @@ class PackedRuns:
         self._wanted: tuple[JudgedDocuments | None, pl.Series | None] = None, None
         with decoding(path, *_KIND):
             source = arrow_file(path)
-            self._checksums = Checksums(source, path)
+            self._checksums = ColumnChecksums(source, path)
             rows = pq.read_metadata(source)
         about = _described(path, rows)
         self._checksums.expect(about, rows)
@@ -198,7 +197,7 @@ class PackedRuns:
         columns: list[str],
         ids: pl.Series,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Read the documents of some ids, a batch of rows after the other.
+        """Read the documents of some ids, a row group after the other.
 
         Args:
             parts: row groups where documents are, and how many documents of each
@@ -212,27 +211,18 @@ class PackedRuns:
         empty = np.zeros(0, np.int32)
         rankings, positions, docs = [empty], [empty], [empty]
         for groups, count in parts:
-            ends, first, names, place = np.cumsum(count), 0, None, np.zeros(0, np.int32)
-            for batch in self._batches(groups, [*columns, "doc_id"]):
-                codes, distinct = _codes(batch["doc_id"])
-                if names is None or not distinct.equals(names):
-                    names, place = distinct, _place_in(ids, distinct)
-                rows = np.flatnonzero(place[codes] >= 0)
+            ends, first = np.cumsum(count), 0
+            for group in groups:  # one at a time: all of them may be much
+                table = self._table([group], [*columns, "doc_id"])
+                codes, names = _codes(table["doc_id"])
+                place = _place_in(ids, names)[codes]
+                rows = np.flatnonzero(place >= 0)
                 of_row = np.searchsorted(ends, first + rows, "right")
                 rankings.append(of_row.astype(np.int32))
-                positions.append(_places(batch)[rows])
-                docs.append(place[codes[rows]])
+                positions.append(_places(table)[rows])
+                docs.append(place[rows])
                 first += len(codes)
         return np.concatenate(rankings), np.concatenate(positions), np.concatenate(docs)
-
-    def _batches(self, groups: list[int], columns: list[str]) -> Iterator[pa.Table]:
-        """Read row groups, which may be much, in batches."""
-        with decoding(self.path, *_KIND), self._lock:
-            self._checksums.check(groups, columns)
-            for group in groups:  # one at a time: each has a dictionary of its own
-                rows: dict[str, Any] = {"batch_size": _BATCH, "row_groups": [group]}
-                for batch in self._file.iter_batches(**rows, columns=columns):
-                    yield pa.Table.from_batches([batch])
 
     def whole_runs(self, block: int) -> RunTable:
         """Read a block as a canonical table.
@@ -273,7 +263,7 @@ def _described(path: Path, rows: pq.FileMetaData) -> dict[str, Any]:
     except (UnicodeDecodeError, NoJson):
         about = None
     about = about if isinstance(about, dict) else {}
-    if about.get("version", VERSION) not in (UNSEALED, VERSION):
+    if about.get("version", VERSION) not in (NO_CHECKSUMS, VERSION):
         raise DataError(
             f"is of version {about['version']!r} of packed runs; this pgcjax reads "
             f"version {VERSION}",
@@ -341,10 +331,6 @@ def _codes(column: Any) -> tuple[np.ndarray, Any]:
 def _sorted_codes(column: Any) -> tuple[np.ndarray, list[str]]:
     """Return the place of each value of a column among its ascending distinct ones."""
     codes, dictionary = _codes(column)
-    names = dictionary.to_pylist()
-    ascending = sorted(range(len(names)), key=names.__getitem__)
-    if ascending == list(range(len(names))):
-        return codes, names
-    place = np.empty(len(names), np.int32)
-    place[ascending] = np.arange(len(names))
-    return place[codes], [names[i] for i in ascending]
+    names = np.array(dictionary.to_pylist(), object)
+    names, place = np.unique(names, return_inverse=True)
+    return place.astype(np.int32)[codes], names.tolist()

@@ -23,7 +23,7 @@ from pgcjax.io.fast_columns import (
     TEXT,
     all_differ,
     fields,
-    is_text,
+    tidied,
     tidy,
 )
 from pgcjax.io.runs.contract import Need, Options, RunTable
@@ -54,13 +54,11 @@ def read_text(
     Raises:
         DataError: it is malformed.
     """
-    table = read_regular([path], [data], name_by, ranks)
-    if table is None and is_text(data):  # also in the comments, which go
-        tidied, comments = tidy(data)
-        if tidied != data:
-            table = read_regular([path], [tidied], name_by, ranks)
-            table = table and replace(table, comments=comments)
-    return table or table_of(_exact(path, data, lines), [path], name_by)
+    read = tidied(data, lambda text: read_regular([path], [text], name_by, ranks))
+    if read is None:
+        return table_of(_exact(path, data, lines), [path], name_by)
+    table, comments = read
+    return replace(table, comments=comments)
 
 
 def read_regular(

@@ -40,7 +40,7 @@ def test_equal_hashes_are_no_equal_documents(kept, judged, retrieved):
         length = np.array([count for _, count in rankings], np.int64)
         doc_id = pl.Series([doc for _, doc in retrieved], dtype=pl.String)
         hash_ = doc_id.hash().to_numpy()
-        rows, codes = known.index.find(query, length, doc_id, hash_)
+        rows, codes = known.find(query, length, doc_id, hash_)
     code_of = {
         (query, doc): code for query, doc, code in known.table.iter_rows() if query >= 0
     }
