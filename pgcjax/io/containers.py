@@ -197,7 +197,7 @@ def _delimited(path: Path, text: str, separator: str, any_header: bool) -> Named
     try:
         for row in reader:
             place, start = start + 1, skipped + reader.line_num
-            row = [*map(_unquote, row)] if plain else row
+            row = [*map(unquote, row)] if plain else row
             if (any_header or len(row) < 2) and not "".join(row).strip():
                 continue
             if not header:
