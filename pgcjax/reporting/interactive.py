@@ -15,6 +15,7 @@ import numpy as np
 
 from pgcjax.errors import printable
 from pgcjax.io.remote import path_of
+from pgcjax.io.text_tables import LATEX_ESCAPES, LATEX_SPECIAL
 from pgcjax.io.write import written_beside
 from pgcjax.reporting import judge_orders
 from pgcjax.reporting.judged_queries import JudgedQueries
@@ -22,8 +23,8 @@ from pgcjax.reporting.page import ready, table_of, template
 from pgcjax.reporting.score_findings import Findings
 from pgcjax.stats.findings import Comparison
 
-SCRIPTS = ("data", "elements", "tables", "charts", "graph", "drawing", "overview")
-SCRIPTS += ("comparisons", "details", "main")
+SCRIPTS = ("data", "elements", "address", "exports", "tables", "charts", "graph")
+SCRIPTS += ("drawing", "overview", "comparisons", "details", "main")
 _LONG = 20  # rows of judges that a page shows
 # What is embedded stays below 20 MB: so many scores in full, p, and ranks of documents.
 _SCORES, _P_VALUES, _BOUNDS, _RANKS = 1_000_000, 2_000_000, 200_000, 4_000_000
@@ -139,6 +140,7 @@ def data_of(findings: Findings, judged: JudgedQueries | None = None) -> dict[str
         "tested": findings.discrimination.tested(),
         "alpha": first.metadata["alpha"],
         "judged": None if judged is None else _graphs(findings, judged),
+        "latex": {"pattern": LATEX_SPECIAL.pattern, "escapes": LATEX_ESCAPES},
     }
 
 

@@ -1,8 +1,10 @@
 """The page to explore, in a browser: what people do there, and what names cannot do."""
 
+import csv
 import re
 from contextlib import contextmanager
 from dataclasses import replace
+from urllib.parse import urlencode
 
 import pandas as pd
 import pytest
@@ -10,7 +12,7 @@ import pytest
 import pgcjax
 from pgcjax.datasets.files import demo_folder
 from pgcjax.io.runs import read_runs
-from pgcjax.io.text_tables import cell_of
+from pgcjax.io.text_tables import Column, cell_of, latex, latex_text, text_table
 from pgcjax.reference.order import ordered
 from pgcjax.reference.pgc import greedy_ideal
 from pgcjax.reporting import interactive, judged_queries
@@ -93,14 +95,14 @@ def shows(page, heading):
     return True
 
 
-def go(page, address):
-    """Open an address of the page, and wait until the page has shown it."""
+def go(page, **chosen):
+    """Open an address of the page, by names, and wait until the page has shown it."""
     page.evaluate(
         """address => new Promise((done) => {
         addEventListener("hashchange", done, {once: true});
         location.hash = address;
         })""",
-        address,
+        urlencode(chosen, doseq=True),
     )
     drawn(page)
 
@@ -248,6 +250,93 @@ def test_from_a_run_to_two_to_a_query_and_back(browser, file, demo):
         assert len(kept.get_attribute("d")) > len(before)
 
 
+def test_every_table_is_handed_over(browser, file, demo):
+    """CSV at full precision, LaTeX as the package writes it, and what is pasted."""
+    _, _, findings = demo
+    runs = findings.compared["PGC"].runs.sort_values("rank", kind="stable")
+    with opened(browser, file, permissions=["clipboard-read"]) as page:
+        board = page.locator("#board .exports")
+        page.fill("#board input[type=search]", "r")
+        runs = runs[runs["run_id"].str.contains("r")]
+        with page.expect_download() as saved:
+            board.get_by_text("CSV").click()
+        assert saved.value.suggested_filename == "runs.csv"
+        rows = [*csv.DictReader(saved.value.path().read_text().splitlines())]
+        assert [row["run"] for row in rows] == runs["run_id"].tolist()
+        for name in ("mean", "low", "high"):
+            assert [float(row[name]) for row in rows] == runs[name].tolist()
+        board.get_by_text("Copy").click()
+        board.get_by_text("copied").wait_for()
+        pasted = page.evaluate("navigator.clipboard.readText()").split("\n")
+        assert [row.split("\t") for row in pasted[1:]] == [[*r.values()] for r in rows]
+        # A table of the page's own text, and the square of measures.
+        count = page.locator("table").count()
+        assert page.locator(".exports").count() == count >= 8
+        with page.expect_download() as saved:
+            page.locator("#measures .exports").first.get_by_text("LaTeX").click()
+        tau = findings.correlations.set_index("coefficient").loc["tau", "value"]
+        names = ["PGC", "Compat"]
+        caption = "Kendall's τ of the orders in which two measures put the runs"
+        true = text_table(pd.DataFrame([[tau], [tau]]), title=caption)
+        cells = [cell_of(tau), "—"]
+        columns = [Column("measure", names)]
+        columns += [
+            Column(name, cells[::step], right=True)
+            for name, step in zip(names, (-1, 1), strict=True)
+        ]
+        true = latex(replace(true, columns=columns))
+        assert saved.value.path().read_text("utf-8") == f"{true}\n"
+        hard = ["a & b", "50 %", "~^\\_{}$#", "x--y''", "α–τ"]
+        assert page.evaluate("(texts) => texts.map(latexText)", hard) == [
+            latex_text(text) for text in hard
+        ]
+        made = {"labels": ["x"], "numeric": [False], "values": [["=1+1"], ['a"b,']]}
+        texts = page.evaluate("(t) => [FORMATS.CSV(t), FORMATS.Copy(t)]", made)
+        assert texts == ['x\n=1+1\n"a""b,"\n', "x\n'=1+1\na\"b,"]
+
+
+def test_a_link_shows_what_its_sender_saw(browser, file, demo):
+    _, _, findings = demo
+    with opened(browser, file) as page:
+        page.select_option("#controls select", label="Compat")
+        page.locator("#board th button", has_text=re.compile("^run")).click()
+        page.locator("#board th button", has_text=re.compile("^run")).click()
+        page.fill("#board input[type=search]", "e")
+        page.check("#board input[aria-label='Compare reed']")
+        page.select_option("#board .bar select", "2")
+        page.select_option("#measures select >> nth=0", label="Compat")
+        address = page.evaluate("location.href")
+        seen = page.locator("#overview").inner_text(), column(page, "#board", 3)
+        assert seen[1] == ["reed"]
+        page.click("#board a:text-is('reed')")
+        assert shows(page, "reed")
+        page.locator("#detail th button", has_text="median").first.click()
+        page.fill("#detail input[type=search]", "10")
+        detail = page.evaluate("location.href"), column(page, "#detail", 1)
+        page.click("#detail .trail a")  # back where the overview was left
+        page.locator("#detail").wait_for(state="hidden")
+        assert column(page, "#board", 3) == ["reed"]
+    assert "measure=Compat&runs.sort=-run&runs.find=e&ticked=reed" in address
+    for url, what in ((address, None), detail):
+        with opened(browser, file) as page:
+            page.goto(f"{file.as_uri()}#{url.partition('#')[2]}")
+            page.reload()
+            page.wait_for_selector("html[data-ready]")
+            if what is None:
+                text = page.locator("#overview").inner_text()
+                assert (text, column(page, "#board", 3)) == seen
+                assert page.locator("#board [aria-sort=descending]").count() == 1
+                assert page.locator("#chosen").is_visible()
+            else:
+                assert page.locator("#detail h2").inner_text() == "reed"
+                assert column(page, "#detail", 1) == what
+            assert page.locator("#lost").inner_text() == ""
+    with opened(browser, file) as page:
+        go(page, run="none", query=findings.queries[0], measure="AP")
+        said = page.locator("#lost").inner_text()
+        assert said == "This page has no run none, no measure AP."
+
+
 def test_it_can_be_used_with_keys_alone(browser, file):
     with opened(browser, file, viewport={"width": 390, "height": 800}) as page:
         wide = "document.documentElement.scrollWidth - innerWidth"
@@ -265,14 +354,14 @@ def test_it_can_be_used_with_keys_alone(browser, file):
         page.keyboard.press("Enter")
         assert shows(page, "alder")
         assert page.locator(":focus").inner_text() == "alder"
-        go(page, "query=0&run=1")
+        go(page, query="q101", run="aspen")
         page.locator("#detail .doc[tabindex='0']").focus()
         says = page.locator("#detail .says[role=status]")
         assert says.inner_text().startswith("1. ")
         page.keyboard.press("ArrowRight")
         assert says.inner_text().startswith("2. ")
         assert page.evaluate(wide) <= 0
-        go(page, "")
+        go(page)
         page.locator("#significance canvas").focus()
         page.keyboard.press("ArrowDown")
         page.keyboard.press("ArrowRight")
@@ -291,13 +380,13 @@ def test_scores_alone_and_what_to_add(browser, tmp_path, demo):
     with opened(browser, file) as page:
         said = page.locator("#judgments").inner_text()
         assert "--prefs judgments.txt --runs runs/ -o report.html" in said
-        go(page, "query=0")
+        go(page, query=findings.queries[0])
         said = page.locator("#detail .note").inner_text()
         assert "make the page with --prefs and --runs" in said
     read = judged_queries.read(findings.queries, findings.runs, preferences)
     interactive.write(findings, file, judged=read)
     with opened(browser, file) as page:
-        go(page, "query=0&run=3")
+        go(page, query=findings.queries[0], run=findings.runs[3])
         assert "make it with --runs" in page.locator("#detail .note").inner_text()
         assert page.locator("#detail .doc").count() == 20
         ideal = page.locator("#detail .doc").evaluate_all(
@@ -335,8 +424,14 @@ def test_names_are_text_whatever_they_hold(browser, tmp_path):
         assert page.title() == HOSTILE
         assert [*column(page, "#board", 3)][::-1] == runs
         scripts = page.locator("script").count()
-        for address in ("run=1", "runs=0,1", "query=0&run=2", "query=1"):
-            go(page, address)
+        for chosen in (
+            {"run": runs[1]},
+            {"run": runs[:2]},
+            {"query": queries[0], "run": runs[2]},
+            {"query": queries[1], "measure": QUOTED},
+        ):
+            go(page, **chosen)
+            assert page.locator("#lost").inner_text() == ""
             assert page.locator("script").count() == scripts == 2
             assert page.locator("img").count() == 0
         assert set(page.locator("#detail .row title").all_text_contents()) <= {*docs}

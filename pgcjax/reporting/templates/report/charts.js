@@ -180,7 +180,7 @@ function differenceChart(measure, queries, a, b) {
     zero: true,
     label: `Differences of ${names.join(" and ")} by query; the table has the numbers`,
     says: `Up, blue: ${names[0]} is better; down, orange: ${names[1]} is better.`,
-    open: (query) => `query=${query}&run=${a}`,
+    open: (query) => hashOf({ query, run: a }),
     values: () => extent(queries.map(gap)),
     text: (query) =>
       `${report.queries[query]}: ${signed(gap(query))} (${number(measure.score(a, query))} and ${number(measure.score(b, query))})`,

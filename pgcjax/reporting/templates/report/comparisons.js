@@ -103,7 +103,7 @@ function significance() {
     Math.floor(((event.offsetX - box.left) / box.width) * count),
   ];
   const open = () => {
-    if (at[0] !== at[1]) location.hash = `runs=${order[at[0]]},${order[at[1]]}`;
+    if (at[0] !== at[1]) location.hash = hashOf({ run: [order[at[0]], order[at[1]]] });
   };
   canvas.addEventListener("pointermove", (event) => {
     if (event.offsetX >= box.left) point(hit(event));
@@ -142,7 +142,15 @@ function significance() {
 
 /** A square of numbers from -1 to 1, as a table with shades. */
 function square(caption, names, value) {
-  return h(
+  const cells = names.map((_, i) => names.map((_, j) => (i === j ? null : value(i, j))));
+  const content = () => ({
+    caption,
+    labels: ["measure", ...names],
+    numeric: [false, ...names.map(() => true)],
+    values: names.map((name, i) => [name, ...cells[i]]),
+    shown: names.map((name, i) => [name, ...cells[i].map((x) => number(x))]),
+  });
+  const table = h(
     "div",
     { class: "wide" },
     h(
@@ -168,7 +176,7 @@ function square(caption, names, value) {
             {},
             h("th", { scope: "row", class: "id" }, name),
             names.map((_, j) => {
-              const x = value(i, j),
+              const x = cells[i][j],
                 cell = h("td", { class: "number" }, i === j ? "" : number(x));
               if (x !== null && i !== j)
                 cell.style.setProperty("--share", `${Math.round(Math.abs(x) * 70)}%`);
@@ -180,6 +188,7 @@ function square(caption, names, value) {
       ),
     ),
   );
+  return h("div", {}, table, h("div", { class: "foot" }, exportButtons("measures", content)));
 }
 
 function measures() {
@@ -210,9 +219,14 @@ function measures() {
         : Float64Array.from(m.p);
       return { name: m.name, values: p.sort().reverse() };
     });
-  const [x, y] = [all[state.across] ?? all[0], all[state.upwards] ?? all[1]];
-  const again = (name) => (value) => {
-    state[name] = value;
+  const axis = (name, usual) => {
+    const place = names.indexOf(address.get(name));
+    return place < 0 ? usual : place;
+  };
+  const [across, upwards] = [axis("x", 0), axis("y", 1)];
+  const [x, y] = [all[across], all[upwards]];
+  const choice = (name, usual) => (chosen) => {
+    address.keep(name, names[chosen], names[usual]);
     measures();
   };
   fillSection(
@@ -240,8 +254,8 @@ function measures() {
     h(
       "div",
       { class: "bar" },
-      select("To the right", names, state.across, again("across")),
-      select("Upwards", names, state.upwards, again("upwards")),
+      select("To the right", names, across, choice("x", 0)),
+      select("Upwards", names, upwards, choice("y", 1)),
     ),
     pointChart({
       label: `Runs by ${x.name} and ${y.name}`,
@@ -252,10 +266,11 @@ function measures() {
         name,
         x: x.mean[run],
         y: y.mean[run],
-        hash: `run=${run}`,
+        hash: hashOf({ run }),
       })),
     }),
     grid({
+      name: "pairs",
       caption: `Pairs of runs that differ significantly: ${report.tested}`,
       noun: "measure",
       rows: () => all,

@@ -4,7 +4,7 @@ function trail(...steps) {
   return h(
     "nav",
     { class: "trail", "aria-label": "Where you are" },
-    link("", "All runs"),
+    link(homeHash(), "All runs"),
     steps.flatMap((step) => [" › ", step]),
   );
 }
@@ -34,7 +34,7 @@ function runView(run) {
     ["…", ...others.map((other) => `${measure.rank[other]}. ${report.runs[other]}`)],
     0,
     (chosen) => {
-      if (chosen) location.hash = `runs=${run},${others[chosen - 1]}`;
+      if (chosen) location.hash = hashOf({ run: [run, others[chosen - 1]] });
     },
   );
   showDetail(
@@ -54,9 +54,11 @@ function runView(run) {
     ]),
     h("div", { class: "bar" }, compare),
     h("h3", {}, "Its queries, the best first"),
-    queryChart(measure, ordered, run, (query) => `query=${query}&run=${run}`),
+    queryChart(measure, ordered, run, (query) => hashOf({ query, run })),
     judged && !judged.has(run) ? h("p", { class: "note" }, missingRanks()) : "",
     grid({
+      name: "queries",
+      caption: `Queries of ${name}`,
       noun: "query",
       search: (query) => report.queries[query],
       rows: () => every,
@@ -66,7 +68,7 @@ function runView(run) {
         {
           label: "query",
           value: (query) => report.queries[query],
-          cell: (query) => link(`query=${query}&run=${run}`, report.queries[query]),
+          cell: (query) => link(hashOf({ query, run }), report.queries[query]),
           class: "id",
         },
         {
@@ -112,7 +114,7 @@ function pairView(a, b) {
   const wins = every.filter((query) => gap(query) > 0).length,
     losses = every.filter((query) => gap(query) < 0).length;
   showDetail(
-    trail(link(`run=${a}`, one), two),
+    trail(link(hashOf({ run: a }), one), two),
     heading(`${one} and ${two}`),
     facts([
       [`${measure.name}, means`, `${number(measure.mean[a])} and ${number(measure.mean[b])}`],
@@ -134,6 +136,7 @@ function pairView(a, b) {
     h("h3", {}, "Queries, by the difference"),
     differenceChart(measure, ordered, a, b),
     grid({
+      name: "queries",
       caption: "The queries where they differ most",
       noun: "query",
       search: (query) => report.queries[query],
@@ -145,22 +148,24 @@ function pairView(a, b) {
         {
           label: "query",
           value: (query) => report.queries[query],
-          cell: (query) => link(`query=${query}&run=${a}`, report.queries[query]),
+          cell: (query) => link(hashOf({ query, run: a }), report.queries[query]),
           class: "id",
         },
         {
           label: shorten(one, 20),
+          key: one,
           hint: one,
           numeric: true,
           value: (query) => measure.score(a, query),
-          cell: (query) => link(`query=${query}&run=${a}`, number(measure.score(a, query))),
+          cell: (query) => link(hashOf({ query, run: a }), number(measure.score(a, query))),
         },
         {
           label: shorten(two, 20),
+          key: two,
           hint: two,
           numeric: true,
           value: (query) => measure.score(b, query),
-          cell: (query) => link(`query=${query}&run=${b}`, number(measure.score(b, query))),
+          cell: (query) => link(hashOf({ query, run: b }), number(measure.score(b, query))),
         },
         { label: "difference", numeric: true, value: gap, cell: (query) => signed(gap(query)) },
         {
@@ -200,7 +205,7 @@ function queryView(query, asked) {
     scores = measure.on(query);
   const chosen = run === null ? null : report.runs[run];
   const parts = [
-    trail(...(asked === null ? [] : [link(`run=${run}`, chosen)]), `query ${name}`),
+    trail(...(asked === null ? [] : [link(hashOf({ run }), chosen)]), `query ${name}`),
     heading(chosen === null ? `Query ${name}` : `Query ${name}, ${chosen}`),
     facts([
       [
@@ -231,6 +236,8 @@ function queryView(query, asked) {
   parts.push(
     h("h3", {}, "All runs on this query"),
     grid({
+      name: "runs",
+      caption: `Runs on query ${name}`,
       noun: "run",
       search: (one) => report.runs[one],
       rows: () => report.runs.map((_, one) => one),
@@ -242,13 +249,14 @@ function queryView(query, asked) {
           label: "run",
           value: (one) => report.runs[one],
           cell: (one) =>
-            link(`query=${query}&run=${one}`, report.runs[one], {
+            link(hashOf({ query, run: one }), report.runs[one], {
               "aria-current": one === run ? "true" : null,
             }),
           class: "id",
         },
         ...[measure, ...report.measures.filter((m) => m !== measure)].map((m) => ({
           label: shorten(m.name, 20),
+          key: m.name,
           hint: m.name,
           numeric: true,
           class: m === measure ? "" : "other",
@@ -266,14 +274,16 @@ function graphParts(query, run, known) {
     hasRun = run !== null && judged.has(run);
   const shown = { ...caseOf(query, run), hasRun };
   const light = new Spotlight(shown),
-    options = { all: false };
+    options = { all: address.get("every") !== null };
   const { edges, graph } = shown,
     tally = (kept) => edges.reduce((n, e) => n + (kept(e) ? e.times : 0), 0);
   const holder = h("div", {}, graphDrawing(shown, light, options));
   const every = h("input", {
     type: "checkbox",
+    checked: options.all,
     onchange: () => {
       options.all = every.checked;
+      address.keep("every", options.all ? "yes" : null);
       holder.replaceChildren(graphDrawing(shown, light, options));
     },
   });
@@ -287,7 +297,7 @@ function graphParts(query, run, known) {
           known.map((one) => report.runs[one]),
           known.indexOf(run),
           (i) => {
-            location.hash = `query=${query}&run=${known[i]}`;
+            location.hash = hashOf({ query, run: known[i] });
           },
         ),
       ]

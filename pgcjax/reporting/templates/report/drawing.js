@@ -237,6 +237,7 @@ function contradictions(shown) {
   const doc = (d) => h("span", { title: graph.docs[d] }, shorten(graph.docs[d], 34));
   const at = (d) => (rank[d] === Infinity ? "–" : String(rank[d]));
   return grid({
+    name: "pairs",
     caption: `Judgments that ${report.runs[shown.run]} contradicts`,
     noun: "pair",
     rows: () => rows,
@@ -260,6 +261,7 @@ function contradictions(shown) {
       { label: "to", value: (e) => graph.docs[e.worse], cell: (e) => doc(e.worse), class: "id" },
       {
         label: "rank",
+        key: "other rank",
         numeric: true,
         upwards: true,
         value: (e) => rank[e.worse],

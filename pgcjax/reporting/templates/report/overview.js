@@ -1,18 +1,18 @@
 // The overview: runs by mean, queries, judgments.
 
-const state = {
-  measure: 0,
-  chosen: new Set(),
-  board: {},
-  queries: {},
-  filter: 0,
-  across: 0,
-  upwards: 1,
-};
+const state = { measure: 0, chosen: new Set() };
 const current = () => report.measures[state.measure];
 
 function choose(run, on) {
   on ? state.chosen.add(run) : state.chosen.delete(run);
+  address.keep(
+    "ticked",
+    [...state.chosen].map((one) => report.runs[one]),
+  );
+  showChosen();
+}
+
+function showChosen() {
   const bar = byId("chosen"),
     chosen = [...state.chosen];
   bar.hidden = !chosen.length;
@@ -20,15 +20,15 @@ function choose(run, on) {
   const two = chosen.length === 2;
   bar.replaceChildren(
     h("span", {}, two ? names : `${names}: tick two runs to compare them`),
-    two ? link(`runs=${chosen.join(",")}`, "Compare", { class: "button" }) : "",
+    two ? link(hashOf({ run: chosen }), "Compare", { class: "button" }) : "",
     h(
       "button",
       {
         type: "button",
         onclick: () => {
-          state.chosen.clear();
           for (const box of document.querySelectorAll("#board input[type=checkbox]"))
             box.checked = false;
+          state.chosen.clear();
           choose(-1, false);
         },
       },
@@ -62,6 +62,10 @@ function byJudgments(judged, level, low, high) {
       value: (run) => judged.low[run],
       cell: (run) => interval(judged, run, low, high),
       class: "wide-cell",
+      ends: [
+        ["judged_low", (run) => judged.low[run]],
+        ["judged_high", (run) => judged.high[run]],
+      ],
       hint: what,
     },
     {
@@ -80,6 +84,10 @@ function byJudgments(judged, level, low, high) {
         const [first, last] = [judged.rank_low[run], judged.rank_high[run]];
         return first === last ? String(first) : `${first}–${last}`;
       },
+      ends: [
+        ["rank_low", (run) => judged.rank_low[run]],
+        ["rank_high", (run) => judged.rank_high[run]],
+      ],
       hint: what,
     },
   ];
@@ -95,8 +103,15 @@ function board() {
     const [first, last] = measure.alike(run);
     return first === last ? String(first) : `${first}–${last}`;
   };
-  const filters = ["all runs", "those that do not differ from the best", "those that are ticked"];
-  const kept = [() => true, (run) => !measure.differ(best, run), (run) => state.chosen.has(run)];
+  const filters = {
+    all: ["all runs", () => true],
+    best: ["those that do not differ from the best", (run) => !measure.differ(best, run)],
+    ticked: ["those that are ticked", (run) => state.chosen.has(run)],
+  };
+  const shown = Object.keys(filters),
+    filter = () => (address.get("show") in filters ? address.get("show") : "all");
+  const ticked = address.params.getAll("ticked").map((name) => report.runs.indexOf(name));
+  state.chosen = new Set(ticked.filter((run) => run >= 0));
   const others = report.measures
     .map((m, i) => [m, i])
     .filter(([, i]) => i !== state.measure)
@@ -119,15 +134,20 @@ function board() {
       };
   const table = grid({
     noun: "run",
-    memory: state.board,
+    name: "runs",
     search: (run) => report.runs[run],
     sort: 1,
-    rows: () => report.runs.map((_, run) => run).filter(kept[state.filter]),
+    rows: () => report.runs.map((_, run) => run).filter(filters[filter()][1]),
     extra: [
-      select("Show", filters, state.filter, (value) => {
-        state.filter = value;
-        table.fill();
-      }),
+      select(
+        "Show",
+        shown.map((name) => filters[name][0]),
+        shown.indexOf(filter()),
+        (chosen) => {
+          address.keep("show", shown[chosen], "all");
+          table.fill();
+        },
+      ),
     ],
     columns: [
       {
@@ -144,7 +164,7 @@ function board() {
       {
         label: "run",
         value: (run) => report.runs[run],
-        cell: (run) => link(`run=${run}`, report.runs[run]),
+        cell: (run) => link(hashOf({ run }), report.runs[run]),
         class: "id",
       },
       {
@@ -159,6 +179,10 @@ function board() {
         value: (run) => measure.low[run],
         cell: (run) => interval(measure, run, low, high),
         class: "wide-cell",
+        ends: [
+          ["low", (run) => measure.low[run]],
+          ["high", (run) => measure.high[run]],
+        ],
         hint: "Student's t, over queries",
         below: () =>
           h(
@@ -172,6 +196,7 @@ function board() {
       ...byJudgments(measure.judged, level, low, high),
       ...others.map(([m]) => ({
         label: shorten(m.name, 20),
+        key: m.name,
         hint: `mean of ${m.name}`,
         numeric: true,
         class: "other",
@@ -189,7 +214,7 @@ function board() {
     ),
     h("div", { id: "chosen", class: "chosen", role: "status", hidden: true }),
   );
-  choose(-1, false);
+  showChosen();
 }
 
 function queries() {
@@ -217,10 +242,10 @@ function queries() {
   fillSection(
     "queries",
     "Queries",
-    queryChart(measure, ordered, null, (query) => `query=${query}`),
+    queryChart(measure, ordered, null, (query) => hashOf({ query })),
     grid({
       noun: "query",
-      memory: state.queries,
+      name: "queries",
       search: (query) => report.queries[query],
       rows: () => every,
       first: 15,
@@ -228,7 +253,7 @@ function queries() {
         {
           label: "query",
           value: (query) => report.queries[query],
-          cell: (query) => link(`query=${query}`, report.queries[query]),
+          cell: (query) => link(hashOf({ query }), report.queries[query]),
           class: "id",
         },
         {
@@ -248,7 +273,7 @@ function queries() {
         {
           label: "best run",
           value: (query) => report.runs[best(query)],
-          cell: (query) => link(`query=${query}&run=${best(query)}`, report.runs[best(query)]),
+          cell: (query) => link(hashOf({ query, run: best(query) }), report.runs[best(query)]),
           class: "id",
         },
         {
@@ -311,12 +336,12 @@ function judgmentSizes() {
       noun: "query",
       rows: () => rows,
       first: 15,
-      memory: (state.sizes ??= {}),
+      name: "judgments",
       columns: [
         {
           label: "query",
           value: (row) => report.queries[row.query],
-          cell: (row) => link(`query=${row.query}`, report.queries[row.query]),
+          cell: (row) => link(hashOf({ query: row.query }), report.queries[row.query]),
           class: "id",
         },
         column("documents", "documents", "that a judgment prefers to another, or others to them"),
