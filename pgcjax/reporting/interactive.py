@@ -18,6 +18,7 @@ from pgcjax.io.remote import path_of
 from pgcjax.io.text_tables import LATEX_ESCAPES, LATEX_SPECIAL
 from pgcjax.io.write import written_beside
 from pgcjax.reporting import judge_orders
+from pgcjax.reporting.introduction import introduction, meanings
 from pgcjax.reporting.judged_queries import JudgedQueries
 from pgcjax.reporting.page import ready, table_of, template
 from pgcjax.reporting.score_findings import Findings
@@ -68,6 +69,8 @@ def write(
         script=script,
         policy=_policy(style, script),
         findings=findings,
+        introduction=introduction(findings, judged.judging if judged else ""),
+        meanings=meanings(findings),
         means=[[f"{mean[i]:.4f}" for mean in means] for i in order],
         names=[findings.runs[i] for i in order],
         sections=_sections(judged),

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from pgcjax.errors import DataError, Progress, counted, listed
 from pgcjax.io.judged import JudgedDocuments
+from pgcjax.reporting.introduction import judging_in_words
 from pgcjax.reporting.judgment_analysis import Analysis, Choices, Part, analyse
 from pgcjax.tensors.graphs import Graph, grade_graphs, preference_graphs
 from pgcjax.tensors.rankings import read_rankings
@@ -31,6 +32,7 @@ class JudgedQueries:
         ranks: of each query, where runs have its documents: from 1; 0 if nowhere.
         sections: what `judgments` says of them.
         notes: what is missing, a line each.
+        judging: how the queries were judged, in words.
     """
 
     graphs: Sequence[Graph]
@@ -39,6 +41,7 @@ class JudgedQueries:
     ranks: Sequence[UInt32[np.ndarray, "runs documents"]] = ()
     sections: Sequence[Analysis] = ()
     notes: tuple[str, ...] = ()
+    judging: str = ""
 
     def edges(self) -> Int[np.ndarray, "edges 3"]:
         """List all edges once: document, the worse one, how often it was judged.
@@ -109,7 +112,13 @@ def read(
                 f"were read: {listed(absent)}"
             )
     return JudgedQueries(
-        graphs, _grade_of(graphs, queries, qrels), names, ranks, sections, tuple(notes)
+        graphs,
+        _grade_of(graphs, queries, qrels),
+        names,
+        ranks,
+        sections,
+        tuple(notes),
+        judging_in_words(preferences, qrels, queries),
     )
 
 

@@ -337,6 +337,45 @@ def test_a_link_shows_what_its_sender_saw(browser, file, demo):
         assert said == "This page has no run none, no measure AP."
 
 
+def test_pairs_and_points_have_names(browser, file, demo):
+    _, _, findings = demo
+    with opened(browser, file) as page:
+        drawn(page)
+        names = (
+            page.locator("#measures figure").first.locator("text").all_text_contents()
+        )
+        assert {"PGC", "Compat"} < {*names} and len({*names} & {*findings.runs}) >= 6
+        boxes = (
+            page.locator("#measures figure")
+            .first.locator("text")
+            .evaluate_all(
+                """(texts, runs) => texts.filter((t) => runs.includes(t.textContent))
+            .map((t) => t.getBoundingClientRect().toJSON())""",
+                findings.runs,
+            )
+        )
+        for i, a in enumerate(boxes):
+            for b in boxes[:i]:
+                aside = a["right"] <= b["left"] or b["right"] <= a["left"]
+                assert (
+                    aside or a["bottom"] <= b["top"] + 3 or b["bottom"] <= a["top"] + 3
+                )
+        tau = findings.correlations.set_index("coefficient").loc["tau", "value"]
+        says = page.locator("#measures figure .says").first.inner_text()
+        assert f"τ = {cell_of(tau)}." in says
+        # The pointer finds the cell below the names of the columns.
+        canvas = page.locator("#significance canvas")
+        box = canvas.bounding_box()
+        canvas.hover(position={"x": box["width"] - 4, "y": box["height"] - 4})
+        order = findings.compared["PGC"].runs.sort_values("rank")["run_id"].tolist()
+        status = page.locator("#significance [role=status]")
+        assert status.inner_text() == order[-1]
+        canvas.hover(position={"x": box["width"] - 4, "y": 116})
+        assert status.inner_text().startswith(f"1. {order[0]} is ")
+        canvas.hover(position={"x": box["width"] - 4, "y": 100})
+        assert status.inner_text().startswith("Blue")
+
+
 def test_it_can_be_used_with_keys_alone(browser, file):
     with opened(browser, file, viewport={"width": 390, "height": 800}) as page:
         wide = "document.documentElement.scrollWidth - innerWidth"
@@ -378,8 +417,8 @@ def test_scores_alone_and_what_to_add(browser, tmp_path, demo):
     file = tmp_path / "page.html"
     interactive.write(findings, file)
     with opened(browser, file) as page:
-        said = page.locator("#judgments").inner_text()
-        assert "--prefs judgments.txt --runs runs/ -o report.html" in said
+        assert page.locator("#judgments").count() == 0
+        assert "made of scores alone" in page.locator("#about").inner_text()
         go(page, query=findings.queries[0])
         said = page.locator("#detail .note").inner_text()
         assert "make the page with --prefs and --runs" in said

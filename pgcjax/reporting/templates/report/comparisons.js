@@ -18,9 +18,9 @@ function significance() {
   const frame = h("div", { class: "matrix" }, canvas, cursor);
   const place = h("figure", { class: "chart" }, frame, line);
   const names = count <= 40,
-    margin = () => (names ? Math.min(170, place.clientWidth * 0.3) : 0);
+    margin = () => (names ? Math.min(170, place.clientWidth * 0.3) : 34);
   let at = [0, Math.min(1, count - 1)],
-    box = { left: 0, width: 1, height: 1 };
+    box = { left: 0, top: 0, width: 1, height: 1 };
   const idle =
     "Blue: the run of the row is significantly better than that of the column; orange: worse; pale: neither. Point at a cell.";
   line.textContent = idle;
@@ -40,11 +40,13 @@ function significance() {
     const left = margin(),
       cell = Math.min((width - left) / count, 44);
     const height = count * Math.min(cell, Math.max(names ? 17 : 0, Math.min(cell, 640 / count)));
+    const upright = names && cell >= 13, // names of columns, turned
+      top = upright ? 112 : 20;
     const ratio = window.devicePixelRatio || 1;
     canvas.width = Math.round(width * ratio);
-    canvas.height = Math.round(height * ratio);
-    canvas.style.height = `${height}px`;
-    box = { left, width: width - left, height };
+    canvas.height = Math.round((top + height) * ratio);
+    canvas.style.height = `${top + height}px`;
+    box = { left, top, width: width - left, height };
     const paint = canvas.getContext("2d"),
       look = getComputedStyle(place);
     paint.scale(ratio, ratio);
@@ -58,27 +60,35 @@ function significance() {
     const w = box.width / count,
       t = height / count,
       seam = t > 12 ? 1 : 0;
+    const label = (i, most) => `${i + 1}  ${shorten(report.runs[order[i]], most)}`;
+    const every = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
+    const few = (pixels, least) => every.find((step) => step * pixels >= least) ?? count;
+    const [down, across] = [names && t >= 10 ? 1 : few(t, 16), upright ? 1 : few(w, 30)];
     for (let i = 0; i < count; i++) {
-      if (names && t >= 10) {
-        paint.fillStyle = look.color;
-        paint.fillText(
-          `${i + 1}  ${shorten(report.runs[order[i]], Math.floor(left / 7.4) - 3)}`,
-          0,
-          (i + 0.5) * t,
-          left - 8,
-        );
+      paint.fillStyle = look.color;
+      if (!(i % down)) {
+        const text = names ? label(i, Math.floor(left / 7.4) - 3) : String(i + 1);
+        paint.fillText(text, 0, top + (i + 0.5) * t, left - 8);
+      }
+      if (!(i % across)) {
+        paint.save();
+        paint.translate(left + (i + 0.5) * w, top - 8);
+        if (upright) paint.rotate(-Math.PI / 2);
+        else paint.textAlign = "center";
+        paint.fillText(upright ? label(i, 13) : String(i + 1), 0, 0, upright ? top - 8 : 40);
+        paint.restore();
       }
       for (let j = 0; j < count; j++) {
         if (i === j) continue;
         const differ = measure.differ(order[i], order[j]);
         paint.fillStyle = !differ ? colours.none : i < j ? colours.more : colours.less;
         const x = Math.round(left + j * w),
-          y = Math.round(i * t);
+          y = Math.round(top + i * t);
         paint.fillRect(
           x,
           y,
           Math.max(Math.round(left + (j + 1) * w) - x - seam, 1),
-          Math.max(Math.round((i + 1) * t) - y - seam, 1),
+          Math.max(Math.round(top + (i + 1) * t) - y - seam, 1),
         );
       }
     }
@@ -91,7 +101,7 @@ function significance() {
       t = box.height / count;
     Object.assign(cursor.style, {
       left: `${box.left + at[1] * w}px`,
-      top: `${at[0] * t}px`,
+      top: `${box.top + at[0] * t}px`,
       width: `${w}px`,
       height: `${t}px`,
     });
@@ -99,21 +109,23 @@ function significance() {
   }
 
   const hit = (event) => [
-    Math.floor((event.offsetY / box.height) * count),
+    Math.floor(((event.offsetY - box.top) / box.height) * count),
     Math.floor(((event.offsetX - box.left) / box.width) * count),
   ];
+  const leave = () => {
+    cursor.hidden = true;
+    line.textContent = idle;
+  };
+  const within = (event) => event.offsetX >= box.left && event.offsetY >= box.top;
   const open = () => {
     if (at[0] !== at[1]) location.hash = hashOf({ run: [order[at[0]], order[at[1]]] });
   };
   canvas.addEventListener("pointermove", (event) => {
-    if (event.offsetX >= box.left) point(hit(event));
+    within(event) ? point(hit(event)) : leave();
   });
-  canvas.addEventListener("pointerleave", () => {
-    cursor.hidden = true;
-    line.textContent = idle;
-  });
+  canvas.addEventListener("pointerleave", leave);
   canvas.addEventListener("click", (event) => {
-    if (event.offsetX >= box.left) {
+    if (within(event)) {
       point(hit(event));
       open();
     }
@@ -134,7 +146,7 @@ function significance() {
     h(
       "p",
       {},
-      `By ${measure.name}, ${found} of ${counted(pairs, "pair")} of runs differ significantly: ${measure.tested}. Runs are in the order of their means.`,
+      `By ${measure.name}, ${found} of ${counted(pairs, "pair")} of runs differ significantly: ${measure.tested}. Rows and columns are the runs, in the order of their means.`,
     ),
     place,
   );
@@ -225,6 +237,8 @@ function measures() {
   };
   const [across, upwards] = [axis("x", 0), axis("y", 1)];
   const [x, y] = [all[across], all[upwards]];
+  const same = across === upwards ? null : of("tau")(across, upwards),
+    tau = same === null ? "" : `, τ = ${number(same)}`;
   const choice = (name, usual) => (chosen) => {
     address.keep(name, names[chosen], names[usual]);
     measures();
@@ -261,7 +275,7 @@ function measures() {
       label: `Runs by ${x.name} and ${y.name}`,
       xLabel: x.name,
       yLabel: y.name,
-      says: "A point for each run: its means by two measures.",
+      says: `A point for each run: its means by two measures${tau}. Those without room for a name say it when they are pointed at.`,
       points: report.runs.map((name, run) => ({
         name,
         x: x.mean[run],
