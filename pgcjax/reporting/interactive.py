@@ -6,6 +6,7 @@
 
 import os
 from base64 import b64encode
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -22,12 +23,14 @@ from pgcjax.reporting.introduction import introduction, meanings
 from pgcjax.reporting.judged_queries import JudgedQueries
 from pgcjax.reporting.page import ready, table_of, template
 from pgcjax.reporting.score_findings import Findings
+from pgcjax.reporting.score_reasons import Reasons, columns_of
 from pgcjax.stats.findings import Comparison
 
 SCRIPTS = ("data", "elements", "address", "exports", "tables", "charts", "graph")
 SCRIPTS += ("drawing", "overview", "comparisons", "details", "main")
 _LONG = 20  # rows of judges that a page shows
 # What is embedded stays below 20 MB: so many scores in full, p, and ranks of documents.
+_TEXT, _TEXTS = 400, 4_000_000  # characters of one text, and of all
 _SCORES, _P_VALUES, _BOUNDS, _RANKS = 1_000_000, 2_000_000, 200_000, 4_000_000
 
 
@@ -37,6 +40,9 @@ def write(
     *,
     title: str = "Scores of runs",
     judged: JudgedQueries | None = None,
+    reasons: Reasons | None = None,
+    topics: Mapping[str, str] | None = None,
+    texts: Mapping[str, str] | None = None,
 ) -> Path:
     """Write the page, whole or not at all.
 
@@ -45,6 +51,9 @@ def write(
         path: an .html file.
         title: of the page.
         judged: of `judged_queries.read`; without them the page shows no graphs.
+        reasons: of `score_reasons.explain_scores`, for scores that the page explains.
+        topics: what queries ask, by query_id.
+        texts: of documents, by doc_id: of those that the page shows, the beginnings.
 
     Raises:
         UsageError: another suffix. DataError: the file cannot be written.
@@ -76,7 +85,7 @@ def write(
         sections=_sections(judged),
         judges=findings.judges and judge_orders.parts(findings.judges, findings.how),
         judges_title=judge_orders.TITLE,
-        data=data_of(findings, judged),
+        data=data_of(findings, judged, reasons, topics, texts),
     )
     with written_beside(target) as beside:
         beside.write_text(text, encoding="utf-8", newline="\n")
@@ -112,7 +121,13 @@ def _sections(judged: JudgedQueries | None) -> list[tuple[str, list[Any]]]:
     return sections
 
 
-def data_of(findings: Findings, judged: JudgedQueries | None = None) -> dict[str, Any]:
+def data_of(
+    findings: Findings,
+    judged: JudgedQueries | None = None,
+    reasons: Reasons | None = None,
+    topics: Mapping[str, str] | None = None,
+    texts: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
     """Return what the script of the page needs, as JSON can hold it."""
     count = len(findings.scores)
     size = count * len(findings.runs) * len(findings.queries)
@@ -143,8 +158,53 @@ def data_of(findings: Findings, judged: JudgedQueries | None = None) -> dict[str
         "tested": findings.discrimination.tested(),
         "alpha": first.metadata["alpha"],
         "judged": None if judged is None else _graphs(findings, judged),
+        "why": None if reasons is None else _why(findings, reasons),
+        "topics": _beginnings(topics or {}, findings.queries),
+        "texts": _beginnings(texts or {}, _documents(judged, reasons)),
         "latex": {"pattern": LATEX_SPECIAL.pattern, "escapes": LATEX_ESCAPES},
     }
+
+
+def _why(findings: Findings, reasons: Reasons) -> dict[str, Any]:
+    """Return what is known of why runs have scores."""
+    columns = columns_of(reasons, findings)
+    data: dict[str, Any] = {
+        "notes": [printable(reasons.notes.get(name, "")) for name in findings.scores],
+        "command": printable(reasons.command),
+    }
+    for name, values in columns.items():
+        if name in ("rules", "deciders"):
+            data[name] = values
+        elif name == "docs":
+            data[name] = packed(values, "text")
+        elif name in ("values", "score", "best"):
+            data[name] = packed(values, "f8")
+        else:
+            small = np.max(values, initial=0) < 2**16
+            data[name] = packed(values, "u2" if small else "u4")
+    return data
+
+
+def _documents(judged: JudgedQueries | None, reasons: Reasons | None) -> list[str]:
+    """List the documents that a page shows, those of explanations first."""
+    docs = [
+        doc for one in (reasons.cells if reasons else {}).values() for doc in one.ideal
+    ]
+    docs += [
+        doc for graph in (judged.graphs if judged else ()) for doc in graph.doc_ids
+    ]
+    return list(dict.fromkeys(docs))
+
+
+def _beginnings(texts: Mapping[str, str], ids: Sequence[str]) -> dict[str, Any] | None:
+    """Return texts by id, the beginnings of long ones, as far as there is room."""
+    named = [name for name in ids if texts.get(name)]
+    short = [" ".join(texts[name].split()) for name in named]
+    short = [text if len(text) <= _TEXT else f"{text[: _TEXT - 1]}…" for text in short]
+    room = int(np.searchsorted(np.cumsum([len(text) for text in short]), _TEXTS))
+    if not named:
+        return None
+    return {"ids": packed(named[:room], "text"), "texts": packed(short[:room], "text")}
 
 
 def _queries(findings: Findings, measure: str) -> list[int] | None:
@@ -236,6 +296,7 @@ def _graphs(findings: Findings, judged: JudgedQueries) -> dict[str, Any]:
     sizes = [len(graph) for graph in graphs]
     docs = [doc for graph in graphs for doc in graph.doc_ids.tolist()]
     by_grades = not any(len(graph.wins) for graph in graphs)
+    edges = judged.edges()
     levels = [
         graph.levels if graph.levels is not None else np.full(len(graph), -1)
         for graph in graphs
@@ -252,7 +313,9 @@ def _graphs(findings: Findings, judged: JudgedQueries) -> dict[str, Any]:
         "of": "grades" if by_grades else "preferences",
         "sizes": sizes,
         "docs": packed(docs, "text"),
-        "edges": packed(judged.edges(), "i4"),
+        "edges": packed(edges, "i4"),
+        "direct": packed(judged.direct(edges), "u1"),
+        "ideal": packed(judged.ideal_ranks(), "u4"),
         "levels": packed(np.concatenate(levels), "i4") if by_grades else None,
         "parts": packed(judged.parts(), "i4"),
         "grades": packed(judged.grades, "f8")

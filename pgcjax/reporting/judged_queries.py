@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Int, Int32, UInt32
+from jaxtyping import Bool, Int, Int32, UInt32
 from scipy import sparse
 
 from pgcjax.errors import DataError, Progress, counted, listed
 from pgcjax.io.judged import JudgedDocuments
+from pgcjax.reference.pgc import greedy_ideal
 from pgcjax.reporting.introduction import judging_in_words
 from pgcjax.reporting.judgment_analysis import Analysis, Choices, Part, analyse
 from pgcjax.tensors.graphs import Graph, grade_graphs, preference_graphs
@@ -61,6 +62,57 @@ class JudgedQueries:
         size = sum(map(len, self.graphs))
         links = sparse.csr_array((times, (a, b)), shape=(size, size))
         return sparse.csgraph.connected_components(links, connection="strong")[1]
+
+    def direct(self, edges: Int[np.ndarray, "edges 3"]) -> Bool[np.ndarray, " edges"]:
+        """Find edges that do not follow from a chain of others, or are in a cycle.
+
+        Args:
+            edges: all of `edges`.
+        """
+        part = self.parts()
+        a, b = part[edges[:, 0]], part[edges[:, 1]]
+        needed = a == b
+        first = np.cumsum([0, *map(len, self.graphs)])
+        query = np.searchsorted(first, edges[:, 0], side="right")
+        for one in np.unique(query):
+            rows = np.flatnonzero((query == one) & (a != b))
+            names, ends = np.unique([a[rows], b[rows]], return_inverse=True)
+            u, v = ends.reshape(2, -1)
+            leads = np.zeros((len(names), len(names)), np.float32)
+            leads[u, v] = 1
+            reach = leads
+            while True:  # twice as far each time
+                longer = np.minimum(reach + reach @ reach, 1)
+                if (longer == reach).all():
+                    break
+                reach = longer
+            needed[rows] = (leads @ reach)[u, v] == 0
+        return needed
+
+    def ideal_ranks(self) -> Int[np.ndarray, " documents"]:
+        """Rank documents of each query, from 1, as an ideal ranking near no run does.
+
+        What the judgments leave open is by document id.
+        """
+        return np.concatenate(
+            [np.zeros(0, np.int64), *(_ideal_ranks(graph) for graph in self.graphs)]
+        )
+
+
+def _ideal_ranks(graph: Graph) -> Int[np.ndarray, " documents"]:
+    docs, ranks = np.arange(len(graph)), np.empty(len(graph), np.int64)
+    if len(graph.wins):
+        names = [str(doc) for doc in graph.doc_ids]
+        counts: dict[tuple[str, str], int] = {}
+        for a, b, times in graph.wins.tolist():
+            pair = names[a], names[b]
+            counts[pair] = counts.get(pair, 0) + times
+        number = {name: i for i, name in enumerate(names)}
+        docs = np.array([number[doc] for doc in greedy_ideal(counts, [], tuple(names))])
+    elif graph.levels is not None:
+        docs = np.argsort(-graph.levels, kind="stable")
+    ranks[docs] = np.arange(1, len(graph) + 1)
+    return ranks
 
 
 def read(

@@ -4,6 +4,7 @@ import csv
 import re
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from urllib.parse import urlencode
 
 import pandas as pd
@@ -11,12 +12,13 @@ import pytest
 
 import pgcjax
 from pgcjax.datasets.files import demo_folder
-from pgcjax.io.runs import read_runs
+from pgcjax.io.runs import Options, open_runs, read_runs
 from pgcjax.io.text_tables import Column, cell_of, latex, latex_text, text_table
 from pgcjax.reference.order import ordered
 from pgcjax.reference.pgc import greedy_ideal
 from pgcjax.reporting import interactive, judged_queries
 from pgcjax.reporting.score_findings import find
+from pgcjax.reporting.score_reasons import explain_scores
 
 DEMO = demo_folder()
 HOSTILE = "</script><script>window.bad=1</script>"
@@ -42,7 +44,10 @@ def file(demo, tmp_path_factory):
         findings.queries, findings.runs, preferences, qrels, runs
     )
     target = tmp_path_factory.mktemp("page") / "demo.html"
-    return interactive.write(findings, target, title="Demo", judged=read)
+    judgments = {"preferences": preferences, "qrels": qrels}
+    opened = partial(open_runs, DEMO / "runs", Options())
+    why = explain_scores(findings, judgments, opened, cells=16)
+    return interactive.write(findings, target, title="Demo", judged=read, reasons=why)
 
 
 @contextmanager
@@ -179,26 +184,100 @@ def test_a_leaderboard_sorts_filters_searches_and_changes_its_measure(
         assert shown[shown.index("test") + 1] == "t"
 
 
-def test_the_ideal_rankings_are_those_of_the_reference(browser, file, demo):
+def test_a_score_is_explained_or_the_page_says_what_explains_it(browser, file, demo):
+    """Ideal rankings are those of the reference, and what documents add is Python's."""
     preferences, _, findings = demo
     runs = pgcjax.files.read_runs(DEMO / "runs").table
-    rows = runs.groupby(["query_id", "run_id"])[["doc_id", "score", "rank"]]
-    true = {}
-    for query, judged in preferences.groupby("query_id"):
-        for run in findings.runs:
-            found = (query, run) in rows.indices
-            listed = rows.get_group((query, run)).values.tolist() if found else []
-            ranking = ordered([tuple(row) for row in listed])
-            true[f"{run} {query}"] = greedy_ideal(edges(judged), ranking)
     with opened(browser, file) as page:
-        peeled = page.evaluate(
-            """() => Object.fromEntries(report.runs.flatMap((run, i) =>
-            report.queries.map((query, j) => {
-              const shown = caseOf(j, i);
-              return [`${run} ${query}`, shown.ideal.map((d) => shown.graph.docs[d])];
-            })))"""
+        cells = page.evaluate(
+            """() => [...report.why.start.keys()].map((key) => {
+            const at = key.split(" ").map(Number), [m, q, r] = at;
+            state.measure = m;
+            const shown = caseOf(q, r);
+            return [report.measures[m].name, report.queries[q], report.runs[r],
+              shown.graph.docs.map((doc, i) => [shown.place[i], doc]), shown.nearest];
+            })"""
         )
-    assert peeled == true and len(true) == 160
+        neutral = page.evaluate(
+            """() => {
+            const {graph, place} = caseOf(0, null);
+            return graph.docs.map((doc, i) => [place[i], doc]);
+            }"""
+        )
+    first = preferences[preferences["query_id"] == findings.queries[0]]
+    assert [doc for _, doc in sorted(neutral)] == greedy_ideal(edges(first), [])
+    peeled = [cell for cell in cells if cell[0] == "PGC"]
+    assert len(peeled) == 16 and len(cells) == 32 and all(cell[4] for cell in peeled)
+    for _, query, run, places, _ in peeled:
+        rows = runs[(runs["query_id"] == query) & (runs["run_id"] == run)]
+        rows = rows[["doc_id", "score", "rank"]].itertuples(index=False, name=None)
+        judged = preferences[preferences["query_id"] == query]
+        true = greedy_ideal(edges(judged), ordered(list(rows)))
+        assert [doc for _, doc in sorted(places)] == true
+    _, query, run, *_ = peeled[0]
+    explained = pgcjax.explain(
+        DEMO / "runs", query, run_id=run, preferences=DEMO / "preferences.csv"
+    )
+    table = explained.table[explained.table["ideal_rank"].notna()]
+    table = table.sort_values("ideal_rank")
+    with opened(browser, file) as page:
+        go(page, query=query, run=run)
+        assert f"PGC of {run} is {explained.score:.4f}" in page.inner_text("#detail")
+        grid = page.locator(".grid", has_text="What each document adds")
+        with page.expect_download() as saved:
+            grid.get_by_text("CSV").click()
+        rows = [*csv.DictReader(saved.value.path().read_text().splitlines())]
+        assert [row["document"] for row in rows] == table["doc_id"].tolist()
+        for name, column in (
+            ("adds",) * 2,
+            ("ideal adds", "ideal_adds"),
+            ("moved",) * 2,
+        ):
+            assert [float(row[name]) for row in rows] == table[column].tolist()
+        placed = [row["placed, as"].partition(";")[0] for row in rows]
+        assert placed == table["rule"].tolist()
+        worst = findings.runs[findings.compared["PGC"].runs["mean"].argmin()]
+        go(page, query=query, run=worst)
+        line = page.locator("#detail pre").inner_text()
+        assert line == (
+            f"pgcjax explain --prefs judgments.txt runs/ --run-id {worst} "
+            f"--query {query} -m PGC"
+        )
+        assert page.locator(".grid", has_text="The judged documents").count() == 1
+
+
+def test_a_graph_has_layers_and_can_be_searched_and_enlarged(browser, file, demo):
+    _, _, findings = demo
+    with opened(browser, file) as page:
+        go(page, query=findings.queries[0])
+        bad = page.evaluate(
+            """() => {
+            const {graph, place} = caseOf(0, null), at = layout(graph, place, 600);
+            const wrong = graph.edges.filter(([a, b]) =>
+              Math.sign(at.y[b] - at.y[a]) !== Math.sign(place[b] - place[a]));
+            return [wrong.length, graph.edges.length];
+            }"""
+        )
+        assert bad[0] == 0 and bad[1] > 20  # each judgment is between two layers
+        red = page.locator("#detail .zoom .edge.ideal").get_attribute("d")
+        unmet = page.evaluate("caseOf(0, null).edges.filter((e) => e.ideal).length")
+        assert red.count("M") == unmet > 0
+        rings = page.evaluate("caseOf(0, null).documents.filter((d) => d.cycle).length")
+        assert page.locator("#detail .doc .ring").count() == rings > 0
+        page.get_by_label("Find a document in the graph").fill("38")
+        hits = page.locator("#detail .hit-doc")
+        assert hits.count() == 1 and "-38" in hits.get_attribute("aria-label")
+        assert "find=38" in page.evaluate("location.href")
+        svg = page.locator("#detail .zoom svg")
+        before = svg.bounding_box()["width"]
+        page.get_by_label("Larger graph").click()
+        assert svg.bounding_box()["width"] == pytest.approx(1.5 * before, abs=12)
+        page.get_by_label("Smaller graph").click()
+        kept = page.locator(".chart .edge.kept")
+        few = len(kept.get_attribute("d"))
+        page.select_option("#detail .bar select >> nth=1", label="every judgment")
+        assert len(kept.get_attribute("d")) > few
+        assert "arrows=all" in page.evaluate("location.href")
 
 
 def test_from_a_run_to_two_to_a_query_and_back(browser, file, demo):
@@ -236,18 +315,13 @@ def test_from_a_run_to_two_to_a_query_and_back(browser, file, demo):
         page.click(f"#detail a:text-is('{order[0]}')")
         assert shows(page, f"Query {order[0]}, reed")
         graph = page.locator("#detail figure svg").first
-        docs = graph.locator(".doc")
-        assert docs.count() == 20 and graph.locator(".part").count() >= 1
+        assert graph.locator(".doc").count() == 20
         said = re.search(r"reed contradicts (\d+) of them", page.inner_text("#detail"))
-        table = page.locator(".grid", has_text="Judgments that reed contradicts")
+        table = page.locator(".grid", has_text="that the run contradicts")
         if table.locator(".more").is_visible():
             table.locator(".more").click()
         times = table.locator("tbody tr > :nth-child(5)").all_inner_texts()
         assert said and int(said[1]) == sum(map(int, times)) > 0
-        kept = page.locator(".chart .edge.kept")
-        before = kept.get_attribute("d")
-        page.check("#detail .check input")
-        assert len(kept.get_attribute("d")) > len(before)
 
 
 def test_every_table_is_handed_over(browser, file, demo):
@@ -458,10 +532,26 @@ def test_names_are_text_whatever_they_hold(browser, tmp_path):
     read = judged_queries.read(
         findings.queries, findings.runs, preferences, None, read_runs(retrieved)
     )
-    file = interactive.write(findings, tmp_path / "p.html", title=HOSTILE, judged=read)
+    runs_again = partial(open_runs, retrieved, Options())
+    scored = pgcjax.evaluate(runs_again(), preferences=preferences)
+    table = scored.table.assign(measure="PGC")[
+        ["run_id", "query_id", "measure", "value"]
+    ]
+    findings = find(pd.concat([table, scores]), test="t")
+    why = explain_scores(findings, {"preferences": preferences}, runs_again)
+    assert len(why.cells) == 6
+    file = interactive.write(
+        findings,
+        tmp_path / "p.html",
+        title=HOSTILE,
+        judged=read,
+        reasons=why,
+        topics=dict.fromkeys(queries, HOSTILE),
+        texts=dict.fromkeys(docs, QUOTED),
+    )
     with opened(browser, file) as page:
         assert page.title() == HOSTILE
-        assert [*column(page, "#board", 3)][::-1] == runs
+        assert {*column(page, "#board", 3)} == {*runs}
         scripts = page.locator("script").count()
         for chosen in (
             {"run": runs[1]},

@@ -2,12 +2,14 @@
 
 /**
  * A chart: `draw(width)` gives {height, nodes}; `says` is a line below it that changes
- * with what is pointed at.
+ * with what is pointed at. One that `zooms` is in a frame that scrolls.
  */
-function chart({ label, draw, says = "" }) {
+function chart({ label, draw, says = "", zooms = false }) {
   const drawing = s("svg", { role: "img", "aria-label": label });
   const line = h("p", { class: "says" }, says);
-  const place = h("figure", { class: "chart" }, drawing, says ? line : "");
+  const frame = { class: "zoom", tabindex: 0, role: "region", "aria-label": label };
+  const inner = zooms ? h("div", frame, drawing) : drawing;
+  const place = h("figure", { class: "chart" }, inner, says ? line : "");
   let last = 0;
   const redraw = () => {
     const width = Math.round(place.clientWidth);

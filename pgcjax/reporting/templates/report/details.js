@@ -207,6 +207,7 @@ function queryView(query, asked) {
   const parts = [
     trail(...(asked === null ? [] : [link(hashOf({ run }), chosen)]), `query ${name}`),
     heading(chosen === null ? `Query ${name}` : `Query ${name}, ${chosen}`),
+    report.topics.has(name) ? h("p", { class: "topic" }, report.topics.get(name)) : "",
     facts([
       [
         "scores of all runs",
@@ -269,22 +270,58 @@ function queryView(query, asked) {
   showDetail(...parts);
 }
 
+/** Why a run has its score on a query, or the command that says it. */
+function reasonLine(query, run) {
+  const { why } = report,
+    measure = current();
+  if (!why || run === null) return "";
+  const cell = why.cell(state.measure, query, run);
+  if (cell) {
+    return h(
+      "p",
+      {},
+      `${measure.name} of ${report.runs[run]} is ${number(cell.score)}, that of its ideal ranking ${number(cell.best)}. The table of documents says what each of them adds.`,
+    );
+  }
+  const note = why.notes[state.measure];
+  if (note) return h("p", { class: "note" }, `Why, by ${measure.name}: ${note}.`);
+  if (!report.judged.sizes[query] || !measure.known.has(query)) return "";
+  return h(
+    "div",
+    { class: "note" },
+    h("p", {}, "Why this run has its score is not in this page; this command says it:"),
+    h("pre", {}, why.ask(state.measure, query, run)),
+  );
+}
+
 function graphParts(query, run, known) {
   const { judged } = report,
-    hasRun = run !== null && judged.has(run);
-  const shown = { ...caseOf(query, run), hasRun };
+    shown = caseOf(query, run),
+    { edges, graph, hasRun, why, nearest } = shown;
   const light = new Spotlight(shown),
-    options = { all: address.get("every") !== null };
-  const { edges, graph } = shown,
     tally = (kept) => edges.reduce((n, e) => n + (kept(e) ? e.times : 0), 0);
-  const holder = h("div", {}, graphDrawing(shown, light, options));
-  const every = h("input", {
-    type: "checkbox",
-    checked: options.all,
-    onchange: () => {
-      options.all = every.checked;
-      address.keep("every", options.all ? "yes" : null);
-      holder.replaceChildren(graphDrawing(shown, light, options));
+  const which = () => (address.get("arrows") in ARROWS ? address.get("arrows") : "direct"),
+    kinds = Object.keys(ARROWS);
+  const holder = h("div", {}, graphDrawing(shown, light, which()));
+  const arrowChoice = select(
+    "Arrows",
+    kinds.map((kind) => ARROWS[kind][0]),
+    kinds.indexOf(which()),
+    (chosen) => {
+      address.keep("arrows", kinds[chosen], "direct");
+      holder.replaceChildren(graphDrawing(shown, light, which()));
+    },
+  );
+  const hits = h("span", { class: "said", role: "status" });
+  const field = h("input", {
+    type: "search",
+    placeholder: "Find a document",
+    "aria-label": "Find a document in the graph",
+    value: address.get("find") ?? "",
+    oninput: () => {
+      address.keep("find", field.value, "");
+      hits.textContent = field.value ? counted(light.find(field.value), "document") : "";
+      if (!field.value) light.find("");
     },
   });
   const total = tally(() => true),
@@ -308,45 +345,42 @@ function graphParts(query, run, known) {
       {},
       s(
         "svg",
-        { viewBox: "0 0 30 10", class: "key" },
-        kind === "part"
-          ? s("rect", { class: "part", x: 3, y: 1, width: 24, height: 8, rx: 4 })
-          : s("path", { class: `edge ${kind}`, d: "M1 5L29 5" }),
+        { viewBox: "0 0 30 14", class: "key", "aria-hidden": "true" },
+        kind === "ring"
+          ? s("circle", { class: "ring", cx: 15, cy: 7, r: 6 })
+          : s("path", { class: `edge ${kind}`, d: "M1 7L29 7" }),
       ),
       text,
     );
   const what = judged.of === "grades" ? "preferences of grades" : "judgments";
   const summary =
     `${counted(graph.size, "document")}, ${total} ${what}. ` +
-    (hasRun
-      ? `${report.runs[run]} contradicts ${missed} of them; its ideal ranking, the nearest by greedy peeling, ${unmet}.`
-      : `An ideal ranking contradicts ${unmet} of them.`);
+    (hasRun ? `${report.runs[run]} contradicts ${missed} of them; ` : "") +
+    `${nearest ? "its ideal ranking" : "an ideal ranking that is near no run"}, ${unmet}.`;
+  const ranking = why ? h("div", {}, h("h3", {}, "Ideal ranking and run"), rankingDrawing(shown, light)) : "";
+  const drawing = h(
+    "div",
+    {},
+    h("h3", {}, "Preference graph"),
+    h("div", { class: "bar" }, arrowChoice, field, zoomButtons(() => holder), hits),
+    holder,
+    light.line,
+    h(
+      "ul",
+      { class: "legend" },
+      key("kept", "is preferred to; numbers are ranks in the ideal ranking"),
+      hasRun ? key("run", "contradicted by the run") : "",
+      key("ideal", "contradicted by the ideal ranking"),
+      key("ring", "in a cycle: no order follows all judgments"),
+    ),
+  );
   return [
-    h("div", { class: "bar" }, ...choice, h("label", { class: "check" }, every, " every judgment")),
+    choice.length ? h("div", { class: "bar" }, choice) : "",
+    reasonLine(query, run),
     h("p", {}, summary),
     !hasRun ? h("p", { class: "note" }, missingRanks()) : "",
-    h(
-      "div",
-      { class: hasRun ? "beside" : "" },
-      h(
-        "div",
-        {},
-        h("h3", {}, "Preference graph"),
-        holder,
-        light.line,
-        h(
-          "ul",
-          { class: "legend" },
-          key("kept", "is preferred to; what follows from a chain is left out"),
-          hasRun ? key("run", "contradicted by the run") : "",
-          key("ideal", "contradicted by the ideal ranking"),
-          key("part", "strongly connected: preferences lead round"),
-        ),
-      ),
-      hasRun
-        ? h("div", {}, h("h3", {}, "Ideal ranking and run"), rankingDrawing(shown, light))
-        : "",
-    ),
-    hasRun ? contradictions(shown) : "",
+    h("div", { class: why ? "beside" : "" }, drawing, ranking),
+    documentTable(shown),
+    judgmentTable(shown),
   ];
 }

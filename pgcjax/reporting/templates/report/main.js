@@ -92,6 +92,8 @@ async function start() {
   const sizes = [raw.runs.length, raw.queries.length];
   report.measures = await Promise.all(raw.measures.map((one) => Measure.of(one, ...sizes)));
   report.judged = raw.judged && (await Judgments.of(raw.judged));
+  report.why = raw.why && (await Reasons.of(raw.why));
+  [report.topics, report.texts] = [await textsOf(raw.topics), await textsOf(raw.texts)];
   controls();
   byId("skip").addEventListener("click", (event) => {
     event.preventDefault(); // The address is for what is chosen.
