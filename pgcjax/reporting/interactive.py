@@ -130,6 +130,9 @@ def data_of(
 ) -> dict[str, Any]:
     """Return what the script of the page needs, as JSON can hold it."""
     count = len(findings.scores)
+    table = findings.discrimination.table
+    shares = table["significant"].tolist(), table["power"].tolist()
+    power = dict(zip(table["measure"], zip(*shares, strict=True), strict=True))
     size = count * len(findings.runs) * len(findings.queries)
     measures = [
         {
@@ -138,6 +141,8 @@ def data_of(
             "values": packed(_values(findings, name), _float(size)),
             **_tested(comparison, count),
             "judged": _by_judgments(findings, name),
+            "found": power[name][0],
+            "power": power[name][1],
         }
         for name, comparison in findings.compared.items()
     ]
@@ -154,6 +159,7 @@ def data_of(
         "queries": [printable(name) for name in findings.queries],
         "measures": measures,
         "correlations": together,
+        "overlaps": _overlaps(findings),
         "common": findings.common,
         "tested": findings.discrimination.tested(),
         "alpha": first.metadata["alpha"],
@@ -205,6 +211,17 @@ def _beginnings(texts: Mapping[str, str], ids: Sequence[str]) -> dict[str, Any] 
     if not named:
         return None
     return {"ids": packed(named[:room], "text"), "texts": packed(short[:room], "text")}
+
+
+def _overlaps(findings: Findings) -> list[list[float | None]]:
+    """Return the share of pairs significant by both of two measures, of either."""
+    number = {name: i for i, name in enumerate(findings.scores)}
+    shares: list[list[float | None]] = [[None] * len(number) for _ in number]
+    for row in findings.discrimination.overlaps().to_dict("records"):
+        either = row["only_a"] + row["both"] + row["only_b"]
+        i, j = number[row["measure_a"]], number[row["measure_b"]]
+        shares[i][j] = shares[j][i] = row["both"] / either if either else None
+    return shares
 
 
 def _queries(findings: Findings, measure: str) -> list[int] | None:
@@ -316,6 +333,7 @@ def _graphs(findings: Findings, judged: JudgedQueries) -> dict[str, Any]:
         "edges": packed(edges, "i4"),
         "direct": packed(judged.direct(edges), "u1"),
         "ideal": packed(judged.ideal_ranks(), "u4"),
+        "counts": judged.counts(edges),
         "levels": packed(np.concatenate(levels), "i4") if by_grades else None,
         "parts": packed(judged.parts(), "i4"),
         "grades": packed(judged.grades, "f8")

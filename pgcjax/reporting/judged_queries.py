@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -88,6 +89,34 @@ class JudgedQueries:
                 reach = longer
             needed[rows] = (leads @ reach)[u, v] == 0
         return needed
+
+    def counts(self, edges: Int[np.ndarray, "edges 3"]) -> dict[str, list[int]]:
+        """Count documents, judgments, conflicts and cycles of each query, by name.
+
+        Args:
+            edges: all of `edges`. Without any, of grades, documents alone are counted.
+        """
+        sizes = [len(graph) for graph in self.graphs]
+        if not len(edges):
+            return {"documents": sizes}
+        queries = np.repeat(np.arange(len(sizes)), sizes)
+        a, b, times = edges.T
+        query, code = queries[a], a * len(queries) + b
+        both = np.isin(code, b * len(queries) + a)
+        count = partial(np.bincount, minlength=len(sizes))
+        conflicts = count(query[both]) // 2
+        size = np.bincount(self.parts())[self.parts()]
+        largest = np.zeros(len(sizes), np.int64)
+        np.maximum.at(largest, queries, np.where(size > 1, size, 0))
+        table = {
+            "documents": np.array(sizes),
+            "judgments": count(query, weights=times),
+            "pairs": count(query) - conflicts,
+            "conflicts": conflicts,
+            "in cycles": count(queries[size > 1]),
+            "largest part": largest,
+        }
+        return {name: values.astype(int).tolist() for name, values in table.items()}
 
     def ideal_ranks(self) -> Int[np.ndarray, " documents"]:
         """Rank documents of each query, from 1, as an ideal ranking near no run does.

@@ -78,7 +78,13 @@ def test_what_was_found_is_there(tmp_path, test, resamples, runs, queries):
             low = found.table["difference"] - unpacked(measure["below"])
             np.testing.assert_allclose(low, found.table["low"], atol=1e-15)
         np.testing.assert_array_equal(p, found.table["p_adjusted"])
+        assert measure["found"] == found.table["significant"].sum()
+        assert measure["power"] == found.table["significant"].mean()
         assert measure["tested"] == found.tested and measure["queries"] is None
+    one, other = (found.table["significant"] for found in findings.compared.values())
+    either = (one | other).sum()
+    share = (one & other).sum() / either if either else None
+    assert data["overlaps"] == [[None, share], [share, None]]
     (tau,) = data["correlations"]["tau"]
     assert tau == findings.correlations.set_index("coefficient")["value"]["tau"]
     assert data["judged"] is None and 'id="judgments"' not in text
@@ -177,6 +183,14 @@ def test_judgments_and_runs_beside_scores(tmp_path):
     read = judged_queries.read(*asked, preferences, qrels, read_runs(runs))
     assert [len(graph) for graph in read.graphs] == [3, 0, 2]
     assert read.edges().tolist() == [[0, 1, 1], [0, 2, 1], [1, 0, 2], [3, 4, 1]]
+    assert read.counts(read.edges()) == {
+        "documents": [3, 0, 2],
+        "judgments": [4, 0, 1],
+        "pairs": [2, 0, 1],
+        "conflicts": [1, 0, 0],
+        "in cycles": [2, 0, 0],
+        "largest part": [2, 0, 0],
+    }
     parts = read.parts()
     assert parts[0] == parts[1] and len({*parts.tolist()}) == 4
     np.testing.assert_array_equal(read.grades, [2, np.nan, np.nan, np.nan, 0.5])

@@ -6,8 +6,6 @@ function significance() {
     order = measure.order,
     count = order.length;
   const pairs = (count * (count - 1)) / 2;
-  let found = 0;
-  for (let i = 0; i < count; i++) for (let j = i + 1; j < count; j++) found += measure.differ(i, j);
   const canvas = h("canvas", {
     tabindex: 0,
     role: "application",
@@ -146,7 +144,7 @@ function significance() {
     h(
       "p",
       {},
-      `By ${measure.name}, ${found} of ${counted(pairs, "pair")} of runs differ significantly: ${measure.tested}. Rows and columns are the runs, in the order of their means.`,
+      `By ${measure.name}, ${measure.found} of ${counted(pairs, "pair")} of runs differ significantly: ${measure.tested}. Rows and columns are the runs, in the order of their means.`,
     ),
     place,
   );
@@ -210,19 +208,7 @@ function measures() {
     place = (i, j) => (i * (2 * all.length - i - 1)) / 2 + (j - i - 1);
   const of = (kind) => (i, j) =>
     i === j ? null : report.correlations[kind][place(Math.min(i, j), Math.max(i, j))];
-  const pairs = (report.runs.length * (report.runs.length - 1)) / 2,
-    bits = all.map((m) => m.significant);
-  const bitCount = (byte) => {
-    let n = 0;
-    for (; byte; byte &= byte - 1) n++;
-    return n;
-  };
-  const sum = (list) => list.reduce((n, byte) => n + bitCount(byte), 0);
-  const common = (i, j) => {
-    const both = sum(bits[i].map((byte, k) => byte & bits[j][k])),
-      either = sum(bits[i].map((byte, k) => byte | bits[j][k]));
-    return i === j || !either ? null : both / either;
-  };
+  const common = (i, j) => (i === j ? null : report.overlaps[i][j]);
   const curves = all
     .filter((m) => m.p)
     .map((m) => {
@@ -290,14 +276,9 @@ function measures() {
       rows: () => all,
       columns: [
         { label: "measure", value: (m) => m.name, class: "id" },
-        { label: "queries", numeric: true, value: (m) => m.queries.length },
-        { label: "pairs", numeric: true, value: (m) => sum(m.significant) },
-        {
-          label: "share",
-          numeric: true,
-          value: (m) => sum(m.significant) / pairs,
-          cell: (m) => number(sum(m.significant) / pairs),
-        },
+        numbers("queries", (m) => m.queries.length),
+        numbers("pairs", (m) => m.found),
+        scores("share", (m) => m.power),
       ],
     }),
     curves.length

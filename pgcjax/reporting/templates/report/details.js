@@ -65,38 +65,17 @@ function runView(run) {
       sort: 3,
       first: 25,
       columns: [
-        {
-          label: "query",
-          value: (query) => report.queries[query],
-          cell: (query) => link(hashOf({ query, run }), report.queries[query]),
-          class: "id",
-        },
-        {
-          label: measure.name,
-          numeric: true,
-          value: (query) => measure.score(run, query),
-          cell: (query) => number(measure.score(run, query)),
-        },
-        {
-          label: "median",
-          numeric: true,
-          value: median,
-          cell: (query) => number(median(query)),
-          hint: "of all runs",
-        },
-        {
-          label: "less median",
-          numeric: true,
-          value: (query) => measure.score(run, query) - median(query),
-          cell: (query) => signed(measure.score(run, query) - median(query)),
-        },
-        {
-          label: "rank",
-          numeric: true,
+        links(
+          "query",
+          (query) => report.queries[query],
+          (query) => hashOf({ query, run }),
+        ),
+        scores(measure.name, (query) => measure.score(run, query)),
+        scores("median", median, "of all runs"),
+        differences("less median", (query) => measure.score(run, query) - median(query)),
+        numbers("rank", (query) => measure.rankOn(run, query), "of this run on the query", {
           upwards: true,
-          value: (query) => measure.rankOn(run, query),
-          hint: "of this run on the query",
-        },
+        }),
       ],
     }),
   );
@@ -145,36 +124,24 @@ function pairView(a, b) {
       down: true,
       first: 25,
       columns: [
-        {
-          label: "query",
-          value: (query) => report.queries[query],
-          cell: (query) => link(hashOf({ query, run: a }), report.queries[query]),
-          class: "id",
-        },
-        {
-          label: shorten(one, 20),
-          key: one,
-          hint: one,
-          numeric: true,
-          value: (query) => measure.score(a, query),
-          cell: (query) => link(hashOf({ query, run: a }), number(measure.score(a, query))),
-        },
-        {
-          label: shorten(two, 20),
-          key: two,
-          hint: two,
-          numeric: true,
-          value: (query) => measure.score(b, query),
-          cell: (query) => link(hashOf({ query, run: b }), number(measure.score(b, query))),
-        },
-        { label: "difference", numeric: true, value: gap, cell: (query) => signed(gap(query)) },
-        {
-          label: "size",
-          numeric: true,
-          value: (query) => Math.abs(gap(query)),
-          cell: (query) => number(Math.abs(gap(query))),
-          hint: "of the difference",
-        },
+        links(
+          "query",
+          (query) => report.queries[query],
+          (query) => hashOf({ query, run: a }),
+        ),
+        ...[a, b].map((run) =>
+          scores(
+            shorten(report.runs[run], 20),
+            (query) => measure.score(run, query),
+            report.runs[run],
+            {
+              key: report.runs[run],
+              cell: (query) => link(hashOf({ query, run }), number(measure.score(run, query))),
+            },
+          ),
+        ),
+        differences("difference", gap),
+        scores("size", (query) => Math.abs(gap(query)), "of the difference"),
       ],
     }),
   );
@@ -202,7 +169,7 @@ function queryView(query, asked) {
       null,
     );
   const has = measure.known.has(query),
-    scores = measure.on(query);
+    values = measure.on(query);
   const chosen = run === null ? null : report.runs[run];
   const parts = [
     trail(...(asked === null ? [] : [link(hashOf({ run }), chosen)]), `query ${name}`),
@@ -213,7 +180,7 @@ function queryView(query, asked) {
         "scores of all runs",
         !has
           ? `none by ${measure.name}`
-          : `${number(scores[0])} to ${number(scores.at(-1))}, median ${number(quantile(scores, 0.5))}`,
+          : `${number(values[0])} to ${number(values.at(-1))}, median ${number(quantile(values, 0.5))}`,
       ],
       ...(chosen === null
         ? []
@@ -255,15 +222,12 @@ function queryView(query, asked) {
             }),
           class: "id",
         },
-        ...[measure, ...report.measures.filter((m) => m !== measure)].map((m) => ({
-          label: shorten(m.name, 20),
-          key: m.name,
-          hint: m.name,
-          numeric: true,
-          class: m === measure ? "" : "other",
-          value: (one) => m.score(one, query),
-          cell: (one) => number(m.score(one, query)),
-        })),
+        ...[measure, ...report.measures.filter((m) => m !== measure)].map((m) =>
+          scores(shorten(m.name, 20), (one) => m.score(one, query), m.name, {
+            key: m.name,
+            class: m === measure ? "" : "other",
+          }),
+        ),
       ],
     }),
   );

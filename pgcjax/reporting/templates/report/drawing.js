@@ -40,7 +40,8 @@ function caseOf(query, run) {
   }
   const others = (why?.rows ?? []).filter((row) => !graph.docs.includes(row.doc));
   for (const row of others) {
-    documents.push({ doc: row.doc, ideal: row.ideal, rank: row.rank || Infinity, grade: null, wins: 0, losses: 0, cycle: 0, row });
+    const rank = row.rank || Infinity;
+    documents.push({ ...row, rank, grade: null, wins: 0, losses: 0, cycle: 0, row });
   }
   const hasRun = run !== null && report.judged.has(run);
   const shown = { query, run, hasRun, graph, rank, place, edges, documents, why, nearest };
@@ -129,9 +130,9 @@ function arrows(edges, at, kind) {
   ];
 }
 
-/** Which arrows are drawn: all but the first have no more than what stands against them. */
+/** Which arrows are drawn; of many edges, those that follow from others are left out. */
 const ARROWS = {
-  direct: ["what does not follow from others", (e) => e.direct || e.ideal || e.run],
+  direct: ["what does not follow from others", (e, few) => e.direct || e.ideal || (few && e.run)],
   conflicts: ["conflicts", (e) => e.ideal || e.run],
   all: ["every judgment", () => true],
 };
@@ -140,7 +141,7 @@ function graphDrawing(shown, light, which) {
   const { graph, edges, place } = shown;
   const label = `Preference graph of query ${report.queries[shown.query]}: ${counted(graph.size, "document")}, ${counted(edges.length, "edge")}; the tables below have them`;
   const ordered = [...Array(graph.size).keys()].sort((a, b) => place[a] - place[b]);
-  const drawn = edges.filter(ARROWS[which][1]);
+  const drawn = edges.filter((e) => ARROWS[which][1](e, edges.length <= 150));
   const kinds = {
     kept: drawn.filter((e) => !e.run && !e.ideal),
     run: drawn.filter((e) => e.run && !e.ideal),
@@ -287,13 +288,12 @@ function documentTable(shown) {
   const { why, hasRun } = shown;
   const place = (rank) => (rank && rank !== Infinity ? String(rank) : "–");
   const last = (rank) => rank || Infinity;
-  const value = (name, label, hint) => ({
-    label,
-    numeric: true,
-    value: (one) => one.row?.[name] ?? 0,
-    cell: (one) => number(one.row?.[name] ?? 0),
-    hint,
-  });
+  const part = (label, name, hint) => scores(label, (one) => one.row?.[name] ?? 0, hint);
+  const ranks = (label, rank, hint) =>
+    numbers(label, (one) => last(rank(one)), hint, {
+      upwards: true,
+      cell: (one) => place(rank(one)),
+    });
   const rule = ({ row }) => {
     if (!row?.rule) return "";
     return row.candidates > 1 ? `${row.rule}; of ${row.candidates} by ${row.by}` : row.rule;
@@ -308,58 +308,33 @@ function documentTable(shown) {
     rows: () => shown.documents,
     first: 25,
     columns: [
-      {
-        label: "ideal",
-        numeric: true,
-        upwards: true,
-        value: (one) => last(one.row?.ideal ?? (why ? 0 : one.ideal)),
-        cell: (one) => place(one.row?.ideal ?? (why ? 0 : one.ideal)),
-        hint: why
+      ranks(
+        "ideal",
+        (one) => (why ? one.row?.ideal : one.ideal),
+        why
           ? "rank in the ideal ranking nearest to the run"
           : "rank in an ideal ranking that is near no run",
-      },
+      ),
       { label: "document", value: (one) => one.doc, cell: (one) => docName(one.doc), class: "id" },
-      ...(hasRun
-        ? [
-            {
-              label: "rank",
-              numeric: true,
-              upwards: true,
-              value: (one) => last(one.rank),
-              cell: (one) => place(one.rank),
-              hint: "in the run",
-            },
-          ]
+      ...(hasRun ? [ranks("rank", (one) => one.rank, "in the run")] : []),
+      ...(why?.peeled
+        ? [{ label: "placed, as", value: rule, hint: "the rule of the peel, and who decided" }]
         : []),
       ...(why
         ? [
-            ...(why.peeled
-              ? [{ label: "placed, as", value: rule, hint: "the rule of the peel, and who decided" }]
-              : []),
-            value("adds", "adds", "to the score: these sum to it"),
-            value("idealAdds", "ideal adds", "to the score of the ideal ranking"),
-            value("moved", "moved", "change of the score if the run ranked it as the ideal does"),
+            part("adds", "adds", "to the score: these sum to it"),
+            part("ideal adds", "idealAdds", "to the score of the ideal ranking"),
+            part("moved", "moved", "change of the score if the run ranked it as the ideal does"),
           ]
         : []),
-      {
-        label: "preferred",
-        numeric: true,
-        value: (one) => one.wins,
-        hint: "judgments that prefer the document to another one",
-      },
-      {
-        label: "others to it",
-        numeric: true,
-        value: (one) => one.losses,
-        hint: "judgments that prefer another document to it",
-      },
-      {
-        label: "cycle of",
-        numeric: true,
-        value: (one) => one.cycle,
-        cell: (one) => (one.cycle ? String(one.cycle) : "–"),
-        hint: "documents from which preferences lead round: no order follows all of them",
-      },
+      numbers("preferred", (one) => one.wins, "judgments that prefer it to another document"),
+      numbers("others to it", (one) => one.losses, "judgments that prefer another document"),
+      numbers(
+        "cycle of",
+        (one) => one.cycle,
+        "documents from which preferences lead round: no order follows all of them",
+        { cell: (one) => place(one.cycle) },
+      ),
     ],
   });
 }
@@ -368,7 +343,7 @@ function documentTable(shown) {
 function judgmentTable(shown) {
   const { graph, rank, hasRun } = shown;
   const times = new Map(shown.edges.map((e) => [`${e.better} ${e.worse}`, e.times]));
-  const doc = (d) => docName(graph.docs[d]);
+  const reverse = (e) => times.get(`${e.worse} ${e.better}`) ?? 0;
   const at = (d) => (rank[d] === Infinity ? "–" : String(rank[d]));
   const filters = {
     ...(hasRun ? { run: ["that the run contradicts", (e) => e.run] } : {}),
@@ -380,17 +355,11 @@ function judgmentTable(shown) {
   const column = (label, vertex) => ({
     label,
     value: (e) => graph.docs[e[vertex]],
-    cell: (e) => doc(e[vertex]),
+    cell: (e) => docName(graph.docs[e[vertex]]),
     class: "id",
   });
-  const ranks = (key, vertex) => ({
-    label: "rank",
-    key,
-    numeric: true,
-    upwards: true,
-    value: (e) => rank[e[vertex]],
-    cell: (e) => at(e[vertex]),
-  });
+  const ranks = (key, vertex) =>
+    numbers("rank", (e) => rank[e[vertex]], null, { key, upwards: true, cell: (e) => at(e[vertex]) });
   const table = grid({
     name: "pairs",
     caption: "Judgments",
@@ -416,18 +385,8 @@ function judgmentTable(shown) {
       ...(hasRun ? [ranks("rank", "better")] : []),
       column("to", "worse"),
       ...(hasRun ? [ranks("other rank", "worse")] : []),
-      {
-        label: "judged",
-        numeric: true,
-        value: (e) => e.times,
-        hint: "how often the first was preferred to the second",
-      },
-      {
-        label: "reverse",
-        numeric: true,
-        value: (e) => times.get(`${e.worse} ${e.better}`) ?? 0,
-        hint: "how often the second was preferred to the first",
-      },
+      numbers("judged", (e) => e.times, "how often the first was preferred to the second"),
+      numbers("reverse", reverse, "how often the second was preferred to the first"),
       {
         label: "ideal",
         value: (e) => (e.ideal ? "contradicts it" : "follows it"),

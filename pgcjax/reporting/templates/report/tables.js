@@ -160,6 +160,26 @@ function grid({
   return whole;
 }
 
+/** A column of numbers; ranks ascend at the first click. */
+function numbers(label, value, hint, more = {}) {
+  return { label, numeric: true, value, hint, ...more };
+}
+
+/** A column of scores, with four decimals. */
+function scores(label, value, hint, more = {}) {
+  return numbers(label, value, hint, { cell: (row) => number(value(row)), ...more });
+}
+
+/** A column of differences of scores. */
+function differences(label, value, hint, more = {}) {
+  return scores(label, value, hint, { cell: (row) => signed(value(row)), ...more });
+}
+
+/** A column of names that lead to a part of the page. */
+function links(label, value, hash, more = {}) {
+  return { label, value, cell: (row) => link(hash(row), value(row)), class: "id", ...more };
+}
+
 function classOf(column) {
   return [column.numeric && "number", column.class].filter(Boolean).join(" ") || null;
 }
