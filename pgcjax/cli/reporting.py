@@ -1,5 +1,7 @@
 """The verb that writes a page about scores: report."""
 
+import shlex
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,12 +24,11 @@ from pgcjax.cli.score_files import (
     test_options,
 )
 from pgcjax.cli.targets import Target
-from pgcjax.io.choices import FIGURE_KINDS, ORDERS, PAGE_SUFFIXES
+from pgcjax.io.choices import EXPLAINED, FIGURE_KINDS, NAME_BY, ORDERS, PAGE_SUFFIXES
 from pgcjax.reporting.progress import ProgressDisplay, say
 from pgcjax.stats.choices import TESTS
 
 if TYPE_CHECKING:
-    from pgcjax.reporting.judged_queries import JudgedQueries
     from pgcjax.reporting.page import Page
     from pgcjax.reporting.score_findings import Findings
 
@@ -75,6 +76,14 @@ if TYPE_CHECKING:
     help="What judges --scores-output wrote: a section compares the orders of runs by "
     "different judges.",
 )
+@click.option(
+    "--why",
+    type=WHOLE,
+    metavar="N",
+    help="Scores by each measure that .html explains, a run and a query each: of the "
+    "best runs, on the queries where they differ most. By default "
+    f"{EXPLAINED} if there are --runs.",
+)
 @click.option("--title", metavar="TEXT", help="Of the page; by default the file.")
 @choice_option("--test", allowed=TESTS, help="Of differences, as of compare.")
 @test_options
@@ -114,6 +123,7 @@ def report(
     order: str | None,
     replicates: str | None,
     judges: str | None,
+    why: int | None,
     title: str | None,
     top: int,
     figures: str | None,
@@ -141,7 +151,7 @@ def report(
     html = output.lower().endswith(".html")
     page.ready(output, draws=not html or figures is not None)
     given = {"prefs": prefs, "qrels": qrels, "runs": runs}
-    _check(html, given, prefs_format)
+    _check(html, given, prefs_format, why)
     from pgcjax.reporting import score_page
     from pgcjax.reporting.score_findings import find
 
@@ -163,9 +173,14 @@ def report(
         order = order or str(findings.used.get("scores, order", ORDERS[0]))
         float32 = bool(findings.used.get("scores, float32"))
         reading = {"format": run_format, "name_by": name_by, "float32": float32}
-        judged = _judged(findings, given, prefs_format, reading, order, progress)
+        beside = {}
+        if prefs or qrels:
+            asked = _Asked(
+                given, prefs_format, reading, order, EXPLAINED if why is None else why
+            )
+            beside = asked.read(findings, progress)
     if html:
-        interactive.write(findings, output, title=title, judged=judged)
+        interactive.write(findings, output, title=title, **beside)
         say(f"wrote {output}")
         if not figures:
             return
@@ -213,7 +228,9 @@ def _save_figures(made: "Page", figures: str | None, kinds: tuple[str, ...]) -> 
         say(f"wrote {len(made.pictures)} figures to {figures}")
 
 
-def _check(html: bool, given: dict[str, tuple[str, ...]], prefs_format: str) -> None:
+def _check(
+    html: bool, given: dict[str, tuple[str, ...]], prefs_format: str, why: int | None
+) -> None:
     """Refuse options that would be read for nothing."""
     named = [name for name, paths in given.items() if paths]
     if named and not html:
@@ -222,31 +239,75 @@ def _check(html: bool, given: dict[str, tuple[str, ...]], prefs_format: str) -> 
         raise click.UsageError("--runs needs the judgments, too: --prefs or --qrels")
     if prefs_format != "auto" and "prefs" not in named:
         raise click.UsageError("--prefs-format is of --prefs FILE, which is absent")
+    if why is not None and "runs" not in named:
+        raise click.UsageError("--why is of --runs RUN, which is absent")
+    if why is not None and why < 0:
+        raise click.UsageError(f"--why {why}: expected a number of scores, 0 or more")
 
 
-def _judged(
-    findings: "Findings",
-    paths: dict[str, tuple[str, ...]],
-    prefs_format: str,
-    reading: dict[str, Any],
-    order: str,
-    progress: ProgressDisplay,
-) -> "JudgedQueries | None":
-    """Read what is shown beside scores, if files are given."""
-    if not (paths["prefs"] or paths["qrels"]):
-        return None
-    from pgcjax.io.graded import read_qrels
-    from pgcjax.io.runs import Options, open_runs
-    from pgcjax.io.votes.read import read_preferences
-    from pgcjax.reporting.judged_queries import read
+@dataclass(frozen=True)
+class _Asked:
+    """Files beside scores, and how they are read."""
 
-    prefs, qrels, runs = (paths[name] for name in ("prefs", "qrels", "runs"))
-    return read(
-        findings.queries,
-        findings.runs,
-        read_preferences(prefs, format=prefs_format) if prefs else None,
-        read_qrels(qrels) if qrels else None,
-        open_runs(runs, Options(**reading)) if runs else None,
-        order,
-        progress.update,
-    )
+    paths: dict[str, tuple[str, ...]]
+    prefs_format: str
+    reading: dict[str, Any]
+    order: str
+    cells: int
+
+    def read(self, findings: "Findings", progress: ProgressDisplay) -> dict[str, Any]:
+        """Read what is shown beside scores, as arguments of `interactive.write`."""
+        from pgcjax.io.graded import read_qrels
+        from pgcjax.io.runs import Options, open_runs
+        from pgcjax.io.votes.read import read_preferences
+        from pgcjax.reporting import judged_queries
+        from pgcjax.reporting.score_reasons import explain_scores
+
+        prefs, qrels, runs = (self.paths[name] for name in ("prefs", "qrels", "runs"))
+
+        def opened() -> Any:
+            return open_runs(runs, Options(**self.reading))
+
+        judgments = {
+            "preferences": read_preferences(prefs, format=self.prefs_format)
+            if prefs
+            else None,
+            "qrels": read_qrels(qrels) if qrels else None,
+        }
+        judged = judged_queries.read(
+            findings.queries,
+            findings.runs,
+            **judgments,
+            runs=opened() if runs else None,
+            order=self.order,
+            progress=progress.update,
+        )
+        if not runs:
+            return {"judged": judged}
+        reasons = explain_scores(
+            findings,
+            judgments,
+            opened,
+            self.order,
+            cells=self.cells,
+            command=self._command(),
+            progress=progress.update,
+        )
+        return {"judged": judged, "reasons": reasons}
+
+    def _command(self) -> str:
+        """Return the line that explains a score of these files, but for its name."""
+        line = ["pgcjax", "explain"]
+        for name in ("prefs", "qrels"):
+            for path in self.paths[name]:
+                line += [f"--{name}", path]
+        usual = {"format": "auto", "name_by": NAME_BY[0]}
+        options = {"format": "--run-format", "name_by": "--name-by"}
+        for name, option in options.items():
+            if self.reading[name] != usual[name]:
+                line += [option, self.reading[name]]
+        if self.prefs_format != "auto":
+            line += ["--prefs-format", self.prefs_format]
+        if self.order != ORDERS[0]:
+            line += ["--order", self.order]
+        return shlex.join([*line, *self.paths["runs"]])

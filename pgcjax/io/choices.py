@@ -36,6 +36,9 @@ TABLE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
 PAGE_SUFFIXES = (".html", ".md")
 """Of pages about scores."""
 
+EXPLAINED = 100
+"""Scores by each measure that a page explains by default."""
+
 FIGURE_KINDS = ("pdf", "svg", "png")
 """Of files of figures."""
 

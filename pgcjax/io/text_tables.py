@@ -15,7 +15,7 @@ from pgcjax.later import pd
 
 _DIGITS, _MOST_DIGITS = 4, 9  # decimals: those of trec_eval, and of small numbers
 # What LaTeX would take for more than letters, or has no letter for.
-_LATEX = {
+LATEX_ESCAPES = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
@@ -30,10 +30,11 @@ _LATEX = {
     "↑": r"$\uparrow$",
     "↓": r"$\downarrow$",
     "α": r"$\alpha$",
+    "τ": r"$\tau$",
     **{character: f"\\{character}" for character in "{}$&#_%"},
 }
 _MINUS = re.compile("(?<!-)-(?!-)")
-_TO_ESCAPE = re.compile(r"-(?=-)|'(?=')|[\\~^<>|`–—↑↓α{}$&#_%]")
+LATEX_SPECIAL = re.compile(r"-(?=-)|'(?=')|[\\~^<>|`–—↑↓ατ{}$&#_%]")
 # What Markdown would take for more than letters: anywhere, and at the start of a line.
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~$&])")
 _START = re.compile(r"^(\d*)([-+=.)])(?=[-+=]*(\s|$))")
@@ -130,7 +131,7 @@ def digits_of(values: pd.Series) -> int:
 
 def latex_text(text: str) -> str:
     """Escape what LaTeX would take for more than letters."""
-    return _TO_ESCAPE.sub(lambda match: _LATEX[match[0]], printable(text))
+    return LATEX_SPECIAL.sub(lambda match: LATEX_ESCAPES[match[0]], printable(text))
 
 
 def latex(table: TextTable) -> str:

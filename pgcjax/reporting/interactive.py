@@ -6,6 +6,7 @@
 
 import os
 from base64 import b64encode
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -15,17 +16,21 @@ import numpy as np
 
 from pgcjax.errors import printable
 from pgcjax.io.remote import path_of
+from pgcjax.io.text_tables import LATEX_ESCAPES, LATEX_SPECIAL
 from pgcjax.io.write import written_beside
 from pgcjax.reporting import judge_orders
+from pgcjax.reporting.introduction import introduction, meanings
 from pgcjax.reporting.judged_queries import JudgedQueries
 from pgcjax.reporting.page import ready, table_of, template
 from pgcjax.reporting.score_findings import Findings
+from pgcjax.reporting.score_reasons import Reasons, columns_of
 from pgcjax.stats.findings import Comparison
 
-SCRIPTS = ("data", "elements", "tables", "charts", "graph", "drawing", "overview")
-SCRIPTS += ("comparisons", "details", "main")
+SCRIPTS = ("data", "elements", "address", "exports", "tables", "charts", "graph")
+SCRIPTS += ("drawing", "overview", "comparisons", "details", "main")
 _LONG = 20  # rows of judges that a page shows
 # What is embedded stays below 20 MB: so many scores in full, p, and ranks of documents.
+_TEXT, _TEXTS = 400, 4_000_000  # characters of one text, and of all
 _SCORES, _P_VALUES, _BOUNDS, _RANKS = 1_000_000, 2_000_000, 200_000, 4_000_000
 
 
@@ -35,6 +40,9 @@ def write(
     *,
     title: str = "Scores of runs",
     judged: JudgedQueries | None = None,
+    reasons: Reasons | None = None,
+    topics: Mapping[str, str] | None = None,
+    texts: Mapping[str, str] | None = None,
 ) -> Path:
     """Write the page, whole or not at all.
 
@@ -43,6 +51,9 @@ def write(
         path: an .html file.
         title: of the page.
         judged: of `judged_queries.read`; without them the page shows no graphs.
+        reasons: of `score_reasons.explain_scores`, for scores that the page explains.
+        topics: what queries ask, by query_id.
+        texts: of documents, by doc_id: of those that the page shows, the beginnings.
 
     Raises:
         UsageError: another suffix. DataError: the file cannot be written.
@@ -67,12 +78,14 @@ def write(
         script=script,
         policy=content_policy(style, script),
         findings=findings,
+        introduction=introduction(findings, judged.judging if judged else ""),
+        meanings=meanings(findings),
         means=[[f"{mean[i]:.4f}" for mean in means] for i in order],
         names=[findings.runs[i] for i in order],
         sections=_sections(judged),
         judges=findings.judges and judge_orders.parts(findings.judges, findings.how),
         judges_title=judge_orders.TITLE,
-        data=data_of(findings, judged),
+        data=data_of(findings, judged, reasons, topics, texts),
     )
     with written_beside(target) as beside:
         beside.write_text(text, encoding="utf-8", newline="\n")
@@ -108,9 +121,18 @@ def _sections(judged: JudgedQueries | None) -> list[tuple[str, list[Any]]]:
     return sections
 
 
-def data_of(findings: Findings, judged: JudgedQueries | None = None) -> dict[str, Any]:
+def data_of(
+    findings: Findings,
+    judged: JudgedQueries | None = None,
+    reasons: Reasons | None = None,
+    topics: Mapping[str, str] | None = None,
+    texts: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
     """Return what the script of the page needs, as JSON can hold it."""
     count = len(findings.scores)
+    table = findings.discrimination.table
+    shares = table["significant"].tolist(), table["power"].tolist()
+    power = dict(zip(table["measure"], zip(*shares, strict=True), strict=True))
     size = count * len(findings.runs) * len(findings.queries)
     measures = [
         {
@@ -119,6 +141,8 @@ def data_of(findings: Findings, judged: JudgedQueries | None = None) -> dict[str
             "values": packed(_values(findings, name), _float(size)),
             **_tested(comparison, count),
             "judged": _by_judgments(findings, name),
+            "found": power[name][0],
+            "power": power[name][1],
         }
         for name, comparison in findings.compared.items()
     ]
@@ -135,11 +159,69 @@ def data_of(findings: Findings, judged: JudgedQueries | None = None) -> dict[str
         "queries": [printable(name) for name in findings.queries],
         "measures": measures,
         "correlations": together,
+        "overlaps": _overlaps(findings),
         "common": findings.common,
         "tested": findings.discrimination.tested(),
         "alpha": first.metadata["alpha"],
         "judged": None if judged is None else _graphs(findings, judged),
+        "why": None if reasons is None else _why(findings, reasons),
+        "topics": _beginnings(topics or {}, findings.queries),
+        "texts": _beginnings(texts or {}, _documents(judged, reasons)),
+        "latex": {"pattern": LATEX_SPECIAL.pattern, "escapes": LATEX_ESCAPES},
     }
+
+
+def _why(findings: Findings, reasons: Reasons) -> dict[str, Any]:
+    """Return what is known of why runs have scores."""
+    columns = columns_of(reasons, findings)
+    data: dict[str, Any] = {
+        "notes": [printable(reasons.notes.get(name, "")) for name in findings.scores],
+        "command": printable(reasons.command),
+    }
+    for name, values in columns.items():
+        if name in ("rules", "deciders"):
+            data[name] = values
+        elif name == "docs":
+            data[name] = packed(values, "text")
+        elif name in ("values", "score", "best"):
+            data[name] = packed(values, "f8")
+        else:
+            small = np.max(values, initial=0) < 2**16
+            data[name] = packed(values, "u2" if small else "u4")
+    return data
+
+
+def _documents(judged: JudgedQueries | None, reasons: Reasons | None) -> list[str]:
+    """List the documents that a page shows, those of explanations first."""
+    docs = [
+        doc for one in (reasons.cells if reasons else {}).values() for doc in one.ideal
+    ]
+    docs += [
+        doc for graph in (judged.graphs if judged else ()) for doc in graph.doc_ids
+    ]
+    return list(dict.fromkeys(docs))
+
+
+def _beginnings(texts: Mapping[str, str], ids: Sequence[str]) -> dict[str, Any] | None:
+    """Return texts by id, the beginnings of long ones, as far as there is room."""
+    named = [name for name in ids if texts.get(name)]
+    short = [" ".join(texts[name].split()) for name in named]
+    short = [text if len(text) <= _TEXT else f"{text[: _TEXT - 1]}…" for text in short]
+    room = int(np.searchsorted(np.cumsum([len(text) for text in short]), _TEXTS))
+    if not named:
+        return None
+    return {"ids": packed(named[:room], "text"), "texts": packed(short[:room], "text")}
+
+
+def _overlaps(findings: Findings) -> list[list[float | None]]:
+    """Return the share of pairs significant by both of two measures, of either."""
+    number = {name: i for i, name in enumerate(findings.scores)}
+    shares: list[list[float | None]] = [[None] * len(number) for _ in number]
+    for row in findings.discrimination.overlaps().to_dict("records"):
+        either = row["only_a"] + row["both"] + row["only_b"]
+        i, j = number[row["measure_a"]], number[row["measure_b"]]
+        shares[i][j] = shares[j][i] = row["both"] / either if either else None
+    return shares
 
 
 def _queries(findings: Findings, measure: str) -> list[int] | None:
@@ -231,6 +313,7 @@ def _graphs(findings: Findings, judged: JudgedQueries) -> dict[str, Any]:
     sizes = [len(graph) for graph in graphs]
     docs = [doc for graph in graphs for doc in graph.doc_ids.tolist()]
     by_grades = not any(len(graph.wins) for graph in graphs)
+    edges = judged.edges()
     levels = [
         graph.levels if graph.levels is not None else np.full(len(graph), -1)
         for graph in graphs
@@ -247,7 +330,10 @@ def _graphs(findings: Findings, judged: JudgedQueries) -> dict[str, Any]:
         "of": "grades" if by_grades else "preferences",
         "sizes": sizes,
         "docs": packed(docs, "text"),
-        "edges": packed(judged.edges(), "i4"),
+        "edges": packed(edges, "i4"),
+        "direct": packed(judged.direct(edges), "u1"),
+        "ideal": packed(judged.ideal_ranks(), "u4"),
+        "counts": judged.counts(edges),
         "levels": packed(np.concatenate(levels), "i4") if by_grades else None,
         "parts": packed(judged.parts(), "i4"),
         "grades": packed(judged.grades, "f8")

@@ -2,15 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Int, Int32, UInt32
+from jaxtyping import Bool, Int, Int32, UInt32
 from scipy import sparse
 
 from pgcjax.errors import DataError, Progress, counted, listed
 from pgcjax.io.judged import JudgedDocuments
+from pgcjax.reference.pgc import greedy_ideal
+from pgcjax.reporting.introduction import judging_in_words
 from pgcjax.reporting.judgment_analysis import Analysis, Choices, Part, analyse
 from pgcjax.tensors.graphs import Graph, grade_graphs, preference_graphs
 from pgcjax.tensors.rankings import read_rankings
@@ -31,6 +34,7 @@ class JudgedQueries:
         ranks: of each query, where runs have its documents: from 1; 0 if nowhere.
         sections: what `judgments` says of them.
         notes: what is missing, a line each.
+        judging: how the queries were judged, in words.
     """
 
     graphs: Sequence[Graph]
@@ -39,6 +43,7 @@ class JudgedQueries:
     ranks: Sequence[UInt32[np.ndarray, "runs documents"]] = ()
     sections: Sequence[Analysis] = ()
     notes: tuple[str, ...] = ()
+    judging: str = ""
 
     def edges(self) -> Int[np.ndarray, "edges 3"]:
         """List all edges once: document, the worse one, how often it was judged.
@@ -58,6 +63,85 @@ class JudgedQueries:
         size = sum(map(len, self.graphs))
         links = sparse.csr_array((times, (a, b)), shape=(size, size))
         return sparse.csgraph.connected_components(links, connection="strong")[1]
+
+    def direct(self, edges: Int[np.ndarray, "edges 3"]) -> Bool[np.ndarray, " edges"]:
+        """Find edges that do not follow from a chain of others, or are in a cycle.
+
+        Args:
+            edges: all of `edges`.
+        """
+        part = self.parts()
+        a, b = part[edges[:, 0]], part[edges[:, 1]]
+        needed = a == b
+        first = np.cumsum([0, *map(len, self.graphs)])
+        query = np.searchsorted(first, edges[:, 0], side="right")
+        for one in np.unique(query):
+            rows = np.flatnonzero((query == one) & (a != b))
+            names, ends = np.unique([a[rows], b[rows]], return_inverse=True)
+            u, v = ends.reshape(2, -1)
+            leads = np.zeros((len(names), len(names)), np.float32)
+            leads[u, v] = 1
+            reach = leads
+            while True:  # twice as far each time
+                longer = np.minimum(reach + reach @ reach, 1)
+                if (longer == reach).all():
+                    break
+                reach = longer
+            needed[rows] = (leads @ reach)[u, v] == 0
+        return needed
+
+    def counts(self, edges: Int[np.ndarray, "edges 3"]) -> dict[str, list[int]]:
+        """Count documents, judgments, conflicts and cycles of each query, by name.
+
+        Args:
+            edges: all of `edges`. Without any, of grades, documents alone are counted.
+        """
+        sizes = [len(graph) for graph in self.graphs]
+        if not len(edges):
+            return {"documents": sizes}
+        queries = np.repeat(np.arange(len(sizes)), sizes)
+        a, b, times = edges.T
+        query, code = queries[a], a * len(queries) + b
+        both = np.isin(code, b * len(queries) + a)
+        count = partial(np.bincount, minlength=len(sizes))
+        conflicts = count(query[both]) // 2
+        size = np.bincount(self.parts())[self.parts()]
+        largest = np.zeros(len(sizes), np.int64)
+        np.maximum.at(largest, queries, np.where(size > 1, size, 0))
+        table = {
+            "documents": np.array(sizes),
+            "judgments": count(query, weights=times),
+            "pairs": count(query) - conflicts,
+            "conflicts": conflicts,
+            "in cycles": count(queries[size > 1]),
+            "largest part": largest,
+        }
+        return {name: values.astype(int).tolist() for name, values in table.items()}
+
+    def ideal_ranks(self) -> Int[np.ndarray, " documents"]:
+        """Rank documents of each query, from 1, as an ideal ranking near no run does.
+
+        What the judgments leave open is by document id.
+        """
+        return np.concatenate(
+            [np.zeros(0, np.int64), *(_ideal_ranks(graph) for graph in self.graphs)]
+        )
+
+
+def _ideal_ranks(graph: Graph) -> Int[np.ndarray, " documents"]:
+    docs, ranks = np.arange(len(graph)), np.empty(len(graph), np.int64)
+    if len(graph.wins):
+        names = [str(doc) for doc in graph.doc_ids]
+        counts: dict[tuple[str, str], int] = {}
+        for a, b, times in graph.wins.tolist():
+            pair = names[a], names[b]
+            counts[pair] = counts.get(pair, 0) + times
+        number = {name: i for i, name in enumerate(names)}
+        docs = np.array([number[doc] for doc in greedy_ideal(counts, [], tuple(names))])
+    elif graph.levels is not None:
+        docs = np.argsort(-graph.levels, kind="stable")
+    ranks[docs] = np.arange(1, len(graph) + 1)
+    return ranks
 
 
 def read(
@@ -109,7 +193,13 @@ def read(
                 f"were read: {listed(absent)}"
             )
     return JudgedQueries(
-        graphs, _grade_of(graphs, queries, qrels), names, ranks, sections, tuple(notes)
+        graphs,
+        _grade_of(graphs, queries, qrels),
+        names,
+        ranks,
+        sections,
+        tuple(notes),
+        judging_in_words(preferences, qrels, queries),
     )
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -27,7 +28,8 @@ def test_from_scores_of_evaluate_to_a_page(pgcjax, here):
     done = pgcjax("evaluate", *judged, "-o", "scores.csv", str(DEMO / "runs"))
     assert done.code == 0, done.err
     beside = [*judged[:4], "--runs", str(DEMO / "runs")]
-    done = pgcjax("report", "scores.csv", "-o", "page.html", *FAST, *beside)
+    line = ["report", "scores.csv", "-o", "page.html", *FAST, *beside, "--why", "4"]
+    done = pgcjax(*line)
     assert (done.code, done.out) == (0, ""), done.err
     assert done.err == "pgcjax: wrote page.html\n"
     text = (here / "page.html").read_text("utf-8")
@@ -35,8 +37,17 @@ def test_from_scores_of_evaluate_to_a_page(pgcjax, here):
     for run, mean in package.files.read_scores("scores.csv").mean()["PGC"].items():
         assert f'<td>{run}</td><td class="number">{mean:.4f}</td>' in text
     assert "<dt>scores, order</dt><dd>trec</dd>" in text
-    data = re.search(r'id="data">(.*)</script>', text)
-    assert data and json.loads(data[1])["judged"]["runs"] == [*range(8)]
+    found = re.search(r'id="data">(.*)</script>', text)
+    data = json.loads(found[1] if found else "")
+    assert data["judged"]["runs"] == [*range(8)]
+    assert data["why"]["notes"] == ["", ""]
+    line = shlex.split(data["why"]["command"])
+    assert line[:2] == ["pgcjax", "explain"]
+    done = pgcjax(*line[1:], "--run-id", "oak", "--query", "q101", "-m", "PGC")
+    assert done.code == 0 and "oak, q101: PGC 0." in done.err
+    done = pgcjax("report", "scores.csv", "-o", "p.html", *FAST, *beside, "--why", "0")
+    assert done.code == 0, done.err
+    assert (here / "p.html").stat().st_size < (here / "page.html").stat().st_size
 
 
 def test_markdown_and_figures_replace_older_ones(pgcjax, here, scores):
@@ -146,6 +157,11 @@ def test_help_of_what_a_run_lacks(pgcjax, here, demo_scores):
         (
             "scores.parquet -o p.html --runs run.txt",
             "--runs needs the judgments, too: ",
+        ),
+        ("scores.parquet -o p.html --why 5", "--why is of --runs RUN, which is absent"),
+        (
+            "scores.parquet -o p.html --qrels qrels.txt --runs run.txt --why -1",
+            "--why -1: expected a number of scores, 0 or more",
         ),
         ("scores.parquet -o p.html --prefs-format luo", "--prefs-format is of --prefs"),
         (

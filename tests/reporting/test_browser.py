@@ -1,20 +1,24 @@
 """The page to explore, in a browser: what people do there, and what names cannot do."""
 
+import csv
 import re
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
+from urllib.parse import urlencode
 
 import pandas as pd
 import pytest
 
 import pgcjax
 from pgcjax.datasets.files import demo_folder
-from pgcjax.io.runs import read_runs
-from pgcjax.io.text_tables import cell_of
+from pgcjax.io.runs import Options, open_runs, read_runs
+from pgcjax.io.text_tables import Column, cell_of, latex, latex_text, text_table
 from pgcjax.reference.order import ordered
 from pgcjax.reference.pgc import greedy_ideal
 from pgcjax.reporting import interactive, judged_queries
 from pgcjax.reporting.score_findings import find
+from pgcjax.reporting.score_reasons import explain_scores
 
 DEMO = demo_folder()
 HOSTILE = "</script><script>window.bad=1</script>"
@@ -40,7 +44,10 @@ def file(demo, tmp_path_factory):
         findings.queries, findings.runs, preferences, qrels, runs
     )
     target = tmp_path_factory.mktemp("page") / "demo.html"
-    return interactive.write(findings, target, title="Demo", judged=read)
+    judgments = {"preferences": preferences, "qrels": qrels}
+    opened = partial(open_runs, DEMO / "runs", Options())
+    why = explain_scores(findings, judgments, opened, cells=16)
+    return interactive.write(findings, target, title="Demo", judged=read, reasons=why)
 
 
 @contextmanager
@@ -93,14 +100,14 @@ def shows(page, heading):
     return True
 
 
-def go(page, address):
-    """Open an address of the page, and wait until the page has shown it."""
+def go(page, **chosen):
+    """Open an address of the page, by names, and wait until the page has shown it."""
     page.evaluate(
         """address => new Promise((done) => {
         addEventListener("hashchange", done, {once: true});
         location.hash = address;
         })""",
-        address,
+        urlencode(chosen, doseq=True),
     )
     drawn(page)
 
@@ -177,26 +184,100 @@ def test_a_leaderboard_sorts_filters_searches_and_changes_its_measure(
         assert shown[shown.index("test") + 1] == "t"
 
 
-def test_the_ideal_rankings_are_those_of_the_reference(browser, file, demo):
+def test_a_score_is_explained_or_the_page_says_what_explains_it(browser, file, demo):
+    """Ideal rankings are those of the reference, and what documents add is Python's."""
     preferences, _, findings = demo
     runs = pgcjax.files.read_runs(DEMO / "runs").table
-    rows = runs.groupby(["query_id", "run_id"])[["doc_id", "score", "rank"]]
-    true = {}
-    for query, judged in preferences.groupby("query_id"):
-        for run in findings.runs:
-            found = (query, run) in rows.indices
-            listed = rows.get_group((query, run)).values.tolist() if found else []
-            ranking = ordered([tuple(row) for row in listed])
-            true[f"{run} {query}"] = greedy_ideal(edges(judged), ranking)
     with opened(browser, file) as page:
-        peeled = page.evaluate(
-            """() => Object.fromEntries(report.runs.flatMap((run, i) =>
-            report.queries.map((query, j) => {
-              const shown = caseOf(j, i);
-              return [`${run} ${query}`, shown.ideal.map((d) => shown.graph.docs[d])];
-            })))"""
+        cells = page.evaluate(
+            """() => [...report.why.start.keys()].map((key) => {
+            const at = key.split(" ").map(Number), [m, q, r] = at;
+            state.measure = m;
+            const shown = caseOf(q, r);
+            return [report.measures[m].name, report.queries[q], report.runs[r],
+              shown.graph.docs.map((doc, i) => [shown.place[i], doc]), shown.nearest];
+            })"""
         )
-    assert peeled == true and len(true) == 160
+        neutral = page.evaluate(
+            """() => {
+            const {graph, place} = caseOf(0, null);
+            return graph.docs.map((doc, i) => [place[i], doc]);
+            }"""
+        )
+    first = preferences[preferences["query_id"] == findings.queries[0]]
+    assert [doc for _, doc in sorted(neutral)] == greedy_ideal(edges(first), [])
+    peeled = [cell for cell in cells if cell[0] == "PGC"]
+    assert len(peeled) == 16 and len(cells) == 32 and all(cell[4] for cell in peeled)
+    for _, query, run, places, _ in peeled:
+        rows = runs[(runs["query_id"] == query) & (runs["run_id"] == run)]
+        rows = rows[["doc_id", "score", "rank"]].itertuples(index=False, name=None)
+        judged = preferences[preferences["query_id"] == query]
+        true = greedy_ideal(edges(judged), ordered(list(rows)))
+        assert [doc for _, doc in sorted(places)] == true
+    _, query, run, *_ = peeled[0]
+    explained = pgcjax.explain(
+        DEMO / "runs", query, run_id=run, preferences=DEMO / "preferences.csv"
+    )
+    table = explained.table[explained.table["ideal_rank"].notna()]
+    table = table.sort_values("ideal_rank")
+    with opened(browser, file) as page:
+        go(page, query=query, run=run)
+        assert f"PGC of {run} is {explained.score:.4f}" in page.inner_text("#detail")
+        grid = page.locator(".grid", has_text="What each document adds")
+        with page.expect_download() as saved:
+            grid.get_by_text("CSV").click()
+        rows = [*csv.DictReader(saved.value.path().read_text().splitlines())]
+        assert [row["document"] for row in rows] == table["doc_id"].tolist()
+        for name, column in (
+            ("adds",) * 2,
+            ("ideal adds", "ideal_adds"),
+            ("moved",) * 2,
+        ):
+            assert [float(row[name]) for row in rows] == table[column].tolist()
+        placed = [row["placed, as"].partition(";")[0] for row in rows]
+        assert placed == table["rule"].tolist()
+        worst = findings.runs[findings.compared["PGC"].runs["mean"].argmin()]
+        go(page, query=query, run=worst)
+        line = page.locator("#detail pre").inner_text()
+        assert line == (
+            f"pgcjax explain --prefs judgments.txt runs/ --run-id {worst} "
+            f"--query {query} -m PGC"
+        )
+        assert page.locator(".grid", has_text="The judged documents").count() == 1
+
+
+def test_a_graph_has_layers_and_can_be_searched_and_enlarged(browser, file, demo):
+    _, _, findings = demo
+    with opened(browser, file) as page:
+        go(page, query=findings.queries[0])
+        bad = page.evaluate(
+            """() => {
+            const {graph, place} = caseOf(0, null), at = layout(graph, place, 600);
+            const wrong = graph.edges.filter(([a, b]) =>
+              Math.sign(at.y[b] - at.y[a]) !== Math.sign(place[b] - place[a]));
+            return [wrong.length, graph.edges.length];
+            }"""
+        )
+        assert bad[0] == 0 and bad[1] > 20  # each judgment is between two layers
+        red = page.locator("#detail .zoom .edge.ideal").get_attribute("d")
+        unmet = page.evaluate("caseOf(0, null).edges.filter((e) => e.ideal).length")
+        assert red.count("M") == unmet > 0
+        rings = page.evaluate("caseOf(0, null).documents.filter((d) => d.cycle).length")
+        assert page.locator("#detail .doc .ring").count() == rings > 0
+        page.get_by_label("Find a document in the graph").fill("38")
+        hits = page.locator("#detail .hit-doc")
+        assert hits.count() == 1 and "-38" in hits.get_attribute("aria-label")
+        assert "find=38" in page.evaluate("location.href")
+        svg = page.locator("#detail .zoom svg")
+        before = svg.bounding_box()["width"]
+        page.get_by_label("Larger graph").click()
+        assert svg.bounding_box()["width"] == pytest.approx(1.5 * before, abs=12)
+        page.get_by_label("Smaller graph").click()
+        kept = page.locator(".chart .edge.kept")
+        few = len(kept.get_attribute("d"))
+        page.select_option("#detail .bar select >> nth=1", label="every judgment")
+        assert len(kept.get_attribute("d")) > few
+        assert "arrows=all" in page.evaluate("location.href")
 
 
 def test_from_a_run_to_two_to_a_query_and_back(browser, file, demo):
@@ -234,18 +315,139 @@ def test_from_a_run_to_two_to_a_query_and_back(browser, file, demo):
         page.click(f"#detail a:text-is('{order[0]}')")
         assert shows(page, f"Query {order[0]}, reed")
         graph = page.locator("#detail figure svg").first
-        docs = graph.locator(".doc")
-        assert docs.count() == 20 and graph.locator(".part").count() >= 1
+        assert graph.locator(".doc").count() == 20
         said = re.search(r"reed contradicts (\d+) of them", page.inner_text("#detail"))
-        table = page.locator(".grid", has_text="Judgments that reed contradicts")
+        table = page.locator(".grid", has_text="that the run contradicts")
         if table.locator(".more").is_visible():
             table.locator(".more").click()
         times = table.locator("tbody tr > :nth-child(5)").all_inner_texts()
         assert said and int(said[1]) == sum(map(int, times)) > 0
-        kept = page.locator(".chart .edge.kept")
-        before = kept.get_attribute("d")
-        page.check("#detail .check input")
-        assert len(kept.get_attribute("d")) > len(before)
+
+
+def test_every_table_is_handed_over(browser, file, demo):
+    """CSV at full precision, LaTeX as the package writes it, and what is pasted."""
+    _, _, findings = demo
+    runs = findings.compared["PGC"].runs.sort_values("rank", kind="stable")
+    with opened(browser, file, permissions=["clipboard-read"]) as page:
+        board = page.locator("#board .exports")
+        page.fill("#board input[type=search]", "r")
+        runs = runs[runs["run_id"].str.contains("r")]
+        with page.expect_download() as saved:
+            board.get_by_text("CSV").click()
+        assert saved.value.suggested_filename == "runs.csv"
+        rows = [*csv.DictReader(saved.value.path().read_text().splitlines())]
+        assert [row["run"] for row in rows] == runs["run_id"].tolist()
+        for name in ("mean", "low", "high"):
+            assert [float(row[name]) for row in rows] == runs[name].tolist()
+        board.get_by_text("Copy").click()
+        board.get_by_text("copied").wait_for()
+        pasted = page.evaluate("navigator.clipboard.readText()").split("\n")
+        assert [row.split("\t") for row in pasted[1:]] == [[*r.values()] for r in rows]
+        # A table of the page's own text, and the square of measures.
+        count = page.locator("table").count()
+        assert page.locator(".exports").count() == count >= 8
+        with page.expect_download() as saved:
+            page.locator("#measures .exports").first.get_by_text("LaTeX").click()
+        tau = findings.correlations.set_index("coefficient").loc["tau", "value"]
+        names = ["PGC", "Compat"]
+        caption = "Kendall's τ of the orders in which two measures put the runs"
+        true = text_table(pd.DataFrame([[tau], [tau]]), title=caption)
+        cells = [cell_of(tau), "—"]
+        columns = [Column("measure", names)]
+        columns += [
+            Column(name, cells[::step], right=True)
+            for name, step in zip(names, (-1, 1), strict=True)
+        ]
+        true = latex(replace(true, columns=columns))
+        assert saved.value.path().read_text("utf-8") == f"{true}\n"
+        hard = ["a & b", "50 %", "~^\\_{}$#", "x--y''", "α–τ"]
+        assert page.evaluate("(texts) => texts.map(latexText)", hard) == [
+            latex_text(text) for text in hard
+        ]
+        made = {"labels": ["x"], "numeric": [False], "values": [["=1+1"], ['a"b,']]}
+        texts = page.evaluate("(t) => [FORMATS.CSV(t), FORMATS.Copy(t)]", made)
+        assert texts == ['x\n=1+1\n"a""b,"\n', "x\n'=1+1\na\"b,"]
+
+
+def test_a_link_shows_what_its_sender_saw(browser, file, demo):
+    _, _, findings = demo
+    with opened(browser, file) as page:
+        page.select_option("#controls select", label="Compat")
+        page.locator("#board th button", has_text=re.compile("^run")).click()
+        page.locator("#board th button", has_text=re.compile("^run")).click()
+        page.fill("#board input[type=search]", "e")
+        page.check("#board input[aria-label='Compare reed']")
+        page.select_option("#board .bar select", "2")
+        page.select_option("#measures select >> nth=0", label="Compat")
+        address = page.evaluate("location.href")
+        seen = page.locator("#overview").inner_text(), column(page, "#board", 3)
+        assert seen[1] == ["reed"]
+        page.click("#board a:text-is('reed')")
+        assert shows(page, "reed")
+        page.locator("#detail th button", has_text="median").first.click()
+        page.fill("#detail input[type=search]", "10")
+        detail = page.evaluate("location.href"), column(page, "#detail", 1)
+        page.click("#detail .trail a")  # back where the overview was left
+        page.locator("#detail").wait_for(state="hidden")
+        assert column(page, "#board", 3) == ["reed"]
+    assert "measure=Compat&runs.sort=-run&runs.find=e&ticked=reed" in address
+    for url, what in ((address, None), detail):
+        with opened(browser, file) as page:
+            page.goto(f"{file.as_uri()}#{url.partition('#')[2]}")
+            page.reload()
+            page.wait_for_selector("html[data-ready]")
+            if what is None:
+                text = page.locator("#overview").inner_text()
+                assert (text, column(page, "#board", 3)) == seen
+                assert page.locator("#board [aria-sort=descending]").count() == 1
+                assert page.locator("#chosen").is_visible()
+            else:
+                assert page.locator("#detail h2").inner_text() == "reed"
+                assert column(page, "#detail", 1) == what
+            assert page.locator("#lost").inner_text() == ""
+    with opened(browser, file) as page:
+        go(page, run="none", query=findings.queries[0], measure="AP")
+        said = page.locator("#lost").inner_text()
+        assert said == "This page has no run none, no measure AP."
+
+
+def test_pairs_and_points_have_names(browser, file, demo):
+    _, _, findings = demo
+    with opened(browser, file) as page:
+        drawn(page)
+        names = (
+            page.locator("#measures figure").first.locator("text").all_text_contents()
+        )
+        assert {"PGC", "Compat"} < {*names} and len({*names} & {*findings.runs}) >= 6
+        boxes = (
+            page.locator("#measures figure")
+            .first.locator("text")
+            .evaluate_all(
+                """(texts, runs) => texts.filter((t) => runs.includes(t.textContent))
+            .map((t) => t.getBoundingClientRect().toJSON())""",
+                findings.runs,
+            )
+        )
+        for i, a in enumerate(boxes):
+            for b in boxes[:i]:
+                aside = a["right"] <= b["left"] or b["right"] <= a["left"]
+                assert (
+                    aside or a["bottom"] <= b["top"] + 3 or b["bottom"] <= a["top"] + 3
+                )
+        tau = findings.correlations.set_index("coefficient").loc["tau", "value"]
+        says = page.locator("#measures figure .says").first.inner_text()
+        assert f"τ = {cell_of(tau)}." in says
+        # The pointer finds the cell below the names of the columns.
+        canvas = page.locator("#significance canvas")
+        box = canvas.bounding_box()
+        canvas.hover(position={"x": box["width"] - 4, "y": box["height"] - 4})
+        order = findings.compared["PGC"].runs.sort_values("rank")["run_id"].tolist()
+        status = page.locator("#significance [role=status]")
+        assert status.inner_text() == order[-1]
+        canvas.hover(position={"x": box["width"] - 4, "y": 116})
+        assert status.inner_text().startswith(f"1. {order[0]} is ")
+        canvas.hover(position={"x": box["width"] - 4, "y": 100})
+        assert status.inner_text().startswith("Blue")
 
 
 def test_it_can_be_used_with_keys_alone(browser, file):
@@ -265,14 +467,14 @@ def test_it_can_be_used_with_keys_alone(browser, file):
         page.keyboard.press("Enter")
         assert shows(page, "alder")
         assert page.locator(":focus").inner_text() == "alder"
-        go(page, "query=0&run=1")
+        go(page, query="q101", run="aspen")
         page.locator("#detail .doc[tabindex='0']").focus()
         says = page.locator("#detail .says[role=status]")
         assert says.inner_text().startswith("1. ")
         page.keyboard.press("ArrowRight")
         assert says.inner_text().startswith("2. ")
         assert page.evaluate(wide) <= 0
-        go(page, "")
+        go(page)
         page.locator("#significance canvas").focus()
         page.keyboard.press("ArrowDown")
         page.keyboard.press("ArrowRight")
@@ -289,15 +491,15 @@ def test_scores_alone_and_what_to_add(browser, tmp_path, demo):
     file = tmp_path / "page.html"
     interactive.write(findings, file)
     with opened(browser, file) as page:
-        said = page.locator("#judgments").inner_text()
-        assert "--prefs judgments.txt --runs runs/ -o report.html" in said
-        go(page, "query=0")
+        assert page.locator("#judgments").count() == 0
+        assert "made of scores alone" in page.locator("#about").inner_text()
+        go(page, query=findings.queries[0])
         said = page.locator("#detail .note").inner_text()
         assert "make the page with --prefs and --runs" in said
     read = judged_queries.read(findings.queries, findings.runs, preferences)
     interactive.write(findings, file, judged=read)
     with opened(browser, file) as page:
-        go(page, "query=0&run=3")
+        go(page, query=findings.queries[0], run=findings.runs[3])
         assert "make it with --runs" in page.locator("#detail .note").inner_text()
         assert page.locator("#detail .doc").count() == 20
         ideal = page.locator("#detail .doc").evaluate_all(
@@ -330,13 +532,35 @@ def test_names_are_text_whatever_they_hold(browser, tmp_path):
     read = judged_queries.read(
         findings.queries, findings.runs, preferences, None, read_runs(retrieved)
     )
-    file = interactive.write(findings, tmp_path / "p.html", title=HOSTILE, judged=read)
+    runs_again = partial(open_runs, retrieved, Options())
+    scored = pgcjax.evaluate(runs_again(), preferences=preferences)
+    table = scored.table.assign(measure="PGC")[
+        ["run_id", "query_id", "measure", "value"]
+    ]
+    findings = find(pd.concat([table, scores]), test="t")
+    why = explain_scores(findings, {"preferences": preferences}, runs_again)
+    assert len(why.cells) == 6
+    file = interactive.write(
+        findings,
+        tmp_path / "p.html",
+        title=HOSTILE,
+        judged=read,
+        reasons=why,
+        topics=dict.fromkeys(queries, HOSTILE),
+        texts=dict.fromkeys(docs, QUOTED),
+    )
     with opened(browser, file) as page:
         assert page.title() == HOSTILE
-        assert [*column(page, "#board", 3)][::-1] == runs
+        assert {*column(page, "#board", 3)} == {*runs}
         scripts = page.locator("script").count()
-        for address in ("run=1", "runs=0,1", "query=0&run=2", "query=1"):
-            go(page, address)
+        for chosen in (
+            {"run": runs[1]},
+            {"run": runs[:2]},
+            {"query": queries[0], "run": runs[2]},
+            {"query": queries[1], "measure": QUOTED},
+        ):
+            go(page, **chosen)
+            assert page.locator("#lost").inner_text() == ""
             assert page.locator("script").count() == scripts == 2
             assert page.locator("img").count() == 0
         assert set(page.locator("#detail .row title").all_text_contents()) <= {*docs}

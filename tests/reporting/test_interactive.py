@@ -15,6 +15,7 @@ import pgcjax
 from pgcjax.errors import DataError, DataWarning, UsageError
 from pgcjax.io.runs import read_runs
 from pgcjax.reporting import interactive, judged_queries
+from pgcjax.reporting.introduction import introduction, judging_in_words, meanings
 from pgcjax.reporting.judged_queries import JudgedQueries
 from pgcjax.reporting.score_findings import find
 from pgcjax.stats.uncertainty import Uncertainty
@@ -77,10 +78,18 @@ def test_what_was_found_is_there(tmp_path, test, resamples, runs, queries):
             low = found.table["difference"] - unpacked(measure["below"])
             np.testing.assert_allclose(low, found.table["low"], atol=1e-15)
         np.testing.assert_array_equal(p, found.table["p_adjusted"])
+        assert measure["found"] == found.table["significant"].sum()
+        assert measure["power"] == found.table["significant"].mean()
         assert measure["tested"] == found.tested and measure["queries"] is None
+    one, other = (found.table["significant"] for found in findings.compared.values())
+    either = (one | other).sum()
+    share = (one & other).sum() / either if either else None
+    assert data["overlaps"] == [[None, share], [share, None]]
     (tau,) = data["correlations"]["tau"]
     assert tau == findings.correlations.set_index("coefficient")["value"]["tau"]
-    assert data["judged"] is None and "--prefs judgments.txt --runs runs/" in text
+    assert data["judged"] is None and 'id="judgments"' not in text
+    alone = "The page was made of scores alone: it does not show the judgments"
+    assert f"<p>{alone} behind them.</p>" in text
     before = path.read_bytes()
     assert interactive.write(findings, path, title="Mine").read_bytes() == before
 
@@ -174,6 +183,14 @@ def test_judgments_and_runs_beside_scores(tmp_path):
     read = judged_queries.read(*asked, preferences, qrels, read_runs(runs))
     assert [len(graph) for graph in read.graphs] == [3, 0, 2]
     assert read.edges().tolist() == [[0, 1, 1], [0, 2, 1], [1, 0, 2], [3, 4, 1]]
+    assert read.counts(read.edges()) == {
+        "documents": [3, 0, 2],
+        "judgments": [4, 0, 1],
+        "pairs": [2, 0, 1],
+        "conflicts": [1, 0, 0],
+        "in cycles": [2, 0, 0],
+        "largest part": [2, 0, 0],
+    }
     parts = read.parts()
     assert parts[0] == parts[1] and len({*parts.tolist()}) == 4
     np.testing.assert_array_equal(read.grades, [2, np.nan, np.nan, np.nan, 0.5])
@@ -189,7 +206,8 @@ def test_judgments_and_runs_beside_scores(tmp_path):
     assert unpacked(judged["docs"]) == ["a", "b", "c", "x", "z"]
     assert judged["runs"] == [0, 2] and judged["of"] == "preferences"
     assert unpacked(judged["ranks"]).tolist() == [0, 0, 0, 0, 3, 2, 0, 1, 0, 0]
-    assert "<h3>Agreement of judges</h3>" in text and "--prefs judg" not in text
+    assert "<h3>Agreement of judges</h3>" in text and 'id="judgments"' in text
+    assert "6 judgments on 2 queries by 2 judges (j, k). From them" in text
     read = judged_queries.read(*asked, None, qrels)
     judged = embedded(interactive.write(findings, path, judged=read))[1]["judged"]
     assert judged["of"] == "grades" and judged["runs"] == []
@@ -206,6 +224,41 @@ def test_judgments_and_runs_beside_scores(tmp_path):
         "runs: are called other, run000, run002; scores are of a. Name them as in the "
         "scores (name_by, --name-by)."
     )
+
+
+@pytest.mark.parametrize(
+    ("test", "correction", "risk"),
+    [
+        ("t", None, "even one of all pairs different would be at most 10 %"),
+        ("tukey", None, "even one of all pairs different would be at most 10 %"),
+        ("t", "bh", "of the pairs called different, 10 % are expected not to be"),
+        ("t", "none", "not different, about 10 % are called so, as each pair is"),
+    ],
+)
+def test_it_says_in_words_what_significance_means(test, correction, risk):
+    how = {"test": test, "correction": correction, "resamples": 50, "alpha": 0.1}
+    findings = find(made(3, 4, ("PGC", "of mine")), **how)
+    shown, judging, significance, intervals = introduction(findings, "By ann.")
+    assert shown.startswith("This page compares 3 runs on 4 queries. ")
+    assert judging == "By ann." and "at 90 % (Student's t)" in intervals
+    assert risk in significance and findings.compared["PGC"].tested in significance
+    (name, meaning), other = meanings(findings)
+    assert name == "PGC" and meaning.startswith("Greedy preference graph compat")
+    assert other == ("of mine", "not a measure of this package.")
+
+
+def test_it_says_in_words_who_judged():
+    columns = ["query_id", "doc_id", "other_doc_id", "preference", "judge"]
+    rows = [("q1", "a", "b", 1.0, "bob"), ("q1", "a", "c", 1.0, "ann")]
+    table = pd.DataFrame([*rows, ("q9", "x", "y", 1.0, "eve")], columns=columns)
+    qrels = pd.DataFrame({"query_id": ["q1"], "doc_id": ["a"], "relevance": [1.5]})
+    text = judging_in_words(table, qrels, ["q1", "q2"])
+    assert "2 judgments on 1 query by 2 judges (ann, bob). " in text
+    assert text.endswith(
+        "have grades: 1 document of 1 query, from 1.5 to 1.5; the larger, the better."
+    )
+    none = judging_in_words(None, qrels, ["q2"])
+    assert none == "No query with scores has grades."
 
 
 def test_of_very_many_only_what_has_room_is_kept():

@@ -2,12 +2,14 @@
 
 /**
  * A chart: `draw(width)` gives {height, nodes}; `says` is a line below it that changes
- * with what is pointed at.
+ * with what is pointed at. One that `zooms` is in a frame that scrolls.
  */
-function chart({ label, draw, says = "" }) {
+function chart({ label, draw, says = "", zooms = false }) {
   const drawing = s("svg", { role: "img", "aria-label": label });
   const line = h("p", { class: "says" }, says);
-  const place = h("figure", { class: "chart" }, drawing, says ? line : "");
+  const frame = { class: "zoom", tabindex: 0, role: "region", "aria-label": label };
+  const inner = zooms ? h("div", frame, drawing) : drawing;
+  const place = h("figure", { class: "chart" }, inner, says ? line : "");
   let last = 0;
   const redraw = () => {
     const width = Math.round(place.clientWidth);
@@ -49,6 +51,14 @@ function axisBelow(x, top, bottom) {
     s("line", { class: "rule", x1: x(tick), x2: x(tick), y1: top, y2: bottom }),
     s("text", { class: "tick", x: x(tick), y: bottom + 16, "text-anchor": "middle" }, x.text(tick)),
   ]);
+}
+
+function axisNames(below, left, width, bottom) {
+  const turned = `translate(12 ${bottom / 2}) rotate(-90)`;
+  return [
+    s("text", { class: "label", x: width, y: bottom + 34, "text-anchor": "end" }, below),
+    s("text", { class: "label", transform: turned, "text-anchor": "middle" }, left),
+  ];
 }
 
 function extent(...lists) {
@@ -180,7 +190,7 @@ function differenceChart(measure, queries, a, b) {
     zero: true,
     label: `Differences of ${names.join(" and ")} by query; the table has the numbers`,
     says: `Up, blue: ${names[0]} is better; down, orange: ${names[1]} is better.`,
-    open: (query) => `query=${query}&run=${a}`,
+    open: (query) => hashOf({ query, run: a }),
     values: () => extent(queries.map(gap)),
     text: (query) =>
       `${report.queries[query]}: ${signed(gap(query))} (${number(measure.score(a, query))} and ${number(measure.score(b, query))})`,
@@ -200,6 +210,34 @@ function differenceChart(measure, queries, a, b) {
   });
 }
 
+/** Names beside points, the highest first, as far as they cover neither points nor names. */
+function pointNames(spots, gap, left, right) {
+  const taken = spots.map(({ x, y }) => ({ x: x - gap, y: y - gap, w: 2 * gap, h: 2 * gap }));
+  const apart = (a, b) => a.x + a.w <= b.x || b.x + b.w <= a.x || a.y + a.h <= b.y || b.y + b.h <= a.y;
+  const nodes = [];
+  [...spots.keys()]
+    .sort((i, j) => spots[i].y - spots[j].y)
+    .forEach((i) => {
+      const { x, y } = spots[i],
+        name = shorten(spots[i].name, 18),
+        w = name.length * 6.4 + 2;
+      for (const [dx, dy] of [
+        [gap, -7],
+        [-gap - w, -7],
+        [-w / 2, -gap - 14],
+        [-w / 2, gap],
+      ]) {
+        const box = { x: x + dx, y: y + dy, w, h: 14 };
+        if (box.x < left || box.x + w > right || box.y < 0) continue;
+        if (!taken.every((other, k) => k === i || apart(box, other))) continue;
+        taken.push(box);
+        nodes.push(s("text", { class: "tick", x: box.x + 1, y: box.y + 11 }, name));
+        break;
+      }
+    });
+  return nodes;
+}
+
 /** Points: {x, y, name, hash, own}. */
 function pointChart({ label, points, xLabel, yLabel, height = 320, says = "" }) {
   return chart({
@@ -216,19 +254,11 @@ function pointChart({ label, points, xLabel, yLabel, height = 320, says = "" }) 
       );
       const y = scale(...extent(points.map((p) => p.y)), bottom - 10, 10);
       const size = points.length > 300 ? 3 : 5;
+      const spots = points.map((p) => ({ x: x(p.x), y: y(p.y), name: p.name }));
       const nodes = [
         ...axisLeft(y, left, width),
         ...axisBelow(x, 0, bottom),
-        s("text", { class: "label", x: width, y: bottom + 34, "text-anchor": "end" }, xLabel),
-        s(
-          "text",
-          {
-            class: "label",
-            transform: `translate(12 ${bottom / 2}) rotate(-90)`,
-            "text-anchor": "middle",
-          },
-          yLabel,
-        ),
+        ...axisNames(xLabel, yLabel, width, bottom),
         ...points.map((p) =>
           s("circle", {
             class: p.own ? "point own" : "point",
@@ -242,6 +272,7 @@ function pointChart({ label, points, xLabel, yLabel, height = 320, says = "" }) 
             },
           }),
         ),
+        ...pointNames(spots, size + 3, left, width),
       ];
       return { height: bottom + 42, nodes };
     },
@@ -265,16 +296,7 @@ function curveChart({ label, curves, xLabel, yLabel, mark }) {
       const nodes = [
         ...axisLeft(y, left, width),
         ...axisBelow(x, 0, height),
-        s("text", { class: "label", x: width, y: height + 34, "text-anchor": "end" }, xLabel),
-        s(
-          "text",
-          {
-            class: "label",
-            transform: `translate(12 ${height / 2}) rotate(-90)`,
-            "text-anchor": "middle",
-          },
-          yLabel,
-        ),
+        ...axisNames(xLabel, yLabel, width, height),
         s("line", { class: "mark", x1: left, x2: width, y1: y(mark), y2: y(mark) }),
       ];
       curves.forEach((curve, i) => {

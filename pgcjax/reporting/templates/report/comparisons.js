@@ -6,8 +6,6 @@ function significance() {
     order = measure.order,
     count = order.length;
   const pairs = (count * (count - 1)) / 2;
-  let found = 0;
-  for (let i = 0; i < count; i++) for (let j = i + 1; j < count; j++) found += measure.differ(i, j);
   const canvas = h("canvas", {
     tabindex: 0,
     role: "application",
@@ -18,9 +16,9 @@ function significance() {
   const frame = h("div", { class: "matrix" }, canvas, cursor);
   const place = h("figure", { class: "chart" }, frame, line);
   const names = count <= 40,
-    margin = () => (names ? Math.min(170, place.clientWidth * 0.3) : 0);
+    margin = () => (names ? Math.min(170, place.clientWidth * 0.3) : 34);
   let at = [0, Math.min(1, count - 1)],
-    box = { left: 0, width: 1, height: 1 };
+    box = { left: 0, top: 0, width: 1, height: 1 };
   const idle =
     "Blue: the run of the row is significantly better than that of the column; orange: worse; pale: neither. Point at a cell.";
   line.textContent = idle;
@@ -40,11 +38,13 @@ function significance() {
     const left = margin(),
       cell = Math.min((width - left) / count, 44);
     const height = count * Math.min(cell, Math.max(names ? 17 : 0, Math.min(cell, 640 / count)));
+    const upright = names && cell >= 13, // names of columns, turned
+      top = upright ? 112 : 20;
     const ratio = window.devicePixelRatio || 1;
     canvas.width = Math.round(width * ratio);
-    canvas.height = Math.round(height * ratio);
-    canvas.style.height = `${height}px`;
-    box = { left, width: width - left, height };
+    canvas.height = Math.round((top + height) * ratio);
+    canvas.style.height = `${top + height}px`;
+    box = { left, top, width: width - left, height };
     const paint = canvas.getContext("2d"),
       look = getComputedStyle(place);
     paint.scale(ratio, ratio);
@@ -58,27 +58,35 @@ function significance() {
     const w = box.width / count,
       t = height / count,
       seam = t > 12 ? 1 : 0;
+    const label = (i, most) => `${i + 1}  ${shorten(report.runs[order[i]], most)}`;
+    const every = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
+    const few = (pixels, least) => every.find((step) => step * pixels >= least) ?? count;
+    const [down, across] = [names && t >= 10 ? 1 : few(t, 16), upright ? 1 : few(w, 30)];
     for (let i = 0; i < count; i++) {
-      if (names && t >= 10) {
-        paint.fillStyle = look.color;
-        paint.fillText(
-          `${i + 1}  ${shorten(report.runs[order[i]], Math.floor(left / 7.4) - 3)}`,
-          0,
-          (i + 0.5) * t,
-          left - 8,
-        );
+      paint.fillStyle = look.color;
+      if (!(i % down)) {
+        const text = names ? label(i, Math.floor(left / 7.4) - 3) : String(i + 1);
+        paint.fillText(text, 0, top + (i + 0.5) * t, left - 8);
+      }
+      if (!(i % across)) {
+        paint.save();
+        paint.translate(left + (i + 0.5) * w, top - 8);
+        if (upright) paint.rotate(-Math.PI / 2);
+        else paint.textAlign = "center";
+        paint.fillText(upright ? label(i, 13) : String(i + 1), 0, 0, upright ? top - 8 : 40);
+        paint.restore();
       }
       for (let j = 0; j < count; j++) {
         if (i === j) continue;
         const differ = measure.differ(order[i], order[j]);
         paint.fillStyle = !differ ? colours.none : i < j ? colours.more : colours.less;
         const x = Math.round(left + j * w),
-          y = Math.round(i * t);
+          y = Math.round(top + i * t);
         paint.fillRect(
           x,
           y,
           Math.max(Math.round(left + (j + 1) * w) - x - seam, 1),
-          Math.max(Math.round((i + 1) * t) - y - seam, 1),
+          Math.max(Math.round(top + (i + 1) * t) - y - seam, 1),
         );
       }
     }
@@ -91,7 +99,7 @@ function significance() {
       t = box.height / count;
     Object.assign(cursor.style, {
       left: `${box.left + at[1] * w}px`,
-      top: `${at[0] * t}px`,
+      top: `${box.top + at[0] * t}px`,
       width: `${w}px`,
       height: `${t}px`,
     });
@@ -99,21 +107,23 @@ function significance() {
   }
 
   const hit = (event) => [
-    Math.floor((event.offsetY / box.height) * count),
+    Math.floor(((event.offsetY - box.top) / box.height) * count),
     Math.floor(((event.offsetX - box.left) / box.width) * count),
   ];
-  const open = () => {
-    if (at[0] !== at[1]) location.hash = `runs=${order[at[0]]},${order[at[1]]}`;
-  };
-  canvas.addEventListener("pointermove", (event) => {
-    if (event.offsetX >= box.left) point(hit(event));
-  });
-  canvas.addEventListener("pointerleave", () => {
+  const leave = () => {
     cursor.hidden = true;
     line.textContent = idle;
+  };
+  const within = (event) => event.offsetX >= box.left && event.offsetY >= box.top;
+  const open = () => {
+    if (at[0] !== at[1]) location.hash = hashOf({ run: [order[at[0]], order[at[1]]] });
+  };
+  canvas.addEventListener("pointermove", (event) => {
+    within(event) ? point(hit(event)) : leave();
   });
+  canvas.addEventListener("pointerleave", leave);
   canvas.addEventListener("click", (event) => {
-    if (event.offsetX >= box.left) {
+    if (within(event)) {
       point(hit(event));
       open();
     }
@@ -134,7 +144,7 @@ function significance() {
     h(
       "p",
       {},
-      `By ${measure.name}, ${found} of ${counted(pairs, "pair")} of runs differ significantly: ${measure.tested}. Runs are in the order of their means.`,
+      `By ${measure.name}, ${measure.found} of ${counted(pairs, "pair")} of runs differ significantly: ${measure.tested}. Rows and columns are the runs, in the order of their means.`,
     ),
     place,
   );
@@ -142,7 +152,15 @@ function significance() {
 
 /** A square of numbers from -1 to 1, as a table with shades. */
 function square(caption, names, value) {
-  return h(
+  const cells = names.map((_, i) => names.map((_, j) => (i === j ? null : value(i, j))));
+  const content = () => ({
+    caption,
+    labels: ["measure", ...names],
+    numeric: [false, ...names.map(() => true)],
+    values: names.map((name, i) => [name, ...cells[i]]),
+    shown: names.map((name, i) => [name, ...cells[i].map((x) => number(x))]),
+  });
+  const table = h(
     "div",
     { class: "wide" },
     h(
@@ -168,7 +186,7 @@ function square(caption, names, value) {
             {},
             h("th", { scope: "row", class: "id" }, name),
             names.map((_, j) => {
-              const x = value(i, j),
+              const x = cells[i][j],
                 cell = h("td", { class: "number" }, i === j ? "" : number(x));
               if (x !== null && i !== j)
                 cell.style.setProperty("--share", `${Math.round(Math.abs(x) * 70)}%`);
@@ -180,6 +198,7 @@ function square(caption, names, value) {
       ),
     ),
   );
+  return h("div", {}, table, h("div", { class: "foot" }, exportButtons("measures", content)));
 }
 
 function measures() {
@@ -189,19 +208,7 @@ function measures() {
     place = (i, j) => (i * (2 * all.length - i - 1)) / 2 + (j - i - 1);
   const of = (kind) => (i, j) =>
     i === j ? null : report.correlations[kind][place(Math.min(i, j), Math.max(i, j))];
-  const pairs = (report.runs.length * (report.runs.length - 1)) / 2,
-    bits = all.map((m) => m.significant);
-  const bitCount = (byte) => {
-    let n = 0;
-    for (; byte; byte &= byte - 1) n++;
-    return n;
-  };
-  const sum = (list) => list.reduce((n, byte) => n + bitCount(byte), 0);
-  const common = (i, j) => {
-    const both = sum(bits[i].map((byte, k) => byte & bits[j][k])),
-      either = sum(bits[i].map((byte, k) => byte | bits[j][k]));
-    return i === j || !either ? null : both / either;
-  };
+  const common = (i, j) => (i === j ? null : report.overlaps[i][j]);
   const curves = all
     .filter((m) => m.p)
     .map((m) => {
@@ -210,9 +217,16 @@ function measures() {
         : Float64Array.from(m.p);
       return { name: m.name, values: p.sort().reverse() };
     });
-  const [x, y] = [all[state.across] ?? all[0], all[state.upwards] ?? all[1]];
-  const again = (name) => (value) => {
-    state[name] = value;
+  const axis = (name, usual) => {
+    const place = names.indexOf(address.get(name));
+    return place < 0 ? usual : place;
+  };
+  const [across, upwards] = [axis("x", 0), axis("y", 1)];
+  const [x, y] = [all[across], all[upwards]];
+  const same = across === upwards ? null : of("tau")(across, upwards),
+    tau = same === null ? "" : `, τ = ${number(same)}`;
+  const choice = (name, usual) => (chosen) => {
+    address.keep(name, names[chosen], names[usual]);
     measures();
   };
   fillSection(
@@ -240,35 +254,31 @@ function measures() {
     h(
       "div",
       { class: "bar" },
-      select("To the right", names, state.across, again("across")),
-      select("Upwards", names, state.upwards, again("upwards")),
+      select("To the right", names, across, choice("x", 0)),
+      select("Upwards", names, upwards, choice("y", 1)),
     ),
     pointChart({
       label: `Runs by ${x.name} and ${y.name}`,
       xLabel: x.name,
       yLabel: y.name,
-      says: "A point for each run: its means by two measures.",
+      says: `A point for each run: its means by two measures${tau}. Those without room for a name say it when they are pointed at.`,
       points: report.runs.map((name, run) => ({
         name,
         x: x.mean[run],
         y: y.mean[run],
-        hash: `run=${run}`,
+        hash: hashOf({ run }),
       })),
     }),
     grid({
+      name: "pairs",
       caption: `Pairs of runs that differ significantly: ${report.tested}`,
       noun: "measure",
       rows: () => all,
       columns: [
         { label: "measure", value: (m) => m.name, class: "id" },
-        { label: "queries", numeric: true, value: (m) => m.queries.length },
-        { label: "pairs", numeric: true, value: (m) => sum(m.significant) },
-        {
-          label: "share",
-          numeric: true,
-          value: (m) => sum(m.significant) / pairs,
-          cell: (m) => number(sum(m.significant) / pairs),
-        },
+        numbers("queries", (m) => m.queries.length),
+        numbers("pairs", (m) => m.found),
+        scores("share", (m) => m.power),
       ],
     }),
     curves.length

@@ -130,7 +130,7 @@ class Judgments {
   static async of(raw) {
     const { ranks, ...rest } = raw;
     const made = Object.assign(new Judgments(), rest);
-    for (const name of ["docs", "edges", "levels", "parts", "grades"]) {
+    for (const name of ["docs", "edges", "direct", "ideal", "levels", "parts", "grades"]) {
       made[name] = await unpack(raw[name]);
     }
     made.rankOf = await unpack(ranks);
@@ -148,7 +148,10 @@ class Judgments {
     return made;
   }
 
-  /** The graph of a query: documents, edges [better, worse, times], and parts. */
+  /**
+   * The graph of a query: documents; edges [better, worse, times, whether no chain leads
+   * there]; parts; and ranks in an ideal ranking that is near no run.
+   */
   graph(query) {
     const low = this.first[query],
       high = this.first[query + 1];
@@ -156,18 +159,20 @@ class Judgments {
     if (this.of === "grades") {
       const level = this.levels.subarray(low, high);
       for (let a = 0; a < level.length; a++) {
-        for (let b = 0; b < level.length; b++) if (level[a] > level[b]) edges.push([a, b, 1]);
+        for (let b = 0; b < level.length; b++) 
+          if (level[a] > level[b]) edges.push([a, b, 1, level[a] === level[b] + 1]);
       }
     }
     for (let at = this.firstEdge[query]; at < this.firstEdge[query + 1]; at++) {
       const [a, b, times] = this.edges.subarray(3 * at, 3 * at + 3);
-      edges.push([a - low, b - low, times]);
+      edges.push([a - low, b - low, times, this.direct[at] === 1]);
     }
     return {
       size: high - low,
       docs: this.docs.slice(low, high),
       grades: this.grades ? this.grades.subarray(low, high) : null,
       parts: this.parts.subarray(low, high),
+      ideal: this.ideal.subarray(low, high),
       edges,
     };
   }
@@ -184,4 +189,60 @@ class Judgments {
     const here = this.rankOf.subarray(start, start + size);
     return Array.from(here, (rank) => rank || Infinity);
   }
+}
+
+/** Why runs have scores: explanations of some, by measure, query and run. */
+class Reasons {
+  static async of(raw) {
+    const made = Object.assign(new Reasons(), raw);
+    for (const [name, value] of Object.entries(raw)) {
+      if (value?.zip !== undefined) made[name] = await unpack(value);
+    }
+    made.start = new Map();
+    for (let i = 0, first = 0; 4 * i < made.cells.length; i++) {
+      const [measure, run, query, rows] = made.cells.subarray(4 * i, 4 * i + 4);
+      made.start.set(`${measure} ${query} ${run}`, { i, first, rows });
+      first += rows;
+    }
+    return made;
+  }
+
+  /** The explanation of a score; null if the page has none. */
+  cell(measure, query, run) {
+    const start = this.start.get(`${measure} ${query} ${run}`);
+    if (!start) return null;
+    const rows = Array.from({ length: start.rows }, (_, k) => {
+      const at = start.first + k;
+      return {
+        doc: this.docs[this.doc[at]],
+        rank: this.rank[at],
+        ideal: this.ideal[at],
+        rule: this.rules[this.rule[at]],
+        by: this.deciders[this.by[at]],
+        candidates: this.candidates[at],
+        adds: this.values[this.adds[at]],
+        idealAdds: this.values[this.ideal_adds[at]],
+        moved: this.values[this.moved[at]],
+      };
+    });
+    const peeled = rows.some((row) => row.rule);
+    return { rows, peeled, score: this.score[start.i], best: this.best[start.i] };
+  }
+
+  /** The line that explains a score where this page does not. */
+  ask(measure, query, run) {
+    const words = { "--run-id": report.runs[run], "--query": report.queries[query] };
+    words["-m"] = report.measures[measure].name;
+    const quoted = (text) =>
+      /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'"'"'`)}'`;
+    const options = Object.entries(words).map(([name, text]) => `${name} ${quoted(text)}`);
+    return `${this.command} ${options.join(" ")}`;
+  }
+}
+
+/** Texts by id; none of those that the page lacks. */
+async function textsOf(raw) {
+  if (!raw) return new Map();
+  const [ids, texts] = [await unpack(raw.ids), await unpack(raw.texts)];
+  return new Map(ids.map((id, i) => [id, texts[i]]));
 }

@@ -4,7 +4,7 @@ function trail(...steps) {
   return h(
     "nav",
     { class: "trail", "aria-label": "Where you are" },
-    link("", "All runs"),
+    link(homeHash(), "All runs"),
     steps.flatMap((step) => [" › ", step]),
   );
 }
@@ -34,7 +34,7 @@ function runView(run) {
     ["…", ...others.map((other) => `${measure.rank[other]}. ${report.runs[other]}`)],
     0,
     (chosen) => {
-      if (chosen) location.hash = `runs=${run},${others[chosen - 1]}`;
+      if (chosen) location.hash = hashOf({ run: [run, others[chosen - 1]] });
     },
   );
   showDetail(
@@ -54,47 +54,28 @@ function runView(run) {
     ]),
     h("div", { class: "bar" }, compare),
     h("h3", {}, "Its queries, the best first"),
-    queryChart(measure, ordered, run, (query) => `query=${query}&run=${run}`),
+    queryChart(measure, ordered, run, (query) => hashOf({ query, run })),
     judged && !judged.has(run) ? h("p", { class: "note" }, missingRanks()) : "",
     grid({
+      name: "queries",
+      caption: `Queries of ${name}`,
       noun: "query",
       search: (query) => report.queries[query],
       rows: () => every,
       sort: 3,
       first: 25,
       columns: [
-        {
-          label: "query",
-          value: (query) => report.queries[query],
-          cell: (query) => link(`query=${query}&run=${run}`, report.queries[query]),
-          class: "id",
-        },
-        {
-          label: measure.name,
-          numeric: true,
-          value: (query) => measure.score(run, query),
-          cell: (query) => number(measure.score(run, query)),
-        },
-        {
-          label: "median",
-          numeric: true,
-          value: median,
-          cell: (query) => number(median(query)),
-          hint: "of all runs",
-        },
-        {
-          label: "less median",
-          numeric: true,
-          value: (query) => measure.score(run, query) - median(query),
-          cell: (query) => signed(measure.score(run, query) - median(query)),
-        },
-        {
-          label: "rank",
-          numeric: true,
+        links(
+          "query",
+          (query) => report.queries[query],
+          (query) => hashOf({ query, run }),
+        ),
+        scores(measure.name, (query) => measure.score(run, query)),
+        scores("median", median, "of all runs"),
+        differences("less median", (query) => measure.score(run, query) - median(query)),
+        numbers("rank", (query) => measure.rankOn(run, query), "of this run on the query", {
           upwards: true,
-          value: (query) => measure.rankOn(run, query),
-          hint: "of this run on the query",
-        },
+        }),
       ],
     }),
   );
@@ -112,7 +93,7 @@ function pairView(a, b) {
   const wins = every.filter((query) => gap(query) > 0).length,
     losses = every.filter((query) => gap(query) < 0).length;
   showDetail(
-    trail(link(`run=${a}`, one), two),
+    trail(link(hashOf({ run: a }), one), two),
     heading(`${one} and ${two}`),
     facts([
       [`${measure.name}, means`, `${number(measure.mean[a])} and ${number(measure.mean[b])}`],
@@ -134,6 +115,7 @@ function pairView(a, b) {
     h("h3", {}, "Queries, by the difference"),
     differenceChart(measure, ordered, a, b),
     grid({
+      name: "queries",
       caption: "The queries where they differ most",
       noun: "query",
       search: (query) => report.queries[query],
@@ -142,34 +124,24 @@ function pairView(a, b) {
       down: true,
       first: 25,
       columns: [
-        {
-          label: "query",
-          value: (query) => report.queries[query],
-          cell: (query) => link(`query=${query}&run=${a}`, report.queries[query]),
-          class: "id",
-        },
-        {
-          label: shorten(one, 20),
-          hint: one,
-          numeric: true,
-          value: (query) => measure.score(a, query),
-          cell: (query) => link(`query=${query}&run=${a}`, number(measure.score(a, query))),
-        },
-        {
-          label: shorten(two, 20),
-          hint: two,
-          numeric: true,
-          value: (query) => measure.score(b, query),
-          cell: (query) => link(`query=${query}&run=${b}`, number(measure.score(b, query))),
-        },
-        { label: "difference", numeric: true, value: gap, cell: (query) => signed(gap(query)) },
-        {
-          label: "size",
-          numeric: true,
-          value: (query) => Math.abs(gap(query)),
-          cell: (query) => number(Math.abs(gap(query))),
-          hint: "of the difference",
-        },
+        links(
+          "query",
+          (query) => report.queries[query],
+          (query) => hashOf({ query, run: a }),
+        ),
+        ...[a, b].map((run) =>
+          scores(
+            shorten(report.runs[run], 20),
+            (query) => measure.score(run, query),
+            report.runs[run],
+            {
+              key: report.runs[run],
+              cell: (query) => link(hashOf({ query, run }), number(measure.score(run, query))),
+            },
+          ),
+        ),
+        differences("difference", gap),
+        scores("size", (query) => Math.abs(gap(query)), "of the difference"),
       ],
     }),
   );
@@ -197,17 +169,18 @@ function queryView(query, asked) {
       null,
     );
   const has = measure.known.has(query),
-    scores = measure.on(query);
+    values = measure.on(query);
   const chosen = run === null ? null : report.runs[run];
   const parts = [
-    trail(...(asked === null ? [] : [link(`run=${run}`, chosen)]), `query ${name}`),
+    trail(...(asked === null ? [] : [link(hashOf({ run }), chosen)]), `query ${name}`),
     heading(chosen === null ? `Query ${name}` : `Query ${name}, ${chosen}`),
+    report.topics.has(name) ? h("p", { class: "topic" }, report.topics.get(name)) : "",
     facts([
       [
         "scores of all runs",
         !has
           ? `none by ${measure.name}`
-          : `${number(scores[0])} to ${number(scores.at(-1))}, median ${number(quantile(scores, 0.5))}`,
+          : `${number(values[0])} to ${number(values.at(-1))}, median ${number(quantile(values, 0.5))}`,
       ],
       ...(chosen === null
         ? []
@@ -231,6 +204,8 @@ function queryView(query, asked) {
   parts.push(
     h("h3", {}, "All runs on this query"),
     grid({
+      name: "runs",
+      caption: `Runs on query ${name}`,
       noun: "run",
       search: (one) => report.runs[one],
       rows: () => report.runs.map((_, one) => one),
@@ -242,39 +217,75 @@ function queryView(query, asked) {
           label: "run",
           value: (one) => report.runs[one],
           cell: (one) =>
-            link(`query=${query}&run=${one}`, report.runs[one], {
+            link(hashOf({ query, run: one }), report.runs[one], {
               "aria-current": one === run ? "true" : null,
             }),
           class: "id",
         },
-        ...[measure, ...report.measures.filter((m) => m !== measure)].map((m) => ({
-          label: shorten(m.name, 20),
-          hint: m.name,
-          numeric: true,
-          class: m === measure ? "" : "other",
-          value: (one) => m.score(one, query),
-          cell: (one) => number(m.score(one, query)),
-        })),
+        ...[measure, ...report.measures.filter((m) => m !== measure)].map((m) =>
+          scores(shorten(m.name, 20), (one) => m.score(one, query), m.name, {
+            key: m.name,
+            class: m === measure ? "" : "other",
+          }),
+        ),
       ],
     }),
   );
   showDetail(...parts);
 }
 
+/** Why a run has its score on a query, or the command that says it. */
+function reasonLine(query, run) {
+  const { why } = report,
+    measure = current();
+  if (!why || run === null) return "";
+  const cell = why.cell(state.measure, query, run);
+  if (cell) {
+    return h(
+      "p",
+      {},
+      `${measure.name} of ${report.runs[run]} is ${number(cell.score)}, that of its ideal ranking ${number(cell.best)}. The table of documents says what each of them adds.`,
+    );
+  }
+  const note = why.notes[state.measure];
+  if (note) return h("p", { class: "note" }, `Why, by ${measure.name}: ${note}.`);
+  if (!report.judged.sizes[query] || !measure.known.has(query)) return "";
+  return h(
+    "div",
+    { class: "note" },
+    h("p", {}, "Why this run has its score is not in this page; this command says it:"),
+    h("pre", {}, why.ask(state.measure, query, run)),
+  );
+}
+
 function graphParts(query, run, known) {
   const { judged } = report,
-    hasRun = run !== null && judged.has(run);
-  const shown = { ...caseOf(query, run), hasRun };
+    shown = caseOf(query, run),
+    { edges, graph, hasRun, why, nearest } = shown;
   const light = new Spotlight(shown),
-    options = { all: false };
-  const { edges, graph } = shown,
     tally = (kept) => edges.reduce((n, e) => n + (kept(e) ? e.times : 0), 0);
-  const holder = h("div", {}, graphDrawing(shown, light, options));
-  const every = h("input", {
-    type: "checkbox",
-    onchange: () => {
-      options.all = every.checked;
-      holder.replaceChildren(graphDrawing(shown, light, options));
+  const which = () => (address.get("arrows") in ARROWS ? address.get("arrows") : "direct"),
+    kinds = Object.keys(ARROWS);
+  const holder = h("div", {}, graphDrawing(shown, light, which()));
+  const arrowChoice = select(
+    "Arrows",
+    kinds.map((kind) => ARROWS[kind][0]),
+    kinds.indexOf(which()),
+    (chosen) => {
+      address.keep("arrows", kinds[chosen], "direct");
+      holder.replaceChildren(graphDrawing(shown, light, which()));
+    },
+  );
+  const hits = h("span", { class: "said", role: "status" });
+  const field = h("input", {
+    type: "search",
+    placeholder: "Find a document",
+    "aria-label": "Find a document in the graph",
+    value: address.get("find") ?? "",
+    oninput: () => {
+      address.keep("find", field.value, "");
+      hits.textContent = field.value ? counted(light.find(field.value), "document") : "";
+      if (!field.value) light.find("");
     },
   });
   const total = tally(() => true),
@@ -287,7 +298,7 @@ function graphParts(query, run, known) {
           known.map((one) => report.runs[one]),
           known.indexOf(run),
           (i) => {
-            location.hash = `query=${query}&run=${known[i]}`;
+            location.hash = hashOf({ query, run: known[i] });
           },
         ),
       ]
@@ -298,45 +309,42 @@ function graphParts(query, run, known) {
       {},
       s(
         "svg",
-        { viewBox: "0 0 30 10", class: "key" },
-        kind === "part"
-          ? s("rect", { class: "part", x: 3, y: 1, width: 24, height: 8, rx: 4 })
-          : s("path", { class: `edge ${kind}`, d: "M1 5L29 5" }),
+        { viewBox: "0 0 30 14", class: "key", "aria-hidden": "true" },
+        kind === "ring"
+          ? s("circle", { class: "ring", cx: 15, cy: 7, r: 6 })
+          : s("path", { class: `edge ${kind}`, d: "M1 7L29 7" }),
       ),
       text,
     );
   const what = judged.of === "grades" ? "preferences of grades" : "judgments";
   const summary =
     `${counted(graph.size, "document")}, ${total} ${what}. ` +
-    (hasRun
-      ? `${report.runs[run]} contradicts ${missed} of them; its ideal ranking, the nearest by greedy peeling, ${unmet}.`
-      : `An ideal ranking contradicts ${unmet} of them.`);
+    (hasRun ? `${report.runs[run]} contradicts ${missed} of them; ` : "") +
+    `${nearest ? "its ideal ranking" : "an ideal ranking that is near no run"}, ${unmet}.`;
+  const ranking = why ? h("div", {}, h("h3", {}, "Ideal ranking and run"), rankingDrawing(shown, light)) : "";
+  const drawing = h(
+    "div",
+    {},
+    h("h3", {}, "Preference graph"),
+    h("div", { class: "bar" }, arrowChoice, field, zoomButtons(() => holder), hits),
+    holder,
+    light.line,
+    h(
+      "ul",
+      { class: "legend" },
+      key("kept", "is preferred to; numbers are ranks in the ideal ranking"),
+      hasRun ? key("run", "contradicted by the run") : "",
+      key("ideal", "contradicted by the ideal ranking"),
+      key("ring", "in a cycle: no order follows all judgments"),
+    ),
+  );
   return [
-    h("div", { class: "bar" }, ...choice, h("label", { class: "check" }, every, " every judgment")),
+    choice.length ? h("div", { class: "bar" }, choice) : "",
+    reasonLine(query, run),
     h("p", {}, summary),
     !hasRun ? h("p", { class: "note" }, missingRanks()) : "",
-    h(
-      "div",
-      { class: hasRun ? "beside" : "" },
-      h(
-        "div",
-        {},
-        h("h3", {}, "Preference graph"),
-        holder,
-        light.line,
-        h(
-          "ul",
-          { class: "legend" },
-          key("kept", "is preferred to; what follows from a chain is left out"),
-          hasRun ? key("run", "contradicted by the run") : "",
-          key("ideal", "contradicted by the ideal ranking"),
-          key("part", "strongly connected: preferences lead round"),
-        ),
-      ),
-      hasRun
-        ? h("div", {}, h("h3", {}, "Ideal ranking and run"), rankingDrawing(shown, light))
-        : "",
-    ),
-    hasRun ? contradictions(shown) : "",
+    h("div", { class: why ? "beside" : "" }, drawing, ranking),
+    documentTable(shown),
+    judgmentTable(shown),
   ];
 }

@@ -1,37 +1,72 @@
 // A query as people see it: its preference graph, and the ideal ranking beside a run.
 
-/** What both drawings show of a query and a run. */
+/**
+ * What the drawings and tables show of a query and a run by a measure.
+ *
+ * `why` is the explanation of the score, if the page has it: its ideal ranking is that
+ * nearest to the run. Else `place` is by an ideal ranking that is near no run.
+ */
 function caseOf(query, run) {
-  const graph = report.judged.graph(query);
+  const graph = report.judged.graph(query),
+    why = report.why?.cell(state.measure, query, run) ?? null;
   const rank = report.judged.ranks(run, query);
-  const ideal = peel(graph.size, graph.edges, rank);
-  const place = places(ideal);
-  const edges = graph.edges.map((edge) => ({
-    better: edge[0],
-    worse: edge[1],
-    times: edge[2],
-    run: against(rank, edge),
-    ideal: against(place, edge),
+  const rows = new Map(why?.rows.map((row) => [row.doc, row]));
+  const nearest = graph.docs.every((doc) => rows.get(doc)?.ideal);
+  const place = nearest ? graph.docs.map((doc) => rows.get(doc).ideal) : graph.ideal;
+  const edges = graph.edges.map(([better, worse, times, direct]) => ({
+    better,
+    worse,
+    times,
+    direct,
+    run: rank[worse] < rank[better],
+    ideal: place[worse] < place[better],
   }));
-  const count = (doc, kept) => edges.reduce((sum, e) => sum + (kept(e, doc) ? e.times : 0), 0);
-  const describe = (doc) => {
-    const grade =
-      graph.grades && !Number.isNaN(graph.grades[doc]) ? `, grade ${graph.grades[doc]}` : "";
-    const found = rank[doc] === Infinity ? "not retrieved" : `rank ${rank[doc]}`;
-    return (
-      `${place[doc]}. ${graph.docs[doc]}${grade}: preferred ${count(doc, (e) => e.better === doc)} times, ` +
-      `others to it ${count(doc, (e) => e.worse === doc)} times; ${found}`
-    );
-  };
-  return { query, run, graph, rank, ideal, place, edges, describe };
+  const sizes = new Map();
+  for (const part of graph.parts) sizes.set(part, (sizes.get(part) ?? 0) + 1);
+  const documents = graph.docs.map((doc, i) => ({
+    doc,
+    vertex: i,
+    ideal: place[i],
+    rank: rank[i],
+    grade: graph.grades && !Number.isNaN(graph.grades[i]) ? graph.grades[i] : null,
+    wins: 0,
+    losses: 0,
+    cycle: sizes.get(graph.parts[i]) > 1 ? sizes.get(graph.parts[i]) : 0,
+    row: rows.get(doc) ?? null,
+  }));
+  for (const e of edges) {
+    documents[e.better].wins += e.times;
+    documents[e.worse].losses += e.times;
+  }
+  const others = (why?.rows ?? []).filter((row) => !graph.docs.includes(row.doc));
+  for (const row of others) {
+    const rank = row.rank || Infinity;
+    documents.push({ ...row, rank, grade: null, wins: 0, losses: 0, cycle: 0, row });
+  }
+  const hasRun = run !== null && report.judged.has(run);
+  const shown = { query, run, hasRun, graph, rank, place, edges, documents, why, nearest };
+  return { ...shown, byName: new Map(documents.map((one) => [one.doc, one])) };
 }
 
-/** Documents that are pointed at stand out, and their edges, in both drawings. */
+/** A document in a line of text. */
+function describe(one) {
+  const grade = one.grade === null ? "" : `, grade ${one.grade}`,
+    found = one.rank === Infinity ? "not retrieved" : `rank ${one.rank}`,
+    adds = one.row ? `; adds ${number(one.row.adds)}` : "",
+    text = report.texts.get(one.doc);
+  return (
+    `${one.ideal || "–"}. ${one.doc}${grade}: preferred ${counted(one.wins, "time")}, ` +
+    `others to it ${counted(one.losses, "time")}; ${found}${adds}${text ? `. ${shorten(text, 160)}` : ""}`
+  );
+}
+
+/** Documents that are pointed at, or searched, stand out in both drawings. */
 class Spotlight {
   constructor(shown) {
     this.shown = shown;
     this.line = h("p", { class: "says", role: "status" });
     this.follow = [];
+    this.nodes = [];
     this.show(null);
   }
 
@@ -39,7 +74,7 @@ class Spotlight {
     this.line.textContent =
       doc === null
         ? "Point at a document, or go through them with Tab and the arrow keys."
-        : this.shown.describe(doc);
+        : describe(this.shown.byName.get(doc));
     for (const change of this.follow) change(doc);
   }
 
@@ -48,8 +83,22 @@ class Spotlight {
     node.addEventListener("pointerleave", () => this.show(null));
     node.addEventListener("focus", () => this.show(doc));
     node.addEventListener("blur", () => this.show(null));
+    this.nodes.push([node, doc]);
     this.follow.push((on) => node.classList.toggle("lit", on === doc));
     return node;
+  }
+
+  /** Mark documents whose name or text has some words, and return how many there are. */
+  find(words) {
+    const wanted = words.toLowerCase();
+    const names = this.shown.documents
+      .map((one) => one.doc)
+      .filter((doc) => `${doc} ${report.texts.get(doc) ?? ""}`.toLowerCase().includes(wanted));
+    const marked = new Set(wanted ? names : []);
+    for (const [node, doc] of this.nodes) node.classList.toggle("hit-doc", marked.has(doc));
+    const first = this.nodes.find(([node, doc]) => node.isConnected && marked.has(doc));
+    first?.[0].scrollIntoView({ block: "nearest", inline: "nearest" });
+    return marked.size;
   }
 }
 
@@ -81,58 +130,59 @@ function arrows(edges, at, kind) {
   ];
 }
 
-function graphDrawing(shown, light, options) {
-  const { graph, edges, ideal } = shown;
-  const label = `Preference graph of query ${report.queries[shown.query]}: ${counted(graph.size, "document")}, ${counted(edges.length, "edge")}`;
+/** Which arrows are drawn; of many edges, those that follow from others are left out. */
+const ARROWS = {
+  direct: ["what does not follow from others", (e, few) => e.direct || e.ideal || (few && e.run)],
+  conflicts: ["conflicts", (e) => e.ideal || e.run],
+  all: ["every judgment", () => true],
+};
+
+function graphDrawing(shown, light, which) {
+  const { graph, edges, place } = shown;
+  const label = `Preference graph of query ${report.queries[shown.query]}: ${counted(graph.size, "document")}, ${counted(edges.length, "edge")}; the tables below have them`;
+  const ordered = [...Array(graph.size).keys()].sort((a, b) => place[a] - place[b]);
+  const drawn = edges.filter((e) => ARROWS[which][1](e, edges.length <= 150));
+  const kinds = {
+    kept: drawn.filter((e) => !e.run && !e.ideal),
+    run: drawn.filter((e) => e.run && !e.ideal),
+    ideal: drawn.filter((e) => e.ideal),
+  };
   return chart({
     label,
+    zooms: true,
     draw: (width) => {
-      const at = layout(graph, ideal, width);
-      const near = (e) =>
-        at.of[e.better] === at.of[e.worse] || at.shown(at.of[e.better], at.of[e.worse]);
-      const plain = edges.filter((e) => !e.run && !e.ideal && (options.all || near(e)));
-      const bundle = (some, kind, most) => {
+      const at = layout(graph, place, width);
+      const bundle = ([kind, some]) => {
+        const most = kind === "kept" ? 150 : 40;
         const crowd = some.length > 800 ? "crowd" : some.length > most ? "many" : null;
         return s("g", { class: crowd }, arrows(some, at, kind));
       };
       const lit = s("g", {});
       light.follow.push((doc) => {
-        const own = doc === null ? [] : edges.filter((e) => e.better === doc || e.worse === doc);
-        lit.replaceChildren(...arrows(own, at, "lit"));
+        const vertex = doc === null ? null : shown.byName.get(doc).vertex;
+        const ends = edges.filter((e) => e.better === vertex || e.worse === vertex);
+        lit.replaceChildren(...arrows(ends, at, "lit"));
       });
-      const docs = ideal.map((doc, i) => {
-        const kind = shown.rank[doc] === Infinity && shown.hasRun ? "doc away" : "doc";
+      const docs = ordered.map((doc, i) => {
+        const one = shown.documents[doc],
+          away = one.rank === Infinity && shown.hasRun;
         const node = s(
           "g",
           {
-            class: kind,
+            class: `doc${away ? " away" : ""}${one.cycle ? " round" : ""}`,
             tabindex: i ? -1 : 0,
             role: "img",
-            "aria-label": shown.describe(doc),
+            "aria-label": describe(one),
             "data-doc": doc,
           },
+          one.cycle ? s("circle", { class: "ring", cx: at.x[doc], cy: at.y[doc], r: at.radius + 3 }) : "",
           s("circle", { cx: at.x[doc], cy: at.y[doc], r: at.radius }),
-          s("text", { x: at.x[doc], y: at.y[doc] + 4, "text-anchor": "middle" }, String(i + 1)),
+          s("text", { x: at.x[doc], y: at.y[doc] + 4, "text-anchor": "middle" }, String(place[doc])),
         );
-        return light.attach(node, doc);
+        return light.attach(node, one.doc);
       });
-      const nodes = [
-        ...at.circles.map((c) => s("circle", { class: "part", cx: c.x, cy: c.y, r: c.r })),
-        bundle(plain, "kept", 150),
-        bundle(
-          edges.filter((e) => e.ideal),
-          "ideal",
-          40,
-        ),
-        bundle(
-          edges.filter((e) => e.run),
-          "run",
-          40,
-        ),
-        lit,
-        s("g", { onkeydown: moveDoc }, docs),
-      ];
-      return { height: at.height + 4, nodes };
+      const nodes = [...Object.entries(kinds).map(bundle), lit, s("g", { onkeydown: moveDoc }, docs)];
+      return { height: at.height, nodes };
     },
   });
 }
@@ -152,16 +202,6 @@ const PITCH = 21; // pixels from one document of a ranking to the next
 const MOST_ROWS = 100; // documents up to which rankings are drawn in full
 const FIRST_ROWS = 60; // that are drawn of each, if there are more
 
-/** The documents that are drawn, by the ideal ranking, and those of the run by its ranks. */
-function rowsOf({ ideal, rank }) {
-  const retrieved = ideal.filter((doc) => rank[doc] !== Infinity).sort((a, b) => rank[a] - rank[b]);
-  const first = new Set([...ideal.slice(0, FIRST_ROWS), ...retrieved.slice(0, FIRST_ROWS)]);
-  const few = (docs) => docs.filter((doc) => ideal.length <= MOST_ROWS || first.has(doc));
-  const left = few(ideal);
-  const rest = left.filter((doc) => rank[doc] === Infinity);
-  return { left, found: few(retrieved), rest, more: ideal.length - left.length };
-}
-
 /** A document of a ranking: its rank, its name, and a mark before them. */
 function rankedDoc({ kind, x, y, width, rank, name, whole, mark = "" }) {
   return s(
@@ -176,13 +216,21 @@ function rankedDoc({ kind, x, y, width, rank, name, whole, mark = "" }) {
 
 /** The ideal ranking on the left, the run on the right, and lines between documents. */
 function rankingDrawing(shown, light) {
-  const { graph, rank, place } = shown;
-  const { left, found, rest, more } = rowsOf(shown);
-  const overtaken = new Array(graph.size).fill(0);
-  for (const e of shown.edges) if (e.run) overtaken[e.worse] += e.times;
-  const longest = Math.max(12, ...graph.docs.map((doc) => doc.length)) * 7.3;
-  const label = `Ideal ranking of ${counted(graph.size, "document")} beside ${report.runs[shown.run]}`;
+  const ranked = shown.documents.filter((one) => one.row?.ideal);
+  const ideal = ranked.sort((a, b) => a.row.ideal - b.row.ideal);
+  const retrieved = ideal.filter((one) => one.rank !== Infinity).sort((a, b) => a.rank - b.rank);
+  const first = new Set([...ideal.slice(0, FIRST_ROWS), ...retrieved.slice(0, FIRST_ROWS)]);
+  const few = (docs) => docs.filter((one) => ideal.length <= MOST_ROWS || first.has(one));
+  const [left, found] = [few(ideal), few(retrieved)];
+  const rest = left.filter((one) => one.rank === Infinity);
+  const overtaken = new Map();
+  for (const e of shown.edges) {
+    if (e.run) overtaken.set(e.worse, (overtaken.get(e.worse) ?? 0) + e.times);
+  }
+  const longest = Math.max(12, ...ideal.map((one) => one.doc.length)) * 7.3;
+  const label = `Ideal ranking of ${counted(ideal.length, "document")} beside ${report.runs[shown.run]}; the table of documents has both`;
   const marks = "×n: a document above others that n judgments prefer to it.";
+  const more = ideal.length - left.length;
   const says = more ? `${marks} ${counted(more, "document")} further down left out.` : marks;
   const draw = (width) => {
     const room = Math.max(60, Math.min(width * 0.4 - 42, longest));
@@ -195,25 +243,26 @@ function rankingDrawing(shown, light) {
     const lines = s("g", {}),
       rows = [];
     const beside = new Map();
-    found.forEach((doc, i) => beside.set(doc, at(i)));
-    rest.forEach((doc, i) => beside.set(doc, at(found.length + i) + gap));
-    left.forEach((doc, i) => {
-      const away = rank[doc] === Infinity;
-      const [from, to] = [at(i), beside.get(doc)];
+    found.forEach((one, i) => beside.set(one, at(i)));
+    rest.forEach((one, i) => beside.set(one, at(found.length + i) + gap));
+    left.forEach((one, i) => {
+      const away = one.rank === Infinity,
+        mark = overtaken.get(one.vertex);
+      const [from, to] = [at(i), beside.get(one)];
       const d = `M${ends[0]} ${from}C${middle} ${from} ${middle} ${to} ${ends[1]} ${to}`;
-      lines.append(light.attach(s("path", { class: away ? "slope away" : "slope", d }), doc));
-      const same = { whole: graph.docs[doc], name: shorten(graph.docs[doc], most) };
-      const mine = { kind: "row", x: 0, y: from, width: room + 36, rank: String(place[doc]) };
-      rows.push(light.attach(rankedDoc({ ...mine, ...same }), doc));
-      const theirs = {
+      lines.append(light.attach(s("path", { class: away ? "slope away" : "slope", d }), one.doc));
+      const same = { whole: one.doc, name: shorten(one.doc, most) };
+      const here = { kind: "row", x: 0, y: from, width: room + 36, rank: String(one.row.ideal) };
+      rows.push(light.attach(rankedDoc({ ...here, ...same }), one.doc));
+      const there = {
         kind: away ? "row away" : "row",
         x: right,
         y: to,
         width: width - right,
-        rank: away ? "–" : String(rank[doc]),
-        mark: overtaken[doc] ? `×${overtaken[doc]}` : "",
+        rank: away ? "–" : String(one.rank),
+        mark: mark ? `×${mark}` : "",
       };
-      rows.push(light.attach(rankedDoc({ ...theirs, ...same }), doc));
+      rows.push(light.attach(rankedDoc({ ...there, ...same }), one.doc));
     });
     const heads = [
       s("text", { class: "label", x: 0, y: 12 }, "Ideal ranking"),
@@ -228,60 +277,122 @@ function rankingDrawing(shown, light) {
   return chart({ label, says, draw });
 }
 
-/** The judgments that a run contradicts, one row for each pair. */
-function contradictions(shown) {
-  const { graph, rank } = shown;
-  const times = new Map(shown.edges.map((e) => [`${e.better} ${e.worse}`, e.times]));
-  const rows = shown.edges.filter((e) => e.run);
-  if (!rows.length) return h("p", {}, "The run contradicts no judgment.");
-  const doc = (d) => h("span", { title: graph.docs[d] }, shorten(graph.docs[d], 34));
-  const at = (d) => (rank[d] === Infinity ? "–" : String(rank[d]));
+function docName(doc) {
+  const text = report.texts.get(doc);
+  const name = h("span", { title: text ? `${doc}: ${text}` : doc }, shorten(doc, 34));
+  return text ? h("span", {}, name, h("span", { class: "text" }, shorten(text, 90))) : name;
+}
+
+/** What each document adds, where both rankings have it, and which rule placed it. */
+function documentTable(shown) {
+  const { why, hasRun } = shown;
+  const place = (rank) => (rank && rank !== Infinity ? String(rank) : "–");
+  const last = (rank) => rank || Infinity;
+  const part = (label, name, hint) => scores(label, (one) => one.row?.[name] ?? 0, hint);
+  const ranks = (label, rank, hint) =>
+    numbers(label, (one) => last(rank(one)), hint, {
+      upwards: true,
+      cell: (one) => place(rank(one)),
+    });
+  const rule = ({ row }) => {
+    if (!row?.rule) return "";
+    return row.candidates > 1 ? `${row.rule}; of ${row.candidates} by ${row.by}` : row.rule;
+  };
   return grid({
-    caption: `Judgments that ${report.runs[shown.run]} contradicts`,
-    noun: "pair",
-    rows: () => rows,
-    first: 15,
-    sort: 4,
-    down: true,
+    name: "documents",
+    caption: why
+      ? `What each document adds to ${current().name} of ${report.runs[shown.run]}`
+      : "The judged documents",
+    noun: "document",
+    search: (one) => `${one.doc} ${report.texts.get(one.doc) ?? ""}`,
+    rows: () => shown.documents,
+    first: 25,
     columns: [
-      {
-        label: "preferred",
-        value: (e) => graph.docs[e.better],
-        cell: (e) => doc(e.better),
-        class: "id",
-      },
-      {
-        label: "rank",
-        numeric: true,
-        upwards: true,
-        value: (e) => rank[e.better],
-        cell: (e) => at(e.better),
-      },
-      { label: "to", value: (e) => graph.docs[e.worse], cell: (e) => doc(e.worse), class: "id" },
-      {
-        label: "rank",
-        numeric: true,
-        upwards: true,
-        value: (e) => rank[e.worse],
-        cell: (e) => at(e.worse),
-      },
-      {
-        label: "judged",
-        numeric: true,
-        value: (e) => e.times,
-        hint: "how often the first was preferred to the second",
-      },
-      {
-        label: "reverse",
-        numeric: true,
-        value: (e) => times.get(`${e.worse} ${e.better}`) ?? 0,
-        hint: "how often the second was preferred to the first",
-      },
+      ranks(
+        "ideal",
+        (one) => (why ? one.row?.ideal : one.ideal),
+        why
+          ? "rank in the ideal ranking nearest to the run"
+          : "rank in an ideal ranking that is near no run",
+      ),
+      { label: "document", value: (one) => one.doc, cell: (one) => docName(one.doc), class: "id" },
+      ...(hasRun ? [ranks("rank", (one) => one.rank, "in the run")] : []),
+      ...(why?.peeled
+        ? [{ label: "placed, as", value: rule, hint: "the rule of the peel, and who decided" }]
+        : []),
+      ...(why
+        ? [
+            part("adds", "adds", "to the score: these sum to it"),
+            part("ideal adds", "idealAdds", "to the score of the ideal ranking"),
+            part("moved", "moved", "change of the score if the run ranked it as the ideal does"),
+          ]
+        : []),
+      numbers("preferred", (one) => one.wins, "judgments that prefer it to another document"),
+      numbers("others to it", (one) => one.losses, "judgments that prefer another document"),
+      numbers(
+        "cycle of",
+        (one) => one.cycle,
+        "documents from which preferences lead round: no order follows all of them",
+        { cell: (one) => place(one.cycle) },
+      ),
+    ],
+  });
+}
+
+/** The judgments of a query, one row for each pair and direction. */
+function judgmentTable(shown) {
+  const { graph, rank, hasRun } = shown;
+  const times = new Map(shown.edges.map((e) => [`${e.better} ${e.worse}`, e.times]));
+  const reverse = (e) => times.get(`${e.worse} ${e.better}`) ?? 0;
+  const at = (d) => (rank[d] === Infinity ? "–" : String(rank[d]));
+  const filters = {
+    ...(hasRun ? { run: ["that the run contradicts", (e) => e.run] } : {}),
+    ideal: ["that the ideal ranking contradicts", (e) => e.ideal],
+    all: ["all", () => true],
+  };
+  const names = Object.keys(filters);
+  const filter = () => (address.get("judgments") in filters ? address.get("judgments") : names[0]);
+  const column = (label, vertex) => ({
+    label,
+    value: (e) => graph.docs[e[vertex]],
+    cell: (e) => docName(graph.docs[e[vertex]]),
+    class: "id",
+  });
+  const ranks = (key, vertex) =>
+    numbers("rank", (e) => rank[e[vertex]], null, { key, upwards: true, cell: (e) => at(e[vertex]) });
+  const table = grid({
+    name: "pairs",
+    caption: "Judgments",
+    noun: "pair",
+    search: (e) => `${graph.docs[e.better]} ${graph.docs[e.worse]}`,
+    rows: () => shown.edges.filter(filters[filter()][1]),
+    first: 15,
+    sort: hasRun ? 4 : 2,
+    down: true,
+    extra: [
+      select(
+        "Show",
+        names.map((name) => filters[name][0]),
+        names.indexOf(filter()),
+        (chosen) => {
+          address.keep("judgments", names[chosen], names[0]);
+          table.fill();
+        },
+      ),
+    ],
+    columns: [
+      column("preferred", "better"),
+      ...(hasRun ? [ranks("rank", "better")] : []),
+      column("to", "worse"),
+      ...(hasRun ? [ranks("other rank", "worse")] : []),
+      numbers("judged", (e) => e.times, "how often the first was preferred to the second"),
+      numbers("reverse", reverse, "how often the second was preferred to the first"),
       {
         label: "ideal",
-        value: (e) => (e.ideal ? "contradicts it, too" : "follows it"),
+        value: (e) => (e.ideal ? "contradicts it" : "follows it"),
         hint: "what the ideal ranking does",
       },
     ],
   });
+  return table;
 }

@@ -1,51 +1,48 @@
-// What the address asks for: the overview, #run=3, #runs=3,7, #query=5 or #query=5&run=3.
+// What the address asks for is drawn: the overview, a run, two runs, or a query.
 
 const report = {};
 
-/** Read numbers of the address; null where one is none of what there is. */
-function asked() {
-  const found = new URLSearchParams(location.hash.slice(1));
-  const one = (text, count) =>
-    /^\d+$/.test(text ?? "") && Number(text) < count ? Number(text) : null;
-  const run = one(found.get("run"), report.runs.length),
-    query = one(found.get("query"), report.queries.length);
-  const two = (found.get("runs") ?? "").split(",").map((text) => one(text, report.runs.length));
-  return {
-    run,
-    query,
-    two: two.length === 2 && !two.includes(null) && two[0] !== two[1] ? two : null,
-  };
+/** The address of the overview as it was left, by the measure that is shown now. */
+function homeHash() {
+  const params = new URLSearchParams(state.home ?? "");
+  params.delete("measure");
+  if (state.measure) params.set("measure", current().name);
+  return String(params);
 }
 
 function render(moved) {
-  const { run, query, two } = asked(),
+  address.read();
+  const { run, other, query, measure, lost } = asked(),
     detail = byId("detail"),
     overview = byId("overview");
-  const none = run === null && query === null && !two;
+  const none = run === null && query === null;
+  state.measure = measure ?? 0;
+  const chooser = document.querySelector("#controls select");
+  if (chooser) chooser.value = state.measure;
+  byId("lost").textContent = lost.length ? `This page has no ${lost.join(", no ")}.` : "";
   detail.hidden = none;
   overview.hidden = !none;
   if (query !== null) queryView(query, run);
+  else if (other !== null) pairView(run, other);
   else if (run !== null) runView(run);
-  else if (two) pairView(...two);
   else {
     detail.replaceChildren();
     drawOverview();
   }
-  if (!moved) return;
   if (none) {
-    const part = byId(location.hash.slice(1));
+    const part = byId(address.get("part"));
     if (part) part.scrollIntoView();
-    else window.scrollTo(0, state.scroll ?? 0);
-  } else {
+    else if (moved) window.scrollTo(0, state.scroll ?? 0);
+  } else if (moved) {
     window.scrollTo(0, 0);
     detail.querySelector("h2").focus({ preventScroll: true });
   }
 }
 
-/** Draw the overview, once for each measure: its parts stay as they were left. */
+/** Draw the overview, unless it is there as the address asks for it. */
 function drawOverview() {
-  if (state.drawn === state.measure) return;
-  state.drawn = state.measure;
+  if (state.drawn === overviewKey()) return;
+  state.drawn = overviewKey();
   board();
   queries();
   significance();
@@ -58,7 +55,18 @@ function drawOverview() {
     h(
       "ul",
       {},
-      parts.map((part) => h("li", {}, link(part.id, part.querySelector("h2").textContent))),
+      parts.map((part) => {
+        const go = (event) => {
+          event.preventDefault();
+          address.keep("part", part.id);
+          part.scrollIntoView();
+          const heading = part.querySelector("h2");
+          heading.tabIndex = -1;
+          heading.focus({ preventScroll: true });
+        };
+        const text = part.querySelector("h2").textContent;
+        return h("li", {}, link(`part=${part.id}`, text, { onclick: go }));
+      }),
     ),
   );
 }
@@ -71,7 +79,8 @@ function controls() {
   }
   byId("controls").replaceChildren(
     select("Measure", names, state.measure, (chosen) => {
-      state.measure = chosen;
+      address.keep("measure", names[chosen], names[0]);
+      state.drawn = null;
       render(false);
     }),
   );
@@ -83,14 +92,27 @@ async function start() {
   const sizes = [raw.runs.length, raw.queries.length];
   report.measures = await Promise.all(raw.measures.map((one) => Measure.of(one, ...sizes)));
   report.judged = raw.judged && (await Judgments.of(raw.judged));
+  report.why = raw.why && (await Reasons.of(raw.why));
+  [report.topics, report.texts] = [await textsOf(raw.topics), await textsOf(raw.texts)];
   controls();
+  byId("skip").addEventListener("click", (event) => {
+    event.preventDefault(); // The address is for what is chosen.
+    byId("main").focus();
+  });
+  for (const table of document.querySelectorAll("#judgments table, #judges table")) {
+    table.parentNode.after(
+      h("div", { class: "foot" }, exportable(table.caption?.textContent ?? "table", table)),
+    );
+  }
   render(false);
   window.addEventListener("hashchange", () => render(true));
   document.addEventListener(
     "click",
     () => {
       // Where the overview is left, so that the way back leads there.
-      if (!byId("overview").hidden) state.scroll = window.scrollY;
+      if (byId("overview").hidden) return;
+      state.scroll = window.scrollY;
+      state.home = overviewKey();
     },
     true,
   );

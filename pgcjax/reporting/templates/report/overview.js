@@ -1,18 +1,18 @@
 // The overview: runs by mean, queries, judgments.
 
-const state = {
-  measure: 0,
-  chosen: new Set(),
-  board: {},
-  queries: {},
-  filter: 0,
-  across: 0,
-  upwards: 1,
-};
+const state = { measure: 0, chosen: new Set() };
 const current = () => report.measures[state.measure];
 
 function choose(run, on) {
   on ? state.chosen.add(run) : state.chosen.delete(run);
+  address.keep(
+    "ticked",
+    [...state.chosen].map((one) => report.runs[one]),
+  );
+  showChosen();
+}
+
+function showChosen() {
   const bar = byId("chosen"),
     chosen = [...state.chosen];
   bar.hidden = !chosen.length;
@@ -20,15 +20,15 @@ function choose(run, on) {
   const two = chosen.length === 2;
   bar.replaceChildren(
     h("span", {}, two ? names : `${names}: tick two runs to compare them`),
-    two ? link(`runs=${chosen.join(",")}`, "Compare", { class: "button" }) : "",
+    two ? link(hashOf({ run: chosen }), "Compare", { class: "button" }) : "",
     h(
       "button",
       {
         type: "button",
         onclick: () => {
-          state.chosen.clear();
           for (const box of document.querySelectorAll("#board input[type=checkbox]"))
             box.checked = false;
+          state.chosen.clear();
           choose(-1, false);
         },
       },
@@ -56,6 +56,13 @@ function interval(measure, run, low, high) {
 function byJudgments(judged, level, low, high) {
   if (!judged) return [];
   const what = `${judged.what} (centred)`;
+  const ends = (name, first, last) => ({
+    ends: [
+      [`${name}_low`, (run) => first[run]],
+      [`${name}_high`, (run) => last[run]],
+    ],
+  });
+  const { rank_low, rank_high } = judged;
   return [
     {
       label: `${level}, judgments`,
@@ -63,26 +70,24 @@ function byJudgments(judged, level, low, high) {
       cell: (run) => interval(judged, run, low, high),
       class: "wide-cell",
       hint: what,
+      ...ends("judged", judged.low, judged.high),
     },
-    {
-      label: "tier",
-      numeric: true,
+    numbers(
+      "tier",
+      (run) => judged.tier[run],
+      `runs of a tier are not told apart, all runs together: ${what}`,
+      { upwards: true },
+    ),
+    numbers("ranks", (run) => rank_low[run], what, {
       upwards: true,
-      value: (run) => judged.tier[run],
-      hint: `runs of a tier are not told apart, all runs together: ${what}`,
-    },
-    {
-      label: "ranks",
-      numeric: true,
-      upwards: true,
-      value: (run) => judged.rank_low[run],
-      cell: (run) => {
-        const [first, last] = [judged.rank_low[run], judged.rank_high[run]];
-        return first === last ? String(first) : `${first}–${last}`;
-      },
-      hint: what,
-    },
+      cell: (run) => range([rank_low[run], rank_high[run]]),
+      ...ends("rank", rank_low, rank_high),
+    }),
   ];
+}
+
+function range([first, last]) {
+  return first === last ? String(first) : `${first}–${last}`;
 }
 
 function board() {
@@ -91,12 +96,15 @@ function board() {
     [low, high] = extent(measure.low, measure.high, ends.low, ends.high);
   const best = measure.order[0],
     level = `${Number((100 * (1 - report.alpha)).toPrecision(8))} %`;
-  const alike = (run) => {
-    const [first, last] = measure.alike(run);
-    return first === last ? String(first) : `${first}–${last}`;
+  const filters = {
+    all: ["all runs", () => true],
+    best: ["those that do not differ from the best", (run) => !measure.differ(best, run)],
+    ticked: ["those that are ticked", (run) => state.chosen.has(run)],
   };
-  const filters = ["all runs", "those that do not differ from the best", "those that are ticked"];
-  const kept = [() => true, (run) => !measure.differ(best, run), (run) => state.chosen.has(run)];
+  const shown = Object.keys(filters),
+    filter = () => (address.get("show") in filters ? address.get("show") : "all");
+  const ticked = address.params.getAll("ticked").map((name) => report.runs.indexOf(name));
+  state.chosen = new Set(ticked.filter((run) => run >= 0));
   const others = report.measures
     .map((m, i) => [m, i])
     .filter(([, i]) => i !== state.measure)
@@ -108,26 +116,28 @@ function board() {
         hint: "runs that share a letter do not differ significantly",
         class: "letters spare",
       }
-    : {
-        label: "like ranks",
-        value: (run) => measure.alike(run)[0],
-        cell: alike,
-        numeric: true,
-        upwards: true,
-        class: "spare",
-        hint: "from the best to the worst of the runs that do not differ significantly",
-      };
+    : numbers(
+        "like ranks",
+        (run) => measure.alike(run)[0],
+        "from the best to the worst of the runs that do not differ significantly",
+        { cell: (run) => range(measure.alike(run)), upwards: true, class: "spare" },
+      );
   const table = grid({
     noun: "run",
-    memory: state.board,
+    name: "runs",
     search: (run) => report.runs[run],
     sort: 1,
-    rows: () => report.runs.map((_, run) => run).filter(kept[state.filter]),
+    rows: () => report.runs.map((_, run) => run).filter(filters[filter()][1]),
     extra: [
-      select("Show", filters, state.filter, (value) => {
-        state.filter = value;
-        table.fill();
-      }),
+      select(
+        "Show",
+        shown.map((name) => filters[name][0]),
+        shown.indexOf(filter()),
+        (chosen) => {
+          address.keep("show", shown[chosen], "all");
+          table.fill();
+        },
+      ),
     ],
     columns: [
       {
@@ -140,25 +150,18 @@ function board() {
             onchange: (event) => choose(run, event.target.checked),
           }),
       },
-      { label: "rank", numeric: true, upwards: true, value: (run) => measure.rank[run] },
-      {
-        label: "run",
-        value: (run) => report.runs[run],
-        cell: (run) => link(`run=${run}`, report.runs[run]),
-        class: "id",
-      },
-      {
-        label: "mean",
-        numeric: true,
-        value: (run) => measure.mean[run],
-        cell: (run) => number(measure.mean[run]),
-        hint: measure.name,
-      },
+      numbers("rank", (run) => measure.rank[run], null, { upwards: true }),
+      links("run", (run) => report.runs[run], (run) => hashOf({ run })),
+      scores("mean", (run) => measure.mean[run], measure.name),
       {
         label: `${level} interval`,
         value: (run) => measure.low[run],
         cell: (run) => interval(measure, run, low, high),
         class: "wide-cell",
+        ends: [
+          ["low", (run) => measure.low[run]],
+          ["high", (run) => measure.high[run]],
+        ],
         hint: "Student's t, over queries",
         below: () =>
           h(
@@ -170,14 +173,12 @@ function board() {
       },
       groups,
       ...byJudgments(measure.judged, level, low, high),
-      ...others.map(([m]) => ({
-        label: shorten(m.name, 20),
-        hint: `mean of ${m.name}`,
-        numeric: true,
-        class: "other",
-        value: (run) => m.mean[run],
-        cell: (run) => number(m.mean[run]),
-      })),
+      ...others.map(([m]) =>
+        scores(shorten(m.name, 20), (run) => m.mean[run], `mean of ${m.name}`, {
+          key: m.name,
+          class: "other",
+        }),
+      ),
     ],
   });
   byId("board").replaceChildren(
@@ -189,7 +190,7 @@ function board() {
     ),
     h("div", { id: "chosen", class: "chosen", role: "status", hidden: true }),
   );
-  choose(-1, false);
+  showChosen();
 }
 
 function queries() {
@@ -204,60 +205,36 @@ function queries() {
   const best = (query) =>
     measure.order.reduce((a, b) => (measure.score(b, query) > measure.score(a, query) ? b : a));
   const ordered = [...every].sort((a, b) => means.get(b) - means.get(a));
-  const sizes = report.judged
-    ? [
-        {
-          label: "judged",
-          numeric: true,
-          value: (query) => report.judged.sizes[query],
-          hint: "documents in the graph",
-        },
-      ]
-    : [];
   fillSection(
     "queries",
     "Queries",
-    queryChart(measure, ordered, null, (query) => `query=${query}`),
+    queryChart(measure, ordered, null, (query) => hashOf({ query })),
     grid({
       noun: "query",
-      memory: state.queries,
+      name: "queries",
       search: (query) => report.queries[query],
       rows: () => every,
       first: 15,
       columns: [
-        {
-          label: "query",
-          value: (query) => report.queries[query],
-          cell: (query) => link(`query=${query}`, report.queries[query]),
-          class: "id",
-        },
-        {
-          label: "mean",
-          numeric: true,
-          value: (query) => means.get(query),
-          cell: (query) => number(means.get(query)),
-          hint: "of all runs",
-        },
-        {
-          label: "deviation",
-          numeric: true,
-          value: deviation,
-          cell: (query) => number(deviation(query)),
-          hint: "over all runs",
-        },
-        {
-          label: "best run",
-          value: (query) => report.runs[best(query)],
-          cell: (query) => link(`query=${query}&run=${best(query)}`, report.runs[best(query)]),
-          class: "id",
-        },
-        {
-          label: "its score",
-          numeric: true,
-          value: (query) => measure.on(query).at(-1),
-          cell: (query) => number(measure.on(query).at(-1)),
-        },
-        ...sizes,
+        links(
+          "query",
+          (query) => report.queries[query],
+          (query) => hashOf({ query }),
+        ),
+        ...(report.topics.size
+          ? [{ label: "text", value: (query) => report.topics.get(report.queries[query]) ?? "" }]
+          : []),
+        scores("mean", (query) => means.get(query), "of all runs"),
+        scores("deviation", deviation, "over all runs"),
+        links(
+          "best run",
+          (query) => report.runs[best(query)],
+          (query) => hashOf({ query, run: best(query) }),
+        ),
+        scores("its score", (query) => measure.on(query).at(-1)),
+        ...(report.judged
+          ? [numbers("judged", (query) => report.judged.sizes[query], "documents in the graph")]
+          : []),
       ],
     }),
   );
@@ -269,58 +246,36 @@ function fillSection(id, title, ...parts) {
   section.replaceChildren(h("h2", {}, title), ...parts.flat());
 }
 
+/** What the judgments of each query are: counted by Python. */
 function judgmentSizes() {
   const judged = report.judged;
   if (!judged) return;
-  const column = (label, name, hint) => ({ label, numeric: true, value: (row) => row[name], hint });
-  const rows = report.queries
-    .map((_, query) => query)
-    .filter((query) => judged.sizes[query])
-    .map((query) => {
-      if (judged.of === "grades") return { query, documents: judged.sizes[query] };
-      const graph = judged.graph(query),
-        pairs = new Set(graph.edges.map(([a, b]) => a * graph.size + b));
-      const conflicts = graph.edges.filter(
-        ([a, b]) => a < b && pairs.has(b * graph.size + a),
-      ).length;
-      const count = new Map();
-      for (const part of graph.parts) count.set(part, (count.get(part) ?? 0) + 1);
-      const cycles = [...count.values()].filter((size) => size > 1);
-      return {
-        query,
-        documents: graph.size,
-        judgments: graph.edges.reduce((sum, e) => sum + e[2], 0),
-        pairs: pairs.size - conflicts,
-        conflicts,
-        inParts: cycles.reduce((a, b) => a + b, 0),
-        largest: Math.max(0, ...cycles),
-      };
-    });
-  const more = [
-    column("judgments", "judgments", "without ties"),
-    column("pairs", "pairs", "that are judged"),
-    column("conflicts", "conflicts", "pairs that are judged both ways"),
-    column("in cycles", "inParts", "documents from which preferences lead back to them"),
-    column("largest part", "largest", "documents in the largest strongly connected part"),
-  ];
+  const hints = {
+    documents: "that a judgment prefers to another, or others to them",
+    judgments: "without ties",
+    pairs: "that are judged",
+    conflicts: "pairs that are judged both ways",
+    "in cycles": "documents from which preferences lead back to them",
+    "largest part": "documents in the largest strongly connected part",
+  };
   byId("sizes").replaceChildren(
     ...judged.notes.map((note) => h("p", { class: "note" }, note)),
     grid({
+      name: "judgments",
       caption:
         judged.of === "grades" ? "Graphs of grades, by query" : "Preference graphs, by query",
       noun: "query",
-      rows: () => rows,
+      rows: () => [...report.queries.keys()].filter((query) => judged.sizes[query]),
       first: 15,
-      memory: (state.sizes ??= {}),
       columns: [
-        {
-          label: "query",
-          value: (row) => report.queries[row.query],
-          cell: (row) => link(`query=${row.query}`, report.queries[row.query]),
-          class: "id",
-        },
-        column("documents", "documents", "that a judgment prefers to another, or others to them"),
-        ...(judged.of === "grades" ? [] : more),
+        links(
+          "query",
+          (query) => report.queries[query],
+          (query) => hashOf({ query }),
+        ),
+        ...Object.entries(judged.counts).map(([name, counts]) =>
+          numbers(name, (query) => counts[query], hints[name]),
+        ),
       ],
     }),
   );

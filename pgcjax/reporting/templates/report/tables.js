@@ -1,17 +1,17 @@
 // Tables that sort by a click on a column's name, search, and show all rows if asked to.
 
 /**
- * A table.
+ * A table, whose order and search the address has: NAME.sort, NAME.find, NAME.all.
  *
- * columns: {label, value(row), cell(row), numeric, hint, class}; `value` is what a column
- * sorts by, `cell` what it shows, by default the value. `memory` keeps how it is sorted
- * and searched while the page is open.
+ * columns: {label, value(row), cell(row), numeric, hint, class, ends}; `value` is what a
+ * column sorts by, `cell` what it shows, by default the value; `ends` are the columns that
+ * a file has in place of a drawn one: [label, value(row)].
  */
 function grid({
+  name,
   caption,
   columns,
   rows,
-  memory = {},
   sort = 0,
   down = false,
   first = 50,
@@ -19,15 +19,24 @@ function grid({
   extra = [],
   noun = "row",
 }) {
-  memory.sort ??= sort;
-  memory.down ??= down;
-  memory.text ??= "";
+  const key = (column) => column.key ?? column.label;
+  const usual = (down ? "-" : "") + key(columns[sort]);
+  const asked = address.get(`${name}.sort`) ?? usual;
+  const place = columns.findIndex((column) => column.value && key(column) === asked.replace(/^-/, ""));
+  const memory = {
+    sort: place < 0 ? sort : place,
+    down: place < 0 ? down : asked.startsWith("-"),
+    text: address.get(`${name}.find`) ?? "",
+    all: address.get(`${name}.all`) !== null,
+  };
+  let listed = [];
   const said = h("span", { class: "said", role: "status" });
   const more = h("button", {
     type: "button",
     class: "more",
     onclick: () => {
       memory.all = true;
+      address.keep(`${name}.all`, "yes");
       fill();
     },
   });
@@ -42,6 +51,7 @@ function grid({
           const same = memory.sort === i;
           memory.down = same ? !memory.down : Boolean(column.numeric && !column.upwards);
           memory.sort = i;
+          address.keep(`${name}.sort`, (memory.down ? "-" : "") + key(column), usual);
           fill();
         },
       },
@@ -68,6 +78,7 @@ function grid({
     if (memory.down) {
       sorted.sort((a, b) => compare(b, a));
     }
+    listed = sorted;
     const shown = memory.all ? sorted : sorted.slice(0, first);
     body.replaceChildren(
       ...shown.map((row) =>
@@ -109,6 +120,7 @@ function grid({
       value: memory.text,
       oninput: () => {
         memory.text = field.value;
+        address.keep(`${name}.find`, field.value, "");
         fill();
       },
     });
@@ -120,10 +132,52 @@ function grid({
     body,
   );
   const bar = search || extra.length ? h("div", { class: "bar" }, field ?? "", extra, said) : "";
-  const whole = h("div", { class: "grid" }, bar, h("div", { class: "wide" }, table), more);
+  const content = () => {
+    const kept = columns.filter((column) => column.value && column.label);
+    const out = kept.flatMap((column) =>
+      (column.ends ?? [[key(column), column.value]]).map(([label, value]) => ({
+        label,
+        value,
+        numeric: Boolean(column.numeric || column.ends),
+        text: (row) =>
+          column.cell && !column.ends
+            ? h("span", {}, column.cell(row)).textContent
+            : plain(value(row)),
+      })),
+    );
+    return {
+      caption: caption ?? `${noun.endsWith("ry") ? "Queries" : "Runs"} by ${current().name}`,
+      labels: out.map((column) => column.label),
+      numeric: out.map((column) => column.numeric),
+      values: listed.map((row) => out.map((column) => column.value(row))),
+      shown: listed.map((row) => out.map((column) => column.text(row))),
+    };
+  };
+  const foot = h("div", { class: "foot" }, more, exportButtons(name, content));
+  const whole = h("div", { class: "grid" }, bar, h("div", { class: "wide" }, table), foot);
   whole.fill = fill;
   fill();
   return whole;
+}
+
+/** A column of numbers; ranks ascend at the first click. */
+function numbers(label, value, hint, more = {}) {
+  return { label, numeric: true, value, hint, ...more };
+}
+
+/** A column of scores, with four decimals. */
+function scores(label, value, hint, more = {}) {
+  return numbers(label, value, hint, { cell: (row) => number(value(row)), ...more });
+}
+
+/** A column of differences of scores. */
+function differences(label, value, hint, more = {}) {
+  return scores(label, value, hint, { cell: (row) => signed(value(row)), ...more });
+}
+
+/** A column of names that lead to a part of the page. */
+function links(label, value, hash, more = {}) {
+  return { label, value, cell: (row) => link(hash(row), value(row)), class: "id", ...more };
 }
 
 function classOf(column) {

@@ -1,0 +1,132 @@
+"""What a page about scores shows, in words: for people who see such a page first."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from pgcjax.errors import UsageError, counted, listed
+from pgcjax.reporting.score_findings import Findings
+from pgcjax.stats.procedures import FAMILY
+
+_NAMES = 5  # judges that are named
+
+
+def introduction(findings: Findings, judging: str = "") -> list[str]:
+    """Describe what is shown, how it was judged, and what significance means.
+
+    Args:
+        findings: that the page shows.
+        judging: what `judging_in_words` says of the judgments; "" if the page was made
+            without them.
+
+    Returns:
+        A paragraph each.
+    """
+    runs, queries = len(findings.runs), len(findings.queries)
+    shown = (
+        f"This page compares {counted(runs, 'run')} on {counted(queries, 'query')}. A "
+        "run is what one system answers: a ranking of documents for each query. Each "
+        f"ranking is scored by {counted(len(findings.scores), 'measure')}, and runs "
+        "are ordered by their mean score over queries."
+    )
+    without = (
+        "The page was made of scores alone: it does not show the judgments behind them."
+    )
+    return [shown, judging or without, _significance(findings), _intervals(findings)]
+
+
+def meanings(findings: Findings) -> list[tuple[str, str]]:
+    """List measures of the page with their meanings; "" of those of other tools."""
+    from pgcjax.measures.catalogue import parse
+
+    rows = []
+    for name in findings.scores:
+        try:
+            rows.append((name, f"{parse(name).meaning}."))
+        except UsageError:
+            rows.append((name, "not a measure of this package."))
+    return rows
+
+
+def judging_in_words(
+    preferences: pd.DataFrame | None,
+    qrels: pd.DataFrame | None,
+    queries: Sequence[str],
+) -> str:
+    """Describe the judgments of queries that have scores, and what they are used for.
+
+    Args:
+        preferences: canonical.
+        qrels: canonical.
+        queries: that have scores.
+    """
+    sentences = []
+    if preferences is not None:
+        table = preferences[preferences["query_id"].isin(queries)]
+        count = counted(len(table), "judgment")
+        sentences.append(
+            f"Judges compared documents in pairs: {count} on "
+            f"{counted(table['query_id'].nunique(), 'query')}{_judges(table)}. From "
+            "them follows an ideal ranking for each query and run, in which preferred "
+            "documents come first, and the run decides what the judgments leave open. "
+            "A measure of preferences says how near the run is to that ranking; the "
+            "top counts most."
+        )
+    if qrels is not None:
+        table = qrels[qrels["query_id"].isin(queries)]
+        grades = table["relevance"]
+        count = counted(len(table), "document")
+        sentences.append(
+            f"Documents have grades: {count} of "
+            f"{counted(table['query_id'].nunique(), 'query')}, from "
+            f"{grades.min():g} to {grades.max():g}; the larger, the better."
+            if len(table)
+            else "No query with scores has grades."
+        )
+    return " ".join(sentences)
+
+
+def _judges(table: pd.DataFrame) -> str:
+    if "judge" not in table or table["judge"].isna().all():
+        return ""
+    names = sorted(map(str, table["judge"].dropna().unique()))
+    return f" by {counted(len(names), 'judge')} ({listed(names, _NAMES)})"
+
+
+def _significance(findings: Findings) -> str:
+    how, comparison = findings.how, next(iter(findings.compared.values()))
+    alpha = f"{100 * how['alpha']:g} %"
+    correction = comparison.metadata["correction"]
+    if how["test"] in FAMILY or correction == "holm":
+        risk = (
+            "if no two runs were different, the chance to call even one of all pairs "
+            f"different would be at most {alpha}"
+        )
+    elif correction == "bh":
+        risk = f"of the pairs called different, {alpha} are expected not to be"
+    else:
+        risk = (
+            f"of pairs that are not different, about {alpha} are called so, as each "
+            "pair is tested by itself"
+        )
+    return (
+        "Other queries would have given other means. A difference is called "
+        "significant if chance in the choice of queries hardly explains it: "
+        f"{risk} ({comparison.tested}). It says nothing of how large a difference is, "
+        "and pairs that are not called different need not be equal."
+    )
+
+
+def _intervals(findings: Findings) -> str:
+    text = (
+        "Runs that share a letter do not differ significantly. The interval of a mean "
+        "says how far it may be from that over all such queries, at "
+        f"{100 * (1 - findings.how['alpha']):g} % (Student's t). Whether two runs "
+        "differ is not to be read from their intervals, but from the test of the pair."
+    )
+    if findings.uncertainty:
+        text += (
+            f" A second interval, tiers and ranks say how far the judgments carry: "
+            f"{findings.uncertainty.drawn_again} (centred)."
+        )
+    return text
