@@ -24,7 +24,7 @@ from pgcjax.engine.plan import MemoryLimits
 from pgcjax.engine.request import ScoringRequest
 from pgcjax.engine.verify import records_of
 from pgcjax.io.judged import JudgedDocuments
-from pgcjax.io.memory import memory_limit
+from pgcjax.io.reading import memory_limit
 from pgcjax.io.runs import open_runs
 from pgcjax.kernels import ABSENT, peel
 from pgcjax.kernels.rbo_ties import UNIT, weights_of

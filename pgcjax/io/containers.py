@@ -185,9 +185,10 @@ def _delimited(path: Path, text: str, separator: str, any_header: bool) -> Named
         raise comments_only(path)
     head = tuple(line for line in lines[:skipped] if line.startswith("#"))
     csv.field_size_limit(_WIDEST)  # for all programs of this process: by default 2^17
-    plain = separator == "\t" and _unquoted(lines[skipped:])
+    body = lines[skipped:]
+    plain = separator == "\t" and _unquoted(body)
     reader = csv.reader(
-        (line + "\n" for line in lines[skipped:]),
+        body if plain else (line + "\n" for line in body),
         delimiter=separator,
         quoting=csv.QUOTE_NONE if plain else csv.QUOTE_MINIMAL,
         strict=True,
@@ -197,7 +198,7 @@ def _delimited(path: Path, text: str, separator: str, any_header: bool) -> Named
     try:
         for row in reader:
             place, start = start + 1, skipped + reader.line_num
-            row = [*map(unquote, row)] if plain else row
+            row = [unquote(x) for x in row] if plain else row
             if (any_header or len(row) < 2) and not "".join(row).strip():
                 continue
             if not header:
