@@ -99,7 +99,9 @@ def dots(
     with canvas.on(axes) as axes:
         cells = shown[list(names)].astype(str).to_numpy().tolist()
         _dots(axes, shown, value, [", ".join(filter(None, row)) for row in cells])
-        plot_labels.label(axes, label, share=0.6)
+        plot_labels.label(axes, label, share=0.7)
+        whole = value is not None and shown[value].dtype.kind in "iu"
+        axes.locator_params(axis="x", nbins=6, integer=whole)
         if len(shown) < len(table):
             titles.append(f"the first {len(shown)} of {len(table)} rows")
         _finish(axes, titles, max(3, len(shown)), is_new)

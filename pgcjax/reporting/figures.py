@@ -84,6 +84,13 @@ def _left_out(finding: Any, measure: str | None, axes: "Axes | None") -> "Figure
     return bar_plots.dots(table, names, "largest_change", label, axes=axes)
 
 
+def _stability(finding: Any, measure: str | None, axes: "Axes | None") -> "Figure":
+    drawn = plots.stability(finding, measure, axes=axes)
+    axes = drawn.axes[0] if axes is None else axes
+    plot_labels.label(axes, "judgments", "as by all judgments")
+    return drawn
+
+
 def _win_rates(finding: Any, measure: str | None, axes: "Axes | None") -> "Figure":
     measure = _chosen(measure, finding.tallies)
     title = f"share of queries for the run of the row, by {measure}"
@@ -130,8 +137,8 @@ def _judge_orders(finding: Any, axes: "Axes | None") -> "Figure":
 
 
 def _contradictions(finding: Any, axes: "Axes | None") -> "Figure":
-    table = finding.table.assign(low=finding.table["minimum"])
-    table["high"] = table["greedy"]
+    ends = {"low": finding.table["minimum"], "high": finding.table["greedy"]}
+    table = finding.table.assign(**ends)
     label = "judgments that the peel's order contradicts; the line ends at the fewest"
     return bar_plots.dots(table, ["query_id"], "greedy", label, axes=axes)
 
@@ -174,12 +181,13 @@ def _bounds(finding: Any, axes: "Axes | None") -> "Figure":
 
 def _explanation(finding: Any, axes: "Axes | None") -> "Figure":
     of = ("doc_id", "adds") if finding.query_id else ("query_id", "score")
-    table = finding.table.assign(low=finding.table[of[1]])
-    table["high"] = table[f"ideal_{of[1]}"]
+    low, high = finding.table[of[1]], finding.table[f"ideal_{of[1]}"]
+    table = finding.table.assign(low=low, high=high)
+    if finding.query_id:  # thousands of documents may add nothing
+        table = table[(low != 0) | (high != 0)]
     label = f"{of[1]} ({finding.measure}); the line ends at the ideal ranking's"
-    return bar_plots.dots(
-        table, [of[0]], of[1], label, title=_about(finding), axes=axes
-    )
+    title = f"{finding.run_id}, {finding.query_id or 'all queries'}"
+    return bar_plots.dots(table, [of[0]], of[1], label, title=title, axes=axes)
 
 
 def _difference(finding: Any, axes: "Axes | None") -> "Figure":
@@ -190,10 +198,6 @@ def _difference(finding: Any, axes: "Axes | None") -> "Figure":
     return bar_plots.dots(table, [name], "difference", label, title=title, axes=axes)
 
 
-def _about(finding: Any) -> str:
-    return f"{finding.run_id}, {finding.query_id or 'all queries'}"
-
-
 # By names of classes: some are of rooms that import what is imported here.
 BY_MEASURE: dict[str, _DrawMeasure] = {
     "Scores": _scores,
@@ -201,9 +205,7 @@ BY_MEASURE: dict[str, _DrawMeasure] = {
     "Uncertainty": _uncertainty,
     "LeftOut": _left_out,
     "Preferences": _win_rates,
-    "Stability": lambda finding, measure, axes: plots.stability(
-        finding, measure, axes=axes
-    ),
+    "Stability": _stability,
 }
 WHOLE: dict[str, _Draw] = {
     "Comparison": lambda finding, axes: bar_plots.leaderboard(finding, axes=axes),
