@@ -8,7 +8,7 @@ import pandas as pd
 from pgcjax.errors import UsageError
 from pgcjax.io.result import Result
 from pgcjax.io.text_tables import intervals
-from pgcjax.reporting import bar_plots, heat_maps, plot_labels, plots
+from pgcjax.reporting import bar_plots, canvas, heat_maps, plot_labels, plots
 from pgcjax.reporting.leaderboard import leaderboard
 
 if TYPE_CHECKING:
@@ -86,9 +86,7 @@ def _left_out(finding: Any, measure: str | None, axes: "Axes | None") -> "Figure
 
 def _stability(finding: Any, measure: str | None, axes: "Axes | None") -> "Figure":
     drawn = plots.stability(finding, measure, axes=axes)
-    axes = drawn.axes[0] if axes is None else axes
-    plot_labels.label(axes, "judgments", "as by all judgments")
-    return drawn
+    return _label(drawn, "judgments", "as by all judgments", axes)
 
 
 def _win_rates(finding: Any, measure: str | None, axes: "Axes | None") -> "Figure":
@@ -113,7 +111,12 @@ def _square(
 ) -> "Figure":
     names = [str(name) for name in table.columns]
     drawn = heat_maps.matrix(table.to_numpy(), names, title=title, axes=axes)
-    plot_labels.label(drawn.axes[0] if axes is None else axes, x, y)
+    return _label(drawn, x, y, axes)
+
+
+def _label(drawn: "Figure", x: str, y: str, axes: "Axes | None") -> "Figure":
+    with canvas.drawing():
+        plot_labels.label(drawn.axes[0] if axes is None else axes, x, y)
     return drawn
 
 
