@@ -8,6 +8,8 @@ from pgcjax.io.qrels import read_qrels as read_qrels
 from pgcjax.io.reading import reading as reading
 from pgcjax.io.runs import read_runs as read_runs
 from pgcjax.io.runs.pack import pack as pack
+from pgcjax.io.texts import read_texts as read_texts
+from pgcjax.io.texts import read_topics as read_topics
 from pgcjax.io.votes.read import read_preferences as read_preferences
 from pgcjax.io.xie import read_xie_votes as read_xie_votes
 from pgcjax.stats.judge_orders import read_judge_orders as read_judge_orders
@@ -27,6 +29,8 @@ __all__ = [
     "read_qrels",
     "read_runs",
     "read_scores",
+    "read_texts",
+    "read_topics",
     "read_uncertainty",
     "read_xie_votes",
     "reading",

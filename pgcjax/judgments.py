@@ -31,9 +31,11 @@ from pgcjax.judging.strength import judgment_times as times
 from pgcjax.judging.transitivity import transitivity
 from pgcjax.judging.variants import resample_judgments as resample
 from pgcjax.judging.variants import subsample_judgments as subsample
+from pgcjax.reporting.arena_page import report
 from pgcjax.stats.judge_orders import JudgeOrders
 from pgcjax.stats.left_out import LeftOut
 from pgcjax.stats.stability import Stability
+from pgcjax.stats.standings import Standings, standings
 from pgcjax.stats.uncertainty import Uncertainty
 
 __all__ = [
@@ -46,6 +48,7 @@ __all__ = [
     "NextAnswers",
     "NextJudgments",
     "Stability",
+    "Standings",
     "Uncertainty",
     "aspect_correlation",
     "aspect_coverage",
@@ -67,8 +70,10 @@ __all__ = [
     "next_by_utility",
     "predict_context",
     "preferences_from_grades",
+    "report",
     "resample",
     "share_ties",
+    "standings",
     "strength",
     "subsample",
     "times",

@@ -60,6 +60,7 @@ FINDINGS = {
     "GradeAgreement": lambda: pgcjax.judgments.grade_agreement(VOTES, QRELS),
     "Contradictions": lambda: pgcjax.judgments.contradictions(VOTES),
     "Fit": lambda: pgcjax.judgments.fit(VOTES),
+    "Standings": lambda: pgcjax.judgments.standings(VOTES),
     "Strength": lambda: pgcjax.judgments.strength(VOTES, QRELS),
     "ContextPrediction": lambda: predicted(),
     "Uncertainty": lambda: pgcjax.uncertainty(

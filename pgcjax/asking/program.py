@@ -144,7 +144,8 @@ class Judging:
     """One call of `Tournament.judge`: a program judges what is open.
 
     A request is a line such as `{"id": "7", "query_id": "q", "doc_id": "a",
-    "other_doc_id": "b", "round": 1, "number": 1}`; a is to be shown first. The answer
+    "other_doc_id": "b", "round": 1, "number": 1}`; a is to be shown first. What is
+    known of `query_text`, `doc_text` and `other_doc_text` follows. The answer
     has the same id and `preference` (above 0: doc_id is better; below 0: the other; 0:
     a tie) or `winner` (one of the two, or "tie"). It may have `cost`, `judge`,
     `probability` (that doc_id is better), `seconds`, `time`, and `bad` (documents).
@@ -160,6 +161,7 @@ class Judging:
     most: int | None
     most_cost: float | None
     progress: Progress | None
+    given: dict[str, Any]
     _done: Judged = field(default_factory=Judged)
     _useless: int = 0
     _failed: Counter[tuple[str, str, str]] = field(default_factory=Counter)
@@ -177,6 +179,7 @@ class Judging:
     def run(self) -> Judged:
         """Start the program, again and again, until nothing is left to ask."""
         silent = 0
+        self._shown = self.tournament.texts_of(**self.given, progress=self.progress)
         with self.tournament.adding() as self._appender:
             while self._refill():
                 before = self._done.counted
@@ -219,6 +222,7 @@ class Judging:
                 self._take(line)
             record = {"what": "calls", "command": self.command, "judge": self.name}
             record |= {"sent": self._done.sent - sent, "failed": why}
+            record |= _paths(self.given)
             self.tournament.state.take_call(record)
             self._appender.append([record])
         return why
@@ -232,7 +236,9 @@ class Judging:
             self._waiting[name] = request
             fields = "query_id", "doc_id", "other_doc_id", "round", "number"
             about = dict(zip(fields, request, strict=False))
-            process.send({"id": name, **about})
+            texts = self._shown(request.query, request.first, request.second)
+            texts = {name: text for name, text in texts.items() if text is not None}
+            process.send({"id": name, **about, **texts})
         if self.progress is not None:
             left = len(self._pending) + len(self._waiting)
             self.progress("answers", self._done.counted, self._done.counted + left)
@@ -350,6 +356,13 @@ class Judging:
             mend="Try it on a line of pgcjax ask requests -o FILE.jsonl. It has to "
             "write out each answer at once (in Python print(…, flush=True)).",
         )
+
+
+def _paths(given: dict[str, Any]) -> Record:
+    """Name the files among sources, so that the next call can be told."""
+    sources = {k: [v] if isinstance(v, str) else v for k, v in given.items()}
+    named = {k: [*v] for k, v in sources.items() if isinstance(v, (list, tuple)) and v}
+    return {k: v for k, v in named.items() if all(isinstance(x, str) for x in v)}
 
 
 def _fields_of(line: str) -> Record:

@@ -268,7 +268,9 @@ def next_command(state: State, folder: str) -> str:
     if program := state.program:
         judge = f" --judge {quote(program['judge'])}" if program.get("judge") else ""
         command = quote(program["command"])
-        return f"pgcjax ask judge {folder} --judge-command {command}{judge}"
+        named = [(n, path) for n in ("topics", "texts") for path in program.get(n, ())]
+        texts = "".join(f" --{name} {quote(path)}" for name, path in named)
+        return f"pgcjax ask judge {folder} --judge-command {command}{judge}{texts}"
     return (
         f"pgcjax ask requests {folder} -o requests.txt, have them answered, and "
         f"pgcjax ask add {folder} answers.txt"

@@ -2,10 +2,11 @@
 
 import math
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -24,6 +25,7 @@ from pgcjax.errors import (
     check_choice,
     counted,
     listed,
+    printable,
 )
 from pgcjax.io.files import Source
 from pgcjax.io.in_memory import in_hand
@@ -31,6 +33,7 @@ from pgcjax.io.qrels import read_qrels
 from pgcjax.io.reading import chosen
 from pgcjax.io.remote import local_folder
 from pgcjax.io.result import Result, computed
+from pgcjax.io.texts import read_texts, read_topics
 from pgcjax.io.votes.read import read_placed
 from pgcjax.io.weights import whole_weights
 
@@ -147,7 +150,13 @@ class Tournament:
         return self.state.settings
 
     def requests(
-        self, at_once: int | None = None, judge: str | None = None
+        self,
+        at_once: int | None = None,
+        judge: str | None = None,
+        *,
+        topics: Any = None,
+        texts: Any = None,
+        progress: Progress | None = None,
     ) -> pd.DataFrame:
         """List the pairs that are to be judged now.
 
@@ -155,12 +164,16 @@ class Tournament:
             at_once: of at most so many pairs of each query: with inference, fewer at
                 once make fewer in all.
             judge: only those that this judge has not answered.
+            topics: what queries ask, as of `read_topics`.
+            texts: what documents say, as of `read_texts`.
+            progress: is told how far texts have been read.
 
         Returns:
             A row for each: query_id, doc_id, other_doc_id, first (doc_id again: it is
             to be shown first), round, number (1, 2, …: requests of a pair with
             different ones are for different judges) and judge (who has answered the
-            other order; or "").
+            other order; or ""); with topics query_text, with texts doc_text and
+            other_doc_text, in which control characters are printable.
         """
         if at_once is not None and at_once < 1:
             raise UsageError(f"at_once: expected 1 or more, found {at_once}")
@@ -168,7 +181,37 @@ class Tournament:
             (r.query, r.first, r.second, r.first, r.round, r.number, r.judge)
             for r in self.state.requests(at_once, judge)
         ]
-        return pd.DataFrame(rows, columns=_REQUEST)
+        shown = self.texts_of(topics, texts, progress)
+        fields = pd.DataFrame([shown(*row[:3]) for row in rows], dtype=object)
+        fields = fields.map(lambda x: printable(x, "\t\n\r"), na_action="ignore")
+        return pd.DataFrame(rows, columns=_REQUEST).join(fields)
+
+    def texts_of(
+        self, topics: Any, texts: Any, progress: Progress | None = None
+    ) -> Callable[[str, str, str], dict[str, str | None]]:
+        """Read the texts of open rounds, of `read_topics` and `read_texts`, or neither.
+
+        Returns:
+            A function of a query and two documents that returns what was given of
+            query_text, doc_text and other_doc_text, None where a text is not known.
+        """
+        queries = self.state.queries.items()
+        docs = {name: q.round.documents for name, q in queries if q.round is not None}
+        asked, saying = {}, {}
+        if topics is not None:
+            asked = read_topics(topics, only=docs, progress=progress)
+        if texts is not None:
+            only = chain.from_iterable(docs.values())
+            saying = read_texts(texts, only=only, progress=progress)
+
+        def shown(query: str, doc: str, other: str) -> dict[str, str | None]:
+            fields = {} if topics is None else {"query_text": asked.get(query)}
+            if texts is not None:
+                fields["doc_text"] = saying.get(doc)
+                fields["other_doc_text"] = saying.get(other)
+            return fields
+
+        return shown
 
     def add(
         self,
@@ -224,6 +267,8 @@ class Tournament:
         window: int = 16,
         most: int | None = None,
         most_cost: float | None = None,
+        topics: Any = None,
+        texts: Any = None,
         progress: Progress | None = None,
     ) -> "Judged":
         """Let a program judge what is open, until all is decided.
@@ -240,6 +285,8 @@ class Tournament:
             window: requests that wait for an answer at a time.
             most: requests in all.
             most_cost: no more is asked when the answers have cost so much.
+            topics: what queries ask, as of `read_topics`: requests show it.
+            texts: what documents say, as of `read_texts`.
             progress: is told how far it is.
 
         Raises:
@@ -249,7 +296,8 @@ class Tournament:
         from pgcjax.asking.program import Judging
 
         limits = seconds, retries, window, most, most_cost
-        return Judging(self, command, name, *limits, progress).run()
+        given = {"topics": topics, "texts": texts}
+        return Judging(self, command, name, *limits, progress, given).run()
 
     def finish(self, *, grades: str = "top", partial: bool = False) -> Finished:
         """Return the new grades, and the votes that they rest on.

@@ -1,6 +1,7 @@
 """The verbs that ask judges in a tournament: ask start, requests, add, …."""
 
 import functools
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +17,7 @@ from pgcjax.cli.options import (
     encoding_option,
     file_memory_option,
     output_option,
+    text_options,
     votes_format_option,
 )
 from pgcjax.cli.verbs import Verbs
@@ -91,7 +93,7 @@ def start(qrels: tuple[str, ...], output: str, **settings: Any) -> None:
 
 @ask.command()
 @state_argument
-@output_option("Write them", _SUFFIXES)
+@output_option("Write them; .html is a page to judge on", (*_SUFFIXES, ".html"))
 @click.option(
     "--at-once",
     type=WHOLE,
@@ -99,15 +101,35 @@ def start(qrels: tuple[str, ...], output: str, **settings: Any) -> None:
     help="Of at most N pairs of a query: with --infer, fewer at once are fewer in all.",
 )
 @click.option("--judge", metavar="NAME", help="Only what this judge has not answered.")
+@text_options
+@encoding_option
+@file_memory_option
 def requests(
-    state: str, output: str | None, at_once: int | None, judge: str | None
+    state: str,
+    output: str | None,
+    at_once: int | None,
+    judge: str | None,
+    **texts: Any,
 ) -> None:
     """List the pairs to judge now: query, the document to show first, the other."""
     from pgcjax.asking.text import request_lines
 
+    suffix = Path(output or "").suffix.lower()
+    if any(texts.values()) and suffix not in (*TABLE_SUFFIXES, ".html"):
+        raise click.UsageError(
+            "--topics and --texts need -o FILE with one of these suffixes: "
+            f"{' '.join(TABLE_SUFFIXES)} .html"
+        )
     tournament = _open(state)
-    table = tournament.requests(at_once, judge)
-    _write(table, output, request_lines, "requests")
+    with ProgressDisplay() as progress:
+        table = tournament.requests(at_once, judge, **texts, progress=progress.update)
+    if output and suffix == ".html":
+        from pgcjax.reporting.judging_page import write_page
+
+        write_page(table, output, judge or "")
+        say(f"wrote {len(table)} requests to {output}")
+    else:
+        _write(table, output, request_lines, "requests")
     if table.empty:
         _say_next(tournament)
 
@@ -257,6 +279,9 @@ def finish(
     metavar="X",
     help="Send no more when the answers have cost X.",
 )
+@text_options
+@encoding_option
+@file_memory_option
 def judge_(state: str, command: str, name: str | None, **limits: Any) -> None:
     """Let a program judge until all is decided; the same call goes on if it stopped.
 

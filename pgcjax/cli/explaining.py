@@ -16,6 +16,7 @@ from pgcjax.cli.options import (
     run_options,
     runs_argument,
     spreadsheet_option,
+    text_options,
     write_table,
 )
 from pgcjax.errors import counted
@@ -67,6 +68,7 @@ _SHOWN = ("adds", "steps", "votes", "depths", "judgments")
     metavar="N",
     help="Print the first N rows only; by default all.",
 )
+@text_options
 @format_option
 @output_option("Write what is shown at full precision")
 @spreadsheet_option
@@ -79,6 +81,8 @@ def explain(
     run_format: str,
     name_by: str,
     top: int | None,
+    topics: Any,
+    texts: Any,
     form: str | None,
     output: str | None,
     spreadsheet: bool,
@@ -98,6 +102,7 @@ def explain(
     printed = format_of(form)
     from pgcjax.engine import explain as engine
     from pgcjax.io.runs import Options, open_runs
+    from pgcjax.io.texts import short, with_texts
 
     with ProgressDisplay() as progress:
         result = engine.explain(
@@ -105,10 +110,11 @@ def explain(
             query,
             **given_judgments(judgments),
             measure=measures[0] if measures else None,
+            topics=topics,
             **settings,
             progress=progress.update,
         )
-        table = _table(result, show)
+        table = with_texts(_table(result, show), topics, texts, progress.update)
     for note in result.notes:
         say(note)
     about = result.metadata | {"show": show}
@@ -119,7 +125,10 @@ def explain(
             others = counted(int((~counts).sum()), "document")
             say(f"{others} of the run, not judged, add nothing: not printed")
         table = table[counts]
-    print_findings(table.head(top) if top else table, printed, about)
+    table = table.head(top) if top else table
+    for name in table.columns[table.columns.str.endswith("_text")].tolist():
+        table = table.assign(**{name: [short(text) for text in table[name]]})
+    print_findings(table, printed, about)
 
 
 def _table(result: "Explanation | Difference", show: str) -> "pd.DataFrame":

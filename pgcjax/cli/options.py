@@ -235,6 +235,20 @@ encoding_option = reading_option(
     expose_value=False,
     help="Of text files, such as latin-1; by default UTF-8.",
 )
+_texts = {"cls": SharedOption, "callback": lambda context, option, given: given or None}
+text_options = together(
+    files_option(
+        "--topics",
+        help="What queries ask: TREC topics, id<TAB>query, JSONL, CSV, Parquet.",
+        **_texts,
+    ),
+    files_option(
+        "--texts",
+        help="What documents say: id<TAB>text, JSONL, CSV, Parquet, or a folder of "
+        "DOCID.txt.",
+        **_texts,
+    ),
+)
 resume_option = click.option(
     "--resume",
     is_flag=True,

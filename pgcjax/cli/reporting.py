@@ -11,12 +11,13 @@ from pgcjax.cli.options import (
     WHOLE,
     choice_option,
     files_option,
+    is_by_hand,
     output_option,
     prefs_format_option,
     run_options,
 )
 from pgcjax.cli.score_files import (
-    each_score_options,
+    any_score_options,
     score_files,
     test_options,
 )
@@ -27,16 +28,22 @@ from pgcjax.stats.choices import TESTS
 
 if TYPE_CHECKING:
     from pgcjax.reporting.judged_queries import JudgedQueries
+    from pgcjax.reporting.page import Page
     from pgcjax.reporting.score_findings import Findings
 
 
 @cli.command()
-@each_score_options
+@any_score_options
 @output_option(
     "One file to explore, or a text with figures in a folder beside it",
     PAGE_SUFFIXES,
     target=Target("{stem}-figures/*.svg"),
     required=True,
+)
+@files_option(
+    "--judgments",
+    help="In place of SCORES, votes on answers of systems: a page with a leaderboard, "
+    "who beats whom, and an audit of the judges.",
 )
 @files_option("--prefs", help="Preferences, whose graphs .html shows.")
 @prefs_format_option
@@ -97,6 +104,7 @@ def report(
     scores: tuple[str, ...],
     output: str,
     measures: list[str],
+    judgments: tuple[str, ...],
     prefs: tuple[str, ...],
     prefs_format: str,
     qrels: tuple[str, ...],
@@ -117,9 +125,17 @@ def report(
     SCORES are files of evaluate or of any tool: one with all measures, or one for each.
     A page in HTML sorts and searches; with judgments and runs it shows the preference
     graph of each query, and the ideal ranking beside that of a run.
+
+    Without SCORES, --judgments shows which systems win their comparisons.
     """
     if kinds and not figures:
         raise click.UsageError("--figure-format is of --figures DIR, which is absent")
+    if judgments:
+        made = _arena(judgments, prefs_format, output, title, options["seed"])
+        _save_figures(made, figures, kinds)
+        return
+    if not scores:
+        raise click.UsageError("Missing argument 'SCORES…', or --judgments FILE.")
     from pgcjax.reporting import interactive, page
 
     html = output.lower().endswith(".html")
@@ -157,6 +173,41 @@ def report(
     if not html:
         page.write(made, output)
         say(f"wrote {output}")
+    _save_figures(made, figures, kinds)
+
+
+_OF_ARENA = {"judgments", "prefs_format", "output", "title", "seed", "figures", "kinds"}
+
+
+def _arena(
+    judgments: tuple[str, ...],
+    prefs_format: str,
+    output: str,
+    title: str | None,
+    seed: int,
+) -> "Page":
+    """Write a page about votes alone."""
+    context = click.get_current_context()
+    for option in context.command.params:
+        name = option.name or ""
+        if name not in _OF_ARENA and is_by_hand(context, name):
+            text = option.opts[0] if isinstance(option, click.Option) else "SCORES"
+            raise click.UsageError(f"{text} is not of a page of --judgments alone")
+    from pgcjax.io.votes.read import read_preferences
+    from pgcjax.reporting import arena_page, page
+
+    page.ready(output)
+    names = ", ".join(Path(path).name for path in judgments)
+    with ProgressDisplay() as progress:
+        votes = read_preferences(judgments, format=prefs_format)
+        settings = {"seed": seed, "progress": progress.update}
+        made = arena_page.arena(votes, title=title or names, **settings)
+        page.write(made, output)
+    say(f"wrote {output}")
+    return made
+
+
+def _save_figures(made: "Page", figures: str | None, kinds: tuple[str, ...]) -> None:
     if figures:
         made.save_figures(figures, [f".{kind}" for kind in kinds or FIGURE_KINDS[:1]])
         say(f"wrote {len(made.pictures)} figures to {figures}")

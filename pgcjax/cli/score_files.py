@@ -39,10 +39,13 @@ input_format_option = reading_option(
 )
 
 
-def _score_options(allowed: Sequence[str], first: str) -> Decorator:
+def _score_options(
+    allowed: Sequence[str], first: str, required: bool = True
+) -> Decorator:
     """Add the argument SCORES, and the options of what is taken of them."""
+    scores: dict[str, Any] = {"type": FILE, "metavar": "SCORES…", "required": required}
     return together(
-        click.argument("scores", nargs=-1, required=True, type=FILE, metavar="SCORES…"),
+        click.argument("scores", nargs=-1, **scores),
         measure_option("Such as PGC or nDCG@10,AP; by default all of SCORES."),
         choice_option(
             "--missing",
@@ -59,6 +62,7 @@ _SHARED = "shared: leave out what a measure lacks, refuse what a run lacks; "
 _OWN = "own: of each measure all that it has, as compare; "
 score_options = _score_options(LACKING, _SHARED)
 each_score_options = _score_options(EACH_LACKING, _OWN + _SHARED)
+any_score_options = _score_options(EACH_LACKING, _OWN + _SHARED, required=False)
 
 
 _COUNTS = ", ".join(f"{count} of {test}" for test, count in RESAMPLES.items())

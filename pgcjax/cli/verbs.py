@@ -100,7 +100,8 @@ class Verb(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Refuse a call that would, before any work."""
-        given = [(p.type, ctx.params.get(p.name or "")) for p in self.params]
+        options = *self.params, *self.shared
+        given = [(p.type, ctx.params.get(p.name or "")) for p in options]
         paths = [(t, v) for t, v in given if isinstance(t, click.Path) and v]
         targets = [(v, t.patterns(v)) for t, v in paths if isinstance(t, Target)]
         if targets:

@@ -10,6 +10,7 @@ import glob
 import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ from pgcjax.engine.batch import Member
 from pgcjax.engine.explanation import Difference, Explanation
 from pgcjax.engine.request import ScoringRequest, read_request, runs_of
 from pgcjax.engine.score_parts import (
-    Parts,
+    ScoreParts,
     ideal_list,
     moved,
     of_queries,
@@ -46,6 +47,7 @@ from pgcjax.io.check import fingerprint
 from pgcjax.io.reading import reading
 from pgcjax.io.remote import is_remote
 from pgcjax.io.runs import Options, Runs, RunTable
+from pgcjax.io.texts import read_topics, with_texts
 from pgcjax.io.weights import weights_of
 from pgcjax.judging.variants import turned
 from pgcjax.kernels import ABSENT
@@ -64,7 +66,7 @@ UNNAMED = "\N{WHITE SQUARE}\N{BLACK SQUARE}"
 _TALLY = [*_PAIR, "votes", "votes_against", "judges"]
 
 
-def explain(
+def explain(  # noqa: D417 - a line for each argument would be one too many
     runs: Any,
     query: str | None = None,
     *,
@@ -78,6 +80,8 @@ def explain(
     measure: str | Measure | None = None,
     order: str = "trec",
     float32: bool = False,
+    topics: Any = None,
+    texts: Any = None,
     progress: Progress | None = None,
 ) -> Explanation | Difference:
     """Take a score, or the difference of two runs, apart.
@@ -90,12 +94,13 @@ def explain(
         preferences: of judges; these and the other judgments are as of `evaluate`.
         qrels: grades.
         intent_qrels: grades per intent.
-        intents: their probabilities and kinds.
-        context: grades of documents after others.
+        intents, context: as of `evaluate`.
         measure: one; PGC of preferences, Compat of grades alone, if None. `RBO` or
             `RBO(p=0.9)` compares with the other run, and takes no judgments.
         order: of documents in a run: `trec`, `clarke` or `rank`.
         float32: as of `evaluate`.
+        topics: what queries ask, as of `read_topics`, for a column of the table ...
+        texts: ... and what documents say, as of `read_texts`.
         progress: called with `(stage, done, total)`.
 
     Returns:
@@ -107,10 +112,40 @@ def explain(
     """
     judgments = {"preferences": preferences, "qrels": qrels, "context": context}
     judgments |= {"intent_qrels": intent_qrels, "intents": intents}
-    options = Options(float32=float32)
-    opened = partial(runs_of, order=order, options=options)
+    opened = partial(runs_of, order=order, options=Options(float32=float32))
+    question = opened, runs, query, run_id, other
     if isinstance(measure, str) and measure.strip().partition("(")[0] == "RBO":
-        return _explain_rbo(opened, runs, query, run_id, other, measure, order)
+        result = _explain_rbo(*question, measure, order)
+    else:
+        result = _explain(*question, measure, order, judgments, progress)
+    return _worded(result, topics, texts, progress)
+
+
+def _worded(
+    result: Explanation | Difference,
+    topics: Any,
+    texts: Any,
+    progress: Progress | None,
+) -> Explanation | Difference:
+    """Add what the query asks as a note, and what documents say as a column."""
+    if topics is not None and (query := result.query_id):
+        asked = read_topics(topics, only=[query]).get(query, "")
+        result = replace(result, notes=(*result.notes, f"{query}: {asked}"))
+    return replace(result, table=with_texts(result.table, topics, texts, progress))
+
+
+def _explain(
+    opened: Callable[[Any], Runs],
+    runs: Any,
+    query: str | None,
+    run_id: str | None,
+    other: Any,
+    measure: str | Measure | None,
+    order: str,
+    judgments: Mapping[str, Any],
+    progress: Progress | None,
+) -> Explanation | Difference:
+    """Explain by judgments; arguments are as of `explain`."""
     explainer = Explainer(judgments=judgments, measure=measure, order=order)
     names = explainer.read(opened(runs), progress)
     if isinstance(other, str) and other not in names and not _is_path(other):
@@ -130,6 +165,8 @@ def explain_scores(
     run_id: str,
     query: str | None,
     other: str | None,
+    topics: Any,
+    texts: Any,
     progress: Progress | None,
 ) -> Explanation | Difference:
     """Explain scores by the runs and judgments that they remember: `Scores.explain`.
@@ -164,7 +201,7 @@ def explain_scores(
     else:
         result = explainer.difference(run_id, other, query)
     _check_scores(result, scores.matrix(measure))
-    return result
+    return _worded(result, topics, texts, progress)
 
 
 def _check_scores(result: Explanation | Difference, scores: pd.DataFrame) -> None:
@@ -307,7 +344,7 @@ class Explainer:
         if query_id is None:
             table = self._losses(run_id)
             mean = float(table["score"].mean())
-            parts = Parts([], {}, {}, pd.DataFrame(), pd.DataFrame())
+            parts = ScoreParts([], {}, {}, pd.DataFrame(), pd.DataFrame())
             votes = pd.DataFrame()
         else:
             run = self._list(run_id, query_id)
@@ -465,7 +502,7 @@ class Explainer:
         self,
         run_id: str,
         query_id: str,
-        parts: Parts,
+        parts: ScoreParts,
         others: Sequence[Sequence[str]] = (),
     ) -> list[float]:
         """Score a run, which the parts must sum to, and other rankings of the query."""
@@ -523,7 +560,7 @@ class _Part(NamedTuple):
     """A run, and what its documents add to its score."""
 
     run: list[str]
-    parts: Parts
+    parts: ScoreParts
     score: float
 
 
@@ -642,7 +679,7 @@ def _only(names: Sequence[str]) -> str:
     return names[0]
 
 
-def _ranks(run: Sequence[str], parts: Parts) -> pd.DataFrame:
+def _ranks(run: Sequence[str], parts: ScoreParts) -> pd.DataFrame:
     """List documents by rank, those that a run lacks behind: doc_id, rank, ideal_rank.
 
     Those whose names packed runs do not have are left out.
@@ -661,7 +698,7 @@ def _ranks(run: Sequence[str], parts: Parts) -> pd.DataFrame:
 
 
 def _rows(
-    run: Sequence[str], parts: Parts, change: Mapping[str, float]
+    run: Sequence[str], parts: ScoreParts, change: Mapping[str, float]
 ) -> pd.DataFrame:
     """List documents by rank, with what they add, and what moving them changes."""
     table, rules = _ranks(run, parts), parts.rules

@@ -14,7 +14,7 @@ RULES = "", "beats nobody", "nobody beats it", "most wins over losses"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Turnable(Result):
+class Explained(Result):
     """Findings about scores that other judgments would change.
 
     Attributes:
@@ -34,7 +34,7 @@ class Turnable(Result):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Explanation(Turnable):
+class Explanation(Explained):
     """The score of a run for a query, taken apart; or its mean, by queries.
 
     Attributes:
@@ -64,7 +64,7 @@ class Explanation(Turnable):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Difference(Turnable):
+class Difference(Explained):
     """Where the difference of two runs comes from: documents, or queries.
 
     Attributes:

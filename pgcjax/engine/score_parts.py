@@ -46,7 +46,7 @@ Lists = Mapping[str, Mapping[str, Sequence[str]]]
 _STEPS = ("step", "doc_id", "ideal_rank", "rule", "decided_by", "candidates")
 
 
-class Parts(NamedTuple):
+class ScoreParts(NamedTuple):
     """A score of a run and query, as sums.
 
     Attributes:
@@ -126,7 +126,7 @@ def scores_of(
 
 def parts_of(
     request: ScoringRequest, member: Member, query: str, run: Sequence[str]
-) -> Parts:
+) -> ScoreParts:
     """Take the score of a run and query apart."""
     member = of_queries(member, [query])
     tensors = member.tensors
@@ -194,11 +194,11 @@ def _optimal(
 
 def _of_overlap(
     tensors: PeelTensors, query: str, run: Sequence[str], ideal: list[str]
-) -> Parts:
+) -> ScoreParts:
     """Divide a sum of weights of ranks among the documents."""
     if not ideal:
         none = pd.DataFrame({"depth": [], "overlap": [], "adds": []})
-        return Parts([], {}, {}, none, no_steps())
+        return ScoreParts([], {}, {}, none, no_steps())
     weights, sizes = tensors.weights, np.array([len(ideal)])
     last = len(weights) - 1
     at, here = np.arange(len(ideal)), ranks_in(run, ideal)
@@ -213,12 +213,12 @@ def _of_overlap(
     of_depths = share(shared * (weights[:depth] - weights[1 : depth + 1]))
     columns = {"depth": np.arange(1, depth + 1), "overlap": shared, "adds": of_depths}
     by_doc = [dict(zip(ideal, x, strict=True)) for x in (adds, ideal_adds)]
-    return Parts(ideal, by_doc[0], by_doc[1], pd.DataFrame(columns), no_steps())
+    return ScoreParts(ideal, by_doc[0], by_doc[1], pd.DataFrame(columns), no_steps())
 
 
 def _of_list(
     request: ScoringRequest, member: Member, query: str, run: Sequence[str]
-) -> Parts:
+) -> ScoreParts:
     """Score a run, and the ideal list, down to each rank in turn."""
     ideal = ideal_list(request, member, query, run)
     depth = member.tensors.depth
@@ -236,7 +236,7 @@ def _of_list(
         dict(zip(docs, part.tolist(), strict=True))
         for docs, part in zip(both, (adds, ideal_adds), strict=True)
     ]
-    return Parts(ideal, by_doc[0], by_doc[1], pd.DataFrame(columns), no_steps())
+    return ScoreParts(ideal, by_doc[0], by_doc[1], pd.DataFrame(columns), no_steps())
 
 
 def ideal_list(
@@ -255,7 +255,7 @@ def ideal_list(
     return sorted(grade, key=lambda doc: (-grade[doc], rank[doc], doc))
 
 
-def of_rbo(run: Sequence[str], other: Sequence[str], p: float) -> Parts:
+def of_rbo(run: Sequence[str], other: Sequence[str], p: float) -> ScoreParts:
     """Divide RBO of two rankings without ties, extrapolated, among the documents.
 
     The agreement of the longer ranking's end is taken for all depths beyond, and a
@@ -266,7 +266,7 @@ def of_rbo(run: Sequence[str], other: Sequence[str], p: float) -> Parts:
     s, n = sorted((len(run), len(other)))
     if not s:
         none = pd.DataFrame({"depth": [], "adds": []})
-        return Parts(list(other), {}, {}, none, no_steps())
+        return ScoreParts(list(other), {}, {}, none, no_steps())
     weights = weights_of(p, n)
     below, left = weights.below * UNIT, weights.left * UNIT
     unseen = (left[s] - left[n]) / s - (below[s] - below[n])
@@ -283,7 +283,7 @@ def of_rbo(run: Sequence[str], other: Sequence[str], p: float) -> Parts:
     columns["adds"] = shared * (below[:n] - below[1 : n + 1])
     by_doc = [dict(zip(other, adds(x).tolist(), strict=True)) for x in (lower, at)]
     table = pd.DataFrame(columns)
-    return Parts(list(other), by_doc[0], by_doc[1], table, no_steps())
+    return ScoreParts(list(other), by_doc[0], by_doc[1], table, no_steps())
 
 
 def ranks_in(run: Sequence[str], docs: Sequence[str]) -> Int[np.ndarray, " docs"]:

@@ -254,10 +254,11 @@ class _Lines:
     def __iter__(self) -> Iterator[list[str]]:
         for line in self._lines:
             self.line_num += 1
-            yield [_unquote(x) for x in line.split(self._separator)] if line else []
+            yield [unquote(x) for x in line.split(self._separator)] if line else []
 
 
-def _unquote(field: str) -> str:
+def unquote(field: str) -> str:
+    """Return a field of TSV without the quotes around it, and those inside once."""
     inner = field[1:-1].replace('""', "")
     if len(field) < 2 or field[0] != '"' or field[-1] != '"' or '"' in inner:
         return field

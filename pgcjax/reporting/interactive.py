@@ -65,7 +65,7 @@ def write(
         title=title,
         style=style,
         script=script,
-        policy=_policy(style, script),
+        policy=content_policy(style, script),
         findings=findings,
         means=[[f"{mean[i]:.4f}" for mean in means] for i in order],
         names=[findings.runs[i] for i in order],
@@ -79,7 +79,7 @@ def write(
     return target
 
 
-def _policy(style: str, script: str) -> str:
+def content_policy(style: str, script: str) -> str:
     """Forbid the page all but its own style and script, by their checksums."""
     style, script = (
         f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"

@@ -165,6 +165,8 @@ class Scores(Result):
         other: str | None = None,
         measure: str | None = None,
         runs: Any = None,
+        topics: Any = None,
+        texts: Any = None,
         progress: Progress | None = None,
         **judgments: Any,
     ) -> Any:
@@ -179,6 +181,8 @@ class Scores(Result):
             other: a run that it is compared with.
             measure: which one; by default the first.
             runs: what was scored, as of `evaluate`.
+            topics: what queries ask, as of `pgcjax.explain`.
+            texts: what documents say, likewise.
             progress: called with `(stage, done, total)`.
             judgments: `preferences=`, `qrels=` and others by which it was scored.
 
@@ -192,7 +196,8 @@ class Scores(Result):
         name = self.measures[0] if measure is None else self._spelling(measure)
         if runs is not None or judgments:
             self.remember(runs, judgments)
-        return explaining.explain_scores(self, name, run_id, query, other, progress)
+        more = other, topics, texts, progress
+        return explaining.explain_scores(self, name, run_id, query, *more)
 
     def remember(self, runs: Any, judgments: dict[str, Any]) -> Scores:
         """Remember what `explain` needs; tables weakly, so that they take no memory."""

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from math import hypot
 from pathlib import Path
 
+from pgcjax.reference.pgc import greedy_steps
+
 FOLDER = Path(__file__).parents[2] / "docs/pictures"
 EDGES = [(pair[0], pair[1]) for pair in "AB AF AG HB BC CB BD".split()]
 RUN = list("BAxDGyz")
@@ -20,11 +22,7 @@ PLACES = {
     "C": (45, 215),
     "D": (145, 215),
 }
-RULES = {
-    "sinks": "beats nobody: goes last",
-    "sources": "nobody beats it: goes first",
-    "most": "most wins over losses: goes first",
-}
+SINKS, MOST = "beats nobody", "most wins over losses"
 STYLE = """\
 <style>
   .ink { stroke: #24292f; fill: none; stroke-width: 1.5 }
@@ -54,30 +52,16 @@ def steps(
 ) -> list[tuple[str, list[str], list[str]]]:
     """Peel a graph: the rule of each step, what it takes, and first and last so far.
 
-    The ideal ranking has a place for each vertex, `_` where none is known yet.
+    Documents that one rule takes in a row are a step. The ideal ranking has a place for
+    each vertex, `_` where none is known yet.
     """
-    left = {vertex for edge in edges for vertex in edge}
-    rank = {doc: (i, doc) for i, doc in enumerate(run)}
-    order = sorted(left, key=lambda v: rank.get(v, (len(run), v)))
+    peeled = greedy_steps(list(edges), run)
     first, last, made = [], [], []
-    while left:
-        inside = [(a, b) for a, b in edges if {a, b} <= left]
-        found = {
-            "sinks": [v for v in order if v in left - {a for a, _ in inside}],
-            "sources": [v for v in order if v in left - {b for _, b in inside}],
-        }
-        wins = {v: sum((a == v) - (b == v) for a, b in inside) for v in left}
-        found["most"] = [v for v in order if wins.get(v) == max(wins.values())]
-        rule = next(rule for rule in RULES if found[rule])
-        taken = found[rule][-1] if rule == "sinks" else found[rule][0]
-        (last if rule == "sinks" else first).append(taken)
-        left.remove(taken)
-        ideal = [*first, *"_" * len(left), *reversed(last)]
-        if made and made[-1][0] == rule != "most":
-            taken_before = made.pop()[1]
-        else:
-            taken_before = []
-        made.append((rule, [*taken_before, taken], ideal))
+    for number, (doc, rule, _) in enumerate(peeled, 1):
+        (last if rule == SINKS else first).append(doc)
+        ideal = [*first, *"_" * (len(peeled) - number), *reversed(last)]
+        again = bool(made) and made[-1][0] == rule and rule != MOST
+        made.append((rule, [*made.pop()[1], doc] if again else [doc], ideal))
     return made
 
 
@@ -92,11 +76,12 @@ def peel() -> str:
     """Draw the graph at each step of the peel, with the ideal ranking so far."""
     shapes, gone, said = [], [], []
     for i, (rule, taken, ideal) in enumerate(steps(EDGES, RUN)):
-        panel = _text(15, 25, f"{i + 1}. {RULES[rule]}", "left")
+        rule += ": goes last" if rule == SINKS else ": goes first"
+        panel = _text(15, 25, f"{i + 1}. {rule}", "left")
         panel += _graph(taken, gone) + _boxes(15, 250, ideal, taken)
         shapes.append(_at(i % 2 * 320, i // 2 * 310, panel))
         gone += taken
-        said.append(f"{i + 1}. {RULES[rule]}: {', '.join(taken)}; {' '.join(ideal)}.")
+        said.append(f"{i + 1}. {rule}: {', '.join(taken)}; {' '.join(ideal)}.")
     height = (len(shapes) + 1) // 2 * 310
     return _svg(620, height, "The peel, step by step", " ".join(said), "".join(shapes))
 

@@ -67,6 +67,20 @@ def test_a_difference_and_all_queries(pgcjax):
     assert len(done.out.splitlines()) == 3
 
 
+def test_texts_are_shown_on_one_line(pgcjax, here):
+    votes = pd.read_csv(PREFS)
+    docs = sorted({*votes["doc_id"], *votes["other_doc_id"]})
+    lines = [f'{{"_id": "{doc}", "text": "{doc} {"says " * 30}"}}' for doc in docs]
+    (here / "docs.jsonl").write_text("\n".join(lines))
+    (here / "topics.tsv").write_text("q115\twhat is it\n")
+    texts = ["--texts", "docs.jsonl", "--topics", "topics.tsv"]
+    done = pgcjax(*LINE, "--query", "q115", "--show", "votes", "--top", "2", *texts)
+    assert done.code == 0, done.err
+    head, line, _ = rows(done.out)
+    assert head[-2:] == ["doc_text", "other_doc_text"] and len(line[-1]) <= 80
+    assert line[-1].startswith(f"{line[1]} says") and "q115: what is it" in done.err
+
+
 @pytest.mark.parametrize(
     ("more", "text"),
     [

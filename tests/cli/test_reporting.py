@@ -125,7 +125,7 @@ def test_help_of_what_a_run_lacks(pgcjax, here, demo_scores):
     ("line", "said"),
     [
         ("scores.parquet", "Missing option '-o' / '--output'."),
-        ("-o page.md", "Missing argument 'SCORES…'."),
+        ("-o page.md", "Missing argument 'SCORES…', or --judgments FILE."),
         ("none.csv -o page.md", "none.csv: cannot read it: No such file or directory"),
         (
             "scores.parquet -o page.pdf",

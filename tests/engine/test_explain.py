@@ -306,6 +306,18 @@ def test_a_run_without_the_query_adds_nothing():
     assert explained.judgments["change"].tolist() == [0.0]
 
 
+def test_texts_stand_beside_ids():
+    votes = votes_of([("a", "b"), ("b", "c")])
+    texts = {"a": "first", "b": "second\nline", "c": "third"}
+    explained = pgcjax.explain(
+        runs_of("ab"), "q", preferences=votes, texts=texts, topics={"q": "what?"}
+    )
+    assert explained.table["doc_text"].tolist() == [*texts.values()]
+    assert explained.notes[-1] == "q: what?"
+    queries = pgcjax.explain(runs_of("ab"), preferences=votes, topics={"q": "what?"})
+    assert queries.table["query_text"].tolist() == ["what?"]
+
+
 def test_judgments_are_of_preferences_alone():
     qrels = pd.DataFrame({"query_id": ["q"], "doc_id": ["a"], "relevance": [1.0]})
     explained = pgcjax.explain(runs_of(["a"]), "q", qrels=qrels)

@@ -1,0 +1,453 @@
+"""What queries ask and documents say, by id: read for people and programs who judge.
+
+A corpus may be larger than memory: files are read in pieces, and only the texts that
+are asked for are kept.
+"""
+
+from __future__ import annotations
+
+import csv
+import html
+import os
+import re
+import stat
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from pgcjax.errors import (
+    DataError,
+    DataWarning,
+    Progress,
+    UsageError,
+    counted,
+    listed,
+    outside,
+    printable,
+)
+from pgcjax.io import files
+from pgcjax.io.bytes import decode, decoding, read_bytes, text_pieces
+from pgcjax.io.containers import unquote
+from pgcjax.io.in_memory import in_hand, is_frame, no_table
+from pgcjax.io.json_text import NoJson, read_json
+from pgcjax.io.remote import arrow_file, is_remote
+from pgcjax.io.schema import Origin, are_ids, find_columns, found_columns, shorten
+from pgcjax.later import pd, pq
+
+Record = tuple[Mapping[Any, Any], str]
+"""An id and its text, by the names of their columns, and where they stand."""
+Lines = Iterator[tuple[int, str]]
+"""Lines with their numbers."""
+
+_PIECE = 2**22  # bytes that are read at once
+_WIDEST = 2**31 - 1  # characters of a field: the most that csv can be asked for
+
+
+@dataclass(frozen=True)
+class TextKind:
+    """Whose texts a file holds.
+
+    Attributes:
+        noun: of one of them.
+        key: its id.
+        aliases: other names of the columns of ids, texts and titles.
+        forms: that are read, in messages.
+    """
+
+    noun: str
+    key: str
+    aliases: Mapping[str, tuple[str, ...]]
+    forms: str
+
+    def columns(self, names: Iterable[Any], where: str = "") -> dict[str, Any]:
+        """Find the columns of ids, texts and titles; refuse a lack of them at `where`.
+
+        Raises:
+            DataError: there is no column of ids or of texts, or there are two.
+        """
+        names = list(names)
+        columns = find_columns(names, self.aliases, self.aliases)
+        if "title" in columns:
+            columns.setdefault("text", columns["title"])
+        missing = [c for c in (self.key, "text") if c not in columns]
+        twice = [c for c in columns.values() if names.count(c) > 1]
+        if where and (missing or twice):
+            problem = f"missing columns {missing}" if missing else f"two {twice[0]!r}"
+            problem += f" ({found_columns(names)})"
+            raise DataError(problem, where=where, mend=f"Needed: {self.key}, text.")
+        return columns
+
+
+_TOPICS = TextKind(
+    "query",
+    "query_id",
+    {
+        "query_id": ("_id", "qid", "q_id", "queryid", "topic_id", "topic", "num", "id"),
+        "text": ("query", "title", "question"),
+    },
+    "TREC topics, lines of id<TAB>query, JSON objects in lines, or a CSV or Parquet "
+    "table with query_id and text",
+)
+_TEXTS = TextKind(
+    "document",
+    "doc_id",
+    {
+        "doc_id": ("_id", "docno", "docid", "did", "pid", "id"),
+        "text": ("contents", "body", "passage", "abstract"),
+        "title": (),
+    },
+    "lines of id<TAB>text, JSON objects in lines, a CSV or Parquet table with doc_id "
+    "and text, or a folder of files DOCID.txt",
+)
+
+
+def read_topics(
+    source: Any, *, only: Iterable[str] | None = None, progress: Progress | None = None
+) -> dict[str, str]:
+    """Read what queries ask, by query id.
+
+    Args:
+        source: files, folders and globs, plain or compressed, here or elsewhere: TREC
+            topics (SGML, with or without closing tags, or XML); lines of
+            `id<TAB>query`; JSON lines, as `queries.jsonl` of BEIR; CSV, TSV and Parquet
+            with a header. Or a table, as of `read_runs`; a mapping of ids to texts; or
+            a function of an id, which then needs `only`.
+        only: ids that are wanted; all by default.
+        progress: is told how many bytes of a file have been read.
+
+    Returns:
+        Text of each query that has one. Of topics it is the title, or what stands for
+        it: `query`, `content`, `question`, `desc`.
+
+    Raises:
+        DataError: a file is malformed or of none of these forms, a query has two texts,
+            or none that is wanted has one. Of some that lack one a DataWarning tells.
+    """
+    return _read(source, _TOPICS, only, progress)
+
+
+def read_texts(
+    source: Any, *, only: Iterable[str] | None = None, progress: Progress | None = None
+) -> dict[str, str]:
+    """Read what documents say, by document id; only those that are wanted are kept.
+
+    Args:
+        source: files, folders and globs, plain or compressed, here or elsewhere: lines
+            of `id<TAB>text`; JSON lines, as `corpus.jsonl` of BEIR; CSV, TSV and
+            Parquet with a header; or a folder of files `DOCID.txt`. Or a table, as of
+            `read_runs`; a mapping of ids to texts; or a function of an id, which then
+            needs `only`.
+        only: ids that are wanted; all by default.
+        progress: is told how many bytes of a file have been read.
+
+    Returns:
+        Text of each document that has one: its title, if it has one, is the first line.
+
+    Raises:
+        DataError: a file is malformed or of none of these forms, a document has two
+            texts, or none that is wanted has one. Of some that lack one a DataWarning
+            tells.
+    """
+    return _read(source, _TEXTS, only, progress)
+
+
+def with_texts(
+    table: pd.DataFrame, topics: Any, texts: Any, progress: Progress | None = None
+) -> pd.DataFrame:
+    """Put texts beside the ids of a table: query_text, doc_text, other_doc_text.
+
+    Args:
+        table: with some of the columns query_id, doc_id and other_doc_id.
+        topics: as of `read_topics`; None: without texts of queries.
+        texts: as of `read_texts`; None: without texts of documents.
+        progress: as there.
+    """
+    documents = [name for name in ("doc_id", "other_doc_id") if name in table]
+    for source, read, names in (
+        (topics, read_topics, ["query_id"] if "query_id" in table else []),
+        (texts, read_texts, documents),
+    ):
+        if source is None or not names or table.empty:
+            continue
+        only = {*chain.from_iterable(table[name] for name in names)}
+        by_id = read(source, only=only, progress=progress)
+        for name in names:
+            column = [by_id.get(each, "") for each in table[name]]
+            table = table.assign(**{name.replace("_id", "_text"): column})
+    return table
+
+
+def short(text: str, width: int = 80) -> str:
+    """Put a text on one line of at most so many characters, all of them printable."""
+    line = printable(" ".join(text.split()))
+    return line if len(line) <= width else f"{line[: width - 1].rstrip()}…"
+
+
+def _read(
+    source: Any, kind: TextKind, only: Iterable[str] | None, progress: Progress | None
+) -> dict[str, str]:
+    wanted = None if only is None else {*only}
+    texts: dict[str, str] = {}
+    if wanted is not None and not wanted:
+        return texts
+    other = ""  # an id that is not wanted
+    columns: dict[tuple[str, ...], dict[str, Any]] = {}
+    for record, where in _records(source, kind, wanted, progress):
+        if (names := tuple(record)) not in columns:
+            columns[names] = kind.columns(names, where)
+        of = columns[names]
+        key, text = record[of[kind.key]], record[of["text"]]
+        key = str(key) if type(key) is int else key
+        if wanted is not None and isinstance(key, str) and key not in wanted:
+            other = other or key
+            continue
+        problem, mend = "", "Ids are whole numbers, or text without blanks around."
+        title = record[of["title"]] if "title" in of else None
+        if title and title != text:
+            text = f"{title}\n{text or ''}"
+        if not isinstance(key, str) or not are_ids([key]):
+            problem = f"expected {kind.key}, found {shorten(key)}"
+        elif not isinstance(text, str | None):
+            problem = f"expected text of {kind.noun} {key!r}, found {shorten(text)}"
+            mend = "Put it in quotes."
+        elif texts.setdefault(key, text := (text or "").strip()) != text:
+            problem, mend = f"{kind.noun} {key!r} has two texts", "Keep one of the two."
+        if problem:
+            raise DataError(problem, where=where, mend=mend)
+    if lacking := sorted((wanted or set()) - {*texts}):
+        _tell_lacking(source, kind, lacking, not texts, other)
+    return texts
+
+
+def _tell_lacking(
+    source: Any, kind: TextKind, lacking: list[str], are_all: bool, other: str
+) -> None:
+    """Warn of ids without a text; refuse a source that has none that is wanted."""
+    names = [source] if isinstance(source, (str, os.PathLike)) else source
+    is_named = isinstance(names, (list, tuple))
+    where = listed([*map(str, names)]) if is_named else f"texts of {kind.noun}s"
+    problem = f"has no text of {counted(len(lacking), kind.noun)}, {listed(lacking)}"
+    if not are_all:
+        warnings.warn(f"{where}: {problem}", DataWarning, outside())
+        return
+    problem += f"; it has ids such as {other!r}" if other else ""
+    raise DataError(problem, where=where, mend="Is it of another collection?")
+
+
+def _records(
+    source: Any, kind: TextKind, wanted: set[str] | None, progress: Progress | None
+) -> Iterator[Record]:
+    """Read ids and texts of any source, in any order, perhaps some of those wanted."""
+    name = f"texts of {kind.noun}s"
+    if callable(source) and not isinstance(source, Mapping):
+        if wanted is None:
+            raise UsageError(f"a function of {kind.key} needs only=: for which ids")
+        for key in sorted(wanted):
+            with suppress(LookupError):  # as stores of documents raise
+                if (text := source(key)) is not None:
+                    yield {kind.key: key, "text": text}, f"{name}, {key!r}"
+        return
+    source = in_hand(source, name)
+    if isinstance(source, Mapping):
+        for key in (
+            source if wanted is None else [k for k in sorted(wanted) if k in source]
+        ):
+            value = source[key]
+            fields = value if isinstance(value, Mapping) else {"text": value}  # BEIR
+            yield {kind.key: key, **fields}, f"{name}, {key!r}"
+    elif is_frame(source):
+        cells = source.astype(object).where(source.notna(), None).to_dict("records")
+        for i, record in enumerate(cells):
+            yield record, Origin(name).at(i)
+    else:
+        sources = [source] if isinstance(source, (str, os.PathLike)) else source
+        if not isinstance(sources, Iterable) or isinstance(sources, bytes):
+            raise no_table(source)
+        for path, is_text in chain.from_iterable(_files(x, kind) for x in sources):
+            if not is_text:
+                yield from _of_file(path, kind, progress)
+            elif wanted is None or files.stem(path) in wanted:
+                data = read_bytes(path)
+                text = decode(path, data) if data.strip() else ""
+                yield {kind.key: files.stem(path), "text": text}, str(path)
+
+
+def _files(source: files.Source, kind: TextKind) -> list[tuple[Path, bool]]:
+    """List files, and whether each is the text that its name is the id of."""
+    paths = files.expand(source, noun=f"texts of {kind.noun}s")
+    name = os.path.expanduser(str(source))
+    is_folder = name.endswith("/") if is_remote(source) else Path(name).is_dir()
+    plain = [re.sub(r"\.(gz|bz2|xz|zst)$", "", path.name.lower()) for path in paths]
+    are_texts = is_folder and all(name.endswith(".txt") for name in plain)
+    return [(path, are_texts) for path in paths]
+
+
+def _of_file(path: Path, kind: TextKind, progress: Progress | None) -> Iterator[Record]:
+    """Read a file of any form, which its first line shows."""
+    lines = _lines(path, kind, progress)
+    number, first = next(
+        ((i, x) for i, x in lines if x.strip() and (x[0] != "#" or "\t" in x)), (0, "")
+    )
+    start, rest = first.lstrip(), chain([(number, first)], lines)
+    if not start:
+        raise DataError("is empty", where=str(path), mend=f"Expected {kind.forms}.")
+    if first == "PAR1":
+        yield from _parquet(path, kind)
+    elif start[0] == "<" and kind is _TOPICS:
+        yield from _topics(path, "\n" * (number - 1) + "\n".join(x for _, x in rest))
+    elif start[0] == "{":
+        yield from _json_lines(path, rest)
+    elif "\t" in first or kind.key in kind.columns(next(csv.reader([first]))):
+        yield from _delimited(path, kind, rest, "\t" if "\t" in first else ",")
+    else:
+        problem = f"expected {kind.forms}, found {shorten(first)}"
+        raise DataError(problem, where=f"{path}:{number}", mend="See docs/formats.md.")
+
+
+def _lines(path: Path, kind: TextKind, progress: Progress | None) -> Lines:
+    """Read lines and their numbers; of Parquet one that begins as such files do."""
+    before, about = 0, path.stat()
+    is_pipe = stat.S_ISFIFO(about.st_mode)  # which is read once, and at once
+    pieces = [(read_bytes(path), 0)] if is_pipe else text_pieces(path, _PIECE)
+    for data, done in pieces:
+        if not before and not is_pipe and data.startswith(b"PAR1"):
+            yield 1, "PAR1"
+            return
+        try:
+            text = data.decode("utf-8" if before else "utf-8-sig")
+        except UnicodeDecodeError:
+            text = "\0"
+        if "\0" in text:  # tell in which line of the file
+            text = decode(path, b"\n" * before + data)
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        lines = text.removesuffix("\n").split("\n")
+        yield from enumerate(lines, before + 1)
+        before += len(lines)
+        if progress:
+            progress(f"texts of {kind.noun}s", done, max(about.st_size, done))
+
+
+def _json_lines(path: Path, lines: Iterable[tuple[int, str]]) -> Iterator[Record]:
+    for number, line in lines:
+        if not line.strip():
+            continue
+        record = None
+        with suppress(NoJson):
+            record = read_json(line, str(path), number)
+        if not isinstance(record, dict):
+            problem = f"expected one JSON object a line, found {shorten(line)}"
+            mend = 'Such as {"_id": "1", "text": "…"}.'
+            raise DataError(problem, where=f"{path}:{number}", mend=mend)
+        yield record, f"{path}:{number}"
+
+
+def _delimited(
+    path: Path, kind: TextKind, lines: Iterable[tuple[int, str]], separator: str
+) -> Iterator[Record]:
+    """Read lines of an id, a tab and a text; or TSV and CSV with a header.
+
+    In CSV, fields in quotes may hold lines.
+    """
+    csv.field_size_limit(_WIDEST)  # for all programs of this process: by default 2^17
+    is_csv, header, is_named, numbers = separator == ",", [], False, [0]
+
+    def read() -> Iterator[str]:
+        for number, line in lines:
+            numbers.append(number)
+            yield line + "\n"
+
+    tabbed = (line[:-1].split("\t") for line in read())
+    try:
+        for row in csv.reader(read(), strict=True) if is_csv else tabbed:
+            where = f"{path}:{numbers[1]}"
+            del numbers[:-1]
+            if not header:
+                if is_named := kind.key in kind.columns(row):
+                    header, _ = row, kind.columns(row, where)
+                    continue
+                header = [kind.key, "text"]
+            if row in ([], [""]):
+                continue
+            if len(row) != len(header):
+                raise DataError(
+                    f"expected {separator.join(header)!r}, found {len(row)} fields: "
+                    f"{shorten(separator.join(row))}",
+                    where=where,
+                    mend="Texts with tabs or lines are quoted in CSV, or in JSONL.",
+                )
+            cells = map(unquote, row) if is_named and not is_csv else row
+            yield dict(zip(header, cells, strict=True)), where
+    except csv.Error as error:
+        problem = f"expected fields separated by ',': {error}"
+        where, mend = f"{path}:{numbers[1]}", "Is a quote not closed?"
+        raise DataError(problem, where=where, mend=mend) from None
+
+
+def _parquet(path: Path, kind: TextKind) -> Iterator[Record]:
+    """Read Parquet, a few rows at a time."""
+    mend, origin = "It may be cut off: fetch it again.", Origin(str(path))
+    with decoding(path, "Parquet", mend), arrow_file(path) as file:
+        table = pq.ParquetFile(file)
+        columns = {*kind.columns(table.schema_arrow.names, str(path)).values()}
+        batches = table.iter_batches(1024, columns=[*columns])
+        records = chain.from_iterable(batch.to_pylist() for batch in batches)
+        for i, record in enumerate(records):
+            yield record, origin.at(i)
+
+
+# Comments, and tags within a field; any other tag ends the field before it.
+_NO_FIELD = re.compile(
+    r"<!--.*?-->|</?(?:[abiup]|em|strong|su[bp]|br|span)(?:\s[^<>]*)?/?>",
+    re.DOTALL | re.IGNORECASE,
+)
+_FIELD = re.compile(r"<([a-z][\w.:-]*)[^<>]*>(.*?)(?=</?[a-z]|\Z)", re.DOTALL | re.I)
+_NUMBER = re.compile(r"""\b(?:number|num|id|qid)\s*=\s*["']([^"']*)["']""", re.I)
+_LANGUAGE = re.compile("^[a-z]{2}-")  # CLEF: <EN-title>
+# How fields of early tracks begin: <num> Number: 301, <title> Topic: …
+_LABELS = {"num": "number:", "title": "topic:", "desc": "description:"}
+_UNITS = ("top", "topic", "query", "question")
+_IDS = ("num", "number", "qid", "query_id", "topic_id", "id")
+_ASKED = ("title", "query", "content", "question", "q", "desc", "description", "")
+
+
+def _topics(path: Path, text: str) -> Iterator[Record]:
+    """Read TREC topics, or those of NTCIR and CLEF."""
+    text = _NO_FIELD.sub(lambda match: " " + "\n" * match[0].count("\n"), text)
+    names = {name.lower() for name in re.findall(r"<([a-z][\w.:-]*)", text, re.I)}
+    unit = next((name for name in _UNITS if name in names), None)
+    if unit is None:
+        problem = "holds no topics: <top>, <topic>, <query> or <question>"
+        raise DataError(problem, where=str(path), mend=f"Expected {_TOPICS.forms}.")
+    begin = rf"<{unit}(?![\w.:-])"
+    pattern = rf"{begin}([^<>]*)>(.*?)(</{unit}\s*>|(?={begin})|\Z)"
+    topics = [*re.finditer(pattern, text, re.DOTALL | re.IGNORECASE)]
+    are_closed = any(topic[3] for topic in topics)
+    for topic in topics:
+        where = f"{path}:{text.count(chr(10), 0, topic.start()) + 1}"
+        number = _NUMBER.search(topic[1])
+        fields = {"num": _plain(number[1])} if number else {}
+        fields[""] = _plain(topic[2].partition("<")[0])
+        for field in _FIELD.finditer(topic[2]):
+            name = _LANGUAGE.sub("", field[1].lower())
+            fields.setdefault(name, _plain(field[2], _LABELS.get(name, "")))
+        number = next((fields[name] for name in _IDS if fields.get(name)), "")
+        asked = next((fields[name] for name in _ASKED if fields.get(name)), "")
+        is_whole = topic[3] or not are_closed
+        parts = {"a number": number, "a title": asked, f"</{unit}>": is_whole}
+        if missing := [noun for noun, part in parts.items() if not part]:
+            problem = f"expected {' and '.join(missing)} of this topic"
+            mend = "Such as <top> <num> 301 <title> organized crime </top>."
+            raise DataError(problem, where=where, mend=mend)
+        yield {"query_id": number, "text": asked}, where
+
+
+def _plain(text: str, label: str = "") -> str:
+    """Return the text of a field, on one line and without the label of early tracks."""
+    text = text.replace("<![CDATA[", "").replace("]]>", "")
+    text = " ".join(html.unescape(text).split())
+    is_labelled = label and text.lower().startswith(label)
+    return text[len(label) :].strip() if is_labelled else text
