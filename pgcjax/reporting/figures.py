@@ -54,7 +54,10 @@ def _leaderboard(board: Any, measure: str | None, axes: "Axes | None") -> "Figur
     table = pd.DataFrame({"run_id": board.runs["run_id"]})
     for name in ("mean", "low", "high"):
         table[name] = getattr(board, name)[measure]
-    return _means(table, f"{measure}, mean and {board.level:g} % interval", axes)
+    ends = f" and {board.level:g} % interval"
+    if table["low"].equals(table["high"]):  # scores that are means of runs have none
+        ends = ""
+    return _means(table, f"{measure}, mean{ends}", axes)
 
 
 def _uncertainty(finding: Any, measure: str | None, axes: "Axes | None") -> "Figure":
