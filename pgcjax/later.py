@@ -4,6 +4,9 @@
 when a name of it is first asked for, such as when a kernel is traced. `Array`, for
 annotations, is JAX's where JAX was imported before. Modules that annotate by names of
 other libraries leave annotations unevaluated.
+
+Methods of findings that rooms above carry out open these rooms in the same way: the
+last line here names them all.
 """
 
 import sys
@@ -49,3 +52,6 @@ else:
     pd, pa = Later("pandas"), Later("pyarrow")
     pc, pq = Later("pyarrow.compute"), Later("pyarrow.parquet")
     stats, integrate = Later("scipy.stats"), Later("scipy.integrate")
+
+# `Result.plot` and `Scores.explain` are methods of what rooms below make.
+figures, explaining = Later("pgcjax.reporting.figures"), Later("pgcjax.engine.explain")

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import pytest
 
 import pgcjax
+from pgcjax import later
 
 PACKAGE = Path(pgcjax.__file__).parent
 # From the ground up: a room imports rooms before it in this list, and itself.
@@ -133,6 +134,26 @@ def test_imports_point_down(path):
         return  # doors name every room
     below = set(ROOMS[: ROOMS.index(room(path)) + 1])
     assert imported(path) <= below
+
+
+def test_rooms_above_are_opened_for_methods_of_findings_alone():
+    """What `later` opens of ours does not count as an import: so few may use it."""
+    opened = {
+        name: value.module
+        for name, value in vars(later).items()
+        if isinstance(value, later.Later) and value.module.startswith("pgcjax.")
+    }
+    assert opened == {
+        "figures": "pgcjax.reporting.figures",
+        "explaining": "pgcjax.engine.explain",
+    }
+    users = {
+        str(path.relative_to(PACKAGE)): name
+        for path in FILES
+        for name in opened
+        if f"pgcjax.later.{name}" in looked(path).names
+    }
+    assert users == {"io/result.py": "figures", "stats/scores.py": "explaining"}
 
 
 def test_the_engine_is_in_one_place():

@@ -47,9 +47,8 @@ def shares(votes: pd.DataFrame) -> pd.DataFrame:
 def means(runs: object, preferences: object, soft: str = SOFT[0]) -> pd.Series:
     """Give the mean PGC of each run."""
     measure = f"PGC(soft={soft})"
-    return pgcjax.evaluate(runs, preferences=preferences, measures=measure).mean()[
-        measure
-    ]
+    scores = pgcjax.evaluate(runs, preferences=preferences, measures=measure)
+    return scores.mean()[measure].sort_index()
 
 
 def people() -> Means:

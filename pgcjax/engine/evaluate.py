@@ -98,7 +98,8 @@ def evaluate(  # noqa: D417 - a line for each argument would be one too many
         Job() if job is None else job,
     )
     settings = {"means_only": True} if means_only else {}
-    return score(task, settings, verify=verify, means_only=means_only).scores
+    scored = score(task, settings, verify=verify, means_only=means_only)
+    return scored.scores.remember(runs, judgments)
 
 
 class ScoringTask(NamedTuple):

@@ -43,6 +43,8 @@ from pgcjax.errors import (
     counted,
     listed,
 )
+from pgcjax.io.check import fingerprint
+from pgcjax.io.reading import reading
 from pgcjax.io.remote import is_remote
 from pgcjax.io.runs import Options, Runs, RunTable
 from pgcjax.io.texts import read_topics, with_texts
@@ -52,11 +54,13 @@ from pgcjax.kernels import ABSENT
 from pgcjax.later import pd
 from pgcjax.measures.measure import Measure
 from pgcjax.reference.order import ordered
+from pgcjax.stats.scores import Scores
 from pgcjax.tensors.measure_tensors import ListTensors, PeelTensors, TiedTensors
 from pgcjax.tensors.rankings import read_rankings
 
 _PAIR = ["query_id", "doc_id", "other_doc_id"]
 _RENAME = "Rename one of them."
+_SCORED = "Give the runs and judgments that were scored."
 # What stands for documents that packed runs do not name: no judged one is called so.
 UNNAMED = "\N{WHITE SQUARE}\N{BLACK SQUARE}"
 _TALLY = [*_PAIR, "votes", "votes_against", "judges"]
@@ -114,7 +118,17 @@ def explain(  # noqa: D417 - a line for each argument would be one too many
         result = _explain_rbo(*question, measure, order)
     else:
         result = _explain(*question, measure, order, judgments, progress)
-    if topics is not None and query is not None:
+    return _worded(result, topics, texts, progress)
+
+
+def _worded(
+    result: Explanation | Difference,
+    topics: Any,
+    texts: Any,
+    progress: Progress | None,
+) -> Explanation | Difference:
+    """Add what the query asks as a note, and what documents say as a column."""
+    if topics is not None and (query := result.query_id):
         asked = read_topics(topics, only=[query]).get(query, "")
         result = replace(result, notes=(*result.notes, f"{query}: {asked}"))
     return replace(result, table=with_texts(result.table, topics, texts, progress))
@@ -143,6 +157,77 @@ def _explain(
     if other is None:
         return explainer.explain(run_id, query)
     return explainer.difference(run_id, other, query)
+
+
+def explain_scores(
+    scores: Scores,
+    measure: str,
+    run_id: str,
+    query: str | None,
+    other: str | None,
+    topics: Any,
+    texts: Any,
+    progress: Progress | None,
+) -> Explanation | Difference:
+    """Explain scores by the runs and judgments that they remember: `Scores.explain`.
+
+    Raises:
+        UsageError: some are missing. DataError: they are not those that were scored.
+    """
+    given = scores.remembered()
+    runs, about = given.pop("runs", None), scores.metadata
+    if runs is None or not given:
+        kinds = ["runs", *about.get("judgments", ["preferences"])]
+        arguments = ", ".join(f"{kind}=…" for kind in kinds)
+        raise UsageError(
+            "the runs and judgments of these scores are not in this process: give "
+            f"them, explain(…, {arguments})"
+        )
+    names = [run_id] if other is None else [run_id, other]
+    if unknown := [name for name in names if name not in scores.runs]:
+        raise _no_run(unknown[0], scores.runs)
+    order, explainers = about.get("order", "trec"), vars(scores)["explainers"]
+    with reading(aspects=about.get("aspects"), flips=about.get("flips")):
+        if measure not in explainers:
+            explainer = Explainer(judgments=given, measure=measure, order=order)
+            explainer.check_judgments(about.get("judgments", {}))
+            explainers[measure] = explainer
+        explainer = explainers[measure]
+        if new := [name for name in names if name not in explainer.run_ids]:
+            options = Options(float32=bool(about.get("float32")))
+            explainer.read(runs_of(runs, order, options), progress, only=new)
+    if other is None:
+        result = explainer.explain(run_id, query)
+    else:
+        result = explainer.difference(run_id, other, query)
+    _check_scores(result, scores.matrix(measure))
+    return _worded(result, topics, texts, progress)
+
+
+def _check_scores(result: Explanation | Difference, scores: pd.DataFrame) -> None:
+    """Refuse runs that are not those which were scored.
+
+    Raises:
+        DataError: what is explained is not in the scores.
+    """
+    expected = scores.loc[result.run_id]
+    if isinstance(result, Difference):
+        expected = expected - scores.loc[result.other]
+        column, value = "difference", result.difference
+    else:
+        column, value = "score", result.score
+    if result.query_id:
+        explained = pd.Series({result.query_id: value})
+    else:
+        explained = result.table.set_index("query_id")[column]
+    far = (expected.reindex(explained.index) - explained).abs() > TOLERANCE
+    for query in far.index[far.to_numpy()].tolist()[:1]:
+        raise DataError(
+            f"the {column} of query {query!r} is {explained[query]:.6f} by these runs "
+            f"and judgments, and {expected[query]:.6f} in the scores",
+            where=f"run {result.run_id!r}",
+            mend=_SCORED,
+        )
 
 
 class Explainer:
@@ -182,6 +267,28 @@ class Explainer:
         self.query_ids = list(self._member.tensors.docs)
         self._rankings: dict[str, dict[str, list[str]]] = {}
         self._tallies: dict[str, pd.DataFrame] = {}
+
+    def check_judgments(self, expected: Mapping[str, str]) -> None:
+        """Compare judgments with those by which scores were made.
+
+        Args:
+            expected: fingerprints, as in the metadata of scores.
+
+        Raises:
+            DataError: some differ.
+        """
+        tables = self._request.columns_of_judgments
+        differ = [
+            name
+            for name, digest in expected.items()
+            if name in tables and fingerprint(tables[name]) != digest
+        ]
+        if differ:
+            raise DataError(
+                "they are not those by which the scores were made",
+                where=", ".join(differ),
+                mend=_SCORED,
+            )
 
     @property
     def run_ids(self) -> list[str]:

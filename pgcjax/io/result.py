@@ -6,18 +6,19 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from html import escape
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
-from pgcjax.errors import printable
-from pgcjax.io.text_tables import TextTable, latex, markdown, text_table
+from pgcjax.io.text_tables import TextTable, html, latex, markdown, text_table
 from pgcjax.io.write import write_table
-from pgcjax.later import pd
+from pgcjax.later import figures, pd
 
-_SHOWN = 20  # rows in a notebook
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 _Value = TypeVar("_Value")
 
 
@@ -32,6 +33,13 @@ def stacked(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     parts = [table.assign(measure=measure) for measure, table in tables.items()]
     table = pd.concat(parts, ignore_index=True)
     return table[["measure", *table.columns[:-1]]]
+
+
+def _sort_key(column: pd.Series) -> pd.Series:
+    """Sort text in the order in which it is first there."""
+    if column.dtype.kind in "biuf":
+        return column
+    return pd.Series(pd.factorize(column)[0], column.index)
 
 
 def names_at(names: Sequence[str], places: np.ndarray) -> pd.Series:
@@ -52,6 +60,9 @@ class Result:
     table: pd.DataFrame
     metadata: dict[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    # Columns by which a notebook sorts rows, and whether they ascend; text does as the
+    # table has it.
+    _sorted_by: ClassVar[Mapping[str, bool]] = {}
 
     def save(self, path: str | os.PathLike, *, spreadsheet: bool = False) -> Path:
         """Write the findings at full precision, whole or not at all.
@@ -79,12 +90,29 @@ class Result:
         """Return a table for a page."""
         return markdown(self.text_table())
 
+    def plot(self, measure: str | None = None, *, axes: Axes | None = None) -> Figure:
+        """Draw the figure of these findings, as wide as a column of a paper.
+
+        `pgcjax.reporting.canvas.save` writes it.
+
+        Args:
+            measure: which one, of findings by several; by default the first.
+            axes: where to draw; by default on a figure of its own.
+
+        Raises:
+            UsageError: matplotlib is not installed, or there is no such measure.
+        """
+        return figures.figure(self, measure, axes)
+
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the first and the last rows, and the notes."""
-        shown = {"max_rows": _SHOWN, "show_dimensions": True, "border": 0}
-        rows = self._shown().to_html(index=False, **shown)
-        notes = (f"<p>{escape(printable(note))}</p>" for note in self.notes)
-        return "\n".join([rows, *notes])
+        """Return what a notebook shows: 50 rows at most, intervals as bars, notes."""
+        frame = self._shown()
+        if by := [name for name in self._sorted_by if name in frame]:
+            ascending = [self._sorted_by[name] for name in by]
+            frame = frame.sort_values(
+                by, ascending=ascending, kind="stable", key=_sort_key
+            )
+        return html(frame, self.notes)
 
     def _saved(self) -> tuple[pd.DataFrame, dict[str, Any]]:
         """Return what a file holds: rows, and metadata."""

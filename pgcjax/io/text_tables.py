@@ -1,4 +1,4 @@
-"""Tables of text, as LaTeX for papers and as Markdown; `terminal` prints them."""
+"""Tables of text, as LaTeX, Markdown and HTML; `terminal` prints them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from html import escape
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pgcjax.errors import one_line, printable
 from pgcjax.later import pd
 
+_ROWS = 50  # of a table in a notebook
+_BAR = 120.0  # pixels that the longest interval there spans
 _DIGITS, _MOST_DIGITS = 4, 9  # decimals: those of trec_eval, and of small numbers
 # What LaTeX would take for more than letters, or has no letter for.
 LATEX_ESCAPES = {
@@ -199,3 +202,90 @@ def markdown(table: TextTable) -> str:
     return "\n".join(
         [*title, *text, *(f"\n{_sentence(plain(n))}" for n in table.notes)]
     )
+
+
+class Interval(NamedTuple):
+    """Columns of a table that belong together.
+
+    Attributes:
+        value: in the interval; none if the table has only ends.
+        low: its lower end.
+        high: its upper end.
+    """
+
+    value: str | None
+    low: str
+    high: str
+
+
+def intervals(frame: pd.DataFrame) -> list[Interval]:
+    """Find intervals in a table: `low` and `high`, or `PGC_low` and `PGC_high`.
+
+    The former are those of the first column of floats.
+    """
+    lows = [str(name) for name in frame if re.search("(^|_)low$", str(name))]
+    pairs = [(low, low[:-3] + "high") for low in lows if low[:-3] + "high" in frame]
+    ends = {end for pair in pairs for end in pair}
+    floats = [str(n) for n in frame if frame[n].dtype.kind == "f" and n not in ends]
+    found = []
+    for low, high in pairs:
+        named = low[:-4] if low[:-4] in frame else None
+        value = named if low != "low" else next(iter(floats), None)
+        found.append(Interval(value, low, high))
+    return found
+
+
+def html(frame: pd.DataFrame, notes: Sequence[str] = (), most: int = _ROWS) -> str:
+    """Write a table for a notebook, intervals drawn beside their numbers.
+
+    Args:
+        frame: the table; an index that names its rows becomes the first column.
+        notes: below it.
+        most: rows to write; of more the first, and a line says of how many.
+    """
+    if not isinstance(frame.index, pd.RangeIndex):
+        named = frame.index.dtype.kind not in "iu"  # else rows that were sorted
+        frame = frame.reset_index(drop=not named, names="" if named else None)
+    shown = frame.head(most)
+    bars = {interval.high: interval for interval in intervals(shown)}
+    heads, columns = [], []
+    for column in text_table(shown).columns:
+        align = ' style="text-align: right"' if column.right else ""
+        heads.append(f"<th{align}>{_html_text(column.name)}</th>")
+        columns.append([f"<td{align}>{_html_text(c)}</td>" for c in column.cells])
+        if column.name in bars:
+            heads.append("<th></th>")
+            columns.append(_bars(shown, bars[column.name]))
+    rows = [f"<tr>{''.join(row)}</tr>" for row in zip(*columns, strict=True)]
+    head = f"<thead><tr>{''.join(heads)}</tr></thead>"
+    lines = ["<table>", head, "<tbody>", *rows, "</tbody>", "</table>"]
+    if len(shown) < len(frame):
+        lines.append(f"<p>{len(shown)} of {len(frame)} rows</p>")
+    return "\n".join([*lines, *(f"<p>{_html_text(note)}</p>" for note in notes)])
+
+
+def _html_text(text: str) -> str:
+    return escape(printable(text))
+
+
+def _bars(frame: pd.DataFrame, interval: Interval) -> list[str]:
+    """Draw the intervals of all rows on one scale, with a stroke at 0 where it is."""
+    columns = [interval.low, interval.value or interval.low, interval.high]
+    ends = frame[columns].to_numpy(np.float64, na_value=np.nan)
+    finite = ends[np.isfinite(ends)]
+    least, most = (finite.min(), finite.max()) if finite.size else (0.0, 0.0)
+    places = 4 + (_BAR - 8) * (ends - least) / ((most - least) or 1.0)
+    zero = 4 + (_BAR - 8) * (0 - least) / ((most - least) or 1.0)
+    cells = []
+    for low, value, high in places:
+        if not np.isfinite([low, high]).all():
+            cells.append("<td></td>")
+            continue
+        marks = [f'<path d="M{low:.1f} 7H{high:.1f}" stroke="currentColor"/>']
+        if least < 0 < most:
+            marks.append(f'<path d="M{zero:.1f} 1V13" stroke="#999"/>')
+        if interval.value is not None and np.isfinite(value):
+            marks.append(f'<circle cx="{value:.1f}" cy="7" r="3" fill="#0072B2"/>')
+        size = f'width="{_BAR:.0f}" height="14"'
+        cells.append(f"<td><svg {size}>{''.join(marks)}</svg></td>")
+    return cells

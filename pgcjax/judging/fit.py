@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -40,6 +40,7 @@ class Fit(Result):
 
     effects: pd.DataFrame
     judges: pd.DataFrame
+    _sorted_by: ClassVar = {"query_id": True, "aspect": True, "rank": True}
 
 
 def fit(

@@ -115,9 +115,8 @@ def _leaderboard(board: Standings, level: float) -> Section:
         votes=table["votes"],
         **{"win rate": table["won"] / table["votes"]},
     )
-    drawn = bar_plots.intervals(
-        board.table, "doc_id", "strength", f"strength, {100 * level:g} % interval"
-    )
+    label = f"strength, {100 * level:g} % interval"
+    drawn = bar_plots.dots(board.table, ["doc_id"], "strength", label)
     caption = f"Strengths with {100 * level:g} % intervals, each by itself."
     picture = Picture("leaderboard", drawn, caption)
     return Section("Leaderboard", [picture, table_of(shown, board.notes[0])])

@@ -1,5 +1,6 @@
 """Figures with a row for each run, or for each measure."""
 
+from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -57,70 +58,87 @@ def leaderboard(
     shown = table.head(most)
     is_new = axes is None
     with canvas.on(axes) as axes:
-        y = np.arange(len(shown))
-        centre, low, high = (shown[c].to_numpy() for c in ("mean", "low", "high"))
-        axes.hlines(y, low, high, color=canvas.COLOURS[0], linewidth=0.8)
+        y = _dots(axes, shown, "mean", shown["run_id"])
         if judged is not None:
             ends = judged.set_index("run_id").loc[shown["run_id"]]
             axes.hlines(y + 0.28, ends["low"], ends["high"], color=canvas.COLOURS[1])
-        axes.plot(centre, y, "o", color=canvas.COLOURS[0], markersize=2.8)
-        axes.set_yticks(y, plot_labels.fitted(axes, shown["run_id"]))
-        axes.set_ylim(len(shown) - 0.4, -0.6)
         label = f"{measure or 'score'}, mean and {100 * level:g} % interval"
         plot_labels.label(axes, label, share=0.6)
-        axes.grid(axis="x", color=canvas.PALE, linewidth=0.4)
         groups = shown.get("groups", pd.Series("", shown.index))
         for row, text in zip(y, groups, strict=True):
             text = plot_labels.fit(_ranges(str(text)), 0.6)
             axes.annotate(text, (1, row), (2, 0), va="center", **_BESIDE)
         if len(shown) < len(table):
             titles.append(f"the first {len(shown)} of {len(table)} runs")
-        if titles:
-            plot_labels.title(axes, *titles, share=_TITLE)
-        if is_new:
-            lines = axes.get_xlabel().count("\n") + 1
-            lines += axes.get_title("left").count("\n") + 1 if titles else 0
-            tall = 0.4 + 0.13 * lines + _ROW * len(shown)
-            plot_labels.figure_of(axes).set_figheight(tall)
+        _finish(axes, titles, len(shown), is_new)
     return plot_labels.figure_of(axes)
 
 
-def intervals(
+def dots(
     table: pd.DataFrame,
-    name: str,
-    centre: str,
+    names: Sequence[str],
+    value: str | None,
     label: str,
     *,
+    title: str = "",
     most: int = 60,
     axes: "Axes | None" = None,
 ) -> "Figure":
-    """Draw a dot and an interval for each row of a table, the first row on top.
+    """Draw a number in each row, and its interval if there is one.
 
     Args:
-        table: with columns low and high.
-        name: column of names.
-        centre: column of the dots.
-        label: of the axis.
+        table: a row each; low and high are the interval, where they are there.
+        names: the columns that name a row.
+        value: the column of the number; None draws intervals alone.
+        label: what the numbers are.
+        title: above them.
         most: rows to draw; of more the first, and the title says so.
         axes: where to draw.
     """
-    shown, is_new = table.head(most), axes is None
-    with canvas.on(axes, 0.5 + _ROW * len(shown)) as axes:
-        y, colour = np.arange(len(shown)), canvas.COLOURS[0]
-        axes.hlines(y, shown["low"], shown["high"], color=colour, linewidth=0.8)
-        axes.plot(shown[centre], y, "o", color=colour, markersize=2.8)
-        axes.set_yticks(y, plot_labels.fitted(axes, shown[name]))
-        axes.set_ylim(len(shown) - 0.4, -0.6)
-        axes.grid(axis="x", color=canvas.PALE, linewidth=0.4)
-        plot_labels.label(axes, label, share=0.6)
+    shown, is_new, titles = table.head(most), axes is None, [title] if title else []
+    with canvas.on(axes) as axes:
+        cells = shown[list(names)].astype(str).to_numpy().tolist()
+        _dots(axes, shown, value, [", ".join(filter(None, row)) for row in cells])
+        plot_labels.label(axes, label, share=0.7)
+        whole = value is not None and shown[value].dtype.kind in "iu"
+        axes.locator_params(axis="x", nbins=6, integer=whole)
         if len(shown) < len(table):
-            text = f"the first {len(shown)} of {len(table)} rows"
-            plot_labels.title(axes, text, share=_TITLE)
-        if is_new:
-            lines = axes.get_xlabel().count("\n") + 1
-            tall = 0.5 + 0.13 * lines + _ROW * len(shown)
-            plot_labels.figure_of(axes).set_figheight(tall)
+            titles.append(f"the first {len(shown)} of {len(table)} rows")
+        _finish(axes, titles, max(3, len(shown)), is_new)
     return plot_labels.figure_of(axes)
+
+
+def _dots(
+    axes: "Axes", shown: pd.DataFrame, value: str | None, names: Any
+) -> np.ndarray:
+    """Draw rows with their names, and return how high they are."""
+    y, colour = np.arange(len(shown)), canvas.COLOURS[0]
+    numbers = {
+        name: shown[name].to_numpy(np.float64, na_value=np.nan)
+        for name in (value, "low", "high")
+        if name in shown
+    }
+    numbers = {name: np.where(np.isinf(x), np.nan, x) for name, x in numbers.items()}
+    if {"low", "high"} <= set(numbers):
+        width = 0.8 if value else 2.0
+        axes.hlines(y, numbers["low"], numbers["high"], color=colour, linewidth=width)
+    if value:
+        axes.plot(numbers[value], y, "o", color=colour, markersize=2.8)
+    axes.set_yticks(y, plot_labels.fitted(axes, names))
+    axes.set_ylim(len(shown) - 0.4, -0.6)
+    axes.grid(axis="x", color=canvas.PALE, linewidth=0.4)
+    return y
+
+
+def _finish(axes: "Axes", titles: list[str], rows: int, is_new: bool) -> None:
+    """Write titles, and make a figure of ours as high as its rows."""
+    if titles:
+        plot_labels.title(axes, *titles, share=_TITLE)
+    if is_new:
+        lines = axes.get_xlabel().count("\n") + 1
+        lines += axes.get_title("left").count("\n") + 1 if titles else 0
+        tall = 0.4 + 0.13 * lines + _ROW * rows
+        plot_labels.figure_of(axes).set_figheight(tall)
 
 
 def _ranges(groups: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import inf, isnan
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -63,6 +63,7 @@ class Agreement(Result):
     """
 
     contingency: dict[str, Int[np.ndarray, "3 3"]]
+    _sorted_by: ClassVar = {"agree": False}
 
 
 def agree(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import nan
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -55,6 +55,7 @@ class Discrimination(Result):
 
     pairs: pd.DataFrame
     table: pd.DataFrame = computed(lambda self: self._power())
+    _sorted_by: ClassVar = {"power": False}
 
     def _power(self) -> pd.DataFrame:
         significant = self._groups()["significant"]

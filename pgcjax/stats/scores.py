@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from types import MethodType
+from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 from jaxtyping import Float64
@@ -29,8 +31,11 @@ from pgcjax.io.scores.parts import open_parquet
 from pgcjax.io.scores.source import ScoreSource, of_table
 from pgcjax.io.scores.text import number
 from pgcjax.io.write import check_suffix, header, unsealed, write_table, write_text
-from pgcjax.later import pd
+from pgcjax.later import explaining, pd
 from pgcjax.stats.means import of_block
+
+if TYPE_CHECKING:
+    from pgcjax.stats.findings import Comparison
 
 
 class Scores(Result):
@@ -123,11 +128,88 @@ class Scores(Result):
     def mean(self) -> pd.DataFrame:
         """Average over queries: a row per run, a column per measure.
 
-        The mean is geometric of measures with `mean=geometric`, and a sum of those with
+        The best run by the first measure comes first; equal ones are by their ids. The
+        mean is geometric of measures with `mean=geometric`, and a sum of those with
         `mean=sum` and of measures that count, such as `NumRet`.
         """
+        means = self._mean_by_run()
+        if means.shape[1] == 0:
+            return means
+        first = means.iloc[:, 0].sort_values(ascending=False, kind="stable")
+        return means.loc[first.index]
+
+    def _mean_by_run(self) -> pd.DataFrame:
+        """Average as `mean` does, runs ascending."""
         index = pd.Index(self.runs, dtype="str", name="run_id")
         return pd.DataFrame(self._means(), index, pd.Index(self.measures, dtype="str"))
+
+    @property
+    def compare(self) -> Callable[..., Comparison]:
+        """The function `pgcjax.compare`, of these scores."""
+        from pgcjax.stats.compare import compare
+
+        return MethodType(compare, self)
+
+    @property
+    def correlate(self) -> Callable[..., pd.DataFrame]:
+        """The function `pgcjax.correlate`, of these scores."""
+        from pgcjax.stats.correlation import correlate
+
+        return MethodType(correlate, self)
+
+    def explain(
+        self,
+        run_id: str,
+        query: str | None = None,
+        *,
+        other: str | None = None,
+        measure: str | None = None,
+        runs: Any = None,
+        topics: Any = None,
+        texts: Any = None,
+        progress: Progress | None = None,
+        **judgments: Any,
+    ) -> Any:
+        """Take a score, or the difference of two runs, apart, as `pgcjax.explain` does.
+
+        Scores that `evaluate` made in this process remember runs and judgments, if
+        these are files, or objects that are still there. Others are given them once.
+
+        Args:
+            run_id: the run.
+            query: the query; all, and what each loses, if None.
+            other: a run that it is compared with.
+            measure: which one; by default the first.
+            runs: what was scored, as of `evaluate`.
+            topics: what queries ask, as of `pgcjax.explain`.
+            texts: what documents say, likewise.
+            progress: called with `(stage, done, total)`.
+            judgments: `preferences=`, `qrels=` and others by which it was scored.
+
+        Returns:
+            An `Explanation`, or a `Difference` where another run is named.
+
+        Raises:
+            UsageError: there is no such run, query or measure, or runs or judgments are
+                missing. DataError: they are not those that were scored.
+        """
+        name = self.measures[0] if measure is None else self._spelling(measure)
+        if runs is not None or judgments:
+            self.remember(runs, judgments)
+        more = other, topics, texts, progress
+        return explaining.explain_scores(self, name, run_id, query, *more)
+
+    def remember(self, runs: Any, judgments: dict[str, Any]) -> Scores:
+        """Remember what `explain` needs; tables weakly, so that they take no memory."""
+        given = {"runs": runs, **judgments}
+        inputs = {name: _weak(x) for name, x in given.items() if x is not None}
+        self.__dict__.update(inputs=inputs, explainers={})
+        return self
+
+    def remembered(self) -> dict[str, Any]:
+        """Return the runs and judgments of `remember` that are still there, by name."""
+        inputs = {name: get() for name, get in vars(self).get("inputs", {}).items()}
+        return {name: value for name, value in inputs.items() if value is not None}
 
     def _means(self) -> Float64[np.ndarray, "runs measures"]:
         """Compute `mean` without pandas, which what prints it does not import."""
@@ -222,7 +304,7 @@ class Scores(Result):
         """
         if score_format is not None:
             check_choice("score_format", score_format, SCORE_FORMATS)
-            means = self.mean().rename_axis(columns="measure").stack()
+            means = self._mean_by_run().rename_axis(columns="measure").stack()
             means = pd.DataFrame({"value": means}).dropna().reset_index()
             table = self.table[: 0 if self.means_alone else None]
             return write_lines(table, means, path, score_format)
@@ -244,6 +326,26 @@ class Scores(Result):
 
     def _shown(self) -> pd.DataFrame:
         return self.mean().reset_index()
+
+
+def _weak(given: Any) -> Callable[[], Any]:
+    """Refer to what a user has, weakly where that can be: not to names or lists."""
+    if isinstance(given, Iterator):  # which can be read once
+        return lambda: None
+    if isinstance(given, list | tuple):
+        parts = [_weak(part) for part in given]
+
+        def together() -> Any:
+            there = [part() for part in parts]
+            return None if any(part is None for part in there) else there
+
+        return together
+    if isinstance(given, str | os.PathLike):
+        return lambda: given
+    try:
+        return ref(given)
+    except TypeError:  # a dict
+        return lambda: given
 
 
 def _parsed(text: Any) -> Any:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -54,6 +54,7 @@ class Uncertainty(Result):
     replicates: dict[str, Float64[np.ndarray, "replicates runs"]]
     single: dict[str, ScoreIntervals] = field(default_factory=dict)
     observed: Scores | None = None
+    _sorted_by: ClassVar = {"measure": True, "mean": False}
     table: pd.DataFrame = computed(
         lambda self: stacked({name: self.means(name) for name in self.mean})
     )

@@ -96,7 +96,7 @@ def test_programs_get_every_digit(pgcjax, here, demo_scores):
     whole = package.Scores(demo_scores.table, demo_scores.metadata | {"part": [1, 1]})
     whole.save("part.parquet")
     line = ["files", "merge", "part.parquet", "-o", "all.parquet", "--format"]
-    mean = demo_scores.mean()
+    mean = demo_scores.mean().sort_index()
     best = ranked(demo_scores, "Compat")
     done = pgcjax(*line, "csv")
     head, *_ = done.out.splitlines()

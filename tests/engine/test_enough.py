@@ -92,7 +92,7 @@ def test_scores_are_those_of_a_file_of_the_subsample(tmp_path):
     )
     request = read_request({"preferences": prefs, "qrels": qrels}, MEASURES, "trec")
     rankings = rankings_of(runs, request.judged.docs)
-    whole = pgcjax.evaluate(runs, preferences=prefs, **given).mean()
+    whole = pgcjax.evaluate(runs, preferences=prefs, **given).mean().sort_index()
     votes, lost = QueryVotes(request.tables["preferences"]), 0
     for share in SHARES:
         variants = shares(votes, share, 3, 5)
@@ -108,7 +108,7 @@ def test_scores_are_those_of_a_file_of_the_subsample(tmp_path):
             for measure, each in zip(MEASURES, parts, strict=True):
                 own = alone.matrix(measure).to_numpy()
                 assert each[replicate].tobytes() == own.tobytes()
-                means[measure].append(alone.mean()[measure].tolist())
+                means[measure].append(alone.mean().sort_index()[measure].tolist())
             lost += drawn.doc_id.nunique() < prefs.doc_id.nunique()
         for measure in MEASURES:
             rows = found.table.set_index(["measure", "share"])
