@@ -468,6 +468,12 @@ def test_it_can_be_used_with_keys_alone(browser, file):
         assert shows(page, "alder")
         assert page.locator(":focus").inner_text() == "alder"
         go(page, query="q101", run="aspen")
+        page.locator("#detail pre").wait_for()
+        without = page.evaluate(
+            """() => [...document.querySelectorAll(".wide, .zoom, pre")].filter((one) =>
+            one.tabIndex !== 0 && !one.querySelector("a, button, input")).length"""
+        )
+        assert without == 0  # whatever scrolls can be reached by keys
         page.locator("#detail .doc[tabindex='0']").focus()
         says = page.locator("#detail .says[role=status]")
         assert says.inner_text().startswith("1. ")
