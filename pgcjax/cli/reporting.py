@@ -237,6 +237,7 @@ class _Asked:
 
     def read(self, findings: "Findings", progress: ProgressDisplay) -> dict[str, Any]:
         """Read what is shown beside scores, as arguments of `interactive.write`."""
+        from pgcjax.engine.explain import Explainer
         from pgcjax.io.qrels import read_qrels
         from pgcjax.io.runs import Options, open_runs
         from pgcjax.io.votes.read import read_preferences
@@ -264,11 +265,14 @@ class _Asked:
         )
         if not runs:
             return {"judged": judged}
+
+        def explainer(measure: str) -> Explainer:
+            return Explainer(judgments=judgments, measure=measure, order=self.order)
+
         reasons = explain_scores(
             findings,
-            judgments,
+            explainer,
             opened,
-            self.order,
             cells=self.cells,
             command=self._command(),
             progress=progress.update,

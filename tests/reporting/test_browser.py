@@ -45,8 +45,9 @@ def file(demo, tmp_path_factory):
     )
     target = tmp_path_factory.mktemp("page") / "demo.html"
     judgments = {"preferences": preferences, "qrels": qrels}
+    explainer = partial(pgcjax.rankings.Explainer, judgments=judgments)
     opened = partial(open_runs, DEMO / "runs", Options())
-    why = explain_scores(findings, judgments, opened, cells=16)
+    why = explain_scores(findings, lambda m: explainer(measure=m), opened, cells=16)
     return interactive.write(findings, target, title="Demo", judged=read, reasons=why)
 
 
@@ -544,7 +545,8 @@ def test_names_are_text_whatever_they_hold(browser, tmp_path):
         ["run_id", "query_id", "measure", "value"]
     ]
     findings = find(pd.concat([table, scores]), test="t")
-    why = explain_scores(findings, {"preferences": preferences}, runs_again)
+    explainer = pgcjax.rankings.Explainer(judgments={"preferences": preferences})
+    why = explain_scores(findings, lambda _: explainer, runs_again)
     assert len(why.cells) == 6
     file = interactive.write(
         findings,
