@@ -17,6 +17,7 @@ from pgcjax.cli.options import (
     output_option,
     prefs_format_option,
     run_options,
+    text_options,
 )
 from pgcjax.cli.score_files import (
     any_score_options,
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     type=click.Choice(ORDERS),
     help="Order of a run, as of evaluate; by default that of SCORES, or trec.",
 )
+@text_options
 @click.option(
     "--replicates",
     type=FILE,
@@ -121,6 +123,8 @@ def report(
     run_format: str,
     name_by: str,
     order: str | None,
+    topics: tuple[str, ...] | None,
+    texts: tuple[str, ...] | None,
     replicates: str | None,
     judges: str | None,
     why: int | None,
@@ -151,6 +155,7 @@ def report(
     html = output.lower().endswith(".html")
     page.ready(output, draws=not html or figures is not None)
     given = {"prefs": prefs, "qrels": qrels, "runs": runs}
+    given |= {"topics": topics or (), "texts": texts or ()}
     _check(html, given, prefs_format, why)
     from pgcjax.reporting import score_page
     from pgcjax.reporting.score_findings import find
@@ -173,12 +178,14 @@ def report(
         order = order or str(findings.used.get("scores, order", ORDERS[0]))
         float32 = bool(findings.used.get("scores, float32"))
         reading = {"format": run_format, "name_by": name_by, "float32": float32}
-        beside = {}
+        beside: dict[str, Any] = {}
         if prefs or qrels:
             asked = _Asked(
                 given, prefs_format, reading, order, EXPLAINED if why is None else why
             )
             beside = asked.read(findings, progress)
+        if topics or texts:
+            beside |= _texts(topics, texts, findings, beside, progress)
     if html:
         interactive.write(findings, output, title=title, **beside)
         say(f"wrote {output}")
@@ -235,7 +242,10 @@ def _check(
     named = [name for name, paths in given.items() if paths]
     if named and not html:
         raise click.UsageError(f"--{named[0]} is shown in .html only")
-    if named == ["runs"]:
+    judged = {"prefs", "qrels"} & {*named}
+    if "texts" in named and not judged:
+        raise click.UsageError("--texts needs judgments of them: --prefs or --qrels")
+    if "runs" in named and not judged:
         raise click.UsageError("--runs needs the judgments, too: --prefs or --qrels")
     if prefs_format != "auto" and "prefs" not in named:
         raise click.UsageError("--prefs-format is of --prefs FILE, which is absent")
@@ -243,6 +253,27 @@ def _check(
         raise click.UsageError("--why is of --runs RUN, which is absent")
     if why is not None and why < 0:
         raise click.UsageError(f"--why {why}: expected a number of scores, 0 or more")
+
+
+def _texts(
+    topics: tuple[str, ...] | None,
+    texts: tuple[str, ...] | None,
+    findings: "Findings",
+    beside: dict[str, Any],
+    progress: ProgressDisplay,
+) -> dict[str, Any]:
+    """Read what queries ask and documents say, as arguments of `interactive.write`."""
+    from pgcjax.io.texts import read_texts, read_topics
+    from pgcjax.reporting.interactive import documents_shown
+
+    read: dict[str, Any] = {}
+    if topics:
+        wanted = findings.queries
+        read["topics"] = read_topics(topics, only=wanted, progress=progress.update)
+    if texts:
+        wanted = documents_shown(beside["judged"], beside.get("reasons"))
+        read["texts"] = read_texts(texts, only=wanted, progress=progress.update)
+    return read
 
 
 @dataclass(frozen=True)
@@ -257,6 +288,7 @@ class _Asked:
 
     def read(self, findings: "Findings", progress: ProgressDisplay) -> dict[str, Any]:
         """Read what is shown beside scores, as arguments of `interactive.write`."""
+        from pgcjax.engine.explain import Explainer
         from pgcjax.io.graded import read_qrels
         from pgcjax.io.runs import Options, open_runs
         from pgcjax.io.votes.read import read_preferences
@@ -284,11 +316,14 @@ class _Asked:
         )
         if not runs:
             return {"judged": judged}
+
+        def explainer(measure: str) -> Explainer:
+            return Explainer(judgments=judgments, measure=measure, order=self.order)
+
         reasons = explain_scores(
             findings,
-            judgments,
+            explainer,
             opened,
-            self.order,
             cells=self.cells,
             command=self._command(),
             progress=progress.update,

@@ -17,6 +17,7 @@ import numpy as np
 from pgcjax.errors import printable
 from pgcjax.io.remote import path_of
 from pgcjax.io.text_tables import LATEX_ESCAPES, LATEX_SPECIAL
+from pgcjax.io.texts import short
 from pgcjax.io.write import written_beside
 from pgcjax.reporting import judge_orders
 from pgcjax.reporting.introduction import introduction, meanings
@@ -166,7 +167,7 @@ def data_of(
         "judged": None if judged is None else _graphs(findings, judged),
         "why": None if reasons is None else _why(findings, reasons),
         "topics": _beginnings(topics or {}, findings.queries),
-        "texts": _beginnings(texts or {}, _documents(judged, reasons)),
+        "texts": _beginnings(texts or {}, documents_shown(judged, reasons)),
         "latex": {"pattern": LATEX_SPECIAL.pattern, "escapes": LATEX_ESCAPES},
     }
 
@@ -191,7 +192,9 @@ def _why(findings: Findings, reasons: Reasons) -> dict[str, Any]:
     return data
 
 
-def _documents(judged: JudgedQueries | None, reasons: Reasons | None) -> list[str]:
+def documents_shown(
+    judged: JudgedQueries | None, reasons: Reasons | None = None
+) -> list[str]:
     """List the documents that a page shows, those of explanations first."""
     docs = [
         doc for one in (reasons.cells if reasons else {}).values() for doc in one.ideal
@@ -205,12 +208,11 @@ def _documents(judged: JudgedQueries | None, reasons: Reasons | None) -> list[st
 def _beginnings(texts: Mapping[str, str], ids: Sequence[str]) -> dict[str, Any] | None:
     """Return texts by id, the beginnings of long ones, as far as there is room."""
     named = [name for name in ids if texts.get(name)]
-    short = [" ".join(texts[name].split()) for name in named]
-    short = [text if len(text) <= _TEXT else f"{text[: _TEXT - 1]}…" for text in short]
-    room = int(np.searchsorted(np.cumsum([len(text) for text in short]), _TEXTS))
+    lines = [short(texts[name], _TEXT) for name in named]
+    room = int(np.searchsorted(np.cumsum([len(line) for line in lines]), _TEXTS))
     if not named:
         return None
-    return {"ids": packed(named[:room], "text"), "texts": packed(short[:room], "text")}
+    return {"ids": packed(named[:room], "text"), "texts": packed(lines[:room], "text")}
 
 
 def _overlaps(findings: Findings) -> list[list[float | None]]:

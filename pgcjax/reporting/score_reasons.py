@@ -13,8 +13,6 @@ from pgcjax.io.choices import EXPLAINED
 from pgcjax.reporting.score_findings import Findings
 
 if TYPE_CHECKING:
-    from pgcjax.engine.explain import Explainer
-    from pgcjax.engine.explanation import Explanation
     from pgcjax.io.runs import Runs
 
 _ROWS = 200_000  # documents of all explanations: some 5 MB
@@ -26,21 +24,20 @@ class Reasons:
     """Explanations of some scores, and how to ask for the others.
 
     Attributes:
-        cells: by measure, run and query.
+        cells: an `Explanation` each, by measure, run and query.
         notes: why there are none of a measure, or fewer than were asked for.
         command: that explains a score, without the run, the query and the measure.
     """
 
-    cells: Mapping[tuple[str, str, str], "Explanation"] = field(default_factory=dict)
+    cells: Mapping[tuple[str, str, str], Any] = field(default_factory=dict)
     notes: Mapping[str, str] = field(default_factory=dict)
     command: str = "pgcjax explain --prefs judgments.txt runs/"
 
 
 def explain_scores(
     findings: Findings,
-    judgments: Mapping[str, Any],
+    explainer_of: Callable[[str], Any],
     open_runs: "Callable[[], Runs]",
-    order: str = "trec",
     *,
     cells: int = EXPLAINED,
     command: str = Reasons.command,
@@ -50,9 +47,8 @@ def explain_scores(
 
     Args:
         findings: whose scores are explained, by each measure that can be.
-        judgments: behind the scores, by the names that `evaluate` gives them.
+        explainer_of: returns an `Explainer` by a measure, which has read no runs.
         open_runs: opens the runs; called for each measure.
-        order: of documents in a run: `trec`, `clarke` or `rank`.
         cells: how many scores of each measure, a run and a query each.
         command: see `Reasons`.
         progress: called with `("reading", …)` and `("explaining", done, total)`.
@@ -62,15 +58,13 @@ def explain_scores(
     """
     if cells < 0:
         raise UsageError(f"{cells} scores to explain: expected 0 or more")
-    from pgcjax.engine.explain import Explainer
-
-    made: dict[tuple[str, str, str], Explanation] = {}
+    made: dict[tuple[str, str, str], Any] = {}
     notes: dict[str, str] = {}
     for name in findings.scores if cells else ():
         try:
             with warnings.catch_warnings():  # which evaluate gave with the scores
                 warnings.simplefilter("ignore", DataWarning)
-                explainer = Explainer(judgments=judgments, measure=name, order=order)
+                explainer = explainer_of(name)
             best = _best_runs(findings, name, cells)
             explainer.read(open_runs(), progress, only=best)
         except (UsageError, DataError) as error:
@@ -83,7 +77,7 @@ def explain_scores(
 
 
 def choose(
-    findings: Findings, measure: str, explainer: "Explainer", cells: int
+    findings: Findings, measure: str, explainer: Any, cells: int
 ) -> list[tuple[str, str]]:
     """Choose about as many runs as queries: the best, and those that decide.
 
@@ -116,9 +110,9 @@ def _best_runs(findings: Findings, measure: str, most: int) -> list[str]:
 def _explain(
     findings: Findings,
     measure: str,
-    explainer: "Explainer",
+    explainer: Any,
     chosen: Sequence[tuple[str, str]],
-    made: dict[tuple[str, str, str], "Explanation"],
+    made: dict[tuple[str, str, str], Any],
     progress: Progress | None,
 ) -> str:
     """Explain chosen scores as far as there is room; return what there is to say."""
@@ -153,8 +147,6 @@ def columns_of(reasons: Reasons, findings: Findings) -> dict[str, Any]:
         and `deciders`), candidates; values, and of each row adds, ideal_adds and moved
         as their numbers.
     """
-    from pgcjax.engine.explanation import RULES
-
     measures = list(findings.scores)
     place = {name: i for i, name in enumerate(findings.queries)}
     number = {name: i for i, name in enumerate(findings.runs)}
@@ -172,6 +164,7 @@ def columns_of(reasons: Reasons, findings: Findings) -> dict[str, Any]:
         tables.append(table.assign(by=by, candidates=[among.get(d, 0) for d in docs]))
     rows = pd.concat(tables, ignore_index=True) if tables else _no_rows()
     docs, names = pd.factorize(rows["doc_id"])
+    rules = ["", *sorted({*rows["rule"]} - {""})]
     parts = ("adds", "ideal_adds", "moved")
     values, which = np.unique(rows[[*parts]].to_numpy(float), return_inverse=True)
     which = which.reshape(len(rows), len(parts)).T
@@ -181,7 +174,7 @@ def columns_of(reasons: Reasons, findings: Findings) -> dict[str, Any]:
         "doc": docs,
         "rank": rows["rank"].fillna(0).to_numpy(np.int64),
         "ideal": rows["ideal_rank"].fillna(0).to_numpy(np.int64),
-        "rule": np.array([RULES.index(rule) for rule in rows["rule"]], np.int64),
+        "rule": np.array([rules.index(rule) for rule in rows["rule"]], np.int64),
         "by": rows["by"].to_numpy(np.int64),
         "candidates": rows["candidates"].to_numpy(np.int64),
         "values": values,
@@ -190,7 +183,7 @@ def columns_of(reasons: Reasons, findings: Findings) -> dict[str, Any]:
         "best": np.array(
             [one.table["ideal_adds"].sum() for one in reasons.cells.values()]
         ),
-        "rules": list(RULES),
+        "rules": rules,
         "deciders": deciders,
     }
 

@@ -31,7 +31,7 @@ def test_from_scores_of_evaluate_to_a_page(pgcjax, here):
     line = ["report", "scores.csv", "-o", "page.html", *FAST, *beside, "--why", "4"]
     done = pgcjax(*line)
     assert (done.code, done.out) == (0, ""), done.err
-    assert done.err == "pgcjax: wrote page.html\n"
+    assert done.err.splitlines()[-1] == "pgcjax: wrote page.html"
     text = (here / "page.html").read_text("utf-8")
     assert "<title>scores.csv</title>" in text and text.endswith("</html>\n")
     for run, mean in package.files.read_scores("scores.csv").mean()["PGC"].items():
@@ -41,13 +41,21 @@ def test_from_scores_of_evaluate_to_a_page(pgcjax, here):
     data = json.loads(found[1] if found else "")
     assert data["judged"]["runs"] == [*range(8)]
     assert data["why"]["notes"] == ["", ""]
-    line = shlex.split(data["why"]["command"])
-    assert line[:2] == ["pgcjax", "explain"]
-    done = pgcjax(*line[1:], "--run-id", "oak", "--query", "q101", "-m", "PGC")
+    asked = shlex.split(data["why"]["command"])
+    assert asked[:2] == ["pgcjax", "explain"]
+    done = pgcjax(*asked[1:], "--run-id", "oak", "--query", "q101", "-m", "PGC")
     assert done.code == 0 and "oak, q101: PGC 0." in done.err
-    done = pgcjax("report", "scores.csv", "-o", "p.html", *FAST, *beside, "--why", "0")
+    Path("topics.tsv").write_text("q101\twhy is the sky blue\n")
+    Path("texts.jsonl").write_text('{"_id": "d-101-29", "title": "Sky", "text": "<b>"}')
+    line[-2:] = ["--why", "0", "--topics", "topics.tsv", "--texts", "texts.jsonl"]
+    line[3] = "p.html"
+    done = pgcjax(*line)
     assert done.code == 0, done.err
-    assert (here / "p.html").stat().st_size < (here / "page.html").stat().st_size
+    plain = json.loads(
+        re.findall(r'id="data">(.*)</script>', Path("p.html").read_text())[0]
+    )
+    assert plain["topics"]["ids"]["kind"] == plain["texts"]["texts"]["kind"] == "text"
+    assert len(plain["why"]["cells"]["zip"]) < len(data["why"]["cells"]["zip"])
 
 
 def test_markdown_and_figures_replace_older_ones(pgcjax, here, scores):
@@ -158,6 +166,8 @@ def test_help_of_what_a_run_lacks(pgcjax, here, demo_scores):
             "scores.parquet -o p.html --runs run.txt",
             "--runs needs the judgments, too: ",
         ),
+        ("scores.parquet -o p.html --texts t.tsv", "--texts needs judgments of them: "),
+        ("scores.parquet -o p.md --topics t.tsv", "--topics is shown in .html only"),
         ("scores.parquet -o p.html --why 5", "--why is of --runs RUN, which is absent"),
         (
             "scores.parquet -o p.html --qrels qrels.txt --runs run.txt --why -1",

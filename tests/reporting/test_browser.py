@@ -45,8 +45,9 @@ def file(demo, tmp_path_factory):
     )
     target = tmp_path_factory.mktemp("page") / "demo.html"
     judgments = {"preferences": preferences, "qrels": qrels}
+    explainer = partial(pgcjax.rankings.Explainer, judgments=judgments)
     opened = partial(open_runs, DEMO / "runs", Options())
-    why = explain_scores(findings, judgments, opened, cells=16)
+    why = explain_scores(findings, lambda m: explainer(measure=m), opened, cells=16)
     return interactive.write(findings, target, title="Demo", judged=read, reasons=why)
 
 
@@ -468,6 +469,12 @@ def test_it_can_be_used_with_keys_alone(browser, file):
         assert shows(page, "alder")
         assert page.locator(":focus").inner_text() == "alder"
         go(page, query="q101", run="aspen")
+        page.locator("#detail pre").wait_for()
+        without = page.evaluate(
+            """() => [...document.querySelectorAll(".wide, .zoom, pre")].filter((one) =>
+            one.tabIndex !== 0 && !one.querySelector("a, button, input")).length"""
+        )
+        assert without == 0  # whatever scrolls can be reached by keys
         page.locator("#detail .doc[tabindex='0']").focus()
         says = page.locator("#detail .says[role=status]")
         assert says.inner_text().startswith("1. ")
@@ -538,7 +545,8 @@ def test_names_are_text_whatever_they_hold(browser, tmp_path):
         ["run_id", "query_id", "measure", "value"]
     ]
     findings = find(pd.concat([table, scores]), test="t")
-    why = explain_scores(findings, {"preferences": preferences}, runs_again)
+    explainer = pgcjax.rankings.Explainer(judgments={"preferences": preferences})
+    why = explain_scores(findings, lambda _: explainer, runs_again)
     assert len(why.cells) == 6
     file = interactive.write(
         findings,

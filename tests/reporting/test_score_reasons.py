@@ -8,7 +8,6 @@ import pytest
 
 import pgcjax
 from pgcjax.datasets.files import demo_folder
-from pgcjax.engine.explanation import RULES
 from pgcjax.errors import UsageError
 from pgcjax.io.runs import Options, open_runs
 from pgcjax.reporting import judged_queries, score_reasons
@@ -22,6 +21,12 @@ DEMO = demo_folder()
 RUNS = partial(open_runs, DEMO / "runs", Options())
 
 
+def explainers(judgments):
+    """Open an explainer of judgments by a measure."""
+    explainer = partial(pgcjax.rankings.Explainer, judgments=judgments)
+    return lambda measure: explainer(measure=measure)
+
+
 @pytest.fixture(scope="module")
 def demo():
     preferences = pgcjax.files.read_preferences(DEMO / "preferences.csv")
@@ -33,7 +38,11 @@ def test_the_best_runs_and_the_queries_that_decide(demo):
     judgments, scores = demo
     findings, steps = find(scores, test="t"), []
     why = explain_scores(
-        findings, judgments, RUNS, cells=7, progress=lambda *at: steps.append(at)
+        findings,
+        explainers(judgments),
+        RUNS,
+        cells=7,
+        progress=lambda *at: steps.append(at),
     )
     assert [at for at in steps if at[0] == "explaining"] == [
         ("explaining", i, 6) for i in range(1, 7)
@@ -75,7 +84,7 @@ def test_the_best_runs_and_the_queries_that_decide(demo):
             columns["candidates"][of_cell],
             strict=True,
         ):
-            assert RULES[rule] == step.loc[doc, "rule"]
+            assert columns["rules"][rule] == step.loc[doc, "rule"]
             assert columns["deciders"][by] == step.loc[doc, "decided_by"]
             assert among == len(step.loc[doc, "candidates"])
 
@@ -88,7 +97,9 @@ def test_what_is_not_explained_is_said(demo, monkeypatch):
     table = pd.concat([table, other, unknown])
     findings = find(table, test="t")
     qrels = pgcjax.files.read_qrels(DEMO / "qrels.txt")
-    why = explain_scores(findings, judgments | {"qrels": qrels}, RUNS, cells=4)
+    why = explain_scores(
+        findings, explainers(judgments | {"qrels": qrels}), RUNS, cells=4
+    )
     assert {measure for measure, *_ in why.cells} == {"PGC"} and len(why.cells) == 4
     assert (
         "they are of other judgments, runs or parameters" in why.notes["Compat(p=0.95)"]
@@ -97,13 +108,13 @@ def test_what_is_not_explained_is_said(demo, monkeypatch):
         *findings.scores
     } - {"PGC"}
     monkeypatch.setattr(score_reasons, "_ROWS", 45)
-    why = explain_scores(findings, judgments, RUNS, cells=4)
+    why = explain_scores(findings, explainers(judgments), RUNS, cells=4)
     assert len(why.cells) == 2
     assert why.notes["PGC"] == "2 scores explained: there is room for no more"
-    none = explain_scores(findings, judgments, RUNS, cells=0)
+    none = explain_scores(findings, explainers(judgments), RUNS, cells=0)
     assert not none.cells and columns_of(none, findings)["cells"].shape == (0, 4)
     with pytest.raises(UsageError, match="-1 scores to explain: expected 0 or more"):
-        explain_scores(findings, judgments, RUNS, cells=-1)
+        explain_scores(findings, explainers(judgments), RUNS, cells=-1)
 
 
 def test_edges_that_follow_from_chains_are_found():

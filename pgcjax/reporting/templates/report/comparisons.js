@@ -162,7 +162,7 @@ function square(caption, names, value) {
   });
   const table = h(
     "div",
-    { class: "wide" },
+    { class: "wide", tabindex: 0 },
     h(
       "table",
       { class: "square" },
@@ -189,7 +189,7 @@ function square(caption, names, value) {
               const x = cells[i][j],
                 cell = h("td", { class: "number" }, i === j ? "" : number(x));
               if (x !== null && i !== j)
-                cell.style.setProperty("--share", `${Math.round(Math.abs(x) * 70)}%`);
+                cell.style.setProperty("--share", `${Math.round(Math.abs(x) * 55)}%`);
               if (x < 0) cell.classList.add("negative");
               return cell;
             }),

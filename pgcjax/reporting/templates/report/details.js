@@ -254,7 +254,7 @@ function reasonLine(query, run) {
     "div",
     { class: "note" },
     h("p", {}, "Why this run has its score is not in this page; this command says it:"),
-    h("pre", {}, why.ask(state.measure, query, run)),
+    h("pre", { tabindex: 0 }, why.ask(state.measure, query, run)),
   );
 }
 

@@ -57,7 +57,7 @@ function grid({
       },
       column.label,
     );
-    const label = column.value ? button : h("span", { title: column.hint }, column.label);
+    const label = column.value ? button : h("span", { class: "unseen" }, "ticked");
     return h("th", { scope: "col", class: classOf(column) }, label, column.below?.() ?? "");
   });
 
