@@ -107,6 +107,12 @@ def check_choice(name: str, value: object, allowed: Iterable[str]) -> None:
         raise UsageError(f"{name} is one of {', '.join(allowed)}, not {value!r}")
 
 
+def check_whole(name: str, value: object, least: int) -> None:
+    """Refuse what is no whole number of `least` or more, by a UsageError."""
+    if type(value) is not int or value < least:
+        raise UsageError(f"{name}={value!r}: expected a whole number, {least} or more")
+
+
 def outside() -> int:
     """Stack level of the nearest caller outside of this package, for a warning."""
     frame, level = inspect.currentframe(), 0

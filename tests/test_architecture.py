@@ -58,17 +58,19 @@ class Looked(NamedTuple):
         names: imported, with their modules.
         engine: whether it uses a name of the engine.
         docstrings: lines of each, with the name of what it describes.
+        functions: lines of each, with its name.
     """
 
     modules: set[str]
     names: set[str]
     engine: bool
     docstrings: list[tuple[str, int]]
+    functions: list[tuple[str, int]]
 
 
 @cache
 def looked(path: Path) -> Looked:
-    modules, names, used, docstrings = set(), set(), set(), []
+    modules, names, used, docstrings, functions = set(), set(), set(), [], []
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             modules |= {alias.name for alias in node.names}
@@ -83,7 +85,9 @@ def looked(path: Path) -> Looked:
         elif isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Module)):
             lines = (ast.get_docstring(node) or "").splitlines()
             docstrings.append((getattr(node, "name", ""), len(lines)))
-    return Looked(modules, names, bool(used & ENGINE), docstrings)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            functions.append((node.name, (node.end_lineno or 0) - node.lineno + 1))
+    return Looked(modules, names, bool(used & ENGINE), docstrings, functions)
 
 
 def imported(path: Path) -> set[str]:
@@ -221,3 +225,27 @@ def test_docstrings_are_at_most_25_lines():
     for path in FILES:
         for name, count in looked(path).docstrings:
             assert count <= 25, f"{path.name}: {name}"
+
+
+MOST_LINES = 60
+# Each function that is longer, and why.
+LONG = {
+    "cli/reporting.py: report": "a parameter for each option, and one call for each",
+    "io/containers.py: _delimited": "one pass over lines, of which each may be refused",
+    "io/reading.py: reading": "one choice after the other, each checked in its way",
+    "io/runs/collection.py: read": "one generator, which counts what it yields",
+    "io/votes/text.py: _trec_prefs": "one pass over groups that fills eight columns",
+    "kernels/peel.py: ideal_ranks": "a loop of JAX, whose state all its parts share",
+    "reporting/bar_plots.py: leaderboard": "the layers of one plot, back to front",
+}
+
+
+def test_functions_are_at_most_60_lines():
+    """From `def` to the last line; none that is listed may have become short."""
+    long = {
+        f"{path.relative_to(PACKAGE)}: {name}"
+        for path in FILES
+        for name, count in looked(path).functions
+        if count > MOST_LINES
+    }
+    assert long == set(LONG)

@@ -19,7 +19,7 @@ from jaxtyping import Float64
 
 from pgcjax.asking.bounds import SHARES, ComparedRuns, asked_measure
 from pgcjax.asking.pools import Pool, read_pools, votes_by_pair
-from pgcjax.errors import UsageError, check_choice, counted
+from pgcjax.errors import UsageError, check_choice, check_whole, counted
 from pgcjax.io.choices import ORDERS
 from pgcjax.io.reading import reading
 from pgcjax.io.result import Result
@@ -28,6 +28,7 @@ from pgcjax.io.weights import whole_weights
 from pgcjax.measures.measure import Measure
 
 _COLUMNS = ["request_number", "query_id", "doc_a", "doc_b"]
+_COMPARISON = ["run_a", "run_b", "low", "high", "better", "answers"]
 _BOLD = 0.5  # share of the capital that a bet may lose at most
 _STEPS = 60  # halvings of an interval of width 1
 _DRAWN = 1024  # at a time
@@ -108,29 +109,20 @@ def next_by_chance(
     check_choice("order", order, ORDERS)
     if not 0 < alpha < 1:
         raise UsageError(f"alpha={alpha!r}: expected a number above 0 and below 1")
-    for name, number, least in (("requests", requests, 1), ("seed", seed, 0)):
-        if type(number) is not int or number < least:
-            raise UsageError(
-                f"{name}={number!r}: expected a whole number, {least} or more"
-            )
+    check_whole("requests", requests, 1)
+    check_whole("seed", seed, 0)
     with reading(memory=memory):
         names, pools = read_pools(runs, None, order, queries, documents)
         if len(names) != 2:
             raise UsageError(f"expected two runs to compare, found {len(names)}")
-        table = None if preferences is None else read_preferences(preferences)
-    stakes, answers = stakes_of(parsed, pools), {}
-    if table is not None:
-        table = table[table["other_doc_id"].notna()]
-        answers = votes_by_pair(table, whole_weights(table, "a confidence interval"))
+        answers = _read_answers(preferences)
+    stakes = stakes_of(parsed, pools)
     signs, rows = _match(stakes, answers, requests, seed)
     low, high = map(stakes.difference, confidence_interval((1 + signs) / 2, alpha))
     given = sum(len(votes) for of in answers.values() for votes in of.values())
-    comparison = {
-        **dict(zip(("run_a", "run_b"), names, strict=True)),
-        **{"low": low, "high": high},
-        "better": names[0] if low > 0 else names[1] if high < 0 else "",
-        "answers": len(signs),
-    }
+    better = names[0] if low > 0 else names[1] if high < 0 else ""
+    values = (*names, low, high, better, len(signs))
+    comparison = dict(zip(_COMPARISON, values, strict=True))
     settings = {"measure": parsed.in_full(), "documents": documents, "alpha": alpha}
     return DrawnAnswers(
         pd.DataFrame(rows, columns=_COLUMNS),
@@ -138,6 +130,15 @@ def next_by_chance(
         tuple(_notes(parsed, comparison, given - len(signs), stakes)),
         comparisons=pd.DataFrame([comparison]),
     )
+
+
+def _read_answers(preferences: Any) -> dict[str, dict[tuple[str, str], list[int]]]:
+    """Read the votes on each pair of documents of each query."""
+    if preferences is None:
+        return {}
+    table = read_preferences(preferences)
+    table = table[table["other_doc_id"].notna()]
+    return votes_by_pair(table, whole_weights(table, "a confidence interval"))
 
 
 def _notes(

@@ -13,7 +13,7 @@ import pandas as pd
 import polars as pl
 from jaxtyping import Bool, Float64, Int
 
-from pgcjax.errors import DataError, UsageError
+from pgcjax.errors import DataError, UsageError, check_whole
 from pgcjax.io.closure import transitive_closure
 from pgcjax.io.order import ranked
 from pgcjax.io.runs import open_runs
@@ -63,8 +63,7 @@ def read_pools(
     infer: bool = False,
 ) -> tuple[list[str], list[Pool]]:
     """Read runs and answers: names of the runs, and the pool of each query."""
-    if type(documents) is not int or documents < 2:
-        raise UsageError(f"documents={documents!r}: expected a whole number, 2 or more")
+    check_whole("documents", documents, 2)
     names, lists = read_rankings(runs, order, queries)
     table = None if preferences is None else read_preferences(preferences)
     if table is not None and queries is None:  # what no run has counts for the means

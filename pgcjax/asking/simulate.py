@@ -30,7 +30,7 @@ from pgcjax.asking.pools import (
     votes_by_pair,
 )
 from pgcjax.asking.rounds import Rules
-from pgcjax.errors import DataError, Progress, UsageError, check_choice
+from pgcjax.errors import DataError, Progress, UsageError, check_choice, check_whole
 from pgcjax.io.choices import ORDERS
 from pgcjax.io.graded import read_qrels
 from pgcjax.io.reading import reading
@@ -124,33 +124,50 @@ def simulate_asking(
     parsed, errors = asked_measure(measure, only=SHARES), Errors(error, ties, bias)
     chosen = [*dict.fromkeys(designs)]
     sizes = sorted({*([documents] if isinstance(documents, int) else documents)})
-    for design in chosen:
-        check_choice("design", design, DESIGNS)
-    check_choice("over", over, OVER)
-    Rules.of(k)
-    numbers = (("documents", (*sizes, 0)[0], 2), ("systems", systems, 2))
-    for name, number, least in (*numbers, ("queries", queries, 1)):
-        if type(number) is not int or number < least:
-            raise UsageError(
-                f"{name}={number!r}: expected a whole number, {least} or more"
-            )
-    if not 0 <= bad <= 1:
-        raise UsageError(f"bad={bad!r}: expected a share, 0 to 1")
+    _check(chosen, over, k, sizes, queries, systems, bad)
     if (votes is not None) + (qrels is not None) != (runs is not None):
         raise UsageError("expected runs with votes or with qrels, or none of the three")
+    made_up = {"systems": systems, "bad": bad} if runs is None else {}
     if runs is None:
         cases = {n: _made_up(n, queries, systems, bad, seed) for n in sizes}
     else:
-        check_choice("order", order, ORDERS)
-        with reading():
-            lists = read_rankings(runs, order, None)[1]
-            truth = _voted(votes) if qrels is None else _graded(qrels)
-        cases = {n: [*_of_data(lists, truth, n)] for n in sizes}
+        cases = _read_cases(runs, votes, qrels, order, sizes)
     rows = _play_all(cases, chosen, (parsed, errors, k), seed, over, progress)
     settings = {"measure": parsed.in_full(), "k": k, **vars(errors), "seed": seed}
-    made_up = {} if runs is not None else {"systems": systems, "bad": bad}
     settings |= {"over": over, "order": order, **made_up}
     return SimulatedAsking(pd.DataFrame(rows), settings)
+
+
+def _check(
+    designs: Sequence[str],
+    over: str,
+    k: int,
+    sizes: Sequence[int],
+    queries: int,
+    systems: int,
+    bad: float,
+) -> None:
+    """Refuse unknown designs, and numbers of which nothing can be simulated."""
+    for design in designs:
+        check_choice("design", design, DESIGNS)
+    check_choice("over", over, OVER)
+    Rules.of(k)
+    check_whole("documents", sizes[0] if sizes else 0, 2)
+    check_whole("systems", systems, 2)
+    check_whole("queries", queries, 1)
+    if not 0 <= bad <= 1:
+        raise UsageError(f"bad={bad!r}: expected a share, 0 to 1")
+
+
+def _read_cases(
+    runs: Any, votes: Any, qrels: Any, order: str, sizes: Iterable[int]
+) -> dict[int, list[_Case]]:
+    """Read runs, and the truth from grades or votes, for each number of documents."""
+    check_choice("order", order, ORDERS)
+    with reading():
+        lists = read_rankings(runs, order, None)[1]
+        truth = _voted(votes) if qrels is None else _graded(qrels)
+    return {n: [*_of_data(lists, truth, n)] for n in sizes}
 
 
 def _made_up(n: int, queries: int, systems: int, bad: float, seed: int) -> list[_Case]:

@@ -120,25 +120,25 @@ def next_by_utility(
     weights = []
     if (left := pairs[signs == 0]).size:
         weights = _utilities(parsed, pools, left, chances, progress)
-    named = np.array([*names, ""], object)
-    one, other = pairs.T
-    winner = np.select([signs > 0, signs < 0], [one, other], len(names))
-    columns = (
-        named[one].tolist(),
-        named[other].tolist(),
-        *bounds.T,
-        named[winner].tolist(),
-    )
-    titles = ("run_a", "run_b", "low", "high", "better")
-    comparisons = pd.DataFrame(dict(zip(titles, columns, strict=True)))
+    comparisons = _comparisons(names, pairs, bounds, signs)
     settings = {"measure": parsed.in_full(), "documents": documents, "infer": infer}
     settings |= {"may_tie": may_tie, "expect": expect, "order": order}
-    asked = (
-        f"{counted(len(names), 'run')}, {counted(len(pools), 'query')}, "
-        f"{counted(sum(pool.pairs for pool in pools), 'pair')} without an answer"
-    )
-    notes = (asked, *_notes(str(parsed), comparisons))
+    notes = tuple(_notes(str(parsed), comparisons, len(names), pools))
     return NextAnswers(_table(pools, weights), settings, notes, comparisons=comparisons)
+
+
+def _comparisons(
+    names: Sequence[str],
+    compared: Pairs,
+    bounds: Float64[np.ndarray, "comparisons 2"],
+    signs: Int[np.ndarray, " comparisons"],
+) -> pd.DataFrame:
+    """Tabulate bounds of differences, and the better run where that is decided."""
+    named, (one, other) = np.array([*names, ""], object), compared.T
+    winner = np.select([signs > 0, signs < 0], [one, other], len(names))
+    sides = {"run_a": named[one].tolist(), "run_b": named[other].tolist()}
+    ends = dict(zip(("low", "high"), bounds.T, strict=True))
+    return pd.DataFrame({**sides, **ends, "better": named[winner].tolist()})
 
 
 def _table(pools: Sequence[Pool], weights: Sequence[Matrix]) -> pd.DataFrame:
@@ -153,8 +153,14 @@ def _table(pools: Sequence[Pool], weights: Sequence[Matrix]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=_COLUMNS).astype({"utility": float})
 
 
-def _notes(measure: str, comparisons: pd.DataFrame) -> Iterator[str]:
-    """Describe what is decided, a line for each comparison of a few."""
+def _notes(
+    measure: str, comparisons: pd.DataFrame, runs: int, pools: Sequence[Pool]
+) -> Iterator[str]:
+    """Describe what is open and decided, a line for each comparison of a few."""
+    yield (
+        f"{counted(runs, 'run')}, {counted(len(pools), 'query')}, "
+        f"{counted(sum(pool.pairs for pool in pools), 'pair')} without an answer"
+    )
     for row in comparisons.head(6).to_dict("records"):
         end = "equal" if row["high"] - row["low"] < 2 * NOISE else "open"
         yield (

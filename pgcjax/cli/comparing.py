@@ -1,5 +1,6 @@
 """The verb that tests which runs differ: compare."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,6 +21,7 @@ from pgcjax.cli.options import (
     memory_option,
     output_option,
     resume_option,
+    split_pairs,
     spreadsheet_option,
 )
 from pgcjax.cli.score_files import (
@@ -136,35 +138,19 @@ def compare(
     if pairs and top:
         raise click.UsageError("--top is of runs: this call prints pairs")
     from pgcjax.io.checkpoint import remove
-    from pgcjax.stats.compare import compare as compare_runs
-    from pgcjax.stats.matrix import read
-    from pgcjax.stats.rectified import read_human
-    from pgcjax.stats.required import required_difference
 
     folder = kept_work(output, resume)
-    reading: dict[str, Any] = {"columns": _mapping(columns), "missing": missing}
+    pairs_of_columns = split_pairs(columns, "--column", "NAME=COLUMN")
+    reading: dict[str, Any] = {"columns": dict(pairs_of_columns), "missing": missing}
     resampling: dict[str, Any] = {"test": test, "resamples": resamples}
     resampling |= {"seed": seed, "alpha": alpha}
     options |= {"baselines": list(baselines), "journal": folder, **resampling}
-    comparisons, lines = [], []
+    required_by = resampling if required else None
     with ProgressDisplay() as progress:
-        for measure in measures or [None]:
-            matrix = read(scores, measure=measure, **reading)
-            if rectify:
-                human = read_human(rectify, matrix, **reading)
-                options |= {"rectify": human, "missing": missing}
-            comparison = compare_runs(matrix, **options, progress=progress.update)
-            comparisons.append(comparison)
-            notes = list(comparison.notes)
-            if required:
-                least = required_difference(matrix, **resampling)
-                finding = "no difference is significant"
-                finding = finding if least is None else f"{least:.4f}"
-                notes.append(
-                    f"difference required for significance at {alpha:g}"
-                    f"{'' if test == 'tukey' else ', uncorrected'}: {finding}"
-                )
-            lines += [(matrix.measure, note) for note in notes]
+        options |= {"progress": progress.update}
+        comparisons, lines = _compare(
+            scores, measures or [None], rectify, reading, required_by, options
+        )
     for line in shared(lines) if len(comparisons) > 1 else [note for _, note in lines]:
         say(line)
     if output:
@@ -175,6 +161,42 @@ def compare(
     if folder:
         remove(folder)
     _print(comparisons, printed, top, pairs)
+
+
+def _compare(
+    scores: str,
+    measures: Sequence[str | None],
+    rectify: str | None,
+    reading: dict[str, Any],
+    required: dict[str, Any] | None,
+    options: dict[str, Any],
+) -> "tuple[list[Comparison], list[tuple[str, str]]]":
+    """Compare runs by each measure; return notes with the measure that they are of."""
+    from pgcjax.stats.compare import compare
+    from pgcjax.stats.matrix import read
+    from pgcjax.stats.rectified import read_human
+    from pgcjax.stats.required import required_difference
+
+    comparisons, lines = [], []
+    for measure in measures:
+        matrix = read(scores, measure=measure, **reading)
+        if rectify:
+            human = read_human(rectify, matrix, **reading)
+            options |= {"rectify": human, "missing": reading["missing"]}
+        comparison = compare(matrix, **options)
+        comparisons.append(comparison)
+        notes = [*comparison.notes]
+        if required:
+            least = required_difference(matrix, **required)
+            finding = (
+                "no difference is significant" if least is None else f"{least:.4f}"
+            )
+            notes.append(
+                f"difference required for significance at {required['alpha']:g}"
+                f"{'' if required['test'] == 'tukey' else ', uncorrected'}: {finding}"
+            )
+        lines += [(matrix.measure, note) for note in notes]
+    return comparisons, lines
 
 
 def _print(
@@ -202,14 +224,3 @@ def _print(
     if len(comparisons) == 1:
         notes = [comparisons[0].tested]
     print_findings(pd.concat(tables, ignore_index=True), form, about, notes=notes)
-
-
-def _mapping(columns: tuple[str, ...]) -> dict[str, str]:
-    """Read `value=ndcg`."""
-    mapping = {}
-    for text in columns:
-        name, equals, column = text.partition("=")
-        if not (name and equals and column):
-            raise click.UsageError(f"--column {text}: expected NAME=COLUMN")
-        mapping[name] = column
-    return mapping

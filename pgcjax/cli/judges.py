@@ -1,6 +1,6 @@
 """The verb that compares the orders of runs by different judges: judges."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,12 +19,19 @@ from pgcjax.cli.options import (
     prefs_format_option,
     run_options,
     runs_argument,
+    split_pairs,
     spreadsheet_option,
     write_table,
 )
+from pgcjax.errors import Progress
 from pgcjax.io.choices import MISSING, ORDERS, TABLE_SUFFIXES
 from pgcjax.reporting.progress import ProgressDisplay, say
 from pgcjax.stats.choices import CORRECTIONS, RANK_INTERVALS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pgcjax.stats.judge_orders import JudgeOrders
 
 SHOWN = ("judges", "pairs", "flips", "runs")
 
@@ -117,31 +124,18 @@ def judges(
     Runs are scored by the judgments of each judge alone; two judges are compared on the
     queries that both judged. Intervals are of queries that are drawn again.
     """
-    if not (prefs or sources):
-        raise click.UsageError(
-            "no judgments: give --prefs FILE with judges, or --source NAME=FILE"
-        )
     if len(measures) > 1:
         raise click.UsageError("judges are compared by one measure: name one")
-    files = _sources(sources)
     printed = format_of(form)
     from pgcjax.engine.judges import compare_judges
-    from pgcjax.io.choices import FLIPS
-    from pgcjax.io.reading import reading
     from pgcjax.io.runs import Options, open_runs
-    from pgcjax.io.votes.read import read_preferences
 
     drawing: dict[str, Any] = {"interval": interval, "alpha": alpha}
     drawing |= {"resamples": resamples, "seed": seed}
     drawing |= {"coefficients": list(coefficients)}
     testing = {"alpha": alpha, "correction": correction}
     with ProgressDisplay() as progress:
-        with reading(flips=FLIPS[0]):  # each policy is tried
-            given = {
-                name: read_preferences(paths, format=prefs_format)
-                for name, paths in files.items()
-            }
-            table = read_preferences(prefs, format=prefs_format) if prefs else None
+        given, table = _read(sources, prefs, prefs_format)
         result = compare_judges(
             open_runs(runs, Options(run_format, name_by)),
             table,
@@ -152,20 +146,8 @@ def judges(
             **options,
             progress=progress.update,
         )
-        metadata: dict[str, Any] = {}
-        if show == "judges":
-            metadata = drawing | testing
-            shown = result.orders(**metadata, progress=progress.update)
-            notes = result.in_words(shown)
-        elif show == "pairs":
-            metadata = testing
-            shown, notes = result.swaps(**metadata), []
-        elif show == "flips":
-            metadata = drawing
-            shown = result.flips(**metadata, progress=progress.update)
-            notes = [] if result.flipped else result.in_words(shown)
-        else:
-            shown, notes = result.runs(), []
+        update = progress.update
+        shown, notes, metadata = _shown(result, show, drawing, testing, update)
     for note in (*result.notes, *notes):
         say(note)
     about = result.metadata | {"show": show} | metadata
@@ -176,12 +158,39 @@ def judges(
     print_findings(shown, printed, about)
 
 
-def _sources(texts: tuple[str, ...]) -> dict[str, list[str]]:
-    """Read `gpt=votes.csv`: the files of each name."""
+def _read(
+    sources: tuple[str, ...], prefs: tuple[str, ...], prefs_format: str
+) -> "tuple[dict[str, pd.DataFrame], pd.DataFrame | None]":
+    """Read the judgments of each judge of `--source`, and those that name judges."""
+    from pgcjax.io.choices import FLIPS
+    from pgcjax.io.reading import reading
+    from pgcjax.io.votes.read import read_preferences
+
     files: dict[str, list[str]] = {}
-    for text in texts:
-        name, equals, path = text.partition("=")
-        if not (name and equals and path):
-            raise click.UsageError(f"--source {text}: expected NAME=FILE")
+    for name, path in split_pairs(sources, "--source", "NAME=FILE"):
         files.setdefault(name, []).append(path)
-    return files
+    with reading(flips=FLIPS[0]):  # each policy is tried
+        given = {
+            name: read_preferences(paths, format=prefs_format)
+            for name, paths in files.items()
+        }
+        return given, read_preferences(prefs, format=prefs_format) if prefs else None
+
+
+def _shown(
+    result: "JudgeOrders",
+    show: str,
+    drawing: dict[str, Any],
+    testing: dict[str, Any],
+    progress: Progress,
+) -> "tuple[pd.DataFrame, list[str], dict[str, Any]]":
+    """Compute the table that is asked for, its notes, and what it depends on."""
+    if show == "judges":
+        table = result.orders(**(drawing | testing), progress=progress)
+        return table, result.in_words(table), drawing | testing
+    if show == "pairs":
+        return result.swaps(**testing), [], testing
+    if show == "flips":
+        table = result.flips(**drawing, progress=progress)
+        return table, [] if result.flipped else result.in_words(table), drawing
+    return result.runs(), [], {}

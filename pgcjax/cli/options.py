@@ -1,7 +1,7 @@
 """Options that several verbs share, and what reads and writes the files they name."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -369,6 +369,17 @@ def judgment_options(command: Callable) -> Callable:
 
     kinds = (files_option(k.option, name, help=k.meaning) for name, k in KINDS.items())
     return together(*kinds, prefs_format_option)(gathered)
+
+
+def split_pairs(
+    texts: Iterable[str], option: str, expected: str
+) -> Iterator[tuple[str, str]]:
+    """Split `name=value`, as an option that is repeated gives it."""
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not (name and equals and value):
+            raise click.UsageError(f"{option} {text}: expected {expected}")
+        yield name, value
 
 
 def given_judgments(judgments: dict[str, Any]) -> dict[str, Any]:

@@ -218,9 +218,11 @@ def prefer(
         per_query or show == "tests" or (show, by) == ("runs", "mc4")
     )
     options: dict[str, Any] = {"alpha": alpha, "seed": seed}
-    metadata: dict[str, Any] = {}
     if resamples is not None:
         options["resamples"] = resamples
+    tests = {"test": test, "correction": correction or "holm"}
+    more = {"runs": options | {"by": by}, "tests": options | tests}
+    metadata = more.get(show, {})
     with ProgressDisplay() as progress:
         preferences = compare(
             open_runs(runs, Options(run_format, name_by)),
@@ -229,17 +231,8 @@ def prefer(
             **settings,
             progress=progress.update,
         )
-        if show == "runs":
-            metadata = options | {"by": by}
-            order = partial(preferences.order, **metadata)
-            table = _each(preferences, order)
-        elif show == "tests":
-            metadata = options | {"test": test, "correction": correction or "holm"}
-            tested: dict[str, Any] = {"memory": settings["memory"]}
-            tested |= {"progress": progress.update, **metadata}
-            table = _each(preferences, partial(preferences.compare, **tested))
-        else:
-            table = _tables(preferences, show, per_query)
+        working = {"memory": settings["memory"], "progress": progress.update}
+        table = _tables(preferences, show, per_query, metadata, working)
     for note in preferences.notes:
         say(note)
     about = preferences.metadata | {"show": show} | metadata
@@ -260,7 +253,17 @@ def _tested(preferences: "Preferences", metadata: dict[str, Any]) -> list[str]:
     return shared((name, tested(many | {"queries": n})) for name, n in sizes.items())
 
 
-def _tables(preferences: "Preferences", show: str, per_query: bool) -> "pd.DataFrame":
+def _tables(
+    preferences: "Preferences",
+    show: str,
+    per_query: bool,
+    metadata: dict[str, Any],
+    working: dict[str, Any],
+) -> "pd.DataFrame":
+    if show == "runs":
+        return _each(preferences, partial(preferences.order, **metadata))
+    if show == "tests":
+        return _each(preferences, partial(preferences.compare, **working, **metadata))
     if show == "pairs":
         return preferences.per_query() if per_query else preferences.table
     if show == "beside":

@@ -116,8 +116,6 @@ def uncertainty(
         options["score_intervals"] = bool(score_intervals)
         tables = given_judgments(sources.judgments)
         result = score(sources.opened(), **tables, **options, job=work.job)
-    from pgcjax.stats.left_out import LeftOut
-
     scores = result.observed
     if work.first and scores is not None:
         form_of = {"spreadsheet": spreadsheet}
@@ -135,17 +133,26 @@ def uncertainty(
             result.save(replicates_output)
             count = result.metadata["replicates"]
             say(f"wrote {count} replicates to {replicates_output}")
-        if isinstance(result, LeftOut):
-            table = result.table
-            if table["measure"].nunique() == 1:
-                table = table.drop(columns="measure")
-            print_findings(table, format_of(form), scores.metadata)
-        else:
-            from pgcjax.reporting.leaderboard import leaderboard
-
-            board = leaderboard(result, interval=interval)
-            print_leaderboard(board, form or "table", top)
+        _print(result, interval, form, top)
     work.end(resume)
+
+
+def _print(
+    result: "Uncertainty | LeftOut", interval: str, form: str | None, top: int | None
+) -> None:
+    """Print the leaderboard, or what changes without each owner of judgments."""
+    from pgcjax.reporting.leaderboard import leaderboard
+    from pgcjax.stats.left_out import LeftOut
+
+    if not isinstance(result, LeftOut):
+        board = leaderboard(result, interval=interval)
+        print_leaderboard(board, form or "table", top)
+        return
+    assert result.observed is not None
+    table = result.table
+    if table["measure"].nunique() == 1:
+        table = table.drop(columns="measure")
+    print_findings(table, format_of(form), result.observed.metadata)
 
 
 def _of_measures(

@@ -6,19 +6,16 @@ from dataclasses import replace
 from numbers import Real
 from typing import Any
 
-import numpy as np
-
 from pgcjax.engine.evaluate import score, scoring_task
 from pgcjax.engine.job import Job
 from pgcjax.engine.request import ScoringRequest
-from pgcjax.engine.uncertainty import check_replicates
+from pgcjax.engine.uncertainty import check_replicates, observed_means
 from pgcjax.engine.variant_batch import VariantGraphs, VariantMeans, is_of_votes
-from pgcjax.errors import Progress, UsageError
+from pgcjax.errors import Progress, UsageError, check_whole
 from pgcjax.judging.variants import QueryVotes, check_share, kept_judgments
 from pgcjax.judging.variants import shares as drawn_shares
 from pgcjax.stats.choices import SHARES
 from pgcjax.stats.stability import Stability, stability
-from pgcjax.stats.uncertainty import query_means
 
 
 def enough(
@@ -73,19 +70,18 @@ def enough(
     batches = [VariantMeans(of, each, missing) for of in graphs for each in drawn]
     metadata = {"shares": chosen, "replicates": replicates, "seed": seed}
     scored = score(task, metadata, more=batches, whole=True)
-    parts = (part[:, 0, :, 0] for part in scored.more)
-    means, by_share = {}, {}
-    for member, has, scores in scored.by_measure:
-        name, once = str(member.measure), np.ones((1, has.shape[1]))
-        means[name] = query_means(scores, has, once, missing)[0]
-        by_share[name] = [next(parts) for _ in chosen]
-    counts = [
-        sum(kept_judgments(votes, share, query) for query in votes.rows)
-        for share in [*chosen, 1.0]
-    ]
+    parts = iter([part[:, 0, :, 0] for part in scored.more])
+    means = observed_means(scored, missing)
+    by_share = {name: [next(parts) for _ in chosen] for name in means}
+    counts = [_count_judgments(votes, share) for share in [*chosen, 1.0]]
     about = scored.scores.metadata | {"top": top}
     findings = stability(scored.run_ids, means, by_share, chosen, counts, top, about)
     return replace(findings, notes=(*scored.scores.notes, *findings.notes))
+
+
+def _count_judgments(votes: QueryVotes, share: float) -> int:
+    """Count the judgments of all queries of which a share is kept."""
+    return sum(kept_judgments(votes, share, query) for query in votes.rows)
 
 
 def check_preferences(request: ScoringRequest) -> None:
@@ -109,6 +105,5 @@ def _checked(shares: Any, top: int) -> Sequence[float]:
             "shares: expected numbers above 0 and below 1; that of all judgments is "
             "there without being asked for"
         )
-    if type(top) is not int or top < 1:
-        raise UsageError(f"top={top!r}: expected a number of runs, 1 or more")
+    check_whole("top", top, 1)
     return [float(share) for share in chosen]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple, Never
@@ -28,8 +29,9 @@ from pgcjax.engine.scored import (
     job_scores,
     means_of,
 )
+from pgcjax.engine.tally import RunTally
 from pgcjax.engine.verify import Sample
-from pgcjax.errors import DataError, Progress, UsageError, refuse_arguments
+from pgcjax.errors import DataError, UsageError, refuse_arguments
 from pgcjax.io.check import fingerprint
 from pgcjax.io.checkpoint import Checkpoint, remove
 from pgcjax.io.reading import chosen, memory_limit, reading
@@ -180,36 +182,15 @@ def score(
     Raises:
         DataError: the data cannot be scored. VerificationError: as of `evaluate`.
     """
-    runs, request, job, limits = task
-    sample, processes, progress = Sample(verify), job.processes, job.progress
-    if processes:
-        runs = runs.share(processes.number, processes.count)
-        progress = _watching(processes, progress)
-    rounded = {"float32": True} if runs.options.float32 else {}
-    described = described_by(request, rounded | settings)
-    batches = request.batches(budget=limits.tile, keep=limits.kept)
+    processes = task.job.processes
+    task = _share(task, processes) if processes else task
+    request, sample = task.request, Sample(verify)
+    described = described_by(task, settings)
+    batches = request.batches(budget=task.limits.tile, keep=task.limits.kept)
     tally, seen = counting(request, batches, means_only)
-
-    def work() -> list[Chunk | KeptChunk]:
-        finished = None
-        if job.journal:
-            about = described.result() | {**identity}
-            if runs.grids is not None:  # a score may depend on all systems
-                about |= {"grids": fingerprint(runs.grids)}
-            finished = Checkpoint(job.journal, about)
-        with reading(memory=job.memory):
-            return run(
-                runs,
-                request,
-                [*batches, *more],
-                limits=limits,
-                checkpoint=finished,
-                sample=sample if verify else None,
-                settle=partial(means_of, request, batches) if means_only else None,
-                seen=seen,
-                progress=progress,
-            )
-
+    options: dict[str, Any] = {"sample": sample if verify else None, "seen": seen}
+    options["settle"] = partial(means_of, request, batches) if means_only else None
+    work = partial(_work, task, [*batches, *more], described, identity, options)
     apart = plan.settings.apart and not whole
     chunks, every = shares.gather(processes, work, tally, apart)
     of_runs = tally if apart else every
@@ -217,26 +198,18 @@ def score(
         source = job_means(request, chunks, of_runs)
     else:
         source = job_scores(request, batches, chunks, of_runs)
-    try:
-        notes = tell(request.members, every, request.missing)
-    except DataError:
-        if job.journal:  # runs and judgments that share nothing: nothing to go on with
-            remove(job.journal)
-        raise
-    of_tensors = (getattr(member.tensors, "notes", ()) for member in request.members)
-    notes += dict.fromkeys(itertools.chain.from_iterable(of_tensors))
-    notes = [*dict.fromkeys(runs.notes), *request.notes, *notes]
+    notes = _notes(task, every)
     about = described.result()
     if greedy := {str(m.measure): u for m in request.members if (u := unproven(m))}:
         about["unproven"] = greedy
-    if job.part is not None:
-        about["part"] = list(job.part)
-    scores = Scores(source, about, tuple(notes))
+    if task.job.part is not None:
+        about["part"] = list(task.job.part)
+    scores = Scores(source, about, notes)
     if verify:
         count = shares.total(processes, lambda: sample.verify(scores, request, batches))
         all_of = shares.total(processes if apart else None, lambda: source.count)
-        notes.append(f"{count} of {all_of} scores recomputed: equal")
-        scores = Scores(source, about, tuple(notes))
+        line = f"{count} of {all_of} scores recomputed: equal"
+        scores = Scores(source, about, (*notes, line))
     if not whole:
         return Scored(scores, [], [], [])
     total = together([chunk.open() for chunk in chunks])
@@ -244,27 +217,67 @@ def score(
     return Scored(scores, total.run_ids, by_each, total.parts[len(batches) :])
 
 
-def _watching(processes: Processes, progress: Progress | None) -> Progress:
-    """Let work stop at its next step when another process has failed, or is gone."""
+def _share(task: ScoringTask, processes: Processes) -> ScoringTask:
+    """Take the runs of this process, whose work stops when another one has failed."""
+    progress = task.job.progress
 
     def update(stage: str, done: int, total: int) -> None:
         processes.check()
         if progress:
             progress(stage, done, total)
 
-    return update
+    runs = task.runs.share(processes.number, processes.count)
+    return task._replace(runs=runs, job=replace(task.job, progress=update))
 
 
-def described_by(
-    request: ScoringRequest, drawn: dict[str, Any]
-) -> Future[dict[str, Any]]:
+def _work(
+    task: ScoringTask,
+    batches: list[Batch],
+    described: Future[dict[str, Any]],
+    identity: Mapping[str, str],
+    options: dict[str, Any],
+) -> list[Chunk | KeptChunk]:
+    """Score runs, and keep finished work in the journal, by what it depends on."""
+    runs, request, job, limits = task
+    finished = None
+    if job.journal:
+        about = described.result() | {**identity}
+        if runs.grids is not None:  # a score may depend on all systems
+            about |= {"grids": fingerprint(runs.grids)}
+        finished = Checkpoint(job.journal, about)
+    options |= {"limits": limits, "checkpoint": finished, "progress": job.progress}
+    with reading(memory=job.memory):
+        return run(runs, request, batches, **options)
+
+
+def _notes(task: ScoringTask, tally: RunTally) -> tuple[str, ...]:
+    """List notes of runs, judgments and scores; warn of what lowers these.
+
+    Raises:
+        DataError: runs and judgments share no query; the journal is removed.
+    """
+    request, journal = task.request, task.job.journal
+    try:
+        notes = tell(request.members, tally, request.missing)
+    except DataError:
+        if journal:  # nothing to go on with
+            remove(journal)
+        raise
+    of_tensors = (getattr(member.tensors, "notes", ()) for member in request.members)
+    notes += dict.fromkeys(itertools.chain.from_iterable(of_tensors))
+    return (*dict.fromkeys(task.runs.notes), *request.notes, *notes)
+
+
+def described_by(task: ScoringTask, settings: dict[str, Any]) -> Future[dict[str, Any]]:
     """Describe what scores depend on, while runs are read: fingerprints take a while.
 
     Args:
-        request: what is asked.
-        drawn: what is said of judgments that are drawn.
+        task: what is asked.
+        settings: what scores depend on, beside that.
     """
-    drawn = drawn | chosen().of_preferences()
+    request = task.request
+    rounded = {"float32": True} if task.runs.options.float32 else {}
+    drawn = rounded | settings | chosen().of_preferences()
 
     def describe() -> dict[str, Any]:
         tables = request.columns_of_judgments.items()

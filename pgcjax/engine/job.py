@@ -4,13 +4,14 @@ import logging
 import math
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from pgcjax.engine.request import ScoringRequest
 from pgcjax.engine.verify import Sample
 from pgcjax.errors import Progress, UsageError
 from pgcjax.io.checkpoint import Checkpoint
-from pgcjax.io.runs import PackedBlock, Read, Runs, RunTable
+from pgcjax.io.runs import PackedBlock, Runs, RunTable
 from pgcjax.runtime.processes import Processes
 from pgcjax.tensors.rankings import JudgedRanks, Rankings, find, joined, merged
 
@@ -93,73 +94,88 @@ def run(
         seen: is called with each chunk, of kept ones, too, one after the other.
         progress: called with `(stage, done, total)`.
 
-    Returns:
-        One chunk at least. What is in the checkpoint has been dropped from memory.
+    Returns: one chunk at least; what is in the checkpoint is no longer in memory.
 
     Raises:
         DataError: a run cannot be read, or lacks a query and `missing` is `error`.
     """
-    judged, order = request.judged, request.order
     names = runs.identities() if checkpoint else []
-    most = 0
-    chunks: list[Chunk | KeptChunk] = []
-    for chunk, kept_chunk, end in _kept(checkpoint, names) if checkpoint else ():
+    chunks, done = [], 0
+    for chunk, kept, end in _kept(checkpoint, names) if checkpoint else ():
         refuse(request, chunk.run_ids, chunk.has)
         if seen:
             seen(chunk)
-        chunks.append(kept_chunk)
-        most = end
-    done = most
+        chunks.append(kept)
+        done = end
 
     def finish(ranks: list[JudgedRanks], first: int, end: int) -> Chunk | KeptChunk:
         _log.debug("units %d to %d of %d", first, end, len(runs.units))
-        chunk = _scored(Rankings(judged, ranks), batches, request, progress)
+        chunk = _scored(Rankings(request.judged, ranks), batches, request, progress)
         chunk = settle(chunk) if settle else chunk
         if seen:
             seen(chunk)
-        if checkpoint:
-            here, name = np.array(_name(names[first:end])), f"{first}-{end}"
-            checkpoint.save(name, units=here, **chunk.arrays())
-            return KeptChunk(chunk.run_ids, partial(checkpoint.views, name))
-        return chunk
+        return _save(checkpoint, chunk, names, first, end) if checkpoint else chunk
+
+    with closing(_read(runs, request, done, sample, progress)) as units:
+        parts = merged(units, plan.settings.rows)
+        parts = _chunks(parts, limits, checkpoint, batches, done)
+        chunks += _in_thread(finish, parts)
+    if sample and done:
+        _sample_kept(runs.first(done), request, sample)
+    if not chunks:
+        chunk = _nothing(batches, len(request.judged))
+        chunks.append(settle(chunk) if settle else chunk)
+    return chunks
+
+
+def _read(
+    runs: Runs,
+    request: ScoringRequest,
+    skip: int,
+    sample: Sample | None,
+    progress: Progress | None,
+) -> Generator[tuple[JudgedRanks, int]]:
+    """Find the ranks of judged documents, and of how many units these are."""
+    judged, order = request.judged, request.order
 
     def look_up(table: RunTable | PackedBlock) -> JudgedRanks:
         if sample:
             sample.take(table, judged.docs)
         return find(table, judged, order)
 
-    def whole(read: Read[JudgedRanks]) -> tuple[JudgedRanks, int]:
-        ranks = joined(read.parts)
-        refuse(request, ranks.run_ids, ranks.has)
-        return ranks, read.units
+    together = plan.settings.rows > 0
+    settings: dict[str, Any] = {"together": together, "progress": progress}
+    with closing(runs.read(judged, order, look_up, skip=skip, **settings)) as units:
+        for unit in units:
+            ranks = joined(unit.parts)
+            refuse(request, ranks.run_ids, ranks.has)
+            yield ranks, unit.units
+            del ranks, unit
 
+
+def _sample_kept(runs: Runs, request: ScoringRequest, sample: Sample) -> None:
+    """Read the runs of kept chunks again, for the rankings that are to be verified."""
+    judged = request.judged
+    take = partial(sample.take, judged=judged.docs)
+    with closing(runs.read(judged, request.order, take)) as taken:
+        for _ in chain.from_iterable(read.parts for read in taken):
+            pass
+
+
+def _in_thread(
+    finish: Callable[[list[JudgedRanks], int, int], Chunk | KeptChunk],
+    parts: Iterable[tuple[list[JudgedRanks], int, int]],
+) -> Iterator[Chunk | KeptChunk]:
+    """Compute a chunk while the next is read."""
     with ThreadPoolExecutor(1, "pgcjax-scorer") as pool:
         pending: Future[Chunk | KeptChunk] | None = None
-        read = runs.read(
-            *(judged, order, look_up),
-            skip=done,
-            together=plan.settings.rows > 0,
-            progress=progress,
-        )
-        with closing(read) as units:
-            parts = merged(map(whole, units), plan.settings.rows)
-            for ranks, count in _chunks(parts, limits, checkpoint, batches):
-                if pending:
-                    chunks.append(pending.result())
-                pending = pool.submit(finish, ranks, done, done + count)
-                done += count
-                del ranks
+        for part in parts:
+            if pending:
+                yield pending.result()
+            pending = pool.submit(finish, *part)
+            del part
         if pending:
-            chunks.append(pending.result())
-    if sample and most:
-        take = partial(sample.take, judged=judged.docs)
-        with closing(runs.first(most).read(judged, order, take)) as taken:
-            for _ in chain.from_iterable(read.parts for read in taken):
-                pass
-    if not chunks:
-        chunk = _nothing(batches, len(judged))
-        chunks.append(settle(chunk) if settle else chunk)
-    return chunks
+            yield pending.result()
 
 
 def _scored(
@@ -184,24 +200,29 @@ def _chunks(
     limits: plan.MemoryLimits,
     checkpoint: Checkpoint | None,
     batches: Sequence[Batch],
-) -> Iterator[tuple[list[JudgedRanks], int]]:
-    """Gather ranks until they take enough bytes or, if they are kept, some time."""
+    first: int,
+) -> Iterator[tuple[list[JudgedRanks], int, int]]:
+    """Gather ranks until they take enough bytes or, if they are kept, some time.
+
+    Yields:
+        Ranks, the number of their first unit (`first` of the first), and the end.
+    """
     ranks: list[JudgedRanks] = []
-    units, began = 0, time.monotonic()
+    end, began = first, time.monotonic()
     largest = [batch.most_runs for batch in batches if checkpoint and batch.most_runs]
     most_runs = min(largest, default=math.inf)
     for part, count in parts:
         ranks.append(part)
-        units += count
+        end += count
         late = checkpoint and time.monotonic() - began > plan.settings.seconds
         runs = sum(len(f.run_ids) for f in ranks)
         late = late or runs >= most_runs
         most = limits.enough if runs >= plan.settings.runs else limits.found
         if late or sum(f.nbytes for f in ranks) > most:
-            yield ranks, units
-            ranks, units, began = [], 0, time.monotonic()
+            yield ranks, first, end
+            ranks, first, began = [], end, time.monotonic()
     if ranks:
-        yield ranks, units
+        yield ranks, first, end
 
 
 def _kept(
@@ -225,6 +246,15 @@ def _kept(
             break
         done = ends[done]
         yield chunk, KeptChunk(chunk.run_ids, partial(checkpoint.views, name)), done
+
+
+def _save(
+    checkpoint: Checkpoint, chunk: Chunk, units: list[str], first: int, end: int
+) -> KeptChunk:
+    """Keep a finished chunk on disk, by its units."""
+    name = f"{first}-{end}"
+    checkpoint.save(name, units=np.array(_name(units[first:end])), **chunk.arrays())
+    return KeptChunk(chunk.run_ids, partial(checkpoint.views, name))
 
 
 def _name(units: list[str]) -> str:

@@ -8,7 +8,8 @@ import pandas as pd
 
 from pgcjax._version import __version__
 from pgcjax.engine import job
-from pgcjax.engine.chunk import together
+from pgcjax.engine.batch import Member
+from pgcjax.engine.chunk import Chunk, together
 from pgcjax.engine.missing import tell
 from pgcjax.engine.plan import MemoryLimits
 from pgcjax.engine.request import ScoringRequest, check_needs, read_request, runs_of
@@ -20,7 +21,7 @@ from pgcjax.io.choices import FLIPS, MISSING
 from pgcjax.io.graded import read_qrels
 from pgcjax.io.judged import JudgedDocuments
 from pgcjax.io.reading import chosen, memory_limit, reading
-from pgcjax.io.runs import Options
+from pgcjax.io.runs import Options, Runs
 from pgcjax.io.votes.double import FLIPPED, double_votes, settle
 from pgcjax.io.votes.read import read_preferences
 from pgcjax.measures.catalogue import parse_all
@@ -73,47 +74,78 @@ def compare_judges(
     with reading(memory=memory, flips=FLIPS[0]):
         runs = runs_of(runs, order, Options(float32=float32))
         tables = _tables(preferences, sources, judges)
-        double = {judge: double_votes(table) for judge, table in tables.items()}
-        double = {judge: votes for judge, votes in double.items() if len(votes)}
-        if len(tables) < 2 and not double:
-            raise _lone_judge(next(iter(tables)))
+        double = _double_votes(tables)
         boards = _scored_boards(one, tables, double, flips)
         grades = {} if qrels is None else {"qrels": read_qrels(qrels)}
-        requests = []
-        for judge, policy in boards:
-            settled = settle(tables[judge], policy)
-            graded = {"preferences": settled, **grades}
-            requests.append(read_request(graded, str(one), order, missing))
-        request = _together(requests)
-        batches = request.batches(budget=limits.tile, keep=limits.kept)
-        chunks = job.run(runs, request, batches, limits=limits, progress=progress)
-    total = together([chunk.open() for chunk in chunks])
-    if len(total.run_ids) < 2:
-        raise _too_few_runs(total.run_ids)
-    scored = [*by_measure(request, batches, total)]
+        request = _joint_request(boards, tables, grades, one, order, missing)
+        total, scored = _score(runs, request, limits, progress)
     by_judge: dict[str, dict[str, Board]] = {judge: {} for judge in tables}
     for (judge, policy), (member, _, scores) in zip(boards, scored, strict=True):
         by_judge[judge][policy] = Board([*member.tensors.docs], scores)
-    for_flips = [i for i, (_, policy) in enumerate(boards) if policy == flips]
-    names = [boards[i][0] for i in for_flips]
-    members = [scored[i][0] for i in for_flips]
+    by_flips = {j: s for (j, p), s in zip(boards, scored, strict=True) if p == flips}
+    notes = _notes(total, by_flips, missing)
+    settings = {"order": order, "missing": missing, "flips": flips}
+    settings |= {"float32": True} if runs.options.float32 else {}
+    about = _metadata(one, settings, tables, grades)
+    notes = tuple([*dict.fromkeys(runs.notes), *notes])
+    return JudgeOrders(
+        about, notes, run_ids=total.run_ids, boards=by_judge, flipped=_flipped(double)
+    )
+
+
+def _metadata(
+    measure: Measure,
+    settings: dict[str, Any],
+    tables: Mapping[str, pd.DataFrame],
+    grades: Mapping[str, pd.DataFrame],
+) -> dict[str, Any]:
+    """Describe what the orders depend on."""
+    judgments = {judge: fingerprint(table) for judge, table in tables.items()}
+    return {
+        "version": __version__,
+        "measure": str(measure),
+        "measures": [measure.in_full()],
+        **settings,
+        "judgments": judgments,
+        **{name: fingerprint(table) for name, table in grades.items()},
+    }
+
+
+def _notes(
+    total: Chunk, scored: Mapping[str, tuple[Member, Any, Any]], missing: str
+) -> list[str]:
+    """List what is to be known of the scores by each judge."""
+    members = [member for member, _, _ in scored.values()]
     tally = RunTally(members)
-    scored_judges = [(scored[i][1], bool(scored[i][2].any())) for i in for_flips]
-    tally.add(total.run_ids, total.query_ids, scored_judges)
-    notes = tell(members, tally, missing, names)
-    metadata: dict[str, Any] = {"version": __version__, "measure": str(one)}
-    metadata |= {"measures": [one.in_full()], "order": order, "missing": missing}
-    metadata |= {"flips": flips} | ({"float32": True} if runs.options.float32 else {})
-    metadata["judgments"] = {judge: fingerprint(rows) for judge, rows in tables.items()}
-    metadata |= {name: fingerprint(table) for name, table in grades.items()}
-    flipped = {
+    counts = [(has, bool(scores.any())) for _, has, scores in scored.values()]
+    tally.add(total.run_ids, total.query_ids, counts)
+    return tell(members, tally, missing, [*scored])
+
+
+def _double_votes(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """List the pairs that judges judged in both orders.
+
+    Raises:
+        DataError: there is one judge, and no such pair.
+    """
+    double = {judge: double_votes(table) for judge, table in tables.items()}
+    double = {judge: votes for judge, votes in double.items() if len(votes)}
+    if len(tables) < 2 and not double:
+        raise DataError(
+            f"there is one judge alone, {next(iter(tables))!r}, and no pair that is "
+            "known to be judged in both orders",
+            where="preferences",
+            mend="Give the judgments of another judge, too.",
+        )
+    return double
+
+
+def _flipped(double: Mapping[str, pd.DataFrame]) -> dict[str, tuple[int, int]]:
+    """Count the double votes of each judge, and those that go with the place."""
+    return {
         judge: (len(votes), int((votes["kind"] == FLIPPED).sum()))
         for judge, votes in double.items()
     }
-    lines = tuple([*dict.fromkeys(runs.notes), *notes])
-    return JudgeOrders(
-        metadata, lines, run_ids=total.run_ids, boards=by_judge, flipped=flipped
-    )
 
 
 def _scored_boards(
@@ -133,18 +165,17 @@ def _scored_boards(
     ]
 
 
-def _lone_judge(judge: str) -> DataError:
-    return DataError(
-        f"there is one judge alone, {judge!r}, and no pair that is known to be judged "
-        "in both orders",
-        where="preferences",
-        mend="Give the judgments of another judge, too.",
-    )
-
-
-def _too_few_runs(run_ids: Sequence[str]) -> DataError:
-    lack = f"there is one run alone, {run_ids[0]!r}" if run_ids else "there is no run"
-    return DataError(lack, where="runs", mend="At least 2 are needed for an order.")
+def _score(
+    runs: Runs, request: ScoringRequest, limits: MemoryLimits, progress: Progress | None
+) -> tuple[Chunk, list[tuple[Member, Any, Any]]]:
+    """Score two runs or more by all members of a request."""
+    batches = request.batches(budget=limits.tile, keep=limits.kept)
+    chunks = job.run(runs, request, batches, limits=limits, progress=progress)
+    total = together([chunk.open() for chunk in chunks])
+    if len(names := total.run_ids) < 2:
+        lack = f"there is one run alone, {names[0]!r}" if names else "there is no run"
+        raise DataError(lack, where="runs", mend="At least 2 are needed for an order.")
+    return total, [*by_measure(request, batches, total)]
 
 
 def _measure(text: str, given: set[str]) -> Measure:
@@ -200,8 +231,19 @@ def _tables(
     return {judge: tables[judge].reset_index(drop=True) for judge in judged}
 
 
-def _together(requests: Sequence[ScoringRequest]) -> ScoringRequest:
-    """Make one request of several, whose members have places one after the other."""
+def _joint_request(
+    boards: Sequence[tuple[str, str]],
+    tables: Mapping[str, pd.DataFrame],
+    grades: Mapping[str, pd.DataFrame],
+    measure: Measure,
+    order: str,
+    missing: str,
+) -> ScoringRequest:
+    """Make one request of those of all judges, whose members have places in turn."""
+    requests = []
+    for judge, policy in boards:
+        judgments = {"preferences": settle(tables[judge], policy), **grades}
+        requests.append(read_request(judgments, str(measure), order, missing))
     members = [member for request in requests for member in request.members]
     members = [member._replace(place=i) for i, member in enumerate(members)]
     judged = JudgedDocuments(*(member.tensors.docs for member in members))

@@ -16,15 +16,16 @@ from jaxtyping import Float64, Int, Real
 
 from pgcjax.engine.batch import Member
 from pgcjax.engine.enough import check_preferences
+from pgcjax.engine.evaluate import ScoringTask, scoring_task
 from pgcjax.engine.job import Job
-from pgcjax.engine.request import read_request, runs_of
-from pgcjax.engine.uncertainty import uncertainty
+from pgcjax.engine.uncertainty import check_replicates, draw_scores
 from pgcjax.engine.variant_batch import VariantGraphs, VariantScores
-from pgcjax.errors import Progress, UsageError, check_choice, counted
+from pgcjax.errors import Progress, check_choice, check_whole, counted
 from pgcjax.io.reading import reading
 from pgcjax.io.result import Result
 from pgcjax.judging.variants import both_answers
 from pgcjax.stats.choices import REPLICATED
+from pgcjax.stats.scores import Scores
 from pgcjax.stats.uncertainty import Uncertainty
 from pgcjax.tensors.flat_runs import Retrieved
 from pgcjax.tensors.graphs import Graph
@@ -88,44 +89,52 @@ def next_judgments(
         DataError: the data cannot be scored. UsageError: an argument is wrong.
     """
     check_choice("interval", interval, REPLICATED)
-    settings = {"top": top, "documents": documents, "replicates": replicates}
-    for name, number in settings.items():
-        if type(number) is not int or number < 2:
-            raise UsageError(f"{name}={number!r}: expected a whole number, 2 or more")
-    with reading(memory=memory):
-        runs = runs_of(runs)
-        sources = {"preferences": preferences, "qrels": qrels}
-        request = read_request(sources, [measure], order, missing, grids=runs.grids)
-    check_preferences(request)
-    (member,) = request.members
-    tables: dict[str, Any] = {**request.judgments}
-    drawn = uncertainty(
-        runs,
-        **tables,
-        measures=[measure],
-        order=order,
-        missing=missing,
-        replicates=replicates,
-        seed=seed,
-        job=Job(memory=memory, progress=progress),
-    )
-    assert isinstance(drawn, Uncertainty) and drawn.observed
-    scores = drawn.observed
-    compared, undecided = _undecided(drawn, top, interval)
-    notes = (
-        f"{len(undecided)} of {counted(compared, 'comparison')} among the best "
-        f"{min(top, len(scores.runs))} runs are undecided by {measure} (not a test: "
-        "other judges may turn decided ones round)"
-    )
+    numbers = {"top": top, "documents": documents, "replicates": replicates}
+    for name, number in numbers.items():
+        check_whole(name, number, 2)
+    check_replicates(replicates, seed)
+    judgments = {"preferences": preferences, "qrels": qrels}
+    job = Job(memory=memory, progress=progress)
+    task = scoring_task(runs, judgments, [measure], order, False, missing, job)
+    check_preferences(task.request)
+    settings = {"replicates": replicates, "resample": "judgments", "seed": seed}
+    drawn = draw_scores(task, settings)
+    assert drawn.observed
+    undecided, note = _undecided(drawn, measure, top, interval)
+    table = _ranked_pairs(task, drawn.observed, undecided, documents)
     about = {"top": top, "documents": documents, "interval": interval}
-    about = scores.metadata | about
+    about = drawn.observed.metadata | about
+    return NextJudgments(table, about, (note,), undecided=undecided)
+
+
+def _undecided(
+    drawn: Uncertainty, measure: str, top: int, interval: str
+) -> tuple[pd.DataFrame, str]:
+    """Return comparisons of the best runs whose interval holds 0, and count them."""
+    runs = drawn.ranks()["run_id"]
+    best = runs.head(top)
+    pairs = drawn.differences(interval=interval)
+    pairs = pairs[pairs["run_a"].isin(best) & pairs["run_b"].isin(best)]
+    holds = (pairs["low"] <= 0) & (pairs["high"] >= 0)
+    return pairs[holds].reset_index(drop=True), (
+        f"{holds.sum()} of {counted(len(pairs), 'comparison')} among the best "
+        f"{len(best)} runs are undecided by {measure} (not a test: other judges may "
+        "turn decided ones round)"
+    )
+
+
+def _ranked_pairs(
+    task: ScoringTask, scores: Scores, undecided: pd.DataFrame, documents: int
+) -> pd.DataFrame:
+    """Compute the effect of the next vote on each pair, the greatest first."""
     if not len(undecided):
-        none = pd.DataFrame(columns=[*_COLUMNS])
-        return NextJudgments(none, about, (notes,), undecided=undecided)
+        return pd.DataFrame(columns=[*_COLUMNS])
+    request, progress = task.request, task.job.progress
+    (member,) = request.members
     names = sorted({*undecided["run_a"], *undecided["run_b"]})
-    with reading(memory=memory):
+    with reading(memory=task.job.memory):
         rankings = read_rankings(
-            runs, request.judged, request.order, only=names, progress=progress
+            task.runs, request.judged, request.order, only=names, progress=progress
         )
     place = {name: i for i, name in enumerate(rankings.run_ids)}
     both = [undecided[run].map(place).to_numpy() for run in ("run_a", "run_b")]
@@ -134,24 +143,12 @@ def next_judgments(
     rows = _effects(
         *(member, request.tables["preferences"], rankings),
         *(before.fillna(0.0).to_numpy(), np.stack(both)),
-        *(documents, missing, progress),
+        *(documents, request.missing, progress),
     )
-    table = pd.concat(rows, ignore_index=True)
     by = ["effect", *_COLUMNS[:3]]
-    table = table.sort_values(by, ascending=[False, True, True, True])
-    table = table.reset_index(drop=True)
-    return NextJudgments(table, about, (notes,), undecided=undecided)
-
-
-def _undecided(
-    uncertainty: Uncertainty, top: int, interval: str
-) -> tuple[int, pd.DataFrame]:
-    """Count the comparisons of the best runs; give those whose interval holds 0."""
-    best = uncertainty.ranks()["run_id"].head(top)
-    pairs = uncertainty.differences(interval=interval)
-    pairs = pairs[pairs["run_a"].isin(best) & pairs["run_b"].isin(best)]
-    holds = (pairs["low"] <= 0) & (pairs["high"] >= 0)
-    return len(pairs), pairs[holds].reset_index(drop=True)
+    return pd.concat(rows).sort_values(
+        by, ascending=[False, True, True, True], ignore_index=True
+    )
 
 
 class _Pairs(NamedTuple):

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -26,6 +26,7 @@ from pgcjax.errors import (
     check_choice,
     counted,
     listed,
+    outside,
     shared,
 )
 from pgcjax.io.check import check_common_queries, fingerprint
@@ -83,8 +84,7 @@ def prefer(
         missing: a query that a run lacks, as if it had found nothing there (`zero`);
             left out of its pairs (`skip`); or an `error`.
         per_query: keep the preferences of each query, as tests and MC4 need them.
-        verify: share of the preferences, or scores, to recompute by twins;
-            VerificationError if unequal.
+        verify: share of preferences that twins recompute, with scores; see `evaluate`.
         memory: bytes that work may take, or a size such as `2GB`.
         progress: called with `(stage, done, total)`.
 
@@ -93,40 +93,37 @@ def prefer(
     """
     check_choice("order", order, ORDERS)
     check_choice("missing", missing, MISSING)
-    limits = plan.MemoryLimits(memory_limit(memory))
     kinds = {"qrels": qrels, "preferences": preferences, "context": context}
     sources = by_kind({**kinds, "intent_qrels": intent_qrels, "intents": intents})
-    parsed = _asked(measures, sources)
-    chosen = list(dict.fromkeys(map(parse, parsed)))
+    names = _asked(measures, sources)
+    chosen = list(dict.fromkeys(map(parse, names)))
     check_needs(chosen, {*sources, "levels"})  # evaluate looks for these
-    between = [m for m in chosen if isinstance(m, BetweenRankings)]
-    others = [m for m in chosen if not isinstance(m, BetweenRankings)]
-    about: dict[str, Any] = {"version": __version__, "order": order}
-    about |= {"missing": missing, "measures": [m.in_full() for m in chosen]}
-    about["judgments"], notes = {}, tell_merged(parsed, parse)
-    ranked, scores, check = None, None, None
-    sample = PairSample(verify, order)
+    job, sample = Job(memory=memory, progress=progress), PairSample(verify, order)
+    settings: dict[str, Any] = {"order": order, "missing": missing, "verify": verify}
     with reading(memory=memory):
         runs = runs_of(runs)
-        if between:
-            tables = read_judgments({k: sources[k] for k in _kinds(between, sources)})
-            watched: dict[str, Any] = {"sample": sample if verify else None}
-            watched["progress"] = progress
-            ranked = ComparedRankings.read(runs, between, tables, order, **watched)
-            if verify:
-                named = {str(m): m for m in between}
-                check = sample.checker(named, tables, missing)
-            sources |= tables
-            about["judgments"] = {k: fingerprint(tables[k]) for k in tables}
-            notes += ranked.told(missing)
-        if others:
-            settings: dict[str, Any] = {"order": order, "missing": missing}
-            settings |= {"measures": others, "verify": verify}
-            settings["job"] = Job(memory=memory, progress=progress)
-            scores = evaluate(runs, **sources, **settings)
-            about["judgments"] |= scores.metadata["judgments"]
-            notes += scores.notes
-    notes = [*dict.fromkeys([*runs.notes, *notes])]
+        ranked = ComparedRankings.read(runs, chosen, sources, sample, job, **settings)
+        sources |= ranked.tables if ranked else {}
+        others = [m for m in chosen if not isinstance(m, BetweenRankings)]
+        settings |= {"measures": others, "job": job}
+        scores = evaluate(runs, **sources, **settings) if others else None
+    run_ids, tallies = _compare(chosen, ranked, scores, missing, per_query, job)
+    about: dict[str, Any] = {"version": __version__, "order": order}
+    about |= {"missing": missing, "measures": [m.in_full() for m in chosen]}
+    notes = [*runs.notes, *tell_merged(names, parse)]
+    return _result(about, notes, run_ids, tallies, ranked, scores, sample)
+
+
+def _compare(
+    measures: Sequence[Measure],
+    ranked: "ComparedRankings | None",
+    scores: Scores | None,
+    missing: str,
+    per_query: bool,
+    job: Job,
+) -> tuple[list[str], dict[str, PreferenceTally]]:
+    """Compare all pairs of runs by each measure."""
+    limits = plan.MemoryLimits(memory_limit(job.memory))
     run_ids = ranked.run_ids if ranked else scores.runs if scores else []
     if len(run_ids) == 1:
         raise DataError(
@@ -134,22 +131,43 @@ def prefer(
             mend="Give another run to compare it with.",
         )
     pairs = all_pairs(len(run_ids))
-    tallies = {str(m): PreferenceTally(pairs, len(run_ids), per_query) for m in chosen}
+    names = list(map(str, measures))
+    tallies = {m: PreferenceTally(pairs, len(run_ids), per_query) for m in names}
     _check_memory(len(pairs[0]), ranked, scores, per_query, limits.memory)
     if ranked:
-        settings = {"check": check, "progress": progress}
-        ranked.compare(tallies, missing, limits.tile, **settings)
-    for measure in map(str, others):
-        assert scores
-        _add_differences(tallies[measure], scores.matrix(measure).loc[run_ids])
-    if check:
-        count = sum(sum(tallies[str(m)].counted) for m in between)
+        ranked.compare(tallies, missing, limits.tile, progress=job.progress)
+    for name in names:
+        if scores and not (ranked and name in ranked.tensors):
+            _add_differences(tallies[name], scores.matrix(name).loc[run_ids])
+    return run_ids, tallies
+
+
+def _result(
+    about: dict[str, Any],
+    notes: list[str],
+    run_ids: list[str],
+    tallies: dict[str, PreferenceTally],
+    ranked: "ComparedRankings | None",
+    scores: Scores | None,
+    sample: PairSample,
+) -> Preferences:
+    """Put preferences, notes and metadata together, and verify the table."""
+    about["judgments"] = {}
+    if ranked:
+        about["judgments"] |= {k: fingerprint(ranked.tables[k]) for k in ranked.tables}
+        notes += ranked.notes
+    if scores:
+        about["judgments"] |= scores.metadata["judgments"]
+        notes += scores.notes
+    notes = [*dict.fromkeys(notes)]
+    verified = ranked is not None and ranked.check is not None
+    if ranked and verified:
+        count = sum(sum(tallies[name].counted) for name in ranked.tensors)
         notes.append(f"{sample.count} of {count} preferences recomputed: equal")
-    notes.append(
-        f"{counted(len(run_ids), 'run')}, {counted(len(pairs[0]), 'pair')} of them"
-    )
+    pairs = len(run_ids) * (len(run_ids) - 1) // 2
+    notes.append(f"{counted(len(run_ids), 'run')}, {counted(pairs, 'pair')} of them")
     preferences = Preferences(about, tuple(notes), run_ids=run_ids, tallies=tallies)
-    if check:
+    if verified:
         sample.check_table(preferences.table)
     return preferences
 
@@ -186,39 +204,53 @@ class ComparedRankings:
         rankings: of the documents that these need.
         runs: places of the runs in the rankings, ascending by name.
         run_ids: their names.
+        tables: the judgments.
+        check: compares the preferences of a measure and query with its twin.
+        notes: of queries.
     """
 
     tensors: dict[str, PairTensors]
     rankings: Rankings
     runs: np.ndarray
     run_ids: list[str]
+    tables: Mapping[str, pd.DataFrame]
+    check: Callable[..., None] | None = None
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def read(
         cls,
         runs: Runs,
-        measures: list[BetweenRankings],
-        tables: Mapping[str, pd.DataFrame],
-        order: str,
+        measures: Sequence[Measure],
+        sources: Mapping[str, Any],
+        sample: PairSample,
+        job: Job,
         *,
-        sample: PairSample | None = None,
-        progress: Progress | None = None,
-    ) -> "ComparedRankings":
-        """Lay judgments out, and read runs for them, which a sample sees, too."""
+        order: str,
+        missing: str,
+        verify: float,
+    ) -> "ComparedRankings | None":
+        """Read judgments, and runs for them, for measures of two rankings, if any."""
+        between = {str(m): m for m in measures if isinstance(m, BetweenRankings)}
+        if not between:
+            return None
+        kinds = _kinds([*between.values()], sources)
+        tables = read_judgments({kind: sources[kind] for kind in kinds})
         judgments = Judgments(tables)
-        tensors = {str(m): m.prepare(judgments) for m in measures}
+        tensors = {name: m.prepare(judgments) for name, m in between.items()}
         docs = {id(t.levels.docs): t.levels.docs for t in tensors.values()}
         judged = JudgedDocuments(*docs.values())
-        settings: dict[str, Any] = {
-            "documents": plan.settings.rows,
-            "progress": progress,
-        }
-        if sample:
+        settings: dict[str, Any] = {"documents": plan.settings.rows}
+        settings["progress"] = job.progress
+        if verify:
             settings["seen"] = partial(sample.take, judged=judged.docs)
         rankings = read_rankings(runs, judged, order, **settings)
         names = rankings.run_ids
         by = sorted(range(len(names)), key=names.__getitem__)
-        return cls(tensors, rankings, np.array(by), [names[i] for i in by])
+        check = sample.checker(between, tables, missing) if verify else None
+        run_ids = [names[i] for i in by]
+        ranked = cls(tensors, rankings, np.array(by), run_ids, tables, check)
+        return replace(ranked, notes=tuple(ranked.told(missing)))
 
     @property
     def queries(self) -> dict[str, list[str]]:
@@ -263,7 +295,7 @@ class ComparedRankings:
                 note += f"; nothing to find of {counted(void, 'query')}: left out"
             notes.append((name, note))
         for line in shared(warned):
-            warnings.warn(line, DataWarning, stacklevel=4)  # at the caller of prefer
+            warnings.warn(line, DataWarning, stacklevel=outside())
         return shared(notes)
 
     def compare(
@@ -272,7 +304,6 @@ class ComparedRankings:
         missing: str,
         budget: int,
         *,
-        check: Callable[..., None] | None = None,
         progress: Progress | None = None,
     ) -> None:
         """Compare all pairs of runs, let `check` see it, and add what comes out."""
@@ -282,8 +313,8 @@ class ComparedRankings:
             tensors, self.rankings, self.runs, **settings
         )
         for query, measure, values in counted_pairs:
-            if check:
-                check(names[measure], query, self.run_ids, values)
+            if self.check:
+                self.check(names[measure], query, self.run_ids, values)
             has = self.has([query])[:, 0] if missing == "skip" else None
             tallies[names[measure]].add(query, values, has)
 

@@ -44,14 +44,7 @@ def job_scores(
     check_differ(chunks)
     skip = request.missing == "skip"
     without = tally.void if skip else set()
-    any_run = any(chunk.run_ids for chunk in chunks)
-    scored = []  # measures, and which of their queries have scores
-    every = zip(request.measures, request.members, tally.measures, strict=True)
-    for measure, member, count in every:
-        numbers = np.array(request.columns(member), np.int64)
-        there = count.answered if skip else np.full(len(numbers), any_run)
-        if there.any():
-            scored.append((str(measure), member, np.flatnonzero(there), numbers[there]))
+    scored = _scored_queries(request, tally, any(chunk.run_ids for chunk in chunks))
     answered = sorted({int(i) for *_, numbers in scored for i in numbers})
     names = list(request.judged.docs)
     axes = ScoreAxes([names[i] for i in answered], [name for name, *_ in scored])
@@ -85,6 +78,26 @@ def job_scores(
         ScoreGroup(chunk.run_ids, axes, partial(opened, chunk)) for chunk in chunks
     ]
     return ScoreSource(groups, sum(each) - sum(absent), without)
+
+
+def _scored_queries(
+    request: ScoringRequest, tally: RunTally, any_run: bool
+) -> list[tuple[str, Member, np.ndarray, np.ndarray]]:
+    """List the measures that have scores, and their queries that have any.
+
+    Returns:
+        The name of each measure, itself, and the queries: their places among its own,
+        and among all that were judged.
+    """
+    scored = []
+    every = zip(request.measures, request.members, tally.measures, strict=True)
+    for measure, member, count in every:
+        numbers = np.array(request.columns(member), np.int64)
+        skip = request.missing == "skip"
+        there = count.answered if skip else np.full(len(numbers), any_run)
+        if there.any():
+            scored.append((str(measure), member, np.flatnonzero(there), numbers[there]))
+    return scored
 
 
 def job_means(

@@ -88,19 +88,8 @@ def rbo(
         pairs.sides(), float(p), ties, budget=budget, progress=progress
     ):
         values[pairs.rows(compared), compared.query] = compared.values[variant]
-    itself = pairs.first == pairs.second if b is None else np.zeros(len(values), bool)
     metadata = {"version": __version__, "measure": measure, "order": order}
-    return Similarity(
-        metadata | {"missing": missing},
-        tuple(notes),
-        measure=measure,
-        runs_a=pairs.runs_a,
-        runs_b=pairs.runs_b,
-        pairs=(pairs.first[~itself], pairs.second[~itself]),
-        queries=pairs.queries,
-        values=values[~itself],
-        own=means(values[itself]),
-    )
+    return _result(pairs, values, metadata | {"missing": missing}, tuple(notes))
 
 
 def _name(p: float, variant: str, ties: str, depth: int | None) -> str:
@@ -142,6 +131,24 @@ def _of_lists(
         [similarity_tiles.RankingSides(lists[:1], lists[1:])], p, ties
     )
     return float(compared.values[variant][0])
+
+
+def _result(
+    pairs: "_Compared", values: np.ndarray, metadata: dict, notes: tuple[str, ...]
+) -> Similarity:
+    """Keep the values of different runs apart from those of runs with themselves."""
+    itself = pairs.alone & (pairs.first == pairs.second)
+    return Similarity(
+        metadata,
+        notes,
+        measure=metadata["measure"],
+        runs_a=pairs.runs_a,
+        runs_b=pairs.runs_b,
+        pairs=(pairs.first[~itself], pairs.second[~itself]),
+        queries=pairs.queries,
+        values=values[~itself],
+        own=means(values[itself]),
+    )
 
 
 @dataclass(frozen=True)

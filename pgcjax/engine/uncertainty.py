@@ -21,6 +21,7 @@ from pgcjax.errors import (
     UsageError,
     VerificationError,
     check_choice,
+    check_whole,
 )
 from pgcjax.io.judged import JudgedDocuments
 from pgcjax.io.reading import reading
@@ -83,26 +84,33 @@ def uncertainty(  # noqa: D417 - most are as of evaluate
             f"part={job.part}: replicates and leave_out need all runs: leave it out"
         )
     if leave_out is None:
-        check_choice("resample", resample, RESAMPLED)
-        count = check_replicates(replicates, seed)
-        if score_intervals and resample == "queries":
-            raise UsageError(
-                "score_intervals: single scores move with the judgments alone: give "
-                "resample='judgments', 'judges' or 'both' (--resample on the command "
-                "line)"
-            )
-        settings = {"replicates": count, "resample": resample, "seed": seed}
-        settings |= {"score_intervals": True} if score_intervals else {}
+        settings = _draw_settings(replicates, resample, seed, score_intervals)
     else:
         check_choice("leave_out", leave_out, LEFT_OUT)
-        if type(pool_depth) is not int or pool_depth < 1:
-            raise UsageError(f"pool_depth={pool_depth!r}: expected a number from 1")
+        check_whole("pool_depth", pool_depth, 1)
         if replicates:
             raise UsageError("leave_out and replicates: ask for one after the other")
         settings = {"leave_out": leave_out}
         settings |= {"pool_depth": pool_depth} if leave_out == "runs" else {}
     task = scoring_task(runs, judgments, measures, order, float32, missing, job)
-    return (_drawn if leave_out is None else _left_out)(task, settings, verify)
+    return (draw_scores if leave_out is None else _left_out)(task, settings, verify)
+
+
+def _draw_settings(
+    replicates: int | None, resample: str, seed: int, score_intervals: bool
+) -> dict[str, Any]:
+    """Check what is to be drawn, and return it as metadata."""
+    check_choice("resample", resample, RESAMPLED)
+    count = check_replicates(replicates, seed)
+    settings = {"replicates": count, "resample": resample, "seed": seed}
+    if not score_intervals:
+        return settings
+    if resample == "queries":
+        raise UsageError(
+            "score_intervals: single scores move with the judgments alone: give "
+            "resample='judgments', 'judges' or 'both' (--resample on the command line)"
+        )
+    return settings | {"score_intervals": True}
 
 
 def check_replicates(replicates: int | None, seed: int, usual: int = _USUAL) -> int:
@@ -112,9 +120,8 @@ def check_replicates(replicates: int | None, seed: int, usual: int = _USUAL) -> 
         UsageError: a number is wrong.
     """
     count = usual if replicates is None else replicates
-    for name, number in (("replicates", count), ("seed", seed)):
-        if type(number) is not int or number < 0:
-            raise UsageError(f"{name}={number!r}: expected a whole number, 0 or more")
+    check_whole("replicates", count, 0)
+    check_whole("seed", seed, 0)
     if count < 2 or count > _MOST:
         raise UsageError(
             f"replicates={count}: expected 2 to {_MOST}; {usual} are usual"
@@ -122,8 +129,10 @@ def check_replicates(replicates: int | None, seed: int, usual: int = _USUAL) -> 
     return count
 
 
-def _drawn(task: ScoringTask, settings: dict[str, Any], verify: float) -> Uncertainty:
-    """Draw, and put the means of all measures together.
+def draw_scores(
+    task: ScoringTask, settings: dict[str, Any], verify: float = 0.0
+) -> Uncertainty:
+    """Score runs by judgments, or queries, that are drawn again.
 
     Raises:
         UsageError: a measure has no judgments to draw. DataError: judgments name no
@@ -136,13 +145,12 @@ def _drawn(task: ScoringTask, settings: dict[str, Any], verify: float) -> Uncert
     batches = _batches_of_draws(task.request, settings)
     scored = score(task, settings, more=batches, verify=verify, whole=True)
     missing = task.request.missing
-    observed, drawn, single = {}, {}, {}
+    observed = observed_means(scored, missing)
+    drawn, single = {}, {}
     means = iter(scored.more)
     spreads = iter(scored.more[len(scored.by_measure) :])
     for member, has, scores in scored.by_measure:
         name, queries = str(member.measure), has.shape[1]
-        once = np.ones((1, queries))
-        observed[name] = query_means(scores, has, once, missing)[0]
         if settings["resample"] == "queries":
             often = drawn_queries(settings["seed"], settings["replicates"], queries)
             drawn[name] = query_means(scores, has, often, missing)
@@ -163,6 +171,18 @@ def _drawn(task: ScoringTask, settings: dict[str, Any], verify: float) -> Uncert
         single=single,
         observed=scored.scores,
     )
+
+
+def observed_means(scored: Scored, missing: str) -> dict[str, np.ndarray]:
+    """Compute the mean of each run by each measure, as replicates are averaged."""
+    from pgcjax.stats.uncertainty import query_means
+
+    return {
+        str(member.measure): query_means(
+            scores, has, np.ones((1, has.shape[1])), missing
+        )[0]
+        for member, has, scores in scored.by_measure
+    }
 
 
 def _batches_of_draws(request: ScoringRequest, settings: dict[str, Any]) -> list[Batch]:

@@ -178,12 +178,7 @@ def correlate_queries(
         check_choice("coefficient", name, COEFFICIENTS)
     check_choice("missing", missing, ("error", "drop"))
     table = _score_table(scores)
-    there = table["measure"].unique().tolist()
-    wanted = there if measures is None else list(measures)
-    unknown = [measure for measure in wanted if measure not in there]
-    if unknown or len(wanted) < 2:
-        problem = f"no measure {unknown[0]!r}" if unknown else "two measures are needed"
-        raise UsageError(f"{problem}; there are {', '.join(there)}")
+    wanted = _wanted(table["measure"].unique().tolist(), measures)
     rows, left_out = [], 0
     for run, of_run in table.groupby("run_id"):
         wide = of_run.pivot(index="query_id", columns="measure", values="value")
@@ -208,12 +203,21 @@ def correlate_queries(
     correlations = pd.DataFrame(rows, columns=[*columns, "queries", "undefined"])
     correlations.attrs["notes"] = []
     if left_out:
-        note = (
-            f"{counted(left_out, 'query')} of a run left out that one of two measures"
-        )
-        correlations.attrs["notes"] = [f"{note} lacks"]
-        warnings.warn(f"{note} lacks", DataWarning, stacklevel=2)
+        lack = "of a run left out that one of two measures lacks"
+        note = f"{counted(left_out, 'query')} {lack}"
+        correlations.attrs["notes"] = [note]
+        warnings.warn(note, DataWarning, stacklevel=2)
     return correlations
+
+
+def _wanted(there: list[str], measures: Sequence[str] | None) -> list[str]:
+    """Return two or more measures of those that there are, by default all."""
+    wanted = there if measures is None else list(measures)
+    unknown = [measure for measure in wanted if measure not in there]
+    if unknown or len(wanted) < 2:
+        problem = f"no measure {unknown[0]!r}" if unknown else "two measures are needed"
+        raise UsageError(f"{problem}; there are {', '.join(there)}")
+    return wanted
 
 
 def _score_table(scores: Any) -> pd.DataFrame:

@@ -206,7 +206,10 @@ LEFT = ("--leave-out", "judges")
                 ("--replicates-output", "pairs.csv"),
             )
         ),
-        ((*LEFT, "--pool-depth", "0"), "pool_depth=0: expected a number from 1"),
+        (
+            (*LEFT, "--pool-depth", "0"),
+            "pool_depth=0: expected a whole number, 1 or more",
+        ),
         (
             (*LEFT, "-m", "P@5", "--qrels", "qrels.txt"),
             "P@5: leave_out='judges' is of PGC of preferences alone",

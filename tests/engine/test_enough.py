@@ -174,7 +174,7 @@ def test_what_cannot_be_asked():
         ({"shares": [0.5, 1]}, shares),
         ({"shares": "0.1"}, "share='0.1': expected a number above 0, and 1 at most"),
         ({"shares": [-0.1]}, "share=-0.1: expected a number above 0, and 1 at most"),
-        ({"top": 0}, "top=0: expected a number of runs, 1 or more"),
+        ({"top": 0}, "top=0: expected a whole number, 1 or more"),
         *(
             (
                 {"measures": measure},

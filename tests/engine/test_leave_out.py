@@ -216,7 +216,7 @@ def test_what_cannot_be_left_out_is_refused(tmp_path):
     given = {"preferences": prefs, "qrels": qrels, "leave_out": "judges"}
     for changes, message in (
         ({"leave_out": "topics"}, "leave_out is one of judges, runs, not 'topics'"),
-        ({"pool_depth": 0}, "pool_depth=0: expected a number from 1"),
+        ({"pool_depth": 0}, "pool_depth=0: expected a whole number, 1 or more"),
         ({"replicates": 5}, "leave_out and replicates: ask for one after the other"),
         (
             {"measures": "Compat"},
