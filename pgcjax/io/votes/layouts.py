@@ -7,7 +7,7 @@ without a role whose name may bear on the outcome (`BEARINGS`), until the user s
 it is.
 
 To add a layout, add an entry to `LAYOUTS`, new names of its columns to `NAMES` (or
-their words to a pattern), and a case to tests/io/vote_variants.toml.
+their words to a pattern), and a case to tests/io/vote_layouts.toml.
 """
 
 import re

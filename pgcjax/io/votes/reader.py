@@ -223,12 +223,13 @@ class _Reader:
         if "weight" in of:
             counts = counts * lenient_numbers(self.frame[of["weight"]])
         part = self._part(of, self.words)
+        votes = part.table
         if not one:  # of which nobody knows what was shown first
-            part.table.drop(columns="first", errors="ignore", inplace=True)
+            votes = votes.drop(columns="first", errors="ignore")
         parts = []
         for sign, count in ((A, counts[0]), (B, counts[1]), (TIE, counts[2:].sum(0))):
             rows = count > 0
-            table = part.table[rows].reset_index(drop=True).assign(preference=sign)
+            table = votes[rows].reset_index(drop=True).assign(preference=sign)
             if weighted:
                 table["weight"] = count[rows]
             parts.append(_ReadRows(table, part.places[rows]))
