@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -113,7 +113,7 @@ def read_placed(
     if is_frame(source):
         mark = (HEADER_MARK,) if _is_ours(source) else ()
         content = Named(source, Origin("preferences"), mark)
-        table, origin = _canonical_preferences(content)
+        table, origin = _placed(content)
         table.attrs = {**source.attrs, **table.attrs}
         return table, Origins([origin], [len(table)])
     if format == "xie":
@@ -149,12 +149,6 @@ def _is_plain(content: Named | Regular) -> bool:
     return not (doc == other).fill_null(False).any() and (below | ~bad).all()
 
 
-def _placed(content: Named | Regular) -> tuple[pd.DataFrame, Origin]:
-    return _canonical_preferences(
-        content.named() if isinstance(content, Regular) else content
-    )
-
-
 def _together(
     read: Sequence[tuple[Named | Regular, tuple[pd.DataFrame, Origin]]],
 ) -> tuple[pd.DataFrame, Origins]:
@@ -168,7 +162,7 @@ def _together(
     return preferences, Origins(origins, [len(table) for table in tables])
 
 
-def _summed(counts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _summed(counts: Iterable[Mapping[Any, Any]]) -> dict[str, Any]:
     """Add up, over files, what votes say that is no preference."""
     refused: Counter[str] = Counter()
     for of_file in counts:
@@ -197,22 +191,24 @@ def _settled(preferences: pd.DataFrame) -> pd.DataFrame:
     return settle(preferences, options.flips)
 
 
-def _canonical_preferences(content: Named) -> tuple[pd.DataFrame, Origin]:
-    frame, origin, options = content.frame, content.origin, chosen()
-    laid = None
+def _placed(content: Named | Regular) -> tuple[pd.DataFrame, Origin]:
+    """Make a canonical table of a file or table, and say where its rows came from."""
+    if isinstance(content, Regular):
+        content = content.named()
+    frame, origin, counts = content.frame, content.origin, {}
     if content.checked or _was_read(content):
         if origin.unit == "line":
             _tell_options(content)
-        first = options.columns.get("first", "")
+        first = chosen().columns.get("first", "")
         if first in ("doc_id", "other_doc_id") and "first" not in frame:
             frame = frame.assign(first=frame[first])
         table = frame if content.checked else _columns(frame, origin)
     else:
         written = bool(content.head) and content.head[0].startswith(HEADER_MARK)
-        named, meant = options.columns, options.answers
-        laid = lay_out(frame, origin, named, meant, signed=written)
-        origin = laid.origin if laid else origin
-        table = _columns(laid.frame if laid else frame, origin)
+        if laid := lay_out(frame, origin, signed=written):
+            frame, origin = laid
+            counts = frame.attrs
+        table = _columns(frame, origin)
     refuse(
         (table["doc_id"] == table["other_doc_id"]).fillna(False).to_numpy(bool),
         lambda i: f"document {table.doc_id[i]!r} is compared with itself",
@@ -225,7 +221,6 @@ def _canonical_preferences(content: Named) -> tuple[pd.DataFrame, Origin]:
         origin,
         "Give other_doc_id, or a preference below 0 for a bad document.",
     )
-    counts = {"refused": laid.refused, "both_bad": laid.both_bad} if laid else {}
     table.attrs.clear()
     table.attrs.update({SILENT: 0} | _summed([counts]))
     return table, origin
