@@ -14,14 +14,15 @@ from pgcjax.io.bytes import decode, read_bytes
 from pgcjax.io.containers import Named, container_of
 from pgcjax.io.in_memory import in_hand
 from pgcjax.io.schema import (
+    GENERAL,
     GRIDS,
     Origins,
     canonical,
+    expect,
     find_columns,
     first_repeat,
     ids,
     numbers,
-    refuse,
 )
 from pgcjax.io.xie_grids import is_xie_grids, read_xie_grids
 from pgcjax.later import pd
@@ -86,13 +87,10 @@ def _canonical_grids(content: Named) -> pd.DataFrame:
         table[column] = ids(table[column], origin)
     for column in GRIDS[3:]:
         values = numbers(table[column], column, origin)
-        expected = f"expected a whole number from 0 to {_MOST} as {column}"
-        refuse(
-            (values < 0) | (values > _MOST) | (values % 1 != 0),
-            lambda i, e=expected, v=values: f"{e}, found {v[i]:g}",
-            origin,
-            "Rows count downwards, columns to the right.",
-        )
+        good = (values >= 0) & (values <= _MOST) & (values % 1 == 0)
+        expected = f"a whole number from 0 to {_MOST} as {column}"
+        mend = "Rows count downwards, columns to the right."
+        expect(good, expected, values, origin, mend, GENERAL)
         table[column] = values.astype(np.int64)
     return table[list(GRIDS)]
 

@@ -10,7 +10,15 @@ from jaxtyping import Float64
 from pgcjax.io import files
 from pgcjax.io.containers import Columns, Named
 from pgcjax.io.in_memory import in_hand
-from pgcjax.io.schema import Origin, canonical, find_columns, ids, numbers, refuse
+from pgcjax.io.schema import (
+    GENERAL,
+    Origin,
+    expect,
+    find_columns,
+    keyed,
+    numbers,
+    refuse,
+)
 
 _LAYOUTS = {2: ("doc_id", "length"), 3: ("query_id", "doc_id", "length")}
 
@@ -57,17 +65,11 @@ def _named(content: Columns | Named) -> Named:
 def _checked(content: Named) -> pd.DataFrame:
     origin = content.origin
     columns = [*find_columns(content.frame.columns, ["query_id"]), "doc_id", "length"]
-    table = canonical(content.frame, origin, columns)
     keys = columns[:-1]
-    for name in keys:
-        table[name] = ids(table[name], origin)
+    table = keyed(content.frame, origin, keys, ["length"])
     table["length"] = numbers(table["length"], "length", origin)
-    refuse(
-        (table["length"] < 0).to_numpy(),
-        lambda i: f"expected a length, 0 or more, found {table.length[i]:g}",
-        origin,
-        "Mend the row.",
-    )
+    length, expected = table["length"].to_numpy(), "a length, 0 or more"
+    expect(length >= 0, expected, length, origin, "Mend the row.", GENERAL)
     refuse(
         table.duplicated(keys).to_numpy(),
         lambda i: f"document {table.doc_id[i]!r} has two lengths",

@@ -19,10 +19,12 @@ from pgcjax.io.fast_columns import PlainTable, Regular, load
 from pgcjax.io.in_memory import in_hand, is_frame
 from pgcjax.io.reading import chosen
 from pgcjax.io.schema import (
+    GENERAL,
     PREFERENCES,
     Origin,
     Origins,
     canonical,
+    expect,
     ids,
     lenient_numbers,
     numbers,
@@ -90,16 +92,13 @@ def read_preferences_as_they_come(
     source = in_hand(source, "preferences")
     if is_frame(source) or format == "xie":
         return _settled(read_placed(source, format=format)[0])
-    read = [
-        (content, content.frame if _is_plain(content) else _placed(content))
-        for content in _loaded(source, format)
-    ]
-    frames = [table for _, table in read if isinstance(table, pl.DataFrame)]
-    if len(frames) == len(read):
+    contents = _loaded(source, format)
+    read = [(c, None if _is_plain(c) else _placed(c)) for c in contents]
+    if all(placed is None for _, placed in read):
+        frames = [c.frame for c, _ in read if isinstance(c, Regular)]
         comments = sum(content.comments for content, _ in read)
         return PlainTable(pl.concat(frames), {"comments": comments, "silent": 0})
-    placed = [(c, t if isinstance(t, tuple) else _placed(c)) for c, t in read]
-    return _settled(_together(placed)[0])
+    return _settled(_together([(c, placed or _placed(c)) for c, placed in read])[0])
 
 
 def read_placed(
@@ -277,10 +276,9 @@ def _times(column: pd.Series, origin: Origin) -> np.ndarray:
         of = pd.to_datetime(column[dates], errors="coerce", utc=True, format="ISO8601")
         values = values.copy()
         values[dates] = (of - pd.Timestamp(0, tz="UTC")).dt.total_seconds().to_numpy()
-    bad = ~empty & ~np.isfinite(values)
-    problem = "expected a time, a number or a date such as 2025-01-31T12:00"
+    expected = "a time, a number or a date such as 2025-01-31T12:00"
     mend = "Leave a time that is not known empty."
-    refuse(bad, lambda i: f"{problem}, found {shorten(cells[i])}", origin, mend)
+    expect(empty | np.isfinite(values), expected, cells, origin, mend, shorten)
     return values
 
 
@@ -324,11 +322,9 @@ def _columns(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
     if "weight" in table:
         table["weight"] = numbers(table["weight"], "weight", origin)
         weight = table["weight"].to_numpy()
-        meaning = "A weight is the number of equal judgments that a row stands for."
-        for bad, expected, mend in (
-            (weight <= 0, "a weight above 0", "Leave out judgments that nobody made."),
-            (weight > _MOST, "a weight of 2^30 at most", meaning),
-        ):
-            problem = f"expected {expected}, found "
-            refuse(bad, lambda i, p=problem: f"{p}{weight[i]:g}", origin, mend)
+        mend = "Leave out judgments that nobody made."
+        expect(weight > 0, "a weight above 0", weight, origin, mend, GENERAL)
+        expected = "a weight of 2^30 at most"
+        mend = "A weight is the number of equal judgments that a row stands for."
+        expect(weight <= _MOST, expected, weight, origin, mend, GENERAL)
     return table

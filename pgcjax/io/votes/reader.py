@@ -13,7 +13,7 @@ import numpy as np
 
 from pgcjax.errors import DataError, DataWarning, listed
 from pgcjax.io.reading import chosen
-from pgcjax.io.schema import Origin, ids, lenient_numbers, numbers, refuse
+from pgcjax.io.schema import Origin, expect, ids, lenient_numbers, numbers, refuse
 from pgcjax.io.votes import layouts
 from pgcjax.io.votes.answers import (
     check_sides,
@@ -329,12 +329,8 @@ class _Reader:
         two = docs[0].tolist(), docs[1].tolist()
         words = replace(self.roles.words, meant={})
         sign, *_ = decode(column.tolist(), two, words, name, at, "was shown first")
-        refuse(
-            sign == TIE,
-            lambda i: f"expected what was shown first, found {column.tolist()[i]!r}",
-            at,
-            "Give one of the two documents, or nothing where it is not known.",
-        )
+        mend = "Give one of the two documents, or nothing where it is not known."
+        expect(sign != TIE, "what was shown first", column, at, mend)
         return docs[0].where(sign != B, docs[1]).where(sign != NONE)
 
     def _unknown_order(self) -> DataError:
