@@ -105,20 +105,7 @@ class _Reader:
 
     def rows(self) -> tuple[pd.DataFrame, Origin]:
         """Read all votes, by row of the table, without those that say nothing."""
-        readers = {
-            layouts.ONE: lambda: [self._part(self.roles.of)],
-            layouts.COUNTS: self._counts,
-            layouts.ORDERS: lambda: [
-                self._in_order("a", "b"),
-                self._in_order("b", "a"),
-            ],
-            layouts.GAMES: lambda: [
-                self._game("1", "doc_id"),
-                self._game("2", "other_doc_id"),
-            ],
-            layouts.ASPECTS: self._aspects,
-        }
-        table = pd.concat(readers[self.roles.layout.answer](), ignore_index=True)
+        table = pd.concat(self._parts(), ignore_index=True)
         table = table.sort_values("place", kind="stable", ignore_index=True)
         refused = (table["preference"] == NONE).to_numpy()
         if refused.all():
@@ -142,29 +129,32 @@ class _Reader:
         table.attrs = {"refused": dict(counts), "both_bad": self.both_bad}
         return table, replace(self.origin, places=table.pop("place").to_numpy())
 
-    def _aspects(self) -> list[pd.DataFrame]:
-        """Read the answers of each aspect or judge."""
-        parts = []
-        for name, columns in self.roles.wide.items():
-            part = self._part(self.roles.of | columns)
-            part[self.roles.each or "aspect"] = name
-            parts.append(part)
-        return parts
-
-    def _in_order(self, first: str, second: str) -> pd.DataFrame:
-        """Read the answers that were given when one of the two was shown first."""
-        of = {**self.roles.of, "winner": self.roles.of[f"answer_{first}_first"]}
-        for side, other in (("a", first), ("b", second)):
-            for role in ("", "length_"):
-                if f"{role}{other}" in self.roles.of:
-                    of[f"{role}{side}"] = self.roles.of[f"{role}{other}"]
-        return self._part(of, Words(POSITIONS, (), self.roles.meant))
-
-    def _game(self, number: str, first: str) -> pd.DataFrame:
-        """Read one of two games, whose answers name sides however they were shown."""
-        of = self.roles.of | {"winner": self.roles.of[f"game_{number}"]}
-        part = self._part(of, replace(self.roles.words, families=()))
-        return part.assign(first=part[first])
+    def _parts(self) -> list[pd.DataFrame]:
+        """Read all columns of answers, by the kind of answers that the layout has."""
+        roles, of = self.roles, self.roles.of
+        answer = roles.layout.answer
+        if answer == layouts.COUNTS:
+            return self._counts()
+        if answer == layouts.ASPECTS:
+            each = roles.each or "aspect"
+            wide = roles.wide.items()
+            return [self._part(of | x).assign(**{each: name}) for name, x in wide]
+        if answer == layouts.ORDERS:  # answers name what was shown, not the columns
+            words = Words(POSITIONS, (), roles.meant)
+            pairs = (("a", "b"), ("length_a", "length_b"))
+            swaps = [*pairs, *(pair[::-1] for pair in pairs)]
+            turned = of | {side: of[other] for side, other in swaps if other in of}
+            orders = (of, "answer_a_first"), (turned, "answer_b_first")
+            return [self._part(x | {"winner": x[role]}, words) for x, role in orders]
+        if answer == layouts.GAMES:  # answers name sides however they were shown
+            words = replace(roles.words, families=())
+            games = [
+                self._part(of | {"winner": of[game]}, words)
+                for game in ("game_1", "game_2")
+            ]
+            firsts = zip(games, ("doc_id", "other_doc_id"), strict=True)
+            return [game.assign(first=game[column]) for game, column in firsts]
+        return [self._part(of)]
 
     def _counts(self) -> list[pd.DataFrame]:
         """Read how often each side won, or which of several columns has the one 1."""
