@@ -27,10 +27,9 @@ from pgcjax.io.schema import (
     Origin,
     Origins,
     all_exact,
-    canonical,
     first_repeat,
-    ids,
     indistinct,
+    keyed,
     numbers,
     refuse,
     shorten,
@@ -284,9 +283,8 @@ def _refuse_preferences(
 def _checked(kind: GradedFormat, content: Named) -> pd.DataFrame:
     origin = content.origin
     optional = [name for name in kind.file if name not in kind.columns]
-    table = canonical(content.frame, origin, kind.columns, optional)
-    for name in kind.columns[:-1]:
-        table[name] = ids(table[name], origin)
+    *keys, grade = kind.columns
+    table = keyed(content.frame, origin, keys, [grade], optional)
     grades = numbers(table["relevance"], "grade", origin, kind.number)
     equal = indistinct(table["relevance"], grades, table[["query_id"]])
     tell_indistinct(equal, f"grades of {origin.name}")

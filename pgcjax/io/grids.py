@@ -16,13 +16,14 @@ from pgcjax.io.containers import Named, container_of
 from pgcjax.io.in_memory import in_hand
 from pgcjax.io.json_text import NoJson, read_json
 from pgcjax.io.schema import (
+    GENERAL,
     GRIDS,
     Origin,
     canonical,
+    expect,
     find_columns,
     ids,
     numbers,
-    refuse,
     refuse_repeats,
     shorten,
 )
@@ -101,13 +102,10 @@ def _canonical_grids(content: Named) -> pd.DataFrame:
         table[column] = ids(table[column], origin)
     for column in GRIDS[3:]:
         values = numbers(table[column], column, origin)
-        expected = f"expected a whole number from 0 to {_MOST} as {column}"
-        refuse(
-            (values < 0) | (values > _MOST) | (values % 1 != 0),
-            lambda i, e=expected, v=values: f"{e}, found {v[i]:g}",
-            origin,
-            "Rows count downwards, columns to the right.",
-        )
+        good = (values >= 0) & (values <= _MOST) & (values % 1 == 0)
+        expected = f"a whole number from 0 to {_MOST} as {column}"
+        mend = "Rows count downwards, columns to the right."
+        expect(good, expected, values, origin, mend, GENERAL)
         table[column] = values.astype(np.int64)
     return table[list(GRIDS)]
 

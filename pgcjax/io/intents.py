@@ -14,13 +14,13 @@ from pgcjax.io import files
 from pgcjax.io.bytes import decode, read_bytes
 from pgcjax.io.containers import Named
 from pgcjax.io.schema import (
+    GENERAL,
     INTENTS,
     Origin,
     Origins,
-    canonical,
-    ids,
+    expect,
+    keyed,
     numbers,
-    refuse,
     refuse_repeats,
     shorten,
 )
@@ -135,29 +135,20 @@ def _topics(path: Path, data: bytes) -> Named:
 
 def _canonical_intents(content: Named) -> pd.DataFrame:
     frame, origin = content.frame, content.origin
-    table = canonical(frame, origin, INTENTS[:2], INTENTS[2:])
-    for name in INTENTS[:2]:
-        table[name] = ids(table[name], origin)
+    table = keyed(frame, origin, INTENTS[:2], optional=INTENTS[2:])
     if "probability" in table:
         values = numbers(table["probability"], "probability", origin)
-        refuse(
-            values < 0,
-            lambda i: f"expected a probability of 0 or more, found {values[i]:g}",
-            origin,
-            "Of a query they add up to 1.",
-        )
+        expected, mend = "a probability of 0 or more", "Of a query they add up to 1."
+        expect(values >= 0, expected, values, origin, mend, GENERAL)
         table["probability"] = values
     else:
         table["probability"] = np.nan
     if "kind" not in table:
         table["kind"] = INF
     kinds = table["kind"].tolist()
-    refuse(
-        np.array([kind not in INTENT_KINDS for kind in kinds]),
-        lambda i: f"expected a kind, {INF} or {NAV}, found {shorten(kinds[i])}",
-        origin,
-        f"{INF} is informational, {NAV} is navigational.",
-    )
+    good = np.array([kind in INTENT_KINDS for kind in kinds])
+    mend = f"{INF} is informational, {NAV} is navigational."
+    expect(good, f"a kind, {INF} or {NAV}", kinds, origin, mend, shorten)
     table["kind"] = table["kind"].astype("str")
     return table[list(INTENTS)]
 

@@ -10,7 +10,15 @@ from jaxtyping import Float64
 from pgcjax.io import files
 from pgcjax.io.containers import Columns, Named
 from pgcjax.io.in_memory import in_hand
-from pgcjax.io.schema import Origin, find_columns, keyed, numbers, refuse
+from pgcjax.io.schema import (
+    GENERAL,
+    Origin,
+    expect,
+    find_columns,
+    keyed,
+    numbers,
+    refuse,
+)
 
 _LAYOUTS = {2: ("doc_id", "length"), 3: ("query_id", "doc_id", "length")}
 
@@ -59,12 +67,8 @@ def _checked(content: Named) -> pd.DataFrame:
     keys = [*find_columns(content.frame.columns, ["query_id"]), "doc_id"]
     table = keyed(content.frame, origin, keys, ["length"])
     table["length"] = numbers(table["length"], "length", origin)
-    refuse(
-        (table["length"] < 0).to_numpy(),
-        lambda i: f"expected a length, 0 or more, found {table.length[i]:g}",
-        origin,
-        "Mend the row.",
-    )
+    length, expected = table["length"].to_numpy(), "a length, 0 or more"
+    expect(length >= 0, expected, length, origin, "Mend the row.", GENERAL)
     refuse(
         table.duplicated(keys).to_numpy(),
         lambda i: f"document {table.doc_id[i]!r} has two lengths",

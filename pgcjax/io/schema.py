@@ -140,14 +140,18 @@ def canonical(
 
 
 def keyed(
-    frame: pd.DataFrame, origin: Origin, keys: Sequence[str], others: Sequence[str]
+    frame: pd.DataFrame,
+    origin: Origin,
+    keys: Sequence[str],
+    others: Sequence[str] = (),
+    optional: Sequence[str] = (),
 ) -> pd.DataFrame:
     """Select columns as `canonical` does, those of the keys as ids.
 
     Raises:
         DataError: as of `canonical`, or an id is none.
     """
-    table = canonical(frame, origin, (*keys, *others))
+    table = canonical(frame, origin, (*keys, *others), optional)
     for name in keys:
         table[name] = ids(table[name], origin)
     return table
@@ -224,6 +228,10 @@ def are_ids(values: list) -> bool:
     )
 
 
+GENERAL = "{:g}".format
+"""Writes a number in a message."""
+
+
 def _void(cell: object) -> bool:
     return cell is None or cell is pd.NA or (isinstance(cell, str) and not cell)
 
@@ -251,6 +259,26 @@ def refuse(
     if bad.any():
         row = int(bad.argmax())
         raise DataError(problem(row), where=origin.at(row), mend=mend)
+
+
+def expect(
+    good: np.ndarray,
+    expected: str,
+    cells: Iterable[Any],
+    origin: Origin | Origins,
+    mend: str,
+    show: Callable[[Any], str] = repr,
+) -> None:
+    """Refuse a table for the first of its cells that is not `good` (bool `[rows]`).
+
+    Raises:
+        DataError: there is one; the message has what was expected, and the cell.
+    """
+
+    def problem(i: int) -> str:
+        return f"expected {expected}, found {show(list(cells)[i])}"
+
+    refuse(~good, problem, origin, mend)
 
 
 def ids(column: pd.Series, origin: Origin, *, empty: bool = False) -> pd.Series:
@@ -299,11 +327,8 @@ def numbers(
         DataError: a cell is not a number, or is NaN or infinite.
     """
     values = lenient_numbers(column)
-
-    def problem(i: int) -> str:
-        return f"expected a finite number as {name}, found {_shown(column.tolist()[i])}"
-
-    refuse(~np.isfinite(values), problem, origin, mend)
+    expected = f"a finite number as {name}"
+    expect(np.isfinite(values), expected, column, origin, mend, _shown)
     return values
 
 
@@ -326,8 +351,8 @@ def numbers_or_nan(
     values = lenient_numbers(column)
     cells = column.tolist()
     empty = column.isna().to_numpy() | np.array([c in void for c in cells], bool)
-    bad = ~empty & ~((values >= least) & np.isfinite(values))
-    refuse(bad, lambda i: f"expected {expected}, found {cells[i]!r}", origin, mend)
+    good = empty | ((values >= least) & np.isfinite(values))
+    expect(good, expected, cells, origin, mend)
     return np.where(empty, math.nan, values)
 
 

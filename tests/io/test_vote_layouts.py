@@ -1,7 +1,10 @@
-"""Tables of votes as they come: each read right, or refused with the mend."""
+"""Tables of votes as they come: each is read as meant, or refused with the mend."""
 
 import gzip
+import importlib.util
 import json
+import re
+import sys
 import tomllib
 import warnings
 from collections import Counter
@@ -10,52 +13,74 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pgcjax.errors import PgcjaxError, UsageError
+from pgcjax.errors import DataError, DataWarning, PgcjaxError, UsageError
 from pgcjax.files import read_preferences
 from pgcjax.io.file_kinds import sort_by_kind
 from pgcjax.io.reading import reading
+from pgcjax.io.write import write_table
 
-SHAPES = tomllib.loads((Path(__file__).parent / "vote_shapes.toml").read_text())
-FIXED = ["query_id", "doc_id", "other_doc_id", "preference"]
+CASES = tomllib.loads((Path(__file__).parent / "vote_layouts.toml").read_text())
+NAMES = ["query_id", "doc_id", "other_doc_id", "preference"]
+OPTIONS = re.compile(r"--(columns|answers) ('[^']*'|[^\s;)]+)").findall
 
 
-def line(row: dict) -> str:
-    """A row as text: the four columns, and what else is known of it."""
-    *ids, sign = (row.pop(name) for name in FIXED)
-    more = [
-        f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
-        for name, value in sorted(row.items())
-        if value is not None and value == value
+def lines(table):
+    """Rows as text: the four columns, and what else is known of each."""
+    return [
+        f"{' '.join(row[n] for n in NAMES[:3])} {row['preference']:g}"
+        + "".join(
+            f" {name}={cell:g}" if isinstance(cell, float) else f" {name}={cell}"
+            for name, cell in sorted(row.items())
+            if name not in NAMES and not pd.isna(cell)
+        )
+        for row in table.to_dict("records")
     ]
-    return " ".join([*ids, f"{sign:g}", *more])
 
 
-def test_there_are_enough_shapes():
-    assert len(SHAPES["shape"]) >= 60
-    assert len({shape["name"] for shape in SHAPES["shape"]}) == len(SHAPES["shape"])
+def read(path, **how):
+    with warnings.catch_warnings(), reading(**how):
+        warnings.simplefilter("ignore")
+        return read_preferences(path)
 
 
-@pytest.mark.parametrize("shape", SHAPES["shape"], ids=lambda shape: shape["name"])
-def test_a_table_of_votes_is_read_right_or_refused(put, shape):
-    path = put(shape["file"], shape["table"])
-    folder = f"{path.parent}/"
-    how = {name: shape[name] for name in ("columns", "answers") if name in shape}
+def refusals(path, how):
+    """Messages, the options that each names being added for the next one."""
+    messages = []
+    for _ in range(4):
+        try:
+            read(path, **how)
+            break
+        except PgcjaxError as error:
+            messages.append(str(error).replace(f"{path.parent}/", ""))
+        if not (options := OPTIONS(messages[-1])):
+            break
+        how |= {n: x.strip("'").rstrip(",.") for n, x in options[:1]}
+    return messages
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_a_table_is_read_as_it_is_meant_or_refused(put, case):
+    path = put(case.get("file", "a.csv"), case["text"])
+    how = {name: case[name] for name in ("columns", "answers") if name in case}
+    if "error" in case:
+        messages = refusals(path, {} if "rows" in case else {**how})
+        assert messages[0] == case["error"] and "\n" not in messages[0]
+        # Options that a message names can be pasted, and lead on.
+        assert "=…" not in messages[0].replace("format=…", "")
+        assert len(set(messages)) == len(messages)
+    if "rows" not in case:
+        return
     with warnings.catch_warnings(record=True) as told, reading(**how):
         warnings.simplefilter("always")
-        if "error" in shape:
-            with pytest.raises(PgcjaxError) as refused:
-                read_preferences(path)
-            assert str(refused.value).replace(folder, "") == shape["error"]
-            return
         table = read_preferences(path)
         # What was read is canonical, and is read again as it is, in any way.
         pd.testing.assert_frame_equal(read_preferences(table), table)
-    assert list(map(line, table.to_dict("records"))) == shape["rows"]
-    said = [str(w.message).replace(folder, "") for w in told]
-    assert said == ([shape["warning"]] if "warning" in shape else [])
-    counted = {name: count for name, count in table.attrs.items() if count}
-    assert counted == shape.get("counted", {})
     pd.testing.assert_frame_equal(read_preferences(table), table)
+    assert lines(table) == case["rows"]
+    messages = [str(w.message).replace(f"{path.parent}/", "") for w in told]
+    assert messages == ([case["warning"]] if "warning" in case else [])
+    counted = {name: count for name, count in table.attrs.items() if count}
+    assert counted == case.get("counted", {})
 
 
 @pytest.mark.parametrize(
@@ -120,3 +145,153 @@ def test_crowd_votes_as_published(data):
     with reading(columns="winner=gold", aspects="quality_overall"):
         read = read_preferences(path)["preference"]
     assert read.map({1.0: "a", 0.0: "n", -1.0: "b"}).tolist() == gold
+
+
+def test_sides_are_guessed_where_only_an_answer_is_named(put):
+    path = put("a.csv", "query_id,one,two,label\n1,x,y,x\n1,z,x,x\n")
+    with pytest.raises(DataError) as refused:
+        read(path, columns="winner=label")
+    assert "such as --columns winner=label,a=one,b=two (" in str(refused.value)
+    votes = read(path, columns="winner=label,a=one,b=two")
+    assert lines(votes) == ["1 x y 1 first=x", "1 z x -1 first=z"]
+
+
+def test_shared_layouts_are_read_right_or_refused(data, monkeypatch, capsys):
+    """Layouts of public tools: none is read otherwise than it is meant."""
+    folder = data.parent / "golden" / "votes"
+    if not (folder / "check_votes.py").exists():
+        pytest.skip("not there")
+    with warnings.catch_warnings():
+        spec = importlib.util.spec_from_file_location("c", folder / "check_votes.py")
+        check = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(check)
+        monkeypatch.setattr(sys, "argv", ["check_votes.py", str(folder), "--quiet"])
+        assert check.main() == 0, capsys.readouterr().out
+    with_options = capsys.readouterr().out.rpartition("with options: ")[2]
+    assert "refused" not in with_options
+
+
+MARK = "\ufeff"
+HEADER = "query_id,a,b,winner\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "rows"),
+    [
+        (
+            "a.csv",
+            f"{MARK}{HEADER}1,x,y,a\n{MARK}{HEADER}2,x,z,b\n",
+            "1 x y 1|2 x z -1",
+        ),
+        (
+            "a.txt",
+            f"1 x y x\n{MARK}2 z y z\n{MARK}2 u y y\n",
+            "1 x y 1|2 z y 1|2 u y -1",
+        ),
+        (
+            "a.tsv",
+            'query_id\ta\tb\twinner\tnote\n1\tx\ty\ta\t"open\n1\tx\tz\tb\tshut"\n',
+            "1 x y 1|1 x z -1",
+        ),
+        (
+            "a.tsv",
+            'query_id\ta\tb\twinner\n1\tx\ty\t"a"\n1\t"x"\tz\tb\n',
+            "1 x y 1|1 x z -1",
+        ),
+        (
+            "a.json",
+            '[{"query_id": "1", "a": "x", "b": "y", "winner": "a"},\n'
+            ' {"query_id": "1", "a": "x", "b": "z", "winner": "b"}]',
+            "1 x y 1|1 x z -1",
+        ),
+        ("a.json", '{"rows": [{"qid": 1, "winner": 2, "loser": 3}]}', "1 2 3 1"),
+    ],
+)
+def test_files_that_were_put_together_or_wrapped(put, name, text, rows):
+    table = read(put(name, text)).drop(columns="first", errors="ignore")
+    assert lines(table) == rows.split("|")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "problem"),
+    [
+        (
+            "a.csv",
+            "query_id,winner,loser\n1,x,y\nquery_id,loser,winner\n1,z,u\n",
+            ":3: expected a vote, found the names of columns",
+        ),
+        ("a.txt", "1 x y\ntopic winner loser\n", ":2: expected tabs or commas between"),
+        (
+            "a.csv",
+            'query_id,a,b,winner,note\n1,x,y,a,"open\n1,x,z,b,shut"\n',
+            ":2: expected fields separated by ',': a quote spans lines that have all",
+        ),
+        ("a.json", "[1, 2]", ":1: expected preferences, found"),
+    ],
+)
+def test_what_is_no_vote_is_refused(put, name, text, problem):
+    path = put(name, text)
+    with pytest.raises(DataError) as refused:
+        read_preferences(path)
+    assert str(refused.value).startswith(f"{path}{problem}")
+
+
+def test_cells_that_no_rule_reads(put):
+    """Up to a share they are no answer, and said; codes and other ids never are."""
+    rows = "1,x,y,A\n" * 19
+    path = put("a.csv", f"{HEADER}{rows}1,x,z,they are both hard to judge\n")
+    with pytest.warns(
+        DataWarning, match="1 of 20 cells of winner say nothing that any"
+    ):
+        assert read_preferences(path).attrs["refused"] == {"": 1}
+    few = put("b.csv", f"{HEADER}1,x,y,A\n1,x,y,A\n1,x,z,they are hard to judge\n")
+    with pytest.raises(DataError) as refused:
+        read_preferences(few)
+    assert "--answers 'none=they are hard to judge'" in str(refused.value)
+    assert "--unread 0.34" in str(refused.value)
+    for how in ({"unread": 0.34}, {"answers": "none=they are hard to judge"}):
+        assert len(read(few, **how)) == 2
+    for odd in ("3", "C", "x2", "1", "left"):
+        code = put("c.csv", f"{HEADER}{rows * 3}1,x,z,{odd}\n1,x2,z,B\n")
+        with pytest.raises(DataError, match="expected which of 'x' and 'z' is better"):
+            read_preferences(code)
+
+
+def test_options_are_obeyed_or_said_to_be_of_no_use(put):
+    path = put("a.csv", "query_id,winner,loser\n1,x,y\n")
+    with pytest.raises(DataError, match="answers say what words mean, but no column"):
+        read(path, answers="a=1,b=2")
+    text = put("a.txt", "1 x y x\n")
+    told = pytest.warns(DataWarning, match="has no header, so answers are not of it")
+    with told, reading(answers="a=1,b=2"):
+        assert len(read_preferences(text)) == 1
+    sides = put("b.csv", "query_id,doc_a,doc_b,winner\n1,x,y,doc_a\n")
+    turned = read(sides, columns="a=doc_b,b=doc_a")
+    assert lines(turned) == ["1 y x -1"]
+
+
+def test_a_winner_that_is_named_as_a_side_was_not_shown_first(put):
+    path = put("a.csv", "query_id,winner,loser,margin\n1,x,y,2\n1,z,x,-1\n")
+    votes = read(path, columns="a=winner,b=loser,preference=margin")
+    assert "first" not in votes or votes["first"].isna().all()
+
+
+def test_requests_come_back_with_a_winner(put):
+    """The columns that `ask requests` writes, whose ids may be numbers."""
+    names = "query_id,doc_id,other_doc_id,first,round,number,judge,winner\n"
+    path = put("a.csv", f"{names}1,101,102,101,1,1,,102\n1,103,101,103,1,1,,103\n")
+    votes = read(path)
+    rows = [" ".join(line.split()[:5]) for line in lines(votes)]
+    assert rows == ["1 101 102 -1 first=101", "1 103 101 1 first=103"]
+
+
+def test_tables_of_pgcjax_say_so_themselves(put, tmp_path):
+    frame = pd.DataFrame([("1", "x", "y", 2.0)], columns=NAMES)
+    write_table(frame, tmp_path / "a.csv", {"of": "a test"})
+    write_table(frame, tmp_path / "a.parquet", {"of": "a test"})
+    for source in ("a.csv", "a.parquet"):
+        assert read_preferences(tmp_path / source)["preference"].tolist() == [2]
+    votes = read_preferences(frame)
+    assert read_preferences(votes)["preference"].tolist() == [2]
+    with pytest.raises(DataError, match="may be a place, a probability or a strength"):
+        read_preferences(put("b.csv", frame.to_csv(index=False)))

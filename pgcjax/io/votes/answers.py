@@ -17,7 +17,9 @@ import numpy as np
 from pgcjax.errors import DataError, DataWarning, listed
 from pgcjax.io.reading import chosen
 from pgcjax.io.schema import (
+    GENERAL,
     Origin,
+    expect,
     ids,
     lenient_numbers,
     numbers_or_nan,
@@ -283,12 +285,8 @@ def tied(column: pd.Series, sign: np.ndarray, name: str, at: Origin) -> np.ndarr
     """
     words = [normal(plain(cell)) for cell in column]
     flag = np.array([TRUTH.get(word, np.nan) for word in words])
-    refuse(
-        np.isnan(flag),
-        lambda i: f"expected true or false as {name}, found {column.tolist()[i]!r}",
-        at,
-        f"If it says nothing of ties, say --columns tie=- {_BOTH}",
-    )
+    mend = f"If it says nothing of ties, say --columns tie=- {_BOTH}"
+    expect(~np.isnan(flag), f"true or false as {name}", column, at, mend)
     refuse(
         (sign == TIE) & (flag == 0) & np.array([word != "" for word in words]),
         lambda i: f"the row says a tie, but {name} that it is none",
@@ -350,15 +348,9 @@ def probability(
     roles = ("p_a", "p_tie", "p_b", "probability", "confidence")
     given = {r: lenient_numbers(cells[r]) for r in roles if r in cells}
     for role, values in given.items():
-        column = cells[role].tolist()
-        refuse(
-            ~((values >= 0) & (values <= 1)),
-            lambda i, r=role, c=column: (
-                f"expected a probability from 0 to 1 as {of[r]}, found {c[i]!r}"
-            ),
-            at,
-            "Mend it, or name another column (--columns).",
-        )
+        expected = f"a probability from 0 to 1 as {of[role]}"
+        mend = "Mend it, or name another column (--columns)."
+        expect((values >= 0) & (values <= 1), expected, cells[role], at, mend)
     if "p_b" in given and "p_a" in given:
         total = sum(given[r] for r in ("p_a", "p_tie", "p_b") if r in given)
         refuse(
@@ -397,7 +389,7 @@ def check_probability(table: pd.DataFrame, origin: Origin) -> None:
     """Read probabilities, NaN where there is none, and refuse another winner's."""
     expected, mend = "a probability from 0 to 1", "Leave one that is not known empty."
     p = numbers_or_nan(table["probability"], expected, origin, mend, least=0)
-    refuse(p > 1, lambda i: f"expected {expected}, found {p[i]:g}", origin, mend)
+    expect(~(p > 1), expected, p, origin, mend, GENERAL)
     table["probability"] = p
     sign = np.sign(table["preference"].to_numpy())
     refuse(

@@ -65,12 +65,9 @@ def settle(preferences: pd.DataFrame, flips: str) -> pd.DataFrame:
     if flips == "half":
         rows = rows[double].assign(vote=number)
         in_order = rows.groupby(["vote", "low_first"])["place"].transform("size")
-        weight = (
-            table["weight"].to_numpy(float)
-            if "weight" in table
-            else np.ones(len(table))
-        )
-        weight = weight.copy()
+        weight = np.ones(len(table))
+        if "weight" in table:
+            weight = table["weight"].to_numpy(float, copy=True)
         weight[place] /= 2 * in_order.to_numpy()
         table["weight"] = weight
         table.loc[table.index[place], "first"] = None
@@ -82,9 +79,9 @@ def settle(preferences: pd.DataFrame, flips: str) -> pd.DataFrame:
 
 def _sorted_rows(preferences: pd.DataFrame) -> pd.DataFrame:
     """Return pair, judge and sign of the rows that say what was shown first."""
-    shown = pd.Series(False, preferences.index)
-    if "first" in preferences:
-        shown = preferences["first"].notna() & preferences["other_doc_id"].notna()
+    if "first" not in preferences:
+        preferences = preferences.assign(first=None)
+    shown = preferences["first"].notna() & preferences["other_doc_id"].notna()
     place = np.flatnonzero(shown.to_numpy())
     table = preferences.iloc[place]
     doc, other = (table[c].to_numpy(object) for c in ("doc_id", "other_doc_id"))
@@ -96,9 +93,7 @@ def _sorted_rows(preferences: pd.DataFrame) -> pd.DataFrame:
             return np.full(len(table), "", object)
         return table[column].astype(object).where(table[column].notna(), "").to_numpy()
 
-    low, first = np.where(turned, other, doc), np.zeros(0, object)
-    if "first" in table:
-        first = table["first"].to_numpy(object)
+    low = np.where(turned, other, doc)
     return pd.DataFrame(
         {
             "query_id": table["query_id"].to_numpy(object),
@@ -106,7 +101,7 @@ def _sorted_rows(preferences: pd.DataFrame) -> pd.DataFrame:
             "high": np.where(turned, doc, other),
             "judge": name("judge"),
             "aspect": name("aspect"),
-            "low_first": first == low,
+            "low_first": table["first"].to_numpy(object) == low,
             "sign": np.where(turned, -sign, sign),
             "place": place,
         }

@@ -1,13 +1,12 @@
 """The layouts of tables of votes: the columns of each, and how it says who won.
 
 A column has a role by its name: one of `NAMES`, or a `Pattern` of words. A layout names
-the roles that say who won, and the kind of its answers, for each of which `reader.py`
-has one method. Other roles that say who won are refused beside it. So is every column
-without a role whose name may bear on the outcome (`BEARINGS`), until the user says what
-it is.
+the roles that say who won, and the kind of its answers, which `reader.py` reads each in
+its way. Other roles that say who won are refused beside it. So is every column without
+a role whose name may bear on the outcome (`BEARINGS`), until the user says what it is.
 
 To add a layout, add an entry to `LAYOUTS`, new names of its columns to `NAMES` (or
-their words to a pattern), and a case to tests/io/vote_variants.toml.
+their words to a pattern), and a case to tests/io/vote_layouts.toml.
 """
 
 import re

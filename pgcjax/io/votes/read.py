@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,10 +19,12 @@ from pgcjax.io.fast_columns import PlainTable, Regular, load
 from pgcjax.io.in_memory import in_hand, is_frame
 from pgcjax.io.reading import chosen
 from pgcjax.io.schema import (
+    GENERAL,
     PREFERENCES,
     Origin,
     Origins,
     canonical,
+    expect,
     ids,
     lenient_numbers,
     numbers,
@@ -90,16 +92,13 @@ def read_preferences_as_they_come(
     source = in_hand(source, "preferences")
     if is_frame(source) or format == "xie":
         return _settled(read_placed(source, format=format)[0])
-    read = [
-        (content, content.frame if _is_plain(content) else _placed(content))
-        for content in _loaded(source, format)
-    ]
-    frames = [table for _, table in read if isinstance(table, pl.DataFrame)]
-    if len(frames) == len(read):
+    contents = _loaded(source, format)
+    read = [(c, None if _is_plain(c) else _placed(c)) for c in contents]
+    if all(placed is None for _, placed in read):
+        frames = [c.frame for c, _ in read if isinstance(c, Regular)]
         comments = sum(content.comments for content, _ in read)
         return PlainTable(pl.concat(frames), {"comments": comments, "silent": 0})
-    placed = [(c, t if isinstance(t, tuple) else _placed(c)) for c, t in read]
-    return _settled(_together(placed)[0])
+    return _settled(_together([(c, placed or _placed(c)) for c, placed in read])[0])
 
 
 def read_placed(
@@ -113,7 +112,7 @@ def read_placed(
     if is_frame(source):
         mark = (HEADER_MARK,) if _is_ours(source) else ()
         content = Named(source, Origin("preferences"), mark)
-        table, origin = _canonical_preferences(content)
+        table, origin = _placed(content)
         table.attrs = {**source.attrs, **table.attrs}
         return table, Origins([origin], [len(table)])
     if format == "xie":
@@ -149,12 +148,6 @@ def _is_plain(content: Named | Regular) -> bool:
     return not (doc == other).fill_null(False).any() and (below | ~bad).all()
 
 
-def _placed(content: Named | Regular) -> tuple[pd.DataFrame, Origin]:
-    return _canonical_preferences(
-        content.named() if isinstance(content, Regular) else content
-    )
-
-
 def _together(
     read: Sequence[tuple[Named | Regular, tuple[pd.DataFrame, Origin]]],
 ) -> tuple[pd.DataFrame, Origins]:
@@ -168,7 +161,7 @@ def _together(
     return preferences, Origins(origins, [len(table) for table in tables])
 
 
-def _summed(counts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _summed(counts: Iterable[Mapping[Any, Any]]) -> dict[str, Any]:
     """Add up, over files, what votes say that is no preference."""
     refused: Counter[str] = Counter()
     for of_file in counts:
@@ -197,22 +190,24 @@ def _settled(preferences: pd.DataFrame) -> pd.DataFrame:
     return settle(preferences, options.flips)
 
 
-def _canonical_preferences(content: Named) -> tuple[pd.DataFrame, Origin]:
-    frame, origin, options = content.frame, content.origin, chosen()
-    laid = None
+def _placed(content: Named | Regular) -> tuple[pd.DataFrame, Origin]:
+    """Make a canonical table of a file or table, and say where its rows came from."""
+    if isinstance(content, Regular):
+        content = content.named()
+    frame, origin, counts = content.frame, content.origin, {}
     if content.checked or _was_read(content):
         if origin.unit == "line":
             _tell_options(content)
-        first = options.columns.get("first", "")
+        first = chosen().columns.get("first", "")
         if first in ("doc_id", "other_doc_id") and "first" not in frame:
             frame = frame.assign(first=frame[first])
         table = frame if content.checked else _columns(frame, origin)
     else:
         written = bool(content.head) and content.head[0].startswith(HEADER_MARK)
-        named, meant = options.columns, options.answers
-        laid = lay_out(frame, origin, named, meant, signed=written)
-        origin = laid.origin if laid else origin
-        table = _columns(laid.frame if laid else frame, origin)
+        if laid := lay_out(frame, origin, signed=written):
+            frame, origin = laid
+            counts = frame.attrs
+        table = _columns(frame, origin)
     refuse(
         (table["doc_id"] == table["other_doc_id"]).fillna(False).to_numpy(bool),
         lambda i: f"document {table.doc_id[i]!r} is compared with itself",
@@ -225,7 +220,6 @@ def _canonical_preferences(content: Named) -> tuple[pd.DataFrame, Origin]:
         origin,
         "Give other_doc_id, or a preference below 0 for a bad document.",
     )
-    counts = {"refused": laid.refused, "both_bad": laid.both_bad} if laid else {}
     table.attrs.clear()
     table.attrs.update({SILENT: 0} | _summed([counts]))
     return table, origin
@@ -282,10 +276,9 @@ def _times(column: pd.Series, origin: Origin) -> np.ndarray:
         of = pd.to_datetime(column[dates], errors="coerce", utc=True, format="ISO8601")
         values = values.copy()
         values[dates] = (of - pd.Timestamp(0, tz="UTC")).dt.total_seconds().to_numpy()
-    bad = ~empty & ~np.isfinite(values)
-    problem = "expected a time, a number or a date such as 2025-01-31T12:00"
+    expected = "a time, a number or a date such as 2025-01-31T12:00"
     mend = "Leave a time that is not known empty."
-    refuse(bad, lambda i: f"{problem}, found {shorten(cells[i])}", origin, mend)
+    expect(empty | np.isfinite(values), expected, cells, origin, mend, shorten)
     return values
 
 
@@ -329,11 +322,9 @@ def _columns(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
     if "weight" in table:
         table["weight"] = numbers(table["weight"], "weight", origin)
         weight = table["weight"].to_numpy()
-        meaning = "A weight is the number of equal judgments that a row stands for."
-        for bad, expected, mend in (
-            (weight <= 0, "a weight above 0", "Leave out judgments that nobody made."),
-            (weight > _MOST, "a weight of 2^30 at most", meaning),
-        ):
-            problem = f"expected {expected}, found "
-            refuse(bad, lambda i, p=problem: f"{p}{weight[i]:g}", origin, mend)
+        mend = "Leave out judgments that nobody made."
+        expect(weight > 0, "a weight above 0", weight, origin, mend, GENERAL)
+        expected = "a weight of 2^30 at most"
+        mend = "A weight is the number of equal judgments that a row stands for."
+        expect(weight <= _MOST, expected, weight, origin, mend, GENERAL)
     return table

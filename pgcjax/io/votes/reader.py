@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from pgcjax.errors import DataError, DataWarning, listed
-from pgcjax.io.schema import Origin, ids, lenient_numbers, numbers, refuse
+from pgcjax.io.reading import chosen
+from pgcjax.io.schema import Origin, expect, ids, lenient_numbers, numbers, refuse
 from pgcjax.io.votes import layouts
 from pgcjax.io.votes.answers import (
     check_sides,
@@ -44,52 +45,21 @@ _LENGTHS = {"length_a": "length", "length_b": "other_length"}
 _MOST_KEYS = 20  # of objects whose keys are columns; of more, keys are data
 
 
-@dataclass(frozen=True)
-class Laid:
-    """Votes as canonical columns, not checked yet.
-
-    Attributes:
-        frame: the rows.
-        origin: where each came from.
-        refused: how many votes of each judge, "" for none, give no answer.
-        both_bad: how many ties say that both are bad.
-    """
-
-    frame: pd.DataFrame
-    origin: Origin
-    refused: dict[str, int]
-    both_bad: int
-
-
-@dataclass(frozen=True)
-class _ReadRows:
-    """Rows that are read in one way: the table, its places, ties that say both bad."""
-
-    table: pd.DataFrame
-    places: np.ndarray
-    both_bad: int = 0
-
-
 def lay_out(
-    frame: pd.DataFrame,
-    origin: Origin,
-    named: Mapping[str, str],
-    meant: Mapping[str, float],
-    *,
-    signed: bool = False,
-) -> Laid | None:
-    """Make canonical preferences of a table of votes.
+    frame: pd.DataFrame, origin: Origin, *, signed: bool = False
+) -> tuple[pd.DataFrame, Origin] | None:
+    """Make canonical preferences of a table of votes, as `reading` says.
 
     Args:
         frame: the table.
         origin: of its rows.
-        named: what `parse_columns` read.
-        meant: what `parse_answers` read.
         signed: whether pgcjax wrote it: then `preference` is a sign, whatever its size.
 
     Returns:
-        The rows; None if no columns are the two sides of a comparison: it is no such
-        table.
+        Canonical columns, not checked yet, and where each row came from; None if no
+        columns are the two sides of a comparison: it is no such table. `attrs` has
+        `refused`, how many votes of each judge, "" for none, give no answer, and
+        `both_bad`, how many ties say that both are bad.
 
     Raises:
         DataError: columns or cells leave open what they mean, or contradict each other.
@@ -98,13 +68,13 @@ def lay_out(
         return None
     frame = frame.reset_index(drop=True)
     flat = flattened(frame.set_axis([str(c).strip() for c in frame.columns], axis=1))
-    roles = find_roles(flat, named, meant, origin.name)
+    options = chosen()
+    roles = find_roles(flat, options.columns, options.answers, origin.name)
     if roles is None:
         return None
-    frame = flat.loc[:, ~flat.columns.duplicated()]
-    _refuse_header(frame, roles, origin)
-    reader = _Reader(frame, origin, roles, named, meant, signed)
-    if meant and not reader.has_words:
+    _refuse_header(roles, origin)
+    in_words = roles.wide or {*roles.of} & layouts.IN_WORDS
+    if roles.meant and not in_words:
         raise DataError(
             f"answers say what words mean, but no column has any: the layout is "
             f"{roles.layout.name}",
@@ -117,7 +87,7 @@ def lay_out(
             f"--columns winner={layouts.tokens(roles.unread[0])[-1]} reads others "
             "(columns= in Python)"
         )
-    return _joined(reader.parts(), origin, named)
+    return _Reader(roles, origin, signed).rows()
 
 
 def _tell(text: str) -> None:
@@ -127,70 +97,66 @@ def _tell(text: str) -> None:
 class _Reader:
     """Reads the rows of one table, whose columns have roles."""
 
-    def __init__(
-        self,
-        frame: pd.DataFrame,
-        origin: Origin,
-        roles: Roles,
-        named: Mapping[str, str],
-        meant: Mapping[str, float],
-        signed: bool,
-    ):
-        self.frame, self.origin, self.roles = frame, origin, roles
-        self.named, self.meant = named, meant
-        self.signed = signed or "preference" in named
-        self.words = roles.words(meant)
+    def __init__(self, roles: Roles, origin: Origin, signed: bool):
+        self.roles, self.frame, self.origin = roles, roles.frame, origin
+        self.named = roles.header.named
+        self.signed = signed or "preference" in self.named
+        self.both_bad = 0
 
-    @property
-    def has_words(self) -> bool:
-        """Whether the layout has a column of answers, which may be words."""
-        return bool(self.roles.wide or {*self.roles.of} & layouts.IN_WORDS)
+    def rows(self) -> tuple[pd.DataFrame, Origin]:
+        """Read all votes, by row of the table, without those that say nothing."""
+        table = pd.concat(self._parts(), ignore_index=True)
+        table = table.sort_values("place", kind="stable", ignore_index=True)
+        refused = (table["preference"] == NONE).to_numpy()
+        if refused.all():
+            raise DataError(
+                "no row says which of two documents is better",
+                where=replace(self.origin, places=table["place"].to_numpy()).at(0),
+                mend="Fill in answers, or name another column of them (--columns).",
+            )
+        judge = table["judge"] if "judge" in table else pd.Series("", table.index)
+        counts = Counter(map(str, judge[refused].fillna("").tolist()))
+        if "query_id" not in table:
+            table["query_id"] = ONE_SET
+            if "query_id" not in self.named:
+                _tell(
+                    f"{self.origin.name}: no column names a query, so all rows are one "
+                    "set of comparisons; --columns query_id=- says so (columns= in "
+                    "Python)"
+                )
+        if refused.any():
+            table = table[~refused].reset_index(drop=True)
+        table.attrs = {"refused": dict(counts), "both_bad": self.both_bad}
+        return table, replace(self.origin, places=table.pop("place").to_numpy())
 
-    def parts(self) -> list[_ReadRows]:
+    def _parts(self) -> list[pd.DataFrame]:
         """Read all columns of answers, by the kind of answers that the layout has."""
-        readers = {
-            layouts.ONE: lambda: [self._part(self.roles.of, self.words)],
-            layouts.COUNTS: self._counts,
-            layouts.ORDERS: lambda: [
-                self._in_order("a", "b"),
-                self._in_order("b", "a"),
-            ],
-            layouts.GAMES: lambda: [
-                self._game("1", "doc_id"),
-                self._game("2", "other_doc_id"),
-            ],
-            layouts.ASPECTS: self._aspects,
-        }
-        return readers[self.roles.layout.answer]()
+        roles, of = self.roles, self.roles.of
+        answer = roles.layout.answer
+        if answer == layouts.COUNTS:
+            return self._counts()
+        if answer == layouts.ASPECTS:
+            each = roles.each or "aspect"
+            wide = roles.wide.items()
+            return [self._part(of | x).assign(**{each: name}) for name, x in wide]
+        if answer == layouts.ORDERS:  # answers name what was shown, not the columns
+            words = Words(POSITIONS, (), roles.meant)
+            pairs = (("a", "b"), ("length_a", "length_b"))
+            swaps = [*pairs, *(pair[::-1] for pair in pairs)]
+            turned = of | {side: of[other] for side, other in swaps if other in of}
+            orders = (of, "answer_a_first"), (turned, "answer_b_first")
+            return [self._part(x | {"winner": x[role]}, words) for x, role in orders]
+        if answer == layouts.GAMES:  # answers name sides however they were shown
+            words = replace(roles.words, families=())
+            games = [
+                self._part(of | {"winner": of[game]}, words)
+                for game in ("game_1", "game_2")
+            ]
+            firsts = zip(games, ("doc_id", "other_doc_id"), strict=True)
+            return [game.assign(first=game[column]) for game, column in firsts]
+        return [self._part(of)]
 
-    def _aspects(self) -> list[_ReadRows]:
-        """Read the answers of each aspect or judge."""
-        parts = []
-        for name, columns in self.roles.wide.items():
-            part = self._part(self.roles.of | columns, self.words)
-            part.table[self.roles.each or "aspect"] = name
-            parts.append(part)
-        return parts
-
-    def _in_order(self, first: str, second: str) -> _ReadRows:
-        """Read the answers that were given when one of the two was shown first."""
-        of = {**self.roles.of, "winner": self.roles.of[f"answer_{first}_first"]}
-        for side, other in (("a", first), ("b", second)):
-            for role in ("", "length_"):
-                if f"{role}{other}" in self.roles.of:
-                    of[f"{role}{side}"] = self.roles.of[f"{role}{other}"]
-        return self._part(of, Words(POSITIONS, (), self.meant))
-
-    def _game(self, number: str, first: str) -> _ReadRows:
-        """Read one of two games, whose answers name sides however they were shown."""
-        words = Words((), self.words.columns, self.meant)
-        part = self._part(
-            self.roles.of | {"winner": self.roles.of[f"game_{number}"]}, words
-        )
-        part.table["first"] = part.table[first]
-        return part
-
-    def _counts(self) -> list[_ReadRows]:
+    def _counts(self) -> list[pd.DataFrame]:
         """Read how often each side won, or which of several columns has the one 1."""
         of = {r: c for r, c in self.roles.of.items() if r not in ("wins_a", "wins_b")}
         columns = [self.roles.of["wins_a"], self.roles.of["wins_b"], *self.roles.ties]
@@ -222,35 +188,29 @@ class _Reader:
         weighted = "weight" in of or not one
         if "weight" in of:
             counts = counts * lenient_numbers(self.frame[of["weight"]])
-        part = self._part(of, self.words)
+        votes = self._part(of)
         if not one:  # of which nobody knows what was shown first
-            part.table.drop(columns="first", errors="ignore", inplace=True)
+            votes = votes.drop(columns="first", errors="ignore")
         parts = []
         for sign, count in ((A, counts[0]), (B, counts[1]), (TIE, counts[2:].sum(0))):
             rows = count > 0
-            table = part.table[rows].reset_index(drop=True).assign(preference=sign)
-            if weighted:
-                table["weight"] = count[rows]
-            parts.append(_ReadRows(table, part.places[rows]))
-        return [p for p in parts if len(p.places)]
+            part = votes[rows].assign(preference=sign)
+            parts.append(part.assign(weight=count[rows]) if weighted else part)
+        return [part for part in parts if len(part)]
 
-    def _part(self, of: Mapping[str, str], words: Words) -> _ReadRows:
+    def _part(self, of: Mapping[str, str], words: Words | None = None) -> pd.DataFrame:
         """Read one answer of each row, or each of a list of them."""
         roles = self.roles
         cells = {role: self.frame[column] for role, column in of.items()}
         cells, rows = exploded(cells, of, self.origin)
         places = np.asarray(self.origin.places)
         places = places[rows] if len(places) else rows + 1
-        at = Origin(
-            self.origin.name,
-            self.origin.unit,
-            places,
-        )
+        at = replace(self.origin, places=places)
         out: dict[str, Any] = {r: c for r, c in cells.items() if r in _TAKEN}
         out |= {n: cells[r] for r, n in _LENGTHS.items() if r in cells}
         docs = self._documents(cells, of, at)
         out["doc_id"], out["other_doc_id"] = docs
-        sign, by_id, both_bad = self._sign(cells, of, docs, words, at)
+        sign, by_id = self._sign(cells, of, docs, words or roles.words, at)
         if "tie" in cells:
             sign = tied(cells["tie"], sign, of["tie"], at)
         self._check_margins(sign, rows, of, at)
@@ -268,7 +228,7 @@ class _Reader:
         elif (p := probability(cells, of, sign, at)) is not None:
             out["probability"] = p
             sign = np.where(np.isnan(sign), np.sign(p - 0.5), sign)
-        return _ReadRows(pd.DataFrame(out | {"preference": sign}), places, both_bad)
+        return pd.DataFrame(out | {"preference": sign, "place": places})
 
     def _documents(
         self, cells: Mapping[str, pd.Series], of: Mapping[str, str], at: Origin
@@ -289,8 +249,8 @@ class _Reader:
         docs: tuple[pd.Series, pd.Series],
         words: Words,
         at: Origin,
-    ) -> tuple[np.ndarray, bool, int]:
-        """Read who won, whether that is by ids, and how many ties say both bad."""
+    ) -> tuple[np.ndarray, bool]:
+        """Read who won, and whether that is by ids."""
         kind = self.roles.kind
         if "preference" in cells:
             sign = numbers(cells["preference"], "preference", at)
@@ -299,24 +259,27 @@ class _Reader:
             elif not self.signed:
                 alone = docs[1].isna() | (docs[1] == "")  # judged bad
                 check_signs(sign[~alone.to_numpy(bool)], of["preference"], at)
-            return sign, kind == WON, 0
+            return sign, kind == WON
         if kind == WON:
             if "outcome" in cells:
-                return outcome(cells["outcome"], of, at), True, 0
-            return np.ones(len(docs[0])), True, 0
+                return outcome(cells["outcome"], of, at), True
+            return np.ones(len(docs[0])), True
         if "winner" in cells and "loser" in cells and not words.given:
             winner = ids(cells["winner"], at)
             sign = np.where((winner == docs[1]).fillna(False), B, A)
             check_sides(kind, cells, of, docs, sign, at)
-            return sign, True, 0
+            return sign, True
         two = docs[0].tolist(), docs[1].tolist()
-        if "winner" in cells:
-            return decode(cells["winner"].tolist(), two, words, of["winner"], at)
-        if "loser" in cells:
-            column, name = cells["loser"].tolist(), of["loser"]
-            read = decode(column, two, words, name, at, "is worse")
-            return np.where(read.sign == NONE, NONE, 0.0 - read.sign), *read[1:]
-        return np.full(len(docs[0]), np.nan), False, 0
+        for role, verb in (("winner", "is better"), ("loser", "is worse")):
+            if role in cells:
+                column = cells[role].tolist()
+                read = decode(column, two, words, of[role], at, verb)
+                self.both_bad += read.both_bad
+                sign = read.sign
+                if role == "loser":
+                    sign = np.where(sign == NONE, NONE, 0.0 - sign)
+                return sign, read.ids
+        return np.full(len(docs[0]), np.nan), False
 
     def _check_margins(
         self, sign: np.ndarray, rows: np.ndarray, of: Mapping[str, str], at: Origin
@@ -354,14 +317,10 @@ class _Reader:
         if self.roles.kind != PLACED:
             return column  # ids alone, which are checked with the others
         two = docs[0].tolist(), docs[1].tolist()
-        words = Words(self.words.families, self.words.columns)
+        words = replace(self.roles.words, meant={})
         sign, *_ = decode(column.tolist(), two, words, name, at, "was shown first")
-        refuse(
-            sign == TIE,
-            lambda i: f"expected what was shown first, found {column.tolist()[i]!r}",
-            at,
-            "Give one of the two documents, or nothing where it is not known.",
-        )
+        mend = "Give one of the two documents, or nothing where it is not known."
+        expect(sign != TIE, "what was shown first", column, at, mend)
         return docs[0].where(sign != B, docs[1]).where(sign != NONE)
 
     def _unknown_order(self) -> DataError:
@@ -375,38 +334,6 @@ class _Reader:
             mend=f"If answers name {a} and {b} whatever was shown first, say --columns "
             f"{named} (columns= in Python); else turn them before.",
         )
-
-
-def _joined(
-    parts: Sequence[_ReadRows], origin: Origin, named: Mapping[str, str]
-) -> Laid:
-    """Put all rows together, by row of the table, without votes that say nothing."""
-    table, places = parts[0].table, parts[0].places
-    if len(parts) > 1:
-        table = pd.concat([part.table for part in parts], ignore_index=True)
-        places = np.concatenate([part.places for part in parts])
-        order = np.argsort(places, kind="stable")
-        table, places = table.iloc[order].reset_index(drop=True), places[order]
-    refused = (table["preference"] == NONE).to_numpy()
-    if refused.all():
-        raise DataError(
-            "no row says which of two documents is better",
-            where=Origin(origin.name, origin.unit, places[:1]).at(0),
-            mend="Fill in answers, or name another column of them (--columns).",
-        )
-    judge = table["judge"] if "judge" in table else pd.Series("", table.index)
-    counts = Counter(map(str, judge[refused].fillna("").tolist()))
-    if "query_id" not in table:
-        table["query_id"] = ONE_SET
-        if "query_id" not in named:
-            _tell(
-                f"{origin.name}: no column names a query, so all rows are one set of "
-                "comparisons; --columns query_id=- says so (columns= in Python)"
-            )
-    if refused.any():
-        table, places = table[~refused].reset_index(drop=True), places[~refused]
-    both_bad = sum(part.both_bad for part in parts)
-    return Laid(table, Origin(origin.name, origin.unit, places), dict(counts), both_bad)
 
 
 def flattened(frame: pd.DataFrame) -> pd.DataFrame:
@@ -431,8 +358,9 @@ def flattened(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([rest, flattened(deeper)], axis=1)
 
 
-def _refuse_header(frame: pd.DataFrame, roles: Roles, origin: Origin) -> None:
+def _refuse_header(roles: Roles, origin: Origin) -> None:
     """Refuse a row that names columns, as where two files were put together."""
+    frame = roles.frame
     columns = [roles.of[r] for r in ("query_id", "a", "b") if r in roles.of]
     if len(columns) < 3:
         return

@@ -37,6 +37,7 @@ class Roles:
         kind: of its sides.
         ends: what tells the names of both sides apart.
         of: the column of each role; `a` and `b` are the two documents.
+        meant: what the user said of the words of answers.
         layout: that it has.
         wide: aspects or judges that are columns: for each, its columns by role.
         ties: columns that say that it is a tie, beside wins_a and wins_b.
@@ -50,6 +51,7 @@ class Roles:
     kind: str
     ends: tuple[str, str]
     of: dict[str, str]
+    meant: Mapping[str, float]
     layout: Layout = LAYOUTS[0]
     wide: dict[str, dict[str, str]] = field(default_factory=dict)
     ties: tuple[str, ...] = ()
@@ -68,10 +70,11 @@ class Roles:
         """Roles that say who won, and that the user named."""
         return {*self.header.named} & layouts.SAYING - {"tie"}
 
-    def words(self, meant: Mapping[str, float]) -> Words:
-        """Return the words that may stand for the two sides."""
+    @property
+    def words(self) -> Words:
+        """The words that may stand for the two sides."""
         columns = self.of["a"], self.of["b"]
-        return Words(ACCEPTED.get(self.ends, ()), columns, meant)
+        return Words(ACCEPTED.get(self.ends, ()), columns, self.meant)
 
     def free(self) -> list[str]:
         """List the columns without a role."""
@@ -113,7 +116,7 @@ def find_roles(
     pair, kind = sides
     of |= dict(zip(("a", "b"), pair.columns, strict=True))
     frame = frame.loc[:, ~frame.columns.duplicated()]
-    roles = Roles(header, frame, kind, pair.ends, of)
+    roles = Roles(header, frame, kind, pair.ends, of, meant)
     _beside(roles)
     _query(roles)
     _of_each_side(roles)
@@ -121,13 +124,13 @@ def find_roles(
         _wide(roles, families)
     elif not roles.named_answers - {"confidence"}:
         if not roles.each:
-            _answers(roles, signed=not meant)
+            _answers(roles)
         if not ({*of} & layouts.SAYING - {"tie", "confidence"} or kind == WON):
             _columns_of_votes(roles)
     if kind == WON and "outcome" in of and meant:
         of["winner"] = of.pop("outcome")
         roles.kind = PLACED
-    _choose(roles, meant)
+    _choose(roles)
     _refuse_rest(roles)
     return roles
 
@@ -272,14 +275,14 @@ def _of_each_side(roles: Roles) -> None:
         roles.ties = (of["ties"],)
 
 
-def _answers(roles: Roles, *, signed: bool) -> None:
-    """Find the columns that say who won; `signed` if `preference` may be a sign."""
+def _answers(roles: Roles) -> None:
+    """Find the columns that say who won."""
     of, header, frame, free = roles.of, roles.header, roles.frame, roles.free()
     answers = [c for c in free if layouts.is_answer(header.words[c])]
     if len(answers) > 1:  # reasons are no answers
         answers = [c for c in answers if not _is_text(frame[c])] or answers
     signs = [c for c in answers if header.words[c] in (("preference",), ("pref",))]
-    if signs and signed and roles.kind != PLACED:
+    if signs and not roles.meant and roles.kind != PLACED:
         if np.isnan(lenient_numbers(frame[signs[0]])).mean() <= 0.5:
             of["preference"] = signs[0]
             answers.remove(signs[0])
@@ -344,11 +347,11 @@ def _wide(roles: Roles, ends: Mapping[str, str]) -> None:
     roles.wide = wide
 
 
-def _choose(roles: Roles, meant: Mapping[str, float]) -> None:
+def _choose(roles: Roles) -> None:
     """Find the one layout that has all roles that say who won, and no other."""
     of, saying = roles.of, {*roles.of} & layouts.SAYING
     saying |= {"ties"} if roles.ties else set()
-    bare = [] if saying or roles.wide else _bare(roles, meant)
+    bare = [] if saying or roles.wide else _bare(roles)
     if roles.each and not saying and not roles.wide and bare:
         roles.wide = {name: {"winner": name} for name in bare}
     if roles.wide:
@@ -372,9 +375,9 @@ def _layouts(roles: Roles) -> str:
     return f"Layouts: {'; '.join(names)}."
 
 
-def _bare(roles: Roles, meant: Mapping[str, float]) -> list[str]:
+def _bare(roles: Roles) -> list[str]:
     """List the columns without a role that hold nothing but answers."""
-    words, columns = roles.words(meant), []
+    words, columns = roles.words, []
     for name in dict.fromkeys(roles.free()):
         signs = {words.sign(normal(plain(cell))) for cell in roles.frame[name].tolist()}
         if {np.sign(s) for s in signs} & {A, B} and not any(s != s for s in signs):
