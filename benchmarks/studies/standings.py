@@ -6,6 +6,7 @@ they are. Systems differ from query to query, so that votes on a query hang toge
 where all are equal, every difference that is told is false.
 """
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,8 @@ def main(worlds: int, seed: int, output: Path | None) -> None:
     rows = [case(worlds, seed, *of) for of in CASES]
     report.table(f"{worlds} made-up arenas each, ranks at 95 %", COLUMNS, rows)
     if output:
-        report.save(output, facts(["python", "-m", "benchmarks.studies.standings"]))
+        command = ["python", "-m", "benchmarks.studies.standings", *sys.argv[1:]]
+        report.save(output, facts(command))
 
 
 if __name__ == "__main__":
