@@ -162,28 +162,18 @@ def report(
 
     score_page.check_top(top)
     title = title or ", ".join(Path(path).name for path in scores)
-    source, names = score_files(scores), measures or None
-    if replicates:
-        from pgcjax.stats.uncertainty import read_uncertainty
-
-        options["uncertainty"] = read_uncertainty(replicates)
-    if judges:
-        from pgcjax.stats.judge_orders import read_judge_orders
-
-        options["judges"] = read_judge_orders(judges)
+    options |= _read_findings(replicates, judges)
     with ProgressDisplay() as progress:
+        source, names = score_files(scores), measures or None
         findings = find(source, names, progress=progress.update, **options)
         if options["missing"] == "own" and "lacking" in findings.used:
             say(findings.used["lacking"])
         order = order or str(findings.used.get("scores, order", ORDERS[0]))
         float32 = bool(findings.used.get("scores, float32"))
         reading = {"format": run_format, "name_by": name_by, "float32": float32}
-        beside: dict[str, Any] = {}
-        if prefs or qrels:
-            asked = _Asked(
-                given, prefs_format, reading, order, EXPLAINED if why is None else why
-            )
-            beside = asked.read(findings, progress)
+        cells = EXPLAINED if why is None else why
+        asked = _Asked(given, prefs_format, reading, order, cells)
+        beside = asked.read(findings, progress) if prefs or qrels else {}
         if topics or texts:
             beside |= _texts(topics, texts, findings, beside, progress)
     if html:
@@ -196,6 +186,20 @@ def report(
         page.write(made, output)
         say(f"wrote {output}")
     _save_figures(made, figures, kinds)
+
+
+def _read_findings(replicates: str | None, judges: str | None) -> dict[str, Any]:
+    """Read what other verbs wrote, as arguments of `score_findings.find`."""
+    findings: dict[str, Any] = {}
+    if replicates:
+        from pgcjax.stats.uncertainty import read_uncertainty
+
+        findings["uncertainty"] = read_uncertainty(replicates)
+    if judges:
+        from pgcjax.stats.judge_orders import read_judge_orders
+
+        findings["judges"] = read_judge_orders(judges)
+    return findings
 
 
 _OF_ARENA = {"judgments", "prefs_format", "output", "title", "seed", "figures", "kinds"}

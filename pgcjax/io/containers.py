@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import gc
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -223,27 +223,31 @@ def _delimited(path: Path, text: str, separator: str, any_header: bool) -> Named
             where=f"{path}:{place if 'spans' in str(error) else start + 1}",
             mend="Is a quote not closed?",
         ) from None
-    named = any_header or chosen().columns or sum(map(known_column, header)) > 1
-    if not named and not of_votes(header):
-        raise DataError(
-            "expected a header with column names such as query_id and doc_id, "
-            f"separated by {separator!r}, found {shorten(separator.join(header))}",
-            where=f"{path}:{skipped + 1}",
-            mend="Add it, or name the file otherwise (.txt) if it is in a TREC format; "
-            "--columns names other columns of votes.",
-        )
+    _check_header(path, separator, header, skipped + 1, any_header)
     if not rows:
         raise DataError("holds a header only", where=str(path), mend="Add rows.")
     frame = pd.DataFrame(dict(zip(header, zip(*rows, strict=True), strict=True)))
     if len(frame.columns) != len(header):
         twice = next(name for name in header if header.count(name) > 1)
-        raise DataError(
-            f"has more than one column {twice!r}",
-            where=f"{path}:{skipped + 1}",
-            mend="Rename or drop one.",
-        )
+        problem, where = f"has more than one column {twice!r}", f"{path}:{skipped + 1}"
+        raise DataError(problem, where=where, mend="Rename or drop one.")
     origin = Origin(str(path), "line", np.array(places))
     return Named(frame, origin, head, len(head))
+
+
+def _check_header(
+    path: Path, separator: str, header: Sequence[str], line: int, any_header: bool
+) -> None:
+    """Refuse a header without columns that are known."""
+    named = any_header or chosen().columns or sum(map(known_column, header)) > 1
+    if not named and not of_votes(header):
+        raise DataError(
+            "expected a header with column names such as query_id and doc_id, "
+            f"separated by {separator!r}, found {shorten(separator.join(header))}",
+            where=f"{path}:{line}",
+            mend="Add it, or name the file otherwise (.txt) if it is in a TREC format; "
+            "--columns names other columns of votes.",
+        )
 
 
 def unquote(field: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar, cast
@@ -192,22 +192,13 @@ class Runs:
         Raises:
             DataError: a unit is malformed, each in its turn.
         """
-        need, units = Need(chosen().memory, judged, order), self.units[skip:]
-
-        def read(units: Sequence[Unit]) -> tuple[list[_TablePart[T]], Exception | None]:
-            parts: list[_TablePart[T]] = []
-            try:
-                for table in units[0].source.read(units, need):
-                    about = table.by_unit, table.indistinct, table.last
-                    parts.append(_TablePart(*about, then(self._rounded(table))))
-            except Exception as error:  # in its turn: after what was read before it
-                return parts, error
-            return parts, None
-
+        units = self.units[skip:]
+        need = Need(chosen().memory, judged, order)
         alone = need.ranks or not together
         tasks = bundled(units, [0 if alone else unit.text for unit in units])
         owner: dict[str, Unit] = {}
         done = equal = 0
+        read = partial(self._parts, need, then)
         with closing(read_ahead(read, [*tasks], _size)) as answers:
             for parts, error in answers:
                 values: list[T] = []
@@ -217,15 +208,31 @@ class Runs:
                     values.append(value)
                     if not last:
                         continue
-                    for _ in by_unit:
-                        done += 1
+                    for unit in range(done + 1, done + len(by_unit) + 1):
                         if progress:
-                            progress("reading", skip + done, len(self.units))
+                            progress("reading", skip + unit, len(self.units))
+                    done += len(by_unit)
                     yield Read(len(by_unit), values)
                     values = []
                 if error:
                     raise error
         tell_indistinct(equal, SCORES)
+
+    def _parts(
+        self,
+        need: Need,
+        then: Callable[[RunTable | PackedBlock], T],
+        units: Sequence[Unit],
+    ) -> tuple[list[_TablePart[T]], Exception | None]:
+        """Read some units; an error is told in its turn, after what was read before."""
+        parts: list[_TablePart[T]] = []
+        try:
+            for table in units[0].source.read(units, need):
+                about = table.by_unit, table.indistinct, table.last
+                parts.append(_TablePart(*about, then(self._rounded(table))))
+        except Exception as error:
+            return parts, error
+        return parts, None
 
     def _rounded(self, table: RunTable | PackedBlock) -> RunTable | PackedBlock:
         if not self.options.float32 or isinstance(table, PackedBlock):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -309,25 +309,15 @@ def _trec_prefs(frame: pl.DataFrame, origin: Origin) -> tuple[pl.DataFrame, np.n
         row_of = _last_rows(subgroups, doc, level, origin)
         docs = sorted(row_of)
         vertex = {d: v for v, d in enumerate(docs)}
-        above = np.zeros((len(docs), len(docs)), bool)
-        tied = above.copy()
-        for rows in subgroups.values():
-            v = np.array([vertex[doc[i]] for i in rows])
-            x = np.array([float(level[i]) for i in rows])
-            above[np.ix_(v, v)] |= x[:, None] > x[None, :]
-            tied[np.ix_(v, v)] |= x[:, None] == x[None, :]
-        if len(subgroups) > 1:
-            above = transitive_closure(above)
-            np.fill_diagonal(above, False)  # a cycle shows in its pairs
-            clash = np.argwhere(above & (above.T | tied))
-            if len(clash):
-                a, b = (docs[v] for v in clash[0])
-                raise DataError(
-                    f"group {g!r} of query {q!r} prefers {a!r} to {b!r}, and also says "
-                    f"otherwise ({origin.place(row_of[a])}, {origin.place(row_of[b])})",
-                    where=origin.at(max(row_of[a], row_of[b])),
-                    mend="Judgments that conflict belong to different groups.",
-                )
+        above, clash = _above(vertex, subgroups, doc, level)
+        if len(clash):
+            a, b = (docs[v] for v in clash[0])
+            raise DataError(
+                f"group {g!r} of query {q!r} prefers {a!r} to {b!r}, and also says "
+                f"otherwise ({origin.place(row_of[a])}, {origin.place(row_of[b])})",
+                where=origin.at(max(row_of[a], row_of[b])),
+                mend="Judgments that conflict belong to different groups.",
+            )
         better, worse = np.nonzero(above)
         preference = 1.0
         if not len(better):
@@ -344,6 +334,27 @@ def _trec_prefs(frame: pl.DataFrame, origin: Origin) -> tuple[pl.DataFrame, np.n
         places += [row_of[docs[v]] for v in better]
     types = {name: pl.Float64 for name in ("preference", *LEVELS)}
     return pl.DataFrame(out, schema_overrides=types), np.array(places, int)
+
+
+def _above(
+    vertex: Mapping[str, int],
+    subgroups: Mapping[str, Sequence[int]],
+    doc: Sequence[str],
+    level: Sequence[str | float],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Find which document is above which by all subgroups, and what contradicts it."""
+    above = np.zeros((len(vertex), len(vertex)), bool)
+    tied = above.copy()
+    for rows in subgroups.values():
+        v = np.array([vertex[doc[i]] for i in rows])
+        x = np.array([float(level[i]) for i in rows])
+        above[np.ix_(v, v)] |= x[:, None] > x[None, :]
+        tied[np.ix_(v, v)] |= x[:, None] == x[None, :]
+    if len(subgroups) < 2:
+        return above, np.zeros((0, 2), int)
+    above = transitive_closure(above)
+    np.fill_diagonal(above, False)  # a cycle shows in its pairs
+    return above, np.argwhere(above & (above.T | tied))
 
 
 def _chain(
