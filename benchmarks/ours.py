@@ -334,15 +334,21 @@ class PreferenceJob:
 
     def __init__(self, measures: Iterable[str], runs: Path, qrels: Path):
         """Read runs and judgments."""
+        from pgcjax.engine.job import Job
         from pgcjax.engine.preferring import ComparedRankings
-        from pgcjax.io.judgments import read_judgments
+        from pgcjax.engine.verify_pairs import PairSample
         from pgcjax.io.runs import read_runs
         from pgcjax.measures.between_rankings import parse
 
-        tables = read_judgments({"qrels": qrels})
-        parsed = [parse(measure) for measure in measures]
-        self._ranked = ComparedRankings.read(read_runs(runs), parsed, tables, "trec")
-        self.run_ids = self._ranked.run_ids
+        parsed, sample = (
+            [parse(measure) for measure in measures],
+            PairSample(0.0, "trec"),
+        )
+        settings: dict[str, Any] = {"order": "trec", "missing": "zero", "verify": 0.0}
+        asked = read_runs(runs), parsed, {"qrels": qrels}, sample, Job()
+        ranked = ComparedRankings.read(*asked, **settings)
+        assert ranked
+        self._ranked, self.run_ids = ranked, ranked.run_ids
 
     def compare(self) -> np.ndarray:
         """Give the mean preference of each pair: float64 `[measures, pairs]`."""

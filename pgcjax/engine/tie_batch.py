@@ -216,46 +216,44 @@ def _halves(sums: Any) -> tuple[Any, Any]:
     return sums >> _HALF, sums & ((1 << _HALF) - 1)
 
 
-def _packed_overlap(
-    graph: Any,
-    run: Any,
-    order: DocumentOrder,
-    few: DocumentOrder,
-    steps: Any,
-    weights: Array,
-) -> Array:
-    """Peel a graph of bits by one order, for one run."""
-    places = run.order, run.inverse, run.ranks
-    arrays: Any = graph.rows, graph.words, *places, order, few, steps, weights
-    return peel_ties.packed_overlap(*arrays, where=graph.where)
-
-
-def _wide_overlap(
-    graph: Any,
-    ranks: Any,
-    order: DocumentOrder,
-    few: DocumentOrder,
-    steps: Any,
-    weights: Array,
-) -> Array:
-    """Peel a graph of any size by one order, for one run."""
-    del steps
-    arrays: Any = graph.edges, ranks, order, few, weights
-    return peel_ties.wide_overlap(*arrays, where=graph.where)
-
-
 @cache
 def tie_program(form: Form, cpu: bool) -> QueryProgram:
     """Program of a form: a `Spread` of one query and several runs, over orders."""
+
+    def packed(
+        graph: Any,
+        run: Any,
+        order: DocumentOrder,
+        few: DocumentOrder,
+        steps: Any,
+        weights,
+    ):
+        places = run.order, run.inverse, run.ranks
+        arrays: Any = graph.rows, graph.words, *places, order, few, steps, weights
+        return peel_ties.packed_overlap(*arrays, where=graph.where)
+
+    def wide(
+        graph: Any,
+        ranks: Any,
+        order: DocumentOrder,
+        few: DocumentOrder,
+        steps: Any,
+        weights,
+    ):
+        del steps
+        statics = {"where": graph.where}
+        return peel_ties.wide_overlap(
+            graph.edges, ranks, order, few, weights, **statics
+        )
 
     def program(query: Any, runs: Where, shared: Any) -> Spread:
         (graph, vertices, orders), (documents, weights, few, first) = query, shared
         n, number = form.size, runs.first.shape[0]
         kernel: Callable[..., Array]
         if form.name == "packed" and n <= peel_ties.MOST_VERTICES:
-            kernel, ranked = _packed_overlap, by_place(documents, runs, n)
+            kernel, ranked = packed, by_place(documents, runs, n)
         else:  # words have no room for the places of an order
-            kernel, ranked = _wide_overlap, by_vertex(documents, runs, n)
+            kernel, ranked = wide, by_vertex(documents, runs, n)
             if form.name == "packed":
                 edges: Any = peel_ties.edges_of(graph.rows)
                 graph = WideGraphs(edges, graph.where)

@@ -29,7 +29,8 @@ def extreme_overlap(
     An order is a way through sets of documents, one more at each step, from none to
     all; at depth d it overlaps with the run as its set of d documents does. So the
     most that a way to a set gathers is the weight of its overlap, and the most of the
-    ways to the sets before it; of the farthest order, of what is not shared.
+    ways to the sets before it. All runs at once: a processor has them side by side.
+    The farthest order is that of which most is not shared.
 
     Args:
         members: bit v % 32 of word v // 32 of each set: whether v is in it. Smaller
@@ -48,16 +49,29 @@ def extreme_overlap(
 
     Source: Luo 2021, 3.1, by dynamic programming over subsets.
     """
-    depth, depths = weights.shape[0] - 1, jnp.arange(top.shape[1])
-    above = weights[jnp.clip(depths - 1, 0, depth)]
-    gained = above - weights[jnp.minimum(depths, depth)]
+    depth, together = weights.shape[0] - 1, source.shape[1]
+    depths = jnp.arange(top.shape[1])
+    gained = (
+        weights[jnp.clip(depths - 1, 0, depth)] - weights[jnp.minimum(depths, depth)]
+    )
+
+    def rows(array, first):
+        return jax.lax.dynamic_slice_in_dim(array, first, together)
 
     def step(i, best):
+        def turn(k, most):
+            return jnp.maximum(most, _taken(best, source[first[i] + k]))
+
         at = size[target[i]]
-        before = _most_before(best, source, first[i], turns[i])
-        sets = [_rows(word, target[i], source.shape[1]) for word in members]
-        shared = _overlap(sets, top[:, at])
-        counts: Array = at - shared if farthest else shared
+        none = jnp.full((together, ranks.shape[1]), _NONE, jnp.int64)
+        before = jax.lax.fori_loop(0, turns[i], turn, none)
+        # A word at a time: XLA does not vectorise a sum over words on CPU.
+        both = [
+            rows(word, target[i])[:, None] & of_runs[at][None, :]
+            for word, of_runs in zip(members, top, strict=True)
+        ]
+        shared = sum(jax.lax.population_count(x).astype(jnp.int32) for x in both)
+        counts: Array = at - shared if farthest else jnp.asarray(shared)
         most = before + counts.astype(gained.dtype) * gained[at]
         return jax.lax.dynamic_update_slice_in_dim(best, most, target[i], 0)
 
@@ -65,25 +79,11 @@ def extreme_overlap(
     best = jax.lax.fori_loop(0, blocks, step, best)[last]
     if farthest:
         inside = depths <= size[last].astype(depths.dtype)
-        best = jnp.sum(depths.astype(gained.dtype) * gained, where=inside) - best
+        every = jnp.where(inside, depths.astype(gained.dtype) * gained, 0)
+        best = jnp.sum(every) - best
     # All documents are in the order then: deeper, the run alone brings more of them.
     lower = jnp.minimum(jnp.maximum(ranks, size[last]), depth)
     return best + jnp.sum(weights[lower], axis=0)
-
-
-def _most_before(
-    best: Int64[Array, "sets runs"],
-    source: Int32[Array, "turns together"],
-    first: Int32[Array, ""],
-    turns: Int32[Array, ""],
-) -> Int64[Array, "together runs"]:
-    """Return the most that any way gathers up to the sets before each set."""
-    none = jnp.full((source.shape[1], best.shape[1]), _NONE, jnp.int64)
-
-    def turn(k, most):
-        return jnp.maximum(most, _taken(best, source[first + k]))
-
-    return jax.lax.fori_loop(0, turns, turn, none)
 
 
 def _taken(
@@ -92,21 +92,5 @@ def _taken(
     """Take rows; a few one by one, for which a CPU needs half the time."""
     if len(places) > FEW:
         return best[places]
-    return jnp.concatenate([_rows(best, place, 1) for place in places])
-
-
-def _rows(array: Array, first: Int[Array, ""], count: int) -> Array:
-    return jax.lax.dynamic_slice_in_dim(array, first, count)
-
-
-def _overlap(
-    sets: list[UInt32[Array, " together"]], top: UInt32[Array, "words runs"]
-) -> Int32[Array, "together runs"]:
-    """Count the documents of each set among the first of each run.
-
-    A word at a time: XLA does not vectorise a sum over words on CPU.
-    """
-    words = zip(sets, top, strict=True)
-    both = (a[:, None] & b[None, :] for a, b in words)
-    counts = (jax.lax.population_count(x).astype(jnp.int32) for x in both)
-    return jnp.asarray(sum(counts))
+    rows = [jax.lax.dynamic_slice_in_dim(best, place, 1) for place in places]
+    return jnp.concatenate(rows)

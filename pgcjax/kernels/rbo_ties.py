@@ -187,9 +187,12 @@ def of_ties(
         (rise_a, size_a), (rise_b, size_b) = (_rise(*x[:2], depth) for x in (a, b))
         rise, size = rise_a * rise_b, size_a * size_b
         under = a.norm * b.norm * (deep if ties == "a" else 1)
-        rest_a, rest_b = size_a - rise_a, size_b - rise_b
-        overlap = rest_a * rest_b * of_both + rise_a * rest_b * of_b
-        overlap = overlap + rest_a * rise_b * of_a + rise * of_begun
+        overlap = (
+            (size_a - rise_a) * (size_b - rise_b) * of_both
+            + rise_a * (size_b - rise_b) * of_b
+            + (size_a - rise_a) * rise_b * of_a
+            + rise * of_begun
+        )
         likely = new * (deep * size - overlap) / (under * room)
         before = jnp.where(depth <= a.length, a.top, b.top) - 1
         sure = jnp.minimum(unseen, before - complete)

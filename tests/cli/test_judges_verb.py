@@ -147,7 +147,11 @@ def test_a_page_compares_judges(pgcjax, here, scores):
 
 def test_calls_that_cannot_be_meant(pgcjax, here):
     for arguments, message in (
-        ((), "no judgments: give --prefs FILE with judges, or --source NAME=FILE"),
+        (
+            (),
+            "no judgments: give preferences=… or sources=…; --prefs FILE or --source "
+            "NAME=FILE on the command line",
+        ),
         (
             ("--prefs", PREFS, "--float32", "--order", "rank"),
             "float32 rounds scores, and order=rank takes none: leave it out",

@@ -132,6 +132,29 @@ def test_a_judgment_turned_round_changes_what_it_is_told_to(case):
         assert row.votes_against == case.edges.count((row.other_doc_id, row.doc_id))
 
 
+@pytest.mark.parametrize(("run_id", "other"), [("a", "z"), ("z", "a")])
+def test_a_judgment_turned_round_changes_the_difference(run_id, other):
+    """Whichever run comes first by name, and over two queries."""
+    edges = [("d1", "d2"), ("d2", "d3"), ("d3", "d1"), ("d1", "d3"), ("d4", "d2")]
+    votes = pd.concat([votes_of(edges), votes_of(edges[:2], "r")], ignore_index=True)
+    docs = {"a": ["d2", "d1", "d3"], "z": ["d3", "d4", "d1"]}
+    runs = {
+        run: {q: {doc: -float(i) for i, doc in enumerate(of_run)} for q in "qr"}
+        for run, of_run in docs.items()
+    }
+    how = {"run_id": run_id, "other": other, "measure": "PGC(p=0.7)"}
+    before = pgcjax.explain(runs, preferences=votes, **how)
+    assert len(before.judgments) == len(votes)
+    for row in before.judgments.itertuples():
+        turned = votes.copy()
+        is_row = (turned["doc_id"] == row.doc_id) & (turned["query_id"] == row.query_id)
+        is_row &= turned["other_doc_id"] == row.other_doc_id
+        turned.loc[is_row, "preference"] = -1
+        after = pgcjax.explain(runs, preferences=turned, **how)
+        change = after.difference - before.difference
+        assert row.change == pytest.approx(change, abs=1e-12)
+
+
 def test_turned_judgments_with_weights_and_probabilities():
     votes = votes_of([("a", "b"), ("b", "c"), ("c", "a")], weight=[2.5, 1, 1])
     votes["preference"], votes["probability"] = [1, 1, -1], [0.9, 0.6, 0.2]

@@ -352,14 +352,14 @@ def test_every_table_is_handed_over(browser, file, demo):
         tau = findings.correlations.set_index("coefficient").loc["tau", "value"]
         names = ["PGC", "Compat"]
         caption = "Kendall's τ of the orders in which two measures put the runs"
-        true = text_table(pd.DataFrame([[tau], [tau]]), title=caption)
+        true = text_table(pd.DataFrame([[tau], [tau]]))
         cells = [cell_of(tau), "—"]
         columns = [Column("measure", names)]
         columns += [
             Column(name, cells[::step], right=True)
             for name, step in zip(names, (-1, 1), strict=True)
         ]
-        true = latex(replace(true, columns=columns))
+        true = latex(replace(true, columns=columns, title=caption))
         assert saved.value.path().read_text("utf-8") == f"{true}\n"
         hard = ["a & b", "50 %", "~^\\_{}$#", "x--y''", "α–τ"]
         assert page.evaluate("(texts) => texts.map(latexText)", hard) == [
