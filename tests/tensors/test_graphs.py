@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 from pgcjax.errors import DataError
 from pgcjax.files import read_preferences
 from pgcjax.io.graded import read_qrels
-from pgcjax.tensors.graphs import combined_graphs, grade_graphs, preference_graphs
+from pgcjax.tensors.graphs import (
+    Graph,
+    combined_graphs,
+    grade_graphs,
+    preference_graphs,
+)
 
 
 def prefs(*rows, **columns):
@@ -149,3 +154,15 @@ def test_graphs_are_what_the_rows_say(rows, grades, data):
     found = contents(combined_graphs(preferences, qrels))
     expected = plain(rows, weights, grades)
     assert found == expected and list(found) == list(expected)
+
+
+@given(st.lists(st.integers(-1, 3), min_size=1, max_size=9), st.sampled_from([1, 4]))
+def test_degrees_of_grades_are_those_of_their_edges(levels, unit):
+    """They choose the form of a graph and move no score: no twin sees them."""
+    docs = np.array([f"d{i}" for i in range(len(levels))], object)
+    none = np.zeros((0, 3), np.int64)
+    graph = Graph("q", docs, none, np.array(levels), unit)
+    out, into = graph.graded_degrees()
+    edges = [[a >= 0 and b >= 0 and a > b for b in levels] for a in levels]
+    assert out.tolist() == [unit * sum(row) for row in edges]
+    assert into.tolist() == [unit * sum(column) for column in zip(*edges, strict=True)]
