@@ -59,7 +59,6 @@ from pgcjax.tensors.measure_tensors import ListTensors, PeelTensors, TiedTensors
 from pgcjax.tensors.rankings import read_rankings
 
 _PAIR = ["query_id", "doc_id", "other_doc_id"]
-_RENAME = "Rename one of them."
 _SCORED = "Give the runs and judgments that were scored."
 # What stands for documents that packed runs do not name: no judged one is called so.
 UNNAMED = "\N{WHITE SQUARE}\N{BLACK SQUARE}"
@@ -147,13 +146,11 @@ def _explain(
 ) -> Explanation | Difference:
     """Explain by judgments; arguments are as of `explain`."""
     explainer = Explainer(judgments=judgments, measure=measure, order=order)
-    names = explainer.read(opened(runs), progress)
-    if isinstance(other, str) and other not in names and not _is_path(other):
-        raise _no_run(other, names)
-    if other is not None and not (isinstance(other, str) and other in names):
-        other = _only(explainer.read(opened(other), progress))
-    if run_id is None:
-        run_id = _only([name for name in names if name != other])
+
+    def read(source: Any) -> list[str]:
+        return explainer.read(opened(source), progress)
+
+    run_id, other = _chosen(read, runs, run_id, other)
     if other is None:
         return explainer.explain(run_id, query)
     return explainer.difference(run_id, other, query)
@@ -327,10 +324,7 @@ class Explainer:
                     of_run[query] = [doc.replace("\0", UNNAMED) for doc in docs]
 
         read_rankings(runs, judged, self.order, seen=keep, progress=progress)
-        if twice := sorted(read.keys() & self._rankings.keys()):
-            raise DataError(
-                f"run {twice[0]!r} is in both sources", where="runs", mend=_RENAME
-            )
+        _refuse_twice(read.keys() & self._rankings.keys())
         self._rankings |= read
         return sorted(read)
 
@@ -605,18 +599,15 @@ def _explain_rbo(
         raise UsageError(f"{measure}: expected RBO or RBO(p=…), p above 0 and below 1")
     if query is None or other is None:
         raise UsageError("RBO compares two runs on a query: name query= and other=")
-    rankings = _of_query(opened(runs), query, order)
-    if not (isinstance(other, str) and other in rankings):
-        if isinstance(other, str) and not _is_path(other):
-            raise _no_run(other, sorted(rankings))
-        more = _of_query(opened(other), query, order)
-        other = _only(sorted(more))
-        if other in rankings:
-            text = f"run {other!r} is in both sources"
-            raise DataError(text, where="runs", mend=_RENAME)
-        rankings |= more
-    if run_id is None:
-        run_id = _only([name for name in sorted(rankings) if name != other])
+    rankings: dict[str, list[str]] = {}
+
+    def read(source: Any) -> list[str]:
+        of_source = _of_query(opened(source), query, order)
+        _refuse_twice(of_source.keys() & rankings.keys())
+        rankings.update(of_source)
+        return sorted(of_source)
+
+    run_id, other = _chosen(read, runs, run_id, other)
     if run_id not in rankings:
         raise _no_run(run_id, sorted(rankings))
     run, ideal = rankings[run_id], rankings[other]
@@ -658,6 +649,34 @@ def _of_query(runs: Runs, query: str, order: str) -> dict[str, list[str]]:
 def no_votes() -> pd.DataFrame:
     """Return the table of votes where there are none."""
     return pd.DataFrame({name: pd.Series(dtype=object) for name in _TALLY})
+
+
+def _chosen(
+    read: Callable[[Any], list[str]], runs: Any, run_id: str | None, other: Any
+) -> tuple[str, str | None]:
+    """Read runs, and name the one that is asked for and the other one, if any.
+
+    Args:
+        read: reads a source of runs, and returns their names.
+        runs: the first source.
+        run_id: the run; None if it is the only one.
+        other: a run of this source, by its name, or the source of another one.
+    """
+    names = read(runs)
+    if isinstance(other, str) and other not in names and not _is_path(other):
+        raise _no_run(other, names)
+    if other is not None and not (isinstance(other, str) and other in names):
+        other = _only(read(other))
+    if run_id is None:
+        run_id = _only([name for name in names if name != other])
+    return run_id, other
+
+
+def _refuse_twice(names: Collection[str]) -> None:
+    """Refuse runs that are in two sources, by a DataError."""
+    if names:
+        problem = f"run {min(names)!r} is in both sources"
+        raise DataError(problem, where="runs", mend="Rename one of them.")
 
 
 def _is_path(text: str) -> bool:
