@@ -15,7 +15,15 @@ from pgcjax.io.votes.read import read_preferences
 from pgcjax.judging.audit import ALL, audit
 from pgcjax.reporting import bar_plots, heat_maps, page
 from pgcjax.reporting.judgment_analysis import Choices, analyse
-from pgcjax.reporting.page import Page, Part, Picture, Section, Table, table_of
+from pgcjax.reporting.page import (
+    Page,
+    Part,
+    Picture,
+    Section,
+    Table,
+    first_rows,
+    table_of,
+)
 from pgcjax.stats.standings import CLUSTERS, Standings, standings
 
 _SQUARE = 30  # documents that a win matrix has room for
@@ -68,7 +76,7 @@ def arena(
     for analysis in analyse(table, None, Choices()):
         if analysis.title in _SECTIONS and not analysis.why_not:
             parts: list[Part] = [
-                _table(part.frame, part.caption) for part in analysis.parts
+                first_rows(part.frame, part.caption, _ROWS) for part in analysis.parts
             ]
             sections.append(Section(analysis.title, [*parts, *analysis.notes]))
     return Page(title, sections, {"version": __version__, **board.metadata})
@@ -167,7 +175,7 @@ def _flips(table: pd.DataFrame) -> list[Section]:
         "flipped: there the order decided, and not the answers."
     )
     caption = "Pairs judged in both orders, by judge"
-    return [Section("Flips", [text, _table(counts.reset_index(), caption)])]
+    return [Section("Flips", [text, first_rows(counts.reset_index(), caption, _ROWS)])]
 
 
 def _audit(table: pd.DataFrame, progress: Progress | None) -> list[Section]:
@@ -179,7 +187,7 @@ def _audit(table: pd.DataFrame, progress: Progress | None) -> list[Section]:
     columns = ["judge", "probe", "of", "estimate", "low", "high", "count", "verdict"]
     columns = [name for name in columns if name != "of" or rows["of"].any()]
     parts = [
-        _table(part[columns].drop(columns=gone), caption)
+        first_rows(part[columns].drop(columns=gone), caption, _ROWS)
         for part, gone, caption in (
             (rows[rows["judge"] == ALL], ["judge"], "All judges together"),
             (rows[rows["judge"] != ALL], [], "Each judge"),
@@ -187,12 +195,3 @@ def _audit(table: pd.DataFrame, progress: Progress | None) -> list[Section]:
         if len(part)
     ]
     return [Section("Audit of the judges", [*parts, *found.notes])]
-
-
-def _table(frame: pd.DataFrame, caption: str) -> Table:
-    """Make a table of the first rows of a DataFrame."""
-    if "undefined" in frame and not frame["undefined"].any():
-        frame = frame.drop(columns="undefined")
-    if len(frame) > _ROWS:
-        caption += f"; the first {_ROWS} of {len(frame)} rows"
-    return table_of(frame.head(_ROWS), caption)

@@ -22,7 +22,7 @@ from pgcjax.io.write import written_beside
 from pgcjax.reporting import judge_orders
 from pgcjax.reporting.introduction import introduction, meanings
 from pgcjax.reporting.judged_queries import JudgedQueries
-from pgcjax.reporting.page import ready, table_of, template
+from pgcjax.reporting.page import first_rows, ready, template
 from pgcjax.reporting.score_findings import Findings
 from pgcjax.reporting.score_reasons import Reasons, columns_of
 from pgcjax.stats.findings import Comparison
@@ -111,12 +111,7 @@ def _sections(judged: JudgedQueries | None) -> list[tuple[str, list[Any]]]:
     for section in judged.sections if judged else ():
         parts: list[Any] = []
         for part in section.parts:
-            frame, caption = part.frame, part.caption
-            if "undefined" in frame and not frame["undefined"].any():
-                frame = frame.drop(columns="undefined")
-            if len(frame) > _LONG:
-                caption += f"; the first {_LONG} of {len(frame)} rows"
-            parts.append(table_of(frame.head(_LONG), caption))
+            parts.append(first_rows(part.frame, part.caption, _LONG))
         why_not = f"Left out, as {section.why_not}." if section.why_not else ""
         sections.append((section.title, [*parts, *section.notes, why_not]))
     return sections

@@ -3,10 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-import pandas as pd
-
-from pgcjax.errors import counted
-from pgcjax.reporting.page import Part, table_of
+from pgcjax.reporting.page import Part, first_rows
 from pgcjax.stats.judge_orders import JudgeOrders
 
 TITLE = "Judges against each other"
@@ -35,12 +32,7 @@ def parts(compared: JudgeOrders, settings: Mapping[str, Any]) -> list[Part]:
     if len(swaps):
         caption = "Pairs of runs in opposite orders, the surest first; p by Holm"
         tables.append((caption, swaps))
-    return [*compared.in_words(orders), *(_table(*table) for table in tables)]
-
-
-def _table(caption: str, frame: pd.DataFrame) -> Part:
-    if "undefined" in frame and not frame["undefined"].any():
-        frame = frame.drop(columns="undefined")
-    if len(frame) > SHOWN:
-        caption += f"; the first {SHOWN} of {counted(len(frame), 'row')}"
-    return table_of(frame.head(SHOWN), caption)
+    return [
+        *compared.in_words(orders),
+        *(first_rows(frame, text, SHOWN) for text, frame in tables),
+    ]

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 import pandas as pd
 
-from pgcjax.errors import UsageError, printable
+from pgcjax.errors import UsageError, counted, printable
 from pgcjax.io.choices import PAGE_SUFFIXES
 from pgcjax.io.remote import is_remote, path_of
 from pgcjax.io.text_tables import cell_of, plain
@@ -157,6 +157,21 @@ def table_of(frame: "pd.DataFrame", caption: str = "", digits: int = 4) -> Table
         for row in frame.itertuples(index=False, name=None)
     ]
     return Table([str(name) for name in frame.columns], rows, caption)
+
+
+def first_rows(frame: "pd.DataFrame", caption: str, most: int) -> Table:
+    """Make a table of the first rows, without a column `undefined` that says nothing.
+
+    Args:
+        frame: any.
+        caption: above it; it says how many rows there are, if they are more.
+        most: rows that there is room for.
+    """
+    if "undefined" in frame and not frame["undefined"].any():
+        frame = frame.drop(columns="undefined")
+    if len(frame) > most:
+        caption += f"; the first {most} of {counted(len(frame), 'row')}"
+    return table_of(frame.head(most), caption)
 
 
 def ready(path: str | os.PathLike, *, draws: bool = True) -> str:

@@ -5,25 +5,16 @@ import pandas as pd
 import pytest
 
 import pgcjax
+from benchmarks.studies.standings import arena
 from pgcjax.errors import DataError, UsageError
 from pgcjax.reference.ideals import bradley_terry
 
 
 def made_up(n=6, queries=80, votes=10, spread=1.0, sway=0.5, seed=0):
     """Votes on systems whose strengths differ a bit from query to query."""
-    rng = np.random.default_rng(seed)
-    true = rng.normal(0, spread, n)
-    query = np.repeat(np.arange(queries), votes)
-    a = rng.integers(0, n, len(query))
-    b = (a + rng.integers(1, n, len(query))) % n
-    of_query = true + rng.normal(0, sway, (queries, n))
-    p = 1 / (1 + np.exp(of_query[query, b] - of_query[query, a]))
-    won = np.where(rng.random(len(query)) < p, 1, -1)
-    won[rng.random(len(query)) < 0.1] = 0
-    names = np.array([f"s{i:02}" for i in range(n)])
-    columns = {"query_id": [f"q{i}" for i in query], "doc_id": names[a]}
-    columns |= {"other_doc_id": names[b], "preference": won.astype(float)}
-    return pd.DataFrame(columns), dict(zip(names, true, strict=True))
+    of = n, queries, votes, spread, sway
+    table, true = arena(np.random.default_rng(seed), *of)
+    return table, {f"s{i:03}": strength for i, strength in enumerate(true)}
 
 
 def test_strengths_are_those_of_the_twin_and_of_fit():
@@ -61,7 +52,7 @@ def test_wins_and_votes_are_counted():
 
 def test_documents_that_no_votes_link_are_not_told_apart():
     one, _ = made_up(4, queries=60, spread=2.0)
-    other = one.replace({f"s0{i}": f"t0{i}" for i in range(4)})
+    other = one.replace({f"s00{i}": f"t00{i}" for i in range(4)})
     board = pgcjax.judgments.standings(pd.concat([one, other])).table
     alone = pgcjax.judgments.standings(one).table.set_index("doc_id")
     both = board.set_index("doc_id").loc[alone.index]
