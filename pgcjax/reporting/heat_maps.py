@@ -71,13 +71,27 @@ def overlaps(
     test = tests[0] if test is None else test
     table = table[(table["test_a"] == test) & (table["test_b"] == test)]
     names = list(dict.fromkeys([*table["measure_a"], *table["measure_b"]]))
-    square = np.eye(len(names))
-    for row in table.to_dict("records"):
-        either = row["only_a"] + row["both"] + row["only_b"]
-        i, j = names.index(row["measure_a"]), names.index(row["measure_b"])
-        square[i, j] = square[j, i] = row["both"] / either if either else np.nan
+    square = shares_in_common(table, names)
     title = f"significant pairs in common: {discrimination.tested(test)}"
     return matrix(square, names, title=title, axes=axes)
+
+
+def shares_in_common(table: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
+    """Share of pairs significant by both of two measures, of those by either.
+
+    Args:
+        table: of `Discrimination.overlaps`, by one test.
+        names: of the measures `[n]`.
+
+    Returns:
+        `[n, n]`, 1 on the diagonal; NaN where neither finds any.
+    """
+    square, place = np.eye(len(names)), {name: i for i, name in enumerate(names)}
+    for row in table.to_dict("records"):
+        either = row["only_a"] + row["both"] + row["only_b"]
+        i, j = place[row["measure_a"]], place[row["measure_b"]]
+        square[i, j] = square[j, i] = row["both"] / either if either else np.nan
+    return square
 
 
 def differences(

@@ -19,7 +19,7 @@ from pgcjax.io.remote import path_of
 from pgcjax.io.text_tables import LATEX_ESCAPES, LATEX_SPECIAL
 from pgcjax.io.texts import short
 from pgcjax.io.write import written_beside
-from pgcjax.reporting import judge_orders
+from pgcjax.reporting import heat_maps, judge_orders
 from pgcjax.reporting.introduction import introduction, meanings
 from pgcjax.reporting.judged_queries import JudgedQueries
 from pgcjax.reporting.page import first_rows, ready, template
@@ -127,8 +127,8 @@ def data_of(
     """Return what the script of the page needs, as JSON can hold it."""
     count = len(findings.scores)
     table = findings.discrimination.table
-    shares = table["significant"].tolist(), table["power"].tolist()
-    power = dict(zip(table["measure"], zip(*shares, strict=True), strict=True))
+    counts = table["significant"].tolist(), table["power"].tolist()
+    power = dict(zip(table["measure"], zip(*counts, strict=True), strict=True))
     size = count * len(findings.runs) * len(findings.queries)
     measures = [
         {
@@ -150,12 +150,15 @@ def data_of(
             for name, rows in table.groupby("coefficient", sort=False)
         }
     first = next(iter(findings.compared.values()))
+    overlaps = findings.discrimination.overlaps()
+    shares = heat_maps.shares_in_common(overlaps, list(findings.scores))
+    np.fill_diagonal(shares, np.nan)  # of a measure with itself there is none
     return {
         "runs": [printable(name) for name in findings.runs],
         "queries": [printable(name) for name in findings.queries],
         "measures": measures,
         "correlations": together,
-        "overlaps": _overlaps(findings),
+        "overlaps": [[None if x != x else x for x in row] for row in shares.tolist()],
         "common": findings.common,
         "tested": findings.discrimination.tested(),
         "alpha": first.metadata["alpha"],
@@ -208,17 +211,6 @@ def _beginnings(texts: Mapping[str, str], ids: Sequence[str]) -> dict[str, Any] 
     if not named:
         return None
     return {"ids": packed(named[:room], "text"), "texts": packed(lines[:room], "text")}
-
-
-def _overlaps(findings: Findings) -> list[list[float | None]]:
-    """Return the share of pairs significant by both of two measures, of either."""
-    number = {name: i for i, name in enumerate(findings.scores)}
-    shares: list[list[float | None]] = [[None] * len(number) for _ in number]
-    for row in findings.discrimination.overlaps().to_dict("records"):
-        either = row["only_a"] + row["both"] + row["only_b"]
-        i, j = number[row["measure_a"]], number[row["measure_b"]]
-        shares[i][j] = shares[j][i] = row["both"] / either if either else None
-    return shares
 
 
 def _queries(findings: Findings, measure: str) -> list[int] | None:
