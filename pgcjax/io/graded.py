@@ -191,8 +191,10 @@ def _read(
     """Read grades of a kind, without repeats; of regular files without pandas, too."""
     read = []
     for content in files.contents(source, kind.name, partial(_load, kind)):
-        ready = isinstance(content, Regular) or content.checked
-        table = content.frame if ready else _checked(kind, content)
+        if isinstance(content, Regular) or content.checked:
+            table = content.frame
+        else:
+            table = _checked(kind, content)
         _refuse_others(kind, table, content.origin)
         read.append((content, table))
     frames = [table for _, table in read if isinstance(table, pl.DataFrame)]
