@@ -93,14 +93,13 @@ def explain(  # noqa: D417 - a line for each argument would be one too many
         preferences: of judges; these and the other judgments are as of `evaluate`.
         qrels: grades.
         intent_qrels: grades per intent.
-        intents: as of `evaluate`.
-        context: as of `evaluate`.
+        intents: and `context`, as of `evaluate`.
         measure: one; PGC of preferences, Compat of grades alone, if None. `RBO` or
             `RBO(p=0.9)` compares with the other run, and takes no judgments.
         order: of documents in a run: `trec`, `clarke` or `rank`.
         float32: as of `evaluate`.
-        topics: what queries ask, as of `read_topics`, for a column of the table ...
-        texts: ... and what documents say, as of `read_texts`.
+        topics: what queries ask, as of `read_topics`, for a column of the table.
+        texts: what documents say, as of `read_texts`.
         progress: called with `(stage, done, total)`.
 
     Returns:
