@@ -6,6 +6,9 @@ one along by an entry point of the group `pgcjax.readers`.
 
 from __future__ import annotations
 
+import hashlib
+import itertools
+import json
 import pkgutil
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -29,8 +32,8 @@ from pgcjax.errors import (
     check_choice,
     outside,
 )
-from pgcjax.io.bytes import ZIP, TooLargeError, check_size, decode, read_bytes
-from pgcjax.io.containers import Named, json_records
+from pgcjax.io.bytes import PARQUET, ZIP, TooLargeError, check_size, decode, read_bytes
+from pgcjax.io.containers import Named, json_records, read_parquet
 from pgcjax.io.in_memory import in_hand, is_frame
 from pgcjax.io.json_text import NoJson, read_json
 from pgcjax.io.reading import chosen
@@ -42,7 +45,8 @@ GROUP = "pgcjax.readers"
 """The group of entry points with which a package brings readers along."""
 KINDS = ("preferences", "qrels", "runs")
 _BUILT_IN = "pgcjax.plugins.readers"  # above this room: imported when it is needed
-_HEAD = 2**16  # bytes by which a file is recognised
+_HEAD, _HEAD_ROWS = 2**16, 20  # bytes or rows by which a file is recognised
+_LONGEST = 60  # characters of a text that is an id
 _MEND = "Is it of another version of the tool, or a file of something else?"
 
 
@@ -65,7 +69,10 @@ class Content:
 
     @cached_property
     def head(self) -> str:
-        """The first 64 KiB as text."""
+        """The first 64 KiB as text; of Parquet, its first rows as JSON."""
+        if self._data.startswith(PARQUET):
+            rows = itertools.islice(self.rows(), _HEAD_ROWS)
+            return json.dumps([*rows], default=str, ensure_ascii=False)
         return self._data[:_HEAD].decode("utf-8", "replace")
 
     def json(self) -> Any:
@@ -84,13 +91,16 @@ class Content:
             ) from None
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Read objects one after the other: of JSON lines, or of a JSON array.
+        """Read objects one by one: of JSON lines, of a JSON array, or rows of Parquet.
 
         Raises:
             DataError: it holds something else.
         """
-        text = decode(self._path, self._data)
-        records, self._origin = json_records(self._path, text)
+        if self._data.startswith(PARQUET):
+            records = read_parquet(self._path, self._data).to_pylist()
+        else:
+            text = decode(self._path, self._data)
+            records, self._origin = json_records(self._path, text)
         for self._record, record in enumerate(records):
             yield record
         self._record = -1
@@ -207,6 +217,15 @@ class Reader:
         except Exception as error:
             _tell_defect(f"reader {self.name}", error)
             return False
+
+
+def text_id(text: str) -> str:
+    """Return an id of a text: a short line as it is, else its beginning and a hash."""
+    if text.isprintable() and text == text.strip() and 0 < len(text) <= _LONGEST:
+        return text
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:12]
+    return f"{line[: _LONGEST - 14].strip()} #{digest}".strip()
 
 
 @cache

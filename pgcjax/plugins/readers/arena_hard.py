@@ -1,0 +1,63 @@
+"""Arena-Hard-Auto: verdicts on a model and the baseline, shown in both orders.
+
+`model_judgment/JUDGE/MODEL.jsonl` (github.com/lmarena/arena-hard-auto, gen_judgment.py
+and show_result.py): question_id or uid, model, judge, games: in the first, A is the
+baseline and B the model; in the second, the reverse. No line names the baseline: it is
+called `baseline`, or in version 2, which has one for each category, `baseline of
+CATEGORY`. A>>B counts as A>B; as three votes, as show_result.py counts it, by `--reader
+arena-hard-weighted`. A game without a verdict is no answer; show_result.py leaves out
+the other game as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from pgcjax.io.plugin_readers import Content, Reader
+
+_SIGNS = {"A>>B": 2, "A>B": 1, "A=B": 0, "B=A": 0, "A<B": -1, "A<<B": -2}
+_SIGNS |= {"B>>A": -2, "B>A": -1, "B<A": 1, "B<<A": 2}
+_KEYS = ("model", "judge", "games", "score")
+
+
+def _claims(content: Content) -> bool:
+    return all(f'"{key}"' in content.head for key in _KEYS)
+
+
+def _read(content: Content, strong: int) -> Iterator[dict[str, Any]]:
+    for number, row in enumerate(content.rows(), 1):
+        category = row.get("category")
+        shown = [f"baseline of {category}" if category else "baseline", row["model"]]
+        for game in row["games"]:
+            verdict = (game or {}).get("score")
+            if verdict is not None and verdict not in _SIGNS:
+                content.refuse(
+                    f"expected a score such as A>>B, found {verdict!r}",
+                    "Judge the question again.",
+                    number,
+                )
+            sign = None if verdict is None else _SIGNS[verdict]
+            yield {
+                "query_id": row["uid" if "uid" in row else "question_id"],
+                "doc_id": shown[0],
+                "other_doc_id": shown[1],
+                "preference": None if sign is None else (sign > 0) - (sign < 0),
+                "weight": strong if sign in (-2, 2) else 1,
+                "first": shown[0],
+                "judge": row["judge"],
+            }
+            shown = shown[::-1]
+
+
+READER = (
+    Reader("arena-hard", "preferences", _claims, partial(_read, strong=1)),
+    # By name alone: the same files.
+    Reader(
+        "arena-hard-weighted",
+        "preferences",
+        lambda content: False,
+        partial(_read, strong=3),
+    ),
+)

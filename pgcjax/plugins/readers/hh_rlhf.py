@@ -1,0 +1,48 @@
+"""HH-RLHF: which of two continuations of a dialogue people chose.
+
+Lines of `chosen` and `rejected` transcripts (github.com/anthropics/hh-rlhf), which are
+equal up to some `Assistant:`. What is equal is the query, and the two rests are the
+documents. Short texts are their own ids; others begin with the text and end with a hash
+of it. Lengths are characters. What was shown first is not known; equal transcripts are
+no answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from os.path import commonprefix
+from typing import Any
+
+from pgcjax.io.plugin_readers import Content, Reader, text_id
+
+_TURN = "\n\nAssistant:"
+
+
+def _claims(content: Content) -> bool:
+    head = content.head
+    keys = '"chosen"' in head and '"rejected"' in head and '"role"' not in head
+    return keys and r'"\n\nHuman:' in head
+
+
+def _read(content: Content) -> Iterator[dict[str, Any]]:
+    for number, row in enumerate(content.rows(), 1):
+        texts = row["chosen"], row["rejected"]
+        end = commonprefix(texts).rfind(_TURN)
+        if end < 0:
+            content.refuse(
+                "expected transcripts that are equal up to an answer of the Assistant",
+                "Remove the pair.",
+                number,
+            )
+        one, other = (text[end + len(_TURN) :].strip() for text in texts)
+        yield {
+            "query_id": text_id(texts[0][:end].strip()),
+            "doc_id": text_id(one),
+            "other_doc_id": text_id(other),
+            "preference": None if one == other else 1,
+            "length": len(one),
+            "other_length": len(other),
+        }
+
+
+READER = Reader("hh-rlhf", "preferences", _claims, _read)

@@ -1,0 +1,40 @@
+"""LMArena: votes of its visitors between the answers of two models.
+
+Dumps of battles as JSON or Parquet: `clean_battle_*.json` of the leaderboard's notebook
+(github.com/lm-sys/FastChat, docs/dataset_release.md), chatbot_arena_conversations, and
+arena-human-preference-100k and -140k (huggingface.co/lmarena-ai). Each battle is a
+query, by question_id or id; `tie (bothbad)` and `both_bad` are ties that say that both
+are bad. Model A was shown left. Lengths are tokens of all answers of a model, from
+conv_metadata. The flat table of arena-human-preference-55k is read without this reader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pgcjax.io.plugin_readers import Content, Reader
+
+_KEYS = ("model_a", "model_b", "conversation_a", "winner", "language")
+
+
+def _claims(content: Content) -> bool:
+    return all(f'"{key}"' in content.head for key in _KEYS)
+
+
+def _read(content: Content) -> Iterator[dict[str, Any]]:
+    for battle in content.rows():
+        about = battle.get("conv_metadata") or {}
+        yield {
+            "query_id": battle["question_id" if "question_id" in battle else "id"],
+            "model_a": battle["model_a"],
+            "model_b": battle["model_b"],
+            "winner": battle["winner"],
+            "judge": battle.get("judge"),
+            "time": battle.get("tstamp") or battle.get("timestamp"),
+            "length_a": about.get("sum_assistant_a_tokens"),
+            "length_b": about.get("sum_assistant_b_tokens"),
+        }
+
+
+READER = Reader("lmarena", "preferences", _claims, _read)

@@ -1,0 +1,63 @@
+"""UltraFeedback: ratings of completions by GPT-4, and pairs that were made of them.
+
+The original (huggingface.co/datasets/openbmb/UltraFeedback) has four completions of
+each instruction: grades, as qrels, of models; the grade is `fine-grained_score`, the
+mean of four ratings, as `overall_score` is known to be wrong of some. Pairs of it
+(HuggingFaceH4/ultrafeedback_binarized,
+argilla/ultrafeedback-binarized-preferences-cleaned) and others of their form have
+`chosen` and `rejected`, lists of messages: documents are the models, where they are
+named, or else the last messages, by their text; equal scores are a tie. Lengths are
+characters of last messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pgcjax.io.plugin_readers import Content, Reader, text_id
+
+_SCORES = ("score_chosen", "score_rejected"), ("chosen-rating", "rejected-rating")
+
+
+def _claims_pairs(content: Content) -> bool:
+    return all(f'"{key}"' in content.head for key in ("chosen", "rejected", "role"))
+
+
+def _read_pairs(content: Content) -> Iterator[dict[str, Any]]:
+    for row in content.rows():
+        texts = [row[key][-1]["content"] for key in ("chosen", "rejected")]
+        models = [row.get(f"{key}-model") for key in ("chosen", "rejected")]
+        one, other = models if all(models) else map(text_id, texts)
+        scores = [[row.get(key) for key in keys] for keys in _SCORES]
+        tie = any(a is not None and a == b for a, b in scores)
+        prompt = row.get("prompt") or row["chosen"][0]["content"]
+        yield {
+            "query_id": row.get("prompt_id") or text_id(prompt),
+            "doc_id": one,
+            "other_doc_id": other,
+            "preference": None if one == other else 1 - tie,
+            "length": len(texts[0]),
+            "other_length": len(texts[1]),
+        }
+
+
+def _claims_ratings(content: Content) -> bool:
+    keys = ("instruction", "completions", "fine-grained_score")
+    return all(f'"{key}"' in content.head for key in keys)
+
+
+def _read_ratings(content: Content) -> Iterator[dict[str, Any]]:
+    for row in content.rows():
+        for completion in row["completions"]:
+            yield {
+                "query_id": text_id(row["instruction"]),
+                "doc_id": completion["model"],
+                "grade": completion["fine-grained_score"],
+            }
+
+
+READER = (
+    Reader("ultrafeedback", "preferences", _claims_pairs, _read_pairs),
+    Reader("ultrafeedback-ratings", "qrels", _claims_ratings, _read_ratings),
+)
