@@ -281,6 +281,13 @@ votes_format_option = together(
     ),
     reading_option("unread", type=SHARE, metavar="SHARE", help=_UNREAD, **_votes),
     reading_option(
+        "reader",
+        metavar="NAME",
+        help="Of files of another tool, such as inspect or alpaca-eval; by default "
+        "found from the content.",
+        **_votes,
+    ),
+    reading_option(
         "aspect",
         "aspects",
         multiple=True,

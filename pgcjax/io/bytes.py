@@ -19,6 +19,9 @@ from pgcjax.later import pa
 LINE = 2**26
 """Most bytes of a line: more is no text that a person or tool meant."""
 
+ZIP = b"PK\x03\x04"
+"""What ZIP archives begin with."""
+
 _PIECE = 2**20
 
 
@@ -51,7 +54,7 @@ def read_bytes(
             data = _gathered(path, iter(lambda: file.read(_PIECE), b""), most)
     if kind := unpack.kind_of(data):
         data = _unpacked(path, kind, data, most)
-    if data.startswith(b"PAR1"):
+    if data.startswith((b"PAR1", ZIP)):
         return data
     if encoding != UTF8:
         data = _recoded(path, data, encoding)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -276,8 +277,25 @@ def _full(lines: list[str], separator: str, width: int) -> bool:
 
 
 def _jsonl(path: Path, text: str) -> Named:
-    records, places = _array(path, text) or ([], [])
-    for number, line in enumerate(text.split("\n") if not records else (), 1):
+    records, origin = json_records(path, text)
+    names = list(dict.fromkeys(name for record in records for name in record))
+    # Columns of objects: pandas would turn whole-number ids with a gap into floats.
+    frame = pd.DataFrame(
+        {n: pd.Series([r.get(n) for r in records], dtype=object) for n in names}
+    )
+    return Named(frame, origin)
+
+
+def json_records(path: Path, text: str) -> tuple[list[dict[str, Any]], Origin]:
+    """Read objects of JSON lines, or of one JSON array, and where each stands.
+
+    Raises:
+        DataError: a line is no object.
+    """
+    if records := _array(path, text):
+        return records, Origin(str(path), "record")
+    records, places = [], []
+    for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:
@@ -292,16 +310,10 @@ def _jsonl(path: Path, text: str) -> Named:
             )
         records.append(record)
         places.append(number)
-    names = list(dict.fromkeys(name for record in records for name in record))
-    # Columns of objects: pandas would turn whole-number ids with a gap into floats.
-    frame = pd.DataFrame(
-        {n: pd.Series([r.get(n) for r in records], dtype=object) for n in names}
-    )
-    unit = "line" if places else "record"
-    return Named(frame, Origin(str(path), unit, np.array(places, int)))
+    return records, Origin(str(path), "line", np.array(places))
 
 
-def _array(path: Path, text: str) -> tuple[list[dict], list[int]] | None:
+def _array(path: Path, text: str) -> list[dict[str, Any]] | None:
     """Read records of one JSON array, or of the one array of an object."""
     start, _, rest = text.lstrip().partition("\n")
     if not (start.startswith("[") or start.strip() == "{" or '": [{' in start):
@@ -313,7 +325,7 @@ def _array(path: Path, text: str) -> tuple[list[dict], list[int]] | None:
     if isinstance(value, dict) and len(value) == 1:
         (value,) = value.values()
     if isinstance(value, list) and value and all(isinstance(x, dict) for x in value):
-        return value, []
+        return value
     return None
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from pgcjax.io import fast_columns, files, irds
 from pgcjax.io.containers import Columns, Named
 from pgcjax.io.fast_columns import NUMBER, TEXT, PlainTable, Regular, in_pandas
 from pgcjax.io.in_memory import in_hand
+from pgcjax.io.plugin_readers import read_by_any
 from pgcjax.io.schema import (
     CONTEXT,
     INTENT_QRELS,
@@ -191,8 +192,8 @@ def _read(
     """Read grades of a kind, without repeats; of regular files without pandas, too."""
     read = []
     for content in files.contents(source, kind.name, partial(_load, kind)):
-        plain = isinstance(content, Regular)
-        table = content.frame if plain else _checked(kind, content)
+        ready = isinstance(content, Regular) or content.checked
+        table = content.frame if ready else _checked(kind, content)
         _refuse_others(kind, table, content.origin)
         read.append((content, table))
     frames = [table for _, table in read if isinstance(table, pl.DataFrame)]
@@ -209,6 +210,22 @@ def _read(
 
 
 def _load(kind: GradedFormat, path: Path) -> Named | Regular:
+    """Read a file, qrels also by the readers of plug-ins."""
+    if kind is not _QRELS:
+        return _load_file(kind, path)
+
+    def checked(content: Named | Regular) -> Named | Regular:
+        if isinstance(content, Named):
+            return replace(content, frame=_checked(kind, content), checked=True)
+        return content
+
+    def ours() -> Named | Regular:
+        return checked(_load_file(kind, path))
+
+    return read_by_any(path, "qrels", "auto", ours, checked)
+
+
+def _load_file(kind: GradedFormat, path: Path) -> Named | Regular:
     layout = dict.fromkeys(kind.file, TEXT) | {"relevance": NUMBER}
 
     def parse(data: bytes) -> pl.DataFrame | None:

@@ -6,7 +6,7 @@ import math
 import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
@@ -77,6 +77,11 @@ class Origin:
     def place(self, i: int) -> str:
         """Name the place of row i inside its file: `line 17`."""
         return f"{self.unit} {self.places[i] if len(self.places) else i + 1}"
+
+    def of_rows(self, rows: np.ndarray) -> Origin:
+        """Return where some of the rows (int `[rows]`) came from."""
+        places = np.asarray(self.places)
+        return replace(self, places=places[rows] if len(places) else rows + 1)
 
     def __str__(self) -> str:
         return f"{self.name}, {self.unit}"

@@ -10,6 +10,8 @@ import polars as pl
 from pgcjax.errors import DataError
 from pgcjax.io.bytes import TooLargeError, read_bytes, text_pieces
 from pgcjax.io.containers import COMPRESSED, Named, container_of, read_parquet, split
+from pgcjax.io.plugin_readers import read_by_any
+from pgcjax.io.reading import chosen
 from pgcjax.io.remote import size_on_disk
 from pgcjax.io.runs.contract import Need, Options, RunTable, Unit, file_identity
 from pgcjax.io.runs.memory import of_pandas
@@ -31,7 +33,8 @@ class FileRuns:
         """Take files, of which several small ones may be read `together`."""
         self._paths, self._options = paths, options
         # Until files that are read together prove not to be regular.
-        self._together = together and options.format in ("auto", "columns", "parquet")
+        formats = ("auto", "columns", "parquet")
+        self._together = together and options.format in formats and not chosen().reader
 
     def units(self) -> list[Unit]:
         """List the files."""
@@ -75,12 +78,19 @@ class FileRuns:
                 yield from read_pieces(path, self._options, need)
                 return
             data = read_bytes(path, need.memory, encoding)
-        container = container_of(path, data) if format == "auto" else format
-        if container == "columns":
-            yield read_text(path, data, self._options.name_by, need.ranks)
-        else:
+        name_by = self._options.name_by
+
+        def ours() -> RunTable:
+            container = container_of(path, data) if format == "auto" else format
+            if container == "columns":
+                return read_text(path, data, name_by, need.ranks)
             rows = _table(path, data, container, need.memory)
-            yield table_of(rows, [path], self._options.name_by)
+            return table_of(rows, [path], name_by)
+
+        def of_plugin(content: Named) -> RunTable:
+            return table_of(_rows(content), [path], name_by)
+
+        yield read_by_any(path, "runs", self._options.format, ours, of_plugin)
 
     def _one_table(self, paths: Sequence[Path], need: Need) -> RunTable | None:
         """Read small files as one table: each alone would take twice as long.
@@ -120,6 +130,10 @@ def _table(path: Path, data: bytes, container: str, most: int) -> RunRows:
         return checked(cells_of(pl.DataFrame(table), origin), origin)
     content = split(path, data, container)
     assert isinstance(content, Named)
+    return _rows(content)
+
+
+def _rows(content: Named) -> RunRows:
     frame = of_pandas(content.frame, content.origin)
     return checked(frame, content.origin, content.comments)
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from pgcjax.io.choices import LEVELS
 from pgcjax.io.containers import CONTAINERS, Named
 from pgcjax.io.fast_columns import PlainTable, Regular, load
 from pgcjax.io.in_memory import in_hand, is_frame
+from pgcjax.io.plugin_readers import read_by_any
 from pgcjax.io.reading import chosen
 from pgcjax.io.schema import (
     GENERAL,
@@ -92,8 +95,7 @@ def read_preferences_as_they_come(
     source = in_hand(source, "preferences")
     if is_frame(source) or format == "xie":
         return _settled(read_placed(source, format=format)[0])
-    contents = _loaded(source, format)
-    read = [(c, None if _is_plain(c) else _placed(c)) for c in contents]
+    read = _of_files(source, format)
     if all(placed is None for _, placed in read):
         frames = [c.frame for c, _ in read if isinstance(c, Regular)]
         comments = sum(content.comments for content, _ in read)
@@ -119,20 +121,51 @@ def read_placed(
         votes = read_xie_votes(source)
         votes.attrs |= {"comments": 0, "silent": 0}
         return votes, Origins([Origin("preferences")], [len(votes)])
+    read = _of_files(source, format)
     return _together(
-        [(content, _placed(content)) for content in _loaded(source, format)]
+        [(content, placed or _placed(content)) for content, placed in read]
     )
 
 
-def _loaded(source: Any, format: str) -> Iterator[Named | Regular]:
-    """Load files one by one, and name their columns."""
+_Read = tuple[Named | Regular, tuple[pd.DataFrame, Origin] | None]
+"""What a file holds, and its canonical table unless that is what it holds."""
+
+
+def _of_files(source: Any, format: str) -> list[_Read]:
+    """Read files one by one."""
     if format not in ("auto", *FORMATS, *_TABLES):
         allowed = ", ".join(("auto", *FORMATS, *_TABLES, "xie"))
         raise UsageError(f"format is one of {allowed}, not {format!r}")
+    read = []
     for path in files.expand(source):
-        container = "columns" if format in FORMATS else format
-        content = load(path, container, partial(parse_fields, format=format))
-        yield content if isinstance(content, Named) else read_text(content, format)
+        ours = partial(_read_file, path, format)
+        read.append(read_by_any(path, "preferences", format, ours, _of_plugin))
+    return read
+
+
+def _read_file(path: Path, format: str) -> _Read:
+    """Load a file, and name its columns."""
+    container = "columns" if format in FORMATS else format
+    content = load(path, container, partial(parse_fields, format=format))
+    if not isinstance(content, Named):
+        content = read_text(content, format)
+    return content, None if _is_plain(content) else _placed(content)
+
+
+def _of_plugin(content: Named) -> _Read:
+    """Read what a plug-in made of a file: canonical rows, or a table of votes."""
+    frame = content.frame
+    if not {*PREFERENCES} <= {*frame}:
+        return content, _placed(content)
+    rows = np.flatnonzero(frame["preference"].notna())
+    open_ = frame[frame["preference"].isna()]
+    judges = open_.get("judge", pd.Series("", open_.index)).fillna("").map(str)
+    frame = frame.iloc[rows].reset_index(drop=True)
+    frame.attrs[SILENT] = 0  # signs, as in our own files
+    content = replace(content, frame=frame, origin=content.origin.of_rows(rows))
+    table, origin = _placed(content)
+    table.attrs |= _summed([{"refused": Counter(judges)}])
+    return content, (table, origin)
 
 
 def _is_plain(content: Named | Regular) -> bool:

@@ -203,9 +203,7 @@ class _Reader:
         roles = self.roles
         cells = {role: self.frame[column] for role, column in of.items()}
         cells, rows = exploded(cells, of, self.origin)
-        places = np.asarray(self.origin.places)
-        places = places[rows] if len(places) else rows + 1
-        at = replace(self.origin, places=places)
+        at = self.origin.of_rows(rows)
         out: dict[str, Any] = {r: c for r, c in cells.items() if r in _TAKEN}
         out |= {n: cells[r] for r, n in _LENGTHS.items() if r in cells}
         docs = self._documents(cells, of, at)
@@ -231,7 +229,7 @@ class _Reader:
         elif (p := probability(cells, of, sign, at)) is not None:
             out["probability"] = p
             sign = np.where(np.isnan(sign), np.sign(p - 0.5), sign)
-        return pd.DataFrame(out | {"preference": sign, "place": places})
+        return pd.DataFrame(out | {"preference": sign, "place": at.places})
 
     def _documents(
         self, cells: Mapping[str, pd.Series], of: Mapping[str, str], at: Origin

@@ -1,0 +1,292 @@
+"""Readers as plug-ins: what recognises a file of another tool, and makes rows of it.
+
+They are asked when our own readers have refused a file, or by name. A package brings
+one along by an entry point of the group `pgcjax.readers`.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib import import_module
+from importlib.metadata import entry_points
+from io import BytesIO
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+from zipfile import BadZipFile, ZipFile
+
+import numpy as np
+
+from pgcjax.errors import (
+    DataError,
+    DataWarning,
+    PgcjaxError,
+    UsageError,
+    check_choice,
+    outside,
+)
+from pgcjax.io.bytes import ZIP, TooLargeError, check_size, decode, read_bytes
+from pgcjax.io.containers import Named, json_records
+from pgcjax.io.in_memory import in_hand, is_frame
+from pgcjax.io.json_text import NoJson, read_json
+from pgcjax.io.reading import chosen
+from pgcjax.io.schema import Origin
+from pgcjax.later import pd
+
+T = TypeVar("T")
+GROUP = "pgcjax.readers"
+"""The group of entry points with which a package brings readers along."""
+KINDS = ("preferences", "qrels", "runs")
+_BUILT_IN = "pgcjax.plugins.readers"  # above this room: imported when it is needed
+_HEAD = 2**16  # bytes by which a file is recognised
+_MEND = "Is it of another version of the tool, or a file of something else?"
+
+
+class Content:
+    """The content of a file, decompressed, as readers ask for it.
+
+    Attributes:
+        name: of the file, as given.
+    """
+
+    def __init__(self, path: Path):
+        """Take a file, which is read when something of it is asked for."""
+        self.name, self._path = str(path), path
+        self._origin = Origin(self.name)
+        self._record = -1  # which of `rows` a reader is at; -1 if none
+
+    @cached_property
+    def _data(self) -> bytes:
+        return read_bytes(self._path)
+
+    @cached_property
+    def head(self) -> str:
+        """The first 64 KiB as text."""
+        return self._data[:_HEAD].decode("utf-8", "replace")
+
+    def json(self) -> Any:
+        """Parse the file as one JSON value.
+
+        Raises:
+            DataError: it is none.
+        """
+        try:
+            return read_json(decode(self._path, self._data), self.name)
+        except NoJson as error:
+            raise DataError(
+                f"expected JSON: {error.reason}",
+                where=f"{self.name}:{error.line}",
+                mend="It may be cut off: export it again.",
+            ) from None
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Read objects one after the other: of JSON lines, or of a JSON array.
+
+        Raises:
+            DataError: it holds something else.
+        """
+        text = decode(self._path, self._data)
+        records, self._origin = json_records(self._path, text)
+        for self._record, record in enumerate(records):
+            yield record
+        self._record = -1
+
+    def members(self) -> list[str]:
+        """List the files in a ZIP archive; none if the file is something else.
+
+        Raises:
+            DataError: the archive is damaged.
+        """
+        return self._archive.namelist() if self._archive else []
+
+    def member(self, name: str) -> bytes:
+        """Read a file of a ZIP archive.
+
+        Raises:
+            DataError: there is no such file, it is damaged, or too large for memory.
+        """
+        if self._archive is None or name not in self._archive.namelist():
+            self.refuse(f"expected a ZIP archive with a file {name}", _MEND)
+        check_size(self._path, self._archive.getinfo(name).file_size)
+        with self._unzipping():
+            return self._archive.read(name)
+
+    @cached_property
+    def _archive(self) -> ZipFile | None:
+        with self._unzipping():
+            zipped = self._data.startswith(ZIP)
+            return ZipFile(BytesIO(self._data)) if zipped else None
+
+    @contextmanager
+    def _unzipping(self) -> Iterator[None]:
+        try:
+            yield
+        except (BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+            self.refuse(f"cannot read the ZIP archive: {error}", "Fetch it again.")
+
+    def refuse(self, message: str, mend: str, row: int | None = None) -> NoReturn:
+        """Refuse the file.
+
+        Args:
+            message: what was expected, and what was found.
+            mend: what the user can do about it.
+            row: number, from 1, of the object of `rows` that is wrong, if one is.
+
+        Raises:
+            DataError: always.
+        """
+        where = self.name if row is None else self._origin.at(row - 1)
+        raise DataError(message, where=where, mend=mend)
+
+    def table(self, reader: Reader) -> Named:
+        """Make a table of the rows of a reader, with the places that they are from.
+
+        Raises:
+            DataError: the reader refuses the file or fails, or there are no rows.
+        """
+        rows, records, self._record = [], [], -1
+        try:
+            made = reader.read(self)
+            if is_frame(made):
+                return Named(made, Origin(self.name))
+            for row in made:
+                rows.append(row)
+                records.append(self._record)
+        except PgcjaxError:
+            raise
+        except Exception as error:  # of a file of another form, or of the reader
+            record = self._record + 1 or None
+            cause = f"{type(error).__name__}: {error}"
+            self.refuse(f"is not as {reader.name} reads it ({cause})", _MEND, record)
+        if not rows:
+            self.refuse(f"holds no {reader.kind} of {reader.name}", _MEND)
+        return Named(in_hand(rows, self.name), self._origin_of(records))
+
+    def _origin_of(self, records: list[int]) -> Origin:
+        """Place rows by the objects of `rows` that they are from, if all are of one."""
+        here = self._origin.of_rows(np.array(records))
+        return Origin(self.name) if -1 in records else here
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A reader of files that a tool writes.
+
+    Attributes:
+        name: of the tool, as `--reader` has it.
+        kind: what the files hold: `preferences`, `qrels` or `runs`.
+        claims: tells whether a file is of the tool, by its content alone.
+        read: makes a table of it: rows with the columns of `kind`, such as query_id,
+            doc_id, other_doc_id, preference (None: no answer); or, of preferences,
+            with those of any table of votes, which is read as such.
+    """
+
+    name: str
+    kind: str
+    claims: Callable[[Content], bool]
+    read: Callable[[Content], Iterable[Mapping[str, Any]] | pd.DataFrame]
+
+    def __post_init__(self) -> None:
+        """Check the kind.
+
+        Raises:
+            UsageError: it is none.
+        """
+        check_choice("kind", self.kind, KINDS)
+
+    def takes(self, content: Content) -> bool:
+        """Tell whether the reader claims a file; not if it fails, with a warning."""
+        try:
+            return self.claims(content)
+        except DataError:  # it cannot be read, which is said already
+            return False
+        except Exception as error:
+            _tell_defect(f"reader {self.name}", error)
+            return False
+
+
+@cache
+def readers() -> dict[str, Reader]:
+    """Return all readers by name: of plugins/readers/, and of installed packages."""
+    package = import_module(_BUILT_IN)
+    known: dict[str, Reader] = {}
+    for module in pkgutil.iter_modules(package.__path__):
+        _add(known, import_module(f"{_BUILT_IN}.{module.name}").READER)
+    for entry in sorted(entry_points(group=GROUP)):
+        try:
+            _add(known, entry.load())
+        except Exception as error:
+            package = entry.dist.name if entry.dist else entry.module
+            _tell_defect(f"package {package}: reader {entry.value}", error)
+    return known
+
+
+def _add(known: dict[str, Reader], given: Reader | tuple[Reader, ...]) -> None:
+    for reader in given if isinstance(given, tuple) else (given,):
+        if not isinstance(reader, Reader):
+            raise UsageError(f"expected a Reader, found {reader!r}")
+        if known.setdefault(reader.name, reader) is not reader:
+            raise UsageError(f"another reader is called {reader.name}")
+
+
+def _tell_defect(which: str, error: Exception) -> None:
+    cause = f"{type(error).__name__}: {error}"
+    text = f"{which} is left out, by {cause}. Mend or uninstall it"
+    warnings.warn(text, DataWarning, stacklevel=outside())
+
+
+def read_by_any(
+    path: Path,
+    kind: str,
+    format: str,
+    read: Callable[[], T],
+    of_table: Callable[[Named], T],
+) -> T:
+    """Read a file, or else as the reader of a plug-in makes a table of it.
+
+    Args:
+        path: of the file.
+        kind: what it should hold.
+        format: that was asked for; a plug-in is looked for if it is `auto`.
+        read: reads it without plug-ins.
+        of_table: reads the table of a plug-in.
+
+    Raises:
+        DataError: as of `read` if no plug-in claims the file; or several do.
+        UsageError: the reader that was chosen is not known, or stands beside a format.
+    """
+    if name := chosen().reader:
+        check_choice("reader", name, readers())
+        reader = readers()[name]
+        if reader.kind != kind:
+            return read()
+        if format != "auto":
+            raise UsageError(
+                f"reader {name} and format {format}: choose one of the two"
+            )
+        return of_table(Content(path).table(reader))
+    try:
+        return read()
+    except DataError as refusal:
+        # A pipe can be read but once.
+        if format != "auto" or isinstance(refusal, TooLargeError) or not path.is_file():
+            raise
+        content = Content(path)
+        claiming = [reader for reader in readers().values() if reader.takes(content)]
+        if not claiming:
+            raise
+    of_kind = [reader for reader in claiming if reader.kind == kind]
+    if not of_kind:
+        tool, found = claiming[0].name, claiming[0].kind
+        content.refuse(f"is a file of {tool}, expected {kind}", f"It holds {found}.")
+    if len(of_kind) > 1:
+        names = [reader.name for reader in of_kind]
+        content.refuse(
+            f"may be a file of {' and of '.join(names)}",
+            f"Name one: --reader {' or '.join(names)} (reader= in Python).",
+        )
+    return of_table(content.table(of_kind[0]))
