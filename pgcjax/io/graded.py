@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from pgcjax.errors import DataError
-from pgcjax.io import fast_columns, files
+from pgcjax.io import fast_columns, files, irds
 from pgcjax.io.containers import Columns, Named
 from pgcjax.io.fast_columns import NUMBER, TEXT, PlainTable, Regular, in_pandas
 from pgcjax.io.in_memory import in_hand
@@ -99,8 +99,9 @@ def read_qrels(
 
     Args:
         source: files, folders and globs of `query iteration doc grade`, or of named
-            columns (CSV, TSV, JSONL, Parquet), plain or compressed; or a table, as of
-            `read_runs`; or `{query: {doc: grade}}`. Grades may have decimals.
+            columns (CSV, TSV, JSONL, Parquet), plain or compressed; `irds:NAME` of
+            ir_datasets; or a table, as of `read_runs`; or `{query: {doc: grade}}`.
+            Grades may have decimals.
 
     Returns:
         Table of query_id, doc_id and relevance (float64). A judgment that is repeated
@@ -118,7 +119,7 @@ def read_qrels(
 
 def read_qrels_as_they_come(source: Any) -> PlainTable | pd.DataFrame:
     """Read graded judgments as `read_qrels`, and of regular files without pandas."""
-    source = in_hand(source, "qrels")
+    source = in_hand(irds.qrels(source), "qrels")
     if isinstance(source, Mapping):
         source = Named(_from_dict(source), Origin("qrels", "entry"))
     return _read(source, _QRELS)

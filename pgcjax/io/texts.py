@@ -29,7 +29,7 @@ from pgcjax.errors import (
     outside,
     printable,
 )
-from pgcjax.io import files
+from pgcjax.io import files, irds
 from pgcjax.io.bytes import decode, decoding, read_bytes, text_pieces
 from pgcjax.io.containers import unquote
 from pgcjax.io.in_memory import in_hand, is_frame, no_table
@@ -114,8 +114,8 @@ def read_topics(
         source: files, folders and globs, plain or compressed, here or elsewhere: TREC
             topics (SGML, with or without closing tags, or XML); lines of
             `id<TAB>query`; JSON lines, as `queries.jsonl` of BEIR; CSV, TSV and Parquet
-            with a header. Or a table, as of `read_runs`; a mapping of ids to texts; or
-            a function of an id, which then needs `only`.
+            with a header; `irds:NAME` of ir_datasets. Or a table, as of `read_runs`; a
+            mapping of ids to texts; or a function of an id, which then needs `only`.
         only: ids that are wanted; all by default.
         progress: is told how many bytes of a file have been read.
 
@@ -138,9 +138,9 @@ def read_texts(
     Args:
         source: files, folders and globs, plain or compressed, here or elsewhere: lines
             of `id<TAB>text`; JSON lines, as `corpus.jsonl` of BEIR; CSV, TSV and
-            Parquet with a header; or a folder of files `DOCID.txt`. Or a table, as of
-            `read_runs`; a mapping of ids to texts; or a function of an id, which then
-            needs `only`.
+            Parquet with a header; a folder of files `DOCID.txt`; or `irds:NAME` of
+            ir_datasets. Or a table, as of `read_runs`; a mapping of ids to texts; or a
+            function of an id, which then needs `only`.
         only: ids that are wanted; all by default.
         progress: is told how many bytes of a file have been read.
 
@@ -267,6 +267,10 @@ def _records(
         sources = [source] if isinstance(source, (str, os.PathLike)) else source
         if not isinstance(sources, Iterable) or isinstance(sources, bytes):
             raise no_table(source)
+        for name in filter(irds.is_irds, sources):
+            for key, text in irds.texts(name, kind.noun, wanted):
+                yield {kind.key: key, "text": text}, f"{name}, {key!r}"
+        sources = [source for source in sources if not irds.is_irds(source)]
         for path, is_text in chain.from_iterable(_files(x, kind) for x in sources):
             if not is_text:
                 yield from _of_file(path, kind, progress)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from helpers.vote_lines import NAMES, lines
 
 from pgcjax.errors import DataError, DataWarning, PgcjaxError, UsageError
 from pgcjax.files import read_preferences
@@ -20,21 +21,7 @@ from pgcjax.io.reading import reading
 from pgcjax.io.write import write_table
 
 CASES = tomllib.loads((Path(__file__).parent / "vote_layouts.toml").read_text())
-NAMES = ["query_id", "doc_id", "other_doc_id", "preference"]
 OPTIONS = re.compile(r"--(columns|answers) ('[^']*'|[^\s;)]+)").findall
-
-
-def lines(table):
-    """Rows as text: the four columns, and what else is known of each."""
-    return [
-        f"{' '.join(row[n] for n in NAMES[:3])} {row['preference']:g}"
-        + "".join(
-            f" {name}={cell:g}" if isinstance(cell, float) else f" {name}={cell}"
-            for name, cell in sorted(row.items())
-            if name not in NAMES and not pd.isna(cell)
-        )
-        for row in table.to_dict("records")
-    ]
 
 
 def read(path, **how):

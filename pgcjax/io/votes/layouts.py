@@ -257,16 +257,21 @@ NAMES = {
     ),
     "aspect": ("aspect", "criterion", "dimension"),
     "weight": ("weight",),
-    "seconds": ("seconds",),
+    "seconds": ("seconds", "work_time_in_seconds", "lead_time"),
     "time": ("time", "timestamp", "tstamp", "created_at", "judged_at"),
     "first": (
         *("first", "shown_first", "first_shown", "first_doc", "first_doc_id"),
         *("shown_left", "left_shown", "displayed_first", "presented_first"),
     ),
     "tie": ("tie", "is_tie", "tied", "is_tied", "draw", "is_draw"),
+    "status": ("status", "assignment_status"),
     "confidence": (),
 }
 """Names of columns by role: the first that is there has it."""
+REJECTED = "rejected"
+"""The status of work that the requester refused to pay: no answer counts of it."""
+CONTROLS = ("golden:", "hint:")
+"""Beginnings of Toloka's columns of control tasks, which are answers of nobody."""
 QUERIES = (
     *("question_id", "prompt_id", "instruction_id", "task_id", "query", "question"),
     *("prompt", "instruction", "conversation_id", "task", "example_id", "sample_id"),

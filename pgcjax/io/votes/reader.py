@@ -211,6 +211,9 @@ class _Reader:
         sign, by_id = self._sign(cells, of, docs, words or roles.words, at)
         if "tie" in cells:
             sign = tied(cells["tie"], sign, of["tie"], at)
+        if "status" in cells:
+            status = map(normal, map(plain, cells["status"]))
+            sign = np.where([s == layouts.REJECTED for s in status], NONE, sign)
         self._check_margins(sign, rows, of, at)
         if "first" in cells:
             out["first"] = self._first(cells["first"], docs, of["first"], at)

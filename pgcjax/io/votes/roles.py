@@ -454,6 +454,8 @@ def _refuse_rest(roles: Roles) -> None:
 
 def _bearing(roles: Roles, column: str, words: tuple[str, ...]) -> str:
     """Return the role that settles what a column bears on; "" if on nothing."""
+    if column.lower().startswith(layouts.CONTROLS):
+        return ""
     side, (end, _) = roles.header.words[roles.of["a"]], roles.ends
     third = [tuple(x if w == end else w for w in side) for x in layouts.THIRD]
     if roles.header.words[column] in third and "a" not in roles.header.named:

@@ -1,0 +1,80 @@
+"""Argilla: rankings and labels that users gave to the fields of a record.
+
+Records of argilla as JSON, `dataset.records.to_json()` (github.com/argilla-io/argilla,
+argilla/src/argilla/records/_resource.py, `Record.to_dict`): `{id, fields, metadata,
+responses: {question: [{value, user_id}]}}`; or flat (`to_list(flatten=True)`), with
+`question.responses`, `.users` and `.status`. A ranking is a list of names, or of
+{value, rank}, where equal ranks are ties; a label is read as an answer of a table of
+votes. Where the metadata has the name of a field, its value, such as a model, is the
+document. The query is the record, the judge the user, the aspect the question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from typing import Any
+
+from pgcjax.io.plugin_readers import Content, Reader
+from pgcjax.io.votes.header import Header
+
+_RESPONSES = ".responses"
+_COUNTING = ("submitted", None)  # not those that are a draft, or discarded
+
+
+def _claims(content: Content) -> bool:
+    nested = all(f'"{key}"' in content.head for key in ("fields", "responses"))
+    return nested or f'{_RESPONSES}.users"' in content.head
+
+
+def _answers(record: Mapping[str, Any]) -> Iterator[tuple[str, Any, str, bool]]:
+    """Read the question and value of each answer, its user, and whether it counts."""
+    for question, answers in (record.get("responses") or {}).items():
+        for answer in answers:
+            counts = answer.get("status") in _COUNTING
+            yield question, answer["value"], answer["user_id"], counts
+    for key, values in record.items():
+        if key.endswith(_RESPONSES) and values:
+            users, states = record[f"{key}.users"], record[f"{key}.status"]
+            for value, user, status in zip(values, users, states, strict=True):
+                yield key.removesuffix(_RESPONSES), value, user, status in _COUNTING
+
+
+def _ranks(value: Any) -> dict[str, int]:
+    """Read the rank of each document; none if the value is no ranking."""
+    if isinstance(value, dict) and "rank" in value:
+        return dict(zip(value["value"], value["rank"], strict=True))
+    if not isinstance(value, list):
+        return {}
+    named = (v if isinstance(v, dict) else {"value": v} for v in value)
+    return {v["value"]: v.get("rank", i) for i, v in enumerate(named)}
+
+
+def _read(content: Content) -> Iterator[dict[str, Any]]:
+    rankings: list[dict[str, Any]] = []
+    labels: list[dict[str, Any]] = []
+    for record in content.rows():
+        fields = record.get("fields") or record
+        names = {field: field for field in fields} | (record.get("metadata") or {})
+        pairs = Header(fields, content.name, {}).sides()
+        for question, value, user, counts in _answers(record):
+            row = {"query_id": record["id"], "judge": user, "aspect": question}
+            ranks = _ranks(value)
+            for one, other in combinations(sorted(ranks, key=ranks.__getitem__), 2):
+                two = {"doc_id": names.get(one, one)}
+                two["other_doc_id"] = names.get(other, other)
+                sign = int(ranks[one] < ranks[other]) if counts else None
+                rankings.append(row | two | {"preference": sign})
+            if not ranks and len(pairs) == 1:
+                two = {field: names[field] for field in pairs[0][0].columns}
+                labels.append(row | two | {"winner": value if counts else None})
+    if not rankings and not labels:
+        content.refuse(
+            "has no ranking, and no label of records with two fields to compare",
+            "Name two fields of a record as response_a and response_b, or ask for a "
+            "ranking.",
+        )
+    yield from rankings or labels
+
+
+READER = Reader("argilla", "preferences", _claims, _read)

@@ -1,0 +1,57 @@
+"""DeepEval: winners among the contestants of an arena, as `ArenaGEval` chooses them.
+
+Objects with `contestants` (names, or objects with a `name`, as `ArenaTestCase` has
+them), `winner` and the query as `query_id`, `name` or `input`
+(github.com/confident-ai/deepeval, deepeval/test_case/arena_test_case.py). ArenaGEval
+hides names and draws the order, so what was shown first is not known. What
+`compare(return_details=True)` returns has a winner for each test case, but no
+contestants: it is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pgcjax.io.plugin_readers import Content, Reader
+
+_QUERY = ("query_id", "name", "input")
+_MEND = (
+    'Write an object {"name": query, "contestants": [names], "winner": name} for each '
+    "test case: contestant.name and metric.winner."
+)
+
+
+def _claims(content: Content) -> bool:
+    keys = ("contestants", "winner"), ("winner_counts", "verdicts")
+    return any(all(f'"{key}"' in content.head for key in of) for of in keys)
+
+
+def _read(content: Content) -> Iterator[dict[str, Any]]:
+    if '"contestants"' not in content.head:
+        content.refuse("names the winner of each test case, and no contestants", _MEND)
+    for number, case in enumerate(content.rows(), 1):
+        names = [c["name"] if isinstance(c, dict) else c for c in case["contestants"]]
+        first = case["contestants"][0]
+        shown = first.get("test_case", {}) if isinstance(first, dict) else {}
+        query = next((of[k] for of in (case, shown) for k in _QUERY if k in of), None)
+        winner = case.get("winner")
+        if query is None or len(names) < 2 or winner not in (*names, None, ""):
+            content.refuse(
+                f"expected a query, and a winner among two contestants or more, found "
+                f"{query!r}, {winner!r} and {names!r}",
+                _MEND,
+                number,
+            )
+        best = winner or names[0]  # without a winner, there is no answer
+        for name in names:
+            if name != best:
+                yield {
+                    "query_id": query,
+                    "doc_id": best,
+                    "other_doc_id": name,
+                    "preference": 1 if winner else None,
+                }
+
+
+READER = Reader("deepeval", "preferences", _claims, _read)

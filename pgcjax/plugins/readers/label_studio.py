@@ -1,0 +1,57 @@
+"""Label Studio: answers to a `Pairwise` tag, of each annotator.
+
+The JSON export: tasks with `data` and `annotations`, whose `result` has `type:
+pairwise`, `to_name: "LEFT,RIGHT"` and `value: {selected: left}`
+(labelstud.io/guide/task_format, labelstud.io/tags/pairwise). LEFT and RIGHT are names
+of tags; where fields of `data` have the same names, they hold the two documents, and
+else two fields have to be named. A choice in place of a selection, as for ties, is read
+as a word is. The judge is `completed_by`; skipped annotations are no answers. Other
+fields are read as those of a table of votes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pgcjax.io.plugin_readers import Content, Reader
+
+
+def _claims(content: Content) -> bool:
+    return all(f'"{key}"' in content.head for key in ("annotations", "completed_by"))
+
+
+def _answer(annotation: Mapping[str, Any]) -> tuple[str | None, list[str]]:
+    """Read which side was selected, and the names of both."""
+    results = annotation["result"]
+    for result in results:
+        if result["type"] == "pairwise":
+            return result["value"]["selected"], result["to_name"].split(",")
+    choices = [r["value"]["choices"] for r in results if r["type"] == "choices"]
+    return (choices[0][0] if len(choices) == 1 and choices[0] else None), []
+
+
+def _read(content: Content) -> Iterator[dict[str, Any]]:
+    tasks = [*content.rows()]
+    answers = [(t["data"], a, *_answer(a)) for t in tasks for a in t["annotations"]]
+    sides = next((names for *_, names in answers if names), [])
+    if not sides:
+        content.refuse(
+            "has no answer to a Pairwise tag",
+            "Export a project whose labelling interface has one.",
+        )
+    for data, annotation, selected, names in answers:
+        by = annotation["completed_by"]
+        sides = names or sides  # of a choice, those of the answers before
+        fields = dict(data)
+        if {*sides} <= {*fields}:
+            fields |= dict(zip(("left", "right"), map(fields.pop, sides), strict=True))
+        yield fields | {
+            "winner": None if annotation.get("was_cancelled") else selected,
+            "judge": by.get("email", by.get("id")) if isinstance(by, dict) else by,
+            "time": annotation.get("created_at"),
+            "seconds": annotation.get("lead_time"),
+        }
+
+
+READER = Reader("label-studio", "preferences", _claims, _read)

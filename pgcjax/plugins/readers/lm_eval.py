@@ -1,0 +1,31 @@
+"""lm-evaluation-harness: samples of one model, which hold no preference.
+
+`samples_TASK_TIME.jsonl` of `--log_samples`
+(github.com/EleutherAI/lm-evaluation-harness, lm_eval/loggers/evaluation_tracker.py,
+`save_results_samples`): scores of one model, which no line names, on each document of a
+task. That is a table of scores, of one run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pgcjax.io.plugin_readers import Content, Reader
+
+
+def _claims(content: Content) -> bool:
+    keys = ("doc_id", "doc", "arguments", "resps", "filtered_resps")
+    return all(f'"{key}"' in content.head for key in keys)
+
+
+def _read(content: Content) -> Iterator[dict[str, Any]]:
+    content.refuse(
+        "holds scores of one model, and no preferences",
+        "Make a table run_id (the model), query_id (doc_id), measure, value of the "
+        "files of all models, and give it to pgcjax compare.",
+    )
+    yield {}
+
+
+READER = Reader("lm-eval", "preferences", _claims, _read)

@@ -1,0 +1,44 @@
+"""Phoenix: labels of an experiment whose inputs or outputs are two answers.
+
+Experiments as JSON (github.com/Arize-ai/phoenix, src/phoenix/server/api/routers/v1/
+experiments.py, `get_experiment_json`): a list of runs with example_id, input, output,
+reference_output and annotations. A label says which answer is better; what was compared
+is named in the annotation's metadata, the output or the input, such as model_a and
+model_b, and is read as a table of votes is. The judge is the name of the annotation.
+Tables of `phoenix.evals` are read without this reader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pgcjax.io.plugin_readers import Content, Reader
+from pgcjax.io.reading import chosen
+from pgcjax.io.votes.header import of_votes
+
+
+def _claims(content: Content) -> bool:
+    keys = ("example_id", "repetition_number", "reference_output")
+    return all(f'"{key}"' in content.head for key in keys)
+
+
+def _read(content: Content) -> Iterator[dict[str, Any]]:
+    for number, run in enumerate(content.rows(), 1):
+        parts = [run[key] for key in ("input", "output") if isinstance(run[key], dict)]
+        shown = {key: cell for part in parts for key, cell in part.items()}
+        for annotation in run["annotations"]:
+            row = {"query_id": run["example_id"], "judge": annotation["name"]}
+            row |= shown | (annotation.get("metadata") or {})
+            row["winner"] = annotation["label"]
+            if not of_votes(row) and not chosen().columns:
+                content.refuse(
+                    "holds labels of one answer, and names no two that were compared",
+                    "Name them in inputs, outputs or the metadata of annotations, as "
+                    "model_a and model_b.",
+                    number,
+                )
+            yield row
+
+
+READER = Reader("phoenix", "preferences", _claims, _read)

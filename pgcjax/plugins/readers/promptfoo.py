@@ -1,0 +1,70 @@
+"""promptfoo: the output that a `select-best` assertion chose among those of a test.
+
+`promptfoo eval --output results.json` (github.com/promptfoo/promptfoo,
+src/types/index.ts, `EvaluateResult` and `GradingResult`): `results.results[]` with
+testIdx, promptIdx, provider and `gradingResult.componentResults[]`, of which that of
+`select-best` passes for one output of a test. It is preferred to each other one. A
+document is a provider, by its label or id; one that has several prompts is
+`provider#promptIdx`. The query is the number of the test, testIdx; the aspect
+the criterion. What was shown first is not known.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pgcjax.io.plugin_readers import Content, Reader
+
+_CHOICE = "select-best"
+
+
+def _claims(content: Content) -> bool:
+    keys = ("promptIdx", "testIdx", "gradingResult", "evalId")
+    return sum(f'"{key}"' in content.head for key in keys) >= 2
+
+
+def _name(provider: Any) -> str:
+    return (
+        provider.get("label") or provider["id"]
+        if isinstance(provider, Mapping)
+        else provider
+    )
+
+
+def _read(content: Content) -> Iterator[dict[str, Any]]:
+    results = content.json()["results"]["results"]
+    columns: dict[str, set[int]] = defaultdict(set)
+    for result in results:
+        columns[_name(result["provider"])].add(result["promptIdx"])
+    choices: dict[tuple[int, str], dict[str, bool]] = defaultdict(dict)
+    for result in results:
+        name, place = _name(result["provider"]), result["promptIdx"]
+        document = name if len(columns[name]) == 1 else f"{name}#{place}"
+        for part in (result.get("gradingResult") or {}).get("componentResults") or ():
+            assertion = part.get("assertion") or {}
+            if assertion.get("type") == _CHOICE:
+                key = result["testIdx"], str(assertion.get("value", ""))
+                choices[key][document] = part["pass"]
+    if not choices:
+        content.refuse(
+            "has no select-best assertion, so nothing says which output is better",
+            "Add `type: select-best` to the tests, and evaluate again.",
+        )
+    for (test, criterion), chosen in choices.items():
+        best = [document for document, is_best in chosen.items() if is_best]
+        answered = len(best) == 1  # of a failed comparison, none passes
+        first = best[0] if answered else next(iter(chosen))
+        for other in chosen:
+            if other != first:
+                yield {
+                    "query_id": test,
+                    "doc_id": first,
+                    "other_doc_id": other,
+                    "preference": 1 if answered else None,
+                    "aspect": criterion,
+                }
+
+
+READER = Reader("promptfoo", "preferences", _claims, _read)

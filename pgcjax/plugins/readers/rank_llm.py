@@ -1,0 +1,44 @@
+"""RankLLM: rerankings as runs; its histories of prompts are refused.
+
+Results as JSON or JSONL (github.com/castorini/rank_llm, src/rank_llm/data.py,
+`DataWriter`): `{query: {text, qid}, candidates: [{docid, score, doc}]}`, best first.
+Invocation histories (`write_inference_invocations_history`) name passages by numbers,
+and the pairwise reranker keeps none: which documents were compared cannot be told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pgcjax.io.plugin_readers import Content, Reader
+
+
+def _claims_run(content: Content) -> bool:
+    return all(f'"{key}"' in content.head for key in ("qid", "candidates", "docid"))
+
+
+def _read_run(content: Content) -> Iterator[dict[str, Any]]:
+    for result in content.rows():
+        for rank, candidate in enumerate(result["candidates"], 1):
+            query, document = result["query"]["qid"], candidate["docid"]
+            yield {"query_id": query, "doc_id": document, "rank": rank}
+
+
+def _claims_history(content: Content) -> bool:
+    return all(f'"{key}"' in content.head for key in ("qid", "invocations_history"))
+
+
+def _read_history(content: Content) -> Iterator[dict[str, Any]]:
+    content.refuse(
+        "holds prompts whose passages have numbers and no ids: which documents were "
+        "compared cannot be told",
+        "What RankLLM writes as results is a run: pgcjax evaluate RUN.",
+    )
+    yield {}
+
+
+READER = (
+    Reader("rank-llm", "runs", _claims_run, _read_run),
+    Reader("rank-llm-history", "preferences", _claims_history, _read_history),
+)
