@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -126,7 +126,7 @@ def read_placed(
     )
 
 
-_Read = tuple[Named | Regular, tuple[pd.DataFrame, Origin] | None]
+_Read: TypeAlias = "tuple[Named | Regular, tuple[pd.DataFrame, Origin] | None]"
 """What a file holds, and its canonical table unless that is what it holds."""
 
 
