@@ -11,6 +11,7 @@ from pgcjax.io.bytes import read_bytes
 from pgcjax.io.choices import FILE_KINDS
 from pgcjax.io.containers import Named, container_of, split
 from pgcjax.io.fast_columns import table
+from pgcjax.io.plugin_readers import kinds_by_any
 from pgcjax.io.runs.text import LAYOUTS
 from pgcjax.io.schema import find_columns, lenient_number
 from pgcjax.io.votes.header import of_votes
@@ -35,6 +36,16 @@ def sort_by_kind(
 
 
 def _kind(path: Path) -> str:
+    try:
+        return _kind_by_content(path)
+    except DataError:
+        kinds = kinds_by_any(path) if path.is_file() else set()
+        if len(kinds) != 1:
+            raise
+    return kinds.pop().replace("preferences", "prefs")
+
+
+def _kind_by_content(path: Path) -> str:
     data = read_bytes(path)
     container = container_of(path, data)
     if container == "columns" and table(data, _RUN) is not None:

@@ -258,6 +258,15 @@ def _tell_defect(which: str, error: Exception) -> None:
     warnings.warn(text, DataWarning, stacklevel=outside())
 
 
+def _claiming(content: Content) -> list[Reader]:
+    return [reader for reader in readers().values() if reader.takes(content)]
+
+
+def kinds_by_any(path: Path) -> set[str]:
+    """Return what plug-ins say that a file holds; nothing if none claims it."""
+    return {reader.kind for reader in _claiming(Content(path))}
+
+
 def read_by_any(
     path: Path,
     kind: str,
@@ -295,7 +304,7 @@ def read_by_any(
         if format != "auto" or isinstance(refusal, TooLargeError) or not path.is_file():
             raise
         content = Content(path)
-        claiming = [reader for reader in readers().values() if reader.takes(content)]
+        claiming = _claiming(content)
         if not claiming:
             raise
     of_kind = [reader for reader in claiming if reader.kind == kind]
