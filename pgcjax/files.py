@@ -5,6 +5,9 @@ from pgcjax.io.graded import read_intent_qrels as read_intent_qrels
 from pgcjax.io.graded import read_qrels as read_qrels
 from pgcjax.io.grids import read_grids as read_grids
 from pgcjax.io.intents import read_intents as read_intents
+from pgcjax.io.plugin_readers import Content as Content
+from pgcjax.io.plugin_readers import Reader as Reader
+from pgcjax.io.plugin_readers import text_id as text_id
 from pgcjax.io.reading import reading as reading
 from pgcjax.io.runs import read_runs as read_runs
 from pgcjax.io.runs.pack import pack as pack
@@ -18,6 +21,8 @@ from pgcjax.stats.scores import read_scores as read_scores
 from pgcjax.stats.uncertainty import read_uncertainty as read_uncertainty
 
 __all__ = [
+    "Content",
+    "Reader",
     "merge",
     "pack",
     "read_context",
@@ -34,4 +39,5 @@ __all__ = [
     "read_uncertainty",
     "read_xie_votes",
     "reading",
+    "text_id",
 ]

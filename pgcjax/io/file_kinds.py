@@ -11,7 +11,6 @@ from pgcjax.io.bytes import read_bytes
 from pgcjax.io.choices import FILE_KINDS
 from pgcjax.io.containers import Named, container_of, split
 from pgcjax.io.fast_columns import table
-from pgcjax.io.plugin_readers import kinds_by_any
 from pgcjax.io.runs.text import LAYOUTS
 from pgcjax.io.schema import find_columns, lenient_number
 from pgcjax.io.votes.header import of_votes
@@ -39,7 +38,9 @@ def _kind(path: Path) -> str:
     try:
         return _kind_by_content(path)
     except DataError:
-        kinds = kinds_by_any(path) if path.is_file() else set()
+        from pgcjax.io.plugin_readers import kinds_by_content
+
+        kinds = kinds_by_content(path) if path.is_file() else set()
         if len(kinds) != 1:
             raise
     return kinds.pop().replace("preferences", "prefs")

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from pgcjax.errors import DataError, DataWarning, listed, refuse_forked
 from pgcjax.io import remote
-from pgcjax.io.bytes import read_bytes
+from pgcjax.io.bytes import TooLargeError, read_bytes
 from pgcjax.io.containers import (
     COMPRESSED,
     CONTAINER_SUFFIXES,
@@ -23,11 +23,13 @@ from pgcjax.io.containers import (
 from pgcjax.io.fast_columns import Regular
 from pgcjax.io.folders import is_document
 from pgcjax.io.in_memory import in_hand, is_frame, no_file, no_table
+from pgcjax.io.reading import chosen
 from pgcjax.io.remote import each, is_remote, path_of, unreadable
 from pgcjax.io.schema import Origin, Origins
 from pgcjax.later import pd
 
 T = TypeVar("T", bound=Named | Regular)
+R = TypeVar("R")
 Source = str | os.PathLike
 """A file, a folder or a glob pattern, here or elsewhere."""
 
@@ -149,6 +151,45 @@ def load(path: Path, container: str = "auto") -> Columns | Named:
     if container == "auto":
         container = container_of(path, data)
     return split(path, data, container)
+
+
+def read_by_any(
+    path: Path,
+    kind: str,
+    format: str,
+    read: Callable[[], R],
+    of_table: Callable[[Named], R],
+) -> R:
+    """Read a file, or else as the reader of a plug-in makes a table of it.
+
+    Args:
+        path: of the file.
+        kind: what it should hold: one of `plugin_readers.KINDS`.
+        format: that was asked for; a plug-in is looked for if it is `auto`.
+        read: reads it without plug-ins.
+        of_table: reads the table of a plug-in.
+
+    Raises:
+        DataError: as of `read` if no plug-in claims the file; or as of the plug-in.
+        UsageError: as of `plugin_readers.by_name`.
+    """
+    if chosen().reader:
+        from pgcjax.io.plugin_readers import by_name  # few files need plug-ins
+
+        table = by_name(path, kind, format)
+        return read() if table is None else of_table(table)
+    try:
+        return read()
+    except DataError as refusal:
+        # A pipe can be read but once.
+        if format != "auto" or isinstance(refusal, TooLargeError) or not path.is_file():
+            raise
+        from pgcjax.io.plugin_readers import by_content
+
+        table = by_content(path, kind)
+        if table is None:
+            raise
+    return of_table(table)
 
 
 def read_tables(

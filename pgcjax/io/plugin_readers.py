@@ -19,7 +19,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from io import BytesIO
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 from zipfile import BadZipFile, ZipFile
 
 import numpy as np
@@ -32,7 +32,7 @@ from pgcjax.errors import (
     check_choice,
     outside,
 )
-from pgcjax.io.bytes import PARQUET, ZIP, TooLargeError, check_size, decode, read_bytes
+from pgcjax.io.bytes import PARQUET, ZIP, check_size, decode, read_bytes
 from pgcjax.io.containers import Named, json_records, read_parquet
 from pgcjax.io.in_memory import in_hand, is_frame
 from pgcjax.io.json_text import NoJson, read_json
@@ -40,7 +40,6 @@ from pgcjax.io.reading import chosen
 from pgcjax.io.schema import Origin
 from pgcjax.later import pd
 
-T = TypeVar("T")
 GROUP = "pgcjax.readers"
 """The group of entry points with which a package brings readers along."""
 KINDS = ("preferences", "qrels", "runs")
@@ -258,57 +257,41 @@ def _tell_defect(which: str, error: Exception) -> None:
     warnings.warn(text, DataWarning, stacklevel=outside())
 
 
-def _claiming(content: Content) -> list[Reader]:
-    return [reader for reader in readers().values() if reader.takes(content)]
+def by_name(path: Path, kind: str, format: str) -> Named | None:
+    """Read a file by the reader that was chosen; None if that is of another kind.
+
+    Raises:
+        DataError: the reader refuses it.
+        UsageError: the reader is not known, or stands beside a format.
+    """
+    name = chosen().reader
+    check_choice("reader", name, readers())
+    if readers()[name].kind != kind:
+        return None
+    if format != "auto":
+        raise UsageError(f"reader {name} and format {format}: choose one of the two")
+    return Content(path).table(readers()[name])
 
 
-def kinds_by_any(path: Path) -> set[str]:
+def kinds_by_content(path: Path) -> set[str]:
     """Return what plug-ins say that a file holds; nothing if none claims it."""
     return {reader.kind for reader in _claiming(Content(path))}
 
 
-def read_by_any(
-    path: Path,
-    kind: str,
-    format: str,
-    read: Callable[[], T],
-    of_table: Callable[[Named], T],
-) -> T:
-    """Read a file, or else as the reader of a plug-in makes a table of it.
+def _claiming(content: Content) -> list[Reader]:
+    return [reader for reader in readers().values() if reader.takes(content)]
 
-    Args:
-        path: of the file.
-        kind: what it should hold.
-        format: that was asked for; a plug-in is looked for if it is `auto`.
-        read: reads it without plug-ins.
-        of_table: reads the table of a plug-in.
+
+def by_content(path: Path, kind: str) -> Named | None:
+    """Read a file by the reader that claims it; None if there is none.
 
     Raises:
-        DataError: as of `read` if no plug-in claims the file; or several do.
-        UsageError: the reader that was chosen is not known, or stands beside a format.
+        DataError: the reader refuses it, several claim it, or one of another kind does.
     """
-    if name := chosen().reader:
-        check_choice("reader", name, readers())
-        reader = readers()[name]
-        if reader.kind != kind:
-            return read()
-        if format != "auto":
-            raise UsageError(
-                f"reader {name} and format {format}: choose one of the two"
-            )
-        return of_table(Content(path).table(reader))
-    try:
-        return read()
-    except DataError as refusal:
-        # A pipe can be read but once.
-        if format != "auto" or isinstance(refusal, TooLargeError) or not path.is_file():
-            raise
-        content = Content(path)
-        claiming = _claiming(content)
-        if not claiming:
-            raise
+    content = Content(path)
+    claiming = _claiming(content)
     of_kind = [reader for reader in claiming if reader.kind == kind]
-    if not of_kind:
+    if claiming and not of_kind:
         tool, found = claiming[0].name, claiming[0].kind
         content.refuse(f"is a file of {tool}, expected {kind}", f"It holds {found}.")
     if len(of_kind) > 1:
@@ -317,4 +300,4 @@ def read_by_any(
             f"may be a file of {' and of '.join(names)}",
             f"Name one: --reader {' or '.join(names)} (reader= in Python).",
         )
-    return of_table(content.table(of_kind[0]))
+    return content.table(of_kind[0]) if of_kind else None

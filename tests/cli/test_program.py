@@ -46,7 +46,7 @@ def test_names_are_loaded_when_used():
 # What a small evaluate has no use for; each takes as long as a tenth of it, or more.
 UNUSED = {"pandas", "pyarrow", "scipy", "rich", "fsspec", "matplotlib", "jinja2"}
 UNUSED |= {"jax.experimental.pallas", "pgcjax.cli.comparing"}
-UNUSED |= {"pgcjax.engine.grid_batch", "pgcjax.judging.variants"}
+UNUSED |= {"pgcjax.engine.grid_batch", "pgcjax.judging.variants", "pgcjax.plugins"}
 
 
 def program(line: str, here, **more: str) -> subprocess.CompletedProcess:

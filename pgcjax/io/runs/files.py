@@ -10,7 +10,7 @@ import polars as pl
 from pgcjax.errors import DataError
 from pgcjax.io.bytes import TooLargeError, read_bytes, text_pieces
 from pgcjax.io.containers import COMPRESSED, Named, container_of, read_parquet, split
-from pgcjax.io.plugin_readers import read_by_any
+from pgcjax.io.files import read_by_any
 from pgcjax.io.reading import chosen
 from pgcjax.io.remote import size_on_disk
 from pgcjax.io.runs.contract import Need, Options, RunTable, Unit, file_identity

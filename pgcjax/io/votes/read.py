@@ -19,7 +19,6 @@ from pgcjax.io.choices import LEVELS
 from pgcjax.io.containers import CONTAINERS, Named
 from pgcjax.io.fast_columns import PlainTable, Regular, load
 from pgcjax.io.in_memory import in_hand, is_frame
-from pgcjax.io.plugin_readers import read_by_any
 from pgcjax.io.reading import chosen
 from pgcjax.io.schema import (
     GENERAL,
@@ -139,7 +138,7 @@ def _of_files(source: Any, format: str) -> list[_Read]:
     read = []
     for path in files.expand(source):
         ours = partial(_read_file, path, format)
-        read.append(read_by_any(path, "preferences", format, ours, _of_plugin))
+        read.append(files.read_by_any(path, "preferences", format, ours, _of_plugin))
     return read
 
 
