@@ -239,13 +239,14 @@ _texts = {"cls": SharedOption, "callback": lambda context, option, given: given 
 text_options = together(
     files_option(
         "--topics",
-        help="What queries ask: TREC topics, id<TAB>query, JSONL, CSV, Parquet.",
+        help="What queries ask: TREC topics, id<TAB>query, JSONL, CSV, Parquet, "
+        "irds:NAME.",
         **_texts,
     ),
     files_option(
         "--texts",
-        help="What documents say: id<TAB>text, JSONL, CSV, Parquet, or a folder of "
-        "DOCID.txt.",
+        help="What documents say: id<TAB>text, JSONL, CSV, Parquet, a folder of "
+        "DOCID.txt, or irds:NAME.",
         **_texts,
     ),
 )

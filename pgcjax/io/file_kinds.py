@@ -35,6 +35,18 @@ def sort_by_kind(
 
 
 def _kind(path: Path) -> str:
+    try:
+        return _kind_by_content(path)
+    except DataError:
+        from pgcjax.io.plugin_readers import kinds_by_content
+
+        kinds = kinds_by_content(path) if path.is_file() else set()
+        if len(kinds) != 1:
+            raise
+    return kinds.pop().replace("preferences", "prefs")
+
+
+def _kind_by_content(path: Path) -> str:
     data = read_bytes(path)
     container = container_of(path, data)
     if container == "columns" and table(data, _RUN) is not None:

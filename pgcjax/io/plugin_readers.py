@@ -273,6 +273,15 @@ def by_name(path: Path, kind: str, format: str) -> Named | None:
     return Content(path).table(readers()[name])
 
 
+def kinds_by_content(path: Path) -> set[str]:
+    """Return what plug-ins say that a file holds; nothing if none claims it."""
+    return {reader.kind for reader in _claiming(Content(path))}
+
+
+def _claiming(content: Content) -> list[Reader]:
+    return [reader for reader in readers().values() if reader.takes(content)]
+
+
 def by_content(path: Path, kind: str) -> Named | None:
     """Read a file by the reader that claims it; None if there is none.
 
@@ -280,7 +289,7 @@ def by_content(path: Path, kind: str) -> Named | None:
         DataError: the reader refuses it, several claim it, or one of another kind does.
     """
     content = Content(path)
-    claiming = [reader for reader in readers().values() if reader.takes(content)]
+    claiming = _claiming(content)
     of_kind = [reader for reader in claiming if reader.kind == kind]
     if claiming and not of_kind:
         tool, found = claiming[0].name, claiming[0].kind

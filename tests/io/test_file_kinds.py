@@ -1,5 +1,7 @@
 """`pgcjax files check FILE...` finds what each file is, or asks."""
 
+from pathlib import Path
+
 import pytest
 
 from pgcjax.errors import DataError
@@ -31,6 +33,14 @@ KINDS = {
 def test_found_from_content(put, kind, text):
     path = put("a.txt", text)
     assert sort_by_kind([path]) == {**dict.fromkeys(FILE_KINDS, []), kind: [path]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [("prefs", "inspect.eval"), ("runs", "mteb.json")]
+)
+def test_files_of_other_tools_are_found_by_their_readers(kind, name):
+    path = Path(__file__).parents[1] / "data" / "readers" / name
+    assert sort_by_kind([path])[kind] == [path]
 
 
 @pytest.mark.parametrize(

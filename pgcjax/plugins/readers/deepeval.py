@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from pgcjax.io.plugin_readers import Content, Reader
+from pgcjax.io.plugin_readers import Content, Reader, text_id
 
 _QUERY = ("query_id", "name", "input")
 _MEND = (
@@ -33,7 +33,7 @@ def _read(content: Content) -> Iterator[dict[str, Any]]:
     for number, case in enumerate(content.rows(), 1):
         names = [c["name"] if isinstance(c, dict) else c for c in case["contestants"]]
         first = case["contestants"][0]
-        shown = first.get("test_case", {}) if isinstance(first, dict) else {}
+        shown = (first.get("test_case") or {}) if isinstance(first, dict) else {}
         query = next((of[k] for of in (case, shown) for k in _QUERY if k in of), None)
         winner = case.get("winner")
         if query is None or len(names) < 2 or winner not in (*names, None, ""):
@@ -47,7 +47,7 @@ def _read(content: Content) -> Iterator[dict[str, Any]]:
         for name in names:
             if name != best:
                 yield {
-                    "query_id": query,
+                    "query_id": text_id(str(query)),
                     "doc_id": best,
                     "other_doc_id": name,
                     "preference": 1 if winner else None,

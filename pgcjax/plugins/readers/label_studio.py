@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pgcjax.io.plugin_readers import Content, Reader
+from pgcjax.io.plugin_readers import Content, Reader, text_id
 
 
 def _claims(content: Content) -> bool:
@@ -26,7 +26,8 @@ def _answer(annotation: Mapping[str, Any]) -> tuple[str | None, list[str]]:
     results = annotation["result"]
     for result in results:
         if result["type"] == "pairwise":
-            return result["value"]["selected"], result["to_name"].split(",")
+            names = map(str.strip, result["to_name"].split(","))
+            return result["value"]["selected"], [*names]
     choices = [r["value"]["choices"] for r in results if r["type"] == "choices"]
     return (choices[0][0] if len(choices) == 1 and choices[0] else None), []
 
@@ -45,7 +46,8 @@ def _read(content: Content) -> Iterator[dict[str, Any]]:
         sides = names or sides  # of a choice, those of the answers before
         fields = dict(data)
         if {*sides} <= {*fields}:
-            fields |= dict(zip(("left", "right"), map(fields.pop, sides), strict=True))
+            two = (text_id(str(fields.pop(side))) for side in sides)
+            fields |= dict(zip(("left", "right"), two, strict=True))
         yield fields | {
             "winner": None if annotation.get("was_cancelled") else selected,
             "judge": by.get("email", by.get("id")) if isinstance(by, dict) else by,
