@@ -4,8 +4,8 @@
 instruction, generator_1, generator_2, output_1, output_2, annotator, preference: 1 if
 output 1 is better, 2 if output 2 is, between them 1 + the probability that output 2 is
 (weighted annotators), 1.5 or 0 for a tie. Documents are generators; lengths are
-characters of outputs. The tool draws the order of outputs and does not store it.
-leaderboard.csv has no preferences.
+characters of outputs. The tool draws the order of outputs and does not store it; the
+baseline against itself is no answer. leaderboard.csv has no preferences.
 """
 
 from __future__ import annotations
@@ -38,11 +38,12 @@ def _read(content: Content) -> Iterator[dict[str, Any]]:
             )
         second = 0.5 if preference == 0 else (preference or 0) - 1
         sign = (second < 0.5) - (second > 0.5)
+        itself = row["generator_1"] == row["generator_2"]
         yield {
             "query_id": text_id(row["instruction"]),
             "doc_id": row["generator_1"],
             "other_doc_id": row["generator_2"],
-            "preference": None if preference is None else sign,
+            "preference": None if preference is None or itself else sign,
             "probability": 1 - second if second not in (0, 0.5, 1) else None,
             "judge": row.get("annotator"),
             "length": len(row["output_1"]),
