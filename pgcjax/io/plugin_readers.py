@@ -222,7 +222,7 @@ def text_id(text: str) -> str:
     """Return an id of a text: a short line as it is, else its beginning and a hash."""
     if text.isprintable() and text == text.strip() and 0 < len(text) <= _LONGEST:
         return text
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    line = " ".join("".join(c if c.isprintable() else " " for c in text[:200]).split())
     digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:12]
     return f"{line[: _LONGEST - 14].strip()} #{digest}".strip()
 

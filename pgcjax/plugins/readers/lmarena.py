@@ -5,12 +5,14 @@ Dumps of battles as JSON or Parquet: `clean_battle_*.json` of the leaderboard's 
 arena-human-preference-100k and -140k (huggingface.co/lmarena-ai). Each battle is a
 query, by question_id or id; `tie (bothbad)` and `both_bad` are ties that say that both
 are bad. Model A was shown left. Lengths are tokens of all answers of a model, from
-conv_metadata. The flat table of arena-human-preference-55k is read without this reader.
+conv_metadata; language and the counts of style control are columns of rows, beside the
+canonical ones. The flat table of arena-human-preference-55k is read without this
+reader.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pgcjax.io.plugin_readers import Content, Reader
@@ -20,6 +22,15 @@ _KEYS = ("model_a", "model_b", "conversation_a", "winner", "language")
 
 def _claims(content: Content) -> bool:
     return all(f'"{key}"' in content.head for key in _KEYS)
+
+
+def _style(about: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    """Read how many headers, lists and bold words the answers of each side have."""
+    for name in (f"{what}_count" for what in ("header", "list", "bold")):
+        for side in "ab":
+            count = about.get(f"{name}_{side}") or 0
+            count = sum(count.values()) if isinstance(count, dict) else count
+            yield f"{name}_{side}", count
 
 
 def _read(content: Content) -> Iterator[dict[str, Any]]:
@@ -34,6 +45,8 @@ def _read(content: Content) -> Iterator[dict[str, Any]]:
             "time": battle.get("tstamp") or battle.get("timestamp"),
             "length_a": about.get("sum_assistant_a_tokens"),
             "length_b": about.get("sum_assistant_b_tokens"),
+            "language": battle.get("language"),
+            **dict(_style(about)),
         }
 
 
