@@ -2,8 +2,8 @@
 
 `model_judgment/JUDGE/MODEL.jsonl` (github.com/lmarena/arena-hard-auto, gen_judgment.py
 and show_result.py): question_id or uid, model, judge, games: in the first, A is the
-baseline and B the model; in the second, the reverse. No line names the baseline: it is
-called `baseline`, or in version 2, which has one for each category, `baseline of
+baseline and B the model; in the second, the reverse. Where no line names its baseline,
+it is called `baseline`, or in version 2, which has one for each category, `baseline of
 CATEGORY`. A>>B counts as A>B; as three votes, as show_result.py counts it, by `--reader
 arena-hard-weighted`. A game without a verdict is no answer; show_result.py leaves out
 the other game as well.
@@ -29,7 +29,8 @@ def _claims(content: Content) -> bool:
 def _read(content: Content, strong: int) -> Iterator[dict[str, Any]]:
     for number, row in enumerate(content.rows(), 1):
         category = row.get("category")
-        shown = [f"baseline of {category}" if category else "baseline", row["model"]]
+        unnamed = f"baseline of {category}" if category else "baseline"
+        shown = [row.get("baseline") or unnamed, row["model"]]
         for game in row["games"]:
             verdict = (game or {}).get("score")
             if verdict is not None and verdict not in _SIGNS:
