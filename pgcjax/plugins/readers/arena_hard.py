@@ -2,9 +2,9 @@
 
 `model_judgment/JUDGE/MODEL.jsonl` (github.com/lmarena/arena-hard-auto, gen_judgment.py
 and show_result.py): question_id or uid, model, judge, games: in the first, A is the
-baseline and B the model; in the second, the reverse. Where no `baseline` is named, it
-is called so, in version 2, which has one for each category, `baseline of CATEGORY`.
-A>>B counts as A>B; as three votes, as show_result.py counts it, by `--reader
+baseline and B the model; in the second, the reverse. Where no line names its baseline,
+it is called `baseline`, or in version 2, which has one for each category, `baseline of
+CATEGORY`. A>>B counts as A>B; as three votes, as show_result.py counts it, by `--reader
 arena-hard-weighted`. A game without a verdict is no answer; show_result.py leaves out
 the other game as well.
 """

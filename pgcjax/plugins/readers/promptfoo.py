@@ -21,8 +21,8 @@ _CHOICE = "select-best"
 
 
 def _claims(content: Content) -> bool:
-    keys = ("promptIdx", "testIdx", "gradingResult", "evalId")
-    return sum(f'"{key}"' in content.head for key in keys) >= 2
+    keys = ("evalId", "results"), ("promptIdx", "testIdx")
+    return any(all(f'"{key}"' in content.head for key in of) for of in keys)
 
 
 def _name(provider: Any) -> str:
