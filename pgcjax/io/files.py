@@ -23,7 +23,6 @@ from pgcjax.io.containers import (
 from pgcjax.io.fast_columns import Regular
 from pgcjax.io.folders import is_document
 from pgcjax.io.in_memory import in_hand, is_frame, no_file, no_table
-from pgcjax.io.reading import chosen
 from pgcjax.io.remote import each, is_remote, path_of, unreadable
 from pgcjax.io.schema import Origin, Origins
 from pgcjax.later import pd
@@ -157,6 +156,7 @@ def read_by_any(
     path: Path,
     kind: str,
     format: str,
+    reader: str,
     read: Callable[[], R],
     of_table: Callable[[Named], R],
 ) -> R:
@@ -166,6 +166,7 @@ def read_by_any(
         path: of the file.
         kind: what it should hold: one of `plugin_readers.KINDS`.
         format: that was asked for; a plug-in is looked for if it is `auto`.
+        reader: the plug-in that was chosen, by its name; "" if none was.
         read: reads it without plug-ins.
         of_table: reads the table of a plug-in.
 
@@ -173,10 +174,10 @@ def read_by_any(
         DataError: as of `read` if no plug-in claims the file; or as of the plug-in.
         UsageError: as of `plugin_readers.by_name`.
     """
-    if chosen().reader:
+    if reader:
         from pgcjax.io.plugin_readers import by_name  # few files need plug-ins
 
-        table = by_name(path, kind, format)
+        table = by_name(reader, path, kind, format)
         return read() if table is None else of_table(table)
     try:
         return read()

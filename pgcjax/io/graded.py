@@ -20,6 +20,7 @@ from pgcjax.io import fast_columns, files, irds
 from pgcjax.io.containers import Columns, Named
 from pgcjax.io.fast_columns import NUMBER, TEXT, PlainTable, Regular, in_pandas
 from pgcjax.io.in_memory import in_hand
+from pgcjax.io.reading import chosen
 from pgcjax.io.schema import (
     CONTEXT,
     INTENT_QRELS,
@@ -223,7 +224,7 @@ def _load(kind: GradedFormat, path: Path) -> Named | Regular:
     def ours() -> Named | Regular:
         return checked(_load_file(kind, path))
 
-    return files.read_by_any(path, "qrels", "auto", ours, checked)
+    return files.read_by_any(path, "qrels", "auto", chosen().reader, ours, checked)
 
 
 def _load_file(kind: GradedFormat, path: Path) -> Named | Regular:

@@ -36,7 +36,6 @@ from pgcjax.io.bytes import PARQUET, ZIP, check_size, decode, read_bytes
 from pgcjax.io.containers import Named, json_records, read_parquet
 from pgcjax.io.in_memory import in_hand, is_frame
 from pgcjax.io.json_text import NoJson, read_json
-from pgcjax.io.reading import chosen
 from pgcjax.io.schema import Origin
 from pgcjax.later import pd
 
@@ -257,14 +256,13 @@ def _tell_defect(which: str, error: Exception) -> None:
     warnings.warn(text, DataWarning, stacklevel=outside())
 
 
-def by_name(path: Path, kind: str, format: str) -> Named | None:
-    """Read a file by the reader that was chosen; None if that is of another kind.
+def by_name(name: str, path: Path, kind: str, format: str) -> Named | None:
+    """Read a file by the reader of a name; None if that is of another kind.
 
     Raises:
         DataError: the reader refuses it.
         UsageError: the reader is not known, or stands beside a format.
     """
-    name = chosen().reader
     check_choice("reader", name, readers())
     if readers()[name].kind != kind:
         return None

@@ -5,6 +5,7 @@ import json
 import os
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -139,6 +140,13 @@ def test_runs_and_qrels(tmp_path, readers):
 
     add(readers, "nested-runs", lambda content: cells(content, "score"), "runs")
     assert read_runs(path).table["score"].tolist() == [2.0, 1.0]
+    with reading(
+        reader="nested-runs"
+    ):  # kept, as runs are read when they are asked for
+        runs = read_runs(path)
+    readers["other"] = replace(readers["nested-runs"], name="other")
+    assert runs.table["score"].tolist() == [2.0, 1.0]
+    del readers["other"]
     add(readers, "nested-qrels", lambda content: cells(content, "grade"), "qrels")
     assert read_qrels(path)["relevance"].tolist() == [2.0, 1.0]
 

@@ -30,12 +30,13 @@ from pgcjax.io.reading import chosen
 
 @dataclass(frozen=True)
 class Options:
-    """How runs are read: the arguments of `read_runs`, and the encoding of text."""
+    """How runs are read: the arguments of `read_runs`, and what `reading` chose."""
 
     format: str = "auto"
     name_by: str = "tag"
     float32: bool = False
     encoding: str = field(default_factory=lambda: chosen().encoding)
+    reader: str = field(default_factory=lambda: chosen().reader)
 
     def __post_init__(self):
         check_choice("format", self.format, ("auto", *CONTAINERS))
@@ -163,9 +164,9 @@ def file_identity(unit: Unit, options: Options) -> str:
     except OSError:
         changed = 0  # whoever reads it says what is wrong
     file = unit.name, unit.size, unit.block, changed
-    return "\t".join(
-        map(str, (*file, options.format, options.name_by, options.encoding))
-    )
+    how = options.format, options.name_by, options.encoding
+    reader = (options.reader,) if options.reader else ()
+    return "\t".join(map(str, (*file, *how, *reader)))
 
 
 class RunSource(Protocol):

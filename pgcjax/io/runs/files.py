@@ -11,7 +11,6 @@ from pgcjax.errors import DataError
 from pgcjax.io.bytes import TooLargeError, read_bytes, text_pieces
 from pgcjax.io.containers import COMPRESSED, Named, container_of, read_parquet, split
 from pgcjax.io.files import read_by_any
-from pgcjax.io.reading import chosen
 from pgcjax.io.remote import size_on_disk
 from pgcjax.io.runs.contract import Need, Options, RunTable, Unit, file_identity
 from pgcjax.io.runs.memory import of_pandas
@@ -34,7 +33,7 @@ class FileRuns:
         self._paths, self._options = paths, options
         # Until files that are read together prove not to be regular.
         formats = ("auto", "columns", "parquet")
-        self._together = together and options.format in formats and not chosen().reader
+        self._together = together and options.format in formats and not options.reader
 
     def units(self) -> list[Unit]:
         """List the files."""
@@ -90,7 +89,8 @@ class FileRuns:
         def of_plugin(content: Named) -> RunTable:
             return table_of(_rows(content), [path], name_by)
 
-        yield read_by_any(path, "runs", self._options.format, ours, of_plugin)
+        how = self._options.format, self._options.reader
+        yield read_by_any(path, "runs", *how, ours, of_plugin)
 
     def _one_table(self, paths: Sequence[Path], need: Need) -> RunTable | None:
         """Read small files as one table: each alone would take twice as long.

@@ -138,7 +138,8 @@ def _of_files(source: Any, format: str) -> list[_Read]:
     read = []
     for path in files.expand(source):
         ours = partial(_read_file, path, format)
-        read.append(files.read_by_any(path, "preferences", format, ours, _of_plugin))
+        how = format, chosen().reader
+        read.append(files.read_by_any(path, "preferences", *how, ours, _of_plugin))
     return read
 
 

@@ -3,11 +3,11 @@
 Dumps of battles as JSON or Parquet: `clean_battle_*.json` of the leaderboard's notebook
 (github.com/lm-sys/FastChat, docs/dataset_release.md), chatbot_arena_conversations, and
 arena-human-preference-100k and -140k (huggingface.co/lmarena-ai). Each battle is a
-query, by question_id or id; `tie (bothbad)` and `both_bad` are ties that say that both
-are bad. Model A was shown left. Lengths are tokens of all answers of a model, from
-conv_metadata; language and the counts of style control are columns of rows, beside the
-canonical ones. The flat table of arena-human-preference-55k is read without this
-reader.
+query, by question_id or id; where there is neither, all are one set of comparisons.
+`tie (bothbad)` and `both_bad` are ties that say that both are bad. Model A was shown
+left. Lengths are tokens of all answers of a model, from conv_metadata; language and the
+counts of style control are columns of rows, beside the canonical ones. The flat table
+of arena-human-preference-55k is read without this reader.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ from typing import Any
 
 from pgcjax.io.plugin_readers import Content, Reader
 
-_KEYS = ("model_a", "model_b", "conversation_a", "winner", "language")
+_KEYS = ("model_a", "model_b", "winner", "language")
+_MARKS = ("anony", "conv_metadata", "evaluation_session_id")
 
 
 def _claims(content: Content) -> bool:
-    return all(f'"{key}"' in content.head for key in _KEYS)
+    keys = all(f'"{key}"' in content.head for key in _KEYS)
+    return keys and any(f'"{key}"' in content.head for key in _MARKS)
 
 
 def _style(about: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
@@ -36,8 +38,9 @@ def _style(about: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 def _read(content: Content) -> Iterator[dict[str, Any]]:
     for battle in content.rows():
         about = battle.get("conv_metadata") or {}
-        yield {
-            "query_id": battle["question_id" if "question_id" in battle else "id"],
+        ids = [battle[key] for key in ("question_id", "id") if key in battle]
+        query = {"query_id": ids[0]} if ids else {}
+        yield query | {
             "model_a": battle["model_a"],
             "model_b": battle["model_b"],
             "winner": battle["winner"],

@@ -15,12 +15,9 @@ from typing import Any
 
 from pgcjax.io.plugin_readers import Content, Reader
 
-_KEYS = ("model_a", "conversation_a", "judge", "turn"), ("model_1", "g1_winner", "turn")
-
 
 def _claims(content: Content) -> bool:
-    named = any(all(f'"{key}"' in content.head for key in keys) for keys in _KEYS)
-    return named and '"language"' not in content.head  # of LMArena
+    return False  # by name alone: what the table of layouts refuses is something else
 
 
 def _read(content: Content) -> Iterator[dict[str, Any]]:
