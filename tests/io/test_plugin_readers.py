@@ -6,6 +6,7 @@ import os
 import sys
 import zipfile
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import polars as pl
@@ -149,6 +150,24 @@ def test_runs_and_qrels(tmp_path, readers):
     del readers["other"]
     add(readers, "nested-qrels", lambda content: cells(content, "grade"), "qrels")
     assert read_qrels(path)["relevance"].tolist() == [2.0, 1.0]
+
+
+def test_answers_that_are_none(tmp_path, readers):
+    path = tmp_path / "battles.jsonl"
+    path.write_text(json.dumps(BATTLE))
+    signs: list[int | None] = [None, 2]
+
+    def unsure(content):
+        for row, sign in product(battles(content), signs):
+            yield row | {"preference": sign, "judge": "j"}
+
+    add(readers, "unsure", unsure)
+    table = read_preferences(path)
+    assert table["preference"].tolist() == [2.0]
+    assert table.attrs["refused"] == {"j": 1}
+    signs.pop()
+    with pytest.raises(DataError, match="battles.jsonl: no row says which of two"):
+        read_preferences(path)
 
 
 FAULTS = [

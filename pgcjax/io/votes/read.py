@@ -158,6 +158,12 @@ def _of_plugin(content: Named) -> _Read:
     if not {*PREFERENCES} <= {*frame}:
         return content, _placed(content)
     rows = np.flatnonzero(frame["preference"].notna())
+    if not len(rows):
+        raise DataError(
+            "no row says which of two documents is better",
+            where=content.origin.name,
+            mend="Give a file with answers.",
+        )
     open_ = frame[frame["preference"].isna()]
     judges = open_.get("judge", pd.Series("", open_.index)).fillna("").map(str)
     frame = frame.iloc[rows].reset_index(drop=True)

@@ -44,11 +44,10 @@ def _read(content: Content) -> Iterator[dict[str, Any]]:
             "model_a": battle["model_a"],
             "model_b": battle["model_b"],
             "winner": battle["winner"],
-            "judge": battle.get("judge"),
             "time": battle.get("tstamp") or battle.get("timestamp"),
             "length_a": about.get("sum_assistant_a_tokens"),
             "length_b": about.get("sum_assistant_b_tokens"),
-            "language": battle.get("language"),
+            **{key: battle[key] for key in ("judge", "language") if key in battle},
             **dict(_style(about)),
         }
 
