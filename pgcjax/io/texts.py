@@ -44,6 +44,7 @@ Lines = Iterator[tuple[int, str]]
 """Lines with their numbers."""
 
 _PIECE = 2**22  # bytes that are read at once
+_DOCUMENTS = "doc_id", "other_doc_id"
 _WIDEST = 2**31 - 1  # characters of a field: the most that csv can be asked for
 
 
@@ -166,19 +167,36 @@ def with_texts(
         texts: as of `read_texts`; None: without texts of documents.
         progress: as there.
     """
-    documents = [name for name in ("doc_id", "other_doc_id") if name in table]
-    for source, read, names in (
-        (topics, read_topics, ["query_id"] if "query_id" in table else []),
-        (texts, read_texts, documents),
-    ):
-        if source is None or not names or table.empty:
-            continue
-        only = {*chain.from_iterable(table[name] for name in names)}
-        by_id = read(source, only=only, progress=progress)
-        for name in names:
-            column = [by_id.get(each, "") for each in table[name]]
+    names = [name for name in ("query_id", "doc_id", "other_doc_id") if name in table]
+    queries, *docs = (table.get(name, ()) for name in ("query_id", *_DOCUMENTS))
+    by_id = texts_by_id(topics, texts, queries, chain(*docs), progress)
+    for name in names if len(table) else []:
+        if name in by_id:
+            column = [by_id[name].get(each, "") for each in table[name]]
             table = table.assign(**{name.replace("_id", "_text"): column})
     return table
+
+
+def texts_by_id(
+    topics: Any,
+    texts: Any,
+    queries: Iterable[str],
+    documents: Iterable[str],
+    progress: Progress | None = None,
+) -> dict[str, dict[str, str]]:
+    """Read what some queries ask and documents say.
+
+    Returns:
+        By the names of columns of ids (query_id, doc_id, other_doc_id), of the sources
+        that are given, the texts by id.
+    """
+    by_id: dict[str, dict[str, str]] = {}
+    if topics is not None:
+        by_id["query_id"] = read_topics(topics, only=queries, progress=progress)
+    if texts is not None:
+        saying = read_texts(texts, only=documents, progress=progress)
+        by_id |= dict.fromkeys(_DOCUMENTS, saying)
+    return by_id
 
 
 def short(text: str, width: int = 80) -> str:
