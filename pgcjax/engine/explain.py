@@ -239,10 +239,11 @@ def _explain_rbo(
         doc: sum(of_rbo(moved(run, doc, rank), ideal, p).adds.values()) - before
         for rank, doc in enumerate(ideal)
     }
+    parts = parts._replace(score=value, moved=change)
     name = f"RBO(p={p:g})"
     about = {"version": __version__, "measure": name, "run_id": run_id}
     return Explanation(
-        document_rows(run, parts, change),
+        document_rows(parts),
         about | {"other": other, "query_id": query, "order": order},
         (f"{run_id}, {query}: {name} with {other} {value:.4f}",),
         measure=name,
@@ -251,8 +252,8 @@ def _explain_rbo(
         score=value,
         ideal=ideal,
         steps=parts.steps,
-        votes=no_votes(),
         depths=parts.depths,
+        count=no_votes,
         turn=no_votes,
     )
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,13 +14,12 @@ from pgcjax.engine.explanation import Difference, Explanation
 from pgcjax.engine.request import ScoringRequest, read_request
 from pgcjax.engine.score_parts import (
     ScoreParts,
-    ideal_list,
-    moved,
+    ideal_adds,
+    ideal_lists,
+    laid_out,
     of_queries,
     parts_of,
-    ranked,
     ranks_in,
-    score,
     scores_of,
 )
 from pgcjax.engine.variant_batch import VariantGraphs, VariantScores, check_variants
@@ -48,6 +47,7 @@ _PAIR = ["query_id", "doc_id", "other_doc_id"]
 SCORED = "Give the runs and judgments that were scored."
 # What stands for documents that packed runs do not name: no judged one is called so.
 UNNAMED = "\N{WHITE SQUARE}\N{BLACK SQUARE}"
+_AT_ONCE = 2**24  # documents of the rankings of a batch, of the order of
 _TALLY = [*_PAIR, "votes", "votes_against", "judges"]
 
 
@@ -87,7 +87,6 @@ class Explainer:
         self.measure, self.order = str(self._member.measure), order
         self.query_ids = list(self._member.tensors.docs)
         self._rankings: dict[str, dict[str, list[str]]] = {}
-        self._tallies: dict[str, pd.DataFrame] = {}
 
     def check_judgments(self, expected: Mapping[str, str]) -> None:
         """Compare judgments with those by which scores were made.
@@ -158,28 +157,46 @@ class Explainer:
         Raises:
             UsageError: there is no such run, or no such query is judged.
         """
-        self._check(run_id, query_id)
-        if query_id is None:
-            table = self._losses(run_id)
-            mean = float(table["score"].mean())
-            parts = ScoreParts([], {}, {}, pd.DataFrame(), pd.DataFrame())
-            votes = pd.DataFrame()
-        else:
-            run = self._list(run_id, query_id)
-            parts = parts_of(self._request, self._member, query_id, run)
-            others = [moved(run, doc, rank) for rank, doc in enumerate(parts.ideal)]
-            mean, *scores = self._scores(run_id, query_id, parts, others)
-            change = dict(zip(parts.ideal, np.subtract(scores, mean), strict=True))
-            table, votes = document_rows(run, parts, change), self._votes(query_id)
-            place = {doc: i for i, doc in enumerate(parts.ideal)}
-            above, below = (votes[name].map(place) for name in _PAIR[1:])
-            votes = votes.drop(columns="query_id").assign(kept=above < below)
-        about = self._about(run_id, query_id) | {"score": mean}
-        note = f"{run_id}, {query_id or 'all queries'}: {self.measure} {mean:.4f}"
         if query_id is not None:
-            note += f" of {sum(parts.ideal_adds.values()):.4f} for the ideal ranking"
-            if not self._list(run_id, query_id):
-                note += "; the run lacks the query"
+            return next(self.explain_each([(run_id, query_id)]))
+        self._check(run_id, None)
+        table = self._losses(run_id)
+        parts = ScoreParts([], [], {}, {}, pd.DataFrame(), pd.DataFrame())
+        parts = parts._replace(score=float(table["score"].mean()))
+        return self._explanation(run_id, None, parts, table)
+
+    def explain_each(self, cells: Iterable[tuple[str, str]]) -> Iterator[Explanation]:
+        """Take the scores of pairs of a run and a query apart, many in one batch.
+
+        Raises:
+            UsageError: as of `explain`.
+        """
+        waiting: list[tuple[str, str]] = []
+        size = 0
+        for run_id, query_id in cells:
+            self._check(run_id, query_id)
+            docs = len(self._member.tensors.docs[query_id])
+            size += (len(self._list(run_id, query_id)) + docs) ** 2
+            waiting.append((run_id, query_id))
+            if size > _AT_ONCE:
+                yield from self._explanations(waiting)
+                waiting, size = [], 0
+        yield from self._explanations(waiting)
+
+    def _explanations(self, cells: list[tuple[str, str]]) -> Iterator[Explanation]:
+        for cell, parts in zip(cells, self._parts(cells, moving=True), strict=True):
+            yield self._explanation(*cell, parts, document_rows(parts))
+
+    def _explanation(
+        self, run_id: str, query_id: str | None, parts: ScoreParts, table: pd.DataFrame
+    ) -> Explanation:
+        about = self._about(run_id, query_id) | {"score": parts.score}
+        note = (
+            f"{run_id}, {query_id or 'all queries'}: {self.measure} {parts.score:.4f}"
+        )
+        if query_id is not None:
+            note += f" of {parts.best:.4f} for the ideal ranking"
+            note += "" if parts.run else "; the run lacks the query"
         return Explanation(
             table,
             about,
@@ -187,11 +204,11 @@ class Explainer:
             measure=self.measure,
             run_id=run_id,
             query_id=query_id or "",
-            score=mean,
+            score=parts.score,
             ideal=parts.ideal,
             steps=parts.steps,
-            votes=votes,
             depths=parts.depths,
+            count=partial(self._votes, query_id, parts.ideal),
             turn=partial(self.judgments, run_id, query_id=query_id),
         )
 
@@ -210,9 +227,9 @@ class Explainer:
             difference = float(table["difference"].mean())
             decisive = _decisive(table)
         else:
-            parts = [self._part(run, query_id) for run in (run_id, other)]
-            table = _documents(*parts)
-            difference = parts[0].score - parts[1].score
+            both = self._parts([(run, query_id) for run in (run_id, other)])
+            table = _documents(*both)
+            difference = both[0].score - both[1].score
         notes = [f"{run_id} - {other}: {difference:.4f} by {self.measure}"]
         if decisive:
             notes.append(
@@ -259,19 +276,15 @@ class Explainer:
         queries = self.query_ids if query_id is None else [query_id]
         runs = [run_id] if other is None else [run_id, other]
         member = of_queries(self._member, queries)
-        lists = {run: {q: self._list(run, q) for q in queries} for run in runs}
+        lists = {query: [self._list(run, query) for run in runs] for query in queries}
         table = self._request.tables["preferences"]
         table = table[table["query_id"].isin(queries)].reset_index(drop=True)
         votes, variants, rows = turned(table)
-        change = np.zeros((len(variants.names), len(queries)))
-        if any(docs for of_run in lists.values() for docs in of_run.values()):
-            before = score(self._request, member, lists)
-            batch = VariantScores(VariantGraphs(member, votes), variants, "judgments")
-            rankings = ranked(member, lists)
-            after = batch.score(rankings, progress)[:, 0]
-            for place, run in enumerate(rankings.run_ids):
-                sign = 1 if run == run_id else -1
-                change += sign * (after[:, place] - before[runs.index(run)])
+        before = scores_of(self._request, member, lists)
+        batch = VariantScores(VariantGraphs(member, votes), variants, "judgments")
+        after = batch.score(laid_out(member, lists), progress)[:, 0]
+        change = after - np.transpose([*before.values()])
+        change = change[:, 0] - (0 if other is None else change[:, 1])
         turns = pd.concat(
             [
                 table.iloc[rows[query]].assign(change=of_query[: len(rows[query])])
@@ -310,76 +323,60 @@ class Explainer:
         about |= {"run_id": run_id, "order": self.order}
         return about if query_id is None else about | {"query_id": query_id}
 
-    def _part(self, run_id: str, query_id: str) -> _Part:
-        run = self._list(run_id, query_id)
-        parts = parts_of(self._request, self._member, query_id, run)
-        (value,) = self._scores(run_id, query_id, parts)
-        return _Part(run, parts, value)
-
-    def _scores(
-        self,
-        run_id: str,
-        query_id: str,
-        parts: ScoreParts,
-        others: Sequence[Sequence[str]] = (),
-    ) -> list[float]:
-        """Score a run, which the parts must sum to, and other rankings of the query."""
-        lists = [self._list(run_id, query_id), *others]
-        values = scores_of(self._request, self._member, query_id, lists).tolist()
-        total = sum(parts.adds.values())
-        if not abs(total - values[0]) <= TOLERANCE:
-            raise VerificationError(
-                f"run {run_id!r}, query {query_id!r}: {self.measure} is {values[0]!r}, "
-                f"its parts sum to {total!r}. This is a defect of pgcjax: please "
-                "report it with the data"
-            )
-        return values
+    def _parts(
+        self, cells: Sequence[tuple[str, str]], moving: bool = False
+    ) -> list[ScoreParts]:
+        """Take scores apart, and check that the parts sum to them."""
+        lists = [(query, self._list(run, query)) for run, query in cells]
+        every = parts_of(self._request, self._member, lists, moving=moving)
+        for (run_id, query_id), parts in zip(cells, every, strict=True):
+            total = sum(parts.adds.values())
+            if not abs(total - parts.score) <= TOLERANCE:
+                raise VerificationError(
+                    f"run {run_id!r}, query {query_id!r}: {self.measure} is "
+                    f"{parts.score!r}, its parts sum to {total!r}. This is a defect of "
+                    "pgcjax: please report it with the data"
+                )
+        return every
 
     def _losses(self, run_id: str) -> pd.DataFrame:
         """List what each query loses against its ideal ranking."""
-        rows = []
-        for query in self.query_ids:
-            if isinstance(self._member.tensors, PeelTensors):
-                part = self._part(run_id, query)
-                value, best = part.score, sum(part.parts.ideal_adds.values())
-            else:
-                run, known = self._list(run_id, query), (self._request, self._member)
-                ideal = ideal_list(*known, query, run)
-                value, best = scores_of(*known, query, [run, ideal]).tolist()
-                best = best if ideal else np.nan  # it has none
-            rows.append((query, value, best, best - value))
-        table = pd.DataFrame(rows, columns=["query_id", "score", "ideal_score", "loss"])
+        known, tensors = (self._request, self._member), self._member.tensors
+        runs = {query: self._list(run_id, query) for query in self.query_ids}
+        if isinstance(tensors, PeelTensors):
+            scores = scores_of(*known, {query: [run] for query, run in runs.items()})
+            best = [sum(ideal_adds(tensors, len(x))) for x in tensors.docs.values()]
+        else:
+            ideals = dict(zip(runs, ideal_lists(*known, runs.items()), strict=True))
+            scores = scores_of(*known, {q: [runs[q], ideals[q]] for q in runs})
+            best = [x[1] if ideals[q] else np.nan for q, x in scores.items()]
+        columns = {"query_id": self.query_ids, "score": [x[0] for x in scores.values()]}
+        table = pd.DataFrame(columns | {"ideal_score": best})
+        table["loss"] = table["ideal_score"] - table["score"]
         by, ascending = ["loss", "score", "query_id"], [False, True, True]
         return table.sort_values(by, ascending=ascending, ignore_index=True)
 
     def _both(self, run_id: str, other: str) -> pd.DataFrame:
         """List the scores of two runs by query, the largest differences first."""
-        lists = {
-            run: {query: self._list(run, query) for query in self.query_ids}
-            for run in (run_id, other)
-        }
-        scores = score(self._request, of_queries(self._member, self.query_ids), lists)
-        columns = {"query_id": self.query_ids, "score": scores[0]}
-        table = pd.DataFrame(columns | {"other_score": scores[1]})
+        runs = run_id, other
+        lists = {q: [self._list(run, q) for run in runs] for q in self.query_ids}
+        scores = [*scores_of(self._request, self._member, lists).values()]
+        table = pd.DataFrame(scores, columns=["score", "other_score"])
+        table.insert(0, "query_id", self.query_ids)
         table["difference"] = table["score"] - table["other_score"]
         return _largest_first(table, "query_id")
 
-    def _votes(self, query_id: str) -> pd.DataFrame:
+    def _votes(self, query_id: str | None, ideal: Sequence[str]) -> pd.DataFrame:
         """Count the votes on pairs of documents of a query."""
-        if "preferences" not in self._member.measure.needs:
-            return no_votes()
-        if query_id not in self._tallies:
+        if query_id is None:
+            return pd.DataFrame()
+        votes = no_votes()
+        if "preferences" in self._member.measure.needs:
             table = self._request.tables["preferences"]
-            self._tallies[query_id] = _tally(table[table["query_id"] == query_id])
-        return self._tallies[query_id]
-
-
-class _Part(NamedTuple):
-    """A run, and what its documents add to its score."""
-
-    run: list[str]
-    parts: ScoreParts
-    score: float
+            votes = _tally(table[table["query_id"] == query_id])
+        place = {doc: i for i, doc in enumerate(ideal)}
+        above, below = (votes[name].map(place) for name in _PAIR[1:])
+        return votes.drop(columns="query_id").assign(kept=above < below)
 
 
 def _explained(request: ScoringRequest) -> Member:
@@ -421,43 +418,37 @@ def no_run(name: str, names: Sequence[str]) -> UsageError:
     return UsageError(f"there is no run {name!r}; there are {listed(names, 8)}")
 
 
-def _ranks(run: Sequence[str], parts: ScoreParts) -> pd.DataFrame:
+def _ranks(parts: ScoreParts) -> pd.DataFrame:
     """List documents by rank, those that a run lacks behind: doc_id, rank, ideal_rank.
 
     Those whose names packed runs do not have are left out.
     """
-    docs = [
-        doc
-        for doc in dict.fromkeys([*run, *parts.ideal])
-        if not doc.startswith(UNNAMED)
-    ]
+    every = dict.fromkeys([*parts.run, *parts.ideal])
+    docs = [doc for doc in every if not doc.startswith(UNNAMED)]
     columns: dict[str, Any] = {"doc_id": pd.Series(docs, dtype="str")}
-    for name, ranking in (("rank", run), ("ideal_rank", parts.ideal)):
-        ranks = pd.array(ranks_in(ranking, docs) + 1, dtype="Int64")
-        ranks[np.asarray(ranks) > ABSENT] = pd.NA
-        columns[name] = ranks
+    for name, ranking in (("rank", parts.run), ("ideal_rank", parts.ideal)):
+        ranks = ranks_in(ranking, docs)
+        columns[name] = pd.arrays.IntegerArray(ranks + 1, ranks == ABSENT)
     return pd.DataFrame(columns)
 
 
-def document_rows(
-    run: Sequence[str], parts: ScoreParts, change: Mapping[str, float]
-) -> pd.DataFrame:
+def document_rows(parts: ScoreParts) -> pd.DataFrame:
     """List documents by rank, with what they add, and what moving them changes."""
-    table, rules = _ranks(run, parts), parts.rules
+    table, rules = _ranks(parts), parts.rules
     docs = table["doc_id"].tolist()
     table["rule"] = pd.Series([rules.get(doc, "") for doc in docs], dtype="str")
-    by_doc = {"adds": parts.adds, "ideal_adds": parts.ideal_adds, "moved": change}
+    by_doc = {"adds": parts.adds, "ideal_adds": parts.ideal_adds, "moved": parts.moved}
     for name, values in by_doc.items():
         table[name] = [float(values.get(doc, 0.0)) for doc in docs]
     return table
 
 
-def _documents(one: _Part, other: _Part) -> pd.DataFrame:
+def _documents(one: ScoreParts, other: ScoreParts) -> pd.DataFrame:
     """List the documents of two runs by what they make of the difference."""
     tables = []
     for part in (one, other):
-        table = _ranks(part.run, part.parts)
-        adds = [part.parts.adds.get(doc, 0.0) for doc in table["doc_id"]]
+        table = _ranks(part)
+        adds = [part.adds.get(doc, 0.0) for doc in table["doc_id"]]
         tables.append(table.assign(adds=adds).set_index("doc_id"))
     first, second = tables
     second.columns = [f"other_{name}" for name in second]

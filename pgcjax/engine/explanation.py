@@ -59,8 +59,9 @@ class Explanation(Explained):
     score: float
     ideal: list[str]
     steps: pd.DataFrame
-    votes: pd.DataFrame
     depths: pd.DataFrame
+    count: Callable[[], pd.DataFrame] = field(repr=False, compare=False)
+    votes: pd.DataFrame = computed(lambda self: self.count())
 
 
 @dataclass(frozen=True, kw_only=True)
