@@ -296,7 +296,9 @@ class Explainer:
             or [table.assign(change=0.0)[:0]]
         )
         turns = _directed(turns).drop_duplicates([*_PAIR, "change"])
-        turns = turns[[*_PAIR, "change"]].merge(_tally(table), on=_PAIR, how="left")
+        turns = turns[[*_PAIR, "change"]].merge(
+            _tally(table)[_TALLY], on=_PAIR, how="left"
+        )
         turns["size"] = -turns["change"].abs()
         turns = turns.sort_values(["size", *_PAIR], kind="stable", ignore_index=True)
         return turns[[*_TALLY, "change"]]
@@ -487,17 +489,46 @@ def _directed(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _tally(table: pd.DataFrame) -> pd.DataFrame:
-    """Count votes on each pair, for the document that they prefer and against it."""
-    directed = _directed(table).assign(votes=lambda t: weights_of(t))
-    judge = directed.get("judge", pd.Series("", directed.index)).fillna("")
-    groups = directed.assign(judge=judge).groupby(_PAIR, sort=True)
-    tally = groups["votes"].sum().reset_index()
-    judges = groups["judge"].agg(lambda names: ", ".join(sorted({*names} - {""})))
-    tally["judges"] = judges.to_numpy()
-    back = tally.rename(columns={"doc_id": "other_doc_id", "other_doc_id": "doc_id"})
-    back = back.rename(columns={"votes": "votes_against"})
-    tally = tally.merge(back[[*_PAIR, "votes_against"]], on=_PAIR, how="left")
-    tally = tally.fillna({"votes_against": 0.0})[_TALLY]
+    """Count votes on each pair, for the document that they prefer and against it.
+
+    Returns:
+        `_TALLY`, and by `conflicts`: judges that voted both ways; of votes with times
+        also `first_time` and `last_time`.
+    """
+    named = _directed(table).assign(votes=lambda t: weights_of(t))
+    named["judge"] = named.get("judge", pd.Series("", named.index)).fillna("")
+    times = {"last_time": "max", "first_time": "min"} if "time" in named else {}
+    sums = {"votes": "sum"} | dict.fromkeys(["time"] if times else [], "max")
+    each = named.groupby([*_PAIR, "judge"], as_index=False).agg(sums)
+    back = dict(zip(_PAIR[1:], _PAIR[:0:-1], strict=True))
+    other = each[[*_PAIR, "judge"]].rename(columns=back).assign(both=True)
+    each = each.merge(other, on=[*_PAIR, "judge"], how="left")
+    both = each["both"].notna() & (each["judge"] != "")
+    often = [f" ({n:g})" if n != 1 else "" for n in each["votes"]]
+    each["judges"] = (each["judge"] + often).where(each["judge"] != "", "")
+    last = [f" {_moment(x)}".rstrip() for x in each["time"]] if times else ""
+    each["conflicts"] = (each["judge"] + last).where(both, "")
+    texts = dict.fromkeys(("judges", "conflicts"), _joined)
+    tally = each.groupby(_PAIR, as_index=False).agg({"votes": "sum"} | texts)
+    for name, of in times.items():
+        ends = named.groupby(_PAIR)["time"].agg(of)  # pairs ascend here, too
+        tally[name] = [_moment(seconds) for seconds in ends]
+    against = tally[[*_PAIR, "votes"]].rename(columns=back | {"votes": "votes_against"})
+    tally = tally.merge(against, on=_PAIR, how="left").fillna({"votes_against": 0.0})
+    tally = tally[[*_TALLY, *tally.columns.difference(_TALLY)]]
     counts = tally[["votes", "votes_against"]]
     whole = bool((counts % 1 == 0).all(axis=None))
     return tally.astype(dict.fromkeys(counts, "int64")) if whole else tally
+
+
+def _joined(texts: Iterable[str]) -> str:
+    return ", ".join(text for text in texts if text)
+
+
+def _moment(seconds: float) -> str:
+    """Write a time as a date of UTC; a number that is hardly one stays a number."""
+    if np.isnan(seconds):
+        return ""
+    if not 1e8 < seconds < 1e10:  # of 1973 to 2286
+        return f"{seconds:.15g}"
+    return pd.Timestamp(seconds, unit="s").isoformat(timespec="seconds")

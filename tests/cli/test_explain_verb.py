@@ -42,7 +42,7 @@ def test_documents_of_a_query(pgcjax, here):
     ("show", "columns"),
     [
         ("steps", "step doc_id ideal_rank rule decided_by candidates"),
-        ("votes", "doc_id other_doc_id votes votes_against judges kept"),
+        ("votes", "doc_id other_doc_id votes votes_against judges conflicts kept"),
         ("depths", "depth overlap adds"),
         ("judgments", "query_id doc_id other_doc_id votes votes_against judges change"),
     ],

@@ -97,8 +97,31 @@ def test_a_worked_example():
     assert steps["doc_id"].tolist() == ["c", "b", "a"]
     assert steps["decided_by"].tolist() == ["alone", "alone", "alone"]
     rows = explained.votes.set_index(["doc_id", "other_doc_id"])
-    assert rows.loc[("b", "a")].tolist() == [2, 1, "ann, bob", True]
-    assert rows.loc[("a", "b")].tolist() == [1, 2, "cy", False]
+    assert rows.loc[("b", "a")].tolist() == [2, 1, "ann, bob", "", True]
+    assert rows.loc[("a", "b")].tolist() == [1, 2, "cy", "", False]
+
+
+@pytest.mark.parametrize("times", [("2026-11-27T10:00", "2026-11-28"), (9, 10), ()])
+def test_judges_that_voted_both_ways_and_when(times):
+    """Ann votes for a twice, and turns round; bob's vote has no time."""
+    votes = votes_of([("a", "b"), ("b", "a"), ("a", "b"), ("a", "b"), ("b", "c")])
+    votes["judge"] = ["ann", "ann", "ann", "bob", None]
+    first, last, when = [], [], ["", ""]
+    if times:
+        votes["time"] = [times[0], times[1], times[0], None, None]
+        shown = [text + ":00" * text.count(":") for text in map(str, times)]
+        shown[1] += "T00:00:00" * shown[1].count("-11-")
+        first, last = ([text] * 2 for text in shown)
+        when = [f" {text}" for text in shown]
+    table = pgcjax.explain(runs_of("ab"), "q", preferences=votes).votes
+    rows = table.set_index(["doc_id", "other_doc_id"])
+    names = ["votes", "votes_against", "judges", "conflicts"]
+    names += ["first_time", "last_time"] if times else []
+    assert [*rows] == [*names, "kept"]
+    expected = [3, 1, "ann (2), bob", f"ann{when[0]}", *first, True]
+    assert rows.loc[("a", "b")].tolist() == expected
+    assert rows.loc[("b", "a")].tolist() == [1, 3, "ann", f"ann{when[1]}", *last, False]
+    assert {*rows.loc[("b", "c")].tolist()[2:-1]} == {""}
 
 
 def test_who_decides_between_candidates():
