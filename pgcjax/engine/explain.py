@@ -158,7 +158,8 @@ def explain_scores(
     if unknown := [name for name in names if name not in scores.runs]:
         raise no_run(unknown[0], scores.runs)
     order, explainers = about.get("order", "trec"), vars(scores)["explainers"]
-    with reading(aspects=about.get("aspects"), flips=about.get("flips")):
+    choices = {"aspects": about.get("aspects"), "flips": about.get("flips")}
+    with reading(**choices, **about.get("reading", {})):
         if measure not in explainers:
             explainer = Explainer(judgments=given, measure=measure, order=order)
             explainer.check_judgments(about.get("judgments", {}))

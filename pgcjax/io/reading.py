@@ -40,6 +40,7 @@ class Reading:
         unread: in such tables: the share of cells that no rule may read.
         aspects: of preferences: those that are taken; all if there are none.
         flips: what becomes of double votes that do not agree; one of `FLIPS`.
+        asked: what was asked of files, as arguments of `reading`.
     """
 
     memory: int
@@ -50,10 +51,12 @@ class Reading:
     unread: float = 0.05
     aspects: tuple[str, ...] = ()
     flips: str = FLIPS[0]
+    asked: Mapping[str, object] = field(default_factory=dict)
 
-    def of_preferences(self) -> dict[str, object]:
-        """Describe what is taken of preferences, where that is not all as it is."""
+    def described(self) -> dict[str, object]:
+        """Describe how judgments and runs are read, where that is not by default."""
         settings = {"aspects": list(self.aspects), "flips": self.flips}
+        settings["reading"] = dict(self.asked)
         return {k: v for k, v in settings.items() if v and v != FLIPS[0]}
 
 
@@ -106,6 +109,9 @@ def reading(
     if flips is not None:
         check_choice("flips", flips, FLIPS)
     one = isinstance(aspects, str)
+    asked = {"encoding": encoding, "columns": columns}
+    asked |= {"answers": answers, "unread": unread}
+    asked = {name: choice for name, choice in asked.items() if choice is not None}
     changes: dict[str, Any] = {
         "memory": None if memory is None else memory_limit(memory),
         "encoding": None if encoding is None else _known(encoding),
@@ -115,6 +121,7 @@ def reading(
         "unread": unread,
         "aspects": (aspects,) if one else None if aspects is None else tuple(aspects),
         "flips": flips,
+        "asked": {**chosen().asked, **asked},
     }
     changes = {name: choice for name, choice in changes.items() if choice is not None}
     token = _chosen.set(replace(chosen(), **changes))
