@@ -364,12 +364,30 @@ def test_texts_stand_beside_ids():
     assert queries.table["query_text"].tolist() == ["what?"]
 
 
-def test_judgments_are_of_preferences_alone():
+@pytest.mark.parametrize(
+    ("measure", "of"),
+    [
+        (None, "PGC of preferences alone"),
+        ("AP", "PGC of preferences alone"),
+        ("ExactPGC", "PGC of preferences alone"),
+        (
+            "PGC(ideal=copeland)",
+            "ideal=greedy: what is kept of the judgments is peeled",
+        ),
+    ],
+)
+def test_judgments_are_of_preferences_alone(measure, of):
     qrels = pd.DataFrame({"query_id": ["q"], "doc_id": ["a"], "relevance": [1.0]})
-    explained = pgcjax.explain(runs_of(["a"]), "q", qrels=qrels)
-    assert explained.measure == "Compat" and explained.score == 1
-    with pytest.raises(UsageError, match="turning judgments round is of PGC"):
+    given_judgments = {"qrels": qrels}
+    if measure and "PGC" in measure:
+        given_judgments["preferences"] = votes_of([("a", "b")])
+    explained = pgcjax.explain(runs_of("a"), "q", measure=measure, **given_judgments)
+    assert explained.score > 0 and explained.measure == (measure or "Compat")
+    with pytest.raises(UsageError) as error:
         _ = explained.judgments
+    assert (
+        str(error.value) == f"{measure or 'Compat'}: turning judgments round is of {of}"
+    )
 
 
 def test_several_runs_need_a_name():
