@@ -247,12 +247,12 @@ _texts = {"cls": SharedOption, "callback": lambda context, option, given: given 
 text_options = together(
     files_option(
         "--topics",
-        help="What queries ask: TREC topics, id<TAB>query, JSONL, CSV, Parquet.",
+        help="What queries ask: TREC topics, id<TAB>query, JSON, CSV, Parquet.",
         **_texts,
     ),
     files_option(
         "--texts",
-        help="What documents say: id<TAB>text, JSONL, CSV, Parquet, or a folder of "
+        help="What documents say: id<TAB>text, JSON, CSV, Parquet, or a folder of "
         "DOCID.txt.",
         **_texts,
     ),

@@ -34,6 +34,7 @@ from pgcjax.io.bytes import decode, decoding, read_bytes, text_pieces
 from pgcjax.io.containers import unquote
 from pgcjax.io.in_memory import in_hand, is_frame, no_table
 from pgcjax.io.json_text import NoJson, read_json
+from pgcjax.io.reading import chosen
 from pgcjax.io.remote import arrow_file, is_remote
 from pgcjax.io.schema import Origin, are_ids, find_columns, found_columns, shorten
 from pgcjax.later import pd, pq
@@ -90,8 +91,8 @@ _TOPICS = TextKind(
         "query_id": ("_id", "qid", "q_id", "queryid", "topic_id", "topic", "num", "id"),
         "text": ("query", "title", "question"),
     },
-    "TREC topics, lines of id<TAB>query, JSON objects in lines, or a CSV or Parquet "
-    "table with query_id and text",
+    "TREC topics, lines of id<TAB>query, JSON objects in lines or an array, or a CSV "
+    "or Parquet table with query_id and text",
 )
 _TEXTS = TextKind(
     "document",
@@ -101,8 +102,8 @@ _TEXTS = TextKind(
         "text": ("contents", "body", "passage", "abstract"),
         "title": (),
     },
-    "lines of id<TAB>text, JSON objects in lines, a CSV or Parquet table with doc_id "
-    "and text, or a folder of files DOCID.txt",
+    "lines of id<TAB>text, JSON objects in lines or an array, a CSV or Parquet table "
+    "with doc_id and text, or a folder of files DOCID.txt",
 )
 
 
@@ -114,9 +115,9 @@ def read_topics(
     Args:
         source: files, folders and globs, plain or compressed, here or elsewhere: TREC
             topics (SGML, with or without closing tags, or XML); lines of
-            `id<TAB>query`; JSON lines, as `queries.jsonl` of BEIR; CSV, TSV and Parquet
-            with a header. Or a table, as of `read_runs`; a mapping of ids to texts; or
-            a function of an id, which then needs `only`.
+            `id<TAB>query`; JSON lines, as `queries.jsonl` of BEIR, or an array; CSV,
+            TSV and Parquet with a header. Or a table, as of `read_runs`; a mapping of
+            ids to texts; or a function of an id, which then needs `only`.
         only: ids that are wanted; all by default.
         progress: is told how many bytes of a file have been read.
 
@@ -138,10 +139,10 @@ def read_texts(
 
     Args:
         source: files, folders and globs, plain or compressed, here or elsewhere: lines
-            of `id<TAB>text`; JSON lines, as `corpus.jsonl` of BEIR; CSV, TSV and
-            Parquet with a header; or a folder of files `DOCID.txt`. Or a table, as of
-            `read_runs`; a mapping of ids to texts; or a function of an id, which then
-            needs `only`.
+            of `id<TAB>text`; JSON lines, as `corpus.jsonl` of BEIR, or an array; CSV,
+            TSV and Parquet with a header; or a folder of files `DOCID.txt`. Or a table,
+            as of `read_runs`; a mapping of ids to texts; or a function of an id, which
+            then needs `only`.
         only: ids that are wanted; all by default.
         progress: is told how many bytes of a file have been read.
 
@@ -319,6 +320,8 @@ def _of_file(path: Path, kind: TextKind, progress: Progress | None) -> Iterator[
         yield from _topics(path, "\n" * (number - 1) + "\n".join(x for _, x in rest))
     elif start[0] == "{":
         yield from _json_lines(path, rest)
+    elif re.match(r"\[\s*(\{|$)", start):
+        yield from _json_array(path, rest)
     elif "\t" in first or kind.key in kind.columns(next(csv.reader([first]))):
         yield from _delimited(path, kind, rest, "\t" if "\t" in first else ",")
     else:
@@ -363,6 +366,30 @@ def _json_lines(path: Path, lines: Iterable[tuple[int, str]]) -> Iterator[Record
         yield record, f"{path}:{number}"
 
 
+def _json_array(path: Path, lines: Iterable[tuple[int, str]]) -> Iterator[Record]:
+    """Read an array of objects, which is in memory as a whole."""
+    begin, parts, left = 0, [], chosen().memory
+    for number, line in lines:
+        begin, left = begin or number, left - len(line)
+        parts.append(line)
+        if left < 0:
+            problem = f"is one JSON array of more than {chosen().memory >> 20:,} MiB"
+            mend = "Write an object a line: such files are read in pieces."
+            raise DataError(problem, where=str(path), mend=mend)
+    where = f"{path}:{begin}"
+    try:
+        records = read_json("\n".join(parts), str(path), begin)
+        if any(not isinstance(record, dict) for record in records):
+            raise NoJson("some are none", 1)
+    except NoJson as error:
+        problem = f"expected a JSON array of objects: {error.reason}"
+        mend = 'Such as [{"id": "1", "text": "…"}].'
+        where = f"{path}:{begin + error.line - 1}"
+        raise DataError(problem, where=where, mend=mend) from None
+    for i, record in enumerate(records):
+        yield record, Origin(where).at(i)
+
+
 def _delimited(
     path: Path, kind: TextKind, lines: Iterable[tuple[int, str]], separator: str
 ) -> Iterator[Record]:
@@ -383,7 +410,8 @@ def _delimited(
         for row in csv.reader(read(), strict=True) if is_csv else tabbed:
             where = f"{path}:{numbers[1]}"
             del numbers[:-1]
-            if not header:
+            is_first = not header
+            if is_first:
                 if is_named := kind.key in kind.columns(row):
                     header, _ = row, kind.columns(row, where)
                     continue
@@ -391,11 +419,15 @@ def _delimited(
             if row in ([], [""]):
                 continue
             if len(row) != len(header):
+                mend = "Texts with tabs or lines are quoted in CSV, or in JSONL."
+                if is_first and len(row) > 2:  # MS MARCO: id, url, title, body
+                    mend = f"Name columns in a first line: {kind.key}, title, text, …. "
+                    mend += "Texts with tabs are quoted in CSV."
                 raise DataError(
                     f"expected {separator.join(header)!r}, found {len(row)} fields: "
                     f"{shorten(separator.join(row))}",
                     where=where,
-                    mend="Texts with tabs or lines are quoted in CSV, or in JSONL.",
+                    mend=mend,
                 )
             cells = map(unquote, row) if is_named and not is_csv else row
             yield dict(zip(header, cells, strict=True)), where
