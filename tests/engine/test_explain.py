@@ -95,6 +95,7 @@ def test_a_worked_example():
     assert table["moved"]["b"] == pytest.approx(1 - explained.score)
     steps = explained.steps
     assert steps["doc_id"].tolist() == ["c", "b", "a"]
+    assert steps["ideal_rank"].tolist() == [3, 1, 2]
     assert steps["decided_by"].tolist() == ["alone", "alone", "alone"]
     rows = explained.votes.set_index(["doc_id", "other_doc_id"])
     assert rows.loc[("b", "a")].tolist() == [2, 1, "ann, bob", "", True]
@@ -122,6 +123,14 @@ def test_judges_that_voted_both_ways_and_when(times):
     assert rows.loc[("a", "b")].tolist() == expected
     assert rows.loc[("b", "a")].tolist() == [1, 3, "ann", f"ann{when[1]}", *last, False]
     assert {*rows.loc[("b", "c")].tolist()[2:-1]} == {""}
+
+
+def test_the_ideal_list_has_ties_as_the_run_has_them():
+    grades = {"a": 1, "b": 1, "c": 2, "d": 1, "e": 0, "f": 1}
+    explained = pgcjax.explain(
+        runs_of("bxda"), "q", qrels={"q": grades}, measure="nDCG@9"
+    )
+    assert explained.ideal == ["c", "b", "d", "a", "f"]
 
 
 def test_who_decides_between_candidates():
