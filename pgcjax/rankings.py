@@ -1,6 +1,6 @@
 """Rankings: what makes their scores, rank-biased overlap, and preferences of pairs."""
 
-from pgcjax.engine.explain import Explainer as Explainer
+from pgcjax.engine.explainer import Explainer as Explainer
 from pgcjax.engine.explanation import Difference as Difference
 from pgcjax.engine.explanation import Explanation as Explanation
 from pgcjax.engine.preference_result import Preferences as Preferences

@@ -179,7 +179,7 @@ class Judging:
     def run(self) -> Judged:
         """Start the program, again and again, until nothing is left to ask."""
         silent = 0
-        self._shown = self.tournament.texts_of(**self.given, progress=self.progress)
+        self._texts = self.tournament.texts_by_id(**self.given, progress=self.progress)
         with self.tournament.adding() as self._appender:
             while self._refill():
                 before = self._done.counted
@@ -235,9 +235,12 @@ class Judging:
             name = str(self._done.sent)
             self._waiting[name] = request
             fields = "query_id", "doc_id", "other_doc_id", "round", "number"
-            about = dict(zip(fields, request, strict=False))
-            texts = self._shown(request.query, request.first, request.second)
-            texts = {name: text for name, text in texts.items() if text is not None}
+            about: dict[str, Any] = dict(zip(fields, request, strict=False))
+            texts = {
+                name.replace("_id", "_text"): saying[about[name]]
+                for name, saying in self._texts.items()
+                if about[name] in saying
+            }
             process.send({"id": name, **about, **texts})
         if self.progress is not None:
             left = len(self._pending) + len(self._waiting)

@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -33,7 +33,7 @@ from pgcjax.io.in_memory import in_hand
 from pgcjax.io.reading import chosen
 from pgcjax.io.remote import local_folder
 from pgcjax.io.result import Result, computed
-from pgcjax.io.texts import read_texts, read_topics
+from pgcjax.io.texts import texts_by_id
 from pgcjax.io.votes.read import read_placed
 from pgcjax.io.weights import whole_weights
 
@@ -181,37 +181,24 @@ class Tournament:
             (r.query, r.first, r.second, r.first, r.round, r.number, r.judge)
             for r in self.state.requests(at_once, judge)
         ]
-        shown = self.texts_of(topics, texts, progress)
-        fields = pd.DataFrame([shown(*row[:3]) for row in rows], dtype=object)
-        fields = fields.map(lambda x: printable(x, "\t\n\r"), na_action="ignore")
-        return pd.DataFrame(rows, columns=_REQUEST).join(fields)
+        table = pd.DataFrame(rows, columns=_REQUEST)
+        for name, saying in self.texts_by_id(topics, texts, progress).items():
+            column = [
+                printable(saying[each], "\t\n\r") if each in saying else None
+                for each in table[name]
+            ]
+            text = pd.Series(column, table.index, dtype=object)
+            table[name.replace("_id", "_text")] = text
+        return table
 
-    def texts_of(
+    def texts_by_id(
         self, topics: Any, texts: Any, progress: Progress | None = None
-    ) -> Callable[[str, str, str], dict[str, str | None]]:
-        """Read the texts of open rounds, of `read_topics` and `read_texts`, or neither.
-
-        Returns:
-            A function of a query and two documents that returns what was given of
-            query_text, doc_text and other_doc_text, None where a text is not known.
-        """
+    ) -> dict[str, dict[str, str]]:
+        """Read the texts of open rounds, as `io.texts.texts_by_id` returns them."""
         queries = self.state.queries.items()
         docs = {name: q.round.documents for name, q in queries if q.round is not None}
-        asked, saying = {}, {}
-        if topics is not None:
-            asked = read_topics(topics, only=docs, progress=progress)
-        if texts is not None:
-            only = chain.from_iterable(docs.values())
-            saying = read_texts(texts, only=only, progress=progress)
-
-        def shown(query: str, doc: str, other: str) -> dict[str, str | None]:
-            fields = {} if topics is None else {"query_text": asked.get(query)}
-            if texts is not None:
-                fields["doc_text"] = saying.get(doc)
-                fields["other_doc_text"] = saying.get(other)
-            return fields
-
-        return shown
+        every = chain.from_iterable(docs.values())
+        return texts_by_id(topics, texts, docs, every, progress)
 
     def add(
         self,

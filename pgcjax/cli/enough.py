@@ -15,6 +15,7 @@ from pgcjax.cli.options import (
     is_by_hand,
     measure_option,
     memory_option,
+    order_option,
     output_option,
     prefs_format_option,
     resume_option,
@@ -25,7 +26,7 @@ from pgcjax.cli.options import (
     write_table,
 )
 from pgcjax.cli.targets import WITH_WORK, kept_work
-from pgcjax.io.choices import MISSING, ORDERS, TABLE_SUFFIXES
+from pgcjax.io.choices import MISSING, TABLE_SUFFIXES
 from pgcjax.reporting.progress import ProgressDisplay, say
 from pgcjax.stats.choices import REPLICATED, SHARES
 
@@ -47,12 +48,7 @@ def _sources(**prefs: Any) -> Any:
 
 _conventions = together(
     click.option("--seed", type=WHOLE, default=0, show_default=True),
-    choice_option(
-        "--order",
-        allowed=ORDERS,
-        help="Order of a run: by score with ties by doc id descending (trec) or "
-        "ascending (clarke), or by the rank column.",
-    ),
+    order_option,
     choice_option(
         "--missing",
         allowed=MISSING,

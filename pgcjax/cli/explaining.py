@@ -12,6 +12,7 @@ from pgcjax.cli.options import (
     given_judgments,
     judgment_options,
     measure_option,
+    order_option,
     output_option,
     run_options,
     runs_argument,
@@ -20,7 +21,6 @@ from pgcjax.cli.options import (
     write_table,
 )
 from pgcjax.errors import counted
-from pgcjax.io.choices import ORDERS
 from pgcjax.reporting.progress import ProgressDisplay, say
 
 if TYPE_CHECKING:
@@ -56,12 +56,7 @@ _SHOWN = ("adds", "steps", "votes", "depths", "judgments")
     "each depth adds; or which judgments, turned round, would change most.",
 )
 @run_options
-@choice_option(
-    "--order",
-    allowed=ORDERS,
-    help="Order of a run: by score, ties broken by doc id descending (trec) or "
-    "ascending (clarke); or by the rank column.",
-)
+@order_option
 @click.option(
     "--top",
     type=WHOLE,

@@ -10,7 +10,7 @@ from click.core import ParameterSource
 
 from pgcjax.cli.targets import ALONE, Target
 from pgcjax.cli.verbs import SharedOption
-from pgcjax.io.choices import FLIPS, NAME_BY, TABLE_SUFFIXES
+from pgcjax.io.choices import FLIPS, NAME_BY, ORDERS, TABLE_SUFFIXES
 from pgcjax.io.judgments import KINDS
 from pgcjax.io.reading import reading
 from pgcjax.reporting.progress import say
@@ -83,6 +83,14 @@ def choice_option(
         help=help,
         **more,
     )
+
+
+order_option = choice_option(
+    "--order",
+    allowed=ORDERS,
+    help="Order of a run: by score, ties broken by doc id descending (trec) or "
+    "ascending (clarke); or by the rank column.",
+)
 
 
 def files_option(*names: str, help: str, **more: Any) -> Decorator:
@@ -239,13 +247,13 @@ _texts = {"cls": SharedOption, "callback": lambda context, option, given: given 
 text_options = together(
     files_option(
         "--topics",
-        help="What queries ask: TREC topics, id<TAB>query, JSONL, CSV, Parquet, "
+        help="What queries ask: TREC topics, id<TAB>query, JSON, CSV, Parquet, "
         "irds:NAME.",
         **_texts,
     ),
     files_option(
         "--texts",
-        help="What documents say: id<TAB>text, JSONL, CSV, Parquet, a folder of "
+        help="What documents say: id<TAB>text, JSON, CSV, Parquet, a folder of "
         "DOCID.txt, or irds:NAME.",
         **_texts,
     ),

@@ -16,6 +16,7 @@ from pgcjax.cli.options import (
     judgment_options,
     measure_option,
     memory_option,
+    order_option,
     output_option,
     per_query_option,
     read_judgments,
@@ -146,12 +147,7 @@ _SHOWN = ("pairs", "beside", "runs", "tests", "matrix", "wins")
     "--intent-qrels RPP(subtopics=covered),RPP(subtopics=mean), of --prefs "
     "PGC,wpref,ppref."
 )
-@choice_option(
-    "--order",
-    allowed=ORDERS,
-    help="Order of a run: by score, ties broken by doc id descending (trec) or "
-    "ascending (clarke); or by the rank column.",
-)
+@order_option
 @choice_option(
     "--missing",
     allowed=MISSING,

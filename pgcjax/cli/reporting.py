@@ -292,7 +292,7 @@ class _Asked:
 
     def read(self, findings: "Findings", progress: ProgressDisplay) -> dict[str, Any]:
         """Read what is shown beside scores, as arguments of `interactive.write`."""
-        from pgcjax.engine.explain import Explainer
+        from pgcjax.engine.explainer import Explainer
         from pgcjax.io.graded import read_qrels
         from pgcjax.io.runs import Options, open_runs
         from pgcjax.io.votes.read import read_preferences

@@ -13,12 +13,12 @@ from pgcjax.cli.formats import format_of, format_option, top_option
 from pgcjax.cli.given_scores import give, print_scores
 from pgcjax.cli.options import (
     REAL,
-    choice_option,
     float32_option,
     given_judgments,
     judgment_options,
     measure_option,
     memory_option,
+    order_option,
     per_query_option,
     resume_option,
     run_options,
@@ -31,7 +31,7 @@ from pgcjax.cli.score_files import scores_output_option
 from pgcjax.cli.score_folders import PartFolder
 from pgcjax.cli.targets import WITH_WORK, kept_work
 from pgcjax.errors import PgcjaxError
-from pgcjax.io.choices import MISSING, ORDERS, SHARED
+from pgcjax.io.choices import MISSING, SHARED
 from pgcjax.reporting.progress import ProgressDisplay, say
 
 if TYPE_CHECKING:
@@ -61,12 +61,7 @@ scoring_options = together(
     ),
     format_option,
     top_option,
-    choice_option(
-        "--order",
-        allowed=ORDERS,
-        help="Order of a run: by score with ties by doc id descending (trec) or "
-        "ascending (clarke), or by the rank column.",
-    ),
+    order_option,
     float32_option,
     click.option(
         "--missing",

@@ -277,7 +277,7 @@ def described_by(task: ScoringTask, settings: dict[str, Any]) -> Future[dict[str
     """
     request = task.request
     rounded = {"float32": True} if task.runs.options.float32 else {}
-    drawn = rounded | settings | chosen().of_preferences()
+    drawn = rounded | settings | chosen().described()
 
     def describe() -> dict[str, Any]:
         tables = request.columns_of_judgments.items()

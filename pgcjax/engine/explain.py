@@ -9,63 +9,37 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from pgcjax._version import __version__
-from pgcjax.engine.batch import Member
+from pgcjax.engine.explainer import (
+    SCORED,
+    Explainer,
+    document_rows,
+    no_run,
+    no_votes,
+    refuse_twice,
+)
 from pgcjax.engine.explanation import Difference, Explanation
-from pgcjax.engine.request import ScoringRequest, read_request, runs_of
-from pgcjax.engine.score_parts import (
-    ScoreParts,
-    ideal_list,
-    moved,
-    of_queries,
-    of_rbo,
-    parts_of,
-    ranked,
-    ranks_in,
-    score,
-    scores_of,
-)
+from pgcjax.engine.request import runs_of
+from pgcjax.engine.score_parts import moved, of_rbo
 from pgcjax.engine.similarity import rbo
-from pgcjax.engine.variant_batch import VariantGraphs, VariantScores, check_variants
 from pgcjax.engine.verify import TOLERANCE, each_ranking
-from pgcjax.errors import (
-    DataError,
-    Progress,
-    UsageError,
-    VerificationError,
-    counted,
-    listed,
-)
-from pgcjax.io.check import fingerprint
+from pgcjax.errors import DataError, Progress, UsageError, listed
 from pgcjax.io.reading import reading
 from pgcjax.io.remote import is_remote
 from pgcjax.io.runs import Options, Runs, RunTable
 from pgcjax.io.texts import read_topics, with_texts
-from pgcjax.io.weights import weights_of
-from pgcjax.judging.variants import turned
-from pgcjax.kernels import ABSENT
 from pgcjax.later import pd
 from pgcjax.measures.measure import Measure
 from pgcjax.reference.order import ordered
 from pgcjax.stats.scores import Scores
-from pgcjax.tensors.measure_tensors import ListTensors, PeelTensors, TiedTensors
-from pgcjax.tensors.rankings import read_rankings
-
-_PAIR = ["query_id", "doc_id", "other_doc_id"]
-_SCORED = "Give the runs and judgments that were scored."
-# What stands for documents that packed runs do not name: no judged one is called so.
-UNNAMED = "\N{WHITE SQUARE}\N{BLACK SQUARE}"
-_TALLY = [*_PAIR, "votes", "votes_against", "judges"]
 
 
-def explain(  # noqa: D417 - a line for each argument would be one too many
+def explain(
     runs: Any,
     query: str | None = None,
     *,
@@ -94,8 +68,7 @@ def explain(  # noqa: D417 - a line for each argument would be one too many
         qrels: grades.
         intent_qrels: grades per intent.
         intents: and `context`, as of `evaluate`.
-        measure: one; PGC of preferences, Compat of grades alone, if None. `RBO` or
-            `RBO(p=0.9)` compares with the other run, and takes no judgments.
+        measure: by default PGC, or Compat of grades alone; `RBO` compares two runs.
         order: of documents in a run: `trec`, `clarke` or `rank`.
         float32: as of `evaluate`.
         topics: what queries ask, as of `read_topics`, for a column of the table.
@@ -182,9 +155,10 @@ def explain_scores(
         )
     names = [run_id] if other is None else [run_id, other]
     if unknown := [name for name in names if name not in scores.runs]:
-        raise _no_run(unknown[0], scores.runs)
+        raise no_run(unknown[0], scores.runs)
     order, explainers = about.get("order", "trec"), vars(scores)["explainers"]
-    with reading(aspects=about.get("aspects"), flips=about.get("flips")):
+    choices = {"aspects": about.get("aspects"), "flips": about.get("flips")}
+    with reading(**choices, **about.get("reading", {})):
         if measure not in explainers:
             explainer = Explainer(judgments=given, measure=measure, order=order)
             explainer.check_judgments(about.get("judgments", {}))
@@ -223,361 +197,8 @@ def _check_scores(result: Explanation | Difference, scores: pd.DataFrame) -> Non
             f"the {column} of query {query!r} is {explained[query]:.6f} by these runs "
             f"and judgments, and {expected[query]:.6f} in the scores",
             where=f"run {result.run_id!r}",
-            mend=_SCORED,
+            mend=SCORED,
         )
-
-
-class Explainer:
-    """Runs and judgments that are read once, to explain many scores.
-
-    Attributes:
-        measure: by which runs are scored.
-        order: of documents in a run.
-        query_ids: the judged queries, ascending.
-    """
-
-    def __init__(
-        self,
-        *,
-        judgments: Mapping[str, Any],
-        measure: str | Measure | None = None,
-        order: str = "trec",
-    ):
-        """Read judgments for a measure.
-
-        Args:
-            judgments: by the names that `evaluate` gives them; None is nothing.
-            measure: one; PGC of preferences, Compat of grades alone, if None.
-            order: of documents in a run: `trec`, `clarke` or `rank`.
-
-        Raises:
-            UsageError: the measure cannot be taken apart. DataError: judgments are
-                malformed.
-        """
-        if measure is None:
-            real = judgments.get("preferences") is not None
-            measure = "PGC" if real else "Compat"
-        self._request = read_request(judgments, measure, order)
-        self._request.check_means("what is explained is")
-        self._member = _explained(self._request)
-        self.measure, self.order = str(self._member.measure), order
-        self.query_ids = list(self._member.tensors.docs)
-        self._rankings: dict[str, dict[str, list[str]]] = {}
-        self._tallies: dict[str, pd.DataFrame] = {}
-
-    def check_judgments(self, expected: Mapping[str, str]) -> None:
-        """Compare judgments with those by which scores were made.
-
-        Args:
-            expected: fingerprints, as in the metadata of scores.
-
-        Raises:
-            DataError: some differ.
-        """
-        tables = self._request.columns_of_judgments
-        differ = [
-            name
-            for name, digest in expected.items()
-            if name in tables and fingerprint(tables[name]) != digest
-        ]
-        if differ:
-            raise DataError(
-                "they are not those by which the scores were made",
-                where=", ".join(differ),
-                mend=_SCORED,
-            )
-
-    @property
-    def run_ids(self) -> list[str]:
-        """The runs that were read, ascending."""
-        return sorted(self._rankings)
-
-    def read(
-        self,
-        runs: Runs,
-        progress: Progress | None = None,
-        only: Collection[str] | None = None,
-    ) -> list[str]:
-        """Read the rankings of judged queries.
-
-        Args:
-            runs: the runs.
-            progress: called with `("reading", done, total)`.
-            only: names of those to keep; all if None.
-
-        Returns:
-            The runs that were kept, ascending.
-
-        Raises:
-            DataError: a run is malformed, or was read before.
-        """
-        judged = self._request.judged
-        read: dict[str, dict[str, list[str]]] = {}
-
-        def keep(table: Any) -> None:
-            for run, query, rows in each_ranking(table):
-                if only is not None and run not in only:
-                    continue
-                of_run = read.setdefault(run, {})
-                if query in judged.number:
-                    docs = ordered(rows(), self.order)
-                    of_run[query] = [doc.replace("\0", UNNAMED) for doc in docs]
-
-        read_rankings(runs, judged, self.order, seen=keep, progress=progress)
-        _refuse_twice(read.keys() & self._rankings.keys())
-        self._rankings |= read
-        return sorted(read)
-
-    def explain(self, run_id: str, query_id: str | None = None) -> Explanation:
-        """Take the score of a run for a query apart; its mean by queries if None.
-
-        Raises:
-            UsageError: there is no such run, or no such query is judged.
-        """
-        self._check(run_id, query_id)
-        if query_id is None:
-            table = self._losses(run_id)
-            mean = float(table["score"].mean())
-            parts = ScoreParts([], {}, {}, pd.DataFrame(), pd.DataFrame())
-            votes = pd.DataFrame()
-        else:
-            run = self._list(run_id, query_id)
-            parts = parts_of(self._request, self._member, query_id, run)
-            others = [moved(run, doc, rank) for rank, doc in enumerate(parts.ideal)]
-            mean, *scores = self._scores(run_id, query_id, parts, others)
-            change = dict(zip(parts.ideal, np.subtract(scores, mean), strict=True))
-            table, votes = _rows(run, parts, change), self._votes(query_id)
-            place = {doc: i for i, doc in enumerate(parts.ideal)}
-            above, below = (votes[name].map(place) for name in _PAIR[1:])
-            votes = votes.drop(columns="query_id").assign(kept=above < below)
-        about = self._about(run_id, query_id) | {"score": mean}
-        note = f"{run_id}, {query_id or 'all queries'}: {self.measure} {mean:.4f}"
-        if query_id is not None:
-            note += f" of {sum(parts.ideal_adds.values()):.4f} for the ideal ranking"
-            if not self._list(run_id, query_id):
-                note += "; the run lacks the query"
-        return Explanation(
-            table,
-            about,
-            (note,),
-            measure=self.measure,
-            run_id=run_id,
-            query_id=query_id or "",
-            score=mean,
-            ideal=parts.ideal,
-            steps=parts.steps,
-            votes=votes,
-            depths=parts.depths,
-            turn=partial(self.judgments, run_id, query_id=query_id),
-        )
-
-    def difference(
-        self, run_id: str, other: str, query_id: str | None = None
-    ) -> Difference:
-        """Tell which documents, or which queries if None is named, make a difference.
-
-        Raises:
-            UsageError: there is no such run, or no such query is judged.
-        """
-        self._check(run_id, query_id, other)
-        decisive: list[str] = []
-        if query_id is None:
-            table = self._both(run_id, other)
-            difference = float(table["difference"].mean())
-            decisive = _decisive(table)
-        else:
-            parts = [self._part(run, query_id) for run in (run_id, other)]
-            table = _documents(*parts)
-            difference = parts[0].score - parts[1].score
-        notes = [f"{run_id} - {other}: {difference:.4f} by {self.measure}"]
-        if decisive:
-            notes.append(
-                f"without {counted(len(decisive), 'query')} of {len(table)} the order "
-                f"is the other one: {listed(decisive, 10)}"
-            )
-        return Difference(
-            table,
-            self._about(run_id, query_id) | {"other": other},
-            tuple(notes),
-            measure=self.measure,
-            run_id=run_id,
-            other=other,
-            query_id=query_id or "",
-            difference=difference,
-            decisive=decisive,
-            turn=partial(self.judgments, run_id, other, query_id=query_id),
-        )
-
-    def judgments(
-        self,
-        run_id: str,
-        other: str | None = None,
-        *,
-        query_id: str | None = None,
-        progress: Progress | None = None,
-    ) -> pd.DataFrame:
-        """Compute what each judgment would change if it were the other way.
-
-        Args:
-            run_id: whose score, or mean score, would change ...
-            other: ... or its difference to that of this run.
-            query_id: the query; all if None.
-            progress: called with `("judgments", done, total)`.
-
-        Returns:
-            See `Explanation.judgments`; the largest change first.
-
-        Raises:
-            UsageError: the measure is not PGC of preferences.
-        """
-        check_variants(self._member, "turning judgments round")
-        self._check(run_id, query_id, other)
-        queries = self.query_ids if query_id is None else [query_id]
-        runs = [run_id] if other is None else [run_id, other]
-        member = of_queries(self._member, queries)
-        lists = {run: {q: self._list(run, q) for q in queries} for run in runs}
-        table = self._request.tables["preferences"]
-        table = table[table["query_id"].isin(queries)].reset_index(drop=True)
-        votes, variants, rows = turned(table)
-        change = np.zeros((len(variants.names), len(queries)))
-        if any(docs for of_run in lists.values() for docs in of_run.values()):
-            before = score(self._request, member, lists)
-            batch = VariantScores(VariantGraphs(member, votes), variants, "judgments")
-            rankings = ranked(member, lists)
-            after = batch.score(rankings, progress)[:, 0]
-            for place, run in enumerate(rankings.run_ids):
-                sign = 1 if run == run_id else -1
-                change += sign * (after[:, place] - before[runs.index(run)])
-        turns = pd.concat(
-            [
-                table.iloc[rows[query]].assign(change=of_query[: len(rows[query])])
-                for query, of_query in zip(
-                    member.tensors.docs, change.T / len(queries), strict=True
-                )
-                if query in rows
-            ]
-            or [table.assign(change=0.0)[:0]]
-        )
-        turns = _directed(turns).drop_duplicates([*_PAIR, "change"])
-        turns = turns[[*_PAIR, "change"]].merge(_tally(table), on=_PAIR, how="left")
-        turns["size"] = -turns["change"].abs()
-        turns = turns.sort_values(["size", *_PAIR], kind="stable", ignore_index=True)
-        return turns[[*_TALLY, "change"]]
-
-    def _check(
-        self, run_id: str, query_id: str | None, other: str | None = None
-    ) -> None:
-        for name in (run_id,) if other is None else (run_id, other):
-            if name not in self._rankings:
-                raise _no_run(name, self.run_ids)
-        if run_id == other:
-            raise UsageError(f"a difference is of two runs, and both are {run_id!r}")
-        if query_id is not None and query_id not in self._member.tensors.docs:
-            raise UsageError(
-                f"query {query_id!r} is not judged; there are "
-                f"{listed(self.query_ids, 8)}"
-            )
-
-    def _list(self, run_id: str, query_id: str) -> list[str]:
-        return self._rankings[run_id].get(query_id, [])
-
-    def _about(self, run_id: str, query_id: str | None) -> dict[str, Any]:
-        about = {"version": __version__, "measure": self._member.measure.in_full()}
-        about |= {"run_id": run_id, "order": self.order}
-        return about if query_id is None else about | {"query_id": query_id}
-
-    def _part(self, run_id: str, query_id: str) -> _Part:
-        run = self._list(run_id, query_id)
-        parts = parts_of(self._request, self._member, query_id, run)
-        (value,) = self._scores(run_id, query_id, parts)
-        return _Part(run, parts, value)
-
-    def _scores(
-        self,
-        run_id: str,
-        query_id: str,
-        parts: ScoreParts,
-        others: Sequence[Sequence[str]] = (),
-    ) -> list[float]:
-        """Score a run, which the parts must sum to, and other rankings of the query."""
-        lists = [self._list(run_id, query_id), *others]
-        values = scores_of(self._request, self._member, query_id, lists).tolist()
-        total = sum(parts.adds.values())
-        if not abs(total - values[0]) <= TOLERANCE:
-            raise VerificationError(
-                f"run {run_id!r}, query {query_id!r}: {self.measure} is {values[0]!r}, "
-                f"its parts sum to {total!r}. This is a defect of pgcjax: please "
-                "report it with the data"
-            )
-        return values
-
-    def _losses(self, run_id: str) -> pd.DataFrame:
-        """List what each query loses against its ideal ranking."""
-        rows = []
-        for query in self.query_ids:
-            if isinstance(self._member.tensors, PeelTensors):
-                part = self._part(run_id, query)
-                value, best = part.score, sum(part.parts.ideal_adds.values())
-            else:
-                run, known = self._list(run_id, query), (self._request, self._member)
-                ideal = ideal_list(*known, query, run)
-                value, best = scores_of(*known, query, [run, ideal]).tolist()
-                best = best if ideal else np.nan  # it has none
-            rows.append((query, value, best, best - value))
-        table = pd.DataFrame(rows, columns=["query_id", "score", "ideal_score", "loss"])
-        by, ascending = ["loss", "score", "query_id"], [False, True, True]
-        return table.sort_values(by, ascending=ascending, ignore_index=True)
-
-    def _both(self, run_id: str, other: str) -> pd.DataFrame:
-        """List the scores of two runs by query, the largest differences first."""
-        lists = {
-            run: {query: self._list(run, query) for query in self.query_ids}
-            for run in (run_id, other)
-        }
-        scores = score(self._request, of_queries(self._member, self.query_ids), lists)
-        columns = {"query_id": self.query_ids, "score": scores[0]}
-        table = pd.DataFrame(columns | {"other_score": scores[1]})
-        table["difference"] = table["score"] - table["other_score"]
-        return _largest_first(table, "query_id")
-
-    def _votes(self, query_id: str) -> pd.DataFrame:
-        """Count the votes on pairs of documents of a query."""
-        if "preferences" not in self._member.measure.needs:
-            return no_votes()
-        if query_id not in self._tallies:
-            table = self._request.tables["preferences"]
-            self._tallies[query_id] = _tally(table[table["query_id"] == query_id])
-        return self._tallies[query_id]
-
-
-class _Part(NamedTuple):
-    """A run, and what its documents add to its score."""
-
-    run: list[str]
-    parts: ScoreParts
-    score: float
-
-
-def _explained(request: ScoringRequest) -> Member:
-    """Return the one measure; refuse one that cannot be taken apart.
-
-    Raises:
-        UsageError: there are several, or it is none of overlap or of lists.
-    """
-    if len(request.members) != 1:
-        raise UsageError(f"explain takes one measure, not {len(request.members)}")
-    (member,) = request.members
-    kind = type(member.tensors)
-    if kind is TiedTensors:
-        raise UsageError(
-            f"{member.measure}: ties={member.tensors.ties} is of many ideal rankings; "
-            "explain PGC without ties"
-        )
-    if not issubclass(kind, (PeelTensors, ListTensors)):
-        raise UsageError(
-            f"{member.measure}: explain takes measures of ranked lists, not of grids"
-        )
-    return member
 
 
 def _explain_rbo(
@@ -603,13 +224,13 @@ def _explain_rbo(
 
     def read(source: Any) -> list[str]:
         of_source = _of_query(opened(source), query, order)
-        _refuse_twice(of_source.keys() & rankings.keys())
+        refuse_twice(of_source.keys() & rankings.keys())
         rankings.update(of_source)
         return sorted(of_source)
 
     run_id, other = _chosen(read, runs, run_id, other)
     if run_id not in rankings:
-        raise _no_run(run_id, sorted(rankings))
+        raise no_run(run_id, sorted(rankings))
     run, ideal = rankings[run_id], rankings[other]
     parts = of_rbo(run, ideal, p)
     value = rbo(run, ideal, p=p, ties="broken")
@@ -618,10 +239,11 @@ def _explain_rbo(
         doc: sum(of_rbo(moved(run, doc, rank), ideal, p).adds.values()) - before
         for rank, doc in enumerate(ideal)
     }
+    parts = parts._replace(score=value, moved=change)
     name = f"RBO(p={p:g})"
     about = {"version": __version__, "measure": name, "run_id": run_id}
     return Explanation(
-        _rows(run, parts, change),
+        document_rows(parts),
         about | {"other": other, "query_id": query, "order": order},
         (f"{run_id}, {query}: {name} with {other} {value:.4f}",),
         measure=name,
@@ -630,8 +252,8 @@ def _explain_rbo(
         score=value,
         ideal=ideal,
         steps=parts.steps,
-        votes=no_votes(),
         depths=parts.depths,
+        count=no_votes,
         turn=no_votes,
     )
 
@@ -644,11 +266,6 @@ def _of_query(runs: Runs, query: str, order: str) -> dict[str, list[str]]:
         for run, of, rows in each_ranking(RunTable(frame))
         if of == query
     }
-
-
-def no_votes() -> pd.DataFrame:
-    """Return the table of votes where there are none."""
-    return pd.DataFrame({name: pd.Series(dtype=object) for name in _TALLY})
 
 
 def _chosen(
@@ -664,7 +281,7 @@ def _chosen(
     """
     names = read(runs)
     if isinstance(other, str) and other not in names and not _is_path(other):
-        raise _no_run(other, names)
+        raise no_run(other, names)
     if other is not None and not (isinstance(other, str) and other in names):
         other = _only(read(other))
     if run_id is None:
@@ -672,19 +289,8 @@ def _chosen(
     return run_id, other
 
 
-def _refuse_twice(names: Collection[str]) -> None:
-    """Refuse runs that are in two sources, by a DataError."""
-    if names:
-        problem = f"run {min(names)!r} is in both sources"
-        raise DataError(problem, where="runs", mend="Rename one of them.")
-
-
 def _is_path(text: str) -> bool:
     return is_remote(text) or glob.has_magic(text) or os.path.exists(text)
-
-
-def _no_run(name: str, names: Sequence[str]) -> UsageError:
-    return UsageError(f"there is no run {name!r}; there are {listed(names, 8)}")
 
 
 def _only(names: Sequence[str]) -> str:
@@ -696,94 +302,3 @@ def _only(names: Sequence[str]) -> str:
     if len(names) != 1:
         raise UsageError(f"name one of {len(names)} runs: {listed(names, 8)}")
     return names[0]
-
-
-def _ranks(run: Sequence[str], parts: ScoreParts) -> pd.DataFrame:
-    """List documents by rank, those that a run lacks behind: doc_id, rank, ideal_rank.
-
-    Those whose names packed runs do not have are left out.
-    """
-    docs = [
-        doc
-        for doc in dict.fromkeys([*run, *parts.ideal])
-        if not doc.startswith(UNNAMED)
-    ]
-    columns: dict[str, Any] = {"doc_id": pd.Series(docs, dtype="str")}
-    for name, ranking in (("rank", run), ("ideal_rank", parts.ideal)):
-        ranks = pd.array(ranks_in(ranking, docs) + 1, dtype="Int64")
-        ranks[np.asarray(ranks) > ABSENT] = pd.NA
-        columns[name] = ranks
-    return pd.DataFrame(columns)
-
-
-def _rows(
-    run: Sequence[str], parts: ScoreParts, change: Mapping[str, float]
-) -> pd.DataFrame:
-    """List documents by rank, with what they add, and what moving them changes."""
-    table, rules = _ranks(run, parts), parts.rules
-    docs = table["doc_id"].tolist()
-    table["rule"] = pd.Series([rules.get(doc, "") for doc in docs], dtype="str")
-    by_doc = {"adds": parts.adds, "ideal_adds": parts.ideal_adds, "moved": change}
-    for name, values in by_doc.items():
-        table[name] = [float(values.get(doc, 0.0)) for doc in docs]
-    return table
-
-
-def _documents(one: _Part, other: _Part) -> pd.DataFrame:
-    """List the documents of two runs by what they make of the difference."""
-    tables = []
-    for part in (one, other):
-        table = _ranks(part.run, part.parts)
-        adds = [part.parts.adds.get(doc, 0.0) for doc in table["doc_id"]]
-        tables.append(table.assign(adds=adds).set_index("doc_id"))
-    first, second = tables
-    second.columns = [f"other_{name}" for name in second]
-    table = first.join(second, how="outer").fillna({"adds": 0.0, "other_adds": 0.0})
-    table["difference"] = table["adds"] - table["other_adds"]
-    names = ["rank", "other_rank", "ideal_rank", "other_ideal_rank", "adds"]
-    table = table[[*names, "other_adds", "difference"]].reset_index()
-    return _largest_first(table, "doc_id")
-
-
-def _largest_first(table: pd.DataFrame, name: str) -> pd.DataFrame:
-    size = -table["difference"].abs()
-    table = table.assign(size=size).sort_values(["size", name], ignore_index=True)
-    return table.drop(columns="size")
-
-
-def _decisive(table: pd.DataFrame) -> list[str]:
-    """List the fewest queries without which the sum of differences has another sign."""
-    total = table["difference"].sum()
-    against = table[np.sign(table["difference"]) == np.sign(total)]
-    left = total - against["difference"].cumsum()
-    turned_round = np.flatnonzero(np.sign(left) == -np.sign(total))
-    if not total or not len(turned_round):
-        return []
-    return against["query_id"].head(int(turned_round[0]) + 1).tolist()
-
-
-def _directed(table: pd.DataFrame) -> pd.DataFrame:
-    """Put the preferred document of each judgment first; leave ties out."""
-    prefers = (table["preference"] != 0) & table["other_doc_id"].notna()
-    table = table[prefers]
-    worse = (table["preference"] < 0).to_numpy()
-    docs, others = (table[name].to_numpy(object) for name in _PAIR[1:])
-    first, second = np.where(worse, others, docs), np.where(worse, docs, others)
-    return table.assign(doc_id=first, other_doc_id=second)
-
-
-def _tally(table: pd.DataFrame) -> pd.DataFrame:
-    """Count votes on each pair, for the document that they prefer and against it."""
-    directed = _directed(table).assign(votes=lambda t: weights_of(t))
-    judge = directed.get("judge", pd.Series("", directed.index)).fillna("")
-    groups = directed.assign(judge=judge).groupby(_PAIR, sort=True)
-    tally = groups["votes"].sum().reset_index()
-    judges = groups["judge"].agg(lambda names: ", ".join(sorted({*names} - {""})))
-    tally["judges"] = judges.to_numpy()
-    back = tally.rename(columns={"doc_id": "other_doc_id", "other_doc_id": "doc_id"})
-    back = back.rename(columns={"votes": "votes_against"})
-    tally = tally.merge(back[[*_PAIR, "votes_against"]], on=_PAIR, how="left")
-    tally = tally.fillna({"votes_against": 0.0})[_TALLY]
-    counts = tally[["votes", "votes_against"]]
-    whole = bool((counts % 1 == 0).all(axis=None))
-    return tally.astype(dict.fromkeys(counts, "int64")) if whole else tally

@@ -52,15 +52,19 @@ class Explanation(Explained):
             other document fitted the rule; else `run`, or `doc id` of documents that
             the run lacks); candidates (all that fitted).
         votes: who prefers which document: doc_id, other_doc_id, votes (for doc_id),
-            votes_against, judges, kept (whether the ideal ranking has doc_id above).
+            votes_against, judges (how often each, if not once), conflicts (those of
+            them that also voted the other way, and when this way last), first_time and
+            last_time (of all, in UTC, if votes have times), kept (whether the ideal
+            ranking has doc_id above).
         depths: what each depth adds: depth, overlap (of measures of overlap), adds.
     """
 
     score: float
     ideal: list[str]
     steps: pd.DataFrame
-    votes: pd.DataFrame
     depths: pd.DataFrame
+    count: Callable[[], pd.DataFrame] = field(repr=False, compare=False)
+    votes: pd.DataFrame = computed(lambda self: self.count())
 
 
 @dataclass(frozen=True, kw_only=True)

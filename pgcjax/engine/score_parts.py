@@ -8,13 +8,14 @@ that of the run before it: gain times discount, where the measure is such a sum.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import chain, islice, repeat
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-import polars as pl
 from jaxtyping import Bool, Float64, Int
 
 from pgcjax.engine.batch import Member
@@ -25,7 +26,6 @@ from pgcjax.engine.request import ScoringRequest
 from pgcjax.engine.verify import records_of
 from pgcjax.io.judged import JudgedDocuments
 from pgcjax.io.reading import memory_limit
-from pgcjax.io.runs import open_runs
 from pgcjax.kernels import ABSENT, peel
 from pgcjax.kernels.rbo_ties import UNIT, weights_of
 from pgcjax.later import pd
@@ -38,10 +38,10 @@ from pgcjax.tensors import adjacency
 from pgcjax.tensors.graphs import Graph
 from pgcjax.tensors.measure_tensors import PeelTensors
 from pgcjax.tensors.padding import padded_size
-from pgcjax.tensors.rankings import Rankings, read_rankings
+from pgcjax.tensors.rankings import JudgedRanks, Rankings
 
-Lists = Mapping[str, Mapping[str, Sequence[str]]]
-"""Documents, best first, by run and query."""
+Lists = Mapping[str, Sequence[Sequence[str]]]
+"""Rankings of each query: their documents, best first."""
 
 _STEPS = ("step", "doc_id", "ideal_rank", "rule", "decided_by", "candidates")
 
@@ -50,23 +50,34 @@ class ScoreParts(NamedTuple):
     """A score of a run and query, as sums.
 
     Attributes:
+        run: the documents of the run, best first.
         ideal: the ideal ranking, best first.
         adds: what documents add to the score.
         ideal_adds: what they add to that of the ideal ranking.
         depths: a row for each depth; see `Explanation.depths`.
         steps: of the peel, likewise.
+        score: by the engine.
+        moved: how it changes if the run ranks a document as the ideal ranking does.
     """
 
+    run: Sequence[str]
     ideal: list[str]
-    adds: dict[str, float]
-    ideal_adds: dict[str, float]
+    adds: Mapping[str, float]
+    ideal_adds: Mapping[str, float]
     depths: pd.DataFrame
     steps: pd.DataFrame
+    score: float = np.nan
+    moved: Mapping[str, float] = MappingProxyType({})
 
     @property
     def rules(self) -> dict[str, str]:
         """The rule that placed each document, of the peel."""
         return dict(zip(self.steps["doc_id"], self.steps["rule"], strict=True))
+
+    @property
+    def best(self) -> float:
+        """The score of the ideal ranking."""
+        return sum(self.ideal_adds.values())
 
 
 def no_steps() -> pd.DataFrame:
@@ -74,7 +85,7 @@ def no_steps() -> pd.DataFrame:
     return pd.DataFrame({name: pd.Series(dtype=object) for name in _STEPS})
 
 
-def of_queries(member: Member, queries: Sequence[str]) -> Member:
+def of_queries(member: Member, queries: Iterable[str]) -> Member:
     """Keep some queries of the tensors of a measure, ascending as they were."""
     tensors, of_graphs = member.tensors, isinstance(member.tensors, PeelTensors)
     kept: dict[str, Any] = {
@@ -86,59 +97,106 @@ def of_queries(member: Member, queries: Sequence[str]) -> Member:
     return member._replace(place=0, tensors=replace(tensors, **kept))
 
 
-def ranked(member: Member, lists: Lists) -> Rankings:
-    """Lay rankings out by the documents of a measure, runs in their order."""
-    rows = [
-        (run, query, doc, float(rank))
-        for run, of_run in lists.items()
-        for query, docs in of_run.items()
-        for rank, doc in enumerate(docs, 1)
-    ]
-    names = ["run_id", "query_id", "doc_id", "rank"]
-    table = pl.DataFrame(rows, schema=names, orient="row")
-    docs = JudgedDocuments(member.tensors.docs)
-    return read_rankings(open_runs(table), docs, "rank")
+def laid_out(member: Member, lists: Lists) -> Rankings:
+    """Lay rankings out as runs: the first of each query are of run 0, and so on.
 
-
-def score(
-    request: ScoringRequest, member: Member, lists: Lists
-) -> Float64[np.ndarray, "runs queries"]:
-    """Score rankings by the engine, runs in the order of `lists`; 0 of empty ones."""
-    scores = np.zeros((len(lists), len(member.tensors.docs)))
-    there = {run: of for run, of in lists.items() if any(map(len, of.values()))}
-    if there:
-        rankings = ranked(member, there)
-        limits = MemoryLimits(memory_limit(None))
-        asked = replace(request, members=[member])
-        (batch,) = asked.batches(budget=limits.tile, keep=0)
-        place = {run: i for i, run in enumerate(lists)}
-        scores[[place[run] for run in rankings.run_ids]] = batch.score(rankings)[0]
-    return scores
+    Args:
+        member: a measure of the queries of `lists` alone.
+        lists: the rankings.
+    """
+    docs = member.tensors.docs
+    judged = JudgedDocuments(docs)
+    codes = iter(judged.codes(docs).tolist())
+    names = [str(i) for i in range(max(map(len, lists.values()), default=0))]
+    lengths = np.zeros((len(names), len(docs)), np.int32)
+    columns = []
+    for query, (name, ids) in enumerate(docs.items()):
+        code_of = dict(zip(ids.tolist(), codes, strict=False))
+        size = np.array([*map(len, lists[name])], np.int64)
+        lengths[: len(size), query] = size
+        every = map(code_of.get, chain.from_iterable(lists[name]), repeat(-1))
+        code = np.fromiter(every, np.int64)
+        rows = np.flatnonzero(code >= 0)
+        start, run = np.cumsum(size) - size, np.arange(len(size))
+        of_row = np.repeat(run, size)[rows]
+        count = np.bincount(of_row, minlength=len(size))
+        place = np.full_like(run, query), run, count
+        columns.append((*place, code[rows], rows - start[of_row]))
+    by, run, count, code, rank = map(np.concatenate, zip(*columns, strict=True))
+    found = by, run, count, code, rank, judged.every_code
+    ranks = JudgedRanks(names, {*docs}, lengths, *found)
+    return Rankings(judged, [ranks])
 
 
 def scores_of(
-    request: ScoringRequest, member: Member, query: str, every: Sequence[Sequence[str]]
-) -> Float64[np.ndarray, " lists"]:
-    """Score several rankings of one query."""
-    lists = {f"{i:09}": {query: docs} for i, docs in enumerate(every)}
-    return score(request, of_queries(member, [query]), lists)[:, 0]
+    request: ScoringRequest, member: Member, lists: Lists
+) -> dict[str, Float64[np.ndarray, " lists"]]:
+    """Score rankings of queries by the engine, in one batch; 0 of empty ones."""
+    member = of_queries(member, lists)
+    limits = MemoryLimits(memory_limit(None))
+    (batch,) = replace(request, members=[member]).batches(budget=limits.tile, keep=0)
+    scores = batch.score(laid_out(member, lists))[0].T
+    return {
+        query: np.where([*map(bool, lists[query])], values[: len(lists[query])], 0.0)
+        for query, values in zip(member.tensors.docs, scores, strict=True)
+    }
 
 
 def parts_of(
+    request: ScoringRequest,
+    member: Member,
+    cells: Iterable[tuple[str, Sequence[str]]],
+    *,
+    moving: bool = False,
+) -> list[ScoreParts]:
+    """Take scores apart: all rankings that are scored for it are in one batch.
+
+    Args:
+        request: what was asked.
+        member: the measure.
+        cells: queries and documents of runs, best first.
+        moving: whether to compute `moved`, too.
+    """
+    cells = [*cells]
+    member = of_queries(member, {query for query, _ in cells})
+    is_overlap = isinstance(member.tensors, PeelTensors)
+    if is_overlap:
+        every = [_overlap_parts(request, member, *cell) for cell in cells]
+    else:
+        ideals = zip(cells, ideal_lists(request, member, cells), strict=True)
+        every = [
+            ScoreParts(run, ideal, {}, {}, pd.DataFrame(), no_steps())
+            for (_, run), ideal in ideals
+        ]
+    lists: dict[str, list[Sequence[str]]] = {}
+    for (query, run), parts in zip(cells, every, strict=True):
+        moves = enumerate(parts.ideal if moving else ())
+        lists.setdefault(query, []).extend(
+            [run, *(moved(run, doc, rank) for rank, doc in moves)]
+        )
+        lists[query] += [] if is_overlap else _prefixes(member, parts)
+    scores = {q: iter(x.tolist()) for q, x in scores_of(request, member, lists).items()}
+    for i, ((query, _), parts) in enumerate(zip(cells, every, strict=True)):
+        score, ideal = next(scores[query]), parts.ideal if moving else ()
+        changes = {doc: next(scores[query]) - score for doc in ideal}
+        if not is_overlap:
+            parts = _of_prefixes(member, parts, scores[query])
+        every[i] = parts._replace(score=score, moved=changes)
+    return every
+
+
+def _overlap_parts(
     request: ScoringRequest, member: Member, query: str, run: Sequence[str]
 ) -> ScoreParts:
-    """Take the score of a run and query apart."""
-    member = of_queries(member, [query])
+    """Divide a score of overlap among documents."""
     tensors = member.tensors
-    if not isinstance(tensors, PeelTensors):
-        return _of_list(request, member, query, run)
     if isinstance(tensors, ExactTensors) and tensors.orders().get(query) is not None:
-        return _of_overlap(tensors, query, run, _optimal(request, member, query, run))
+        return _of_overlap(tensors, run, _optimal(request, member, query, run))
     graph = tensors.graphs[query]
-    ranks, steps = _peeled(graph, run)
-    ideal = graph.doc_ids[np.argsort(ranks)].tolist()
-    parts = _of_overlap(tensors, query, run, ideal)
-    return parts._replace(steps=steps) if _shows_peel(member) else parts
+    size = padded_size(max(map(len, tensors.graphs.values())))
+    ranks, steps = _peeled(graph, run, size)
+    parts = _of_overlap(tensors, run, graph.doc_ids[np.argsort(ranks)].tolist())
+    return parts._replace(steps=steps()) if _shows_peel(member) else parts
 
 
 def _shows_peel(member: Member) -> bool:
@@ -148,27 +206,34 @@ def _shows_peel(member: Member) -> bool:
 
 
 def _peeled(
-    graph: Graph, run: Sequence[str]
-) -> tuple[Int[np.ndarray, " n"], pd.DataFrame]:
-    """Peel one graph: ideal ranks, from 0, and the steps."""
-    n, size = len(graph), padded_size(len(graph))
+    graph: Graph, run: Sequence[str], size: int
+) -> tuple[Int[np.ndarray, " n"], Callable[[], pd.DataFrame]]:
+    """Peel one graph: ideal ranks, from 0, and what makes the table of steps.
+
+    Graphs that are padded to one size are peeled by one program.
+    """
+    n = len(graph)
     edges, where = (x[0] for x in adjacency.wide([graph], size))
     ranks = np.full(size, ABSENT, np.int32)
     ranks[:n] = ranks_in(run, graph.doc_ids.tolist())
     ideal, made = _peel_program()(edges, ranks, where)
-    vertex, rule, candidates = (np.asarray(x)[:n] for x in made)
     ideal, docs = np.asarray(ideal)[:n], graph.doc_ids
-    rows = []
-    for step, (v, name, among) in enumerate(
-        zip(vertex, rule, candidates[:, :n], strict=True), 1
-    ):
-        fits = docs[among].tolist()
-        retrieved = (ranks[:n][among] < ABSENT).any()
-        by = "alone" if len(fits) == 1 else "run" if retrieved else "doc id"
-        if name == peel.SINK and (ranks[:n][among] == ABSENT).sum() > 1:
-            by = "doc id"  # the last of those that the run lacks
-        rows.append((step, docs[v], ideal[v] + 1, RULES[name], by, tuple(fits)))
-    return ideal, pd.DataFrame(rows, columns=[*_STEPS])
+
+    def steps() -> pd.DataFrame:
+        vertex, rule, candidates = (np.asarray(x)[:n] for x in made)
+        lacks, rows = ranks[:n] == ABSENT, []
+        for step, (v, name, among) in enumerate(
+            zip(vertex, rule, candidates[:, :n], strict=True), 1
+        ):
+            fits, missing = docs[among].tolist(), np.count_nonzero(lacks[among])
+            by = "alone" if len(fits) == 1 else "run"
+            # Also the last one of several that the run lacks, which are behind it.
+            if missing > 1 and (name == peel.SINK or missing == len(fits)):
+                by = "doc id"
+            rows.append((step, docs[v], ideal[v] + 1, RULES[name], by, tuple(fits)))
+        return pd.DataFrame(rows, columns=[*_STEPS])
+
+    return ideal, steps
 
 
 @cache
@@ -193,66 +258,81 @@ def _optimal(
 
 
 def _of_overlap(
-    tensors: PeelTensors, query: str, run: Sequence[str], ideal: list[str]
+    tensors: PeelTensors, run: Sequence[str], ideal: list[str]
 ) -> ScoreParts:
     """Divide a sum of weights of ranks among the documents."""
     if not ideal:
         none = pd.DataFrame({"depth": [], "overlap": [], "adds": []})
-        return ScoreParts([], {}, {}, none, no_steps())
-    weights, sizes = tensors.weights, np.array([len(ideal)])
+        return ScoreParts(run, [], {}, {}, none, no_steps())
+    weights, n = tensors.weights, len(ideal)
     last = len(weights) - 1
-    at, here = np.arange(len(ideal)), ranks_in(run, ideal)
-    lower = np.minimum(np.maximum(here, at), last)
-
-    def share(sums: np.ndarray) -> list[float]:
-        return tensors.finish(sums[:, None], sizes)[:, 0].tolist()
-
-    adds, ideal_adds = share(weights[lower]), share(weights[np.minimum(at, last)])
+    lower = np.minimum(np.maximum(ranks_in(run, ideal), np.arange(n)), last)
+    adds = _share(tensors, weights[lower], n)
     depth = np.count_nonzero(weights)
     shared = np.cumsum(np.bincount(lower, minlength=last + 1))[:depth]
-    of_depths = share(shared * (weights[:depth] - weights[1 : depth + 1]))
-    columns = {"depth": np.arange(1, depth + 1), "overlap": shared, "adds": of_depths}
-    by_doc = [dict(zip(ideal, x, strict=True)) for x in (adds, ideal_adds)]
-    return ScoreParts(ideal, by_doc[0], by_doc[1], pd.DataFrame(columns), no_steps())
-
-
-def _of_list(
-    request: ScoringRequest, member: Member, query: str, run: Sequence[str]
-) -> ScoreParts:
-    """Score a run, and the ideal list, down to each rank in turn."""
-    ideal = ideal_list(request, member, query, run)
-    depth = member.tensors.depth
-    both = [list(docs[:depth]) for docs in (run, ideal)]
-    prefixes = [docs[:k] for docs in both for k in range(1, len(docs) + 1)]
-    scores = scores_of(request, member, query, prefixes)
-    adds, ideal_adds = (
-        np.diff(x, prepend=0.0) for x in np.split(scores, [len(both[0])])
+    of_depths = shared * (weights[:depth] - weights[1 : depth + 1])
+    columns = {"depth": np.arange(1, depth + 1), "overlap": shared}
+    columns["adds"] = _share(tensors, of_depths, n)
+    parts, best = (
+        dict(zip(ideal, x, strict=True)) for x in (adds, ideal_adds(tensors, n))
     )
+    return ScoreParts(run, ideal, parts, best, pd.DataFrame(columns), no_steps())
+
+
+def _share(tensors: PeelTensors, sums: np.ndarray, size: int) -> list[float]:
+    """Normalise parts of a sum of weights, of a graph of some size."""
+    return tensors.finish(sums[:, None], np.array([size]))[:, 0].tolist()
+
+
+def ideal_adds(tensors: PeelTensors, size: int) -> list[float]:
+    """Compute what documents add to the score of an ideal ranking, of overlap."""
+    weights = tensors.weights
+    return _share(tensors, weights[np.minimum(np.arange(size), len(weights) - 1)], size)
+
+
+def _prefixes(member: Member, parts: ScoreParts) -> list[Sequence[str]]:
+    """List the run, and the ideal list, down to each rank in turn."""
+    depth = member.tensors.depth
+    both = [docs[:depth] for docs in (parts.run, parts.ideal)]
+    return [docs[:k] for docs in both for k in range(1, len(docs) + 1)]
+
+
+def _of_prefixes(
+    member: Member, parts: ScoreParts, scores: Iterator[float]
+) -> ScoreParts:
+    """Take what a document adds as the score down to its rank above that before it."""
+    depth, by_doc = member.tensors.depth, []
+    both = [docs[:depth] for docs in (parts.run, parts.ideal)]
     longest = max(map(len, both))
-    columns = {"depth": np.arange(1, longest + 1)}
-    for name, part in (("adds", adds), ("ideal_adds", ideal_adds)):
-        columns[name] = np.append(part, np.zeros(longest - len(part)))
-    by_doc = [
-        dict(zip(docs, part.tolist(), strict=True))
-        for docs, part in zip(both, (adds, ideal_adds), strict=True)
-    ]
-    return ScoreParts(ideal, by_doc[0], by_doc[1], pd.DataFrame(columns), no_steps())
+    columns: dict[str, np.ndarray] = {"depth": np.arange(1, longest + 1)}
+    for name, docs in zip(("adds", "ideal_adds"), both, strict=True):
+        adds = np.diff([*islice(scores, len(docs))], prepend=0.0)
+        columns[name] = np.append(adds, np.zeros(longest - len(docs)))
+        by_doc.append(dict(zip(docs, adds.tolist(), strict=True)))
+    depths = pd.DataFrame(columns)
+    return parts._replace(adds=by_doc[0], ideal_adds=by_doc[1], depths=depths)
 
 
-def ideal_list(
-    request: ScoringRequest, member: Member, query: str, run: Sequence[str]
-) -> list[str]:
+def ideal_lists(
+    request: ScoringRequest, member: Member, cells: Iterable[tuple[str, Sequence[str]]]
+) -> list[list[str]]:
     """List the documents above grade 0 by grade, ties in the order of a run.
 
-    It is empty for measures that need more than plain grades.
+    They are empty for measures that need more than plain grades.
     """
-    if member.measure.needs != {"qrels"}:
-        return []
-    table = request.tables["qrels"]
-    table = table[(table["query_id"] == query) & (table["relevance"] > 0)]
-    grade = dict(zip(table["doc_id"], table["relevance"], strict=True))
-    rank = dict(zip(grade, ranks_in(run, list(grade)), strict=True))
-    return sorted(grade, key=lambda doc: (-grade[doc], rank[doc], doc))
+    grades: dict[str, dict[str, float]] = {}
+    if member.measure.needs == {"qrels"}:
+        table = request.tables["qrels"]
+        table = table[table["relevance"] > 0]
+        names = ("query_id", "doc_id", "relevance")
+        for query, doc, grade in zip(*(table[n].tolist() for n in names), strict=True):
+            grades.setdefault(query, {})[doc] = grade
+    ideal = []
+    for query, run in cells:
+        grade = grades.get(query, {})
+        rank = dict(zip(grade, ranks_in(run, [*grade]).tolist(), strict=True))
+        ideal.append(sorted(grade, key=lambda doc: (-grade[doc], rank[doc], doc)))  # noqa: B023
+    return ideal
 
 
 def of_rbo(run: Sequence[str], other: Sequence[str], p: float) -> ScoreParts:
@@ -266,7 +346,7 @@ def of_rbo(run: Sequence[str], other: Sequence[str], p: float) -> ScoreParts:
     s, n = sorted((len(run), len(other)))
     if not s:
         none = pd.DataFrame({"depth": [], "adds": []})
-        return ScoreParts(list(other), {}, {}, none, no_steps())
+        return ScoreParts(run, list(other), {}, {}, none, no_steps())
     weights = weights_of(p, n)
     below, left = weights.below * UNIT, weights.left * UNIT
     unseen = (left[s] - left[n]) / s - (below[s] - below[n])
@@ -281,9 +361,9 @@ def of_rbo(run: Sequence[str], other: Sequence[str], p: float) -> ScoreParts:
     shared = np.cumsum(np.bincount(np.minimum(lower, n), minlength=n + 1))[:n]
     columns = {"depth": np.arange(1, n + 1), "overlap": shared}
     columns["adds"] = shared * (below[:n] - below[1 : n + 1])
-    by_doc = [dict(zip(other, adds(x).tolist(), strict=True)) for x in (lower, at)]
+    parts, best = (dict(zip(other, adds(x).tolist(), strict=True)) for x in (lower, at))
     table = pd.DataFrame(columns)
-    return ScoreParts(list(other), by_doc[0], by_doc[1], table, no_steps())
+    return ScoreParts(run, list(other), parts, best, table, no_steps())
 
 
 def ranks_in(run: Sequence[str], docs: Sequence[str]) -> Int[np.ndarray, " docs"]:

@@ -42,6 +42,7 @@ class Reading:
         flips: what becomes of double votes that do not agree; one of `FLIPS`.
         reader: that reads all files of its kind; by default one is found where none of
             our own reads a file.
+        asked: what was asked of files, as arguments of `reading`.
     """
 
     memory: int
@@ -53,10 +54,12 @@ class Reading:
     aspects: tuple[str, ...] = ()
     flips: str = FLIPS[0]
     reader: str = ""
+    asked: Mapping[str, object] = field(default_factory=dict)
 
-    def of_preferences(self) -> dict[str, object]:
-        """Describe what is taken of preferences, where that is not all as it is."""
+    def described(self) -> dict[str, object]:
+        """Describe how judgments and runs are read, where that is not by default."""
         settings = {"aspects": list(self.aspects), "flips": self.flips}
+        settings["reading"] = dict(self.asked)
         return {k: v for k, v in settings.items() if v and v != FLIPS[0]}
 
 
@@ -112,6 +115,9 @@ def reading(
     if flips is not None:
         check_choice("flips", flips, FLIPS)
     one = isinstance(aspects, str)
+    asked = {"encoding": encoding, "columns": columns}
+    asked |= {"answers": answers, "unread": unread, "reader": reader}
+    asked = {name: choice for name, choice in asked.items() if choice is not None}
     changes: dict[str, Any] = {
         "memory": None if memory is None else memory_limit(memory),
         "encoding": None if encoding is None else _known(encoding),
@@ -122,6 +128,7 @@ def reading(
         "aspects": (aspects,) if one else None if aspects is None else tuple(aspects),
         "flips": flips,
         "reader": reader,
+        "asked": {**chosen().asked, **asked},
     }
     changes = {name: choice for name, choice in changes.items() if choice is not None}
     token = _chosen.set(replace(chosen(), **changes))

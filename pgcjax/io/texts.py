@@ -34,6 +34,7 @@ from pgcjax.io.bytes import decode, decoding, read_bytes, text_pieces
 from pgcjax.io.containers import unquote
 from pgcjax.io.in_memory import in_hand, is_frame, no_table
 from pgcjax.io.json_text import NoJson, read_json
+from pgcjax.io.reading import chosen
 from pgcjax.io.remote import arrow_file, is_remote
 from pgcjax.io.schema import Origin, are_ids, find_columns, found_columns, shorten
 from pgcjax.later import pd, pq
@@ -44,6 +45,7 @@ Lines = Iterator[tuple[int, str]]
 """Lines with their numbers."""
 
 _PIECE = 2**22  # bytes that are read at once
+_DOCUMENTS = "doc_id", "other_doc_id"
 _WIDEST = 2**31 - 1  # characters of a field: the most that csv can be asked for
 
 
@@ -89,8 +91,8 @@ _TOPICS = TextKind(
         "query_id": ("_id", "qid", "q_id", "queryid", "topic_id", "topic", "num", "id"),
         "text": ("query", "title", "question"),
     },
-    "TREC topics, lines of id<TAB>query, JSON objects in lines, or a CSV or Parquet "
-    "table with query_id and text",
+    "TREC topics, lines of id<TAB>query, JSON objects in lines or an array, or a CSV "
+    "or Parquet table with query_id and text",
 )
 _TEXTS = TextKind(
     "document",
@@ -100,8 +102,8 @@ _TEXTS = TextKind(
         "text": ("contents", "body", "passage", "abstract"),
         "title": (),
     },
-    "lines of id<TAB>text, JSON objects in lines, a CSV or Parquet table with doc_id "
-    "and text, or a folder of files DOCID.txt",
+    "lines of id<TAB>text, JSON objects in lines or an array, a CSV or Parquet table "
+    "with doc_id and text, or a folder of files DOCID.txt",
 )
 
 
@@ -113,9 +115,10 @@ def read_topics(
     Args:
         source: files, folders and globs, plain or compressed, here or elsewhere: TREC
             topics (SGML, with or without closing tags, or XML); lines of
-            `id<TAB>query`; JSON lines, as `queries.jsonl` of BEIR; CSV, TSV and Parquet
-            with a header; `irds:NAME` of ir_datasets. Or a table, as of `read_runs`; a
-            mapping of ids to texts; or a function of an id, which then needs `only`.
+            `id<TAB>query`; JSON lines, as `queries.jsonl` of BEIR, or an array; CSV,
+            TSV and Parquet with a header; `irds:NAME` of ir_datasets. Or a table, as of
+            `read_runs`; a mapping of ids to texts; or a function of an id, which then
+            needs `only`.
         only: ids that are wanted; all by default.
         progress: is told how many bytes of a file have been read.
 
@@ -137,10 +140,10 @@ def read_texts(
 
     Args:
         source: files, folders and globs, plain or compressed, here or elsewhere: lines
-            of `id<TAB>text`; JSON lines, as `corpus.jsonl` of BEIR; CSV, TSV and
-            Parquet with a header; a folder of files `DOCID.txt`; or `irds:NAME` of
-            ir_datasets. Or a table, as of `read_runs`; a mapping of ids to texts; or a
-            function of an id, which then needs `only`.
+            of `id<TAB>text`; JSON lines, as `corpus.jsonl` of BEIR, or an array; CSV,
+            TSV and Parquet with a header; a folder of files `DOCID.txt`; or `irds:NAME`
+            of ir_datasets. Or a table, as of `read_runs`; a mapping of ids to texts; or
+            a function of an id, which then needs `only`.
         only: ids that are wanted; all by default.
         progress: is told how many bytes of a file have been read.
 
@@ -166,19 +169,36 @@ def with_texts(
         texts: as of `read_texts`; None: without texts of documents.
         progress: as there.
     """
-    documents = [name for name in ("doc_id", "other_doc_id") if name in table]
-    for source, read, names in (
-        (topics, read_topics, ["query_id"] if "query_id" in table else []),
-        (texts, read_texts, documents),
-    ):
-        if source is None or not names or table.empty:
-            continue
-        only = {*chain.from_iterable(table[name] for name in names)}
-        by_id = read(source, only=only, progress=progress)
-        for name in names:
-            column = [by_id.get(each, "") for each in table[name]]
+    names = [name for name in ("query_id", "doc_id", "other_doc_id") if name in table]
+    queries, *docs = (table.get(name, ()) for name in ("query_id", *_DOCUMENTS))
+    by_id = texts_by_id(topics, texts, queries, chain(*docs), progress)
+    for name in names if len(table) else []:
+        if name in by_id:
+            column = [by_id[name].get(each, "") for each in table[name]]
             table = table.assign(**{name.replace("_id", "_text"): column})
     return table
+
+
+def texts_by_id(
+    topics: Any,
+    texts: Any,
+    queries: Iterable[str],
+    documents: Iterable[str],
+    progress: Progress | None = None,
+) -> dict[str, dict[str, str]]:
+    """Read what some queries ask and documents say.
+
+    Returns:
+        By the names of columns of ids (query_id, doc_id, other_doc_id), of the sources
+        that are given, the texts by id.
+    """
+    by_id: dict[str, dict[str, str]] = {}
+    if topics is not None:
+        by_id["query_id"] = read_topics(topics, only=queries, progress=progress)
+    if texts is not None:
+        saying = read_texts(texts, only=documents, progress=progress)
+        by_id |= dict.fromkeys(_DOCUMENTS, saying)
+    return by_id
 
 
 def short(text: str, width: int = 80) -> str:
@@ -305,6 +325,8 @@ def _of_file(path: Path, kind: TextKind, progress: Progress | None) -> Iterator[
         yield from _topics(path, "\n" * (number - 1) + "\n".join(x for _, x in rest))
     elif start[0] == "{":
         yield from _json_lines(path, rest)
+    elif re.match(r"\[\s*(\{|$)", start):
+        yield from _json_array(path, rest)
     elif "\t" in first or kind.key in kind.columns(next(csv.reader([first]))):
         yield from _delimited(path, kind, rest, "\t" if "\t" in first else ",")
     else:
@@ -349,6 +371,30 @@ def _json_lines(path: Path, lines: Iterable[tuple[int, str]]) -> Iterator[Record
         yield record, f"{path}:{number}"
 
 
+def _json_array(path: Path, lines: Iterable[tuple[int, str]]) -> Iterator[Record]:
+    """Read an array of objects, which is in memory as a whole."""
+    begin, parts, left = 0, [], chosen().memory
+    for number, line in lines:
+        begin, left = begin or number, left - len(line)
+        parts.append(line)
+        if left < 0:
+            problem = f"is one JSON array of more than {chosen().memory >> 20:,} MiB"
+            mend = "Write an object a line: such files are read in pieces."
+            raise DataError(problem, where=str(path), mend=mend)
+    where = f"{path}:{begin}"
+    try:
+        records = read_json("\n".join(parts), str(path), begin)
+        if any(not isinstance(record, dict) for record in records):
+            raise NoJson("some are none", 1)
+    except NoJson as error:
+        problem = f"expected a JSON array of objects: {error.reason}"
+        mend = 'Such as [{"id": "1", "text": "…"}].'
+        where = f"{path}:{begin + error.line - 1}"
+        raise DataError(problem, where=where, mend=mend) from None
+    for i, record in enumerate(records):
+        yield record, Origin(where).at(i)
+
+
 def _delimited(
     path: Path, kind: TextKind, lines: Iterable[tuple[int, str]], separator: str
 ) -> Iterator[Record]:
@@ -369,7 +415,8 @@ def _delimited(
         for row in csv.reader(read(), strict=True) if is_csv else tabbed:
             where = f"{path}:{numbers[1]}"
             del numbers[:-1]
-            if not header:
+            is_first = not header
+            if is_first:
                 if is_named := kind.key in kind.columns(row):
                     header, _ = row, kind.columns(row, where)
                     continue
@@ -377,11 +424,15 @@ def _delimited(
             if row in ([], [""]):
                 continue
             if len(row) != len(header):
+                mend = "Texts with tabs or lines are quoted in CSV, or in JSONL."
+                if is_first and len(row) > 2:  # MS MARCO: id, url, title, body
+                    mend = f"Name columns in a first line: {kind.key}, title, text, …. "
+                    mend += "Texts with tabs are quoted in CSV."
                 raise DataError(
                     f"expected {separator.join(header)!r}, found {len(row)} fields: "
                     f"{shorten(separator.join(row))}",
                     where=where,
-                    mend="Texts with tabs or lines are quoted in CSV, or in JSONL.",
+                    mend=mend,
                 )
             cells = map(unquote, row) if is_named and not is_csv else row
             yield dict(zip(header, cells, strict=True)), where

@@ -118,8 +118,8 @@ def _explain(
     """Explain chosen scores as far as there is room; return what there is to say."""
     matrix = findings.scores[measure]
     rows = sum(len(one.ideal) for one in made.values())
-    for done, (run, query) in enumerate(chosen, 1):
-        explanation = explainer.explain(run, query)
+    every = zip(chosen, explainer.explain_each(chosen), strict=True)
+    for done, ((run, query), explanation) in enumerate(every, 1):
         at = matrix.run_ids.index(run), matrix.query_ids.index(query)
         score = float(matrix.values[at])
         if not abs(explanation.score - score) <= _NEAR:

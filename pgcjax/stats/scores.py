@@ -173,7 +173,9 @@ class Scores(Result):
         """Take a score, or the difference of two runs, apart, as `pgcjax.explain` does.
 
         Scores that `evaluate` made in this process remember runs and judgments, if
-        these are files, or objects that are still there. Others are given them once.
+        these are files, or objects that are still there. Others are given them once,
+        to be read as they were (`files.reading`). Judgments have to be the same by
+        their fingerprints; runs have none, and have to get the same scores.
 
         Args:
             run_id: the run.

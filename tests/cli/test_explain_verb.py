@@ -42,7 +42,7 @@ def test_documents_of_a_query(pgcjax, here):
     ("show", "columns"),
     [
         ("steps", "step doc_id ideal_rank rule decided_by candidates"),
-        ("votes", "doc_id other_doc_id votes votes_against judges kept"),
+        ("votes", "doc_id other_doc_id votes votes_against judges conflicts kept"),
         ("depths", "depth overlap adds"),
         ("judgments", "query_id doc_id other_doc_id votes votes_against judges change"),
     ],
@@ -87,6 +87,10 @@ def test_texts_are_shown_on_one_line(pgcjax, here):
         (["--top", "0"], "--top 0: expected a number of rows, 1 or more"),
         (["-m", "PGC,Compat"], "explain takes one measure, not 2"),
         (["--show", "steps"], "--show steps is of one run and --query ID"),
+        (
+            ["--qrels", QRELS, "-m", "AP", "--show", "judgments"],
+            "AP: turning judgments round is of PGC of preferences alone",
+        ),
         (["--query", "no"], "query 'no' is not judged; there are q101, q102"),
         (["--other", "no.txt"], "there is no run 'no.txt'; there are alder"),
     ],

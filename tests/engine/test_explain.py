@@ -95,10 +95,42 @@ def test_a_worked_example():
     assert table["moved"]["b"] == pytest.approx(1 - explained.score)
     steps = explained.steps
     assert steps["doc_id"].tolist() == ["c", "b", "a"]
+    assert steps["ideal_rank"].tolist() == [3, 1, 2]
     assert steps["decided_by"].tolist() == ["alone", "alone", "alone"]
     rows = explained.votes.set_index(["doc_id", "other_doc_id"])
-    assert rows.loc[("b", "a")].tolist() == [2, 1, "ann, bob", True]
-    assert rows.loc[("a", "b")].tolist() == [1, 2, "cy", False]
+    assert rows.loc[("b", "a")].tolist() == [2, 1, "ann, bob", "", True]
+    assert rows.loc[("a", "b")].tolist() == [1, 2, "cy", "", False]
+
+
+@pytest.mark.parametrize("times", [("2026-11-27T10:00", "2026-11-28"), (9, 10), ()])
+def test_judges_that_voted_both_ways_and_when(times):
+    """Ann votes for a twice, and turns round; bob's vote has no time."""
+    votes = votes_of([("a", "b"), ("b", "a"), ("a", "b"), ("a", "b"), ("b", "c")])
+    votes["judge"] = ["ann", "ann", "ann", "bob", None]
+    first, last, when = [], [], ["", ""]
+    if times:
+        votes["time"] = [times[0], times[1], times[0], None, None]
+        shown = [text + ":00" * text.count(":") for text in map(str, times)]
+        shown[1] += "T00:00:00" * shown[1].count("-11-")
+        first, last = ([text] * 2 for text in shown)
+        when = [f" {text}" for text in shown]
+    table = pgcjax.explain(runs_of("ab"), "q", preferences=votes).votes
+    rows = table.set_index(["doc_id", "other_doc_id"])
+    names = ["votes", "votes_against", "judges", "conflicts"]
+    names += ["first_time", "last_time"] if times else []
+    assert [*rows] == [*names, "kept"]
+    expected = [3, 1, "ann (2), bob", f"ann{when[0]}", *first, True]
+    assert rows.loc[("a", "b")].tolist() == expected
+    assert rows.loc[("b", "a")].tolist() == [1, 3, "ann", f"ann{when[1]}", *last, False]
+    assert {*rows.loc[("b", "c")].tolist()[2:-1]} == {""}
+
+
+def test_the_ideal_list_has_ties_as_the_run_has_them():
+    grades = {"a": 1, "b": 1, "c": 2, "d": 1, "e": 0, "f": 1}
+    explained = pgcjax.explain(
+        runs_of("bxda"), "q", qrels={"q": grades}, measure="nDCG@9"
+    )
+    assert explained.ideal == ["c", "b", "d", "a", "f"]
 
 
 def test_who_decides_between_candidates():
@@ -341,12 +373,30 @@ def test_texts_stand_beside_ids():
     assert queries.table["query_text"].tolist() == ["what?"]
 
 
-def test_judgments_are_of_preferences_alone():
+@pytest.mark.parametrize(
+    ("measure", "of"),
+    [
+        (None, "PGC of preferences alone"),
+        ("AP", "PGC of preferences alone"),
+        ("ExactPGC", "PGC of preferences alone"),
+        (
+            "PGC(ideal=copeland)",
+            "ideal=greedy: what is kept of the judgments is peeled",
+        ),
+    ],
+)
+def test_judgments_are_of_preferences_alone(measure, of):
     qrels = pd.DataFrame({"query_id": ["q"], "doc_id": ["a"], "relevance": [1.0]})
-    explained = pgcjax.explain(runs_of(["a"]), "q", qrels=qrels)
-    assert explained.measure == "Compat" and explained.score == 1
-    with pytest.raises(UsageError, match="turning judgments round is of PGC"):
+    given_judgments = {"qrels": qrels}
+    if measure and "PGC" in measure:
+        given_judgments["preferences"] = votes_of([("a", "b")])
+    explained = pgcjax.explain(runs_of("a"), "q", measure=measure, **given_judgments)
+    assert explained.score > 0 and explained.measure == (measure or "Compat")
+    with pytest.raises(UsageError) as error:
         _ = explained.judgments
+    assert (
+        str(error.value) == f"{measure or 'Compat'}: turning judgments round is of {of}"
+    )
 
 
 def test_several_runs_need_a_name():

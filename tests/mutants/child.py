@@ -5,8 +5,11 @@ A process does this once: what is imported and compiled is the mistake's.
 
 import importlib.abc
 import importlib.machinery
+import os
+import shlex
 import sys
 import warnings
+from contextlib import redirect_stdout
 
 from mutants.table import Mutant
 
@@ -37,12 +40,35 @@ class _Finder(importlib.abc.MetaPathFinder):
         return spec
 
 
-def score(call: str) -> None:
-    """Score the measures of a call, in tiles of few runs and queries.
+def run_tests(call: str) -> None:
+    """Run the tests of a call, in this process.
 
     Raises:
-        VerificationError: a score or a mean differs from its twin.
+        VerificationError: one fails.
     """
+    import pytest
+
+    from pgcjax.errors import VerificationError
+
+    # Modules are imported before pytest could have their shapes checked.
+    options = ["-qx", "-p", "no:cacheprovider", "-o", "addopts="]
+    with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):
+        code = pytest.main([*options, *shlex.split(call)])
+    if code == pytest.ExitCode.TESTS_FAILED:
+        raise VerificationError(call)
+    if code:
+        raise RuntimeError(f"pytest {call} ends with {code}")
+
+
+def score(call: str) -> None:
+    """Score the measures of a call, in tiles of few runs and queries; or run tests.
+
+    Raises:
+        VerificationError: a score or a mean differs from its twin, or a test fails.
+    """
+    if call.startswith("tests/"):
+        run_tests(call)
+        return
     import pgcjax
     from mutants import collection
     from pgcjax.engine.plan import using

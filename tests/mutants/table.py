@@ -18,7 +18,8 @@ class Mutant(NamedTuple):
         old: text that stands in the file exactly once.
         new: what takes its place.
         call: measures whose scores change, the order of runs if it is not trec, and
-            skip where queries that a run lacks are to be left out of its mean.
+            skip where queries that a run lacks are to be left out of its mean; or tests
+            that fail, as pytest takes them.
     """
 
     path: str

@@ -152,3 +152,21 @@ def test_what_is_chosen_of_preferences_is_chosen_again():
         made = pgcjax.evaluate(RUNS, preferences=both, measures="PGC")
     alone = pgcjax.evaluate(RUNS, preferences=votes, measures="PGC")
     assert made.explain(**GIVEN).score == alone.explain(**GIVEN).score
+
+
+def test_files_are_read_as_they_were(tmp_path):
+    votes = pgcjax.files.read_preferences(JUDGED["preferences"])
+    table = pd.DataFrame({"query_id": votes["query_id"], "fi": votes["doc_id"]})
+    table["lo"], table["verdict"] = votes["other_doc_id"], "é"
+    path = tmp_path / "votes.csv"
+    table.to_csv(path, index=False, encoding="latin-1")
+    options: dict[str, Any] = {"columns": "a=fi,b=lo,winner=verdict"}
+    options |= {"answers": "a=é", "encoding": "latin-1", "unread": 0.5}
+    with pgcjax.files.reading(**options):
+        scores = pgcjax.evaluate(RUNS[0], preferences=path, measures="PGC")
+    assert scores.metadata["reading"] == options
+    stored = pgcjax.files.read_scores(scores.save(tmp_path / "scores.csv"))
+    assert stored.metadata["reading"] == options
+    again = stored.explain(**GIVEN, runs=RUNS[0], preferences=path)
+    assert again.score == scores.explain(**GIVEN).score
+    assert again.score == scores.matrix("PGC").at["rose", "q115"]

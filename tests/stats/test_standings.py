@@ -35,6 +35,18 @@ def test_strengths_are_those_of_the_twin_and_of_fit():
     assert board["strength"].to_dict() == pytest.approx(fitted.to_dict(), abs=1e-5)
 
 
+def test_errors_are_of_queries_whose_votes_hang_together():
+    """Three equal votes on each of 60 queries, 40 of them for a: p is 2/3."""
+    table = pd.DataFrame({"query_id": [f"q{i}" for i in range(60)] * 3})
+    table = table.assign(doc_id="a", other_doc_id="b")
+    table["preference"] = [1 if i < 40 else -1 for i in range(60)] * 3
+    found = pgcjax.judgments.standings(table, prior=np.inf).table.set_index("doc_id")
+    curvature = 180 * 2 / 3 * 1 / 3
+    spread = (40 * (3 * 1 / 3) ** 2 + 20 * (3 * 2 / 3) ** 2) * 60 / 59
+    assert found["strength"]["a"] == pytest.approx(np.log(2) / 2)
+    assert found["error"]["a"] == pytest.approx(np.sqrt(spread) / (2 * curvature))
+
+
 def test_wins_and_votes_are_counted():
     rows = [("q1", "a", "b", 1), ("q1", "b", "a", 1), ("q2", "a", "b", 1)]
     rows += [("q2", "b", "c", 0), ("q2", "a", None, -1)]

@@ -1,0 +1,534 @@
+"""Runs and judgments that are read once, to take many scores apart."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pgcjax._version import __version__
+from pgcjax.engine.batch import Member
+from pgcjax.engine.explanation import Difference, Explanation
+from pgcjax.engine.request import ScoringRequest, read_request
+from pgcjax.engine.score_parts import (
+    ScoreParts,
+    ideal_adds,
+    ideal_lists,
+    laid_out,
+    of_queries,
+    parts_of,
+    ranks_in,
+    scores_of,
+)
+from pgcjax.engine.variant_batch import VariantGraphs, VariantScores, check_variants
+from pgcjax.engine.verify import TOLERANCE, each_ranking
+from pgcjax.errors import (
+    DataError,
+    Progress,
+    UsageError,
+    VerificationError,
+    counted,
+    listed,
+)
+from pgcjax.io.check import fingerprint
+from pgcjax.io.runs import Runs
+from pgcjax.io.weights import weights_of
+from pgcjax.judging.variants import turned
+from pgcjax.kernels import ABSENT
+from pgcjax.later import pd
+from pgcjax.measures.measure import Measure
+from pgcjax.reference.order import ordered
+from pgcjax.tensors.measure_tensors import ListTensors, PeelTensors, TiedTensors
+from pgcjax.tensors.rankings import read_rankings
+
+_PAIR = ["query_id", "doc_id", "other_doc_id"]
+SCORED = "Give the runs and judgments that were scored."
+# What stands for documents that packed runs do not name: no judged one is called so.
+UNNAMED = "\N{WHITE SQUARE}\N{BLACK SQUARE}"
+_AT_ONCE = 2**24  # documents of the rankings of a batch, of the order of
+_TALLY = [*_PAIR, "votes", "votes_against", "judges"]
+
+
+class Explainer:
+    """Runs and judgments that are read once, to explain many scores.
+
+    Attributes:
+        measure: by which runs are scored.
+        order: of documents in a run.
+        query_ids: the judged queries, ascending.
+    """
+
+    def __init__(
+        self,
+        *,
+        judgments: Mapping[str, Any],
+        measure: str | Measure | None = None,
+        order: str = "trec",
+    ):
+        """Read judgments for a measure.
+
+        Args:
+            judgments: by the names that `evaluate` gives them; None is nothing.
+            measure: one; PGC of preferences, Compat of grades alone, if None.
+            order: of documents in a run: `trec`, `clarke` or `rank`.
+
+        Raises:
+            UsageError: the measure cannot be taken apart. DataError: judgments are
+                malformed.
+        """
+        if measure is None:
+            real = judgments.get("preferences") is not None
+            measure = "PGC" if real else "Compat"
+        self._request = read_request(judgments, measure, order)
+        self._request.check_means("what is explained is")
+        self._member = _explained(self._request)
+        self.measure, self.order = str(self._member.measure), order
+        self.query_ids = list(self._member.tensors.docs)
+        self._rankings: dict[str, dict[str, list[str]]] = {}
+
+    def check_judgments(self, expected: Mapping[str, str]) -> None:
+        """Compare judgments with those by which scores were made.
+
+        Args:
+            expected: fingerprints, as in the metadata of scores.
+
+        Raises:
+            DataError: some differ.
+        """
+        tables = self._request.columns_of_judgments
+        differ = [
+            name
+            for name, digest in expected.items()
+            if name in tables and fingerprint(tables[name]) != digest
+        ]
+        if differ:
+            raise DataError(
+                "they are not those by which the scores were made",
+                where=", ".join(differ),
+                mend=SCORED,
+            )
+
+    @property
+    def run_ids(self) -> list[str]:
+        """The runs that were read, ascending."""
+        return sorted(self._rankings)
+
+    def read(
+        self,
+        runs: Runs,
+        progress: Progress | None = None,
+        only: Collection[str] | None = None,
+    ) -> list[str]:
+        """Read the rankings of judged queries.
+
+        Args:
+            runs: the runs.
+            progress: called with `("reading", done, total)`.
+            only: names of those to keep; all if None.
+
+        Returns:
+            The runs that were kept, ascending.
+
+        Raises:
+            DataError: a run is malformed, or was read before.
+        """
+        judged = self._request.judged
+        read: dict[str, dict[str, list[str]]] = {}
+
+        def keep(table: Any) -> None:
+            for run, query, rows in each_ranking(table):
+                if only is not None and run not in only:
+                    continue
+                of_run = read.setdefault(run, {})
+                if query in judged.number:
+                    docs = ordered(rows(), self.order)
+                    of_run[query] = [doc.replace("\0", UNNAMED) for doc in docs]
+
+        read_rankings(runs, judged, self.order, seen=keep, progress=progress)
+        refuse_twice(read.keys() & self._rankings.keys())
+        self._rankings |= read
+        return sorted(read)
+
+    def explain(self, run_id: str, query_id: str | None = None) -> Explanation:
+        """Take the score of a run for a query apart; its mean by queries if None.
+
+        Raises:
+            UsageError: there is no such run, or no such query is judged.
+        """
+        if query_id is not None:
+            return next(self.explain_each([(run_id, query_id)]))
+        self._check(run_id, None)
+        table = self._losses(run_id)
+        parts = ScoreParts([], [], {}, {}, pd.DataFrame(), pd.DataFrame())
+        parts = parts._replace(score=float(table["score"].mean()))
+        return self._explanation(run_id, None, parts, table)
+
+    def explain_each(self, cells: Iterable[tuple[str, str]]) -> Iterator[Explanation]:
+        """Take the scores of pairs of a run and a query apart, many in one batch.
+
+        Raises:
+            UsageError: as of `explain`.
+        """
+        waiting: list[tuple[str, str]] = []
+        size = 0
+        for run_id, query_id in cells:
+            self._check(run_id, query_id)
+            docs = len(self._member.tensors.docs[query_id])
+            size += (len(self._list(run_id, query_id)) + docs) ** 2
+            waiting.append((run_id, query_id))
+            if size > _AT_ONCE:
+                yield from self._explanations(waiting)
+                waiting, size = [], 0
+        yield from self._explanations(waiting)
+
+    def _explanations(self, cells: list[tuple[str, str]]) -> Iterator[Explanation]:
+        for cell, parts in zip(cells, self._parts(cells, moving=True), strict=True):
+            yield self._explanation(*cell, parts, document_rows(parts))
+
+    def _explanation(
+        self, run_id: str, query_id: str | None, parts: ScoreParts, table: pd.DataFrame
+    ) -> Explanation:
+        about = self._about(run_id, query_id) | {"score": parts.score}
+        note = (
+            f"{run_id}, {query_id or 'all queries'}: {self.measure} {parts.score:.4f}"
+        )
+        if query_id is not None:
+            note += f" of {parts.best:.4f} for the ideal ranking"
+            note += "" if parts.run else "; the run lacks the query"
+        return Explanation(
+            table,
+            about,
+            (note,),
+            measure=self.measure,
+            run_id=run_id,
+            query_id=query_id or "",
+            score=parts.score,
+            ideal=parts.ideal,
+            steps=parts.steps,
+            depths=parts.depths,
+            count=partial(self._votes, query_id, parts.ideal),
+            turn=partial(self.judgments, run_id, query_id=query_id),
+        )
+
+    def difference(
+        self, run_id: str, other: str, query_id: str | None = None
+    ) -> Difference:
+        """Tell which documents, or which queries if None is named, make a difference.
+
+        Raises:
+            UsageError: there is no such run, or no such query is judged.
+        """
+        self._check(run_id, query_id, other)
+        decisive: list[str] = []
+        if query_id is None:
+            table = self._both(run_id, other)
+            difference = float(table["difference"].mean())
+            decisive = _decisive(table)
+        else:
+            both = self._parts([(run, query_id) for run in (run_id, other)])
+            table = _documents(*both)
+            difference = both[0].score - both[1].score
+        notes = [f"{run_id} - {other}: {difference:.4f} by {self.measure}"]
+        if decisive:
+            notes.append(
+                f"without {counted(len(decisive), 'query')} of {len(table)} the order "
+                f"is the other one: {listed(decisive, 10)}"
+            )
+        return Difference(
+            table,
+            self._about(run_id, query_id) | {"other": other},
+            tuple(notes),
+            measure=self.measure,
+            run_id=run_id,
+            other=other,
+            query_id=query_id or "",
+            difference=difference,
+            decisive=decisive,
+            turn=partial(self.judgments, run_id, other, query_id=query_id),
+        )
+
+    def judgments(
+        self,
+        run_id: str,
+        other: str | None = None,
+        *,
+        query_id: str | None = None,
+        progress: Progress | None = None,
+    ) -> pd.DataFrame:
+        """Compute what each judgment would change if it were the other way.
+
+        Args:
+            run_id: whose score, or mean score, would change ...
+            other: ... or its difference to that of this run.
+            query_id: the query; all if None.
+            progress: called with `("judgments", done, total)`.
+
+        Returns:
+            See `Explanation.judgments`; the largest change first.
+
+        Raises:
+            UsageError: the measure is not PGC of preferences.
+        """
+        check_variants(self._member, "turning judgments round")
+        self._check(run_id, query_id, other)
+        queries = self.query_ids if query_id is None else [query_id]
+        runs = [run_id] if other is None else [run_id, other]
+        member = of_queries(self._member, queries)
+        lists = {query: [self._list(run, query) for run in runs] for query in queries}
+        table = self._request.tables["preferences"]
+        table = table[table["query_id"].isin(queries)].reset_index(drop=True)
+        votes, variants, rows = turned(table)
+        before = scores_of(self._request, member, lists)
+        batch = VariantScores(VariantGraphs(member, votes), variants, "judgments")
+        after = batch.score(laid_out(member, lists), progress)[:, 0]
+        change = after - np.transpose([*before.values()])
+        change = change[:, 0] - (0 if other is None else change[:, 1])
+        turns = pd.concat(
+            [
+                table.iloc[rows[query]].assign(change=of_query[: len(rows[query])])
+                for query, of_query in zip(
+                    member.tensors.docs, change.T / len(queries), strict=True
+                )
+                if query in rows
+            ]
+            or [table.assign(change=0.0)[:0]]
+        )
+        turns = _directed(turns).drop_duplicates([*_PAIR, "change"])
+        turns = turns[[*_PAIR, "change"]].merge(
+            _tally(table)[_TALLY], on=_PAIR, how="left"
+        )
+        turns["size"] = -turns["change"].abs()
+        turns = turns.sort_values(["size", *_PAIR], kind="stable", ignore_index=True)
+        return turns[[*_TALLY, "change"]]
+
+    def _check(
+        self, run_id: str, query_id: str | None, other: str | None = None
+    ) -> None:
+        for name in (run_id,) if other is None else (run_id, other):
+            if name not in self._rankings:
+                raise no_run(name, self.run_ids)
+        if run_id == other:
+            raise UsageError(f"a difference is of two runs, and both are {run_id!r}")
+        if query_id is not None and query_id not in self._member.tensors.docs:
+            raise UsageError(
+                f"query {query_id!r} is not judged; there are "
+                f"{listed(self.query_ids, 8)}"
+            )
+
+    def _list(self, run_id: str, query_id: str) -> list[str]:
+        return self._rankings[run_id].get(query_id, [])
+
+    def _about(self, run_id: str, query_id: str | None) -> dict[str, Any]:
+        about = {"version": __version__, "measure": self._member.measure.in_full()}
+        about |= {"run_id": run_id, "order": self.order}
+        return about if query_id is None else about | {"query_id": query_id}
+
+    def _parts(
+        self, cells: Sequence[tuple[str, str]], moving: bool = False
+    ) -> list[ScoreParts]:
+        """Take scores apart, and check that the parts sum to them."""
+        lists = [(query, self._list(run, query)) for run, query in cells]
+        every = parts_of(self._request, self._member, lists, moving=moving)
+        for (run_id, query_id), parts in zip(cells, every, strict=True):
+            total = sum(parts.adds.values())
+            if not abs(total - parts.score) <= TOLERANCE:
+                raise VerificationError(
+                    f"run {run_id!r}, query {query_id!r}: {self.measure} is "
+                    f"{parts.score!r}, its parts sum to {total!r}. This is a defect of "
+                    "pgcjax: please report it with the data"
+                )
+        return every
+
+    def _losses(self, run_id: str) -> pd.DataFrame:
+        """List what each query loses against its ideal ranking."""
+        known, tensors = (self._request, self._member), self._member.tensors
+        runs = {query: self._list(run_id, query) for query in self.query_ids}
+        if isinstance(tensors, PeelTensors):
+            scores = scores_of(*known, {query: [run] for query, run in runs.items()})
+            best = [sum(ideal_adds(tensors, len(x))) for x in tensors.docs.values()]
+        else:
+            ideals = dict(zip(runs, ideal_lists(*known, runs.items()), strict=True))
+            scores = scores_of(*known, {q: [runs[q], ideals[q]] for q in runs})
+            best = [x[1] if ideals[q] else np.nan for q, x in scores.items()]
+        columns = {"query_id": self.query_ids, "score": [x[0] for x in scores.values()]}
+        table = pd.DataFrame(columns | {"ideal_score": best})
+        table["loss"] = table["ideal_score"] - table["score"]
+        by, ascending = ["loss", "score", "query_id"], [False, True, True]
+        return table.sort_values(by, ascending=ascending, ignore_index=True)
+
+    def _both(self, run_id: str, other: str) -> pd.DataFrame:
+        """List the scores of two runs by query, the largest differences first."""
+        runs = run_id, other
+        lists = {q: [self._list(run, q) for run in runs] for q in self.query_ids}
+        scores = [*scores_of(self._request, self._member, lists).values()]
+        table = pd.DataFrame(scores, columns=["score", "other_score"])
+        table.insert(0, "query_id", self.query_ids)
+        table["difference"] = table["score"] - table["other_score"]
+        return _largest_first(table, "query_id")
+
+    def _votes(self, query_id: str | None, ideal: Sequence[str]) -> pd.DataFrame:
+        """Count the votes on pairs of documents of a query."""
+        if query_id is None:
+            return pd.DataFrame()
+        votes = no_votes()
+        if "preferences" in self._member.measure.needs:
+            table = self._request.tables["preferences"]
+            votes = _tally(table[table["query_id"] == query_id])
+        place = {doc: i for i, doc in enumerate(ideal)}
+        above, below = (votes[name].map(place) for name in _PAIR[1:])
+        return votes.drop(columns="query_id").assign(kept=above < below)
+
+
+def _explained(request: ScoringRequest) -> Member:
+    """Return the one measure; refuse one that cannot be taken apart.
+
+    Raises:
+        UsageError: there are several, or it is none of overlap or of lists.
+    """
+    if len(request.members) != 1:
+        raise UsageError(f"explain takes one measure, not {len(request.members)}")
+    (member,) = request.members
+    kind = type(member.tensors)
+    if kind is TiedTensors:
+        raise UsageError(
+            f"{member.measure}: ties={member.tensors.ties} is of many ideal rankings; "
+            "explain PGC without ties"
+        )
+    if not issubclass(kind, (PeelTensors, ListTensors)):
+        raise UsageError(
+            f"{member.measure}: explain takes measures of ranked lists, not of grids"
+        )
+    return member
+
+
+def no_votes() -> pd.DataFrame:
+    """Return the table of votes where there are none."""
+    return pd.DataFrame({name: pd.Series(dtype=object) for name in _TALLY})
+
+
+def refuse_twice(names: Collection[str]) -> None:
+    """Refuse runs that are in two sources, by a DataError."""
+    if names:
+        problem = f"run {min(names)!r} is in both sources"
+        raise DataError(problem, where="runs", mend="Rename one of them.")
+
+
+def no_run(name: str, names: Sequence[str]) -> UsageError:
+    """Make the error of a run that is not there."""
+    return UsageError(f"there is no run {name!r}; there are {listed(names, 8)}")
+
+
+def _ranks(parts: ScoreParts) -> pd.DataFrame:
+    """List documents by rank, those that a run lacks behind: doc_id, rank, ideal_rank.
+
+    Those whose names packed runs do not have are left out.
+    """
+    every = dict.fromkeys([*parts.run, *parts.ideal])
+    docs = [doc for doc in every if not doc.startswith(UNNAMED)]
+    columns: dict[str, Any] = {"doc_id": pd.Series(docs, dtype="str")}
+    for name, ranking in (("rank", parts.run), ("ideal_rank", parts.ideal)):
+        ranks = ranks_in(ranking, docs)
+        columns[name] = pd.arrays.IntegerArray(ranks + 1, ranks == ABSENT)
+    return pd.DataFrame(columns)
+
+
+def document_rows(parts: ScoreParts) -> pd.DataFrame:
+    """List documents by rank, with what they add, and what moving them changes."""
+    table, rules = _ranks(parts), parts.rules
+    docs = table["doc_id"].tolist()
+    table["rule"] = pd.Series([rules.get(doc, "") for doc in docs], dtype="str")
+    by_doc = {"adds": parts.adds, "ideal_adds": parts.ideal_adds, "moved": parts.moved}
+    for name, values in by_doc.items():
+        table[name] = [float(values.get(doc, 0.0)) for doc in docs]
+    return table
+
+
+def _documents(one: ScoreParts, other: ScoreParts) -> pd.DataFrame:
+    """List the documents of two runs by what they make of the difference."""
+    tables = []
+    for part in (one, other):
+        table = _ranks(part)
+        adds = [part.adds.get(doc, 0.0) for doc in table["doc_id"]]
+        tables.append(table.assign(adds=adds).set_index("doc_id"))
+    first, second = tables
+    second.columns = [f"other_{name}" for name in second]
+    table = first.join(second, how="outer").fillna({"adds": 0.0, "other_adds": 0.0})
+    table["difference"] = table["adds"] - table["other_adds"]
+    names = ["rank", "other_rank", "ideal_rank", "other_ideal_rank", "adds"]
+    table = table[[*names, "other_adds", "difference"]].reset_index()
+    return _largest_first(table, "doc_id")
+
+
+def _largest_first(table: pd.DataFrame, name: str) -> pd.DataFrame:
+    size = -table["difference"].abs()
+    table = table.assign(size=size).sort_values(["size", name], ignore_index=True)
+    return table.drop(columns="size")
+
+
+def _decisive(table: pd.DataFrame) -> list[str]:
+    """List the fewest queries without which the sum of differences has another sign."""
+    total = table["difference"].sum()
+    against = table[np.sign(table["difference"]) == np.sign(total)]
+    left = total - against["difference"].cumsum()
+    turned_round = np.flatnonzero(np.sign(left) == -np.sign(total))
+    if not total or not len(turned_round):
+        return []
+    return against["query_id"].head(int(turned_round[0]) + 1).tolist()
+
+
+def _directed(table: pd.DataFrame) -> pd.DataFrame:
+    """Put the preferred document of each judgment first; leave ties out."""
+    prefers = (table["preference"] != 0) & table["other_doc_id"].notna()
+    table = table[prefers]
+    worse = (table["preference"] < 0).to_numpy()
+    docs, others = (table[name].to_numpy(object) for name in _PAIR[1:])
+    first, second = np.where(worse, others, docs), np.where(worse, docs, others)
+    return table.assign(doc_id=first, other_doc_id=second)
+
+
+def _tally(table: pd.DataFrame) -> pd.DataFrame:
+    """Count votes on each pair, for the document that they prefer and against it.
+
+    Returns:
+        `_TALLY`, and by `conflicts`: judges that voted both ways; of votes with times
+        also `first_time` and `last_time`.
+    """
+    named = _directed(table).assign(votes=lambda t: weights_of(t))
+    named["judge"] = named.get("judge", pd.Series("", named.index)).fillna("")
+    times = {"last_time": "max", "first_time": "min"} if "time" in named else {}
+    sums = {"votes": "sum"} | dict.fromkeys(["time"] if times else [], "max")
+    each = named.groupby([*_PAIR, "judge"], as_index=False).agg(sums)
+    back = dict(zip(_PAIR[1:], _PAIR[:0:-1], strict=True))
+    other = each[[*_PAIR, "judge"]].rename(columns=back).assign(both=True)
+    each = each.merge(other, on=[*_PAIR, "judge"], how="left")
+    both = each["both"].notna() & (each["judge"] != "")
+    often = [f" ({n:g})" if n != 1 else "" for n in each["votes"]]
+    each["judges"] = (each["judge"] + often).where(each["judge"] != "", "")
+    last = [f" {_moment(x)}".rstrip() for x in each["time"]] if times else ""
+    each["conflicts"] = (each["judge"] + last).where(both, "")
+    texts = dict.fromkeys(("judges", "conflicts"), _joined)
+    tally = each.groupby(_PAIR, as_index=False).agg({"votes": "sum"} | texts)
+    for name, of in times.items():
+        ends = named.groupby(_PAIR)["time"].agg(of)  # pairs ascend here, too
+        tally[name] = [_moment(seconds) for seconds in ends]
+    against = tally[[*_PAIR, "votes"]].rename(columns=back | {"votes": "votes_against"})
+    tally = tally.merge(against, on=_PAIR, how="left").fillna({"votes_against": 0.0})
+    tally = tally[[*_TALLY, *tally.columns.difference(_TALLY)]]
+    counts = tally[["votes", "votes_against"]]
+    whole = bool((counts % 1 == 0).all(axis=None))
+    return tally.astype(dict.fromkeys(counts, "int64")) if whole else tally
+
+
+def _joined(texts: Iterable[str]) -> str:
+    return ", ".join(text for text in texts if text)
+
+
+def _moment(seconds: float) -> str:
+    """Write a time as a date of UTC; a number that is hardly one stays a number."""
+    if np.isnan(seconds):
+        return ""
+    if not 1e8 < seconds < 1e10:  # of 1973 to 2286
+        return f"{seconds:.15g}"
+    return pd.Timestamp(seconds, unit="s").isoformat(timespec="seconds")
