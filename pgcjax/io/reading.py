@@ -40,6 +40,7 @@ class Reading:
         unread: in such tables: the share of cells that no rule may read.
         aspects: of preferences: those that are taken; all if there are none.
         flips: what becomes of double votes that do not agree; one of `FLIPS`.
+        covariates: of votes: more columns that are read, as `roles.covariates` says.
     """
 
     memory: int
@@ -50,6 +51,7 @@ class Reading:
     unread: float = 0.05
     aspects: tuple[str, ...] = ()
     flips: str = FLIPS[0]
+    covariates: tuple[str, ...] = ()
 
     def of_preferences(self) -> dict[str, object]:
         """Describe what is taken of preferences, where that is not all as it is."""
@@ -76,6 +78,7 @@ def reading(
     unread: float | None = None,
     aspects: str | Iterable[str] | None = None,
     flips: str | None = None,
+    covariates: Iterable[str] | None = None,
 ) -> Iterator[None]:
     """Choose how files are read inside of the block; None leaves a choice as it is.
 
@@ -95,6 +98,8 @@ def reading(
         aspects: of preferences: only these.
         flips: what becomes of a judge's two votes on a pair in both orders: `keep`,
             `tie`, `drop` or `half`, as `votes.double.settle` says.
+        covariates: of votes: more columns to read, such as `style` for `style_a` and
+            `style_b`.
 
     Raises:
         UsageError: there is no such encoding or format, or `memory` is no size.
@@ -115,6 +120,7 @@ def reading(
         "unread": unread,
         "aspects": (aspects,) if one else None if aspects is None else tuple(aspects),
         "flips": flips,
+        "covariates": None if covariates is None else tuple(covariates),
     }
     changes = {name: choice for name, choice in changes.items() if choice is not None}
     token = _chosen.set(replace(chosen(), **changes))
