@@ -24,6 +24,10 @@ _NO_LENGTHS = (
     "other_length"
 )
 _NO_FIRST = "what was shown first is not known: preferences have no column first"
+_NO_FAMILY = (
+    "self_preference: no judge judges a document of its own family: give families "
+    "(--family NAME=FAMILY), or columns family_a, family_b and judge_family"
+)
 
 
 class Covariates(NamedTuple):
@@ -86,7 +90,9 @@ def covariates_of(
         if name in SWAYS:
             made = {name: _sway(table, name, lengths)}
         elif name == SELF:
-            made = {name: _own_family(table, families)}
+            made = {name: own_family(table, families)}
+            if not made[name].any():
+                raise UsageError(_NO_FAMILY)
         else:
             made = _column(table, name, lengths)
         scale = 1.0
@@ -117,15 +123,15 @@ def _sway(table: pd.DataFrame, name: str, lengths: Any) -> np.ndarray:
     return towards
 
 
-def _own_family(
+def own_family(
     table: pd.DataFrame, families: Mapping[str, str] | None
 ) -> Float64[np.ndarray, " votes"]:
-    """Return 1 for a document of the judge's family, -1 if the other is; 0 for both."""
+    """Return 1 for a document of the judge's family, -1 if the other is; else 0."""
     if families is None and {_FAMILY, f"other_{_FAMILY}", _JUDGES} <= {*table}:
         judge, *sides = (table[c] for c in (_JUDGES, _FAMILY, f"other_{_FAMILY}"))
     else:
-        if "judge" not in table or table["judge"].isna().all():
-            raise UsageError(f"{SELF}: no judge is named: votes have no column judge")
+        if "judge" not in table:
+            return np.zeros(len(table))
         names: Any = families or {}
         judge, *sides = (
             table[c].map(lambda name: names.get(name, name))
@@ -133,11 +139,6 @@ def _own_family(
         )
     of_judge = (judge == side for side in sides)
     one, other = (same.fillna(False).to_numpy(np.float64) for same in of_judge)
-    if not (one != other).any():
-        raise UsageError(
-            f"{SELF}: no judge judges a document of its own family: give families "
-            "(--family NAME=FAMILY), or columns family_a, family_b and judge_family"
-        )
     return one - other
 
 

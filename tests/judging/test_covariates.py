@@ -10,6 +10,8 @@ from pgcjax.errors import UsageError
 from pgcjax.io.reading import reading
 from pgcjax.judging.bradley_terry import compared_votes, fit_strengths
 from pgcjax.judging.covariates import Covariates
+from pgcjax.judging.intervals import Finding
+from pgcjax.judging.swayed import Swayed
 
 STYLE = {"prose": 0.0, "list": 0.3, "table": 0.6}
 
@@ -75,15 +77,15 @@ def test_the_model_is_that_of_statsmodels():
 @pytest.mark.parametrize("by", ["all", "query"])
 def test_what_sways_judges_is_kept_out_of_strengths(by):
     names = ["size", "style", "first"]
-    found = pgcjax.judgments.fit(votes_of(), by=by, covariates=names)
+    table = votes_of(0, 60, 3000) if by == "all" else votes_of(0, 10, 800)
+    found = pgcjax.judgments.fit(table, by=by, covariates=names)
     assert found.metadata["covariates"] == names
     effects = found.effects.set_index("effect")
     truth = {"size": 0.5, "style=list": 0.3, "style=table": 0.6, "first": 0.4}
     assert [*effects.index] == ["size", "style=list", "style=table", "first"]
     for name, value in truth.items():
         assert abs(effects["log_odds"][name] - value) < 3 * effects["error"][name]
-    size = votes_of()
-    apart = size["size_a"] - size["size_b"]
+    apart = table["size_a"] - table["size_b"]
     assert np.isclose(effects["unit"]["size"], np.sqrt((apart**2).mean()))
     assert {"raw_strength", "raw_rank"} <= {*found.table}
     if by == "all":
@@ -151,15 +153,16 @@ MISTAKES = {
     "language_a and language_b (or language and other_language)": ["language"],
     "covariate 'twice' cannot be told from size: leave one out": ["size", "twice"],
     "covariate 'flat' is the same on both sides of every vote": ["flat"],
-    "covariate 'name' cannot be told from the strengths of documents: leave one out": [
-        "name"
+    "covariate 'trait' cannot be told from the strengths of documents: leave one out": [
+        "trait"
     ],
-    "covariate 'won=no' tells all votes: leave it out": ["won"],
-    "self_preference: no judge is named: votes have no column judge": [
+    "covariate 'sure=yes' tells all votes: leave it out": ["sure"],
+    "self_preference: no judge judges a document of its own family: give families "
+    "(--family NAME=FAMILY), or columns family_a, family_b and judge_family": [
         "self_preference"
     ],
-    "covariate 'id' has 3000 categories, such as x0, x1, x10, …: at most 20 can be "
-    "told apart": ["id"],
+    "covariate 'tag' has 3000 categories, such as x0, x1, x10, …: at most 20 can be "
+    "told apart": ["tag"],
 }
 
 
@@ -169,15 +172,78 @@ def test_what_is_no_covariate_is_refused_in_one_line(message):
     won = table["winner"] == "model_a"
     flag = np.where(won, "yes", "no"), np.where(won, "no", "yes")
     more = {"twice_a": 2 * table["size_a"], "twice_b": 2 * table["size_b"]}
-    more |= {"flat_a": 1, "flat_b": 1, "won_a": flag[0], "won_b": flag[1]}
+    more |= {"flat_a": 1, "flat_b": 1, "sure_a": flag[0], "sure_b": flag[1]}
     strength = {f"m{i}": i * i for i in range(6)}
-    more |= {f"name_{s}": table[f"model_{s}"].map(strength) for s in "ab"}
-    more |= {f"id_{s}": [f"x{i}" for i in range(len(table))] for s in "ab"}
-    table = table.assign(
-        **{c: v for c, v in more.items() if c[:-2] in MISTAKES[message]}
-    )
+    more |= {f"trait_{s}": table[f"model_{s}"].map(strength) for s in "ab"}
+    more |= {f"tag_{s}": [f"x{i}" for i in range(len(table))] for s in "ab"}
     with pytest.raises(UsageError) as refused:
-        pgcjax.judgments.fit(
-            table.assign(**more), by="all", covariates=MISTAKES[message]
-        )
+        names = MISTAKES[message]
+        pgcjax.judgments.fit(table.assign(**more), by="all", covariates=names)
     assert str(refused.value) == message
+
+
+def arena(seed: int, advantage: float, alone: bool = False) -> pd.DataFrame:
+    """Votes of three judges on five systems, of which judge m0 is one, and sharper."""
+    random = np.random.default_rng(seed)
+    query = np.repeat(np.arange(60), 8)
+    strength = np.array([1.0, 0.5, 0.0, -0.5, -1.0])
+    tables = []
+    for judge, sharp in (("m0", 2.0), ("x", 1.0), ("y", 1.0)):
+        a = random.integers(0, 5, len(query))
+        b = (a + random.integers(1, 5, len(query))) % 5
+        odds = sharp * (strength[a] - strength[b])
+        odds += advantage * (judge == "m0") * ((a == 0) * 1.0 - (b == 0))
+        won = random.random(len(query)) < 1 / (1 + np.exp(-odds))
+        columns = {"query_id": query.astype(str), "judge": judge}
+        columns |= {"doc_id": [f"m{i}" for i in a]}
+        columns |= {"other_doc_id": [f"m{i}" for i in b]}
+        tables.append(pd.DataFrame({**columns, "preference": np.where(won, 1, -1)}))
+    return pd.concat(tables[:1] if alone else tables, ignore_index=True)
+
+
+def own_answers(table: pd.DataFrame, families=None) -> list[Finding]:
+    """Find what an audit says of judge m0, or gpt-5, whose family is the same."""
+    swayed = Swayed(table, [], None, families)
+    return [f for name in ("m0", "gpt-5") for f in swayed.own_answers(name)]
+
+
+@pytest.mark.parametrize("advantage", [0.0, 1.5])
+def test_what_own_answers_gain(advantage):
+    """A judge who is sharper than others does not seem to prefer its own good ones."""
+    (found,) = own_answers(arena(1, advantage))
+    assert found.low < np.exp(advantage) < found.high
+    assert (found.verdict == "prefers its own") == (advantage > 0)
+
+
+def test_families_are_named_or_columns():
+    table = arena(1, 0.5)
+    named = table.replace({"judge": {"m0": "gpt-5"}})
+    families = {"gpt-5": "openai", "m0": "openai"}
+    assert not own_answers(named)
+    assert own_answers(named, families) == own_answers(table)
+    columns = {"family": "doc_id", "other_family": "other_doc_id"}
+    columns |= {"judge_family": "judge"}
+    of_rows = {c: named[x].replace(families) for c, x in columns.items()}
+    assert own_answers(named.assign(**of_rows)) == own_answers(table)
+
+
+def test_one_judge_alone_cannot_tell_bias_from_strength():
+    (found,) = own_answers(arena(1, 0.5, alone=True))
+    assert found.verdict == (
+        "not asked: covariate 'self_preference' cannot be told from the strengths of "
+        "documents: leave one out"
+    )
+
+
+def test_an_audit_estimates_covariates_for_each_judge():
+    table = votes_of().assign(judge=lambda t: np.where(t.index % 2, "x", "y"))
+    table = table.assign(judge=table["judge"].where(table["model_a"] != "m0", "m0"))
+    names = ["size", "style", "self_preference"]
+    found = pgcjax.judgments.audit(table, covariates=names).table
+    (own,) = found[found["probe"] == "self_preference"].to_dict("records")
+    assert own["judge"] == "m0"
+    found = found[found["probe"] == "covariate"].set_index(["judge", "of"])
+    assert len(found) == 12
+    size = found.xs("size", level="of")
+    assert (size["low"] < np.exp(0.5)).all() and (np.exp(0.5) < size["high"]).all()
+    assert set(size["verdict"]) == {"prefers more of it"}
