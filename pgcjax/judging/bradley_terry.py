@@ -96,6 +96,8 @@ def fit_strengths(
     prior: float,
     covariates: Covariates | None = None,
     group: Int[np.ndarray, " votes"] | None = None,
+    *,
+    errors: bool = True,
 ) -> StrengthFit:
     """Fit Bradley-Terry strengths and covariates: logit P = d (s_a - s_b) + x β.
 
@@ -106,6 +108,7 @@ def fit_strengths(
         covariates: x of each vote, towards its first document; 0 if not known.
         group: of the votes of which discriminations d differ, such as judges; their
             logarithms have a standard normal prior.
+        errors: whether to compute the covariance; else it is NaN.
 
     Source: Bradley and Terry 1952; errors clustered by query (Liang and Zeger 1986),
     m / (m - 1) times for m clusters.
@@ -131,7 +134,8 @@ def fit_strengths(
     strength, beta, sharpness = np.split(at, [n, n + k])
     # Nothing but the prior tells of the mean of strengths, which is 0.
     inverse[:n] -= inverse[:n].mean(axis=0)
-    covariance = inverse @ (model.spread(at) + np.diag(precision)) @ inverse.T
+    spread = model.spread(at) if errors else np.nan
+    covariance = inverse @ (spread + np.diag(precision)) @ inverse.T
     converged &= np.abs(beta).max(initial=0) < _ENDLESS
     return StrengthFit(strength, beta, sharpness, covariance, converged)
 

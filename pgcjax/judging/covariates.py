@@ -158,11 +158,13 @@ def _column(table: pd.DataFrame, name: str, lengths: Any) -> dict[str, np.ndarra
             f"covariate {name!r}: the column {name} says nothing of either side; "
             f"expected {name}_a and {name}_b (or {name} and other_{name})"
         )
-    values = np.stack([table[c].to_numpy(object) for c in sides])
+    if all(table[c].dtype.kind in "biuf" for c in sides):
+        return {name: table[name].to_numpy(float) - table[sides[1]].to_numpy(float)}
     known = np.stack([(table[c].notna() & (table[c] != "")).to_numpy() for c in sides])
     numbers = np.stack([lenient_numbers(table[c]) for c in sides])
     if np.isfinite(numbers[known]).all():
         return {name: numbers[0] - numbers[1]}
+    values = np.stack([table[c].to_numpy(object) for c in sides])
     counts = pd.Series(values[known]).map(str).value_counts()
     categories = sorted(counts.index, key=lambda c: (-counts[c], c))
     if len(categories) > _MOST:

@@ -159,9 +159,7 @@ def _of_all(
     table = table[table["other_doc_id"].notna()].reset_index(drop=True)
     votes = compared_votes(table)
     covariates = covariates_of(table, names, **about)
-    raw = fitted_all = fit_strengths(votes, prior)
-    if names:
-        fitted_all = fit_strengths(votes, prior, covariates)
+    fitted_all = fit_strengths(votes, prior, covariates if names else None)
     if not fitted_all.converged:
         worst = covariates.names[int(np.abs(fitted_all.beta).argmax())]
         raise UsageError(f"covariate {worst!r} tells all votes: leave it out")
@@ -182,6 +180,7 @@ def _of_all(
     items["votes"] = np.round(wins.sum(0) + wins.sum(1), _DIGITS)
     items = items.assign(linked=linked + 1, both_ways=both_ways + 1)
     if names:
+        raw = fit_strengths(votes, prior, errors=False)
         raw_strength = np.round(raw.strength, _DIGITS) + 0.0
         items["raw_strength"], items["raw_rank"] = raw_strength, _ranks(raw_strength)
     odds = _interval("log_odds", fitted_all.beta, error[n:], z)
