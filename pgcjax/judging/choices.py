@@ -37,5 +37,8 @@ one strength of each document over all queries, as of an arena."""
 SWAYS = ("first", "longer")
 """What may sway judges: what was shown first, and what is longer."""
 
+PANELS = ("dawid-skene", "bradley-terry")
+"""Models of several judges without labels: true answers, or strengths."""
+
 SELF = "self_preference"
 """The covariate of documents of the judge's own family."""
