@@ -29,7 +29,7 @@ def votes_of(seed: int = 0, queries: int = 20, documents: int = 6) -> pd.DataFra
 @pytest.mark.parametrize(
     ("method", "near"),
     [
-        ("dawid-skene", 0.05),
+        ("dawid-skene", 0.1),
         pytest.param("bradley-terry", 0.12, marks=pytest.mark.slow),
     ],
 )
