@@ -92,14 +92,14 @@ def timed(votes: int, covariates: int, systems: int = 100) -> list[Any]:
     names = [f"m{i:02}" for i in range(systems)]
     columns = tuple(f"x{i}" for i in range(covariates))
     data = ComparedVotes(names, a, b, won, np.ones(votes), query)
-    seconds = []
+    seconds, far = [], 0.0
     for _ in range(3):
         start = time.perf_counter(), time.process_time()
         fit = fit_strengths(data, 2.5, Covariates(columns, x, np.ones(covariates)))
         end = time.perf_counter(), time.process_time()
+        far = float(np.abs((fit.beta - beta) / fit.beta_error).max())
         seconds.append([y - x for x, y in zip(start, end, strict=True)])
     wall, of_cpu = np.min(seconds, axis=0)
-    far = float(np.abs((fit.beta - beta) / fit.beta_error).max())
     table = pd.DataFrame({"query_id": query.astype(str)})
     table["doc_id"], table["other_doc_id"] = np.array(names)[a], np.array(names)[b]
     table["preference"] = 2 * won - 1

@@ -90,7 +90,7 @@ def main(draws: int, seed: int, output: Path | None) -> None:
         shown += f"{np.mean(of_people):.3f}", f"{width:.4f}", f"{deviation.mean():.4f}"
         share = (deviation / np.mean(widths, axis=0)).max()
         rows.append([design, f"{np.mean(calls):.0f}", *shown, f"{share:.2f}"])
-    title = f"{len(full)} runs on {found.shape[1]} queries, {draws} draws"
+    title = f"{len(full)} runs on {table['query_id'].nunique()} queries, {draws} draws"
     report.table(title, COLUMNS, rows)
     if output:
         command = ["python", "-m", "benchmarks.studies.one_order", *sys.argv[1:]]

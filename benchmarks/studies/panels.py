@@ -26,7 +26,6 @@ DATA = Path(__file__).parents[3] / "shared/data"
 ASPECT = "quality_overall"
 MODEL = "model"
 SIDES = ["query_id", "doc_id", "other_doc_id"]
-METHODS = ("dawid-skene", "bradley-terry")
 
 
 def cragc() -> pd.DataFrame:
@@ -54,6 +53,12 @@ def by_pair(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(doc_id=low, other_doc_id=high, preference=sign)
 
 
+def decided(votes: pd.DataFrame) -> pd.Series:
+    """Decide each pair by the sum of its votes."""
+    sums = votes.groupby(SIDES)["preference"].sum()
+    return pd.Series(np.sign(np.round(sums.to_numpy(), 6)), sums.index)
+
+
 def judgments(
     votes: pd.DataFrame, methods: Sequence[str]
 ) -> Iterator[tuple[str, pd.Series]]:
@@ -62,19 +67,17 @@ def judgments(
     for name in (*([MODEL] if MODEL in {*votes["judge"]} else []), "people", "GPT-4o"):
         alone = pairs[pairs["judge"] == name]
         if len(alone):
-            yield f"{name} alone", np.sign(alone.groupby(SIDES)["preference"].sum())
+            yield f"{name} alone", decided(alone)
     people = pairs[~pairs["judge"].isin([MODEL, "GPT-4o"])]
     if people["judge"].nunique() > 1:
-        most = np.sign(people.groupby(SIDES)["preference"].sum())
-        yield "majority of workers", most
-    yield "majority of all", np.sign(pairs.groupby(SIDES)["preference"].sum())
+        yield "majority of workers", decided(people)
+    yield "majority of all", decided(pairs)
     for method in methods:
         found = pgcjax.judgments.panel(votes, method)
         yield f"{method}", found.judgments.set_index(SIDES)["preference"]
         weighted = by_pair(found.weighted)
-        each = weighted["preference"] * weighted["weight"]
-        sums = each.groupby([weighted[c] for c in SIDES]).sum()
-        yield f"votes weighted by {method}", np.sign(np.round(sums, 6))
+        weighted["preference"] *= weighted["weight"]
+        yield f"votes weighted by {method}", decided(weighted)
 
 
 def agreed(said: pd.Series, truth: pd.Series) -> tuple[int, float]:
@@ -104,7 +107,7 @@ def _row(name: str, n: float, right: float) -> list[Any]:
     return [name, int(n), f"{100 * share:.1f} %", f"{100 * error:.1f}"]
 
 
-def dl21() -> tuple[list[list[Any]], list[list[Any]]]:
+def dl21(methods: Sequence[str]) -> tuple[list[list[Any]], list[list[Any]]]:
     """Compare judgments with grades, and orders of runs with that by grades."""
     folder = DATA / "dl21"
     sources = {"people": [folder / "judgments.txt.gz"]}
@@ -129,9 +132,9 @@ def dl21() -> tuple[list[list[Any]], list[list[Any]]]:
     truth = pd.Series(lead, pd.MultiIndex.from_frame(both))
     truth = truth[truth.notna() & (truth != 0)]
     rows = [
-        _row(name, *agreed(said, truth)) for name, said in judgments(votes, METHODS)
+        _row(name, *agreed(said, truth)) for name, said in judgments(votes, methods)
     ]
-    weighted = {m: pgcjax.judgments.panel(votes, m).weighted for m in METHODS}
+    weighted = {m: pgcjax.judgments.panel(votes, m).weighted for m in methods}
     by_judge = {name: votes[votes["judge"] == name] for name in tables}
     orders = []
     for name, some in {**by_judge, "both": votes, **weighted}.items():
@@ -145,16 +148,17 @@ def dl21() -> tuple[list[list[Any]], list[list[Any]]]:
 
 @click.command()
 @click.option("-o", "--output", type=click.Path(path_type=Path))
-def main(output: Path | None) -> None:
+@click.option("--slow", is_flag=True, help="With bradley-terry, too.")
+def main(output: Path | None, slow: bool) -> None:
     """Compare panels with majorities and single judges."""
+    methods = ("dawid-skene", *["bradley-terry"] * slow)
     report = Report()
     columns = ["judgments by", "votes", "right, a tie half", "+-"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        # Strengths with reliabilities of 420 workers, five times, take too long.
-        rows = left_out(cragc(), METHODS[:1])
+        rows = left_out(cragc(), methods)
         report.table("CRAGC-25: the vote of a worker who is left out", columns, rows)
-        rows, orders = dl21()
+        rows, orders = dl21(methods)
     columns[1] = "pairs"
     report.table("DL 2021: pairs of different grades, judged by both", columns, rows)
     columns = ["PGC by", "votes", "Kendall's tau to nDCG@10", "weights"]

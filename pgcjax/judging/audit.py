@@ -108,31 +108,21 @@ def audit(
     Raises:
         UsageError: an unknown judge, or covariate. DataError: a row is malformed.
     """
-    with reading_covariates(covariates):
-        table = read_judgments(preferences)
-    refused = table.attrs.get("refused", {})
-    table = table[table["other_doc_id"].notna()].reset_index(drop=True)
-    if table.empty:
-        raise DataError("compare no two documents", where="preferences")
+    table, refused = _compared(preferences, covariates)
     votes, double = _votes(table, lengths), double_votes(table)
     named = sorted({*votes["judge"]} - {""})
-    for judge in {*people, *(judges or ())} - {*named}:
-        there = f"there are {listed(named, 8)}" if named else "no row names one"
-        raise UsageError(f"no judge {judge!r}; {there}")
-    swayed, all_rows = (
-        Swayed(table, covariates, lengths, families),
-        np.arange(len(table)),
-    )
+    _refuse_unknown({*people, *(judges or ())}, named)
+    swayed = Swayed(table, covariates, lengths, families)
     alone = _alone(votes, double, sum(refused.values()))
-    rows = [(ALL, *f) for f in (*alone, *swayed.covariates(all_rows))]
+    rows = [(ALL, *f) for f in chain(alone, swayed.covariates(np.arange(len(table))))]
     at_odds = [pd.DataFrame(columns=_AT_ODDS)]
     if len(named) > 1:
         rest, chosen = _Judges(votes, people), list(judges or named)
         places, doubles = (t.groupby("judge").indices for t in (votes, double))
         for done, judge in enumerate(chosen, 1):
             twice = double.iloc[doubles.get(judge, [])]
-            alone = _alone(votes.iloc[places[judge]], twice, refused.get(judge, 0))
             of_judge = np.asarray(places[judge])
+            alone = _alone(votes.iloc[of_judge], twice, refused.get(judge, 0))
             beside = swayed.covariates(of_judge), swayed.own_answers(judge)
             rows += [(judge, *f) for f in chain(alone, *beside, rest.compare(judge))]
             at_odds.append(rest.at_odds(judge, most))
@@ -140,10 +130,27 @@ def audit(
                 progress("auditing", done, len(chosen))
     odds = pd.concat(at_odds[1:] or at_odds, ignore_index=True)
     rows += [(row.judge, *_contradicted(row)) for row in odds.itertuples()]
-    settings: dict[str, Any] = {"judges": [*(judges or named)], "people": [*people]}
-    settings |= {"most": most}
-    settings |= {"covariates": [*covariates]} if covariates else {}
-    return Audit(pd.DataFrame(rows, columns=_COLUMNS), settings, at_odds=odds)
+    about = {"judges": [*(judges or named)], "people": [*people], "most": most}
+    about |= {"covariates": [*covariates]} if covariates else {}
+    return Audit(pd.DataFrame(rows, columns=_COLUMNS), about, at_odds=odds)
+
+
+def _compared(
+    preferences: Any, covariates: Sequence[str]
+) -> tuple[pd.DataFrame, dict[str, int]]:
+    """Read judgments of two documents, and how often each judge gave no answer."""
+    with reading_covariates(covariates):
+        table = read_judgments(preferences)
+    both = table[table["other_doc_id"].notna()].reset_index(drop=True)
+    if both.empty:
+        raise DataError("compare no two documents", where="preferences")
+    return both, table.attrs.get("refused", {})
+
+
+def _refuse_unknown(judges: set[str], named: list[str]) -> None:
+    for judge in judges - {*named}:
+        there = f"there are {listed(named, 8)}" if named else "no row names one"
+        raise UsageError(f"no judge {judge!r}; {there}")
 
 
 def _votes(table: pd.DataFrame, lengths: Any) -> pd.DataFrame:

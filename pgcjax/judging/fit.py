@@ -86,9 +86,7 @@ def fit(
         UsageError: an unknown name, or a model that has no such part.
         DataError: a row is malformed, or a model has no maximum without a prior.
     """
-    for name in remove:
-        check_choice("remove", name, SWAYS)
-    _check(model, by, reliability, (*remove, *covariates), prior)
+    _check(model, by, reliability, remove, covariates, prior)
     with reading_covariates(covariates):
         table = read_judgments(preferences, judges)
     settings = {"model": model, "by": by, "reliability": reliability, "prior": prior}
@@ -102,7 +100,22 @@ def fit(
         raise UsageError("no aspect is named: preferences have no column aspect")
     options = {"aspects": by == "aspect", "judges": reliability}
     data = compared(table, **options, sway=sways, **about, unit=FINE)
-    sway = data.sways.names
+    result = _by_query(data, settings, progress)
+    if not covariates:
+        return result
+    raw = fit(table, model, by=by, reliability=reliability, prior=prior).table
+    beside = {"raw_strength": raw["strength"], "raw_rank": raw["rank"]}
+    units = dict(zip(data.sways.names, data.sways.unit, strict=True))
+    effects = result.effects.assign(unit=result.effects["effect"].map(units))
+    return replace(result, table=result.table.assign(**beside), effects=effects)
+
+
+def _by_query(
+    data: Comparisons, settings: dict[str, Any], progress: Progress | None
+) -> Fit:
+    """Fit strengths of the documents of each query by themselves."""
+    model, prior = settings["model"], settings["prior"]
+    reliability, sway = settings["reliability"], data.sways.names
     if model in _FITTED and (model != "bt" or sway or reliability or prior is None):
         if prior == np.inf:
             refuse_one_way(data)
@@ -114,28 +127,28 @@ def fit(
         joint = None
         strength, error = fitted(data, model, prior or PRIOR, progress)
     names = (*sway, *(["tie"] if model == "davidson" else []))
-    result = Fit(
+    return Fit(
         _documents(data, strength, error, model),
         settings,
         tuple(_notes(data, model, prior, joint)),
         effects=_effects(data, joint, names),
         judges=_judges(data, joint if reliability else None),
     )
-    if not covariates:
-        return result
-    raw = fit(table, model, by=by, reliability=reliability, prior=prior).table
-    beside = {"raw_strength": raw["strength"], "raw_rank": raw["rank"]}
-    units = dict(zip(sway, data.sways.unit, strict=True))
-    effects = result.effects
-    effects = effects.assign(unit=effects["effect"].map(units))
-    return replace(result, table=result.table.assign(**beside), effects=effects)
 
 
 def _check(
-    model: str, by: str, reliability: bool, sways: Sequence[str], prior: float | None
+    model: str,
+    by: str,
+    reliability: bool,
+    remove: Sequence[str],
+    covariates: Sequence[str],
+    prior: float | None,
 ) -> None:
+    sways = (*remove, *covariates)
     check_choice("model", model, MODELS)
     check_choice("by", by, BY)
+    for name in remove:
+        check_choice("remove", name, SWAYS)
     if prior is not None:
         check_prior(prior)
     if (reliability or sways) and model not in _FITTED:

@@ -80,41 +80,23 @@ def panel(
     check_choice("method", method, PANELS)
     table = read_judgments(preferences, judges)
     table = table[table["other_doc_id"].notna()].reset_index(drop=True)
-    judge = table["judge"] if "judge" in table else pd.Series(None, table.index)
-    codes, names = pd.factorize(judge, sort=True)
-    if len(names) < 2 or (codes < 0).any():
-        raise UsageError("a panel needs two judges, and each vote the name of one")
-    doc, other = (table[c].to_numpy(object) for c in ("doc_id", "other_doc_id"))
-    turned = doc > other
-    low, high = np.where(turned, other, doc), np.where(turned, doc, other)
-    keys = pd.DataFrame(
-        {"query_id": table["query_id"], "doc_id": low, "other_doc_id": high}
-    )
-    by_pair = keys.groupby([*keys], sort=True)
-    pair, pairs = (
-        by_pair.ngroup().to_numpy(),
-        by_pair.size().index.to_frame(index=False),
-    )
-    sign = np.sign(table["preference"].to_numpy(float)) * np.where(turned, -1.0, 1.0)
-    weight = weights_of(table)
-    votes = np.bincount(codes, weight, len(names))
+    votes, names, pairs = _answers(table)
     if method == "dawid-skene":
-        option = (1 - sign).astype(np.int64)
-        answers = _Answers(pair, codes, option, weight, len(pairs), len(names))
-        truth, chances = _dawid_skene(answers)
+        truth, chances = _dawid_skene(votes)
         probability = truth[:, _FIRST] + truth[:, _TIE] / 2
         right, wrong = chances[:, _FIRST, _FIRST], chances[:, _FIRST, _SECOND]
         right = right / (right + wrong)
     else:
-        probability, right = _reliabilities(table, pairs, [*names])
+        probability, right = _reliabilities(table, pairs, names)
     right = np.clip(right, 0, 1 - 1e-6)
     value = np.maximum(np.log(right / (1 - right)), 0.0)
-    value = value / max((votes @ value) / votes.sum(), 1e-12)
+    count = np.bincount(votes.judge, votes.weight, votes.judges)
+    value = value / max((count @ value) / count.sum(), 1e-12)
     sides = np.sign(np.round(probability - 0.5, 9))
     found = pairs.assign(preference=sides, probability=probability)
-    rows = {"judge": names, "votes": votes, "reliability": right, "weight": value}
-    weighted = table.assign(weight=np.round(weight * value[codes], 6))
-    note = f"{counted(len(names), 'judge')}, {votes.sum():g} votes on "
+    rows = {"judge": names, "votes": count, "reliability": right, "weight": value}
+    weighted = table.assign(weight=np.round(votes.weight * value[votes.judge], 6))
+    note = f"{counted(len(names), 'judge')}, {count.sum():g} votes on "
     return Panel(
         pd.DataFrame(rows).sort_values("weight", ascending=False, ignore_index=True),
         {"method": method, "judges": judges and [*judges]},
@@ -122,6 +104,25 @@ def panel(
         judgments=found,
         weighted=weighted[weighted["weight"] > 0].reset_index(drop=True),
     )
+
+
+def _answers(table: pd.DataFrame) -> tuple[_Answers, list[str], pd.DataFrame]:
+    """Number votes by pair and judge; list the judges, and the pairs, ascending."""
+    judge = table["judge"] if "judge" in table else pd.Series(None, table.index)
+    codes, names = pd.factorize(judge, sort=True)
+    if len(names) < 2 or (codes < 0).any():
+        raise UsageError("a panel needs two judges, and each vote the name of one")
+    doc, other = (table[c].to_numpy(object) for c in ("doc_id", "other_doc_id"))
+    turned = doc > other
+    sides = {"doc_id": np.where(turned, other, doc)}
+    sides |= {"other_doc_id": np.where(turned, doc, other)}
+    keys = pd.DataFrame({"query_id": table["query_id"], **sides})
+    by_pair = keys.groupby([*keys], sort=True)
+    pairs = by_pair.size().index.to_frame(index=False)
+    sign = np.sign(table["preference"].to_numpy(float)) * np.where(turned, -1.0, 1.0)
+    option, pair = (1 - sign).astype(np.int64), by_pair.ngroup().to_numpy()
+    sizes = len(pairs), len(names)
+    return _Answers(pair, codes, option, weights_of(table), *sizes), [*names], pairs
 
 
 def _dawid_skene(
