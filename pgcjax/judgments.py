@@ -25,6 +25,7 @@ from pgcjax.judging.audit import Audit, audit
 from pgcjax.judging.contradictions import Contradictions, contradictions
 from pgcjax.judging.fit import Fit, fit
 from pgcjax.judging.majority import majority
+from pgcjax.judging.panels import Panel, panel
 from pgcjax.judging.prediction import predict_context
 from pgcjax.judging.strength import judgment_strength as strength
 from pgcjax.judging.strength import judgment_times as times
@@ -47,6 +48,7 @@ __all__ = [
     "LeftOut",
     "NextAnswers",
     "NextJudgments",
+    "Panel",
     "Stability",
     "Standings",
     "Uncertainty",
@@ -68,6 +70,7 @@ __all__ = [
     "next",
     "next_by_chance",
     "next_by_utility",
+    "panel",
     "predict_context",
     "preferences_from_grades",
     "report",

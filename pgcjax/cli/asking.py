@@ -73,7 +73,8 @@ def ask() -> None:
 @choice_option(
     "--sides",
     allowed=SIDES,
-    help="A pair is shown in one order, drawn, or each judge sees both.",
+    help="A pair is shown in one order, drawn, which does for an order of runs, or "
+    "each judge sees both, at twice the calls.",
 )
 @choice_option(
     "--infer",

@@ -37,6 +37,34 @@ _lengths_option = click.option(
 )
 
 
+_covariates_option = click.option(
+    "--covariate",
+    "covariates",
+    multiple=True,
+    metavar="NAME",
+    help="What may sway judges, and is kept out of strengths: a column of numbers or "
+    "categories of both sides (NAME_a and NAME_b), first, longer, or self_preference; "
+    "repeat.",
+)
+_families_option = click.option(
+    "--family",
+    "families",
+    multiple=True,
+    metavar="NAME=FAMILY",
+    help="The family of a judge or document, for self_preference; repeat. By default "
+    "each is one of its own.",
+)
+
+
+def _families(named: tuple[str, ...]) -> dict[str, str] | None:
+    """Read NAME=FAMILY; None of none."""
+    pairs = [text.rpartition("=") for text in named]
+    for text, (name, _, family) in zip(named, pairs, strict=True):
+        if not name or not family:
+            raise click.UsageError(f"--family {text}: expected NAME=FAMILY")
+    return {name: family for name, _, family in pairs} or None
+
+
 def _votes_options(function: Callable[..., None]) -> Callable[..., None]:
     """Read preferences, of all judges or some."""
     votes = files_option(
@@ -104,6 +132,8 @@ def agree(
 @judgments.command()
 @_votes_options
 @_lengths_option
+@_covariates_option
+@_families_option
 @click.option(
     "--people",
     multiple=True,
@@ -118,20 +148,27 @@ def audit(
     prefs_format: str,
     judges: tuple[str, ...],
     lengths: str | None,
+    covariates: tuple[str, ...],
+    families: tuple[str, ...],
     people: tuple[str, ...],
     output: str | None,
 ) -> None:
     """Audit judges: are they consistent, and do place and length sway them?
 
-    Both orders, place and length, ties, repeats, cycles, agreement, drift; each with an
-    interval and a verdict.
+    Both orders, place and length, covariates, ties, repeats, cycles, agreement, drift,
+    and, of a judge who competes, what its own answers gain; each with an interval and a
+    verdict.
     """
     from pgcjax.io.votes.read import read_preferences
     from pgcjax.judging.audit import audit as audited
+    from pgcjax.judging.covariates import reading_covariates
     from pgcjax.reporting.judge_audit import lines
 
-    preferences = read_preferences(prefs, format=prefs_format)
-    judged_by = {"judges": list(judges) or None, "people": list(people)}
+    with reading_covariates(covariates):
+        preferences = read_preferences(prefs, format=prefs_format)
+    judged_by: dict[str, Any] = {"judges": list(judges) or None, "people": list(people)}
+    if covariates or families:
+        judged_by |= {"covariates": list(covariates), "families": _families(families)}
     with ProgressDisplay() as progress:
         result = audited(
             preferences, lengths=lengths, progress=progress.update, **judged_by
@@ -144,6 +181,8 @@ def audit(
 @judgments.command()
 @_votes_options
 @_lengths_option
+@_covariates_option
+@_families_option
 @choice_option(
     "--model",
     allowed=MODELS,
@@ -153,7 +192,8 @@ def audit(
 @choice_option(
     "--by",
     allowed=BY,
-    help="All aspects of a query together, or each aspect by itself.",
+    help="All aspects of a query together, each aspect by itself, or one strength of "
+    "each document over all queries, as of an arena.",
 )
 @click.option(
     "--reliability",
@@ -183,6 +223,8 @@ def fit(
     prefs_format: str,
     judges: tuple[str, ...],
     lengths: str | None,
+    covariates: tuple[str, ...],
+    families: tuple[str, ...],
     model: str,
     by: str,
     reliability: bool,
@@ -191,17 +233,25 @@ def fit(
     output: str | None,
     judges_to: str | None,
 ) -> None:
-    """Fit how strong the documents of each query are, by their votes in pairs."""
+    """Fit how strong the documents of each query are, by their votes in pairs.
+
+    With --covariate also what else sways judges, and strengths without it beside those
+    with it.
+    """
     if judges_to and not reliability:
         raise click.UsageError("--judges-output is of --reliability")
     from pgcjax.io.votes.read import read_preferences
+    from pgcjax.judging.covariates import reading_covariates
     from pgcjax.judging.fit import fit as fitted
     from pgcjax.reporting.judge_models import lines
 
-    preferences = read_preferences(prefs, format=prefs_format)
+    with reading_covariates(covariates):
+        preferences = read_preferences(prefs, format=prefs_format)
     settings: dict[str, Any] = {"by": by, "reliability": reliability}
     settings |= {"remove": list(remove), "judges": list(judges) or None}
     settings |= {} if prior is None else {"prior": prior}
+    if covariates or families:
+        settings |= {"covariates": list(covariates), "families": _families(families)}
     with ProgressDisplay() as progress:
         result = fitted(
             preferences, model, lengths=lengths, progress=progress.update, **settings

@@ -78,34 +78,34 @@ def _checked(content: Named) -> pd.DataFrame:
     return table
 
 
-def doublings(preferences: pd.DataFrame, lengths: Any) -> Float64[np.ndarray, " rows"]:
-    """Return how many times twice as long the document of a row is as the other.
+def pair_lengths(
+    preferences: pd.DataFrame, lengths: Any
+) -> Float64[np.ndarray, "2 rows"]:
+    """Return the lengths of both documents of each row; NaN where one is not known.
 
     Args:
         preferences: canonical.
         lengths: as of `read_lengths`; None: columns length and other_length.
-
-    Returns:
-        The logarithm to base 2 of the ratio; NaN where a length is not known, or 0.
     """
     if lengths is None:
-        if not {"length", "other_length"} <= {*preferences}:
-            return np.full(len(preferences), np.nan)
-        length, other = (
-            preferences[c].to_numpy(float) for c in ("length", "other_length")
-        )
-    else:
-        of = read_lengths(lengths)
-        keys = [c for c in ("query_id", "doc_id") if c in of]
-        index = pd.MultiIndex.from_frame(of[keys])
-        by_key = pd.Series(of["length"].to_numpy(float), index)
-        sides = [
-            preferences.assign(doc_id=preferences[c])[keys]
-            for c in ("doc_id", "other_doc_id")
-        ]
-        length, other = (
-            by_key.reindex(pd.MultiIndex.from_frame(side)).to_numpy() for side in sides
-        )
+        columns = preferences.reindex(columns=["length", "other_length"])
+        return columns.to_numpy(np.float64).T
+    of = read_lengths(lengths)
+    keys = [c for c in ("query_id", "doc_id") if c in of]
+    by_key = pd.Series(of["length"].to_numpy(float), pd.MultiIndex.from_frame(of[keys]))
+    sides = (
+        preferences.assign(doc_id=preferences[c])[keys]
+        for c in ("doc_id", "other_doc_id")
+    )
+    return np.stack([by_key.reindex(pd.MultiIndex.from_frame(s)) for s in sides])
+
+
+def doublings(preferences: pd.DataFrame, lengths: Any) -> Float64[np.ndarray, " rows"]:
+    """Return how many times twice as long the document of a row is as the other.
+
+    The logarithm to base 2 of the ratio; NaN where a length is not known, or 0.
+    """
+    length, other = pair_lengths(preferences, lengths)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.log2(length) - np.log2(other)
     return np.where(np.isfinite(ratio), ratio, np.nan)

@@ -43,6 +43,7 @@ class Reading:
         reader: that reads all files of its kind; by default one is found where none of
             our own reads a file.
         asked: what was asked of files, as arguments of `reading`.
+        covariates: of votes: more columns that are read, as `roles.covariates` says.
     """
 
     memory: int
@@ -55,6 +56,7 @@ class Reading:
     flips: str = FLIPS[0]
     reader: str = ""
     asked: Mapping[str, object] = field(default_factory=dict)
+    covariates: tuple[str, ...] = ()
 
     def described(self) -> dict[str, object]:
         """Describe how judgments and runs are read, where that is not by default."""
@@ -83,6 +85,7 @@ def reading(
     aspects: str | Iterable[str] | None = None,
     flips: str | None = None,
     reader: str | None = None,
+    covariates: Iterable[str] | None = None,
 ) -> Iterator[None]:
     """Choose how files are read inside of the block; None leaves a choice as it is.
 
@@ -104,6 +107,8 @@ def reading(
             `tie`, `drop` or `half`, as `votes.double.settle` says.
         reader: of files of another tool, such as `inspect`, for all that are of its
             kind; by default it is found.
+        covariates: of votes: more columns to read, such as `style` for `style_a` and
+            `style_b`.
 
     Raises:
         UsageError: there is no such encoding or format, or `memory` is no size.
@@ -129,6 +134,7 @@ def reading(
         "flips": flips,
         "reader": reader,
         "asked": {**chosen().asked, **asked},
+        "covariates": None if covariates is None else tuple(covariates),
     }
     changes = {name: choice for name, choice in changes.items() if choice is not None}
     token = _chosen.set(replace(chosen(), **changes))

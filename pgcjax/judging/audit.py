@@ -4,8 +4,9 @@ A probe is a function of the votes of one judge, or of all; `_Judges` compares e
 with the others.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import exp, isnan, nan, sqrt
 from typing import Any
 
@@ -24,6 +25,7 @@ from pgcjax.judging.contingency import (
     most_frequent,
     tables_of_two,
 )
+from pgcjax.judging.covariates import reading_covariates
 from pgcjax.judging.cycles import FEWEST_QUERIES, cycles
 from pgcjax.judging.intervals import (
     FEWEST,
@@ -38,6 +40,7 @@ from pgcjax.judging.intervals import (
     wilson,
 )
 from pgcjax.judging.logistic import LogisticFit, fit_votes
+from pgcjax.judging.swayed import Swayed
 from pgcjax.judging.votes import read_judgments
 
 ALL = "all judges"
@@ -73,6 +76,8 @@ def audit(
     preferences: Any,
     *,
     lengths: Any = None,
+    covariates: Sequence[str] = (),
+    families: Mapping[str, str] | None = None,
     people: Sequence[str] = (),
     judges: Sequence[str] | None = None,
     most: int = 10,
@@ -85,47 +90,67 @@ def audit(
     twice as long, in one logistic model), `ties`, `refusals`, `repeats` (answered
     alike), `cycles` (of three documents, less what a Bradley-Terry judge would make),
     `agreement` (kappa with the majority of the others, of people, and with each
-    other), `drift` (odds of agreeing with the others, last to first vote).
+    other), `drift` (odds of agreeing with the others, last to first vote), `covariate`
+    (odds that each adds, beside strengths of documents), `self_preference` (odds that
+    a judge adds to documents of its own family, where other judges compare them, too).
 
     Args:
         preferences: as of `read_preferences`.
         lengths: of documents, by id; or a table of doc_id, length and, perhaps,
             query_id. Without it, columns length and other_length.
+        covariates: as of `fit`.
+        families: of judges and documents, by name; by default each is one of its own.
         people: judges who are people.
         judges: who is audited; all if None.
         most: pairs at odds to list of each judge.
         progress: called with `("auditing", done, total)` after each judge.
 
     Raises:
-        UsageError: an unknown judge. DataError: a row is malformed.
+        UsageError: an unknown judge, or covariate. DataError: a row is malformed.
     """
-    table = read_judgments(preferences)
-    refused = table.attrs.get("refused", {})
-    table = table[table["other_doc_id"].notna()].reset_index(drop=True)
-    if table.empty:
-        raise DataError("compare no two documents", where="preferences")
+    table, refused = _compared(preferences, covariates)
     votes, double = _votes(table, lengths), double_votes(table)
     named = sorted({*votes["judge"]} - {""})
-    for judge in {*people, *(judges or ())} - {*named}:
-        there = f"there are {listed(named, 8)}" if named else "no row names one"
-        raise UsageError(f"no judge {judge!r}; {there}")
-    rows = [(ALL, *finding) for finding in _alone(votes, double, sum(refused.values()))]
+    _refuse_unknown({*people, *(judges or ())}, named)
+    swayed = Swayed(table, covariates, lengths, families)
+    alone = _alone(votes, double, sum(refused.values()))
+    rows = [(ALL, *f) for f in chain(alone, swayed.covariates(np.arange(len(table))))]
     at_odds = [pd.DataFrame(columns=_AT_ODDS)]
     if len(named) > 1:
         rest, chosen = _Judges(votes, people), list(judges or named)
         places, doubles = (t.groupby("judge").indices for t in (votes, double))
         for done, judge in enumerate(chosen, 1):
             twice = double.iloc[doubles.get(judge, [])]
-            alone = _alone(votes.iloc[places[judge]], twice, refused.get(judge, 0))
-            rows += [(judge, *f) for f in (*alone, *rest.compare(judge))]
+            of_judge = np.asarray(places[judge])
+            alone = _alone(votes.iloc[of_judge], twice, refused.get(judge, 0))
+            beside = swayed.covariates(of_judge), swayed.own_answers(judge)
+            rows += [(judge, *f) for f in chain(alone, *beside, rest.compare(judge))]
             at_odds.append(rest.at_odds(judge, most))
             if progress:
                 progress("auditing", done, len(chosen))
     odds = pd.concat(at_odds[1:] or at_odds, ignore_index=True)
     rows += [(row.judge, *_contradicted(row)) for row in odds.itertuples()]
-    settings: dict[str, Any] = {"judges": [*(judges or named)], "people": [*people]}
-    settings |= {"most": most}
-    return Audit(pd.DataFrame(rows, columns=_COLUMNS), settings, at_odds=odds)
+    about = {"judges": [*(judges or named)], "people": [*people], "most": most}
+    about |= {"covariates": [*covariates]} if covariates else {}
+    return Audit(pd.DataFrame(rows, columns=_COLUMNS), about, at_odds=odds)
+
+
+def _compared(
+    preferences: Any, covariates: Sequence[str]
+) -> tuple[pd.DataFrame, dict[str, int]]:
+    """Read judgments of two documents, and how often each judge gave no answer."""
+    with reading_covariates(covariates):
+        table = read_judgments(preferences)
+    both = table[table["other_doc_id"].notna()].reset_index(drop=True)
+    if both.empty:
+        raise DataError("compare no two documents", where="preferences")
+    return both, table.attrs.get("refused", {})
+
+
+def _refuse_unknown(judges: set[str], named: list[str]) -> None:
+    for judge in judges - {*named}:
+        there = f"there are {listed(named, 8)}" if named else "no row names one"
+        raise UsageError(f"no judge {judge!r}; {there}")
 
 
 def _votes(table: pd.DataFrame, lengths: Any) -> pd.DataFrame:

@@ -30,8 +30,15 @@ STRENGTHS = ("bt", "copeland", "borda", "rank-centrality")
 MODELS = ("bt", "davidson", *STRENGTHS[1:])
 """Models of judgments: Davidson's is that of Bradley and Terry with ties as answers."""
 
-BY = ("query", "aspect")
-"""What is fitted by itself: all judgments of a query, or those of each aspect."""
+BY = ("query", "aspect", "all")
+"""What is fitted by itself: all judgments of a query, those of each aspect, or none:
+one strength of each document over all queries, as of an arena."""
 
 SWAYS = ("first", "longer")
 """What may sway judges: what was shown first, and what is longer."""
+
+PANELS = ("dawid-skene", "bradley-terry")
+"""Models of several judges without labels: true answers, or strengths."""
+
+SELF = "self_preference"
+"""The covariate of documents of the judge's own family."""

@@ -3,7 +3,7 @@
 Counts are whole numbers, so that their sums depend on no order.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,9 +14,14 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from pgcjax.errors import DataError, UsageError
-from pgcjax.io.lengths import doublings
 from pgcjax.io.votes.read import read_preferences
 from pgcjax.io.weights import UNIT, by_sides
+from pgcjax.judging.covariates import (
+    Covariates,
+    check_collinear,
+    covariates_of,
+    reading_covariates,
+)
 
 
 @dataclass(frozen=True)
@@ -40,8 +45,8 @@ class Comparisons:
         unit: what one vote counts.
         judges: group and name, ascending; "" of votes that name none.
         judge: whose each row is.
-        swayed: what may sway judges towards the first, a column each.
-        unknown: votes of which that is not known, and counts as 0, of each column.
+        sways: what may sway judges, as of `covariates_of`.
+        swayed: towards the first, a column each.
     """
 
     items: pd.DataFrame
@@ -56,8 +61,8 @@ class Comparisons:
     unit: int
     judges: tuple[tuple[int, str], ...]
     judge: Int[np.ndarray, " rows"]
+    sways: Covariates
     swayed: Float64[np.ndarray, "rows c"]
-    unknown: tuple[int, ...]
 
     @property
     def groups(self) -> int:
@@ -78,6 +83,7 @@ def compared(
     judges: bool = False,
     sway: Sequence[str] = (),
     lengths: Any = None,
+    families: Mapping[str, str] | None = None,
     unit: int = UNIT,
 ) -> Comparisons:
     """Count comparisons of documents by query.
@@ -89,16 +95,17 @@ def compared(
         preferences: as of `read_preferences`.
         aspects: whether each aspect of a query is a set of its own.
         judges: whether judges are told apart.
-        sway: what may sway them: `first`, 1 towards what was shown first, and `longer`,
-            the logarithm to base 2 of the ratio of lengths.
-        lengths: as of `read_lengths`; None: columns length and other_length.
+        sway: what may sway them, as of `covariates_of`.
+        lengths: likewise.
+        families: likewise.
         unit: what a vote counts where weights or probabilities are fractions.
 
     Raises:
         DataError: a row is malformed, or none compares two documents.
-        UsageError: no judge is named, or nothing of what may sway is known.
+        UsageError: no judge is named, or something that may sway is not to be had.
     """
-    table = read_preferences(preferences)
+    with reading_covariates(sway):
+        table = read_preferences(preferences)
     table = table[table["other_doc_id"].notna()]
     if table.empty:
         raise DataError("compare no two documents", where="preferences")
@@ -110,11 +117,10 @@ def compared(
     names, rows["judge"] = (((0, ""),), 0 * doc)
     if judges:
         names, rows["judge"] = _judges(table, group[doc])
-    unknown = []
-    for name in sway:
-        towards = _towards(name, table, lengths) * np.where(turned, -1.0, 1.0)
-        unknown.append(int(np.isnan(towards).sum()))
-        rows[name] = np.nan_to_num(towards) + 0.0  # and no negative zero
+    sways = covariates_of(table, sway, lengths=lengths, families=families)
+    towards = sways.known * np.where(turned, -1.0, 1.0)[:, None] + 0.0
+    check_collinear(sways.names, towards.T @ towards)
+    rows |= {f"sway {i}": column for i, column in enumerate(towards.T)}
     won, lost, tied, unit = _counts(table, unit)
     counts = {"won": np.where(turned, lost, won), "lost": np.where(turned, won, lost)}
     frame = pd.DataFrame({**rows, **counts, "tied": tied})
@@ -123,11 +129,11 @@ def compared(
     first, second, won, lost, tied = (sums[c].to_numpy() for c in columns)
     return Comparisons(
         items.reset_index(drop=True),
-        *_links(first, second, won + tied > 0, lost + tied > 0, len(items)),
+        *links(first, second, won + tied > 0, lost + tied > 0, len(items)),
         *(group, first, second, won, lost, tied, unit, names),
         sums["judge"].to_numpy(),
-        sums[[*sway]].to_numpy(np.float64),
-        tuple(unknown),
+        sways,
+        sums[[f"sway {i}" for i in range(len(sways.names))]].to_numpy(np.float64),
     )
 
 
@@ -144,7 +150,7 @@ def _items(
     return items, doc, other
 
 
-def _links(
+def links(
     first: np.ndarray, second: np.ndarray, up: np.ndarray, down: np.ndarray, items: int
 ) -> tuple[Int[np.ndarray, " items"], Int[np.ndarray, " items"]]:
     """Number sets of items linked by comparisons, and by wins (up, down) both ways."""
@@ -163,28 +169,6 @@ def _judges(
     groups, who = np.divmod(both, len(names))
     named = zip(groups.tolist(), (str(names[i]) for i in who), strict=True)
     return tuple(named), of_row
-
-
-def _towards(name: str, table: pd.DataFrame, lengths: Any) -> np.ndarray:
-    """Return what may sway a judge towards the document of each row; NaN: not known."""
-    if name == "longer":
-        towards, lacking = (
-            doublings(table, lengths),
-            "lengths are not known: give lengths (--lengths FILE), or columns length "
-            "and other_length",
-        )
-    else:
-        towards = np.full(len(table), np.nan)
-        lacking = "what was shown first is not known: preferences have no column first"
-        if "first" in table:
-            recorded = table["first"].notna().to_numpy()
-            is_first = table["first"].to_numpy(object) == table["doc_id"].to_numpy(
-                object
-            )
-            towards = np.where(recorded, np.where(is_first, 1.0, -1.0), np.nan)
-    if np.isnan(towards).all():
-        raise UsageError(lacking)
-    return towards
 
 
 def _counts(

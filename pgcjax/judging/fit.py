@@ -1,17 +1,20 @@
 """Judges' models: strengths of documents, what sways judges, and who is reliable."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
+from scipy.special import stdtrit
 
 from pgcjax.errors import Progress, UsageError, check_choice, counted, listed
 from pgcjax.io.result import Result
 from pgcjax.io.weights import FINE
+from pgcjax.judging.bradley_terry import CLUSTERS, compared_votes, fit_strengths
 from pgcjax.judging.choices import BY, MODELS, SWAYS
-from pgcjax.judging.comparisons import Comparisons, compared
+from pgcjax.judging.comparisons import Comparisons, compared, links
+from pgcjax.judging.covariates import Covariates, covariates_of, reading_covariates
 from pgcjax.judging.joint import FitSetting, Joint, fit_jointly
 from pgcjax.judging.models import PRIOR, check_prior, fitted, refuse_one_way
 from pgcjax.judging.votes import read_judgments
@@ -31,9 +34,11 @@ class Fit(Result):
             doc_id, strength, of `bt` and `davidson` its standard error and 95 %
             interval (error, low, high), rank (in its query, 1 is best), votes, linked
             and both_ways: numbers of the sets, in its query, of documents that
-            comparisons link, and that wins link both ways.
+            comparisons link, and that wins link both ways; with covariates raw_strength
+            and raw_rank, of the same model without them.
         effects: a row for each of what sways judges, and for ties: aspect, effect
-            (`first`, `longer`, `tie`), log_odds, error, low, high.
+            (`first`, `longer`, `tie`, a covariate), log_odds, error, low, high; with
+            covariates unit, the difference that log_odds is of.
         judges: a row for each judge, if reliability is fitted: aspect, judge,
             reliability, error, low, high, votes.
     """
@@ -50,6 +55,8 @@ def fit(
     by: str = "query",
     reliability: bool = False,
     remove: Sequence[str] = (),
+    covariates: Sequence[str] = (),
+    families: Mapping[str, str] | None = None,
     lengths: Any = None,
     judges: Sequence[str] | None = None,
     prior: float | None = None,
@@ -60,10 +67,14 @@ def fit(
     Args:
         preferences: as of `read_preferences`.
         model: of `strengths`, or `davidson`: `bt` in which ties are answers.
-        by: `query`: all aspects together; `aspect`: each by itself, judges too.
+        by: `query`: all aspects together; `aspect`: each by itself, judges too; `all`:
+            each document has one strength over all queries, by `bt`.
         reliability: whether to fit, of each judge, the chance to have looked.
         remove: what is kept out of strengths: `first`, the odds of preferring what was
             shown first, and `longer`, what is twice as long.
+        covariates: more that is kept out of strengths, as of `covariates_of`: columns
+            such as `style` for `style_a` and `style_b`; `self_preference`.
+        families: of judges and documents, by name, for `self_preference`.
         lengths: as of `read_lengths`; None: columns length and other_length.
         judges: who counts; all if None.
         prior: standard deviation of the normal priors, in log-odds; infinite: none.
@@ -75,13 +86,36 @@ def fit(
         UsageError: an unknown name, or a model that has no such part.
         DataError: a row is malformed, or a model has no maximum without a prior.
     """
-    _check(model, by, reliability, remove, prior)
-    table = read_judgments(preferences, judges)
+    _check(model, by, reliability, remove, covariates, prior)
+    with reading_covariates(covariates):
+        table = read_judgments(preferences, judges)
+    settings = {"model": model, "by": by, "reliability": reliability, "prior": prior}
+    settings |= {"remove": [*remove], "judges": judges and [*judges]}
+    settings |= {"covariates": [*covariates]} if covariates else {}
+    sways = (*(name for name in SWAYS if name in remove), *covariates)
+    about = {"lengths": lengths, "families": families}
+    if by == "all":
+        return _of_all(table, sways, prior or PRIOR, about, settings)
     if by == "aspect" and ("aspect" not in table or table["aspect"].isna().all()):
         raise UsageError("no aspect is named: preferences have no column aspect")
-    sway = tuple(name for name in SWAYS if name in remove)
     options = {"aspects": by == "aspect", "judges": reliability}
-    data = compared(table, **options, sway=sway, lengths=lengths, unit=FINE)
+    data = compared(table, **options, sway=sways, **about, unit=FINE)
+    result = _by_query(data, settings, progress)
+    if not covariates:
+        return result
+    raw = fit(table, model, by=by, reliability=reliability, prior=prior).table
+    beside = {"raw_strength": raw["strength"], "raw_rank": raw["rank"]}
+    units = dict(zip(data.sways.names, data.sways.unit, strict=True))
+    effects = result.effects.assign(unit=result.effects["effect"].map(units))
+    return replace(result, table=result.table.assign(**beside), effects=effects)
+
+
+def _by_query(
+    data: Comparisons, settings: dict[str, Any], progress: Progress | None
+) -> Fit:
+    """Fit strengths of the documents of each query by themselves."""
+    model, prior = settings["model"], settings["prior"]
+    reliability, sway = settings["reliability"], data.sways.names
     if model in _FITTED and (model != "bt" or sway or reliability or prior is None):
         if prior == np.inf:
             refuse_one_way(data)
@@ -93,31 +127,93 @@ def fit(
         joint = None
         strength, error = fitted(data, model, prior or PRIOR, progress)
     names = (*sway, *(["tie"] if model == "davidson" else []))
-    settings = {"model": model, "by": by, "reliability": reliability, "prior": prior}
-    settings |= {"remove": [*sway], "judges": judges and [*judges]}
     return Fit(
         _documents(data, strength, error, model),
         settings,
-        tuple(_notes(data, model, prior, sway, joint)),
+        tuple(_notes(data, model, prior, joint)),
         effects=_effects(data, joint, names),
         judges=_judges(data, joint if reliability else None),
     )
 
 
 def _check(
-    model: str, by: str, reliability: bool, remove: Sequence[str], prior: float | None
+    model: str,
+    by: str,
+    reliability: bool,
+    remove: Sequence[str],
+    covariates: Sequence[str],
+    prior: float | None,
 ) -> None:
+    sways = (*remove, *covariates)
     check_choice("model", model, MODELS)
     check_choice("by", by, BY)
     for name in remove:
         check_choice("remove", name, SWAYS)
     if prior is not None:
         check_prior(prior)
-    if (reliability or remove) and model not in _FITTED:
+    if (reliability or sways) and model not in _FITTED:
         raise UsageError(f"reliability and remove are of bt and davidson, not {model}")
-    if prior == np.inf and (reliability or "longer" in remove):
+    if by == "all":
+        if model != "bt" or reliability:
+            raise UsageError("by all is of bt, without reliability")
+    elif prior == np.inf and (reliability or {*sways} - {"first"}):
         part = "reliability" if reliability else "remove longer"
         raise UsageError(f"{part} needs a finite prior, such as {PRIOR}")
+
+
+def _of_all(
+    table: pd.DataFrame,
+    names: Sequence[str],
+    prior: float,
+    about: Mapping[str, Any],
+    settings: dict[str, Any],
+) -> Fit:
+    """Fit one strength of each document over all queries, beside covariates."""
+    table = table[table["other_doc_id"].notna()].reset_index(drop=True)
+    votes = compared_votes(table)
+    covariates = covariates_of(table, names, **about)
+    fitted_all = fit_strengths(votes, prior, covariates if names else None)
+    if not fitted_all.converged:
+        worst = covariates.names[int(np.abs(fitted_all.beta).argmax())]
+        raise UsageError(f"covariate {worst!r} tells all votes: leave it out")
+    notes, clusters = [], int(votes.clusters.max()) + 1
+    error = np.sqrt(np.maximum(fitted_all.covariance.diagonal(), 0))
+    if clusters < CLUSTERS:
+        error = np.full(len(error), np.nan)
+        notes.append(f"errors need {CLUSTERS} queries, or a single one")
+    notes += _unknown(covariates)
+    wins, n = votes.wins(), len(votes.names)
+    first, second = np.nonzero(wins + wins.T)
+    up, down = wins[first, second] > 0, wins[second, first] > 0
+    linked, both_ways = links(first, second, up, down, n)
+    z = float(stdtrit(max(1, clusters - 1), 0.975))
+    strength = _interval("strength", fitted_all.strength, error[:n], z)
+    items = pd.DataFrame({"doc_id": votes.names, **strength})
+    items["rank"] = _ranks(items["strength"])
+    items["votes"] = np.round(wins.sum(0) + wins.sum(1), _DIGITS)
+    items = items.assign(linked=linked + 1, both_ways=both_ways + 1)
+    if names:
+        raw = fit_strengths(votes, prior, errors=False)
+        raw_strength = np.round(raw.strength, _DIGITS) + 0.0
+        items["raw_strength"], items["raw_rank"] = raw_strength, _ranks(raw_strength)
+    odds = _interval("log_odds", fitted_all.beta, error[n:], z)
+    effects = pd.DataFrame({"aspect": "", "effect": covariates.names, **odds})
+    effects["unit"] = covariates.unit
+    items = items.sort_values(["rank", "doc_id"], ignore_index=True)
+    return Fit(items, settings, (*notes,), effects=effects, judges=_judges(None, None))
+
+
+def _ranks(strength: Any) -> pd.Series:
+    return pd.Series(strength).rank(method="min", ascending=False).astype(np.int64)
+
+
+def _unknown(covariates: Covariates) -> Iterator[str]:
+    """Note of how many votes a covariate is not known."""
+    counts = np.isnan(covariates.towards).sum(axis=0).tolist()
+    for name, n in zip(covariates.names, counts, strict=True):
+        if n:
+            unknown = counted(n, "judgment")
+            yield f"{name} is not known of {unknown}: it sways none there"
 
 
 def _keys(data: Comparisons) -> list[str]:
@@ -142,8 +238,10 @@ def _documents(
     return table
 
 
-def _interval(name: str, value: np.ndarray, error: np.ndarray) -> dict[str, np.ndarray]:
-    ends = {"low": value - _Z * error, "high": value + _Z * error}
+def _interval(
+    name: str, value: np.ndarray, error: np.ndarray, z: float = _Z
+) -> dict[str, np.ndarray]:
+    ends = {"low": value - z * error, "high": value + z * error}
     columns = {name: value, "error": error, **ends}
     return {c: np.round(x, _DIGITS) + 0.0 for c, x in columns.items()}
 
@@ -165,9 +263,9 @@ def _effects(
     return pd.DataFrame(columns | _interval("log_odds", value, error))
 
 
-def _judges(data: Comparisons, joint: Joint | None) -> pd.DataFrame:
+def _judges(data: Comparisons | None, joint: Joint | None) -> pd.DataFrame:
     columns = ["aspect", "judge", "reliability", "error", "low", "high", "votes"]
-    if joint is None:
+    if joint is None or data is None:
         return pd.DataFrame(columns=columns)
     groups, chance = _groups(data), 1 / (1 + np.exp(-joint.looks))
     # By the delta method: of chances near 1, log-odds have no end above.
@@ -185,7 +283,6 @@ def _notes(
     data: Comparisons,
     model: str,
     prior: float | None,
-    sway: tuple[str, ...],
     joint: Joint | None,
 ) -> Iterator[str]:
     keys, unit = _keys(data), "query" if len(_keys(data)) == 1 else "query and aspect"
@@ -218,9 +315,6 @@ def _notes(
             )
     if joint and not joint.certain:
         yield "errors are not known: the votes' most likely model is no clear maximum"
-    for name, n in zip(sway, data.unknown, strict=True):
-        if n:
-            unknown = counted(n, "judgment")
-            yield f"{name} is not known of {unknown}: it sways none there"
+    yield from _unknown(data.sways)
     if model == "davidson" and not data.tied.any():
         yield "no judgment is a tie: how likely ties are, the prior says"

@@ -15,11 +15,12 @@ _LEFT_OUT = ["query_id", "aspect", "linked", "both_ways"]
 def lines(fit: Fit) -> Iterator[str]:
     """Print documents of each query, the best first; what sways; judges."""
     keys = [c for c in ("query_id", "aspect") if c in fit.table]
-    groups = fit.table.groupby(keys, sort=False)
+    groups = fit.table.groupby(keys or fit.table.index * 0, sort=False)
     for number, (_, rows) in enumerate(groups):
         if number == SHOWN:
             break
-        yield "query " + printable(", ".join(rows[keys].iloc[0]))
+        named = "query " + printable(", ".join(rows[keys].iloc[0]))
+        yield named if keys else "all queries"
         rows = rows.sort_values(["rank", "doc_id"]).drop(
             columns=_LEFT_OUT, errors="ignore"
         )

@@ -1,25 +1,21 @@
 """One leaderboard of all that was compared: strengths, and ranks that hold together."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Bool, Float64, Int
+from jaxtyping import Bool, Float64
 from scipy import sparse
-from scipy.special import expit, stdtrit
+from scipy.special import stdtrit
 
-from pgcjax.errors import DataError, UsageError, counted
+from pgcjax.errors import UsageError, counted
 from pgcjax.io.result import Result
-from pgcjax.io.weights import weights_of
+from pgcjax.judging.bradley_terry import CLUSTERS, compared_votes, fit_strengths
 from pgcjax.judging.models import PRIOR, check_prior
 from pgcjax.judging.votes import read_judgments
 from pgcjax.stats import groups
 
-CLUSTERS = 50
-"""Queries from which errors and ranks hold in simulation: see docs/models.md."""
-
-_STEPS = 100  # of Newton's method, which needs about ten
 _BLOCK = 500  # draws at once: all pairs of 100 documents take 20 MB
 
 
@@ -39,26 +35,6 @@ class Standings(Result):
 
     wins: pd.DataFrame
     met: pd.DataFrame
-
-
-class _Votes(NamedTuple):
-    """Votes on documents by number; `won` is the share that the first one has."""
-
-    names: list[str]
-    first: Int[np.ndarray, " votes"]
-    second: Int[np.ndarray, " votes"]
-    won: Float64[np.ndarray, " votes"]
-    weight: Float64[np.ndarray, " votes"]
-    query: Int[np.ndarray, " votes"]
-
-    def add_up(
-        self, amounts: np.ndarray, groups: Any = 0, count: int = 1
-    ) -> np.ndarray:
-        """Add amounts to the first documents, and take them from the second ones."""
-        n = len(self.names)
-        sums = np.bincount(groups * n + self.first, amounts, count * n)
-        sums -= np.bincount(groups * n + self.second, amounts, count * n)
-        return sums.reshape(count, n)
 
 
 def standings(
@@ -93,13 +69,13 @@ def standings(
     check_prior(prior)
     if not 0 < level < 1:
         raise UsageError(f"level={level}: expected a number between 0 and 1")
-    votes = _votes(read_judgments(preferences))
-    queries = int(votes.query.max()) + 1
-    clusters = np.arange(len(votes.won)) if queries == 1 else votes.query
-    strength, covariance = _fitted(votes, clusters, prior)
-    wins = _wins(votes)
+    table = read_judgments(preferences)
+    votes = compared_votes(table[table["other_doc_id"].notna()])
+    queries, freedom = int(votes.query.max()) + 1, int(votes.clusters.max())
+    fit = fit_strengths(votes, prior)
+    strength, covariance, wins = fit.strength, fit.covariance, votes.wins()
     _, linked = sparse.csgraph.connected_components(wins + wins.T > 0)
-    table, freedom = _table(votes.names, strength, wins), int(clusters.max())
+    table = _table(votes.names, strength, wins)
     note = f"{counted(len(votes.names), 'document')}, {votes.weight.sum():g} votes on "
     note += f"{counted(queries, 'query')}; "
     different = None
@@ -121,47 +97,6 @@ def standings(
     )
     about = {"prior": prior, "level": level, "draws": draws, "seed": seed}
     return Standings(table, about, (note,), wins=wins, met=met)
-
-
-def _votes(table: pd.DataFrame) -> _Votes:
-    """Number the documents of judgments that compare two."""
-    table = table[table["other_doc_id"].notna()]
-    if table.empty:
-        raise DataError("no judgment compares two documents", where="preferences")
-    both = pd.concat([table["doc_id"], table["other_doc_id"]])
-    codes, names = pd.factorize(both, sort=True)
-    won = (1 + np.sign(table["preference"].to_numpy(np.float64))) / 2
-    if "probability" in table:
-        p = table["probability"].to_numpy(np.float64)
-        won = np.where(np.isnan(p), won, p)
-    query = pd.factorize(table["query_id"])[0]
-    first, second = codes.reshape(2, -1)
-    return _Votes([*names], first, second, won, weights_of(table), query)
-
-
-def _fitted(
-    votes: _Votes, clusters: Int[np.ndarray, " votes"], prior: float
-) -> tuple[Float64[np.ndarray, " n"], Float64[np.ndarray, "n n"]]:
-    """Find the most likely strengths by Newton's method, and their covariance."""
-    n, pair = len(votes.names), votes.first * len(votes.names) + votes.second
-    precision, strength = (0.0 if prior == np.inf else prior**-2), np.zeros(n)
-    inverse = np.zeros((n, n))
-    for _ in range(_STEPS):
-        p = expit(strength[votes.first] - strength[votes.second])
-        slope = votes.add_up(votes.weight * (votes.won - p))[0] - precision * strength
-        each = np.bincount(pair, votes.weight * p * (1 - p), n * n).reshape(n, n)
-        each = each + each.T
-        # Strengths are relative: without a prior, their sum is of no account.
-        curvature = np.diag(each.sum(1) + precision) - each
-        inverse = np.linalg.pinv(curvature, hermitian=True)
-        change = inverse @ slope
-        strength = strength + np.clip(change, -2, 2)
-        if np.abs(change).max() < 1e-10:
-            break
-    p, count = expit(strength[votes.first] - strength[votes.second]), clusters.max() + 1
-    left = votes.add_up(votes.weight * (votes.won - p), clusters, count)
-    spread = left.T @ left * count / max(1, count - 1) + precision * np.eye(n)
-    return strength, inverse @ spread @ inverse
 
 
 def _different(
@@ -189,15 +124,6 @@ def _different(
         largest.append(t.max(1, initial=0.0))
     most = np.quantile(np.concatenate(largest), level)
     return np.abs(strength[:, None] - strength) / error > most
-
-
-def _wins(votes: _Votes) -> Float64[np.ndarray, "n n"]:
-    """Add up how often each document won over each other one, a tie half."""
-    n = len(votes.names)
-    first, second = votes.first * n + votes.second, votes.second * n + votes.first
-    wins = np.bincount(first, votes.weight * votes.won, n * n)
-    wins += np.bincount(second, votes.weight * (1 - votes.won), n * n)
-    return wins.reshape(n, n)
 
 
 def _table(names: list[str], strength: np.ndarray, wins: np.ndarray) -> pd.DataFrame:

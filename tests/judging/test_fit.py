@@ -327,7 +327,7 @@ MISTAKES = {
     "model is one of bt, davidson, copeland, borda, rank-centrality, not 'elo'": (
         {"model": "elo"}
     ),
-    "by is one of query, aspect, not 'run'": {"by": "run"},
+    "by is one of query, aspect, all, not 'run'": {"by": "run"},
     "remove is one of first, longer, not 'tie'": {"remove": ["tie"]},
     "prior is a standard deviation above 0, not -1": {"prior": -1},
     "reliability and remove are of bt and davidson, not borda": (

@@ -161,11 +161,16 @@ def _merged(
                 table[c].to_numpy(float)[place] for c in (name, other)
             )
             one[name] = mean(np.where(turned > 0, length, other_length))
+    start = pd.Series(place).groupby(number).idxmin().to_numpy()
+    for name in table.columns.difference([*one, "judge", "aspect", "first"]):
+        pair = (name, f"other_{name}") if f"other_{name}" in table else (name,) * 2
+        pair = pair if name[:6] != "other_" else (name, name[6:])
+        columns = (table[c].to_numpy(object)[place[start]] for c in pair)
+        one[name] = np.where(turned[start] > 0, *columns)
     for name in {"judge", "aspect"} & {*table}:
         one[name] = votes[name].where(votes[name] != "", None)
     one["first"] = None
-    start = pd.Series(place).groupby(number).min().to_numpy()
-    one.index = pd.Index(start)
+    one.index = pd.Index(place[start])
     if flips == "drop":
         one = one[agreed]
     rest = table.reset_index(drop=True).drop(index=place.tolist())

@@ -177,7 +177,7 @@ def _of_plugin(content: Named) -> _Read:
 def _is_plain(content: Named | Regular) -> bool:
     """Tell whether a file is canonical as it is, and nothing is to be chosen of it."""
     options = chosen()
-    if options.columns or options.answers or options.aspects:
+    if options.columns or options.answers or options.aspects or options.covariates:
         return False
     if not isinstance(content, Regular):
         return False
@@ -280,8 +280,15 @@ def _was_read(content: Named) -> bool:
 def _is_ours(frame: pd.DataFrame) -> bool:
     """Tell whether a table in memory has our columns alone, with signs as numbers."""
     names = {*map(str, frame.columns)}
-    ours = {*PREFERENCES} <= names <= {*PREFERENCES, *_OPTIONAL}
+    ours = {*PREFERENCES} <= names <= {*PREFERENCES, *_OPTIONAL, *_covariates()}
     return ours and pd.api.types.is_numeric_dtype(frame["preference"])
+
+
+def _covariates() -> list[str]:
+    """List the columns of covariates that are read, of both sides."""
+    names = chosen().covariates
+    both = (*names, *(f"other_{name}" for name in names))
+    return [name for name in both if name not in (*PREFERENCES, *_OPTIONAL)]
 
 
 def _tell_options(content: Named) -> None:
@@ -337,7 +344,7 @@ def _check_first(table: pd.DataFrame, origin: Origin) -> None:
 
 def _columns(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
     """Select the columns, and check ids and numbers."""
-    table = canonical(frame, origin, PREFERENCES, _OPTIONAL)
+    table = canonical(frame, origin, PREFERENCES, (*_OPTIONAL, *_covariates()))
     table["query_id"] = ids(table["query_id"], origin)
     table["doc_id"] = ids(table["doc_id"], origin)
     table["other_doc_id"] = ids(table["other_doc_id"], origin, empty=True)

@@ -142,6 +142,8 @@ class _Reader:
         if answer == layouts.ORDERS:  # answers name what was shown, not the columns
             words = Words(POSITIONS, (), roles.meant)
             pairs = (("a", "b"), ("length_a", "length_b"))
+            both = [(c, f"other_{c}") for c in roles.covariates]
+            pairs = (*pairs, *(p for p in both if p[1] in of))
             swaps = [*pairs, *(pair[::-1] for pair in pairs)]
             turned = of | {side: of[other] for side, other in swaps if other in of}
             orders = (of, "answer_a_first"), (turned, "answer_b_first")
@@ -206,6 +208,7 @@ class _Reader:
         at = self.origin.of_rows(rows)
         out: dict[str, Any] = {r: c for r, c in cells.items() if r in _TAKEN}
         out |= {n: cells[r] for r, n in _LENGTHS.items() if r in cells}
+        out |= {role: cells[role] for role in roles.covariates}
         docs = self._documents(cells, of, at)
         out["doc_id"], out["other_doc_id"] = docs
         sign, by_id = self._sign(cells, of, docs, words or roles.words, at)

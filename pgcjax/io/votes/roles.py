@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pgcjax.errors import DataError, UsageError, listed
+from pgcjax.io.reading import chosen
 from pgcjax.io.schema import lenient_numbers
 from pgcjax.io.votes import layouts
 from pgcjax.io.votes.header import Header, Pair
-from pgcjax.io.votes.layouts import CANONICAL, LAYOUTS, PLACED, WON, Layout
+from pgcjax.io.votes.layouts import CANONICAL, LAYOUTS, PLACED, WON, Layout, tokens
 from pgcjax.io.votes.words import ACCEPTED, NONE, A, B, Words, normal, plain
 from pgcjax.later import pd
 
@@ -44,6 +45,7 @@ class Roles:
         orders: columns that may say what was shown first, and that nothing settles.
         margins: columns of numbers that may say by how much the winner, or side a, won.
         unread: columns that say who won, too, and are left aside.
+        covariates: roles of columns that `reading` names, which are read as they are.
     """
 
     header: Header
@@ -58,6 +60,7 @@ class Roles:
     orders: tuple[str, ...] = ()
     margins: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
+    covariates: tuple[str, ...] = ()
 
     @property
     def each(self) -> str:
@@ -119,6 +122,7 @@ def find_roles(
     roles = Roles(header, frame, kind, pair.ends, of, meant)
     _beside(roles)
     _query(roles)
+    _covariates(roles)
     _of_each_side(roles)
     if families:
         _wide(roles, families)
@@ -174,7 +178,9 @@ def _sides(header: Header, of: dict[str, str]) -> tuple[Pair, str] | None:
         kind = CANONICAL if ours and ours.columns == both else PLACED
         return Pair((), ends, both), kind
     taken = {column for role, column in of.items() if role != "first"}
-    free = [s for s in header.sides() if not {*s[0].columns} & taken]
+    no_sides = {tokens(name) for name in chosen().covariates}
+    sides = [s for s in header.sides() if s[0].stem not in no_sides]
+    free = [s for s in sides if not {*s[0].columns} & taken]
     if len(free) > 1 and any(kind != WON for _, kind in free):
         # Winner and loser are answers where two documents stand beside them.
         free = [s for s in free if s[0].ends != ("winner", "loser")] or free
@@ -247,6 +253,31 @@ def _query(roles: Roles) -> None:
                 f"Name it: {header.options(query_id=column)} or "
                 f"{header.options(query_id=other)}",
             )
+
+
+def _covariates(roles: Roles) -> None:
+    """Find the columns of covariates: of both sides, or of the vote as a whole.
+
+    That of side a has the covariate's name as its role, that of the other `other_NAME`.
+    """
+    header, of, ends = roles.header, roles.of, roles.ends
+    before = {*of}
+    for name in chosen().covariates:
+        if name in (*before, *layouts.ROLES, "length"):
+            continue
+        pairs: dict[tuple[str, ...], tuple[str, ...]] = {
+            p.ends: p.columns for p in header.pairs() if p.stem == tokens(name)
+        }
+        one, other = header.get(name), header.get(f"other_{name}")
+        columns = pairs.get(ends) or pairs.get(ends[::-1], ())[::-1]
+        if not columns and roles.kind != WON and ends in layouts.ENDS:
+            columns = next((pairs[e] for e in layouts.ENDS if e in pairs), ())
+        if not columns and one and other and roles.kind == CANONICAL:
+            columns = (one, other)
+        of |= dict(
+            zip((name, f"other_{name}"), columns or (one,) * bool(one), strict=False)
+        )
+    roles.covariates = tuple(role for role in of if role not in before)
 
 
 def _of_each_side(roles: Roles) -> None:

@@ -1,0 +1,239 @@
+"""Bradley-Terry over all queries at once, with covariates, by Newton's method."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float64, Int
+from scipy import sparse
+from scipy.special import expit
+
+from pgcjax.errors import DataError
+from pgcjax.io.weights import weights_of
+from pgcjax.judging.covariates import Covariates, check_collinear
+
+CLUSTERS = 50
+"""Queries from which errors and ranks hold in simulation: see docs/models.md."""
+
+_STEPS = 100  # of Newton's method, which needs about ten
+_NEAR = 1e-10
+_ENDLESS = 20.0  # log-odds of what tells all votes
+_BLOCK = 2**12  # votes at once: BLAS takes more cores for more, and waits for them
+_SHARPNESS = 1.0  # precision of the normal prior of the logarithms of discriminations
+
+
+class ComparedVotes(NamedTuple):
+    """Votes on documents by number; `won` is the share that the first one has."""
+
+    names: list[str]
+    first: Int[np.ndarray, " votes"]
+    second: Int[np.ndarray, " votes"]
+    won: Float64[np.ndarray, " votes"]
+    weight: Float64[np.ndarray, " votes"]
+    query: Int[np.ndarray, " votes"]
+
+    @property
+    def clusters(self) -> Int[np.ndarray, " votes"]:
+        """Number the votes that may go together: by query; of a single one, each."""
+        return self.query if self.query.max() else np.arange(len(self.won))
+
+    def wins(self) -> Float64[np.ndarray, "n n"]:
+        """Count how often each document won over each other one, a tie half."""
+        n = len(self.names)
+        pair = self.first * n + self.second, self.second * n + self.first
+        wins = np.bincount(pair[0], self.weight * self.won, n * n)
+        wins += np.bincount(pair[1], self.weight * (1 - self.won), n * n)
+        return wins.reshape(n, n)
+
+
+def compared_votes(table: pd.DataFrame) -> ComparedVotes:
+    """Number the documents of judgments, each of which compares two.
+
+    Raises:
+        DataError: nothing is compared.
+    """
+    if table.empty:
+        raise DataError("no judgment compares two documents", where="preferences")
+    both = pd.concat([table["doc_id"], table["other_doc_id"]])
+    codes, names = pd.factorize(both, sort=True)
+    won = (1 + np.sign(table["preference"].to_numpy(np.float64))) / 2
+    if "probability" in table:
+        p = table["probability"].to_numpy(np.float64)
+        won = np.where(np.isnan(p), won, p)
+    query = pd.factorize(table["query_id"])[0]
+    first, second = codes.reshape(2, -1)
+    return ComparedVotes([*names], first, second, won, weights_of(table), query)
+
+
+class StrengthFit(NamedTuple):
+    """The most likely parameters: of documents, covariates and groups, in this order.
+
+    Attributes:
+        strength: log-odds of documents.
+        beta: log-odds that a unit of each covariate adds.
+        sharpness: logarithm of the discrimination of each group but the first, whose
+            discrimination is 1.
+        covariance: of all parameters, robust to votes of one cluster that go together.
+        converged: whether there is a maximum: there is none where a covariate tells
+            all votes.
+    """
+
+    strength: Float64[np.ndarray, " n"]
+    beta: Float64[np.ndarray, " k"]
+    sharpness: Float64[np.ndarray, " groups"]
+    covariance: Float64[np.ndarray, "parameters parameters"]
+    converged: bool
+
+    @property
+    def beta_error(self) -> Float64[np.ndarray, " k"]:
+        """Standard errors of covariates."""
+        rows = slice(len(self.strength), len(self.strength) + len(self.beta))
+        return np.sqrt(np.maximum(self.covariance.diagonal()[rows], 0))
+
+
+def fit_strengths(
+    votes: ComparedVotes,
+    prior: float,
+    covariates: Covariates | None = None,
+    group: Int[np.ndarray, " votes"] | None = None,
+    *,
+    errors: bool = True,
+) -> StrengthFit:
+    """Fit Bradley-Terry strengths and covariates: logit P = d (s_a - s_b) + x β.
+
+    Args:
+        votes: what won over what; ties are half a vote.
+        prior: standard deviation of the normal prior of strengths; infinite: none.
+            Covariates have none.
+        covariates: x of each vote, towards its first document; 0 if not known.
+        group: of the votes of which discriminations d differ, such as judges; their
+            logarithms have a standard normal prior.
+        errors: whether to compute the covariance; else it is NaN.
+
+    Source: Bradley and Terry 1952; errors clustered by query (Liang and Zeger 1986),
+    m / (m - 1) times for m clusters.
+
+    Raises:
+        UsageError: a covariate cannot be told from others, or from strengths.
+    """
+    model = _Model(votes, covariates and covariates.known, group)
+    n, k = len(votes.names), model.x.shape[1]
+    precision = np.zeros(n + k + model.groups)
+    precision[:n], precision[n + k :] = prior**-2.0, _SHARPNESS
+    at, inverse, converged = np.zeros(len(precision)), np.diag(precision), False
+    for _ in range(_STEPS):
+        slope, curvature = model.derivatives(at)
+        if covariates and not at.any():
+            check_collinear(covariates.names, curvature[: n + k, : n + k])
+        # Strengths are relative: without a prior, their sum is of no account.
+        inverse = np.linalg.pinv(curvature + np.diag(precision), hermitian=True)
+        change = inverse @ (slope - precision * at)
+        if converged := bool(np.abs(change).max(initial=0) < _NEAR):
+            break
+        at = at + np.clip(change, -2, 2)
+    strength, beta, sharpness = np.split(at, [n, n + k])
+    # Nothing but the prior tells of the mean of strengths, which is 0.
+    inverse[:n] -= inverse[:n].mean(axis=0)
+    spread = model.spread(at) if errors else np.nan
+    covariance = inverse @ (spread + np.diag(precision)) @ inverse.T
+    converged &= np.abs(beta).max(initial=0) < _ENDLESS
+    return StrengthFit(strength, beta, sharpness, covariance, converged)
+
+
+class _Rows(NamedTuple):
+    """What a block of votes says at some parameters: the Jacobian J and the rest.
+
+    Attributes:
+        left: the share won less what is expected, times the weight.
+        weight: of the vote in the curvature.
+        scale: discrimination, by which strengths count.
+        dense: covariates, and what depends on the other discriminations.
+    """
+
+    left: Float64[np.ndarray, " rows"]
+    weight: Float64[np.ndarray, " rows"]
+    scale: Float64[np.ndarray, " rows"]
+    dense: Float64[np.ndarray, "rows rest"]
+
+
+class _Model:
+    """The likelihood of votes, in blocks of rows that stay in a core's cache."""
+
+    def __init__(
+        self,
+        votes: ComparedVotes,
+        x: np.ndarray | None,
+        group: np.ndarray | None,
+    ):
+        pair = votes.first * len(votes.names) + votes.second
+        order = np.argsort(pair, kind="stable")
+        self.first, self.second, self.won, self.weight, self.cluster, pair = (
+            column[order] for column in (*votes[1:5], votes.clusters, pair)
+        )
+        self.documents, self.count = len(votes.names), len(order)
+        self.x = np.zeros((self.count, 0)) if x is None else x[order]
+        self.group = np.zeros(self.count, int) if group is None else group[order]
+        self.groups = int(self.group.max(initial=0))
+        new = np.r_[True, np.diff(pair) > 0]
+        self.starts, self.number = np.flatnonzero(new), np.cumsum(new) - 1
+
+    def rows(self, at: np.ndarray, some: slice) -> _Rows:
+        strength, beta, sharpness = np.split(
+            at, [self.documents, len(at) - self.groups]
+        )
+        group, dense = self.group[some], self.x[some]
+        scale = np.exp(np.r_[0.0, sharpness])[group]
+        gap = scale * (strength[self.first[some]] - strength[self.second[some]])
+        p = expit(gap + dense @ beta)
+        if self.groups:
+            in_group = group[:, None] == np.arange(1, self.groups + 1)
+            dense = np.column_stack([dense, in_group * gap[:, None]])
+        weight = self.weight[some]
+        return _Rows(weight * (self.won[some] - p), weight * p * (1 - p), scale, dense)
+
+    def derivatives(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the slope of the log-likelihood, and its expected curvature."""
+        rest = len(at) - self.documents
+        of_pairs = np.zeros((len(self.starts), 2 + rest))
+        slope, gram = np.zeros(rest), np.zeros((rest, rest))
+        for low in range(0, self.count, _BLOCK):
+            some = slice(low, low + _BLOCK)
+            left, weight, scale, dense = self.rows(at, some)
+            weighted = dense * weight[:, None]
+            slope, gram = slope + left @ dense, gram + dense.T @ weighted
+            number = self.number[some] - self.number[low]
+            columns = np.column_stack(
+                [left * scale, weight * scale**2, weighted * scale[:, None]]
+            )
+            ends = np.r_[0, np.cumsum(np.bincount(number))]
+            places = np.arange(len(number)), ends
+            add_up = sparse.csr_array((np.ones(len(number)), *places))
+            pairs = slice(self.number[low], self.number[low] + len(ends) - 1)
+            of_pairs[pairs] += add_up @ columns
+        each = np.zeros((self.documents, self.documents))
+        first, second = self.first[self.starts], self.second[self.starts]
+        each[first, second] = of_pairs[:, 1]
+        each = each + each.T
+        by_document = np.array(
+            [
+                np.bincount(first, column, self.documents)
+                - np.bincount(second, column, self.documents)
+                for column in of_pairs.T
+            ]
+        )
+        both, strengths = by_document[2:], np.diag(each.sum(1)) - each
+        curvature = np.block([[strengths, both.T], [both, gram]])
+        return np.r_[by_document[0], slope], curvature
+
+    def spread(self, at: np.ndarray) -> Float64[np.ndarray, "parameters parameters"]:
+        """Return how far slopes spread: their products, added up over clusters."""
+        left, _, scale, dense = self.rows(at, slice(None))
+        cluster, scaled = self.cluster, left * scale
+        clusters, rows = int(cluster.max()) + 1, np.arange(self.count)
+        places = np.r_[cluster, cluster], np.r_[self.first, self.second]
+        shape = clusters, self.documents
+        sides = sparse.coo_array((np.r_[scaled, -scaled], places), shape).tocsr()
+        members = sparse.csr_array((left, (cluster, rows)), (clusters, self.count))
+        slopes = sparse.hstack([sides, sparse.csr_array(members @ dense)])
+        products = (slopes.T @ slopes).toarray()
+        return products * clusters / max(1, clusters - 1)

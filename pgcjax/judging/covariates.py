@@ -1,0 +1,208 @@
+"""Covariates of votes: what may sway judges towards one of two documents."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float64
+
+from pgcjax.errors import UsageError, listed
+from pgcjax.io.lengths import doublings, pair_lengths
+from pgcjax.io.reading import reading
+from pgcjax.io.schema import lenient_numbers
+from pgcjax.judging.choices import SELF, SWAYS
+
+_FAMILY, _JUDGES = "family", "judge_family"
+_MOST = 20  # categories
+_FLAT = 1e-8  # of a covariate's squares: what others do not explain, if it is rounding
+_FAINT = 1e-4  # weight of a covariate that is no part of a collinear one
+
+_NO_LENGTHS = (
+    "lengths are not known: give lengths (--lengths FILE), or columns length and "
+    "other_length"
+)
+_NO_FIRST = "what was shown first is not known: preferences have no column first"
+_NO_FAMILY = (
+    "self_preference: no judge judges a document of its own family: give families "
+    "(--family NAME=FAMILY), or columns family_a, family_b and judge_family"
+)
+
+
+class Covariates(NamedTuple):
+    """What may sway judges, of each vote; NaN where it is not known.
+
+    Attributes:
+        names: of columns; a category is `style=table`.
+        towards: the document of each row and away from the other, a column each.
+        unit: what 1 is, in the column's own terms: a standard deviation of differences
+            of numbers.
+    """
+
+    names: tuple[str, ...]
+    towards: Float64[np.ndarray, "votes k"]
+    unit: Float64[np.ndarray, " k"]
+
+    @property
+    def known(self) -> Float64[np.ndarray, "votes k"]:
+        """Return them with 0, which sways none, where they are not known."""
+        return np.nan_to_num(self.towards) + 0.0  # and no negative zero
+
+
+@contextmanager
+def reading_covariates(names: Sequence[str]) -> Iterator[None]:
+    """Read the columns of covariates with votes inside of the block."""
+    columns = [name for name in names if name not in (*SWAYS, SELF)]
+    if SELF in names:
+        columns += [_FAMILY, _JUDGES]
+    with reading(covariates=columns):
+        yield
+
+
+def covariates_of(
+    table: pd.DataFrame,
+    names: Sequence[str],
+    *,
+    lengths: Any = None,
+    families: Mapping[str, str] | None = None,
+) -> Covariates:
+    """Return covariates of votes, as differences between the two documents.
+
+    Args:
+        table: canonical preferences, each of two documents, with the columns NAME and
+            other_NAME of each covariate. Numbers are divided by the standard deviation
+            of their differences; of categories, all but the most frequent one are
+            indicators.
+        names: `first`: 1 for what was shown first; `longer`: the logarithm to base 2 of
+            the ratio of lengths; `self_preference`: 1 for a document of the judge's
+            family; or those of columns.
+        lengths: as of `read_lengths`; None: columns length and other_length.
+        families: of judges and documents, by their names; else columns family,
+            other_family and judge_family; else each is a family of its own.
+
+    Raises:
+        UsageError: votes do not have a covariate, or all have the same on both sides.
+    """
+    columns: dict[str, np.ndarray] = {}
+    units: list[float] = []
+    for name in dict.fromkeys(names):
+        if name in SWAYS:
+            made = {name: _sway(table, name, lengths)}
+        elif name == SELF:
+            made = {name: own_family(table, families)}
+            if not made[name].any():
+                raise UsageError(_NO_FAMILY)
+        else:
+            made = _column(table, name, lengths)
+        scale = 1.0
+        if [*made] == [name] and name not in (*SWAYS, SELF):
+            scale = float(np.sqrt(np.nanmean(made[name] ** 2))) or 1.0
+        for column, value in made.items():
+            if not np.nan_to_num(value).any():
+                raise UsageError(
+                    f"covariate {column!r} is the same on both sides of every vote"
+                )
+            columns[column] = value / scale
+            units.append(scale)
+    towards = np.array([*columns.values()]).reshape(-1, len(table)).T
+    return Covariates((*columns,), np.ascontiguousarray(towards), np.array(units))
+
+
+def _sway(table: pd.DataFrame, name: str, lengths: Any) -> np.ndarray:
+    if name == "longer":
+        towards, lacking = doublings(table, lengths), _NO_LENGTHS
+    else:
+        towards, lacking = np.full(len(table), np.nan), _NO_FIRST
+        if "first" in table:
+            first, doc = (table[c].to_numpy(object) for c in ("first", "doc_id"))
+            sign = np.where(first == doc, 1.0, -1.0)
+            towards = np.where(table["first"].notna(), sign, np.nan)
+    if np.isnan(towards).all():
+        raise UsageError(lacking)
+    return towards
+
+
+def own_family(
+    table: pd.DataFrame, families: Mapping[str, str] | None
+) -> Float64[np.ndarray, " votes"]:
+    """Return 1 for a document of the judge's family, -1 if the other is; else 0."""
+    if families is None and {_FAMILY, f"other_{_FAMILY}", _JUDGES} <= {*table}:
+        judge, *sides = (table[c] for c in (_JUDGES, _FAMILY, f"other_{_FAMILY}"))
+    else:
+        if "judge" not in table:
+            return np.zeros(len(table))
+        names: Any = families or {}
+        judge, *sides = (
+            table[c].map(lambda name: names.get(name, name))
+            for c in ("judge", "doc_id", "other_doc_id")
+        )
+    of_judge = (judge == side for side in sides)
+    one, other = (same.fillna(False).to_numpy(np.float64) for same in of_judge)
+    return one - other
+
+
+def _column(table: pd.DataFrame, name: str, lengths: Any) -> dict[str, np.ndarray]:
+    """Return differences of numbers, or indicators of categories."""
+    if name == "length" and lengths is not None:
+        one, other = pair_lengths(table, lengths)
+        return {name: one - other}
+    sides = [name, f"other_{name}"]
+    if name not in table:
+        raise UsageError(
+            f"covariate {name!r}: votes have no columns {name}_a and {name}_b (nor "
+            f"{name} and other_{name})"
+        )
+    if sides[1] not in table:
+        raise UsageError(
+            f"covariate {name!r}: the column {name} says nothing of either side; "
+            f"expected {name}_a and {name}_b (or {name} and other_{name})"
+        )
+    if all(table[c].dtype.kind in "biuf" for c in sides):
+        return {name: table[name].to_numpy(float) - table[sides[1]].to_numpy(float)}
+    known = np.stack([(table[c].notna() & (table[c] != "")).to_numpy() for c in sides])
+    numbers = np.stack([lenient_numbers(table[c]) for c in sides])
+    if np.isfinite(numbers[known]).all():
+        return {name: numbers[0] - numbers[1]}
+    values = np.stack([table[c].to_numpy(object) for c in sides])
+    counts = pd.Series(values[known]).map(str).value_counts()
+    categories = sorted(counts.index, key=lambda c: (-counts[c], c))
+    if len(categories) > _MOST:
+        raise UsageError(
+            f"covariate {name!r} has {len(categories)} categories, such as "
+            f"{listed(categories)}: at most {_MOST} can be told apart"
+        )
+    places = {category: i for i, category in enumerate(categories)}
+    one, other = (np.array([places.get(str(v), -1) for v in side]) for side in values)
+    unknown = np.where(known.all(axis=0), 0.0, np.nan)
+    return {
+        f"{name}={c}": unknown + (one == i) - (other == i)
+        for i, c in enumerate(categories)
+        if i or len(categories) == 1
+    }
+
+
+def check_collinear(names: Sequence[str], products: Float64[np.ndarray, "p p"]) -> None:
+    """Refuse a covariate that strengths and the covariates before it determine.
+
+    Args:
+        names: of covariates, which are the last columns.
+        products: of columns with each other, those of documents first.
+
+    Raises:
+        UsageError: there is one, which is named with those that determine it.
+    """
+    n, k = len(products) - len(names), len(names)
+    square, both = products.diagonal()[n:], products[:n, n:]
+    rest = products[n:, n:]
+    rest = rest - both.T @ np.linalg.pinv(products[:n, :n], hermitian=True) @ both
+    for column in range(k):
+        before = rest[:column, :column], rest[:column, column]
+        weights = np.linalg.solve(*before) if column else np.zeros(0)
+        if rest[column, column] - weights @ before[1] > _FLAT * square[column]:
+            continue
+        others = [n for n, w in zip(names, weights, strict=False) if abs(w) > _FAINT]
+        what = listed([*others, *["the strengths of documents"] * (not others)], 4)
+        raise UsageError(
+            f"covariate {names[column]!r} cannot be told from {what}: leave one out"
+        )
