@@ -3,7 +3,7 @@
 from pgcjax.asking.chance import DrawnAnswers, next_by_chance
 from pgcjax.asking.utility import NextAnswers, next_by_utility
 from pgcjax.engine.enough import enough
-from pgcjax.engine.judges import compare_judges as compare
+from pgcjax.engine.judges import compare_judges as compare_orders
 from pgcjax.engine.next_judgments import NextJudgments
 from pgcjax.engine.next_judgments import next_judgments as next
 from pgcjax.judging.agreement import (
@@ -29,6 +29,7 @@ from pgcjax.judging.prediction import predict_context
 from pgcjax.judging.strength import judgment_strength as strength
 from pgcjax.judging.strength import judgment_times as times
 from pgcjax.judging.transitivity import transitivity
+from pgcjax.judging.two_judges import JudgeComparison, compare
 from pgcjax.judging.variants import resample_judgments as resample
 from pgcjax.judging.variants import subsample_judgments as subsample
 from pgcjax.reporting.arena_page import report
@@ -43,6 +44,7 @@ __all__ = [
     "Contradictions",
     "DrawnAnswers",
     "Fit",
+    "JudgeComparison",
     "JudgeOrders",
     "LeftOut",
     "NextAnswers",
@@ -58,6 +60,7 @@ __all__ = [
     "audit",
     "compare",
     "compare_agreement",
+    "compare_orders",
     "contradictions",
     "enough",
     "fit",
