@@ -33,6 +33,7 @@ from pgcjax.judging.two_judges import JudgeComparison, compare
 from pgcjax.judging.variants import resample_judgments as resample
 from pgcjax.judging.variants import subsample_judgments as subsample
 from pgcjax.reporting.arena_page import report
+from pgcjax.stats.circularity import Circularity, circular
 from pgcjax.stats.judge_orders import JudgeOrders
 from pgcjax.stats.left_out import LeftOut
 from pgcjax.stats.stability import Stability
@@ -41,6 +42,7 @@ from pgcjax.stats.uncertainty import Uncertainty
 
 __all__ = [
     "Audit",
+    "Circularity",
     "Contradictions",
     "DrawnAnswers",
     "Fit",
@@ -58,6 +60,7 @@ __all__ = [
     "aspect_prediction",
     "aspect_table",
     "audit",
+    "circular",
     "compare",
     "compare_agreement",
     "compare_orders",

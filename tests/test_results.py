@@ -56,6 +56,9 @@ FINDINGS = {
     ),
     "JudgeOrders": lambda: pgcjax.judgments.compare_orders(RUNS, preferences=VOTES),
     "JudgeComparison": lambda: pgcjax.judgments.compare(VOTES, judges=("j1", "j3")),
+    "Circularity": lambda: pgcjax.judgments.circular(
+        scores(), scores(), ["rose"], measure="PGC"
+    ),
     "Audit": lambda: pgcjax.judgments.audit(VOTES),
     "JudgeAgreement": lambda: pgcjax.judgments.judge_agreement(VOTES),
     "GradeAgreement": lambda: pgcjax.judgments.grade_agreement(VOTES, QRELS),

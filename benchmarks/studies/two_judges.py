@@ -72,8 +72,8 @@ def main(worlds: int, seed: int, output: Path | None) -> None:
             now, other, then = (votes(s, pairs) for s in answers(rng, queries, pairs))
             found = pgcjax.judgments.compare(now, other, before=then).table
             of = found.set_index("statistic").loc[list(STATISTICS)]
-            for name, row in of.iterrows():
-                held[name] += row["low"] <= true[name] <= row["high"]
+            for name, low, high in of[["low", "high"]].itertuples(name=None):
+                held[name] += low <= true[name] <= high
         shares = [f"{100 * held[name] / worlds:.1f}" for name in STATISTICS]
         rows.append([queries, pairs, *shares])
         report.say(f"{queries} queries of {pairs} pairs: done")

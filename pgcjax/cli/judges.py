@@ -30,7 +30,7 @@ from pgcjax.cli.options import (
 from pgcjax.errors import Progress, listed
 from pgcjax.io.choices import MISSING, ORDERS, PAGE_SUFFIXES, TABLE_SUFFIXES
 from pgcjax.reporting.progress import ProgressDisplay, say
-from pgcjax.stats.choices import CORRECTIONS, RANK_INTERVALS
+from pgcjax.stats.choices import CORRECTIONS, INCOMPLETE, RANK_INTERVALS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -304,3 +304,61 @@ def _shown(
         table = result.flips(**drawing, progress=progress)
         return table, [] if result.flipped else result.in_words(table), drawing
     return result.runs(), [], {}
+
+
+@judgments.command()
+@click.argument("judge_scores", type=FILE, metavar="JUDGE_SCORES")
+@click.argument("people_scores", type=FILE, metavar="PEOPLE_SCORES")
+@click.option(
+    "--judge-runs",
+    multiple=True,
+    required=True,
+    metavar="RUN",
+    help="Made with the judge, or with a model of its family; repeat for several.",
+)
+@measure_option("Which one, if SCORES are of several.")
+@click.option(
+    "--show",
+    type=click.Choice(("lifts", "runs")),
+    default="lifts",
+    show_default=True,
+    help="How far named runs are lifted; or all runs with their corrected ranks.",
+)
+@choice_option("--missing", allowed=INCOMPLETE, help="As of compare.")
+@click.option("--alpha", type=REAL, default=0.05, show_default=True)
+@click.option("--seed", type=WHOLE, default=0, show_default=True)
+@memory_option
+@format_option
+@output_option("Write what is shown at full precision")
+@spreadsheet_option
+def circular(
+    judge_scores: str,
+    people_scores: str,
+    judge_runs: tuple[str, ...],
+    measures: list[str],
+    show: str,
+    form: str | None,
+    output: str | None,
+    spreadsheet: bool,
+    memory: str | None,
+    **settings: Any,
+) -> None:
+    """Does a judge lift runs that were made with it above what people say of them?
+
+    Both files are scores of the same runs, as of evaluate. A lift is how far a run is
+    above the line of the judge's scores of the other runs over people's.
+    """
+    if len(measures) > 1:
+        raise click.UsageError("name one measure")
+    printed = format_of(form)
+    from pgcjax.stats.circularity import circular as lifts
+
+    settings["measure"] = measures[0] if measures else None
+    with ProgressDisplay() as progress:
+        settings["progress"] = progress.update
+        found = lifts(judge_scores, people_scores, judge_runs, **settings)
+    table = found.table if show == "lifts" else found.runs
+    for note in found.notes:
+        say(note)
+    write_table(table, output, found.metadata, spreadsheet=spreadsheet)
+    print_findings(table, printed, found.metadata)

@@ -233,6 +233,9 @@ WHOLE: dict[str, _Draw] = {
     "Audit": _audit,
     "JudgeOrders": _judge_orders,
     "JudgeComparison": _judge_comparison,
+    "Circularity": lambda finding, axes: bar_plots.dots(
+        finding.table, ["run_id"], "lift", "lift by the judge above people", axes=axes
+    ),
     "Contradictions": _contradictions,
     "Fit": _fit,
     "ContextPrediction": _prediction,
