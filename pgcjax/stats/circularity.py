@@ -71,47 +71,50 @@ def circular(
         UsageError: an argument is wrong, or an unknown run. DataError: the scores are
             not of the same runs and queries, or of too few.
     """
-    first, second = (read(s, measure=measure, missing=missing) for s in (judge, people))
-    run_ids, query_ids, values, notes = _aligned(first, second)
+    sides = (read(s, measure=measure, missing=missing) for s in (judge, people))
+    matrix, values, notes = _aligned(*sides)
+    run_ids, y, x = matrix.run_ids, *values.mean(axis=2)
     named = _named(judge_runs, run_ids)
-    x, y = values[1].mean(axis=1), values[0].mean(axis=1)
-    line = stats.linregress(x[~named], y[~named])
-    left = values[0] - float(line.slope) * values[1]
-    places = [[i] for i in np.flatnonzero(named)]
-    names = [run_ids[i] for i in np.flatnonzero(named)]
-    if len(names) > 1:
-        places.append([*np.flatnonzero(named)])
-        names.append(ALL)
-    rows = [left[of].mean(axis=0) for of in places] + [left[~named].mean(axis=0)]
-    # Names of runs may be anything: numbers cannot clash.
-    matrix = Matrix([f"{i}" for i in range(len(rows))], query_ids, np.stack(rows))
-    base, settings = str(len(names)), {"alpha": alpha, "seed": seed}
-    by_queries = compare(matrix, baselines=base, **settings, progress=progress).table
-    p = np.array([_p_runs(x, y, named, np.array(of)) for of in places])
-    judged, asked = (np.array([v[of].mean() for of in places]) for v in (y, x))
-    table = pd.DataFrame({"run_id": names, "judge": judged, "people": asked})
-    table["difference"] = judged - asked - (y - x)[~named].mean()
-    for column, name in (("lift", "difference"), ("low", "low"), ("high", "high")):
-        table[column] = by_queries[name].to_numpy()
-    table["p_queries"] = by_queries["p_adjusted"].to_numpy()
-    table["p_runs"] = tests.adjust(p, "holm")
+    places = [np.array([i]) for i in np.flatnonzero(named)]
+    places += [np.flatnonzero(named)] if len(places) > 1 else []
+    names = [run_ids[of[0]] if len(of) == 1 else ALL for of in places]
+    slope, p = _above_line(x, y, named, places)
+    settings = {"alpha": alpha, "seed": seed}
+    left = values[0] - slope * values[1]
+    rows = [left[of].mean(axis=0) for of in (*places, ~named)]
+    by_queries = _by_queries(rows, settings, progress)
+    of_named = [[v[of].mean() for of in places] for v in (y, x)]
+    columns = dict(zip(_COLUMNS, (names, *of_named), strict=False))
+    table = (
+        pd.DataFrame(columns).join(by_queries).assign(p_runs=tests.adjust(p, "holm"))
+    )
+    table["difference"] = table["judge"] - table["people"] - (y - x)[~named].mean()
     both = table[["p_queries", "p_runs"]].max(axis=1)
     table["lifted"] = (both < alpha) & (table["lift"] > 0)
-    about = {"version": __version__, "measure": first.measure, **settings}
-    about |= {"judge_runs": names[: int(named.sum())], "slope": float(line.slope)}
-    about |= {"runs": len(run_ids), "queries": len(query_ids)}
-    return Circularity(
-        table[_COLUMNS],
-        about,
-        (*notes, *_in_words(table, about)),
-        runs=_ranks(run_ids, named, x, y, table["lift"].to_numpy()),
-    )
+    about = {"version": __version__, "measure": matrix.measure, **settings}
+    about |= {"judge_runs": names[: int(named.sum())], "slope": slope}
+    about |= {"runs": len(run_ids), "queries": len(matrix.query_ids)}
+    notes = (*notes, _in_words(table, about))
+    runs = _ranks(run_ids, named, x, y, table["lift"].to_numpy())
+    return Circularity(table[_COLUMNS], about, notes, runs=runs)
+
+
+def _by_queries(
+    rows: list[np.ndarray], settings: dict[str, Any], progress: Progress | None
+) -> pd.DataFrame:
+    """Compare rows of scores with the last one by max-t: lift, low, high, p_queries."""
+    # Names of runs may be anything: numbers cannot clash.
+    ids, queries = [f"{i}" for i in range(len(rows))], len(rows[0])
+    matrix = Matrix(ids, [f"{i}" for i in range(queries)], np.stack(rows))
+    found = compare(matrix, baselines=ids[-1], **settings, progress=progress).table
+    found = found.rename(columns={"difference": "lift", "p_adjusted": "p_queries"})
+    return found[["lift", "low", "high", "p_queries"]]
 
 
 def _aligned(
     judge: Matrix, people: Matrix
-) -> tuple[list[str], list[str], Float64[np.ndarray, "2 runs queries"], list[str]]:
-    """Take the queries that both scored, of the same runs."""
+) -> tuple[Matrix, Float64[np.ndarray, "2 runs queries"], list[str]]:
+    """Take the queries that both scored, of the same runs: the judge's and people's."""
     for run in sorted({*judge.run_ids} ^ {*people.run_ids}):
         who = "the judge" if run in judge.run_ids else "people"
         raise DataError(
@@ -136,7 +139,8 @@ def _aligned(
     if every > len(shared):
         lack = counted(every - len(shared), "query")
         notes.append(f"left out: {lack} with scores by the judge or people alone")
-    return judge.run_ids, shared, values, notes
+    matrix = Matrix(judge.run_ids, shared, values[0], judge.measure or people.measure)
+    return matrix, values, notes
 
 
 def _named(judge_runs: Sequence[str], run_ids: list[str]) -> np.ndarray:
@@ -157,21 +161,29 @@ def _named(judge_runs: Sequence[str], run_ids: list[str]) -> np.ndarray:
     return named
 
 
-def _p_runs(x: np.ndarray, y: np.ndarray, named: np.ndarray, of: np.ndarray) -> float:
-    """Test, one-sided, whether the mean of runs is above the line of the others.
+def _above_line(
+    x: np.ndarray, y: np.ndarray, named: np.ndarray, places: list[np.ndarray]
+) -> tuple[float, np.ndarray]:
+    """Test, one-sided, whether means of runs are above the line of the others.
 
     By the t distribution of a prediction: of the mean of so many new points of a
     regression.
+
+    Returns:
+        The slope of the line, and p of each place.
     """
     rest, m = ~named, int((~named).sum())
     line = stats.linregress(x[rest], y[rest])
-    residual = y - (line.intercept + line.slope * x)
-    centre, square = x[rest].mean(), float(((x[rest] - x[rest].mean()) ** 2).sum())
-    variance = float((residual[rest] ** 2).sum()) / (m - 2)
-    scale = 1 / len(of) + 1 / m + (x[of].mean() - centre) ** 2 / square
-    with np.errstate(divide="ignore", invalid="ignore"):
-        t = residual[of].mean() / np.sqrt(variance * scale)
-    return float(stats.t.sf(np.nan_to_num(t), m - 2))
+    slope, centred = float(line.slope), x - x[rest].mean()
+    residual = (y - y[rest].mean() - slope * centred).round(12)  # rounding is none
+    variance, square = (float((z[rest] ** 2).sum()) for z in (residual, centred))
+    p = []
+    for of in places:
+        scale = 1 / len(of) + 1 / m + centred[of].mean() ** 2 / square
+        error = np.sqrt(variance / (m - 2) * scale)
+        t = residual[of].mean() / error if error else 0.0
+        p.append(float(stats.t.sf(t, m - 2)))
+    return slope, np.array(p)
 
 
 def _ranks(
@@ -192,10 +204,10 @@ def _ranks(
     return table.sort_values(["rank_people", "run_id"], ignore_index=True)
 
 
-def _in_words(table: pd.DataFrame, about: dict[str, Any]) -> list[str]:
+def _in_words(table: pd.DataFrame, about: dict[str, Any]) -> str:
     """Write which runs are lifted."""
     lifted = table.loc[table["lifted"], "run_id"].tolist()
     by = f"{counted(about['queries'], 'query')}, α = {about['alpha']:g} of all together"
     of = counted(len(about["judge_runs"]), "run")
     found = f"lifted: {listed(lifted, 8)}" if lifted else "none is lifted"
-    return [f"of {of} made with the judge, {found} ({by})"]
+    return f"of {of} made with the judge, {found} ({by})"
