@@ -57,7 +57,8 @@ def verdict(
         mixed.loc[run] = false.loc[run]
         mixed = mixed.iloc[:, drawn].set_axis(range(len(drawn)), axis=1)
         sides.append(mixed.rename(columns=str))
-    found = pgcjax.judgments.circular(*(s.reset_index() for s in sides), [run])
+    judge, people = (side.reset_index() for side in sides)
+    found = pgcjax.judgments.circular(judge, people, [run])
     both = zip(honest, made, strict=True)
     grown = [false.loc[run].mean() - true.loc[run].mean() for true, false in both]
     lift = grown[0] - found.metadata["slope"] * grown[1]
@@ -81,10 +82,12 @@ def trials(
 
 def families(honest: Pair, count: int, rng: np.random.Generator) -> float:
     """Name honest runs together: how often any is accused."""
-    tables, accused = [side.reset_index() for side in honest], 0
+    (judge, people), accused = (side.reset_index() for side in honest), 0
     for _ in range(count):
         runs = rng.choice(honest[0].index, NAMED, replace=False).tolist()
-        accused += bool(pgcjax.judgments.circular(*tables, runs).table["lifted"].any())
+        accused += bool(
+            pgcjax.judgments.circular(judge, people, runs).table["lifted"].any()
+        )
     return accused / count
 
 
@@ -106,7 +109,7 @@ def shares(table: pd.DataFrame) -> list[list[str]]:
 
 
 @click.command()
-@click.option("--draws", default=3, show_default=True, help="Of queries, drawn again.")
+@click.option("--draws", default=1, show_default=True, help="Of queries, drawn again.")
 @click.option("--triples", default=200, show_default=True)
 @click.option("--seed", default=0, show_default=True)
 @click.option("-o", "--output", type=click.Path(path_type=Path))

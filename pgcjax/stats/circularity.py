@@ -30,8 +30,9 @@ class Circularity(Result):
         table: a row for each named run, and of several for all of them: run_id, judge
             and people (means of scores), difference (judge less people, less that of
             the other runs), lift (the same with people's scores on the judge's scale),
-            low and high (of all lifts together, over queries), p_queries (likewise),
-            p_runs (one-sided, that other runs differ as much, by Holm) and lifted.
+            low and high (over queries, of level 1 - 2 alpha: all low ends hold together
+            with chance 1 - alpha), p_queries (likewise, one-sided), p_runs (one-sided,
+            that other runs differ as much, by Holm) and lifted.
         runs: all runs: run_id, named, judge, corrected (less the lift, of named ones),
             people, rank_judge, rank_corrected, rank_people; the best for people first.
     """
@@ -62,7 +63,7 @@ def circular(
         people: scores of the same runs by people.
         judge_runs: names of the runs that were made with the judge.
         measure: which one, if there are several.
-        alpha: level of the tests, and 1 less that of the intervals.
+        alpha: level of the tests, which are one-sided.
         missing: as of `compare`; queries that one of both lacks are left out.
         seed: of the resamples.
         progress: called with `(stage, done, total)`.
@@ -106,8 +107,12 @@ def _by_queries(
     # Names of runs may be anything: numbers cannot clash.
     ids, queries = [f"{i}" for i in range(len(rows))], len(rows[0])
     matrix = Matrix(ids, [f"{i}" for i in range(queries)], np.stack(rows))
-    found = compare(matrix, baselines=ids[-1], **settings, progress=progress).table
-    found = found.rename(columns={"difference": "lift", "p_adjusted": "p_queries"})
+    settings = settings | {"alpha": 2 * settings["alpha"], "progress": progress}
+    found = compare(matrix, baselines=ids[-1], **settings).table
+    found = found.rename(columns={"difference": "lift"})
+    # One-sided, as a judge that sets its runs back is another matter.
+    half = found["p_adjusted"] / 2
+    found["p_queries"] = half.where(found["lift"] > 0, 1 - half)
     return found[["lift", "low", "high", "p_queries"]]
 
 
