@@ -272,8 +272,9 @@ class Judging:
             for shown in (request, turned) if self.orders == "both" else (request,):
                 self._request(shown)
         if self.progress is not None:
-            left, done = len(self._pending) + len(self._waiting), self._done.counted
-            self.progress(self._stage(left), done, done + left)
+            each, done = 2 if self.orders == "both" else 1, self._done.counted
+            calls = len(self._pending) * each + len(self._waiting)
+            self.progress(self._stage(calls), done, done + -(-calls // each))
         return bool(self._waiting)
 
     def _request(self, request: Request) -> None:
@@ -293,7 +294,7 @@ class Judging:
         self._prompts[name] = prompt
         self._outbox.append({"id": name, **prompt})
 
-    def _stage(self, left: int) -> str:
+    def _stage(self, calls: int) -> str:
         """Describe what was paid so far, and how long what is open now will take."""
         done = self._done
         words = [counted(done.sent, "call")]
@@ -301,7 +302,7 @@ class Judging:
         words += [f"cost {done.cost:.4g}"] if done.cost else []
         words += [f"{done.tokens:,.0f} tokens"] if done.tokens else []
         if answered := done.sent - len(self._waiting):
-            seconds = (time.monotonic() - self._began) / answered * left
+            seconds = (time.monotonic() - self._began) / answered * calls
             words.append(f"about {_duration(seconds)} left of what is open now")
         return f"answers: {', '.join(words)}"
 

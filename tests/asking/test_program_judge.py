@@ -273,20 +273,35 @@ def test_both_orders_make_one_answer(tmp_path, stub, place):
         stub(other, answer, orders="both")
 
 
-def test_progress_tells_calls_cost_and_what_is_left(tmp_path, stub, monkeypatch):
-    monkeypatch.setattr(program.time, "monotonic", iter(range(0, 10**6, 60)).__next__)
+@pytest.mark.parametrize("orders, calls", [("one", 5), ("both", 10)])
+def test_progress_tells_calls_cost_and_what_is_left(
+    tmp_path, stub, monkeypatch, orders, calls
+):
+    """A call takes a minute: of 9 pairs 4 are answered."""
+    monkeypatch.setattr(program, "_duration", lambda seconds: f"{seconds:.4g} s")
     told = []
-    stub(
-        start(tmp_path),
-        lambda r: [first_id(r, cost=0.5, tokens=700)],
-        window=1,
-        progress=lambda *stage: told.append(stage),
+    limits = {"window": 1, "orders": orders, "progress": lambda *of: told.append(of)}
+    clock = [0.0]
+    monkeypatch.setattr(program.time, "monotonic", lambda: clock[0])
+
+    def answer(request):
+        clock[0] += 60
+        return [first_id(request, cost=0.5, tokens=700)]
+
+    stub(start(tmp_path), answer, **limits)
+    (stage, *of) = next(of for of in told if of[1] == 4)
+    paid = calls * 4 // 5
+    assert of == [4, PAIRS] and stage.startswith(
+        f"answers: {calls} calls, cost {paid / 2:g}, {paid * 700:,} tokens, about "
     )
-    assert told[0] == ("answers: 1 call", 0, PAIRS)
-    calls = (
-        "answers: 5 calls, cost 2, 2,800 tokens, about 5 min left of what is open now"
-    )
-    assert told[4] == (calls, 4, PAIRS)
+    assert stage.endswith(" s left of what is open now")
+
+
+@pytest.mark.parametrize(
+    "seconds, words", [(59.6, "60 s"), (150, "2 min"), (7100, "118 min"), (9000, "2 h")]
+)
+def test_durations(seconds, words):
+    assert program._duration(seconds) == words
 
 
 def test_status_recommends_the_program_that_judged(tmp_path, stub):
